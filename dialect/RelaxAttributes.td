@@ -1,0 +1,93 @@
+//===- RelaxAttributes.td - Dimension expressions -*- tablegen -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_ATTRIBUTES
+#define RELAX_ATTRIBUTES
+
+include "RelaxDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+
+class Relax_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Relax_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def Relax_PrimExprAttr : Relax_Attr<"PrimExpr", "expr"> {
+  let summary = "an integer expression over shape variables (GR01)";
+  let description = [{
+    The specification's PrimExpr: what a dimension of a shape is. Expressions
+    are built in a canonical form, a polynomial over variables and the other
+    operations, so that equal expressions are most often the same attribute:
+    `n * m` and `m * n`, or `2 * (n + 1)` and `n * 2 + 2`.
+
+    Division is floor division, as in the specification. Operations: `+`, `-`,
+    `*`, `floordiv`, `mod`, and `min(a, b)`, `max(a, b)`, `select(c, a, b)`,
+    `not(a)`, `and(a, b)`, `or(a, b)`, `eq(a, b)`, `lt(a, b)`, `le(a, b)`.
+
+    Example:
+
+    ```mlir
+    #relax.expr<n * 4 + min(m, 16)>
+    ```
+  }];
+  let parameters = (ins
+    "PrimExprKind":$kind,
+    "int64_t":$value,
+    StringRefParameter<"name of a variable">:$name,
+    ArrayRefParameter<"PrimExprAttr", "operands">:$operands);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    // `get` makes a node as it is; build expressions with the functions below.
+
+    /// Leaves.
+    static PrimExprAttr getVar(MLIRContext *context, StringRef name);
+    static PrimExprAttr getInt(MLIRContext *context, int64_t value);
+
+    /// Operations, in canonical form. Where folding would overflow 64 bits the
+    /// expression is kept as written.
+    static PrimExprAttr getAdd(PrimExprAttr lhs, PrimExprAttr rhs);
+    static PrimExprAttr getSub(PrimExprAttr lhs, PrimExprAttr rhs);
+    static PrimExprAttr getMul(PrimExprAttr lhs, PrimExprAttr rhs);
+    static PrimExprAttr getFloorDiv(PrimExprAttr lhs, PrimExprAttr rhs);
+    static PrimExprAttr getMod(PrimExprAttr lhs, PrimExprAttr rhs);
+    /// The other kinds by name: Min, Max, Select, Not, And, Or, Eq, Lt, Le.
+    static PrimExprAttr getCall(PrimExprKind kind,
+                                ArrayRef<PrimExprAttr> operands);
+
+    bool isVar() const { return getKind() == PrimExprKind::Var; }
+    /// The value of a constant expression.
+    std::optional<int64_t> getConstant() const;
+    /// The product of all `dims`; 1 for none.
+    static PrimExprAttr getProduct(MLIRContext *context,
+                                   ArrayRef<PrimExprAttr> dims);
+
+    /// The expression as text, "n * 4 + 1".
+    std::string str() const;
+  }];
+}
+
+def Relax_ShapeExprAttr : Relax_Attr<"ShapeExpr", "shape"> {
+  let summary = "a list of dimensions (GR12)";
+  let description = [{
+    Example:
+
+    ```mlir
+    #relax.shape<[n, m * 4, 16]>
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"PrimExprAttr">:$dims);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    size_t size() const { return getDims().size(); }
+    PrimExprAttr operator[](size_t index) const { return getDims()[index]; }
+    auto begin() const { return getDims().begin(); }
+    auto end() const { return getDims().end(); }
+  }];
+}
+
+#endif // RELAX_ATTRIBUTES

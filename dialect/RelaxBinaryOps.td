@@ -1,0 +1,77 @@
+//===- RelaxBinaryOps.td - Elementwise operators of several tensors -*- tablegen -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_BINARY_OPS
+#define RELAX_BINARY_OPS
+
+include "RelaxOperatorBase.td"
+
+// An elementwise operator of two tensors that broadcast as in NumPy: dimensions
+// are aligned at the end; each pair is equal or one of them is 1. Where that
+// cannot be decided, only the rank of the result is known.
+class Relax_BroadcastOp<string mnemonic, string dtypes, string meaning,
+                        bit comparison> : Relax_Operator<mnemonic> {
+  let summary = meaning # ", element by element, with broadcasting";
+  let description = [{
+    **Constraints:**
+    - both operands have the same data type, which is }] # dtypes # [{;
+    - no pair of dimensions is known to be different and both not 1.
+
+    Example:
+
+    ```mlir
+    %0 = relax.}] # mnemonic # " %a, %b : (!relax.tensor<[n, 4], " #
+    !if(!eq(dtypes, "Bool"), "i1", "f32") # ">, !relax.tensor<[4], " #
+    !if(!eq(dtypes, "Bool"), "i1", "f32") # ">) -> !relax.tensor<[n, 4], " #
+    !if(!or(!eq(dtypes, "Bool"), comparison), "i1", "f32") # [{>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x1, Relax_Tensor:$x2);
+  let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
+      "inferBroadcast(location, adaptor.getOperands(), DTypeClass::" # dtypes #
+      ", " # !if(comparison, "true", "false") # ", results)">.definition;
+}
+class Relax_BinaryOp<string mnemonic, string dtypes, string meaning>
+    : Relax_BroadcastOp<mnemonic, dtypes, meaning, 0>;
+class Relax_CompareOp<string mnemonic, string meaning>
+    : Relax_BroadcastOp<mnemonic, "Any", meaning, 1>;
+
+def Relax_AddOp : Relax_BinaryOp<"add", "Numeric", "x1 + x2">;
+def Relax_DivideOp : Relax_BinaryOp<"divide", "Numeric", "x1 / x2; of integers, rounded towards zero">;
+def Relax_FloorDivideOp : Relax_BinaryOp<"floor_divide", "Numeric", "floor(x1 / x2)">;
+def Relax_LogicalAndOp : Relax_BinaryOp<"logical_and", "Bool", "x1 and x2">;
+def Relax_LogicalOrOp : Relax_BinaryOp<"logical_or", "Bool", "x1 or x2">;
+def Relax_MaximumOp : Relax_BinaryOp<"maximum", "Numeric", "the larger one; NaN wins">;
+def Relax_MinimumOp : Relax_BinaryOp<"minimum", "Numeric", "the smaller one; NaN wins">;
+def Relax_ModOp : Relax_BinaryOp<"mod", "Numeric", "the remainder of floor_divide">;
+def Relax_MultiplyOp : Relax_BinaryOp<"multiply", "Numeric", "x1 * x2">;
+def Relax_PowerOp : Relax_BinaryOp<"power", "Float", "x1 to the power of x2">;
+def Relax_SubtractOp : Relax_BinaryOp<"subtract", "Numeric", "x1 - x2">;
+
+def Relax_EqualOp : Relax_CompareOp<"equal", "x1 == x2">;
+def Relax_GreaterOp : Relax_CompareOp<"greater", "x1 > x2">;
+def Relax_GreaterEqualOp : Relax_CompareOp<"greater_equal", "x1 >= x2">;
+def Relax_LessOp : Relax_CompareOp<"less", "x1 < x2">;
+def Relax_LessEqualOp : Relax_CompareOp<"less_equal", "x1 <= x2">;
+def Relax_NotEqualOp : Relax_CompareOp<"not_equal", "x1 != x2">;
+
+def Relax_WhereOp : Relax_Operator<"where"> {
+  let summary = "condition ? x1 : x2, element by element, with broadcasting";
+  let description = [{
+    **Constraints:** `condition` is Boolean; `x1` and `x2` have the same data type.
+
+    Example:
+
+    ```mlir
+    %0 = relax.where %c, %a, %b : (!relax.tensor<[n], i1>, !relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$condition, Relax_Tensor:$x1, Relax_Tensor:$x2);
+}
+
+#endif // RELAX_BINARY_OPS

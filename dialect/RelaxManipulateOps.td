@@ -1,0 +1,162 @@
+//===- RelaxManipulateOps.td - Operators that move elements -*- tablegen -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MANIPULATE_OPS
+#define RELAX_MANIPULATE_OPS
+
+include "RelaxOperatorBase.td"
+
+def Relax_BroadcastToOp : Relax_Operator<"broadcast_to"> {
+  let summary = "repetition of dimensions of size 1 to a given shape";
+  let description = [{
+    Example:
+
+    ```mlir
+    %0 = relax.broadcast_to %x, %s : (!relax.tensor<[4], f32>, !relax.shape<[n, 4]>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, Relax_Shape:$shape);
+}
+
+def Relax_ConcatOp : Relax_Operator<"concat"> {
+  let summary = "concatenation along an axis";
+  let description = [{
+    **Constraints:**
+    - at least one tensor; all of the same rank and data type;
+    - the dimensions other than `axis` are equal.
+
+    Example:
+
+    ```mlir
+    %0 = relax.concat %a, %b {axis = 0} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[m, 4], f32>) -> !relax.tensor<[m + n, 4], f32>
+    ```
+  }];
+  let arguments = (ins Variadic<Relax_Tensor>:$tensors,
+                       DefaultValuedAttr<I64Attr, "0">:$axis);
+}
+
+def Relax_ExpandDimsOp : Relax_Operator<"expand_dims"> {
+  let summary = "insertion of dimensions of size 1";
+  let description = [{
+    `axis` counts in the result; negative from its end.
+
+    Example:
+
+    ```mlir
+    %0 = relax.expand_dims %x {axis = array<i64: 0, -1>} : (!relax.tensor<[n], f32>) -> !relax.tensor<[1, n, 1], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, DenseI64ArrayAttr:$axis);
+}
+
+def Relax_FlattenOp : Relax_Operator<"flatten"> {
+  let summary = "all elements as a vector";
+  let description = [{
+    Example:
+
+    ```mlir
+    %0 = relax.flatten %x : (!relax.tensor<[n, m], f32>) -> !relax.tensor<[m * n], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x);
+}
+
+def Relax_PermuteDimsOp : Relax_Operator<"permute_dims"> {
+  let summary = "permutation of dimensions";
+  let description = [{
+    Dimension `i` of the result is dimension `axes[i]` of `x`; without `axes`
+    the order is reversed.
+
+    **Constraints:** `axes` is a permutation of 0, ..., ndim - 1 (negative
+    numbers count from the end).
+
+    Example:
+
+    ```mlir
+    %0 = relax.permute_dims %x {axes = array<i64: 1, 0>} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[4, n], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, OptionalAttr<DenseI64ArrayAttr>:$axes);
+}
+
+def Relax_ReshapeOp : Relax_Operator<"reshape"> {
+  let summary = "the same elements in another shape";
+  let description = [{
+    **Constraints:** the number of elements stays the same. What cannot be
+    proven is checked at run time.
+
+    Example:
+
+    ```mlir
+    %0 = relax.reshape %x, %s : (!relax.tensor<[n, 4], f32>, !relax.shape<[n * 2, 2]>) -> !relax.tensor<[n * 2, 2], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, Relax_Shape:$shape);
+}
+
+def Relax_SplitOp : Relax_Operator<"split"> {
+  let summary = "parts along an axis, as a tuple";
+  let description = [{
+    With `indices` the parts begin at 0 and at each index; with `sections` there
+    are that many parts of equal size.
+
+    **Constraints:**
+    - exactly one of `sections` and `indices` is given;
+    - the dimension is known to be a multiple of `sections`;
+    - `indices` ascend, from 0, up to the dimension where it is constant.
+
+    Example:
+
+    ```mlir
+    %0 = relax.split %x {axis = 1, sections = 2} : (!relax.tensor<[n, 4], f32>) -> !relax.tuple<!relax.tensor<[n, 2], f32>, !relax.tensor<[n, 2], f32>>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, OptionalAttr<I64Attr>:$sections,
+                       OptionalAttr<DenseI64ArrayAttr>:$indices,
+                       DefaultValuedAttr<I64Attr, "0">:$axis);
+  let results = (outs Res<Relax_Tuple, "", [MemAlloc]>:$result);
+}
+
+def Relax_SqueezeOp : Relax_Operator<"squeeze"> {
+  let summary = "removal of dimensions of size 1";
+  let description = [{
+    **Constraints:** the dimensions named by `axis` are not known to differ from
+    1; what cannot be proven is checked at run time. Without `axis` all
+    dimensions known to be 1 are removed, and none may be unknown.
+
+    Example:
+
+    ```mlir
+    %0 = relax.squeeze %x {axis = array<i64: 1>} : (!relax.tensor<[n, 1], f32>) -> !relax.tensor<[n], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, OptionalAttr<DenseI64ArrayAttr>:$axis);
+}
+
+def Relax_TakeOp : Relax_Operator<"take"> {
+  let summary = "elements at given indices along an axis";
+  let description = [{
+    The dimension `axis` of `x` is replaced by the dimensions of `indices`;
+    without `axis`, `x` is a vector. An index out of range is clipped to the
+    nearest one in range with `mode` "clip" (negative ones to 0), and taken
+    modulo the dimension with "wrap".
+
+    **Constraints:** `indices` is an integer tensor; `mode` is "clip" or "wrap".
+
+    Example:
+
+    ```mlir
+    %0 = relax.take %x, %i {axis = 0} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[k], i64>) -> !relax.tensor<[k, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, Relax_Tensor:$indices,
+                       OptionalAttr<I64Attr>:$axis,
+                       DefaultValuedAttr<StrAttr, "\"clip\"">:$mode);
+}
+
+#endif // RELAX_MANIPULATE_OPS

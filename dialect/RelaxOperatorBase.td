@@ -1,0 +1,36 @@
+//===- RelaxOperatorBase.td - The base of tensor operators -*- tablegen -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_OPERATOR_BASE
+#define RELAX_OPERATOR_BASE
+
+include "RelaxCoreOps.td"
+
+// A tensor operator: a pure function from tensors to one new tensor, lowered to
+// a kernel by `relax-legalize-ops`. Each derives its result (DR11) and is
+// written `relax.op operands {attributes} : (types) -> type`.
+class Relax_Operator<string mnemonic, list<Trait> traits = []>
+    : Relax_InferredOp<mnemonic, traits> {
+  let results = (outs Res<Relax_Tensor, "", [MemAlloc]>:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+// Operators whose result is derived by one shared function: `inference` is C++
+// text with `location`, `adaptor` and `results` in scope.
+class Relax_SharedInference<code inference> {
+  code definition = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
+        Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &results) {
+      (void)context;
+      return ::mlir::relax::}] # inference # [{;
+    }
+  }];
+}
+
+#endif // RELAX_OPERATOR_BASE

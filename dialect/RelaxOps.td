@@ -1,0 +1,24 @@
+//===- RelaxOps.td - All of the dialect -*- tablegen -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_OPS
+#define RELAX_OPS
+
+include "RelaxAttributes.td"
+include "RelaxBinaryOps.td"
+include "RelaxBuiltinOps.td"
+include "RelaxCallOps.td"
+include "RelaxCoreOps.td"
+include "RelaxCreateOps.td"
+include "RelaxManipulateOps.td"
+include "RelaxNNOps.td"
+include "RelaxReduceOps.td"
+include "RelaxTypes.td"
+include "RelaxUnaryOps.td"
+
+#endif // RELAX_OPS

@@ -1,0 +1,95 @@
+//===- Inference.h - Derivation of StructInfo shared by operators -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each function derives the result of a family of operators (DR11), or reports
+// at `location` why there is none. A dimension that cannot be decided makes the
+// shape of the result unknown, not an error.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_IR_INFERENCE_H
+#define RELAX_MLIR_IR_INFERENCE_H
+
+#include "relax-mlir/IR/Relax.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+namespace mlir::relax {
+
+/// The classes of data types that operators ask for.
+enum class DTypeClass { Any, Bool, Integer, Float, Numeric };
+
+using OptionalLoc = std::optional<Location>;
+using InferredTypes = SmallVectorImpl<Type>;
+
+//===----------------------------------------------------------------------===//
+// Families
+//===----------------------------------------------------------------------===//
+
+LogicalResult inferUnary(OptionalLoc location, Value x, DTypeClass dtypes,
+                         InferredTypes &results);
+LogicalResult inferBroadcast(OptionalLoc location, ValueRange operands,
+                             DTypeClass dtypes, bool isComparison,
+                             InferredTypes &results);
+LogicalResult inferReduce(OptionalLoc location, Value x,
+                          std::optional<ArrayRef<int64_t>> axes, bool keepdims,
+                          DTypeClass dtypes, InferredTypes &results);
+LogicalResult inferSoftmax(OptionalLoc location, Value x, int64_t axis,
+                           InferredTypes &results);
+LogicalResult inferFill(OptionalLoc location, Value shape, Type dtype,
+                        InferredTypes &results);
+
+//===----------------------------------------------------------------------===//
+// Building blocks
+//===----------------------------------------------------------------------===//
+
+/// Checks that the data type of `x`, where known, belongs to `dtypes`.
+LogicalResult checkDType(OptionalLoc location, TensorStructInfoType x,
+                         StringRef name, DTypeClass dtypes);
+
+/// The type of a tensor whose shape is the value `shape`; an error where it has
+/// a negative dimension.
+FailureOr<TensorStructInfoType> tensorOfShape(OptionalLoc location, Value shape,
+                                              Type dtype,
+                                              FlatSymbolRefAttr vdevice = {});
+
+/// The common data type of `lhs` and `rhs`: an error where they differ, null
+/// where one of them is unknown.
+FailureOr<Type> commonDType(OptionalLoc location, TensorStructInfoType lhs,
+                            TensorStructInfoType rhs);
+
+/// `axis` with negative numbers counted from the end of `ndim` dimensions.
+FailureOr<int64_t> normalizeAxis(OptionalLoc location, int64_t axis,
+                                 int64_t ndim);
+
+/// All axes, normalized, distinct, in the order given.
+FailureOr<SmallVector<int64_t>> normalizeAxes(OptionalLoc location,
+                                              ArrayRef<int64_t> axes,
+                                              int64_t ndim);
+
+/// The result of broadcasting two lists of dimensions. A null list means that
+/// some dimension cannot be decided.
+FailureOr<ShapeExprAttr> broadcastDims(OptionalLoc location,
+                                       ArrayRef<PrimExprAttr> lhs,
+                                       ArrayRef<PrimExprAttr> rhs,
+                                       MLIRContext *context);
+
+/// Reports at `location` where there is one; failure in any case.
+template <typename... Args>
+LogicalResult inferError(OptionalLoc location, Args &&...args) {
+  return emitOptionalError(location, std::forward<Args>(args)...);
+}
+
+/// The type of a Relax tensor value.
+inline TensorStructInfoType tensorType(Value value) {
+  return cast<TensorStructInfoType>(value.getType());
+}
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_IR_INFERENCE_H

@@ -1,0 +1,38 @@
+//===- Pipelines.h - The phases of compilation -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_PIPELINES_PIPELINES_H
+#define RELAX_MLIR_PIPELINES_PIPELINES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir {
+class DialectRegistry;
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::relax {
+
+/// A named phase of compilation: a pipeline `relax-phase-<name>`.
+struct Phase {
+  const char *name;
+  const char *description;
+  void (*build)(OpPassManager &pm);
+};
+
+/// The phases from a Relax module to the LLVM dialect, in order.
+llvm::ArrayRef<Phase> getPhases();
+
+/// Registers the passes, one pipeline for each phase, and `relax-to-llvm`, which
+/// runs them all.
+void registerPassesAndPipelines();
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_PIPELINES_PIPELINES_H

@@ -1,0 +1,78 @@
+//===- Passes.td - Passes of the Relax dialect -*- tablegen -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_PASSES
+#define RELAX_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def RelaxLegalizeOpsPass : Pass<"relax-legalize-ops", "ModuleOp"> {
+  let summary = "Lower operators to call_tir and kernels";
+  let description = [{
+    Replaces each tensor operator by `relax.call_tir` of a private `func.func`
+    that computes it on tensors with linalg. Equal operators share a kernel. The
+    shapes and data types of all operands must be known.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def RelaxToNonDataflowPass : Pass<"relax-to-non-dataflow", "::mlir::relax::FuncOp"> {
+  let summary = "Inline dataflow blocks";
+  let description = [{
+    Moves the bindings of dataflow blocks into the function around them: from
+    here on the order of bindings is the order of execution.
+  }];
+}
+
+def RelaxLowerCallTIRPass : Pass<"relax-lower-call-tir", "::mlir::relax::FuncOp"> {
+  let summary = "Make the allocation of outputs explicit";
+  let description = [{
+    Replaces `relax.call_tir` by `relax.builtin.alloc_tensor` for each output
+    and `relax.builtin.call_kernel`, and `relax.call_dps_packed` likewise (RF09).
+  }];
+}
+
+def RelaxLowerShapesPass : Pass<"relax-lower-shapes", "::mlir::relax::FuncOp"> {
+  let summary = "Turn shape variables into values and checks into operations";
+  let description = [{
+    Makes an `i64` value of each shape variable, where the signature or a
+    `relax.match_cast` binds it; inserts the checks of arguments, casts and
+    results of packed calls (MC01-MC08); computes the dimensions of allocations
+    and shapes. Types lose their dimensions.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
+  let summary = "Make kernels ready for bufferization";
+  let description = [{
+    Marks the outputs of kernels on tensors as writable and all parameters as
+    row-major, so that bufferization updates outputs in place.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+}
+
+def RelaxConvertToLLVMPass : Pass<"convert-relax-to-llvm", "ModuleOp"> {
+  let summary = "Lower Relax functions to LLVM";
+  let description = [{
+    Each function becomes an entry of the tvm-ffi calling convention,
+    `__tvm_ffi_<name>`, made of calls of the runtime and of kernels on memrefs.
+    Values live in slots of a frame; a step that fails leaves through one exit.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect"
+  ];
+}
+
+#endif // RELAX_PASSES

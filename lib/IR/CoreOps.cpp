@@ -1,0 +1,383 @@
+//===- CoreOps.cpp - Functions, blocks, values -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Inference.h"
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/ShapeScope.h"
+#include "relax-mlir/IR/StructInfo.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// FuncOp: text form
+//===----------------------------------------------------------------------===//
+
+void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                   FunctionType type, bool isPure) {
+  state.addAttribute(getSymNameAttrName(state.name),
+                     builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  if (!isPure)
+    state.addAttribute(getIsPureAttrName(state.name),
+                       builder.getBoolAttr(false));
+  state.addRegion();
+}
+
+/// The names of the arguments in the text, "" where it is the one that printing
+/// makes up. Null where no argument has a name.
+static ArrayAttr argumentNames(Builder &builder,
+                               ArrayRef<OpAsmParser::Argument> arguments) {
+  bool anyName = false;
+  SmallVector<StringRef> names;
+  for (auto [index, argument] : llvm::enumerate(arguments)) {
+    StringRef name = argument.ssaName.name;
+    name.consume_front("%");
+    bool madeUp = name == ("arg" + Twine(index)).str() ||
+                  name.find_first_not_of("0123456789") == StringRef::npos;
+    names.push_back(madeUp ? StringRef() : name);
+    anyName |= !madeUp;
+  }
+  return anyName ? builder.getStrArrayAttr(names) : ArrayAttr();
+}
+
+ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<DictionaryAttr> resultAttrs;
+  SmallVector<Type> resultTypes;
+  StringAttr name;
+  bool isVariadic = false;
+  (void)impl::parseOptionalVisibilityKeyword(parser, result.attributes);
+  if (parser.parseSymbolName(name, getSymNameAttrName(result.name),
+                             result.attributes) ||
+      function_interface_impl::parseFunctionSignatureWithArguments(
+          parser, /*allowVariadic=*/false, arguments, isVariadic, resultTypes,
+          resultAttrs) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+
+  SmallVector<Type> argumentTypes = llvm::map_to_vector(
+      arguments, [](OpAsmParser::Argument &a) { return a.type; });
+  result.addAttribute(
+      getFunctionTypeAttrName(result.name),
+      TypeAttr::get(builder.getFunctionType(argumentTypes, resultTypes)));
+  if (ArrayAttr names = argumentNames(builder, arguments))
+    result.addAttribute(getArgNamesAttrName(result.name), names);
+  call_interface_impl::addArgAndResultAttrs(
+      builder, result, arguments, resultAttrs, getArgAttrsAttrName(result.name),
+      getResAttrsAttrName(result.name));
+
+  Region *body = result.addRegion();
+  OptionalParseResult parsed = parser.parseOptionalRegion(*body, arguments);
+  if (parsed.has_value() && failed(*parsed))
+    return failure();
+  return success();
+}
+
+void FuncOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  if (std::optional<StringRef> visibility = getSymVisibility())
+    printer << *visibility << ' ';
+  printer.printSymbolName(getSymName());
+  function_interface_impl::printFunctionSignature(
+      printer, *this, getArgumentTypes(), /*isVariadic=*/false,
+      getResultTypes());
+  SmallVector<StringRef> elided = {
+      getSymVisibilityAttrName(), getFunctionTypeAttrName(),
+      getArgAttrsAttrName(), getResAttrsAttrName()};
+  // The names are in the signature, where there is one.
+  if (!isExternal())
+    elided.push_back(getArgNamesAttrName());
+  if (getIsPure())
+    elided.push_back(getIsPureAttrName());
+  function_interface_impl::printFunctionAttributes(printer, *this, elided);
+  if (!isExternal()) {
+    printer << ' ';
+    printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  }
+}
+
+static StringRef argumentName(FuncOp func, unsigned index) {
+  ArrayAttr names = func.getArgNamesAttr();
+  if (!names || index >= names.size())
+    return {};
+  return cast<StringAttr>(names[index]).getValue();
+}
+
+void FuncOp::getAsmBlockArgumentNames(Region &region,
+                                      OpAsmSetValueNameFn setName) {
+  for (auto [index, argument] : llvm::enumerate(region.getArguments())) {
+    StringRef name = argumentName(*this, index);
+    setName(argument, name.empty() ? ("arg" + Twine(index)).str() : name.str());
+  }
+}
+
+std::string FuncOp::describeArgument(unsigned index) {
+  StringRef name = argumentName(*this, index);
+  return name.empty() ? ("argument " + Twine(index)).str()
+                      : ("argument '" + name + "'").str();
+}
+
+//===----------------------------------------------------------------------===//
+// FuncOp: verification
+//===----------------------------------------------------------------------===//
+
+FuncStructInfoType FuncOp::getFuncStructInfo() {
+  return FuncStructInfoType::get(getArgumentTypes(), getResultTypes().front(),
+                                 getIsPure());
+}
+
+LogicalResult FuncOp::verifyType() {
+  if (getResultTypes().size() != 1)
+    return emitOpError() << "expected exactly one result, but got "
+                         << getResultTypes().size();
+  for (auto [index, type] : llvm::enumerate(getArgumentTypes()))
+    if (!isa<StructInfoTypeInterface>(type))
+      return emitOpError() << "expected " << describeArgument(index)
+                           << " to be a Relax value, but got " << type;
+  if (!isa<StructInfoTypeInterface>(getResultTypes().front()))
+    return emitOpError() << "expected the result to be a Relax value, but got "
+                         << getResultTypes().front();
+  return success();
+}
+
+LogicalResult FuncOp::verify() {
+  ArrayAttr names = getArgNamesAttr();
+  if (!names)
+    return success();
+  if (names.size() != getArgumentTypes().size())
+    return emitOpError() << "expected one name for each of "
+                         << getArgumentTypes().size() << " arguments, but got "
+                         << names.size();
+  llvm::StringSet<> seen;
+  for (StringRef name : names.getAsValueRange<StringAttr>())
+    if (!name.empty() && !seen.insert(name).second)
+      return emitOpError() << "expected distinct argument names, but got '"
+                           << name << "' twice";
+  return success();
+}
+
+LogicalResult FuncOp::verifyRegions() {
+  if (!isExternal() && !llvm::hasSingleElement(getBody()))
+    return emitOpError() << "expected one block, but got "
+                         << getBody().getBlocks().size();
+  return verifyShapeScopes(*this);
+}
+
+/// That `actual` may stand where `expected` is declared; `role` names it.
+static LogicalResult verifySubtype(Operation *op, Type actual, Type expected,
+                                   StringRef role, Operation *declaration) {
+  Ternary answer = isSubtype(actual, expected);
+  if (answer == Ternary::Yes)
+    return success();
+  InFlightDiagnostic diag = op->emitOpError()
+                            << "expected " << role << " of type " << expected
+                            << ", but got " << actual;
+  if (answer == Ternary::Unknown)
+    diag.attachNote() << "insert relax.match_cast to check it at run time";
+  diag.attachNote(declaration->getLoc()) << "the type is declared here";
+  return diag;
+}
+
+LogicalResult ReturnOp::verify() {
+  auto func = (*this)->getParentOfType<FuncOp>();
+  return verifySubtype(*this, getValue().getType(),
+                       func.getResultTypes().front(), "a result", func);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// That the values of a terminator fit the results of the operation around it.
+static LogicalResult verifyTerminator(Operation *parent, Operation *terminator,
+                                      StringRef role) {
+  if (terminator->getNumOperands() != parent->getNumResults())
+    return terminator->emitOpError()
+           << "expected " << parent->getNumResults() << " values, but got "
+           << terminator->getNumOperands();
+  for (auto [operand, result] :
+       llvm::zip(terminator->getOperandTypes(), parent->getResultTypes()))
+    if (failed(verifySubtype(terminator, operand, result, role, parent)))
+      return failure();
+  return success();
+}
+
+template <typename TerminatorOp>
+static LogicalResult verifyBody(Operation *parent, Region &region,
+                                StringRef role) {
+  Block &block = region.front();
+  if (block.empty() || !isa<TerminatorOp>(block.back()))
+    return parent->emitOpError()
+           << "expected its block to end with '"
+           << TerminatorOp::getOperationName() << "'";
+  return verifyTerminator(parent, &block.back(), role);
+}
+
+LogicalResult DataflowOp::verifyRegions() {
+  for (Operation &op : *getBody().begin()) { // WF07
+    if (isa<IfOp>(op))
+      return op.emitOpError() << "is not allowed in a dataflow block";
+    if (auto purity = dyn_cast<PurityOpInterface>(op);
+        purity && !purity.isPureOp())
+      return op.emitOpError()
+             << "is impure, which is not allowed in a dataflow block";
+    if (isa<DataflowOp>(op))
+      return op.emitOpError() << "is not allowed in a dataflow block";
+  }
+  return verifyBody<OutputOp>(*this, getBody(), "an output");
+}
+
+LogicalResult IfOp::verify() {
+  auto tensor = dyn_cast<TensorStructInfoType>(getCond().getType());
+  bool fits = isa<ObjectStructInfoType>(getCond().getType());
+  if (auto prim = dyn_cast<PrimStructInfoType>(getCond().getType()))
+    fits = prim.getDtype().isInteger(1);
+  if (tensor)
+    fits = (!tensor.hasRank() || tensor.getNdim() == 0) &&
+           (!tensor.getDtype() || tensor.getDtype().isInteger(1));
+  if (!fits)
+    return emitOpError()
+           << "expected a condition of type !relax.tensor<[], i1>, but got "
+           << getCond().getType();
+  return success();
+}
+
+LogicalResult IfOp::verifyRegions() {
+  for (Region *region : {&getThenRegion(), &getElseRegion()})
+    if (failed(verifyBody<YieldOp>(*this, *region, "a branch")))
+      return failure();
+  return success();
+}
+
+LogicalResult MatchCastOp::verify() {
+  Type from = getValue().getType(), to = getResult().getType();
+  // DR09: a cast that cannot succeed is most likely a mistake.
+  if (checkCompatibility(from, to) == Ternary::No &&
+      isSubtype(to, from) == Ternary::No)
+    emitWarning() << "this cast from " << from << " to " << to
+                  << " always fails";
+  return success();
+}
+
+LogicalResult DTypeOp::verify() {
+  if (isDataType(getValue()))
+    return success();
+  return emitOpError() << "expected a data type, but got " << getValue();
+}
+
+//===----------------------------------------------------------------------===//
+// Derivation
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context, OptionalLoc loc,
+                                           Adaptor adaptor,
+                                           InferredTypes &results) {
+  ShapedType type = adaptor.getValue().getShapedType();
+  if (!isDataType(type.getElementType()))
+    return inferError(loc, "expected a constant of a data type, but got ",
+                      type.getElementType());
+  SmallVector<PrimExprAttr> dims = llvm::map_to_vector(
+      type.getShape(),
+      [&](int64_t dim) { return PrimExprAttr::getInt(context, dim); });
+  results.push_back(TensorStructInfoType::get(ShapeExprAttr::get(context, dims),
+                                              type.getElementType()));
+  return success();
+}
+
+LogicalResult PrimValueOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
+                                            Adaptor adaptor,
+                                            InferredTypes &results) {
+  Attribute value = adaptor.getValue();
+  if (auto expr = dyn_cast<PrimExprAttr>(value)) {
+    results.push_back(
+        PrimStructInfoType::get(IntegerType::get(context, 64), expr));
+    return success();
+  }
+  Type type = cast<TypedAttr>(value).getType();
+  PrimExprAttr known;
+  if (auto integer = dyn_cast<IntegerAttr>(value);
+      integer && type.getIntOrFloatBitWidth() <= 64)
+    known = PrimExprAttr::getInt(
+        context, type.isUnsignedInteger() || type.isInteger(1)
+                     ? integer.getValue().getZExtValue()
+                     : integer.getValue().getSExtValue());
+  results.push_back(PrimStructInfoType::get(type, known));
+  return success();
+}
+
+static LogicalResult inferObject(MLIRContext *context, InferredTypes &results) {
+  results.push_back(ObjectStructInfoType::get(context));
+  return success();
+}
+
+LogicalResult StringOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
+                                         Adaptor, InferredTypes &results) {
+  return inferObject(context, results);
+}
+
+LogicalResult DTypeOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
+                                        Adaptor, InferredTypes &results) {
+  return inferObject(context, results);
+}
+
+LogicalResult NullValueOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
+                                            Adaptor, InferredTypes &results) {
+  return inferObject(context, results);
+}
+
+LogicalResult ShapeOp::inferReturnTypes(MLIRContext *, OptionalLoc,
+                                        Adaptor adaptor,
+                                        InferredTypes &results) {
+  results.push_back(ShapeStructInfoType::get(adaptor.getValues()));
+  return success();
+}
+
+LogicalResult TupleOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
+                                        Adaptor adaptor,
+                                        InferredTypes &results) {
+  results.push_back(TupleStructInfoType::get(
+      context, llvm::to_vector(adaptor.getFields().getTypes())));
+  return success();
+}
+
+LogicalResult GetItemOp::inferReturnTypes(MLIRContext *, OptionalLoc loc,
+                                          Adaptor adaptor,
+                                          InferredTypes &results) {
+  Type type = adaptor.getTupleValue().getType();
+  auto tuple = dyn_cast<TupleStructInfoType>(type);
+  if (!tuple)
+    return inferError(loc, "expected a tuple, but got ", type);
+  int64_t index = adaptor.getIndex();
+  int64_t size = tuple.getFields().size();
+  if (index < 0 || index >= size)
+    return inferError(loc, "expected an index below ", size,
+                      ", the number of fields, but got ", index);
+  results.push_back(tuple.getFields()[index]);
+  return success();
+}
+
+LogicalResult ExternFuncOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
+                                             Adaptor, InferredTypes &results) {
+  results.push_back(FuncStructInfoType::get(context, "default_derive"));
+  return success();
+}
+
+LogicalResult ShapeOfOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
+                                          Adaptor adaptor,
+                                          InferredTypes &results) {
+  auto tensor = tensorType(adaptor.getTensor());
+  results.push_back(
+      ShapeStructInfoType::get(context, tensor.getShape(), tensor.getNdim()));
+  return success();
+}

@@ -1,0 +1,141 @@
+//===- Common.cpp - Building blocks of derivation -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Inference.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+static bool isInClass(Type dtype, DTypeClass dtypes) {
+  switch (dtypes) {
+  case DTypeClass::Any:
+    return true;
+  case DTypeClass::Bool:
+    return dtype.isInteger(1);
+  case DTypeClass::Integer:
+    return isa<IntegerType>(dtype) && !dtype.isInteger(1);
+  case DTypeClass::Float:
+    return isa<FloatType>(dtype);
+  case DTypeClass::Numeric:
+    return !dtype.isInteger(1);
+  }
+  llvm_unreachable("unknown class of data types");
+}
+
+static StringRef describe(DTypeClass dtypes) {
+  switch (dtypes) {
+  case DTypeClass::Any:
+    return "any";
+  case DTypeClass::Bool:
+    return "Boolean";
+  case DTypeClass::Integer:
+    return "integer";
+  case DTypeClass::Float:
+    return "float";
+  case DTypeClass::Numeric:
+    return "integer or float";
+  }
+  llvm_unreachable("unknown class of data types");
+}
+
+LogicalResult mlir::relax::checkDType(OptionalLoc location,
+                                      TensorStructInfoType x, StringRef name,
+                                      DTypeClass dtypes) {
+  if (!x.getDtype() || isInClass(x.getDtype(), dtypes))
+    return success();
+  return inferError(location, "expected ", name, " of ", describe(dtypes),
+                    " data type, but got ", x);
+}
+
+FailureOr<TensorStructInfoType>
+mlir::relax::tensorOfShape(OptionalLoc location, Value shape, Type dtype,
+                           FlatSymbolRefAttr vdevice) {
+  auto type = cast<ShapeStructInfoType>(shape.getType());
+  if (type.getValues() && hasNegativeDim(type.getValues()))
+    return inferError(location, "expected dimensions of 0 or more, but got ",
+                      type);
+  return TensorStructInfoType::get(type.getContext(), type.getValues(),
+                                   type.getNdim(), dtype, vdevice);
+}
+
+FailureOr<Type> mlir::relax::commonDType(OptionalLoc location,
+                                         TensorStructInfoType lhs,
+                                         TensorStructInfoType rhs) {
+  if (!lhs.getDtype() || !rhs.getDtype())
+    return Type();
+  if (lhs.getDtype() != rhs.getDtype())
+    return inferError(location, "expected operands of the same data type, but got ",
+                      lhs.getDtype(), " and ", rhs.getDtype(),
+                      "; insert relax.astype");
+  return lhs.getDtype();
+}
+
+FailureOr<int64_t> mlir::relax::normalizeAxis(OptionalLoc location,
+                                              int64_t axis, int64_t ndim) {
+  if (axis >= -ndim && axis < ndim)
+    return axis < 0 ? axis + ndim : axis;
+  return inferError(location, "expected an axis from ", -ndim, " to ", ndim - 1,
+                    ", but got ", axis);
+}
+
+FailureOr<SmallVector<int64_t>>
+mlir::relax::normalizeAxes(OptionalLoc location, ArrayRef<int64_t> axes,
+                           int64_t ndim) {
+  SmallVector<int64_t> result;
+  for (int64_t axis : axes) {
+    FailureOr<int64_t> normalized = normalizeAxis(location, axis, ndim);
+    if (failed(normalized))
+      return failure();
+    if (llvm::is_contained(result, *normalized))
+      return inferError(location, "expected distinct axes, but got ", axis,
+                        " twice");
+    result.push_back(*normalized);
+  }
+  return result;
+}
+
+/// One dimension of a broadcast; null where it cannot be decided.
+static FailureOr<PrimExprAttr> broadcastDim(OptionalLoc location,
+                                            PrimExprAttr lhs,
+                                            PrimExprAttr rhs) {
+  if (lhs.getConstant() == 1)
+    return rhs;
+  if (rhs.getConstant() == 1)
+    return lhs;
+  switch (proveEqual(lhs, rhs)) {
+  case Ternary::Yes:
+    return lhs;
+  case Ternary::Unknown:
+    return PrimExprAttr();
+  case Ternary::No:
+    break;
+  }
+  // Different for sure, but one may still be 1 unless both are constants.
+  if (!lhs.getConstant() || !rhs.getConstant())
+    return PrimExprAttr();
+  return inferError(location, "expected dimensions that broadcast, but got ",
+                    lhs.str(), " and ", rhs.str());
+}
+
+FailureOr<ShapeExprAttr>
+mlir::relax::broadcastDims(OptionalLoc location, ArrayRef<PrimExprAttr> lhs,
+                           ArrayRef<PrimExprAttr> rhs, MLIRContext *context) {
+  if (lhs.size() < rhs.size())
+    std::swap(lhs, rhs);
+  size_t offset = lhs.size() - rhs.size();
+  SmallVector<PrimExprAttr> dims(lhs.take_front(offset));
+  bool decided = true;
+  for (size_t i = offset; i < lhs.size(); ++i) {
+    FailureOr<PrimExprAttr> dim = broadcastDim(location, lhs[i], rhs[i - offset]);
+    if (failed(dim))
+      return failure();
+    decided &= static_cast<bool>(*dim);
+    dims.push_back(*dim);
+  }
+  return decided ? ShapeExprAttr::get(context, dims) : ShapeExprAttr();
+}

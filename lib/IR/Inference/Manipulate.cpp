@@ -1,0 +1,380 @@
+//===- Manipulate.cpp - Derivation of operators that move elements -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Inference.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// A tensor like `x` with other dimensions.
+static Type withDims(TensorStructInfoType x, ArrayRef<PrimExprAttr> dims) {
+  return TensorStructInfoType::get(ShapeExprAttr::get(x.getContext(), dims),
+                                   x.getDtype(), x.getVdevice());
+}
+
+/// A tensor like `x` of which only the rank is known.
+static Type withRank(TensorStructInfoType x, int64_t ndim) {
+  return TensorStructInfoType::get(x.getContext(), ndim, x.getDtype(),
+                                   x.getVdevice());
+}
+
+static Type withoutRank(TensorStructInfoType x) {
+  return withRank(x, TensorStructInfoType::kUnknownDim);
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes given by a value
+//===----------------------------------------------------------------------===//
+
+LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *,
+                                              OptionalLoc location,
+                                              Adaptor adaptor,
+                                              InferredTypes &results) {
+  TensorStructInfoType x = tensorType(adaptor.getX());
+  auto shape = cast<ShapeStructInfoType>(adaptor.getShape().getType());
+  FailureOr<TensorStructInfoType> result = tensorOfShape(
+      location, adaptor.getShape(), x.getDtype(), x.getVdevice());
+  if (failed(result))
+    return failure();
+  results.push_back(*result);
+  if (!x.hasShape() || !shape.getValues())
+    return success();
+  ArrayRef<PrimExprAttr> target = shape.getValues().getDims();
+  if (x.getDims().size() > target.size())
+    return inferError(location, "expected a shape of rank ", x.getNdim(),
+                      " or more, but got ", shape);
+  ArrayRef<PrimExprAttr> tail = target.take_back(x.getDims().size());
+  for (auto [from, to] : llvm::zip(x.getDims(), tail))
+    if (from.getConstant() != 1 && proveEqual(from, to) == Ternary::No)
+      return inferError(location, "expected dimensions that broadcast, but got ",
+                        from.str(), " and ", to.str());
+  return success();
+}
+
+LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context,
+                                          OptionalLoc location, Adaptor adaptor,
+                                          InferredTypes &results) {
+  TensorStructInfoType x = tensorType(adaptor.getX());
+  auto shape = cast<ShapeStructInfoType>(adaptor.getShape().getType());
+  FailureOr<TensorStructInfoType> result = tensorOfShape(
+      location, adaptor.getShape(), x.getDtype(), x.getVdevice());
+  if (failed(result))
+    return failure();
+  results.push_back(*result);
+  if (!x.hasShape() || !shape.getValues())
+    return success();
+  PrimExprAttr before = PrimExprAttr::getProduct(context, x.getDims());
+  PrimExprAttr after =
+      PrimExprAttr::getProduct(context, shape.getValues().getDims());
+  if (proveEqual(before, after) == Ternary::No)
+    return inferError(location, "expected a shape of ", before.str(),
+                      " elements, but got ", after.str());
+  return success();
+}
+
+LogicalResult FlattenOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
+                                          Adaptor adaptor,
+                                          InferredTypes &results) {
+  TensorStructInfoType x = tensorType(adaptor.getX());
+  results.push_back(
+      x.hasShape()
+          ? withDims(x, {PrimExprAttr::getProduct(context, x.getDims())})
+          : withRank(x, 1));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Dimensions of size 1
+//===----------------------------------------------------------------------===//
+
+LogicalResult ExpandDimsOp::inferReturnTypes(MLIRContext *context,
+                                             OptionalLoc location,
+                                             Adaptor adaptor,
+                                             InferredTypes &results) {
+  TensorStructInfoType x = tensorType(adaptor.getX());
+  if (!x.hasRank()) {
+    results.push_back(x);
+    return success();
+  }
+  int64_t ndim = x.getNdim() + adaptor.getAxis().size();
+  FailureOr<SmallVector<int64_t>> axes =
+      normalizeAxes(location, adaptor.getAxis(), ndim);
+  if (failed(axes))
+    return failure();
+  if (!x.hasShape()) {
+    results.push_back(withRank(x, ndim));
+    return success();
+  }
+  SmallVector<PrimExprAttr> dims;
+  ArrayRef<PrimExprAttr> rest = x.getDims();
+  for (int64_t i = 0; i < ndim; ++i) {
+    if (llvm::is_contained(*axes, i)) {
+      dims.push_back(PrimExprAttr::getInt(context, 1));
+    } else {
+      dims.push_back(rest.front());
+      rest = rest.drop_front();
+    }
+  }
+  results.push_back(withDims(x, dims));
+  return success();
+}
+
+/// squeeze without axes: every dimension must be known to be 1 or not.
+static LogicalResult squeezeAll(OptionalLoc location, TensorStructInfoType x,
+                                InferredTypes &results) {
+  if (!x.hasShape()) {
+    results.push_back(withoutRank(x));
+    return success();
+  }
+  SmallVector<PrimExprAttr> dims;
+  for (PrimExprAttr dim : x.getDims()) {
+    if (dim.getConstant() == 1)
+      continue;
+    if (!dim.getConstant())
+      return inferError(location, "expected axes to squeeze, as dimension ",
+                        dim.str(), " may be 1");
+    dims.push_back(dim);
+  }
+  results.push_back(withDims(x, dims));
+  return success();
+}
+
+LogicalResult SqueezeOp::inferReturnTypes(MLIRContext *context,
+                                          OptionalLoc location, Adaptor adaptor,
+                                          InferredTypes &results) {
+  TensorStructInfoType x = tensorType(adaptor.getX());
+  if (!adaptor.getAxis())
+    return squeezeAll(location, x, results);
+  if (!x.hasRank()) {
+    results.push_back(x);
+    return success();
+  }
+  FailureOr<SmallVector<int64_t>> axes =
+      normalizeAxes(location, *adaptor.getAxis(), x.getNdim());
+  if (failed(axes))
+    return failure();
+  if (!x.hasShape()) {
+    results.push_back(withRank(x, x.getNdim() - axes->size()));
+    return success();
+  }
+  PrimExprAttr one = PrimExprAttr::getInt(context, 1);
+  SmallVector<PrimExprAttr> dims;
+  for (auto [index, dim] : llvm::enumerate(x.getDims())) {
+    if (!llvm::is_contained(*axes, static_cast<int64_t>(index)))
+      dims.push_back(dim);
+    else if (proveEqual(dim, one) == Ternary::No)
+      return inferError(location, "expected dimension ", index,
+                        " to be 1, but got ", dim.str());
+  }
+  results.push_back(withDims(x, dims));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Order and parts
+//===----------------------------------------------------------------------===//
+
+LogicalResult PermuteDimsOp::inferReturnTypes(MLIRContext *,
+                                              OptionalLoc location,
+                                              Adaptor adaptor,
+                                              InferredTypes &results) {
+  TensorStructInfoType x = tensorType(adaptor.getX());
+  std::optional<ArrayRef<int64_t>> axes = adaptor.getAxes();
+  if (!x.hasRank()) {
+    results.push_back(axes ? withRank(x, axes->size()) : Type(x));
+    return success();
+  }
+  if (axes && static_cast<int64_t>(axes->size()) != x.getNdim())
+    return inferError(location, "expected ", x.getNdim(), " axes, but got ",
+                      axes->size());
+  SmallVector<int64_t> order =
+      llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(x.getNdim())));
+  FailureOr<SmallVector<int64_t>> normalized =
+      normalizeAxes(location, axes.value_or(order), x.getNdim());
+  if (failed(normalized))
+    return failure();
+  if (!x.hasShape()) {
+    results.push_back(x);
+    return success();
+  }
+  results.push_back(withDims(x, llvm::map_to_vector(*normalized, [&](int64_t i) {
+                               return x.getDims()[i];
+                             })));
+  return success();
+}
+
+/// Checks that a part of a concatenation fits the first one.
+static LogicalResult checkConcatPart(OptionalLoc location,
+                                     TensorStructInfoType first,
+                                     TensorStructInfoType part, int64_t axis) {
+  if (part.getNdim() != first.getNdim())
+    return inferError(location, "expected tensors of the same rank, but got ",
+                      first, " and ", part);
+  if (!first.hasShape() || !part.hasShape())
+    return success();
+  for (int64_t i = 0; i < first.getNdim(); ++i)
+    if (i != axis &&
+        proveEqual(first.getDims()[i], part.getDims()[i]) == Ternary::No)
+      return inferError(location, "expected dimension ", i, " to be ",
+                        first.getDims()[i].str(), ", but got ",
+                        part.getDims()[i].str());
+  return success();
+}
+
+/// Whether all dimensions but `axis` are known to be equal.
+static bool concatIsDecided(TensorStructInfoType first,
+                            TensorStructInfoType part, int64_t axis) {
+  for (int64_t i = 0; i < first.getNdim(); ++i)
+    if (i != axis &&
+        proveEqual(first.getDims()[i], part.getDims()[i]) != Ternary::Yes)
+      return false;
+  return true;
+}
+
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
+                                         Adaptor adaptor,
+                                         InferredTypes &results) {
+  if (adaptor.getTensors().empty())
+    return inferError(location, "expected at least one tensor");
+  TensorStructInfoType first = tensorType(adaptor.getTensors().front());
+  bool ranked = true, shaped = true;
+  for (Value value : adaptor.getTensors()) {
+    TensorStructInfoType part = tensorType(value);
+    ranked &= part.hasRank();
+    shaped &= part.hasShape();
+    if (failed(commonDType(location, first, part)))
+      return failure();
+  }
+  if (!ranked) {
+    results.push_back(withoutRank(first));
+    return success();
+  }
+  FailureOr<int64_t> axis =
+      normalizeAxis(location, adaptor.getAxis(), first.getNdim());
+  if (failed(axis))
+    return failure();
+  SmallVector<PrimExprAttr> dims;
+  if (shaped)
+    dims.assign(first.getDims().begin(), first.getDims().end());
+  for (Value value : adaptor.getTensors().drop_front()) {
+    TensorStructInfoType part = tensorType(value);
+    if (failed(checkConcatPart(location, first, part, *axis)))
+      return failure();
+    shaped = shaped && concatIsDecided(first, part, *axis);
+    if (shaped)
+      dims[*axis] = PrimExprAttr::getAdd(dims[*axis], part.getDims()[*axis]);
+  }
+  results.push_back(shaped ? withDims(first, dims)
+                           : withRank(first, first.getNdim()));
+  return success();
+}
+
+/// The sizes of the parts of a split of dimension `dim`.
+static FailureOr<SmallVector<PrimExprAttr>>
+splitSizes(OptionalLoc location, PrimExprAttr dim,
+           std::optional<int64_t> sections,
+           std::optional<ArrayRef<int64_t>> indices) {
+  MLIRContext *context = dim.getContext();
+  SmallVector<PrimExprAttr> sizes;
+  if (sections) {
+    PrimExprAttr divisor = PrimExprAttr::getInt(context, *sections);
+    if (PrimExprAttr::getMod(dim, divisor).getConstant() != 0)
+      return inferError(location, "expected dimension ", dim.str(),
+                        " to be a known multiple of ", *sections,
+                        " sections; use indices");
+    sizes.assign(*sections, PrimExprAttr::getFloorDiv(dim, divisor));
+    return sizes;
+  }
+  int64_t previous = 0;
+  for (int64_t index : *indices) {
+    if (index < previous)
+      return inferError(location,
+                        "expected indices that ascend from 0, but got ", index,
+                        " after ", previous);
+    sizes.push_back(PrimExprAttr::getInt(context, index - previous));
+    previous = index;
+  }
+  PrimExprAttr last =
+      PrimExprAttr::getSub(dim, PrimExprAttr::getInt(context, previous));
+  if (last.getConstant().value_or(0) < 0)
+    return inferError(location, "expected indices up to ", dim.str(),
+                      ", the dimension, but got ", previous);
+  sizes.push_back(last);
+  return sizes;
+}
+
+LogicalResult SplitOp::inferReturnTypes(MLIRContext *context,
+                                        OptionalLoc location, Adaptor adaptor,
+                                        InferredTypes &results) {
+  TensorStructInfoType x = tensorType(adaptor.getX());
+  std::optional<uint64_t> sections = adaptor.getSections();
+  std::optional<ArrayRef<int64_t>> indices = adaptor.getIndices();
+  if (sections.has_value() == indices.has_value())
+    return inferError(location, "expected either sections or indices");
+  if (sections && static_cast<int64_t>(*sections) <= 0)
+    return inferError(location, "expected one section or more, but got ",
+                      static_cast<int64_t>(*sections));
+  constexpr uint64_t kMaxParts = 65536;
+  if (sections && *sections > kMaxParts)
+    return inferError(location, "expected at most ", kMaxParts,
+                      " sections, but got ", *sections);
+  size_t parts = sections ? *sections : indices->size() + 1;
+  SmallVector<Type> fields(parts, withRank(x, x.getNdim()));
+  if (x.hasRank()) {
+    FailureOr<int64_t> axis =
+        normalizeAxis(location, adaptor.getAxis(), x.getNdim());
+    if (failed(axis))
+      return failure();
+    if (x.hasShape()) {
+      FailureOr<SmallVector<PrimExprAttr>> sizes =
+          splitSizes(location, x.getDims()[*axis], sections, indices);
+      if (failed(sizes))
+        return failure();
+      SmallVector<PrimExprAttr> dims(x.getDims());
+      for (auto [field, size] : llvm::zip(fields, *sizes)) {
+        dims[*axis] = size;
+        field = withDims(x, dims);
+      }
+    }
+  }
+  results.push_back(TupleStructInfoType::get(context, fields));
+  return success();
+}
+
+LogicalResult TakeOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
+                                       Adaptor adaptor,
+                                       InferredTypes &results) {
+  TensorStructInfoType x = tensorType(adaptor.getX());
+  TensorStructInfoType indices = tensorType(adaptor.getIndices());
+  if (failed(checkDType(location, indices, "indices", DTypeClass::Integer)))
+    return failure();
+  if (adaptor.getMode() != "clip" && adaptor.getMode() != "wrap")
+    return inferError(location, "expected mode 'clip' or 'wrap', but got '",
+                      adaptor.getMode(), "'");
+  if (!x.hasRank() || !indices.hasRank()) {
+    results.push_back(withoutRank(x));
+    return success();
+  }
+  std::optional<uint64_t> given = adaptor.getAxis();
+  if (!given && x.getNdim() != 1)
+    return inferError(location, "expected an axis, as x has rank ",
+                      x.getNdim());
+  FailureOr<int64_t> axis =
+      normalizeAxis(location, given.value_or(0), x.getNdim());
+  if (failed(axis))
+    return failure();
+  if (!x.hasShape() || !indices.hasShape()) {
+    results.push_back(withRank(x, x.getNdim() - 1 + indices.getNdim()));
+    return success();
+  }
+  SmallVector<PrimExprAttr> dims(x.getDims().take_front(*axis));
+  llvm::append_range(dims, indices.getDims());
+  llvm::append_range(dims, x.getDims().drop_front(*axis + 1));
+  results.push_back(withDims(x, dims));
+  return success();
+}

@@ -1,0 +1,138 @@
+//===- NN.cpp - Derivation of linear algebra and neural network operators -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Inference.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+LogicalResult mlir::relax::inferSoftmax(OptionalLoc location, Value value,
+                                        int64_t axis, InferredTypes &results) {
+  TensorStructInfoType x = tensorType(value);
+  if (failed(checkDType(location, x, "x", DTypeClass::Float)))
+    return failure();
+  if (x.hasRank() && failed(normalizeAxis(location, axis, x.getNdim())))
+    return failure();
+  results.push_back(x);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// matmul
+//===----------------------------------------------------------------------===//
+
+/// The rank of a matrix product of operands with known ranks.
+static int64_t matmulRank(int64_t lhs, int64_t rhs) {
+  int64_t rank = std::max<int64_t>({lhs, rhs, 2});
+  return rank - (lhs == 1) - (rhs == 1);
+}
+
+/// The dimensions of a matrix product; null where they cannot be decided.
+static FailureOr<ShapeExprAttr> matmulDims(OptionalLoc location,
+                                           ArrayRef<PrimExprAttr> lhs,
+                                           ArrayRef<PrimExprAttr> rhs,
+                                           MLIRContext *context) {
+  PrimExprAttr lhsInner = lhs.back();
+  PrimExprAttr rhsInner = rhs.size() == 1 ? rhs[0] : rhs[rhs.size() - 2];
+  Ternary inner = proveEqual(lhsInner, rhsInner);
+  if (inner == Ternary::No)
+    return inferError(location, "expected equal inner dimensions, but got ",
+                      lhsInner.str(), " and ", rhsInner.str());
+  FailureOr<ShapeExprAttr> batch =
+      broadcastDims(location, lhs.size() > 2 ? lhs.drop_back(2) : ArrayRef<PrimExprAttr>(),
+                    rhs.size() > 2 ? rhs.drop_back(2) : ArrayRef<PrimExprAttr>(),
+                    context);
+  if (failed(batch))
+    return failure();
+  if (!*batch || inner == Ternary::Unknown)
+    return ShapeExprAttr();
+  SmallVector<PrimExprAttr> dims(batch->getDims());
+  if (lhs.size() > 1)
+    dims.push_back(lhs[lhs.size() - 2]);
+  if (rhs.size() > 1)
+    dims.push_back(rhs.back());
+  return ShapeExprAttr::get(context, dims);
+}
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
+                                         OptionalLoc location, Adaptor adaptor,
+                                         InferredTypes &results) {
+  TensorStructInfoType lhs = tensorType(adaptor.getX1());
+  TensorStructInfoType rhs = tensorType(adaptor.getX2());
+  if (failed(checkDType(location, lhs, "x1", DTypeClass::Numeric)) ||
+      failed(checkDType(location, rhs, "x2", DTypeClass::Numeric)))
+    return failure();
+  FailureOr<Type> dtype = commonDType(location, lhs, rhs);
+  if (failed(dtype))
+    return failure();
+  for (TensorStructInfoType x : {lhs, rhs})
+    if (x.getNdim() == 0)
+      return inferError(location, "expected operands of rank 1 or more, but got ",
+                        x);
+  bool ranked = lhs.hasRank() && rhs.hasRank();
+  int64_t ndim = ranked ? matmulRank(lhs.getNdim(), rhs.getNdim())
+                        : TensorStructInfoType::kUnknownDim;
+  ShapeExprAttr shape;
+  if (lhs.hasShape() && rhs.hasShape()) {
+    FailureOr<ShapeExprAttr> dims =
+        matmulDims(location, lhs.getDims(), rhs.getDims(), context);
+    if (failed(dims))
+      return failure();
+    shape = *dims;
+  }
+  results.push_back(TensorStructInfoType::get(context, shape, ndim, *dtype,
+                                              FlatSymbolRefAttr()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// layer_norm
+//===----------------------------------------------------------------------===//
+
+/// That a parameter has the dimensions of `x` at `axes`, as far as is known.
+static LogicalResult checkNormParameter(OptionalLoc location,
+                                        TensorStructInfoType x,
+                                        TensorStructInfoType parameter,
+                                        StringRef name,
+                                        ArrayRef<int64_t> axes) {
+  if (failed(commonDType(location, x, parameter)))
+    return failure();
+  if (parameter.hasRank() &&
+      parameter.getNdim() != static_cast<int64_t>(axes.size()))
+    return inferError(location, "expected ", name, " of rank ", axes.size(),
+                      ", the number of axes, but got ", parameter);
+  if (!x.hasShape() || !parameter.hasShape())
+    return success();
+  for (auto [axis, dim] : llvm::zip(axes, parameter.getDims()))
+    if (proveEqual(x.getDims()[axis], dim) == Ternary::No)
+      return inferError(location, "expected ", name, " with dimension ",
+                        x.getDims()[axis].str(), " as x has at axis ", axis,
+                        ", but got ", dim.str());
+  return success();
+}
+
+LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
+                                            Adaptor adaptor,
+                                            InferredTypes &results) {
+  TensorStructInfoType x = tensorType(adaptor.getX());
+  if (failed(checkDType(location, x, "x", DTypeClass::Float)))
+    return failure();
+  results.push_back(x);
+  if (adaptor.getAxes().empty())
+    return inferError(location, "expected at least one axis");
+  if (!x.hasRank())
+    return success();
+  FailureOr<SmallVector<int64_t>> axes =
+      normalizeAxes(location, adaptor.getAxes(), x.getNdim());
+  if (failed(axes) ||
+      failed(checkNormParameter(location, x, tensorType(adaptor.getGamma()),
+                                "gamma", *axes)))
+    return failure();
+  return checkNormParameter(location, x, tensorType(adaptor.getBeta()), "beta",
+                            *axes);
+}

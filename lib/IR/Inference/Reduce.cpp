@@ -1,0 +1,47 @@
+//===- Reduce.cpp - Derivation of reductions -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Inference.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+LogicalResult mlir::relax::inferReduce(OptionalLoc location, Value value,
+                                       std::optional<ArrayRef<int64_t>> axes,
+                                       bool keepdims, DTypeClass dtypes,
+                                       InferredTypes &results) {
+  TensorStructInfoType x = tensorType(value);
+  MLIRContext *context = x.getContext();
+  if (failed(checkDType(location, x, "x", dtypes)))
+    return failure();
+  if (!x.hasRank()) {
+    int64_t ndim = !axes && !keepdims ? 0 : TensorStructInfoType::kUnknownDim;
+    results.push_back(TensorStructInfoType::get(context, ndim, x.getDtype()));
+    return success();
+  }
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(x.getNdim()));
+  FailureOr<SmallVector<int64_t>> reduced =
+      normalizeAxes(location, axes.value_or(all), x.getNdim());
+  if (failed(reduced))
+    return failure();
+  if (!x.hasShape()) {
+    int64_t ndim = keepdims ? x.getNdim() : x.getNdim() - reduced->size();
+    results.push_back(TensorStructInfoType::get(context, ndim, x.getDtype()));
+    return success();
+  }
+  SmallVector<PrimExprAttr> dims;
+  for (auto [index, dim] : llvm::enumerate(x.getDims())) {
+    if (!llvm::is_contained(*reduced, static_cast<int64_t>(index)))
+      dims.push_back(dim);
+    else if (keepdims)
+      dims.push_back(PrimExprAttr::getInt(context, 1));
+  }
+  results.push_back(TensorStructInfoType::get(ShapeExprAttr::get(context, dims),
+                                              x.getDtype()));
+  return success();
+}

@@ -1,0 +1,139 @@
+//===- ShapeScope.cpp - Where shape variables are visible -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One walk over a function in program order with the set of bound variables. A
+// dataflow block shares the scope around it; a branch has one of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/ShapeScope.h"
+
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/StructInfo.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+using Scope = llvm::StringSet<>;
+
+class ScopeVerifier {
+public:
+  explicit ScopeVerifier(FuncOp func) : func(func) {}
+  LogicalResult verify();
+
+private:
+  LogicalResult verifySignature(Scope &scope);
+  LogicalResult verifyBlock(Block &block, Scope &scope);
+  LogicalResult verifyOp(Operation &op, Scope &scope);
+  LogicalResult bindCast(MatchCastOp cast, Scope &scope);
+  LogicalResult verifyAttributes(Operation &op, const Scope &scope);
+
+  FuncOp func;
+};
+} // namespace
+
+static std::optional<StringRef> findUnboundIn(Type type, const Scope &scope) {
+  if (!isa<StructInfoTypeInterface>(type))
+    return std::nullopt;
+  return findUnbound(type, [&](StringRef name) { return scope.contains(name); });
+}
+
+LogicalResult ScopeVerifier::verifySignature(Scope &scope) {
+  for (Type type : func.getArgumentTypes())
+    collectBindingVars(type, scope);
+  for (auto [index, type] : llvm::enumerate(func.getArgumentTypes()))
+    if (std::optional<StringRef> name = findUnboundIn(type, scope)) // WF06
+      return func.emitOpError()
+             << func.describeArgument(index) << " uses shape variable '"
+             << *name << "', which no argument binds: it must be a dimension "
+             << "by itself in one of them";
+  for (Type type : func.getResultTypes())
+    if (std::optional<StringRef> name = findUnboundIn(type, scope)) // WF04
+      return func.emitOpError() << "result uses shape variable '" << *name
+                                << "', which no argument binds";
+  return success();
+}
+
+/// Binds the new variables of a cast, left to right.
+LogicalResult ScopeVerifier::bindCast(MatchCastOp cast, Scope &scope) {
+  std::optional<std::string> unbound;
+  auto type = llvm::cast<StructInfoTypeInterface>(cast.getResult().getType());
+  type.walkPrimExprs([&](PrimExprAttr expr) {
+    if (expr.isVar()) {
+      scope.insert(expr.getName());
+      return;
+    }
+    if (unbound)
+      return;
+    if (auto name = findUnbound(
+            expr, [&](StringRef name) { return scope.contains(name); }))
+      unbound = name->str();
+  });
+  if (unbound) // WF05
+    return cast.emitOpError() << "shape variable '" << *unbound
+                              << "' is used before it is bound: only a "
+                              << "dimension that is the bare variable binds it";
+  return success();
+}
+
+LogicalResult ScopeVerifier::verifyAttributes(Operation &op,
+                                              const Scope &scope) {
+  auto isBound = [&](StringRef name) { return scope.contains(name); };
+  SmallVector<PrimExprAttr> exprs;
+  if (auto shape = dyn_cast<ShapeOp>(op))
+    llvm::append_range(exprs, shape.getValues());
+  if (auto prim = dyn_cast<PrimValueOp>(op))
+    if (auto expr = dyn_cast<PrimExprAttr>(prim.getValue()))
+      exprs.push_back(expr);
+  for (PrimExprAttr expr : exprs)
+    if (std::optional<StringRef> name = findUnbound(expr, isBound))
+      return op.emitOpError()
+             << "shape variable '" << *name << "' is used before it is bound";
+  return success();
+}
+
+LogicalResult ScopeVerifier::verifyOp(Operation &op, Scope &scope) {
+  if (auto cast = dyn_cast<MatchCastOp>(op))
+    return bindCast(cast, scope);
+  if (failed(verifyAttributes(op, scope)))
+    return failure();
+  for (Region &region : op.getRegions()) {
+    Scope branch = isa<DataflowOp>(op) ? Scope() : scope;
+    Scope &inner = isa<DataflowOp>(op) ? scope : branch;
+    for (Block &block : region)
+      if (failed(verifyBlock(block, inner)))
+        return failure();
+  }
+  for (Type type : op.getResultTypes())
+    if (std::optional<StringRef> name = findUnboundIn(type, scope))
+      return op.emitOpError() << "shape variable '" << *name
+                              << "' of the result is used before it is bound";
+  return success();
+}
+
+LogicalResult ScopeVerifier::verifyBlock(Block &block, Scope &scope) {
+  for (Operation &op : block)
+    if (failed(verifyOp(op, scope)))
+      return failure();
+  return success();
+}
+
+LogicalResult ScopeVerifier::verify() {
+  Scope scope;
+  if (failed(verifySignature(scope)))
+    return failure();
+  for (Block &block : func.getBody())
+    if (failed(verifyBlock(block, scope)))
+      return failure();
+  return success();
+}
+
+LogicalResult mlir::relax::verifyShapeScopes(FuncOp func) {
+  return ScopeVerifier(func).verify();
+}

@@ -1,0 +1,325 @@
+//===- Types.cpp - StructInfo types: text form and verification -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Relax.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+#include "relax-mlir/IR/RelaxTypeInterfaces.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "relax-mlir/IR/RelaxTypes.cpp.inc"
+
+void RelaxDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "relax-mlir/IR/RelaxTypes.cpp.inc"
+      >();
+}
+
+std::string mlir::relax::toString(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+bool mlir::relax::isDataType(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    unsigned width = integer.getWidth();
+    if (width == 1)
+      return integer.isSignless();
+    return !integer.isSigned() &&
+           (width == 8 || width == 16 || width == 32 || width == 64);
+  }
+  if (auto number = dyn_cast<FloatType>(type))
+    return number.getWidth() == 8 || number.getWidth() == 16 ||
+           number.isF32() || number.isF64();
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+/// WF10: the rank agrees with the dimensions.
+static LogicalResult verifyRank(EmitError emitError, ShapeExprAttr shape,
+                                int64_t ndim) {
+  if (ndim < -1)
+    return emitError() << "expected ndim to be -1 or more, but got " << ndim;
+  if (shape && static_cast<int64_t>(shape.size()) != ndim)
+    return emitError() << "expected ndim to be the number of dimensions, "
+                       << shape.size() << ", but got " << ndim;
+  return success();
+}
+
+/// WF20: one of the data types of the specification.
+static LogicalResult verifyDataType(EmitError emitError, Type dtype) {
+  if (isDataType(dtype))
+    return success();
+  return emitError() << "expected a data type (i1, i8 to i64, ui8 to ui64, f16, "
+                        "bf16, f32, f64 or an 8-bit float), but got "
+                     << dtype;
+}
+
+static LogicalResult verifyStructInfo(EmitError emitError, Type type,
+                                      StringRef role) {
+  if (isa_and_nonnull<StructInfoTypeInterface>(type))
+    return success();
+  return emitError() << "expected " << role << " to be StructInfo, but got "
+                     << type;
+}
+
+LogicalResult TensorStructInfoType::verify(EmitError emitError,
+                                           ShapeExprAttr shape, int64_t ndim,
+                                           Type dtype, FlatSymbolRefAttr) {
+  if (failed(verifyRank(emitError, shape, ndim)))
+    return failure();
+  return dtype ? verifyDataType(emitError, dtype) : success();
+}
+
+LogicalResult ShapeStructInfoType::verify(EmitError emitError,
+                                          ShapeExprAttr values, int64_t ndim) {
+  return verifyRank(emitError, values, ndim);
+}
+
+LogicalResult PrimStructInfoType::verify(EmitError emitError, Type dtype,
+                                         PrimExprAttr value) {
+  if (failed(verifyDataType(emitError, dtype)))
+    return failure();
+  if (value && !isa<IntegerType>(dtype)) // WF22
+    return emitError() << "expected an integer data type for the value "
+                       << value.str() << ", but got " << dtype;
+  return success();
+}
+
+LogicalResult TupleStructInfoType::verify(EmitError emitError,
+                                          ArrayRef<Type> fields) {
+  for (Type field : fields)
+    if (failed(verifyStructInfo(emitError, field, "each field")))
+      return failure();
+  return success();
+}
+
+LogicalResult FuncStructInfoType::verify(EmitError emitError,
+                                         ArrayRef<Type> params, Type ret,
+                                         bool, FlatSymbolRefAttr derive) {
+  if (derive && !params.empty()) // WF17
+    return emitError() << "expected parameters or a derive function, but got "
+                          "both";
+  for (Type param : params)
+    if (failed(verifyStructInfo(emitError, param, "each parameter")))
+      return failure();
+  return verifyStructInfo(emitError, ret, "the result");
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor and shape
+//===----------------------------------------------------------------------===//
+
+bool mlir::relax::hasNegativeDim(ShapeExprAttr shape) {
+  return llvm::any_of(shape, [](PrimExprAttr dim) {
+    return dim.getConstant().value_or(0) < 0;
+  });
+}
+
+/// What stands first in a tensor or shape: "[n, 4]", "ndim = 2" or "*".
+static ParseResult parseDims(AsmParser &parser, ShapeExprAttr &shape,
+                             int64_t &ndim) {
+  ndim = TensorStructInfoType::kUnknownDim;
+  if (succeeded(parser.parseOptionalStar()))
+    return success();
+  if (succeeded(parser.parseOptionalKeyword("ndim")))
+    return failure(parser.parseEqual() || parser.parseInteger(ndim));
+  SmallVector<PrimExprAttr> dims;
+  if (parser.parseCommaSeparatedList(
+          AsmParser::Delimiter::Square,
+          [&]() -> ParseResult {
+            FailureOr<PrimExprAttr> dim = parsePrimExpr(parser);
+            if (failed(dim))
+              return failure();
+            dims.push_back(*dim);
+            return success();
+          },
+          " of dimensions"))
+    return failure();
+  shape = ShapeExprAttr::get(parser.getContext(), dims);
+  ndim = dims.size();
+  return success();
+}
+
+static void printDims(AsmPrinter &printer, ShapeExprAttr shape, int64_t ndim) {
+  if (!shape && ndim == TensorStructInfoType::kUnknownDim) {
+    printer << '*';
+  } else if (!shape) {
+    printer << "ndim = " << ndim;
+  } else {
+    printer << '[';
+    llvm::interleaveComma(
+        shape.getDims(), printer.getStream(),
+        [&](PrimExprAttr dim) { printPrimExpr(printer.getStream(), dim); });
+    printer << ']';
+  }
+}
+
+Type TensorStructInfoType::parse(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  ShapeExprAttr shape;
+  int64_t ndim;
+  Type dtype;
+  FlatSymbolRefAttr vdevice;
+  if (parser.parseLess() || parseDims(parser, shape, ndim))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    StringAttr symbol;
+    if (succeeded(parser.parseOptionalSymbolName(symbol))) {
+      vdevice = FlatSymbolRefAttr::get(symbol);
+      break;
+    }
+    if (dtype || parser.parseType(dtype))
+      return parser.emitError(parser.getCurrentLocation(),
+                              "expected a data type or '@' device"),
+             Type();
+  }
+  if (parser.parseGreater())
+    return {};
+  if (shape && hasNegativeDim(shape))
+    return parser.emitError(loc, "expected dimensions of 0 or more"), Type();
+  return parser.getChecked<TensorStructInfoType>(loc, parser.getContext(),
+                                                 shape, ndim, dtype, vdevice);
+}
+
+void TensorStructInfoType::print(AsmPrinter &printer) const {
+  printer << '<';
+  printDims(printer, getShape(), getNdim());
+  if (getDtype())
+    printer << ", " << getDtype();
+  if (getVdevice())
+    printer << ", " << getVdevice();
+  printer << '>';
+}
+
+Type ShapeStructInfoType::parse(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  ShapeExprAttr values;
+  int64_t ndim;
+  if (parser.parseLess() || parseDims(parser, values, ndim) ||
+      parser.parseGreater())
+    return {};
+  return parser.getChecked<ShapeStructInfoType>(loc, parser.getContext(),
+                                                values, ndim);
+}
+
+void ShapeStructInfoType::print(AsmPrinter &printer) const {
+  printer << '<';
+  printDims(printer, getValues(), getNdim());
+  printer << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// Primitive values, tuples, functions
+//===----------------------------------------------------------------------===//
+
+Type PrimStructInfoType::parse(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  Type dtype;
+  PrimExprAttr value;
+  if (parser.parseLess() || parser.parseType(dtype))
+    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    FailureOr<PrimExprAttr> expr = parsePrimExpr(parser);
+    if (failed(expr))
+      return {};
+    value = *expr;
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<PrimStructInfoType>(loc, parser.getContext(), dtype,
+                                               value);
+}
+
+void PrimStructInfoType::print(AsmPrinter &printer) const {
+  printer << '<' << getDtype();
+  if (getValue()) {
+    printer << ", ";
+    printPrimExpr(printer.getStream(), getValue());
+  }
+  printer << '>';
+}
+
+static ParseResult parseTypes(AsmParser &parser, AsmParser::Delimiter delimiter,
+                              SmallVectorImpl<Type> &types) {
+  return parser.parseCommaSeparatedList(
+      delimiter, [&] { return parser.parseType(types.emplace_back()); });
+}
+
+Type TupleStructInfoType::parse(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  SmallVector<Type> fields;
+  if (parseTypes(parser, AsmParser::Delimiter::LessGreater, fields))
+    return {};
+  return parser.getChecked<TupleStructInfoType>(loc, parser.getContext(),
+                                                fields);
+}
+
+void TupleStructInfoType::print(AsmPrinter &printer) const {
+  printer << '<';
+  llvm::interleaveComma(getFields(), printer);
+  printer << '>';
+}
+
+Type FuncStructInfoType::parse(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  MLIRContext *context = parser.getContext();
+  if (parser.parseLess())
+    return {};
+  if (succeeded(parser.parseOptionalKeyword("derive"))) {
+    StringAttr name;
+    if (parser.parseEqual() || parser.parseSymbolName(name) ||
+        parser.parseGreater())
+      return {};
+    return FuncStructInfoType::get(context, name.getValue());
+  }
+  SmallVector<Type> params;
+  Type ret;
+  bool pure = true;
+  if (parseTypes(parser, AsmParser::Delimiter::Paren, params) ||
+      parser.parseArrow() || parser.parseType(ret))
+    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    StringRef purity;
+    if (parser.parseKeyword(&purity))
+      return {};
+    if (purity != "pure" && purity != "impure") {
+      parser.emitError(parser.getCurrentLocation(),
+                       "expected 'pure' or 'impure', but got '")
+          << purity << "'";
+      return {};
+    }
+    pure = purity == "pure";
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<FuncStructInfoType>(loc, context, params, ret, pure,
+                                               FlatSymbolRefAttr());
+}
+
+void FuncStructInfoType::print(AsmPrinter &printer) const {
+  if (isPacked()) {
+    printer << "<derive = " << getDerive() << '>';
+    return;
+  }
+  printer << "<(";
+  llvm::interleaveComma(getParams(), printer);
+  printer << ") -> " << getRet() << ", " << (getPure() ? "pure" : "impure")
+          << '>';
+}

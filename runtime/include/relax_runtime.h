@@ -1,0 +1,223 @@
+//===- relax_runtime.h - What compiled Relax programs call ------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The border between generated code and the runtime. Generated host code holds
+// every Relax value in a slot, a `TVMFFIAny` that owns one reference; slots
+// live in a frame on the stack of the compiled function and are released
+// together. Every function here is plain C, never throws, and reports failure
+// the way tvm-ffi does: it leaves an error in the thread-local error slot of
+// tvm-ffi and returns -1 (0 on success).
+//
+// Rationale: a C++ exception must not cross a JIT-compiled frame, and generated
+// code stays small when one call does one thing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_RUNTIME_H
+#define RELAX_RUNTIME_H
+
+#include <stdint.h>
+#include <tvm/ffi/c_api.h>
+
+#if defined(_WIN32)
+#define RELAX_RUNTIME_API __declspec(dllexport)
+#else
+#define RELAX_RUNTIME_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A place in the program, for error messages. All strings are static and owned
+// by the generated code.
+typedef struct {
+  const char *function; // name of the Relax function, "main"
+  const char *what;     // the thing looked at, "argument 'x'" or "match_cast"
+  const char *expected; // its StructInfo as text, "!relax.tensor<[n, 4], f32>"
+  const char *location; // source location as text, "" where unknown
+} relax_site;
+
+// A data type in the layout of DLDataType: code | bits << 8 | lanes << 16.
+// 0 stands for the unknown data type (Void).
+typedef uint32_t relax_dtype;
+
+//===----------------------------------------------------------------------===//
+// Frames
+//===----------------------------------------------------------------------===//
+
+// Enters a compiled function: counts the depth of recursion of this thread and
+// raises RecursionError beyond the limit. Must be paired with relax_frame_leave
+// when (and only when) it succeeded.
+RELAX_RUNTIME_API int relax_frame_enter(const relax_site *site);
+
+// Leaves a compiled function: releases the `count` slots at `slots`.
+RELAX_RUNTIME_API void relax_frame_leave(TVMFFIAny *slots, int64_t count);
+
+// Sets the largest depth of recursion for all threads (at least 1); returns the
+// old one. The default is 1000.
+RELAX_RUNTIME_API int64_t relax_recursion_limit_set(int64_t limit);
+
+//===----------------------------------------------------------------------===//
+// Values
+//
+// The checks raise TypeError for a wrong kind of value or data type, and
+// ValueError for a wrong rank, dimension, size, range or device.
+//===----------------------------------------------------------------------===//
+
+// dst = src: takes a new reference to src and drops what dst held. dst and src
+// may be the same slot. A borrowed `DLTensor*` stays borrowed.
+RELAX_RUNTIME_API void relax_value_assign(TVMFFIAny *dst, const TVMFFIAny *src);
+
+// Stores src as the owned result of a function, in uninitialized memory `dst`.
+// A borrowed `DLTensor*` argument cannot be owned: it is an error in words.
+RELAX_RUNTIME_API int relax_value_return(const relax_site *site, TVMFFIAny *dst,
+                                         const TVMFFIAny *src);
+
+// Raises TypeError unless actual == expected.
+RELAX_RUNTIME_API int relax_args_check(const relax_site *site, int32_t actual,
+                                       int32_t expected);
+
+// Checks that a value is a tensor of rank `ndim` (-1: any), data type `dtype`
+// (0: any) on the device `device_type` (0: any) with index `device_id`.
+RELAX_RUNTIME_API int relax_tensor_check(const relax_site *site,
+                                         const TVMFFIAny *value, int32_t ndim,
+                                         relax_dtype dtype, int32_t device_type,
+                                         int32_t device_id);
+
+// Checks that a value is a shape of `ndim` dimensions (-1: any).
+RELAX_RUNTIME_API int relax_shape_check(const relax_site *site,
+                                        const TVMFFIAny *value, int32_t ndim);
+
+// Checks that a value is a primitive value that fits `dtype`: an integer in its
+// range, a float (or an integer in its place), or a Boolean. A Boolean is no
+// integer. With dtype 0 any of the three will do.
+RELAX_RUNTIME_API int relax_prim_check(const relax_site *site,
+                                       const TVMFFIAny *value,
+                                       relax_dtype dtype);
+
+// Checks that a value is a tuple (ffi::Array) of `size` fields (-1: any).
+RELAX_RUNTIME_API int relax_tuple_check(const relax_site *site,
+                                        const TVMFFIAny *value, int64_t size);
+
+// Checks that a value can be called.
+RELAX_RUNTIME_API int relax_function_check(const relax_site *site,
+                                           const TVMFFIAny *value);
+
+// Raises ValueError: dimension `index` of the value at `site` is `actual`, but
+// the StructInfo says `expr` (which is `expected` here). Returns -1. `expr` is
+// the dimension as text, "n * 4" or "4".
+RELAX_RUNTIME_API int relax_dim_raise(const relax_site *site, int64_t index,
+                                      const char *expr, int64_t expected,
+                                      int64_t actual);
+
+// Raises `kind` (a Python exception name) with `message`, put behind the place.
+// Returns -1.
+RELAX_RUNTIME_API int relax_error_raise(const relax_site *site,
+                                        const char *kind, const char *message);
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+// Allocates an uninitialized, row-major tensor, 64-byte aligned. Raises
+// ValueError for a negative dimension, MemoryError when memory runs out (sizes
+// that overflow included).
+RELAX_RUNTIME_API int relax_tensor_alloc(const relax_site *site, TVMFFIAny *dst,
+                                         int32_t ndim, const int64_t *dims,
+                                         relax_dtype dtype, int32_t device_type,
+                                         int32_t device_id);
+
+// The dimensions of a tensor (checked before); ndim int64 values.
+RELAX_RUNTIME_API const int64_t *relax_tensor_dims(const TVMFFIAny *value);
+
+// The number of dimensions of a tensor (checked before).
+RELAX_RUNTIME_API int32_t relax_tensor_ndim(const TVMFFIAny *value);
+
+// Stores in *data the address of the elements of a tensor (checked before) in
+// row-major order, aligned to the size of an element. A tensor that is not so
+// is copied once into a compact one, owned by `tmp` (which may be the slot of
+// the value): right for a kernel that only reads, as no one can see the copy.
+// Raises RuntimeError where a copy is needed of a tensor that is not in host
+// memory or whose elements are not whole bytes.
+RELAX_RUNTIME_API int relax_tensor_data(const relax_site *site,
+                                        const TVMFFIAny *value, TVMFFIAny *tmp,
+                                        void **data);
+
+// A constant tensor. With fresh == 0 one tensor that views `data` is made, kept
+// in *cache (atomically) and shared: right where it is only read. With fresh ==
+// 1 each call makes a copy of its own. A shared tensor views the memory of the
+// program, so whoever returns it keeps the program alive.
+RELAX_RUNTIME_API int relax_constant_get(const relax_site *site, TVMFFIAny *dst,
+                                         void **cache, const void *data,
+                                         int32_t ndim, const int64_t *dims,
+                                         relax_dtype dtype, int32_t fresh);
+
+// Reads a tensor (checked before) that is one Boolean; stores 0 or 1.
+RELAX_RUNTIME_API int relax_tensor_bool(const relax_site *site,
+                                        const TVMFFIAny *value,
+                                        int32_t *result);
+
+//===----------------------------------------------------------------------===//
+// Shapes, primitive values, tuples, strings
+//===----------------------------------------------------------------------===//
+
+RELAX_RUNTIME_API int relax_shape_make(TVMFFIAny *dst, int32_t ndim,
+                                       const int64_t *dims);
+RELAX_RUNTIME_API int relax_shape_of(TVMFFIAny *dst, const TVMFFIAny *tensor);
+// The dimensions of a shape (checked before).
+RELAX_RUNTIME_API const int64_t *relax_shape_dims(const TVMFFIAny *value);
+RELAX_RUNTIME_API int32_t relax_shape_ndim(const TVMFFIAny *value);
+
+RELAX_RUNTIME_API void relax_prim_set_int(TVMFFIAny *dst, int64_t value);
+RELAX_RUNTIME_API void relax_prim_set_float(TVMFFIAny *dst, double value);
+RELAX_RUNTIME_API void relax_prim_set_bool(TVMFFIAny *dst, int32_t value);
+// The integer in a primitive value (checked before).
+RELAX_RUNTIME_API int64_t relax_prim_int(const TVMFFIAny *value);
+
+// Makes a tuple of owned values. A borrowed `DLTensor*` is a TypeError.
+RELAX_RUNTIME_API int relax_tuple_make(const relax_site *site, TVMFFIAny *dst,
+                                       int64_t size,
+                                       const TVMFFIAny *const *fields);
+// dst = the field `index`. Raises TypeError for what is no tuple and IndexError
+// beyond its size.
+RELAX_RUNTIME_API int relax_tuple_get(const relax_site *site, TVMFFIAny *dst,
+                                      const TVMFFIAny *tuple, int64_t index);
+
+RELAX_RUNTIME_API int relax_string_make(TVMFFIAny *dst, const char *data,
+                                        int64_t size);
+RELAX_RUNTIME_API void relax_dtype_make(TVMFFIAny *dst, relax_dtype dtype);
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+// Looks up a packed function by its registered name. The handle is kept in
+// *cache (atomically), so the search happens once. Raises ValueError that names
+// the missing function and how to register it.
+RELAX_RUNTIME_API int relax_function_get(const relax_site *site, TVMFFIAny *dst,
+                                         void **cache, const char *name);
+
+// dst = callee(args...). The error of a callee that fails is passed on as it
+// is.
+RELAX_RUNTIME_API int relax_function_call(const relax_site *site,
+                                          TVMFFIAny *dst,
+                                          const TVMFFIAny *callee,
+                                          int32_t nargs,
+                                          const TVMFFIAny *const *args);
+
+// The same for a function of the same module, given by its tvm-ffi entry.
+RELAX_RUNTIME_API int relax_entry_call(TVMFFIAny *dst, TVMFFISafeCallType entry,
+                                       int32_t nargs,
+                                       const TVMFFIAny *const *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // RELAX_RUNTIME_H

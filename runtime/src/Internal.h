@@ -1,0 +1,160 @@
+//===- Internal.h - What the files of the runtime share ---------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The view of a slot as an owning `ffi::Any`, the way to the `DLTensor` of a
+// value, and the functions that build errors.
+//
+// Rationale: a check that succeeds costs a few instructions, so all text is
+// built in functions that are cold and never inlined. They are noexcept: when
+// not even the text of an error fits in memory, the process ends.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_RUNTIME_INTERNAL_H
+#define RELAX_RUNTIME_INTERNAL_H
+
+#include "relax_runtime.h"
+
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <string>
+#include <tvm/ffi/tvm_ffi.h>
+
+#if defined(__GNUC__)
+#define RELAX_COLD __attribute__((noinline, cold))
+#define RELAX_NOINLINE __attribute__((noinline))
+#define RELAX_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#else
+#define RELAX_COLD
+#define RELAX_NOINLINE
+#define RELAX_LIKELY(condition) (condition)
+#endif
+
+namespace relax_runtime {
+
+namespace ffi = tvm::ffi;
+
+//===----------------------------------------------------------------------===//
+// Slots
+//===----------------------------------------------------------------------===//
+
+static_assert(sizeof(ffi::Any) == sizeof(TVMFFIAny),
+              "a slot must have the layout of ffi::Any");
+
+// A slot as the value that owns its reference.
+inline ffi::Any &owned(TVMFFIAny *slot) {
+  return *reinterpret_cast<ffi::Any *>(slot);
+}
+inline const ffi::Any &owned(const TVMFFIAny *slot) {
+  return *reinterpret_cast<const ffi::Any *>(slot);
+}
+
+// dst = src, with a reference of its own; they may be the same slot. Plain
+// copies instead of Any's copy and swap: this is the hottest code here, and
+// GCC makes of a swap what stalls the loads behind it.
+inline void assign(TVMFFIAny *dst, const TVMFFIAny *src) {
+  TVMFFIAny held = *dst;
+  TVMFFIAny next = *src;
+  new (dst) ffi::Any(owned(const_cast<const TVMFFIAny *>(&next)));
+  owned(&held).~Any();
+}
+
+// dst = value, whose reference moves along.
+inline void assignOwned(TVMFFIAny *dst, TVMFFIAny value) {
+  TVMFFIAny held = *dst;
+  *dst = value;
+  owned(&held).~Any();
+}
+
+// dst = the object `handle`, with a reference of its own.
+inline void assignObject(TVMFFIAny *dst, int32_t typeIndex, void *handle) {
+  TVMFFIAny object = {};
+  object.type_index = typeIndex;
+  object.v_obj = static_cast<TVMFFIObject *>(handle);
+  assign(dst, &object);
+}
+
+// A cache of generated code, which holds one reference to an object.
+inline std::atomic<void *> &atomicCache(void **cache) {
+  static_assert(sizeof(std::atomic<void *>) == sizeof(void *),
+                "an atomic pointer must have the layout of a pointer");
+  return *reinterpret_cast<std::atomic<void *> *>(cache);
+}
+
+// Moves the reference `handle` into an empty cache; where another thread was
+// first, drops it. Returns what the cache holds.
+void *publish(void **cache, void *handle);
+
+//===----------------------------------------------------------------------===//
+// Data types, tensors, tuples
+//===----------------------------------------------------------------------===//
+
+inline DLDataType unpackDType(relax_dtype dtype) {
+  return DLDataType{static_cast<uint8_t>(dtype),
+                    static_cast<uint8_t>(dtype >> 8),
+                    static_cast<uint16_t>(dtype >> 16)};
+}
+
+inline relax_dtype packDType(DLDataType dtype) {
+  return dtype.code | static_cast<relax_dtype>(dtype.bits) << 8 |
+         static_cast<relax_dtype>(dtype.lanes) << 16;
+}
+
+inline bool isBool(DLDataType dtype) {
+  return dtype.code == kDLBool || (dtype.code == kDLUInt && dtype.bits == 1);
+}
+
+// The tensor in a value, owned or borrowed; NULL for any other value.
+inline const DLTensor *getTensor(const TVMFFIAny *value) {
+  if (RELAX_LIKELY(value->type_index == kTVMFFITensor))
+    return TVMFFITensorGetDLTensorPtr(value->v_obj);
+  if (value->type_index == kTVMFFIDLTensorPtr)
+    return static_cast<const DLTensor *>(value->v_ptr);
+  return nullptr;
+}
+
+// The fields of a tuple; the value must be one.
+inline const ffi::ArrayObj *getTuple(const TVMFFIAny *value) {
+  return static_cast<const ffi::ArrayObj *>(
+      reinterpret_cast<const ffi::Object *>(value->v_obj));
+}
+inline int64_t getTupleSize(const TVMFFIAny *value) {
+  return static_cast<int64_t>(getTuple(value)->size());
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+// "2 arguments", "1 argument".
+RELAX_COLD std::string countText(int64_t count, const char *noun) noexcept;
+// "(2, 3)", "(2,)", "()".
+RELAX_COLD std::string dimsText(const int64_t *dims, int64_t ndim) noexcept;
+// "float32".
+RELAX_COLD std::string dtypeText(DLDataType dtype) noexcept;
+// "cuda:1".
+RELAX_COLD std::string deviceText(DLDevice device) noexcept;
+// "a tensor of rank 2, float32, shape (2, 3)".
+RELAX_COLD std::string describeTensor(const DLTensor &tensor) noexcept;
+// The same for any value: "None", "the integer 3", "a tuple of 2 fields".
+RELAX_COLD std::string describe(const TVMFFIAny *value) noexcept;
+
+// Raises "function: what: text (at location)". Returns -1.
+RELAX_COLD int raiseError(const relax_site *site, const char *kind,
+                          const std::string &text) noexcept;
+// Raises "function: text (at location)". Returns -1.
+RELAX_COLD int raiseInFunction(const relax_site *site, const char *kind,
+                               const std::string &text) noexcept;
+// Raises "function: what: expected E, but got `actual`". Returns -1.
+RELAX_COLD int raiseMismatch(const relax_site *site, const char *kind,
+                             const std::string &actual) noexcept;
+
+} // namespace relax_runtime
+
+#endif // RELAX_RUNTIME_INTERNAL_H

@@ -1,0 +1,137 @@
+"""Which rows of the specification have a test.
+
+The rows stand in docs/spec/rows.tsv; a test names the row it is about (`WF05`) in its own name, in
+a comment beside it or in the name of a lit function. A row is tested *negatively* where a file or a
+test with `invalid`, `reject` or `error` in its name mentions it, and *positively* where any other
+does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TEST_FILES = ("test/lit/**/*.mlir", "test/python/**/*.py", "runtime/test/**/*")
+OWN_TEST = "test_id_coverage.py"
+
+NEGATIVE = re.compile(r"invalid|reject|error", re.IGNORECASE)
+# The line that names a test: in Python, in the runtime's C++, a function in MLIR.
+TEST_NAME = re.compile(r"\bdef (test\w*)|\bvoid (test\w*)\(|\bfunc\b[^@\n]*@([\w.$-]+)")
+
+
+@dataclass
+class Coverage:
+    """The rows by id, and which of them the tests mention."""
+
+    rows: dict[str, str]
+    positive: set[str] = field(default_factory=set)
+    negative: set[str] = field(default_factory=set)
+    unknown: dict[str, Path] = field(default_factory=dict)
+
+    def missing(self, prefixes: Sequence[str] = ("",)) -> list[str]:
+        """Return the ids with one of the prefixes that no test mentions."""
+        tested = self.positive | self.negative
+        return [i for i in self.rows if i.startswith(tuple(prefixes)) and i not in tested]
+
+
+def read_rows(path: Path) -> dict[str, str]:
+    """Return requirement by id, in the order of the file."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {row["id"]: row["requirement"] for row in rows}
+
+
+def id_pattern(rows: dict[str, str]) -> re.Pattern[str]:
+    """Return a pattern for ids, which may stand between underscores: `test_wf05_scope`."""
+    prefixes = "|".join(sorted({i[:2] for i in rows}))
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{prefixes})\d\d(?![A-Za-z0-9])", re.IGNORECASE)
+
+
+def sections(text: str) -> Iterator[tuple[str, str]]:
+    """Split a test file into (name of the test, its text).
+
+    A test begins with the paragraph that holds its name, so that the comments and decorators above
+    belong to it; what stands before the first test has no name.
+    """
+    name = ""
+    lines: list[str] = []
+    for paragraph in re.split(r"\n[ \t]*\n", text):
+        found = TEST_NAME.search(paragraph)
+        if found:
+            yield name, "\n".join(lines)
+            name, lines = next(group for group in found.groups() if group), []
+        lines.append(paragraph)
+    yield name, "\n".join(lines)
+
+
+def scan_file(path: Path, ids: re.Pattern[str], coverage: Coverage) -> None:
+    """Note every id that the file mentions."""
+    text = path.read_text(encoding="utf-8", errors="ignore")
+    for name, section in sections(text):
+        is_negative = bool(NEGATIVE.search(path.name) or NEGATIVE.search(name))
+        for found in ids.findall(section):
+            row = found.upper()
+            if row not in coverage.rows:
+                coverage.unknown[row] = path
+                continue
+            (coverage.negative if is_negative else coverage.positive).add(row)
+
+
+def scan(root: Path) -> Coverage:
+    """Read the rows and every test below `root`."""
+    coverage = Coverage(read_rows(root / "docs" / "spec" / "rows.tsv"))
+    ids = id_pattern(coverage.rows)
+    for pattern in TEST_FILES:
+        for path in sorted(root.glob(pattern)):
+            if path.is_file() and path.name != OWN_TEST:
+                scan_file(path, ids, coverage)
+    return coverage
+
+
+def print_table(coverage: Coverage) -> None:
+    """Print one line per prefix: rows, those tested each way, those without a test."""
+    print(f"{'prefix':8}{'rows':>6}{'positive':>10}{'negative':>10}{'none':>6}")
+    for prefix in [*dict.fromkeys(i[:2] for i in coverage.rows), ""]:
+        rows = {i for i in coverage.rows if i.startswith(prefix)}
+        counts = (len(rows & coverage.positive), len(rows & coverage.negative))
+        none = len(coverage.missing([prefix]))
+        print(f"{prefix or 'all':8}{len(rows):6}{counts[0]:10}{counts[1]:10}{none:6}")
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description="Which rows of docs/spec/rows.tsv have a test.")
+    parser.add_argument("--require", default="", metavar="GR,SC", help="rows that must have one")
+    parser.add_argument("--list", action="store_true", help="print the rows that have none")
+    parser.add_argument("--root", type=Path, default=ROOT, help="the checkout to look at")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the report; return 1 for an id that no row has or a required row without a test."""
+    args = parse(arguments)
+    coverage = scan(args.root)
+    print_table(coverage)
+    if args.list:
+        for row in coverage.missing():
+            print(f"{row}  {coverage.rows[row]}")
+    errors = [
+        f"{row}: no such row, but {path} names it" for row, path in sorted(coverage.unknown.items())
+    ]
+    for prefix in filter(None, args.require.split(",")):
+        if not any(i.startswith(prefix) for i in coverage.rows):
+            errors.append(f"--require: no row starts with '{prefix}'")
+        errors += [f"{row}: expected a test, but got none" for row in coverage.missing([prefix])]
+    for error in errors:
+        print(f"error: {error}", file=sys.stderr)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
