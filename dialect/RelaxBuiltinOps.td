@@ -110,6 +110,26 @@ def Relax_CheckDimOp : Relax_BuiltinOp<"check_dim"> {
   }];
 }
 
+def Relax_CheckDivisorOp : Relax_BuiltinOp<"check_divisor"> {
+  let summary = "check that the divisor of a dimension expression is not zero";
+  let description = [{
+    Example: `relax.builtin.check_divisor %n of "m floordiv n"`
+  }];
+  let arguments = (ins I64:$divisor, StrAttr:$expr);
+  let assemblyFormat = "$divisor `of` $expr attr-dict";
+}
+
+def Relax_KillOp : Relax_BuiltinOp<"kill"> {
+  let summary = "drop the reference to a value that is not used any more (RF09)";
+  let description = [{
+    The memory of a tensor goes back with its last reference.
+
+    Example: `relax.builtin.kill %x : !relax.tensor<ndim = 1, f32>`
+  }];
+  let arguments = (ins Relax_AnyValue:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
 def Relax_MakeShapeOp : Relax_BuiltinOp<"make_shape"> {
   let summary = "a shape from integers";
   let description = [{

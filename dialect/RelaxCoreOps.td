@@ -285,9 +285,10 @@ def Relax_GetItemOp : Relax_InferredOp<"get_item", [Pure]> {
   let arguments = (ins Relax_AnyValue:$tuple_value, I64Attr:$index);
   let results = (outs Relax_AnyValue:$result);
   let assemblyFormat = "$tuple_value `[` $index `]` attr-dict `:` type($tuple_value)";
+  let hasFolder = 1;
 }
 
-def Relax_ExternFuncOp : Relax_InferredOp<"extern_func", [Pure]> {
+def Relax_ExternFuncOp : Relax_InferredOp<"extern_func"> {
   let summary = "a packed function by its registered name (GR13, SE04)";
   let description = [{
     The name is looked up when the operation runs; a missing name is an error.

@@ -241,8 +241,6 @@ LogicalResult DataflowOp::verifyRegions() {
 LogicalResult IfOp::verify() {
   auto tensor = dyn_cast<TensorStructInfoType>(getCond().getType());
   bool fits = isa<ObjectStructInfoType>(getCond().getType());
-  if (auto prim = dyn_cast<PrimStructInfoType>(getCond().getType()))
-    fits = prim.getDtype().isInteger(1);
   if (tensor)
     fits = (!tensor.hasRank() || tensor.getNdim() == 0) &&
            (!tensor.getDtype() || tensor.getDtype().isInteger(1));
@@ -365,6 +363,14 @@ LogicalResult GetItemOp::inferReturnTypes(MLIRContext *, OptionalLoc loc,
                       ", the number of fields, but got ", index);
   results.push_back(tuple.getFields()[index]);
   return success();
+}
+
+OpFoldResult GetItemOp::fold(FoldAdaptor) {
+  if (auto tuple = getTupleValue().getDefiningOp<TupleOp>())
+    if (Value field = tuple.getFields()[getIndex()];
+        field.getType() == getResult().getType())
+      return field;
+  return {};
 }
 
 LogicalResult ExternFuncOp::inferReturnTypes(MLIRContext *context, OptionalLoc,

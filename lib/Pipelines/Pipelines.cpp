@@ -9,11 +9,100 @@
 #include "relax-mlir/Pipelines/Pipelines.h"
 
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/Transforms/Passes.h"
 
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::relax;
 
-void mlir::relax::registerPassesAndPipelines() {}
+static void buildLegalize(OpPassManager &pm) {
+  pm.addPass(createRelaxLegalizeOpsPass());
+}
+
+static void buildMemory(OpPassManager &pm) {
+  OpPassManager &func = pm.nest<relax::FuncOp>();
+  func.addPass(createRelaxToNonDataflowPass());
+  func.addPass(createRelaxLowerCallTIRPass());
+}
+
+static void buildShapes(OpPassManager &pm) {
+  OpPassManager &func = pm.nest<relax::FuncOp>();
+  func.addPass(createRelaxLowerShapesPass());
+  func.addPass(createCSEPass());
+  func.addPass(createRelaxKillAfterLastUsePass());
+}
+
+static void buildKernels(OpPassManager &pm) {
+  pm.addPass(createRelaxPrepareKernelsPass());
+  bufferization::OneShotBufferizePassOptions options;
+  options.bufferizeFunctionBoundaries = true;
+  options.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(options));
+  pm.addPass(bufferization::createDropEquivalentBufferResultsPass());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createCSEPass());
+  bufferization::buildBufferDeallocationPipeline(
+      pm, bufferization::BufferDeallocationPipelineOptions());
+  pm.addPass(createConvertBufferizationToMemRefPass());
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createCSEPass());
+}
+
+static void buildLLVM(OpPassManager &pm) {
+  pm.addPass(createRelaxConvertToLLVMPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static constexpr Phase kPhases[] = {
+    {"legalize", "operators become call_tir and kernels on tensors",
+     buildLegalize},
+    {"memory", "dataflow blocks are inlined, outputs are allocated",
+     buildMemory},
+    {"shapes", "shape variables become values, StructInfo becomes checks",
+     buildShapes},
+    {"kernels", "kernels are bufferized and become loops", buildKernels},
+    {"llvm", "everything becomes the LLVM dialect", buildLLVM},
+};
+
+ArrayRef<Phase> mlir::relax::getPhases() { return kPhases; }
+
+void mlir::relax::registerPassesAndPipelines() {
+  registerRelaxPasses();
+  for (const Phase &phase : kPhases)
+    PassPipelineRegistration<>(
+        (Twine("relax-phase-") + phase.name).str(), phase.description,
+        [build = phase.build](OpPassManager &pm) { build(pm); });
+  PassPipelineRegistration<>("relax-to-llvm",
+                             "all phases, from Relax to the LLVM dialect",
+                             [](OpPassManager &pm) {
+                               for (const Phase &phase : kPhases)
+                                 phase.build(pm);
+                             });
+}

@@ -74,6 +74,9 @@ RELAX_RUNTIME_API int64_t relax_recursion_limit_set(int64_t limit);
 // may be the same slot. A borrowed `DLTensor*` stays borrowed.
 RELAX_RUNTIME_API void relax_value_assign(TVMFFIAny *dst, const TVMFFIAny *src);
 
+// Drops the reference that a slot holds; the slot is None afterwards.
+RELAX_RUNTIME_API void relax_value_kill(TVMFFIAny *slot);
+
 // Stores src as the owned result of a function, in uninitialized memory `dst`.
 // A borrowed `DLTensor*` argument cannot be owned: it is an error in words.
 RELAX_RUNTIME_API int relax_value_return(const relax_site *site, TVMFFIAny *dst,

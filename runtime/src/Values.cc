@@ -31,6 +31,8 @@ void relax_value_assign(TVMFFIAny *dst, const TVMFFIAny *src) {
   assign(dst, src);
 }
 
+void relax_value_kill(TVMFFIAny *slot) { owned(slot) = ffi::Any(); }
+
 // A `DLTensor*` is only valid during the call it was passed to.
 RELAX_COLD static int raiseBorrowed(const relax_site *site,
                                     const char *verb) noexcept {

@@ -52,6 +52,15 @@ def RelaxLowerShapesPass : Pass<"relax-lower-shapes", "::mlir::relax::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def RelaxKillAfterLastUsePass
+    : Pass<"relax-kill-after-last-use", "::mlir::relax::FuncOp"> {
+  let summary = "Drop values after their last use";
+  let description = [{
+    Inserts `relax.builtin.kill` behind the last use of each value, so that the
+    memory of a tensor that is dead can serve the next allocation.
+  }];
+}
+
 def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
   let summary = "Make kernels ready for bufferization";
   let description = [{

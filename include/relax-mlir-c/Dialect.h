@@ -1,0 +1,236 @@
+//===- Dialect.h - C interface of the Relax dialect -------------*- C -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Types and attributes belong to their context and are never freed. A function
+// that takes a context loads the dialect into it first. The `GetChecked`
+// functions return null for an invalid type and report why at the location.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_C_DIALECT_H
+#define RELAX_MLIR_C_DIALECT_H
+
+#include "mlir-c/IR.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Relax, relax);
+
+//===----------------------------------------------------------------------===//
+// Dimension expressions
+//===----------------------------------------------------------------------===//
+
+/// The operations of an expression, in the order of mlir::relax::PrimExprKind.
+typedef enum MlirRelaxPrimExprKind {
+  MlirRelaxPrimExprVar,
+  MlirRelaxPrimExprInt,
+  MlirRelaxPrimExprAdd,
+  MlirRelaxPrimExprMul,
+  MlirRelaxPrimExprFloorDiv,
+  MlirRelaxPrimExprMod,
+  MlirRelaxPrimExprMin,
+  MlirRelaxPrimExprMax,
+  MlirRelaxPrimExprSelect,
+  MlirRelaxPrimExprNot,
+  MlirRelaxPrimExprAnd,
+  MlirRelaxPrimExprOr,
+  MlirRelaxPrimExprEq,
+  MlirRelaxPrimExprLt,
+  MlirRelaxPrimExprLe
+} MlirRelaxPrimExprKind;
+
+/// The answer to a question that may not be decided.
+typedef enum MlirRelaxTernary {
+  MlirRelaxTernaryNo,
+  MlirRelaxTernaryUnknown,
+  MlirRelaxTernaryYes
+} MlirRelaxTernary;
+
+/// Receives a variable's name, valid during the call only.
+typedef void (*MlirRelaxNameCallback)(MlirStringRef name, void *userData);
+
+MLIR_CAPI_EXPORTED bool mlirRelaxAttributeIsAPrimExpr(MlirAttribute attr);
+MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxPrimExprGetTypeID(void);
+
+/// Leaves. The name of a variable must be an identifier of MLIR's syntax.
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprVarGet(MlirContext context,
+                                                         MlirStringRef name);
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprIntGet(MlirContext context,
+                                                         int64_t value);
+
+/// Operations, in canonical form. Division rounds towards minus infinity; the
+/// divisor must not be the constant 0.
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprAddGet(MlirAttribute lhs,
+                                                         MlirAttribute rhs);
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprSubGet(MlirAttribute lhs,
+                                                         MlirAttribute rhs);
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprMulGet(MlirAttribute lhs,
+                                                         MlirAttribute rhs);
+MLIR_CAPI_EXPORTED MlirAttribute
+mlirRelaxPrimExprFloorDivGet(MlirAttribute lhs, MlirAttribute rhs);
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprModGet(MlirAttribute lhs,
+                                                         MlirAttribute rhs);
+/// The kinds from Min on. Null for another kind or number of operands.
+MLIR_CAPI_EXPORTED MlirAttribute
+mlirRelaxPrimExprCallGet(MlirRelaxPrimExprKind kind, intptr_t numOperands,
+                         MlirAttribute const *operands);
+
+MLIR_CAPI_EXPORTED MlirRelaxPrimExprKind
+mlirRelaxPrimExprGetKind(MlirAttribute expr);
+/// The value of a constant; 0 otherwise.
+MLIR_CAPI_EXPORTED int64_t mlirRelaxPrimExprGetInt(MlirAttribute expr);
+/// The name of a variable; empty otherwise.
+MLIR_CAPI_EXPORTED MlirStringRef mlirRelaxPrimExprGetName(MlirAttribute expr);
+MLIR_CAPI_EXPORTED intptr_t mlirRelaxPrimExprGetNumOperands(MlirAttribute expr);
+MLIR_CAPI_EXPORTED MlirAttribute
+mlirRelaxPrimExprGetOperand(MlirAttribute expr, intptr_t index);
+
+/// The expression as text, "n * 4 + 1".
+MLIR_CAPI_EXPORTED void mlirRelaxPrimExprPrint(MlirAttribute expr,
+                                               MlirStringCallback callback,
+                                               void *userData);
+/// Calls back for each variable once, sorted by name.
+MLIR_CAPI_EXPORTED void
+mlirRelaxPrimExprCollectVars(MlirAttribute expr, MlirRelaxNameCallback callback,
+                             void *userData);
+/// Whether two expressions are equal for all values of their variables.
+MLIR_CAPI_EXPORTED MlirRelaxTernary
+mlirRelaxPrimExprProveEqual(MlirAttribute lhs, MlirAttribute rhs);
+/// Stores the value of `expr`; false where a variable is missing, a divisor is
+/// zero or 64 bits do not suffice.
+MLIR_CAPI_EXPORTED bool
+mlirRelaxPrimExprEvaluate(MlirAttribute expr, intptr_t numVars,
+                          MlirStringRef const *names, int64_t const *values,
+                          int64_t *result);
+/// Replaces variables by expressions, all at once.
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprSubstitute(
+    MlirAttribute expr, intptr_t numVars, MlirStringRef const *names,
+    MlirAttribute const *values);
+
+MLIR_CAPI_EXPORTED bool mlirRelaxAttributeIsAShapeExpr(MlirAttribute attr);
+MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxShapeExprGetTypeID(void);
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxShapeExprGet(
+    MlirContext context, intptr_t numDims, MlirAttribute const *dims);
+MLIR_CAPI_EXPORTED intptr_t mlirRelaxShapeExprGetNumDims(MlirAttribute shape);
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxShapeExprGetDim(MlirAttribute shape,
+                                                          intptr_t index);
+
+//===----------------------------------------------------------------------===//
+// StructInfo
+//===----------------------------------------------------------------------===//
+
+MLIR_CAPI_EXPORTED bool mlirRelaxTypeIsAStructInfo(MlirType type);
+
+MLIR_CAPI_EXPORTED bool mlirRelaxTypeIsAObjectStructInfo(MlirType type);
+MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxObjectStructInfoGetTypeID(void);
+MLIR_CAPI_EXPORTED MlirType mlirRelaxObjectStructInfoGet(MlirContext context);
+
+/// `shape`, `dtype` and `vdevice` may be null (or empty); `ndim` is -1 where
+/// the rank is unknown.
+MLIR_CAPI_EXPORTED bool mlirRelaxTypeIsATensorStructInfo(MlirType type);
+MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxTensorStructInfoGetTypeID(void);
+MLIR_CAPI_EXPORTED MlirType mlirRelaxTensorStructInfoGetChecked(
+    MlirLocation location, MlirAttribute shape, int64_t ndim, MlirType dtype,
+    MlirStringRef vdevice);
+MLIR_CAPI_EXPORTED MlirAttribute
+mlirRelaxTensorStructInfoGetShape(MlirType type);
+MLIR_CAPI_EXPORTED int64_t mlirRelaxTensorStructInfoGetNdim(MlirType type);
+MLIR_CAPI_EXPORTED MlirType mlirRelaxTensorStructInfoGetDtype(MlirType type);
+MLIR_CAPI_EXPORTED MlirStringRef
+mlirRelaxTensorStructInfoGetVDevice(MlirType type);
+
+/// `values` may be null.
+MLIR_CAPI_EXPORTED bool mlirRelaxTypeIsAShapeStructInfo(MlirType type);
+MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxShapeStructInfoGetTypeID(void);
+MLIR_CAPI_EXPORTED MlirType mlirRelaxShapeStructInfoGetChecked(
+    MlirLocation location, MlirAttribute values, int64_t ndim);
+MLIR_CAPI_EXPORTED MlirAttribute
+mlirRelaxShapeStructInfoGetValues(MlirType type);
+MLIR_CAPI_EXPORTED int64_t mlirRelaxShapeStructInfoGetNdim(MlirType type);
+
+/// `value` may be null.
+MLIR_CAPI_EXPORTED bool mlirRelaxTypeIsAPrimStructInfo(MlirType type);
+MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxPrimStructInfoGetTypeID(void);
+MLIR_CAPI_EXPORTED MlirType mlirRelaxPrimStructInfoGetChecked(
+    MlirLocation location, MlirType dtype, MlirAttribute value);
+MLIR_CAPI_EXPORTED MlirType mlirRelaxPrimStructInfoGetDtype(MlirType type);
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimStructInfoGetValue(MlirType type);
+
+MLIR_CAPI_EXPORTED bool mlirRelaxTypeIsATupleStructInfo(MlirType type);
+MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxTupleStructInfoGetTypeID(void);
+MLIR_CAPI_EXPORTED MlirType mlirRelaxTupleStructInfoGetChecked(
+    MlirLocation location, intptr_t numFields, MlirType const *fields);
+MLIR_CAPI_EXPORTED intptr_t mlirRelaxTupleStructInfoGetNumFields(MlirType type);
+MLIR_CAPI_EXPORTED MlirType mlirRelaxTupleStructInfoGetField(MlirType type,
+                                                             intptr_t index);
+
+/// A closure, or a packed function with the name of its derivation.
+MLIR_CAPI_EXPORTED bool mlirRelaxTypeIsAFuncStructInfo(MlirType type);
+MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxFuncStructInfoGetTypeID(void);
+MLIR_CAPI_EXPORTED MlirType mlirRelaxFuncStructInfoGetChecked(
+    MlirLocation location, intptr_t numParams, MlirType const *params,
+    MlirType result, bool isPure);
+MLIR_CAPI_EXPORTED MlirType
+mlirRelaxFuncStructInfoPackedGet(MlirContext context, MlirStringRef derive);
+MLIR_CAPI_EXPORTED intptr_t mlirRelaxFuncStructInfoGetNumParams(MlirType type);
+MLIR_CAPI_EXPORTED MlirType mlirRelaxFuncStructInfoGetParam(MlirType type,
+                                                            intptr_t index);
+MLIR_CAPI_EXPORTED MlirType mlirRelaxFuncStructInfoGetResult(MlirType type);
+MLIR_CAPI_EXPORTED bool mlirRelaxFuncStructInfoIsPure(MlirType type);
+/// The name of the derivation; empty for a closure.
+MLIR_CAPI_EXPORTED MlirStringRef
+mlirRelaxFuncStructInfoGetDerive(MlirType type);
+
+//===----------------------------------------------------------------------===//
+// Reasoning about StructInfo. All types here must be StructInfo.
+//===----------------------------------------------------------------------===//
+
+/// Whether each value of type `sub` is of type `super`.
+MLIR_CAPI_EXPORTED MlirRelaxTernary mlirRelaxIsSubtype(MlirType sub,
+                                                       MlirType super);
+/// Whether a value of type `actual` may be used where `expected` is.
+MLIR_CAPI_EXPORTED MlirRelaxTernary
+mlirRelaxCheckCompatibility(MlirType actual, MlirType expected);
+/// The least upper bound.
+MLIR_CAPI_EXPORTED MlirType mlirRelaxUnifyStructInfo(MlirType lhs,
+                                                     MlirType rhs);
+/// `type` without any dimension.
+MLIR_CAPI_EXPORTED MlirType mlirRelaxEraseDims(MlirType type);
+/// `type` without the dimensions that use other variables than `names`.
+MLIR_CAPI_EXPORTED MlirType mlirRelaxEraseToWellDefined(
+    MlirType type, intptr_t numNames, MlirStringRef const *names);
+/// Calls back for each variable that `type` may bind, sorted by name.
+MLIR_CAPI_EXPORTED void
+mlirRelaxCollectBindingVars(MlirType type, MlirRelaxNameCallback callback,
+                            void *userData);
+/// The result of a call of `callee`, a FuncStructInfo, with arguments of these
+/// types. What it cannot say in terms of the caller is erased. `callee` must
+/// have as many parameters as there are arguments, or be a packed function.
+MLIR_CAPI_EXPORTED MlirType mlirRelaxDeriveCallResult(
+    MlirType callee, intptr_t numArguments, MlirType const *arguments);
+
+//===----------------------------------------------------------------------===//
+// Passes and phases
+//===----------------------------------------------------------------------===//
+
+/// Registers the passes and pipelines with MLIR's global registry, once.
+MLIR_CAPI_EXPORTED void mlirRelaxRegisterPasses(void);
+
+/// The phases of compilation in order; phase `name` is the pipeline
+/// `relax-phase-<name>`.
+MLIR_CAPI_EXPORTED intptr_t mlirRelaxGetNumPhases(void);
+MLIR_CAPI_EXPORTED MlirStringRef mlirRelaxPhaseGetName(intptr_t index);
+MLIR_CAPI_EXPORTED MlirStringRef mlirRelaxPhaseGetDescription(intptr_t index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // RELAX_MLIR_C_DIALECT_H

@@ -1,0 +1,87 @@
+//===- RelaxToLinalg.h - Lowering of operators to kernels -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `relax-legalize-ops` looks an operator up in a table by its name. An entry says
+// how to write the body of its kernel, and what to check before the call where
+// the derivation of the result left a question open.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_CONVERSION_RELAXTOLINALG_H
+#define RELAX_MLIR_CONVERSION_RELAXTOLINALG_H
+
+#include "relax-mlir/IR/Relax.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <functional>
+
+namespace mlir::relax {
+
+class KernelBuilder;
+
+/// Writes the body of the kernel of `op`: the updated `outputs`, given tensors
+/// for its tensor operands and its results. Reports what it does not support.
+using KernelBody = std::function<FailureOr<SmallVector<Value>>(
+    KernelBuilder &builder, Operation *op, ValueRange inputs,
+    ValueRange outputs)>;
+
+/// Pairs of dimensions that have to be equal when an operator runs.
+using DimPairs = SmallVector<std::pair<PrimExprAttr, PrimExprAttr>>;
+
+/// What the kernel of `op`, whose result is of type `result`, relies on. Pairs
+/// that are known to be equal do no harm: they are dropped.
+using KernelChecks = std::function<DimPairs(Operation *op, Type result)>;
+
+/// How operators are lowered, by their names.
+class LegalizationTable {
+public:
+  struct Entry {
+    KernelBody body;
+    KernelChecks checks;
+  };
+
+  /// `body` takes an `OpTy` where KernelBody takes an operation.
+  template <typename OpTy, typename BodyT>
+  void add(BodyT body) {
+    entries[OpTy::getOperationName()].body =
+        [body](KernelBuilder &builder, Operation *op, ValueRange inputs,
+               ValueRange outputs) -> FailureOr<SmallVector<Value>> {
+      return body(builder, cast<OpTy>(op), inputs, outputs);
+    };
+  }
+
+  /// `checks` takes an `OpTy` where KernelChecks takes an operation.
+  template <typename OpTy, typename ChecksT>
+  void addChecks(ChecksT checks) {
+    entries[OpTy::getOperationName()].checks =
+        [checks](Operation *op, Type result) -> DimPairs {
+      return checks(cast<OpTy>(op), result);
+    };
+  }
+
+  /// The entry of an operation; null where it is not an operator.
+  const Entry *lookup(Operation *op) const {
+    auto it = entries.find(op->getName().getStringRef());
+    return it == entries.end() ? nullptr : &it->second;
+  }
+
+private:
+  llvm::StringMap<Entry> entries;
+};
+
+/// Add the operators of one group.
+void populateElementwise(LegalizationTable &table);
+void populateManipulate(LegalizationTable &table);
+void populateReduce(LegalizationTable &table);
+void populateNN(LegalizationTable &table);
+void populateCreate(LegalizationTable &table);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_CONVERSION_RELAXTOLINALG_H

@@ -1,0 +1,570 @@
+//===- RelaxModule.cpp - The Python extension -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The types and attributes of the dialect as subclasses of mlir.ir.Type and
+// mlir.ir.Attribute, with their accessors and a static method `get` that takes
+// attributes and types only. relax_mlir/ir.py derives the public classes, whose
+// constructors take Python values. Wrong input is a ValueError.
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir-c/Dialect.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/IR.h"
+#include "mlir/Bindings/Python/Diagnostics.h"
+#include "mlir/Bindings/Python/NanobindAdaptors.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+using mlir::python::CollectDiagnosticsToStringScope;
+using mlir::python::nanobind_adaptors::mlir_attribute_subclass;
+using mlir::python::nanobind_adaptors::mlir_type_subclass;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Helpers
+//===----------------------------------------------------------------------===//
+
+MlirStringRef toRef(const std::string &text) {
+  return mlirStringRefCreate(text.data(), text.size());
+}
+
+std::string toString(MlirStringRef text) {
+  return std::string(text.data, text.length);
+}
+
+/// Yes, no or None.
+std::optional<bool> toOptional(MlirRelaxTernary answer) {
+  if (answer == MlirRelaxTernaryUnknown)
+    return std::nullopt;
+  return answer == MlirRelaxTernaryYes;
+}
+
+/// Makes one type; where that fails, the diagnostics become a ValueError.
+template <typename Make>
+MlirType getChecked(MlirContext context, Make make) {
+  CollectDiagnosticsToStringScope diagnostics(context);
+  MlirType type = make(mlirLocationUnknownGet(context));
+  std::string message = diagnostics.takeMessage();
+  if (!mlirTypeIsNull(type))
+    return type;
+  // The place is always unknown here.
+  static const std::string kPlace = "at loc(unknown): ";
+  if (message.rfind(kPlace, 0) == 0)
+    message.erase(0, kPlace.size());
+  throw nb::value_error(message.c_str());
+}
+
+void requireContext(MlirContext actual, MlirContext expected) {
+  if (!mlirContextEqual(actual, expected))
+    throw nb::value_error(
+        "expected types and expressions of one context, but got two");
+}
+
+MlirAttribute orNull(std::optional<MlirAttribute> attr, MlirContext context) {
+  if (!attr)
+    return {nullptr};
+  requireContext(mlirAttributeGetContext(*attr), context);
+  return *attr;
+}
+
+MlirType orNull(std::optional<MlirType> type, MlirContext context) {
+  if (!type)
+    return {nullptr};
+  requireContext(mlirTypeGetContext(*type), context);
+  return *type;
+}
+
+std::optional<MlirAttribute> orNone(MlirAttribute attr) {
+  if (mlirAttributeIsNull(attr))
+    return std::nullopt;
+  return attr;
+}
+
+std::optional<MlirType> orNone(MlirType type) {
+  if (mlirTypeIsNull(type))
+    return std::nullopt;
+  return type;
+}
+
+void requireShape(std::optional<MlirAttribute> attr) {
+  if (attr && !mlirRelaxAttributeIsAShapeExpr(*attr))
+    throw nb::value_error("expected a ShapeExpr");
+}
+
+void requireExpr(MlirAttribute attr) {
+  if (!mlirRelaxAttributeIsAPrimExpr(attr))
+    throw nb::value_error("expected a PrimExpr");
+}
+
+void requireExprs(MlirAttribute lhs, MlirAttribute rhs) {
+  requireExpr(lhs);
+  requireExpr(rhs);
+  requireContext(mlirAttributeGetContext(rhs), mlirAttributeGetContext(lhs));
+}
+
+void requireStructInfo(MlirType type) {
+  if (!mlirRelaxTypeIsAStructInfo(type))
+    throw nb::value_error("expected StructInfo");
+}
+
+void requireStructInfo(MlirType lhs, MlirType rhs) {
+  requireStructInfo(lhs);
+  requireStructInfo(rhs);
+  requireContext(mlirTypeGetContext(rhs), mlirTypeGetContext(lhs));
+}
+
+void requireTypes(const std::vector<MlirType> &types, MlirContext context) {
+  for (MlirType type : types)
+    requireContext(mlirTypeGetContext(type), context);
+}
+
+/// Appends the name to the list at `userData`.
+void appendName(MlirStringRef name, void *userData) {
+  static_cast<std::vector<std::string> *>(userData)->push_back(toString(name));
+}
+
+std::vector<MlirStringRef> toRefs(const std::vector<std::string> &names) {
+  std::vector<MlirStringRef> refs;
+  for (const std::string &name : names)
+    refs.push_back(toRef(name));
+  return refs;
+}
+
+template <typename T>
+struct Bindings {
+  explicit Bindings(const std::map<std::string, T> &map) {
+    for (const auto &[name, value] : map) {
+      names.push_back(toRef(name));
+      values.push_back(value);
+    }
+  }
+  std::vector<MlirStringRef> names;
+  std::vector<T> values;
+};
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const char *const kKindNames[] = {"var", "int",    "add", "mul", "floordiv",
+                                  "mod", "min",    "max", "select", "not",
+                                  "and", "or",     "eq",  "lt",  "le"};
+
+std::string exprText(MlirAttribute self) {
+  std::string text;
+  mlirRelaxPrimExprPrint(
+      self,
+      [](MlirStringRef part, void *data) {
+        static_cast<std::string *>(data)->append(part.data, part.length);
+      },
+      &text);
+  return text;
+}
+
+std::vector<MlirAttribute> exprOperands(MlirAttribute self) {
+  std::vector<MlirAttribute> operands;
+  for (intptr_t i = 0, e = mlirRelaxPrimExprGetNumOperands(self); i < e; ++i)
+    operands.push_back(mlirRelaxPrimExprGetOperand(self, i));
+  return operands;
+}
+
+std::vector<std::string> exprVars(MlirAttribute self) {
+  std::vector<std::string> names;
+  mlirRelaxPrimExprCollectVars(self, appendName, &names);
+  return names;
+}
+
+bool isConstant(MlirAttribute expr, int64_t value) {
+  return mlirRelaxPrimExprGetKind(expr) == MlirRelaxPrimExprInt &&
+         mlirRelaxPrimExprGetInt(expr) == value;
+}
+
+/// An operation of two expressions, by the name of its kind.
+MlirAttribute exprBinary(const std::string &kind, MlirAttribute lhs,
+                         MlirAttribute rhs) {
+  requireExprs(lhs, rhs);
+  if ((kind == "floordiv" || kind == "mod") && isConstant(rhs, 0)) {
+    PyErr_SetString(PyExc_ZeroDivisionError,
+                    "expected a divisor other than 0");
+    throw nb::python_error();
+  }
+  if (kind == "add")
+    return mlirRelaxPrimExprAddGet(lhs, rhs);
+  if (kind == "sub")
+    return mlirRelaxPrimExprSubGet(lhs, rhs);
+  if (kind == "mul")
+    return mlirRelaxPrimExprMulGet(lhs, rhs);
+  if (kind == "floordiv")
+    return mlirRelaxPrimExprFloorDivGet(lhs, rhs);
+  if (kind == "mod")
+    return mlirRelaxPrimExprModGet(lhs, rhs);
+  throw nb::value_error(("unknown operation '" + kind + "'").c_str());
+}
+
+MlirAttribute exprCall(const std::string &kind,
+                       const std::vector<MlirAttribute> &operands) {
+  for (MlirAttribute operand : operands)
+    requireExprs(operands.front(), operand);
+  for (int i = MlirRelaxPrimExprMin; i <= MlirRelaxPrimExprLe; ++i) {
+    if (kind != kKindNames[i])
+      continue;
+    MlirAttribute result =
+        mlirRelaxPrimExprCallGet(static_cast<MlirRelaxPrimExprKind>(i),
+                                 operands.size(), operands.data());
+    if (!mlirAttributeIsNull(result))
+      return result;
+  }
+  throw nb::value_error(
+      ("unknown operation '" + kind + "' of so many operands").c_str());
+}
+
+std::optional<int64_t> exprEvaluate(MlirAttribute self,
+                                    const std::map<std::string, int64_t> &map) {
+  Bindings<int64_t> bindings(map);
+  int64_t result;
+  if (mlirRelaxPrimExprEvaluate(self, bindings.names.size(),
+                                bindings.names.data(), bindings.values.data(),
+                                &result))
+    return result;
+  return std::nullopt;
+}
+
+MlirAttribute
+exprSubstitute(MlirAttribute self,
+               const std::map<std::string, MlirAttribute> &map) {
+  for (const auto &entry : map)
+    requireExprs(self, entry.second);
+  Bindings<MlirAttribute> bindings(map);
+  return mlirRelaxPrimExprSubstitute(self, bindings.names.size(),
+                                     bindings.names.data(),
+                                     bindings.values.data());
+}
+
+void bindPrimExpr(nb::module_ &m) {
+  mlir_attribute_subclass cls(m, "PrimExpr", mlirRelaxAttributeIsAPrimExpr);
+  cls.def_staticmethod("get_static_typeid", &mlirRelaxPrimExprGetTypeID);
+  cls.def_staticmethod(
+      "get_var",
+      [](const std::string &name, MlirContext context) {
+        return mlirRelaxPrimExprVarGet(context, toRef(name));
+      },
+      nb::arg("name"), nb::arg("context"));
+  cls.def_staticmethod(
+      "get_int",
+      [](int64_t value, MlirContext context) {
+        return mlirRelaxPrimExprIntGet(context, value);
+      },
+      nb::arg("value"), nb::arg("context"));
+  cls.def_staticmethod("get_binary", &exprBinary, nb::arg("kind"),
+                       nb::arg("lhs"), nb::arg("rhs"));
+  cls.def_staticmethod("get_call", &exprCall, nb::arg("kind"),
+                       nb::arg("operands"));
+  cls.def_property_readonly("kind", [](MlirAttribute self) {
+    return std::string(kKindNames[mlirRelaxPrimExprGetKind(self)]);
+  });
+  cls.def_property_readonly(
+      "value", [](MlirAttribute self) -> std::optional<int64_t> {
+        if (mlirRelaxPrimExprGetKind(self) != MlirRelaxPrimExprInt)
+          return std::nullopt;
+        return mlirRelaxPrimExprGetInt(self);
+      });
+  cls.def_property_readonly(
+      "name", [](MlirAttribute self) -> std::optional<std::string> {
+        if (mlirRelaxPrimExprGetKind(self) != MlirRelaxPrimExprVar)
+          return std::nullopt;
+        return toString(mlirRelaxPrimExprGetName(self));
+      });
+  cls.def_property_readonly("operands", &exprOperands);
+  cls.def_property_readonly("variables", &exprVars);
+  cls.def_property_readonly("text", &exprText);
+  cls.def("_prove_equal", [](MlirAttribute self, MlirAttribute other) {
+    requireExprs(self, other);
+    return toOptional(mlirRelaxPrimExprProveEqual(self, other));
+  });
+  cls.def("_evaluate", &exprEvaluate);
+  cls.def("_substitute", &exprSubstitute);
+}
+
+std::vector<MlirAttribute> shapeDims(MlirAttribute self) {
+  std::vector<MlirAttribute> dims;
+  for (intptr_t i = 0, e = mlirRelaxShapeExprGetNumDims(self); i < e; ++i)
+    dims.push_back(mlirRelaxShapeExprGetDim(self, i));
+  return dims;
+}
+
+void bindShapeExpr(nb::module_ &m) {
+  mlir_attribute_subclass cls(m, "ShapeExpr", mlirRelaxAttributeIsAShapeExpr);
+  cls.def_staticmethod("get_static_typeid", &mlirRelaxShapeExprGetTypeID);
+  cls.def_staticmethod(
+      "get",
+      [](const std::vector<MlirAttribute> &dims, MlirContext context) {
+        for (MlirAttribute dim : dims) {
+          requireExpr(dim);
+          requireContext(mlirAttributeGetContext(dim), context);
+        }
+        return mlirRelaxShapeExprGet(context, dims.size(), dims.data());
+      },
+      nb::arg("dims"), nb::arg("context"));
+  cls.def_property_readonly("dims", &shapeDims);
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+void bindObject(nb::module_ &m) {
+  mlir_type_subclass cls(m, "ObjectStructInfo",
+                         mlirRelaxTypeIsAObjectStructInfo);
+  cls.def_staticmethod("get_static_typeid",
+                       &mlirRelaxObjectStructInfoGetTypeID);
+  cls.def_staticmethod("get", &mlirRelaxObjectStructInfoGet,
+                       nb::arg("context"));
+}
+
+MlirType getTensor(std::optional<MlirAttribute> shape, int64_t ndim,
+                   std::optional<MlirType> dtype, const std::string &vdevice,
+                   MlirContext context) {
+  requireShape(shape);
+  return getChecked(context, [&](MlirLocation loc) {
+    return mlirRelaxTensorStructInfoGetChecked(loc, orNull(shape, context),
+                                               ndim, orNull(dtype, context),
+                                               toRef(vdevice));
+  });
+}
+
+void bindTensor(nb::module_ &m) {
+  mlir_type_subclass cls(m, "TensorStructInfo",
+                         mlirRelaxTypeIsATensorStructInfo);
+  cls.def_staticmethod("get_static_typeid",
+                       &mlirRelaxTensorStructInfoGetTypeID);
+  cls.def_staticmethod("get", &getTensor, nb::arg("shape").none(),
+                       nb::arg("ndim"), nb::arg("dtype").none(),
+                       nb::arg("vdevice"), nb::arg("context"));
+  cls.def_property_readonly("shape", [](MlirType self) {
+    return orNone(mlirRelaxTensorStructInfoGetShape(self));
+  });
+  cls.def_property_readonly("ndim", &mlirRelaxTensorStructInfoGetNdim);
+  cls.def_property_readonly("element_type", [](MlirType self) {
+    return orNone(mlirRelaxTensorStructInfoGetDtype(self));
+  });
+  cls.def_property_readonly(
+      "vdevice", [](MlirType self) -> std::optional<std::string> {
+        MlirStringRef name = mlirRelaxTensorStructInfoGetVDevice(self);
+        if (name.length == 0)
+          return std::nullopt;
+        return toString(name);
+      });
+}
+
+void bindShape(nb::module_ &m) {
+  mlir_type_subclass cls(m, "ShapeStructInfo", mlirRelaxTypeIsAShapeStructInfo);
+  cls.def_staticmethod("get_static_typeid", &mlirRelaxShapeStructInfoGetTypeID);
+  cls.def_staticmethod(
+      "get",
+      [](std::optional<MlirAttribute> values, int64_t ndim,
+         MlirContext context) {
+        requireShape(values);
+        return getChecked(context, [&](MlirLocation loc) {
+          return mlirRelaxShapeStructInfoGetChecked(
+              loc, orNull(values, context), ndim);
+        });
+      },
+      nb::arg("values").none(), nb::arg("ndim"), nb::arg("context"));
+  cls.def_property_readonly("values", [](MlirType self) {
+    return orNone(mlirRelaxShapeStructInfoGetValues(self));
+  });
+  cls.def_property_readonly("ndim", &mlirRelaxShapeStructInfoGetNdim);
+}
+
+void bindPrim(nb::module_ &m) {
+  mlir_type_subclass cls(m, "PrimStructInfo", mlirRelaxTypeIsAPrimStructInfo);
+  cls.def_staticmethod("get_static_typeid", &mlirRelaxPrimStructInfoGetTypeID);
+  cls.def_staticmethod(
+      "get",
+      [](MlirType dtype, std::optional<MlirAttribute> value) {
+        MlirContext context = mlirTypeGetContext(dtype);
+        if (value)
+          requireExpr(*value);
+        return getChecked(context, [&](MlirLocation loc) {
+          return mlirRelaxPrimStructInfoGetChecked(loc, dtype,
+                                                   orNull(value, context));
+        });
+      },
+      nb::arg("dtype"), nb::arg("value").none());
+  cls.def_property_readonly("element_type", &mlirRelaxPrimStructInfoGetDtype);
+  cls.def_property_readonly("value", [](MlirType self) {
+    return orNone(mlirRelaxPrimStructInfoGetValue(self));
+  });
+}
+
+std::vector<MlirType> tupleFields(MlirType self) {
+  std::vector<MlirType> fields;
+  for (intptr_t i = 0, e = mlirRelaxTupleStructInfoGetNumFields(self); i < e;
+       ++i)
+    fields.push_back(mlirRelaxTupleStructInfoGetField(self, i));
+  return fields;
+}
+
+void bindTuple(nb::module_ &m) {
+  mlir_type_subclass cls(m, "TupleStructInfo", mlirRelaxTypeIsATupleStructInfo);
+  cls.def_staticmethod("get_static_typeid", &mlirRelaxTupleStructInfoGetTypeID);
+  cls.def_staticmethod(
+      "get",
+      [](const std::vector<MlirType> &fields, MlirContext context) {
+        requireTypes(fields, context);
+        return getChecked(context, [&](MlirLocation loc) {
+          return mlirRelaxTupleStructInfoGetChecked(loc, fields.size(),
+                                                    fields.data());
+        });
+      },
+      nb::arg("fields"), nb::arg("context"));
+  cls.def_property_readonly("fields", &tupleFields);
+}
+
+std::vector<MlirType> funcParams(MlirType self) {
+  std::vector<MlirType> params;
+  for (intptr_t i = 0, e = mlirRelaxFuncStructInfoGetNumParams(self); i < e;
+       ++i)
+    params.push_back(mlirRelaxFuncStructInfoGetParam(self, i));
+  return params;
+}
+
+MlirType getFunc(const std::vector<MlirType> &params, MlirType ret,
+                 bool isPure) {
+  MlirContext context = mlirTypeGetContext(ret);
+  requireTypes(params, context);
+  return getChecked(context, [&](MlirLocation loc) {
+    return mlirRelaxFuncStructInfoGetChecked(loc, params.size(), params.data(),
+                                             ret, isPure);
+  });
+}
+
+void bindFunc(nb::module_ &m) {
+  mlir_type_subclass cls(m, "FuncStructInfo", mlirRelaxTypeIsAFuncStructInfo);
+  cls.def_staticmethod("get_static_typeid", &mlirRelaxFuncStructInfoGetTypeID);
+  cls.def_staticmethod("get", &getFunc, nb::arg("params"), nb::arg("ret"),
+                       nb::arg("is_pure"));
+  cls.def_staticmethod(
+      "get_packed",
+      [](const std::string &derive, MlirContext context) {
+        return mlirRelaxFuncStructInfoPackedGet(context, toRef(derive));
+      },
+      nb::arg("derive"), nb::arg("context"));
+  cls.def_property_readonly("params", &funcParams);
+  cls.def_property_readonly("ret", &mlirRelaxFuncStructInfoGetResult);
+  cls.def_property_readonly("is_pure", &mlirRelaxFuncStructInfoIsPure);
+  cls.def_property_readonly(
+      "derive", [](MlirType self) -> std::optional<std::string> {
+        MlirStringRef name = mlirRelaxFuncStructInfoGetDerive(self);
+        if (name.length == 0)
+          return std::nullopt;
+        return toString(name);
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+MlirType eraseToWellDefined(MlirType type,
+                            const std::vector<std::string> &names) {
+  requireStructInfo(type);
+  std::vector<MlirStringRef> refs = toRefs(names);
+  return mlirRelaxEraseToWellDefined(type, refs.size(), refs.data());
+}
+
+std::vector<std::string> bindingVars(MlirType type) {
+  requireStructInfo(type);
+  std::vector<std::string> names;
+  mlirRelaxCollectBindingVars(type, appendName, &names);
+  return names;
+}
+
+MlirType deriveCallResult(MlirType callee,
+                          const std::vector<MlirType> &arguments) {
+  if (!mlirRelaxTypeIsAFuncStructInfo(callee))
+    throw nb::value_error("expected a FuncStructInfo");
+  for (MlirType argument : arguments)
+    requireStructInfo(callee, argument);
+  intptr_t numParams = mlirRelaxFuncStructInfoGetNumParams(callee);
+  bool isPacked = mlirRelaxFuncStructInfoGetDerive(callee).length != 0;
+  if (!isPacked && numParams != static_cast<intptr_t>(arguments.size()))
+    throw nb::value_error(("expected " + std::to_string(numParams) +
+                           " arguments, but got " +
+                           std::to_string(arguments.size()))
+                              .c_str());
+  return mlirRelaxDeriveCallResult(callee, arguments.size(), arguments.data());
+}
+
+std::vector<std::pair<std::string, std::string>> phases() {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (intptr_t i = 0, e = mlirRelaxGetNumPhases(); i < e; ++i)
+    result.emplace_back(toString(mlirRelaxPhaseGetName(i)),
+                        toString(mlirRelaxPhaseGetDescription(i)));
+  return result;
+}
+
+void bindStructInfoFunctions(nb::module_ &m) {
+  m.def("is_struct_info", &mlirRelaxTypeIsAStructInfo, nb::arg("type"));
+  m.def("is_subtype", [](MlirType sub, MlirType super) {
+    requireStructInfo(sub, super);
+    return toOptional(mlirRelaxIsSubtype(sub, super));
+  });
+  m.def("check_compatibility", [](MlirType actual, MlirType expected) {
+    requireStructInfo(actual, expected);
+    return toOptional(mlirRelaxCheckCompatibility(actual, expected));
+  });
+  m.def("unify", [](MlirType lhs, MlirType rhs) {
+    requireStructInfo(lhs, rhs);
+    return mlirRelaxUnifyStructInfo(lhs, rhs);
+  });
+  m.def("erase_dims", [](MlirType type) {
+    requireStructInfo(type);
+    return mlirRelaxEraseDims(type);
+  });
+  m.def("erase_to_well_defined", &eraseToWellDefined);
+  m.def("binding_vars", &bindingVars);
+  m.def("derive_call_result", &deriveCallResult);
+}
+
+} // namespace
+
+NB_MODULE(_relax_mlir, m) {
+  m.doc() = "The Relax dialect of MLIR";
+  m.def(
+      "register_dialects",
+      [](MlirDialectRegistry registry) {
+        mlirDialectHandleInsertDialect(mlirGetDialectHandle__relax__(),
+                                       registry);
+      },
+      nb::arg("registry"));
+  m.def(
+      "load_dialect",
+      [](MlirContext context) {
+        mlirDialectHandleLoadDialect(mlirGetDialectHandle__relax__(), context);
+      },
+      nb::arg("context"));
+  m.def("phases", &phases);
+  bindPrimExpr(m);
+  bindShapeExpr(m);
+  bindObject(m);
+  bindTensor(m);
+  bindShape(m);
+  bindPrim(m);
+  bindTuple(m);
+  bindFunc(m);
+  bindStructInfoFunctions(m);
+  mlirRelaxRegisterPasses();
+}

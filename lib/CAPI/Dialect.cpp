@@ -1,0 +1,433 @@
+//===- Dialect.cpp - C interface of the Relax dialect -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir-c/Dialect.h"
+
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/Pipelines/Pipelines.h"
+
+#include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Registration.h"
+#include "mlir/CAPI/Support.h"
+#include "mlir/CAPI/Utils.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace mlir::relax;
+
+MLIR_DEFINE_CAPI_DIALECT_REGISTRATION(Relax, relax, mlir::relax::RelaxDialect)
+
+//===----------------------------------------------------------------------===//
+// Helpers
+//===----------------------------------------------------------------------===//
+
+/// The context with the dialect in it: types of a dialect that is not loaded
+/// cannot be made.
+static MLIRContext *loaded(MlirContext context) {
+  MLIRContext *unwrapped = unwrap(context);
+  unwrapped->getOrLoadDialect<RelaxDialect>();
+  return unwrapped;
+}
+
+static Location loaded(MlirLocation location) {
+  Location unwrapped = unwrap(location);
+  unwrapped->getContext()->getOrLoadDialect<RelaxDialect>();
+  return unwrapped;
+}
+
+static PrimExprAttr expr(MlirAttribute attr) {
+  return cast<PrimExprAttr>(unwrap(attr));
+}
+
+template <typename T>
+static T structInfo(MlirType type) {
+  return cast<T>(unwrap(type));
+}
+
+static SmallVector<Type> unwrapTypes(intptr_t count, MlirType const *types) {
+  return llvm::map_to_vector(ArrayRef(types, count),
+                             [](MlirType type) { return unwrap(type); });
+}
+
+static SmallVector<PrimExprAttr> exprs(intptr_t count,
+                                       MlirAttribute const *attrs) {
+  return llvm::map_to_vector(ArrayRef(attrs, count), expr);
+}
+
+static MlirRelaxTernary wrap(Ternary answer) {
+  return static_cast<MlirRelaxTernary>(answer);
+}
+
+static MlirStringRef wrap(FlatSymbolRefAttr symbol) {
+  return wrap(symbol ? symbol.getValue() : StringRef());
+}
+
+static void reportSorted(const llvm::StringSet<> &names,
+                         MlirRelaxNameCallback callback, void *userData) {
+  SmallVector<StringRef> sorted(names.keys());
+  llvm::sort(sorted);
+  for (StringRef name : sorted)
+    callback(wrap(name), userData);
+}
+
+//===----------------------------------------------------------------------===//
+// Dimension expressions
+//===----------------------------------------------------------------------===//
+
+static_assert(static_cast<int>(PrimExprKind::Le) == MlirRelaxPrimExprLe &&
+                  static_cast<int>(PrimExprKind::Min) == MlirRelaxPrimExprMin,
+              "the kinds of the C interface are those of PrimExprKind");
+
+bool mlirRelaxAttributeIsAPrimExpr(MlirAttribute attr) {
+  return isa<PrimExprAttr>(unwrap(attr));
+}
+
+MlirTypeID mlirRelaxPrimExprGetTypeID() {
+  return wrap(PrimExprAttr::getTypeID());
+}
+
+MlirAttribute mlirRelaxPrimExprVarGet(MlirContext context, MlirStringRef name) {
+  return wrap(PrimExprAttr::getVar(loaded(context), unwrap(name)));
+}
+
+MlirAttribute mlirRelaxPrimExprIntGet(MlirContext context, int64_t value) {
+  return wrap(PrimExprAttr::getInt(loaded(context), value));
+}
+
+MlirAttribute mlirRelaxPrimExprAddGet(MlirAttribute lhs, MlirAttribute rhs) {
+  return wrap(PrimExprAttr::getAdd(expr(lhs), expr(rhs)));
+}
+
+MlirAttribute mlirRelaxPrimExprSubGet(MlirAttribute lhs, MlirAttribute rhs) {
+  return wrap(PrimExprAttr::getSub(expr(lhs), expr(rhs)));
+}
+
+MlirAttribute mlirRelaxPrimExprMulGet(MlirAttribute lhs, MlirAttribute rhs) {
+  return wrap(PrimExprAttr::getMul(expr(lhs), expr(rhs)));
+}
+
+MlirAttribute mlirRelaxPrimExprFloorDivGet(MlirAttribute lhs,
+                                           MlirAttribute rhs) {
+  return wrap(PrimExprAttr::getFloorDiv(expr(lhs), expr(rhs)));
+}
+
+MlirAttribute mlirRelaxPrimExprModGet(MlirAttribute lhs, MlirAttribute rhs) {
+  return wrap(PrimExprAttr::getMod(expr(lhs), expr(rhs)));
+}
+
+MlirAttribute mlirRelaxPrimExprCallGet(MlirRelaxPrimExprKind kind,
+                                       intptr_t numOperands,
+                                       MlirAttribute const *operands) {
+  intptr_t arity = kind == MlirRelaxPrimExprSelect ? 3
+                   : kind == MlirRelaxPrimExprNot  ? 1
+                                                   : 2;
+  if (kind < MlirRelaxPrimExprMin || kind > MlirRelaxPrimExprLe ||
+      numOperands != arity)
+    return {nullptr};
+  return wrap(PrimExprAttr::getCall(static_cast<PrimExprKind>(kind),
+                                    exprs(numOperands, operands)));
+}
+
+MlirRelaxPrimExprKind mlirRelaxPrimExprGetKind(MlirAttribute attr) {
+  return static_cast<MlirRelaxPrimExprKind>(expr(attr).getKind());
+}
+
+int64_t mlirRelaxPrimExprGetInt(MlirAttribute attr) {
+  return expr(attr).getConstant().value_or(0);
+}
+
+MlirStringRef mlirRelaxPrimExprGetName(MlirAttribute attr) {
+  return wrap(expr(attr).getName());
+}
+
+intptr_t mlirRelaxPrimExprGetNumOperands(MlirAttribute attr) {
+  return expr(attr).getOperands().size();
+}
+
+MlirAttribute mlirRelaxPrimExprGetOperand(MlirAttribute attr, intptr_t index) {
+  return wrap(expr(attr).getOperands()[index]);
+}
+
+void mlirRelaxPrimExprPrint(MlirAttribute attr, MlirStringCallback callback,
+                            void *userData) {
+  mlir::detail::CallbackOstream stream(callback, userData);
+  printPrimExpr(stream, expr(attr));
+}
+
+void mlirRelaxPrimExprCollectVars(MlirAttribute attr,
+                                  MlirRelaxNameCallback callback,
+                                  void *userData) {
+  llvm::StringSet<> names;
+  collectVars(expr(attr), names);
+  reportSorted(names, callback, userData);
+}
+
+MlirRelaxTernary mlirRelaxPrimExprProveEqual(MlirAttribute lhs,
+                                             MlirAttribute rhs) {
+  return wrap(proveEqual(expr(lhs), expr(rhs)));
+}
+
+bool mlirRelaxPrimExprEvaluate(MlirAttribute attr, intptr_t numVars,
+                               MlirStringRef const *names,
+                               int64_t const *values, int64_t *result) {
+  llvm::StringMap<int64_t> bindings;
+  for (intptr_t i = 0; i < numVars; ++i)
+    bindings[unwrap(names[i])] = values[i];
+  std::optional<int64_t> value = evaluate(expr(attr), bindings);
+  if (value)
+    *result = *value;
+  return value.has_value();
+}
+
+MlirAttribute mlirRelaxPrimExprSubstitute(MlirAttribute attr, intptr_t numVars,
+                                          MlirStringRef const *names,
+                                          MlirAttribute const *values) {
+  PrimExprMap bindings;
+  for (intptr_t i = 0; i < numVars; ++i)
+    bindings[unwrap(names[i])] = expr(values[i]);
+  return wrap(substitute(expr(attr), bindings));
+}
+
+bool mlirRelaxAttributeIsAShapeExpr(MlirAttribute attr) {
+  return isa<ShapeExprAttr>(unwrap(attr));
+}
+
+MlirTypeID mlirRelaxShapeExprGetTypeID() {
+  return wrap(ShapeExprAttr::getTypeID());
+}
+
+MlirAttribute mlirRelaxShapeExprGet(MlirContext context, intptr_t numDims,
+                                    MlirAttribute const *dims) {
+  return wrap(ShapeExprAttr::get(loaded(context), exprs(numDims, dims)));
+}
+
+intptr_t mlirRelaxShapeExprGetNumDims(MlirAttribute shape) {
+  return cast<ShapeExprAttr>(unwrap(shape)).size();
+}
+
+MlirAttribute mlirRelaxShapeExprGetDim(MlirAttribute shape, intptr_t index) {
+  return wrap(cast<ShapeExprAttr>(unwrap(shape))[index]);
+}
+
+//===----------------------------------------------------------------------===//
+// StructInfo
+//===----------------------------------------------------------------------===//
+
+bool mlirRelaxTypeIsAStructInfo(MlirType type) {
+  return isa<StructInfoTypeInterface>(unwrap(type));
+}
+
+#define RELAX_TYPE_IDENTITY(Kind)                                              \
+  bool mlirRelaxTypeIsA##Kind##StructInfo(MlirType type) {                     \
+    return isa<Kind##StructInfoType>(unwrap(type));                            \
+  }                                                                            \
+  MlirTypeID mlirRelax##Kind##StructInfoGetTypeID() {                          \
+    return wrap(Kind##StructInfoType::getTypeID());                            \
+  }
+RELAX_TYPE_IDENTITY(Object)
+RELAX_TYPE_IDENTITY(Tensor)
+RELAX_TYPE_IDENTITY(Shape)
+RELAX_TYPE_IDENTITY(Prim)
+RELAX_TYPE_IDENTITY(Tuple)
+RELAX_TYPE_IDENTITY(Func)
+#undef RELAX_TYPE_IDENTITY
+
+MlirType mlirRelaxObjectStructInfoGet(MlirContext context) {
+  return wrap(ObjectStructInfoType::get(loaded(context)));
+}
+
+MlirType mlirRelaxTensorStructInfoGetChecked(MlirLocation location,
+                                             MlirAttribute shape, int64_t ndim,
+                                             MlirType dtype,
+                                             MlirStringRef vdevice) {
+  Location loc = loaded(location);
+  auto dims = cast_or_null<ShapeExprAttr>(unwrap(shape));
+  // The parser checks this too; the verifier must not, as shapes that are
+  // computed from unreachable code may be negative.
+  if (dims && hasNegativeDim(dims)) {
+    emitError(loc) << "expected dimensions of 0 or more";
+    return {nullptr};
+  }
+  FlatSymbolRefAttr device;
+  if (vdevice.length != 0)
+    device = FlatSymbolRefAttr::get(loc.getContext(), unwrap(vdevice));
+  return wrap(TensorStructInfoType::getChecked(
+      loc, loc.getContext(), dims, ndim, unwrap(dtype), device));
+}
+
+MlirAttribute mlirRelaxTensorStructInfoGetShape(MlirType type) {
+  return wrap(structInfo<TensorStructInfoType>(type).getShape());
+}
+
+int64_t mlirRelaxTensorStructInfoGetNdim(MlirType type) {
+  return structInfo<TensorStructInfoType>(type).getNdim();
+}
+
+MlirType mlirRelaxTensorStructInfoGetDtype(MlirType type) {
+  return wrap(structInfo<TensorStructInfoType>(type).getDtype());
+}
+
+MlirStringRef mlirRelaxTensorStructInfoGetVDevice(MlirType type) {
+  return wrap(structInfo<TensorStructInfoType>(type).getVdevice());
+}
+
+MlirType mlirRelaxShapeStructInfoGetChecked(MlirLocation location,
+                                            MlirAttribute values,
+                                            int64_t ndim) {
+  Location loc = loaded(location);
+  return wrap(ShapeStructInfoType::getChecked(
+      loc, loc.getContext(), cast_or_null<ShapeExprAttr>(unwrap(values)),
+      ndim));
+}
+
+MlirAttribute mlirRelaxShapeStructInfoGetValues(MlirType type) {
+  return wrap(structInfo<ShapeStructInfoType>(type).getValues());
+}
+
+int64_t mlirRelaxShapeStructInfoGetNdim(MlirType type) {
+  return structInfo<ShapeStructInfoType>(type).getNdim();
+}
+
+MlirType mlirRelaxPrimStructInfoGetChecked(MlirLocation location,
+                                           MlirType dtype,
+                                           MlirAttribute value) {
+  Location loc = loaded(location);
+  return wrap(PrimStructInfoType::getChecked(
+      loc, loc.getContext(), unwrap(dtype),
+      cast_or_null<PrimExprAttr>(unwrap(value))));
+}
+
+MlirType mlirRelaxPrimStructInfoGetDtype(MlirType type) {
+  return wrap(structInfo<PrimStructInfoType>(type).getDtype());
+}
+
+MlirAttribute mlirRelaxPrimStructInfoGetValue(MlirType type) {
+  return wrap(structInfo<PrimStructInfoType>(type).getValue());
+}
+
+MlirType mlirRelaxTupleStructInfoGetChecked(MlirLocation location,
+                                            intptr_t numFields,
+                                            MlirType const *fields) {
+  Location loc = loaded(location);
+  return wrap(TupleStructInfoType::getChecked(loc, loc.getContext(),
+                                              unwrapTypes(numFields, fields)));
+}
+
+intptr_t mlirRelaxTupleStructInfoGetNumFields(MlirType type) {
+  return structInfo<TupleStructInfoType>(type).getFields().size();
+}
+
+MlirType mlirRelaxTupleStructInfoGetField(MlirType type, intptr_t index) {
+  return wrap(structInfo<TupleStructInfoType>(type).getFields()[index]);
+}
+
+MlirType mlirRelaxFuncStructInfoGetChecked(MlirLocation location,
+                                           intptr_t numParams,
+                                           MlirType const *params,
+                                           MlirType result, bool isPure) {
+  Location loc = loaded(location);
+  return wrap(FuncStructInfoType::getChecked(
+      loc, loc.getContext(), unwrapTypes(numParams, params), unwrap(result),
+      isPure, FlatSymbolRefAttr()));
+}
+
+MlirType mlirRelaxFuncStructInfoPackedGet(MlirContext context,
+                                          MlirStringRef derive) {
+  return wrap(FuncStructInfoType::get(loaded(context), unwrap(derive)));
+}
+
+intptr_t mlirRelaxFuncStructInfoGetNumParams(MlirType type) {
+  return structInfo<FuncStructInfoType>(type).getParams().size();
+}
+
+MlirType mlirRelaxFuncStructInfoGetParam(MlirType type, intptr_t index) {
+  return wrap(structInfo<FuncStructInfoType>(type).getParams()[index]);
+}
+
+MlirType mlirRelaxFuncStructInfoGetResult(MlirType type) {
+  return wrap(structInfo<FuncStructInfoType>(type).getRet());
+}
+
+bool mlirRelaxFuncStructInfoIsPure(MlirType type) {
+  return structInfo<FuncStructInfoType>(type).getPure();
+}
+
+MlirStringRef mlirRelaxFuncStructInfoGetDerive(MlirType type) {
+  return wrap(structInfo<FuncStructInfoType>(type).getDerive());
+}
+
+//===----------------------------------------------------------------------===//
+// Reasoning about StructInfo
+//===----------------------------------------------------------------------===//
+
+MlirRelaxTernary mlirRelaxIsSubtype(MlirType sub, MlirType super) {
+  return wrap(isSubtype(unwrap(sub), unwrap(super)));
+}
+
+MlirRelaxTernary mlirRelaxCheckCompatibility(MlirType actual,
+                                             MlirType expected) {
+  return wrap(checkCompatibility(unwrap(actual), unwrap(expected)));
+}
+
+MlirType mlirRelaxUnifyStructInfo(MlirType lhs, MlirType rhs) {
+  return wrap(unifyStructInfo(unwrap(lhs), unwrap(rhs)));
+}
+
+MlirType mlirRelaxEraseDims(MlirType type) {
+  return wrap(eraseDims(unwrap(type)));
+}
+
+MlirType mlirRelaxEraseToWellDefined(MlirType type, intptr_t numNames,
+                                     MlirStringRef const *names) {
+  llvm::StringSet<> scope;
+  for (MlirStringRef name : ArrayRef(names, numNames))
+    scope.insert(unwrap(name));
+  return wrap(eraseToWellDefined(
+      unwrap(type), [&](StringRef name) { return scope.contains(name); }));
+}
+
+void mlirRelaxCollectBindingVars(MlirType type, MlirRelaxNameCallback callback,
+                                 void *userData) {
+  llvm::StringSet<> names;
+  collectBindingVars(unwrap(type), names);
+  reportSorted(names, callback, userData);
+}
+
+MlirType mlirRelaxDeriveCallResult(MlirType callee, intptr_t numArguments,
+                                   MlirType const *arguments) {
+  auto func = structInfo<FuncStructInfoType>(callee);
+  PrimExprMap mapping;
+  if (!func.isPacked())
+    for (auto [param, argument] :
+         llvm::zip(func.getParams(), unwrapTypes(numArguments, arguments)))
+      getShapeVarMapping(param, argument, mapping);
+  auto isMapped = [&](StringRef name) { return mapping.contains(name); };
+  return wrap(
+      substitute(eraseToWellDefined(func.getRet(), isMapped), mapping));
+}
+
+//===----------------------------------------------------------------------===//
+// Passes and phases
+//===----------------------------------------------------------------------===//
+
+void mlirRelaxRegisterPasses() {
+  static std::once_flag once;
+  std::call_once(once, registerPassesAndPipelines);
+}
+
+intptr_t mlirRelaxGetNumPhases() { return getPhases().size(); }
+
+MlirStringRef mlirRelaxPhaseGetName(intptr_t index) {
+  return wrap(StringRef(getPhases()[index].name));
+}
+
+MlirStringRef mlirRelaxPhaseGetDescription(intptr_t index) {
+  return wrap(StringRef(getPhases()[index].description));
+}

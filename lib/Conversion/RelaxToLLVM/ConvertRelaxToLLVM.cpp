@@ -1,0 +1,732 @@
+//===- ConvertRelaxToLLVM.cpp - Lower Relax functions to LLVM -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A function becomes `__tvm_ffi_<name>(handle, args, nargs, result) -> status`.
+// Each Relax value is the address of a TVMFFIAny: that of an argument, or of a
+// slot in the frame, an array on the stack that owns what it holds. A step of
+// the runtime that fails branches to the one error exit; both exits release the
+// frame.
+//
+// Cases: checks and dimensions; allocation and kernels; values; calls; control
+// flow.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuntimeCalls.h"
+
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/Transforms/Passes.h"
+
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXCONVERTTOLLVMPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+static constexpr int32_t kCpu = 1; // kDLCPU
+
+static std::string entryName(StringRef function) {
+  return ("__tvm_ffi_" + function).str();
+}
+
+namespace {
+class FunctionEmitter {
+public:
+  FunctionEmitter(RuntimeModule &runtime, FuncOp source)
+      : runtime(runtime), source(source),
+        builder(source.getLoc(), source.getContext()) {}
+
+  /// The type of all entries.
+  static FunctionType entryType(MLIRContext *context);
+
+  LogicalResult emit();
+
+private:
+  // The frame of the function.
+  void emitPrologue();
+  void emitEpilogue();
+  void countSlots();
+  Value nextSlot();
+  Value resultSlot(Operation *op);
+  Value emitStackArray(ArrayRef<Value> values, Type elementType);
+
+  // Steps.
+  Value constant(Type type, int64_t value);
+  Value i32(int64_t value) { return constant(builder.getI32Type(), value); }
+  Value i64(int64_t value) { return constant(builder.getI64Type(), value); }
+  Value site(StringRef what, StringRef expected = "");
+  /// Calls a runtime function that may fail; goes on in a new block.
+  void emitStep(StringRef name, ValueRange args);
+  void branchToError(Value failed);
+
+  // Operations.
+  LogicalResult emitBlock(Block &block);
+  LogicalResult emitOp(Operation *op);
+  LogicalResult emit(AllocTensorOp op);
+  LogicalResult emit(CallKernelOp op);
+  LogicalResult emit(CallOp op);
+  LogicalResult emit(CallPackedOp op);
+  LogicalResult emit(CheckDimOp op);
+  LogicalResult emit(CheckDivisorOp op);
+  LogicalResult emit(CheckOp op);
+  LogicalResult emit(ConstantOp op);
+  LogicalResult emit(DimOp op);
+  LogicalResult emit(DTypeOp op);
+  LogicalResult emit(ExternFuncOp op);
+  LogicalResult emit(GetItemOp op);
+  LogicalResult emit(IfOp op);
+  LogicalResult emit(KillOp op);
+  LogicalResult emit(MakePrimOp op);
+  LogicalResult emit(MakeShapeOp op);
+  LogicalResult emit(NullValueOp op);
+  LogicalResult emit(PrimValueOp op);
+  LogicalResult emit(ReturnOp op);
+  LogicalResult emit(ShapeOfOp op);
+  LogicalResult emit(StringOp op);
+  LogicalResult emit(TupleOp op);
+  LogicalResult emit(YieldOp op);
+
+  Value map(Value value) { return mapping.lookup(value); }
+  SmallVector<Value> map(ValueRange values);
+  Value emitMemref(Value tensor, MemRefType type, bool isOutput);
+  void emitCall(Operation *op, Value callee, StringRef what, ValueRange args);
+
+  RuntimeModule &runtime;
+  FuncOp source;
+  func::FuncOp entry;
+  ImplicitLocOpBuilder builder;
+  IRMapping mapping;
+  Block *errorExit = nullptr;
+  Value frame;
+  int64_t numSlots = 0, usedSlots = 0;
+};
+} // namespace
+
+FunctionType FunctionEmitter::entryType(MLIRContext *context) {
+  Type ptr = LLVM::LLVMPointerType::get(context);
+  Type i32 = IntegerType::get(context, 32);
+  return FunctionType::get(context, {ptr, ptr, i32, ptr}, {i32});
+}
+
+//===----------------------------------------------------------------------===//
+// The frame
+//===----------------------------------------------------------------------===//
+
+/// One slot for each result, and for each kernel input one that may hold a
+/// compact copy, for each packed call one that holds the callee.
+void FunctionEmitter::countSlots() {
+  source.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      numSlots += isa<StructInfoTypeInterface>(type);
+    if (auto call = dyn_cast<CallKernelOp>(op))
+      numSlots += call.getInputs().size();
+    numSlots += isa<CallPackedOp>(op);
+  });
+}
+
+Value FunctionEmitter::nextSlot() {
+  return LLVM::GEPOp::create(builder, runtime.ptrType(), runtime.anyType(),
+                             frame,
+                             ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(
+                                 static_cast<int32_t>(usedSlots++))});
+}
+
+Value FunctionEmitter::resultSlot(Operation *op) {
+  Value slot = nextSlot();
+  mapping.map(op->getResult(0), slot);
+  return slot;
+}
+
+/// Stack memory is taken in the entry block, so that it is taken once.
+static Value allocateStack(ImplicitLocOpBuilder &builder, Block &entryBlock,
+                           Type elementType, int64_t count) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&entryBlock);
+  Value size = LLVM::ConstantOp::create(builder, builder.getI64Type(),
+                                        builder.getI64IntegerAttr(count));
+  return LLVM::AllocaOp::create(
+      builder, LLVM::LLVMPointerType::get(builder.getContext()), elementType,
+      size);
+}
+
+/// Stores values in an array on the stack.
+Value FunctionEmitter::emitStackArray(ArrayRef<Value> values,
+                                      Type elementType) {
+  Value array = allocateStack(builder, entry.getBody().front(), elementType,
+                              std::max<size_t>(values.size(), 1));
+  for (auto [index, value] : llvm::enumerate(values)) {
+    Value address = LLVM::GEPOp::create(
+        builder, runtime.ptrType(), elementType, array,
+        ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(static_cast<int32_t>(index))});
+    LLVM::StoreOp::create(builder, value, address);
+  }
+  return array;
+}
+
+void FunctionEmitter::emitPrologue() {
+  MLIRContext *context = source.getContext();
+  entry = func::FuncOp::create(builder, entryName(source.getSymName()),
+                               entryType(context));
+  if (source.isPrivate())
+    entry.setPrivate();
+  Block *block = entry.addEntryBlock();
+  errorExit = new Block();
+  builder.setInsertionPointToStart(block);
+
+  frame = allocateStack(builder, *block, runtime.anyType(),
+                        std::max<int64_t>(numSlots, 1));
+  int64_t bytes = 16 * numSlots; // sizeof(TVMFFIAny)
+  LLVM::MemsetOp::create(builder, frame, constant(builder.getI8Type(), 0),
+                         i64(bytes), /*isVolatile=*/false);
+  // Before the frame is entered there is nothing to leave.
+  Value where = site("");
+  Value status = runtime.call(builder, "relax_args_check", builder.getI32Type(),
+                              {where, entry.getArgument(2),
+                               i32(source.getNumArguments())});
+  Block *failed = new Block();
+  auto leaveUnless = [&](Value status) {
+    Value bad = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, status,
+                                      i32(0));
+    Block *next = new Block();
+    entry.getBody().push_back(next);
+    cf::CondBranchOp::create(builder, bad, failed, next);
+    builder.setInsertionPointToStart(next);
+  };
+  leaveUnless(status);
+  leaveUnless(runtime.call(builder, "relax_frame_enter", builder.getI32Type(),
+                           {where}));
+  entry.getBody().push_back(failed);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(failed);
+  func::ReturnOp::create(builder, i32(-1));
+}
+
+void FunctionEmitter::emitEpilogue() {
+  entry.getBody().push_back(errorExit);
+  builder.setInsertionPointToStart(errorExit);
+  runtime.call(builder, "relax_frame_leave", Type(), {frame, i64(numSlots)});
+  func::ReturnOp::create(builder, i32(-1));
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+Value FunctionEmitter::constant(Type type, int64_t value) {
+  return LLVM::ConstantOp::create(builder, type,
+                                  builder.getIntegerAttr(type, value));
+}
+
+Value FunctionEmitter::site(StringRef what, StringRef expected) {
+  return runtime.site(builder, source.getSymName(), what, expected);
+}
+
+void FunctionEmitter::branchToError(Value failed) {
+  Block *next = new Block();
+  entry.getBody().push_back(next);
+  cf::CondBranchOp::create(builder, failed, errorExit, next);
+  builder.setInsertionPointToStart(next);
+}
+
+void FunctionEmitter::emitStep(StringRef name, ValueRange args) {
+  Value status = runtime.call(builder, name, builder.getI32Type(), args);
+  branchToError(arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, status,
+                                      i32(0)));
+}
+
+SmallVector<Value> FunctionEmitter::map(ValueRange values) {
+  return llvm::map_to_vector(values, [&](Value v) { return map(v); });
+}
+
+//===----------------------------------------------------------------------===//
+// Checks and dimensions
+//===----------------------------------------------------------------------===//
+
+LogicalResult FunctionEmitter::emit(CheckOp op) {
+  Value where = site(op.getWhat(), op.getExpected());
+  Value value = map(op.getValue());
+  llvm::TypeSwitch<Type>(op.getType())
+      .Case([&](TensorStructInfoType type) {
+        emitStep("relax_tensor_check",
+                 {where, value, i32(type.getNdim()),
+                  i32(encodeDType(type.getDtype())), i32(kCpu), i32(0)});
+      })
+      .Case([&](ShapeStructInfoType type) {
+        emitStep("relax_shape_check", {where, value, i32(type.getNdim())});
+      })
+      .Case([&](PrimStructInfoType type) {
+        emitStep("relax_prim_check",
+                 {where, value, i32(encodeDType(type.getDtype()))});
+      })
+      .Case([&](TupleStructInfoType type) {
+        emitStep("relax_tuple_check",
+                 {where, value, i64(type.getFields().size())});
+      })
+      .Case([&](FuncStructInfoType) {
+        emitStep("relax_function_check", {where, value});
+      });
+  return success();
+}
+
+/// The element `index` of an array of i64.
+static Value loadElement(ImplicitLocOpBuilder &builder, Value array,
+                         int64_t index) {
+  Value address = LLVM::GEPOp::create(
+      builder, array.getType(), builder.getI64Type(), array,
+      ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(static_cast<int32_t>(index))});
+  return LLVM::LoadOp::create(builder, builder.getI64Type(), address);
+}
+
+LogicalResult FunctionEmitter::emit(DimOp op) {
+  Value value = map(op.getValue());
+  if (isa<PrimStructInfoType>(op.getValue().getType())) {
+    mapping.map(op.getResult(), runtime.call(builder, "relax_prim_int",
+                                             builder.getI64Type(), {value}));
+    return success();
+  }
+  bool isShape = isa<ShapeStructInfoType>(op.getValue().getType());
+  Value dims =
+      runtime.call(builder, isShape ? "relax_shape_dims" : "relax_tensor_dims",
+                   runtime.ptrType(), {value});
+  mapping.map(op.getResult(), loadElement(builder, dims, op.getIndex()));
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(CheckDimOp op) {
+  Value actual = map(op.getActual()), wanted = map(op.getWanted());
+  Block *fail = new Block(), *next = new Block();
+  Value equal = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, actual,
+                                      wanted);
+  cf::CondBranchOp::create(builder, equal, next, fail);
+  entry.getBody().push_back(fail);
+  builder.setInsertionPointToStart(fail);
+  runtime.call(builder, "relax_dim_raise", builder.getI32Type(),
+               {site(op.getWhat(), op.getExpected()), i64(op.getIndex()),
+                runtime.string(builder, op.getExpr()), wanted, actual});
+  cf::BranchOp::create(builder, errorExit);
+  entry.getBody().push_back(next);
+  builder.setInsertionPointToStart(next);
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(CheckDivisorOp op) {
+  Block *fail = new Block(), *next = new Block();
+  Value zero = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                     map(op.getDivisor()), i64(0));
+  cf::CondBranchOp::create(builder, zero, fail, next);
+  entry.getBody().push_back(fail);
+  builder.setInsertionPointToStart(fail);
+  runtime.call(builder, "relax_error_raise", builder.getI32Type(),
+               {site("dimension " + op.getExpr().str()),
+                runtime.string(builder, "ZeroDivisionError"),
+                runtime.string(builder, "the divisor is zero")});
+  cf::BranchOp::create(builder, errorExit);
+  entry.getBody().push_back(next);
+  builder.setInsertionPointToStart(next);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Allocation and kernels
+//===----------------------------------------------------------------------===//
+
+LogicalResult FunctionEmitter::emit(AllocTensorOp op) {
+  TensorStructInfoType type = op.getResult().getType();
+  SmallVector<Value> dims = map(op.getDims());
+  Value array = emitStackArray(dims, builder.getI64Type());
+  emitStep("relax_tensor_alloc",
+           {site("alloc_tensor"), resultSlot(op), i32(dims.size()), array,
+            i32(encodeDType(type.getDtype())), i32(kCpu), i32(0)});
+  return success();
+}
+
+/// Fills the dimensions and row-major strides of a memref descriptor.
+static void fillDims(ImplicitLocOpBuilder &builder, MemRefDescriptor &memref,
+                     MemRefType type, ArrayRef<Value> dims) {
+  Location loc = builder.getLoc();
+  Value stride = LLVM::ConstantOp::create(builder, builder.getI64Type(),
+                                          builder.getI64IntegerAttr(1));
+  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+    memref.setSize(builder, loc, i, dims[i]);
+    memref.setStride(builder, loc, i, stride);
+    if (i > 0)
+      stride = LLVM::MulOp::create(builder, stride, dims[i]);
+  }
+}
+
+/// A tensor as a memref; an input that is not compact is copied first.
+Value FunctionEmitter::emitMemref(Value tensor, MemRefType type,
+                                  bool isOutput) {
+  Value value = map(tensor);
+  Value address = emitStackArray({}, runtime.ptrType());
+  // A fresh output is compact, its slot for a copy is never used.
+  Value copy = isOutput ? value : nextSlot();
+  emitStep("relax_tensor_data", {site("kernel"), value, copy, address});
+  Value data = LLVM::LoadOp::create(builder, runtime.ptrType(), address);
+  Value dims = runtime.call(builder, "relax_tensor_dims", runtime.ptrType(),
+                            {value});
+  SmallVector<Value> sizes = llvm::map_to_vector(
+      llvm::seq<int64_t>(type.getRank()),
+      [&](int64_t i) { return loadElement(builder, dims, i); });
+
+  LLVMTypeConverter converter(source.getContext());
+  auto memref = MemRefDescriptor::poison(builder, builder.getLoc(),
+                                         converter.convertType(type));
+  memref.setAllocatedPtr(builder, builder.getLoc(), data);
+  memref.setAlignedPtr(builder, builder.getLoc(), data);
+  memref.setOffset(builder, builder.getLoc(), i64(0));
+  fillDims(builder, memref, type, sizes);
+  return UnrealizedConversionCastOp::create(builder, type, Value(memref))
+      .getResult(0);
+}
+
+LogicalResult FunctionEmitter::emit(CallKernelOp op) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      op, op.getCalleeAttr());
+  if (!kernel)
+    return op.emitOpError() << "expected " << op.getCalleeAttr()
+                            << " to be a func.func";
+  if (kernel.getNumResults() != 0)
+    return kernel.emitOpError() << "expected a kernel without results, but it "
+                                   "does not update its outputs in place";
+  SmallVector<Value> tensors(op.getInputs());
+  llvm::append_range(tensors, op.getOutputs());
+  if (kernel.getNumArguments() != tensors.size() + op.getInts().size())
+    return op.emitOpError() << "expected " << kernel.getNumArguments()
+                            << " values for the kernel";
+  SmallVector<Value> args;
+  auto addTensors = [&](ValueRange values, bool isOutput) -> LogicalResult {
+    for (Value value : values) {
+      Type param = kernel.getArgumentTypes()[args.size()];
+      auto memref = dyn_cast<MemRefType>(param);
+      if (!memref)
+        return kernel.emitOpError() << "expected parameter " << args.size()
+                                    << " to be a memref, but got " << param;
+      args.push_back(emitMemref(value, memref, isOutput));
+    }
+    return success();
+  };
+  if (failed(addTensors(op.getInputs(), /*isOutput=*/false)))
+    return failure();
+  llvm::append_range(args, map(op.getInts()));
+  if (failed(addTensors(op.getOutputs(), /*isOutput=*/true)))
+    return failure();
+  func::CallOp::create(builder, kernel, args);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Whether a constant is only read by kernels, so that nobody can change it.
+static bool isOnlyRead(Value constant) {
+  return llvm::all_of(constant.getUsers(), [&](Operation *user) {
+    if (isa<KillOp, DimOp, CheckOp, ShapeOfOp>(user))
+      return true;
+    auto call = dyn_cast<CallKernelOp>(user);
+    return call && !llvm::is_contained(call.getOutputs(), constant);
+  });
+}
+
+/// The elements of a constant as they lie in memory.
+static FailureOr<std::string> constantBytes(ConstantOp op) {
+  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!elements) {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
+    AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+    if (!blob)
+      return op.emitOpError() << "expected a dense constant";
+    return std::string(blob->getData().data(), blob->getData().size());
+  }
+  bool isBool = elements.getElementType().isInteger(1);
+  if (!isBool && !elements.isSplat())
+    return std::string(elements.getRawData().data(),
+                       elements.getRawData().size());
+  std::string bytes;
+  if (isBool) {
+    for (bool value : elements.getValues<bool>())
+      bytes.push_back(value);
+    return bytes;
+  }
+  StringRef element(elements.getRawData().data(), elements.getRawData().size());
+  for (int64_t i = 0, e = elements.getNumElements(); i < e; ++i)
+    bytes += element;
+  return bytes;
+}
+
+LogicalResult FunctionEmitter::emit(ConstantOp op) {
+  FailureOr<std::string> bytes = constantBytes(op);
+  if (failed(bytes))
+    return failure();
+  ShapedType type = op.getValue().getShapedType();
+  emitStep("relax_constant_get",
+           {site("constant"), resultSlot(op), runtime.cache(builder),
+            runtime.data(builder, *bytes), i32(type.getRank()),
+            runtime.intArray(builder, type.getShape()),
+            i32(encodeDType(type.getElementType())),
+            i32(!isOnlyRead(op.getResult()))});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(PrimValueOp op) {
+  Value slot = resultSlot(op);
+  if (auto number = dyn_cast<FloatAttr>(op.getValue())) {
+    Value value = LLVM::ConstantOp::create(
+        builder, builder.getF64Type(),
+        builder.getF64FloatAttr(number.getValueAsDouble()));
+    runtime.call(builder, "relax_prim_set_float", Type(), {slot, value});
+    return success();
+  }
+  auto integer = cast<IntegerAttr>(op.getValue());
+  if (integer.getType().isInteger(1))
+    runtime.call(builder, "relax_prim_set_bool", Type(),
+                 {slot, i32(integer.getValue().getZExtValue())});
+  else
+    runtime.call(builder, "relax_prim_set_int", Type(),
+                 {slot, i64(integer.getType().isUnsignedInteger()
+                                ? integer.getValue().getZExtValue()
+                                : integer.getValue().getSExtValue())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(MakePrimOp op) {
+  runtime.call(builder, "relax_prim_set_int", Type(),
+               {resultSlot(op), map(op.getValue())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(MakeShapeOp op) {
+  SmallVector<Value> dims = map(op.getDims());
+  Value array = emitStackArray(dims, builder.getI64Type());
+  emitStep("relax_shape_make", {resultSlot(op), i32(dims.size()), array});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(ShapeOfOp op) {
+  emitStep("relax_shape_of", {resultSlot(op), map(op.getTensor())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(StringOp op) {
+  emitStep("relax_string_make",
+           {resultSlot(op), runtime.string(builder, op.getValue()),
+            i64(op.getValue().size())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(DTypeOp op) {
+  runtime.call(builder, "relax_dtype_make", Type(),
+               {resultSlot(op), i32(encodeDType(op.getValue()))});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(NullValueOp op) {
+  resultSlot(op); // None from the start
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(TupleOp op) {
+  SmallVector<Value> fields = map(op.getFields());
+  Value array = emitStackArray(fields, runtime.ptrType());
+  emitStep("relax_tuple_make",
+           {site("tuple"), resultSlot(op), i64(fields.size()), array});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(GetItemOp op) {
+  emitStep("relax_tuple_get", {site("get_item"), resultSlot(op),
+                               map(op.getTupleValue()), i64(op.getIndex())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(KillOp op) {
+  runtime.call(builder, "relax_value_kill", Type(), {map(op.getValue())});
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+LogicalResult FunctionEmitter::emit(ExternFuncOp op) {
+  StringRef name = op.getGlobalSymbol();
+  emitStep("relax_function_get",
+           {site("extern_func"), resultSlot(op), runtime.cache(builder),
+            runtime.string(builder, name)});
+  return success();
+}
+
+void FunctionEmitter::emitCall(Operation *op, Value callee, StringRef what,
+                               ValueRange args) {
+  SmallVector<Value> values = map(args);
+  Value array = emitStackArray(values, runtime.ptrType());
+  emitStep("relax_function_call", {site(what), resultSlot(op), callee,
+                                   i32(values.size()), array});
+}
+
+LogicalResult FunctionEmitter::emit(CallPackedOp op) {
+  Value callee = nextSlot();
+  emitStep("relax_function_get",
+           {site("call_packed"), callee, runtime.cache(builder),
+            runtime.string(builder, op.getCallee())});
+  emitCall(op, callee, "call_packed", op.getArgs());
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(CallOp op) {
+  if (Value function = op.getFunction()) {
+    emitCall(op, map(function), "call", op.getArgs());
+    return success();
+  }
+  SmallVector<Value> values = map(op.getArgs());
+  Value array = emitStackArray(values, runtime.ptrType());
+  Value callee = func::ConstantOp::create(
+      builder, entryType(op.getContext()),
+      FlatSymbolRefAttr::get(op.getContext(), entryName(*op.getCallee())));
+  Value address =
+      UnrealizedConversionCastOp::create(builder, runtime.ptrType(), callee)
+          .getResult(0);
+  emitStep("relax_entry_call",
+           {resultSlot(op), address, i32(values.size()), array});
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+LogicalResult FunctionEmitter::emit(IfOp op) {
+  resultSlot(op);
+  Value value = map(op.getCond());
+  Value address = emitStackArray({}, builder.getI32Type());
+  emitStep("relax_tensor_bool", {site("condition"), value, address});
+  Value flag = LLVM::LoadOp::create(builder, builder.getI32Type(), address);
+  Value taken =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, flag, i32(0));
+  Block *thenBlock = new Block(), *elseBlock = new Block(),
+        *after = new Block();
+  cf::CondBranchOp::create(builder, taken, thenBlock, elseBlock);
+  LogicalResult result = success();
+  for (auto [block, region] :
+       {std::pair(thenBlock, &op.getThenRegion()),
+        std::pair(elseBlock, &op.getElseRegion())}) {
+    entry.getBody().push_back(block);
+    builder.setInsertionPointToStart(block);
+    if (failed(emitBlock(region->front())))
+      result = failure();
+    cf::BranchOp::create(builder, after);
+  }
+  entry.getBody().push_back(after);
+  builder.setInsertionPointToStart(after);
+  return result;
+}
+
+LogicalResult FunctionEmitter::emit(YieldOp op) {
+  runtime.call(builder, "relax_value_assign", Type(),
+               {map(op->getParentOp()->getResult(0)), map(op.getValue())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(ReturnOp op) {
+  emitStep("relax_value_return",
+           {site("result"), entry.getArgument(3), map(op.getValue())});
+  runtime.call(builder, "relax_frame_leave", Type(), {frame, i64(numSlots)});
+  func::ReturnOp::create(builder, i32(0));
+  return success();
+}
+
+LogicalResult FunctionEmitter::emitOp(Operation *op) {
+  builder.setLoc(op->getLoc());
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<AllocTensorOp, CallKernelOp, CallOp, CallPackedOp, CheckDimOp,
+            CheckDivisorOp, CheckOp, ConstantOp, DimOp, DTypeOp, ExternFuncOp,
+            GetItemOp, IfOp, KillOp, MakePrimOp, MakeShapeOp, NullValueOp,
+            PrimValueOp, ReturnOp, ShapeOfOp, StringOp, TupleOp, YieldOp>(
+          [&](auto op) { return emit(op); })
+      .Default([&](Operation *op) -> LogicalResult {
+        if (isa_and_nonnull<arith::ArithDialect>(op->getDialect())) {
+          builder.clone(*op, mapping);
+          return success();
+        }
+        return op->emitOpError()
+               << "cannot be lowered to LLVM: run relax-legalize-ops, "
+                  "relax-lower-call-tir and relax-lower-shapes before";
+      });
+}
+
+LogicalResult FunctionEmitter::emitBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(emitOp(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit() {
+  builder.setInsertionPoint(source);
+  countSlots();
+  emitPrologue();
+  for (auto [index, argument] : llvm::enumerate(source.getArguments()))
+    mapping.map(argument,
+                LLVM::GEPOp::create(builder, runtime.ptrType(),
+                                    runtime.anyType(), entry.getArgument(1),
+                                    ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(
+                                        static_cast<int32_t>(index))}));
+  LogicalResult result = emitBlock(source.getBody().front());
+  emitEpilogue();
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// What this target cannot run, in words.
+static LogicalResult verifySupported(FuncOp func) {
+  if (func.isExternal())
+    return func.emitOpError() << "has no body to lower";
+  WalkResult result = func.walk([&](Operation *op) {
+    for (Value value : op->getResults())
+      if (auto tensor = dyn_cast<TensorStructInfoType>(value.getType());
+          tensor && tensor.getVdevice()) {
+        op->emitOpError() << "virtual device " << tensor.getVdevice()
+                          << " is not supported by target 'llvm'";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+namespace {
+struct RelaxConvertToLLVMPass
+    : relax::impl::RelaxConvertToLLVMPassBase<RelaxConvertToLLVMPass> {
+  void runOnOperation() override {
+    RuntimeModule runtime(getOperation());
+    SmallVector<FuncOp> functions(getOperation().getOps<FuncOp>());
+    for (FuncOp func : functions)
+      if (failed(verifySupported(func)) ||
+          failed(FunctionEmitter(runtime, func).emit()))
+        return signalPassFailure();
+    for (FuncOp func : functions)
+      func.erase();
+  }
+};
+} // namespace

@@ -1,0 +1,154 @@
+//===- RuntimeCalls.cpp - Building calls of the runtime -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuntimeCalls.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+uint32_t mlir::relax::encodeDType(Type dtype) {
+  if (!dtype)
+    return 0;
+  // The codes of DLDataTypeCode.
+  uint32_t code =
+      llvm::TypeSwitch<Type, uint32_t>(dtype)
+          .Case([](IntegerType type) {
+            return type.getWidth() == 1 ? 6 : type.isUnsigned() ? 1 : 0;
+          })
+          .Case([](BFloat16Type) { return 4; })
+          .Case([](Float8E3M4Type) { return 7; })
+          .Case([](Float8E4M3Type) { return 8; })
+          .Case([](Float8E4M3B11FNUZType) { return 9; })
+          .Case([](Float8E4M3FNType) { return 10; })
+          .Case([](Float8E4M3FNUZType) { return 11; })
+          .Case([](Float8E5M2Type) { return 12; })
+          .Case([](Float8E5M2FNUZType) { return 13; })
+          .Case([](Float8E8M0FNUType) { return 14; })
+          .Default([](Type) { return 2; });
+  // A Boolean takes a byte.
+  uint32_t bits = std::max(8u, dtype.getIntOrFloatBitWidth());
+  return code | bits << 8 | 1u << 16;
+}
+
+RuntimeModule::RuntimeModule(ModuleOp module)
+    : module(module), symbols(module) {}
+
+LLVM::LLVMPointerType RuntimeModule::ptrType() {
+  return LLVM::LLVMPointerType::get(getContext());
+}
+
+Type RuntimeModule::anyType() {
+  Builder builder(getContext());
+  return LLVM::LLVMStructType::getLiteral(
+      getContext(),
+      {builder.getI32Type(), builder.getI32Type(), builder.getI64Type()});
+}
+
+LLVM::GlobalOp RuntimeModule::makeGlobal(Location loc, Type type,
+                                         bool isConstant, StringRef prefix,
+                                         Attribute value, uint64_t alignment) {
+  OpBuilder builder(getContext());
+  auto global = LLVM::GlobalOp::create(builder, loc, type, isConstant,
+                                       LLVM::Linkage::Internal, prefix, value,
+                                       alignment);
+  symbols.insert(global); // renames on conflict
+  return global;
+}
+
+Value RuntimeModule::addressOf(ImplicitLocOpBuilder &builder,
+                               LLVM::GlobalOp global) {
+  return LLVM::AddressOfOp::create(builder, global);
+}
+
+Value RuntimeModule::string(ImplicitLocOpBuilder &builder, StringRef text) {
+  LLVM::GlobalOp &global = strings[text];
+  if (!global) {
+    std::string bytes = text.str();
+    bytes.push_back('\0');
+    Type type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
+    global = makeGlobal(builder.getUnknownLoc(), type, /*isConstant=*/true,
+                        "relax.string", builder.getStringAttr(bytes));
+  }
+  return addressOf(builder, global);
+}
+
+/// "file.mlir:3:5" where the location is in a file.
+static std::string locationText(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  if (!file)
+    return "";
+  return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
+          Twine(file.getColumn()))
+      .str();
+}
+
+Value RuntimeModule::site(ImplicitLocOpBuilder &builder, StringRef function,
+                          StringRef what, StringRef expected) {
+  std::string location = locationText(builder.getLoc());
+  StringRef fields[] = {function, what, expected, location};
+  LLVM::GlobalOp &global = sites[llvm::join(ArrayRef(fields), StringRef("\0", 1))];
+  if (!global) {
+    SmallVector<Type> types(std::size(fields), ptrType());
+    Type type = LLVM::LLVMStructType::getLiteral(getContext(), types);
+    global = makeGlobal(builder.getUnknownLoc(), type, /*isConstant=*/true,
+                        "relax.site", Attribute());
+    ImplicitLocOpBuilder init(builder.getUnknownLoc(), getContext());
+    init.setInsertionPointToStart(&global.getInitializerRegion().emplaceBlock());
+    Value site = LLVM::PoisonOp::create(init, type);
+    for (auto [index, text] : llvm::enumerate(fields))
+      site = LLVM::InsertValueOp::create(init, site, string(init, text), index);
+    LLVM::ReturnOp::create(init, site);
+  }
+  return addressOf(builder, global);
+}
+
+Value RuntimeModule::cache(ImplicitLocOpBuilder &builder) {
+  // A pointer that is null is an integer that is 0.
+  return addressOf(builder, makeGlobal(builder.getUnknownLoc(),
+                                       builder.getI64Type(),
+                                       /*isConstant=*/false, "relax.cache",
+                                       builder.getI64IntegerAttr(0)));
+}
+
+Value RuntimeModule::data(ImplicitLocOpBuilder &builder, StringRef bytes) {
+  Type type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
+  return addressOf(builder,
+                   makeGlobal(builder.getUnknownLoc(), type,
+                              /*isConstant=*/false, "relax.constant",
+                              builder.getStringAttr(bytes), /*alignment=*/64));
+}
+
+Value RuntimeModule::intArray(ImplicitLocOpBuilder &builder,
+                              ArrayRef<int64_t> values) {
+  if (values.empty())
+    return LLVM::ZeroOp::create(builder, ptrType());
+  Type type = LLVM::LLVMArrayType::get(builder.getI64Type(), values.size());
+  return addressOf(builder, makeGlobal(builder.getUnknownLoc(), type,
+                                       /*isConstant=*/true, "relax.dims",
+                                       builder.getI64TensorAttr(values)));
+}
+
+Value RuntimeModule::call(ImplicitLocOpBuilder &builder, StringRef name,
+                          Type result, ValueRange args) {
+  Type returned = result ? result : LLVM::LLVMVoidType::get(getContext());
+  auto type = LLVM::LLVMFunctionType::get(returned,
+                                          llvm::to_vector(args.getTypes()));
+  auto callee = symbols.lookup<LLVM::LLVMFuncOp>(name);
+  if (!callee) {
+    OpBuilder declare(getContext());
+    callee = LLVM::LLVMFuncOp::create(declare, builder.getUnknownLoc(), name,
+                                      type);
+    symbols.insert(callee);
+  }
+  auto call = LLVM::CallOp::create(builder, callee, args);
+  return result ? call.getResult() : Value();
+}

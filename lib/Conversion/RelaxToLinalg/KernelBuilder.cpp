@@ -1,0 +1,211 @@
+//===- KernelBuilder.cpp - Building the bodies of kernels -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every tensor operation here writes into an output that it is given, so that
+// bufferization needs no memory but that of `empty`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/Conversion/KernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+Type mlir::relax::getKernelElementType(Type dtype) {
+  if (dtype.isUnsignedInteger())
+    return IntegerType::get(dtype.getContext(), dtype.getIntOrFloatBitWidth());
+  return dtype;
+}
+
+//===----------------------------------------------------------------------===//
+// Dimensions and maps
+//===----------------------------------------------------------------------===//
+
+OpFoldResult KernelBuilder::dim(Value tensor, int64_t axis) {
+  return tensor::getMixedSize(*this, getLoc(), tensor, axis);
+}
+
+SmallVector<OpFoldResult> KernelBuilder::dims(Value tensor) {
+  return tensor::getMixedSizes(*this, getLoc(), tensor);
+}
+
+Value KernelBuilder::dimValue(Value tensor, int64_t axis) {
+  return getValueOrCreateConstantIndexOp(*this, getLoc(), dim(tensor, axis));
+}
+
+Value KernelBuilder::count(Value tensor, ArrayRef<int64_t> axes, Type type) {
+  Value product = arith::ConstantIndexOp::create(*this, 1);
+  for (int64_t axis : axes)
+    product = arith::MulIOp::create(*this, product, dimValue(tensor, axis));
+  Value integer = arith::IndexCastOp::create(*this, getI64Type(), product);
+  return arith::SIToFPOp::create(*this, type, integer);
+}
+
+AffineMap KernelBuilder::map(int64_t loops, ArrayRef<int64_t> results) {
+  SmallVector<AffineExpr> exprs = llvm::map_to_vector(results, [&](int64_t d) {
+    return d < 0 ? getAffineConstantExpr(0) : getAffineDimExpr(d);
+  });
+  return AffineMap::get(loops, 0, exprs, getContext());
+}
+
+AffineMap KernelBuilder::dropMap(int64_t loops, ArrayRef<int64_t> axes,
+                                 bool keepdims) {
+  SmallVector<int64_t> results;
+  for (int64_t i = 0; i < loops; ++i) {
+    if (!llvm::is_contained(axes, i))
+      results.push_back(i);
+    else if (keepdims)
+      results.push_back(-1);
+  }
+  return map(loops, results);
+}
+
+AffineMap KernelBuilder::broadcastMap(Value input, Value output) {
+  ArrayRef<int64_t> from = getType(input).getShape();
+  ArrayRef<int64_t> to = getType(output).getShape();
+  int64_t offset = to.size() - from.size();
+  SmallVector<int64_t> results;
+  for (auto [index, size] : llvm::enumerate(from)) {
+    int64_t loop = offset + index;
+    results.push_back(size == 1 && to[loop] != 1 ? -1 : loop);
+  }
+  return map(to.size(), results);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+Value KernelBuilder::empty(ArrayRef<OpFoldResult> dims, Type elementType) {
+  return tensor::EmptyOp::create(*this, dims, elementType);
+}
+
+Value KernelBuilder::fill(Value scalar, Value output) {
+  return linalg::FillOp::create(*this, scalar, output).getResult(0);
+}
+
+Value KernelBuilder::generic(ValueRange inputs, Value output,
+                             ArrayRef<AffineMap> maps,
+                             ArrayRef<int64_t> reduced, ElementBody body) {
+  SmallVector<utils::IteratorType> iterators(maps.front().getNumDims(),
+                                             utils::IteratorType::parallel);
+  for (int64_t loop : reduced)
+    iterators[loop] = utils::IteratorType::reduction;
+  auto buildBody = [&](OpBuilder &builder, Location loc, ValueRange elements) {
+    ScalarBuilder scalars(builder, loc, dtype);
+    Value result = body(scalars, elements);
+    linalg::YieldOp::create(scalars, result);
+  };
+  return linalg::GenericOp::create(*this, output.getType(), inputs, output,
+                                   maps, iterators, buildBody)
+      .getResult(0);
+}
+
+Value KernelBuilder::compute(ValueRange inputs, Value output,
+                             ArrayRef<AffineMap> maps,
+                             ArrayRef<int64_t> reduced, ElementBody body) {
+  return generic(inputs, output, maps, reduced,
+                 [&](ScalarBuilder &s, ValueRange elements) {
+                   // An old element of the output that is not used dies again.
+                   SmallVector<Value> wide = llvm::map_to_vector(
+                       elements, [&](Value x) { return s.widen(x); });
+                   Value result = body(s, wide);
+                   return s.narrow(result, getElementType(output));
+                 });
+}
+
+/// The maps of an elementwise operation.
+static SmallVector<AffineMap> elementwiseMaps(KernelBuilder &b,
+                                              ValueRange inputs, Value output) {
+  SmallVector<AffineMap> maps = llvm::map_to_vector(
+      inputs, [&](Value input) { return b.broadcastMap(input, output); });
+  maps.push_back(b.identityMap(b.getRank(output)));
+  return maps;
+}
+
+Value KernelBuilder::map(ValueRange inputs, Value output, ElementBody body) {
+  return generic(inputs, output, elementwiseMaps(*this, inputs, output), {},
+                 body);
+}
+
+Value KernelBuilder::computeMap(ValueRange inputs, Value output,
+                                ElementBody body) {
+  return compute(inputs, output, elementwiseMaps(*this, inputs, output), {},
+                 body);
+}
+
+Value KernelBuilder::copy(Value input, Value output) {
+  return map(input, output,
+             [](ScalarBuilder &, ValueRange elements) { return elements[0]; });
+}
+
+//===----------------------------------------------------------------------===//
+// Accumulators
+//===----------------------------------------------------------------------===//
+
+Type KernelBuilder::accumulatorType(Type type) {
+  bool isSmall = isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16;
+  return isSmall ? Type(getF32Type()) : type;
+}
+
+Value KernelBuilder::accumulator(Value output) {
+  Type type = accumulatorType(getElementType(output));
+  return type == getElementType(output) ? output : empty(dims(output), type);
+}
+
+Value KernelBuilder::store(Value accumulator, Value output) {
+  if (getElementType(accumulator) == getElementType(output))
+    return accumulator;
+  return computeMap(
+      accumulator, output,
+      [](ScalarBuilder &, ValueRange elements) { return elements[0]; });
+}
+
+//===----------------------------------------------------------------------===//
+// Reshaping
+//===----------------------------------------------------------------------===//
+
+/// All `rank` dimensions as one group; no group for rank 0.
+static SmallVector<ReassociationIndices> oneGroup(int64_t rank) {
+  if (rank == 0)
+    return {};
+  return {llvm::to_vector<2>(llvm::seq<int64_t>(rank))};
+}
+
+Value KernelBuilder::flatten(Value input) {
+  int64_t rank = getRank(input);
+  if (rank == 1)
+    return input;
+  if (rank > 1)
+    return tensor::CollapseShapeOp::create(*this, input, oneGroup(rank));
+  auto type = RankedTensorType::get({1}, getElementType(input));
+  return tensor::ExpandShapeOp::create(*this, type, input, oneGroup(0),
+                                       ArrayRef<OpFoldResult>{getIndexAttr(1)});
+}
+
+Value KernelBuilder::reinterpret(Value input, Value like) {
+  auto shape = getType(like).getShape();
+  auto type = RankedTensorType::get(shape, getElementType(input));
+  int64_t rank = type.getRank();
+  int64_t size =
+      type.hasStaticShape() ? type.getNumElements() : ShapedType::kDynamic;
+  Value flat = flatten(input);
+  auto flatType = RankedTensorType::get({size}, getElementType(input));
+  if (flat.getType() != flatType)
+    flat = tensor::CastOp::create(*this, flatType, flat);
+  if (rank == 1)
+    return flat;
+  if (rank == 0)
+    return tensor::CollapseShapeOp::create(*this, type, flat, oneGroup(0));
+  return tensor::ExpandShapeOp::create(*this, type, flat, oneGroup(rank),
+                                       dims(like));
+}

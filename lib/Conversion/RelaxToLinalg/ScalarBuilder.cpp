@@ -1,0 +1,286 @@
+//===- ScalarBuilder.cpp - Arithmetic of single elements -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// No operation here has undefined behaviour for any value of its operands:
+// divisors and floats out of range are replaced before they are used.
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/Conversion/KernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::relax;
+
+static bool isFloat(Value x) { return isa<FloatType>(x.getType()); }
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+Value ScalarBuilder::constant(Type type, double value) {
+  if (auto number = dyn_cast<FloatType>(type))
+    return arith::ConstantOp::create(*this, FloatAttr::get(number, value));
+  return arith::ConstantOp::create(
+      *this, IntegerAttr::get(type, static_cast<int64_t>(value)));
+}
+
+Value ScalarBuilder::identity(Identity identity, Type type) {
+  if (identity == Identity::Zero || identity == Identity::One)
+    return constant(type, identity == Identity::One);
+  bool lowest = identity == Identity::Lowest;
+  if (isa<FloatType>(type))
+    return constant(type, lowest ? -INFINITY : INFINITY);
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt value = isUnsigned() ? (lowest ? APInt::getMinValue(width)
+                                       : APInt::getMaxValue(width))
+                             : (lowest ? APInt::getSignedMinValue(width)
+                                       : APInt::getSignedMaxValue(width));
+  return arith::ConstantOp::create(*this, IntegerAttr::get(type, value));
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value ScalarBuilder::add(Value lhs, Value rhs) {
+  if (isFloat(lhs))
+    return arith::AddFOp::create(*this, lhs, rhs);
+  return arith::AddIOp::create(*this, lhs, rhs);
+}
+
+Value ScalarBuilder::sub(Value lhs, Value rhs) {
+  if (isFloat(lhs))
+    return arith::SubFOp::create(*this, lhs, rhs);
+  return arith::SubIOp::create(*this, lhs, rhs);
+}
+
+Value ScalarBuilder::mul(Value lhs, Value rhs) {
+  if (isFloat(lhs))
+    return arith::MulFOp::create(*this, lhs, rhs);
+  return arith::MulIOp::create(*this, lhs, rhs);
+}
+
+Value ScalarBuilder::max(Value lhs, Value rhs) {
+  if (isFloat(lhs))
+    return arith::MaximumFOp::create(*this, lhs, rhs);
+  if (isUnsigned())
+    return arith::MaxUIOp::create(*this, lhs, rhs);
+  return arith::MaxSIOp::create(*this, lhs, rhs);
+}
+
+Value ScalarBuilder::min(Value lhs, Value rhs) {
+  if (isFloat(lhs))
+    return arith::MinimumFOp::create(*this, lhs, rhs);
+  if (isUnsigned())
+    return arith::MinUIOp::create(*this, lhs, rhs);
+  return arith::MinSIOp::create(*this, lhs, rhs);
+}
+
+Value ScalarBuilder::neg(Value x) {
+  if (isFloat(x))
+    return arith::NegFOp::create(*this, x);
+  return sub(constant(x, 0), x);
+}
+
+Value ScalarBuilder::abs(Value x) {
+  if (isFloat(x))
+    return math::AbsFOp::create(*this, x);
+  return isUnsigned() ? x : Value(math::AbsIOp::create(*this, x));
+}
+
+Value ScalarBuilder::sign(Value x) {
+  Value zero = constant(x, 0);
+  if (!isFloat(x) && isUnsigned())
+    return min(x, constant(x, 1));
+  Value negative = select(compare(Comparison::Lt, x, zero), constant(x, -1), x);
+  return select(compare(Comparison::Gt, x, zero), constant(x, 1), negative);
+}
+
+Value ScalarBuilder::select(Value condition, Value lhs, Value rhs) {
+  return arith::SelectOp::create(*this, condition, lhs, rhs);
+}
+
+Value ScalarBuilder::compare(Comparison comparison, Value lhs, Value rhs) {
+  using F = arith::CmpFPredicate;
+  using I = arith::CmpIPredicate;
+  static constexpr F floats[] = {F::OEQ, F::UNE, F::OLT,
+                                 F::OLE, F::OGT, F::OGE};
+  static constexpr I signedInts[] = {I::eq,  I::ne,  I::slt,
+                                     I::sle, I::sgt, I::sge};
+  static constexpr I unsignedInts[] = {I::eq,  I::ne,  I::ult,
+                                       I::ule, I::ugt, I::uge};
+  auto index = static_cast<unsigned>(comparison);
+  if (isFloat(lhs))
+    return arith::CmpFOp::create(*this, floats[index], lhs, rhs);
+  return arith::CmpIOp::create(
+      *this, isUnsigned() ? unsignedInts[index] : signedInts[index], lhs, rhs);
+}
+
+Value ScalarBuilder::sigmoid(Value x) {
+  Value one = constant(x, 1);
+  return div(one, add(one, math::ExpOp::create(*this, neg(x))));
+}
+
+//===----------------------------------------------------------------------===//
+// Division
+//===----------------------------------------------------------------------===//
+
+/// The quotient of integers, rounded towards zero. The least integer divided by
+/// -1 wraps around.
+Value ScalarBuilder::divInts(Value lhs, Value rhs) {
+  Value zero = constant(rhs, 0), one = constant(rhs, 1);
+  Value isZero = compare(Comparison::Eq, rhs, zero);
+  if (isUnsigned()) {
+    Value safe = select(isZero, one, rhs);
+    return select(isZero, zero, arith::DivUIOp::create(*this, lhs, safe));
+  }
+  Value isMinusOne = compare(Comparison::Eq, rhs, constant(rhs, -1));
+  Value unsafe = arith::OrIOp::create(*this, isZero, isMinusOne);
+  Value quotient =
+      arith::DivSIOp::create(*this, lhs, select(unsafe, one, rhs));
+  return select(isZero, zero, select(isMinusOne, neg(lhs), quotient));
+}
+
+Value ScalarBuilder::div(Value lhs, Value rhs) {
+  if (isFloat(lhs))
+    return arith::DivFOp::create(*this, lhs, rhs);
+  return divInts(lhs, rhs);
+}
+
+/// As NumPy does it: exact where the quotient of the floats is not.
+ScalarBuilder::DivMod ScalarBuilder::floorDivModFloats(Value lhs, Value rhs) {
+  Value zero = constant(lhs, 0), one = constant(lhs, 1);
+  Value rest = arith::RemFOp::create(*this, lhs, rhs);
+  Value quotient = div(sub(lhs, rest), rhs);
+  Value differs = arith::XOrIOp::create(
+      *this, compare(Comparison::Lt, rest, zero),
+      compare(Comparison::Lt, rhs, zero));
+  differs = arith::AndIOp::create(*this, differs,
+                                  compare(Comparison::Ne, rest, zero));
+  quotient = select(differs, sub(quotient, one), quotient);
+  Value floor = math::FloorOp::create(*this, quotient);
+  Value isLow = compare(Comparison::Gt, sub(quotient, floor),
+                        constant(lhs, 0.5));
+  floor = select(isLow, add(floor, one), floor);
+  Value isZero = compare(Comparison::Eq, rhs, zero);
+  return {select(isZero, div(lhs, rhs), floor),
+          select(differs, add(rest, rhs), rest)};
+}
+
+ScalarBuilder::DivMod ScalarBuilder::floorDivMod(Value lhs, Value rhs) {
+  if (isFloat(lhs))
+    return floorDivModFloats(lhs, rhs);
+  Value zero = constant(rhs, 0);
+  Value quotient = divInts(lhs, rhs);
+  Value rest = select(compare(Comparison::Eq, rhs, zero), zero,
+                      sub(lhs, mul(quotient, rhs)));
+  if (isUnsigned())
+    return {quotient, rest};
+  Value differs = arith::XOrIOp::create(
+      *this, compare(Comparison::Lt, rest, zero),
+      compare(Comparison::Lt, rhs, zero));
+  differs = arith::AndIOp::create(*this, differs,
+                                  compare(Comparison::Ne, rest, zero));
+  return {select(differs, sub(quotient, constant(rhs, 1)), quotient),
+          select(differs, add(rest, rhs), rest)};
+}
+
+Value ScalarBuilder::floorDiv(Value lhs, Value rhs) {
+  return floorDivMod(lhs, rhs).quotient;
+}
+
+Value ScalarBuilder::mod(Value lhs, Value rhs) {
+  return floorDivMod(lhs, rhs).remainder;
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+Value ScalarBuilder::widen(Value x) {
+  if (!isFloat(x) || x.getType().getIntOrFloatBitWidth() != 16)
+    return x;
+  return arith::ExtFOp::create(*this, getF32Type(), x);
+}
+
+/// Goes through f32 between any other floats and those of 16 bits.
+Value ScalarBuilder::narrow(Value x, Type type) {
+  if (!isFloat(x) || x.getType() == type)
+    return x;
+  x = widen(x);
+  unsigned width = type.getIntOrFloatBitWidth();
+  if (width == 16 && x.getType().isF64())
+    x = arith::TruncFOp::create(*this, getF32Type(), x);
+  unsigned from = x.getType().getIntOrFloatBitWidth();
+  if (from == width)
+    return x;
+  if (from < width)
+    return arith::ExtFOp::create(*this, type, x);
+  return arith::TruncFOp::create(*this, type, x);
+}
+
+/// Only floats in range are converted; the others are replaced by a limit.
+Value ScalarBuilder::floatToInt(Value x, Type to) {
+  x = widen(x);
+  bool isUnsigned = ScalarBuilder::isUnsigned(to);
+  ScalarBuilder ints(*this, getLoc(), to);
+  Type type = getKernelElementType(to);
+  int width = type.getIntOrFloatBitWidth();
+  Value low = constant(x, isUnsigned ? -1.0 : -std::ldexp(1.0, width - 1));
+  Value high = constant(x, std::ldexp(1.0, isUnsigned ? width : width - 1));
+  Value isLow = compare(Comparison::Le, x, low);
+  Value isHigh = compare(Comparison::Ge, x, high);
+  Value inside =
+      arith::AndIOp::create(*this, compare(Comparison::Gt, x, low),
+                            compare(Comparison::Lt, x, high));
+  Value safe = select(inside, x, constant(x, 0));
+  Value result = isUnsigned
+                     ? Value(arith::FPToUIOp::create(*this, type, safe))
+                     : Value(arith::FPToSIOp::create(*this, type, safe));
+  result = select(isHigh, ints.identity(Identity::Highest, type), result);
+  return select(isLow, ints.identity(Identity::Lowest, type), result);
+}
+
+static Value intToInt(ScalarBuilder &b, Value x, Type from, Type type) {
+  unsigned width = type.getIntOrFloatBitWidth();
+  unsigned fromWidth = from.getIntOrFloatBitWidth();
+  if (width == fromWidth)
+    return x;
+  if (width < fromWidth)
+    return arith::TruncIOp::create(b, type, x);
+  if (ScalarBuilder::isUnsigned(from))
+    return arith::ExtUIOp::create(b, type, x);
+  return arith::ExtSIOp::create(b, type, x);
+}
+
+static Value intToFloat(ScalarBuilder &b, Value x, Type from, Type to) {
+  Type type = to.getIntOrFloatBitWidth() == 16 ? b.getF32Type() : to;
+  Value result = ScalarBuilder::isUnsigned(from)
+                     ? Value(arith::UIToFPOp::create(b, type, x))
+                     : Value(arith::SIToFPOp::create(b, type, x));
+  return b.narrow(result, to);
+}
+
+Value ScalarBuilder::cast(Value x, Type from, Type to) {
+  if (from == to)
+    return x;
+  if (to.isInteger(1)) {
+    x = widen(x);
+    return compare(Comparison::Ne, x, constant(x, 0));
+  }
+  if (isa<FloatType>(from))
+    return isa<FloatType>(to) ? narrow(x, to) : floatToInt(x, to);
+  if (isa<FloatType>(to))
+    return intToFloat(*this, x, from, to);
+  return intToInt(*this, x, from, getKernelElementType(to));
+}

@@ -1,0 +1,60 @@
+//===- KillAfterLastUse.cpp - Drop values after their last use -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A value dies behind the last operation of its block that uses it, itself or
+// in a region. Values that a terminator uses die with the frame.
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXKILLAFTERLASTUSEPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// The last operation of the block of `value` that uses it; the one that makes
+/// it where there is none.
+static Operation *lastUser(Value value) {
+  Operation *last = value.getDefiningOp();
+  for (Operation *user : value.getUsers()) {
+    Operation *ancestor = last->getBlock()->findAncestorOpInBlock(*user);
+    if (last->isBeforeInBlock(ancestor))
+      last = ancestor;
+  }
+  return last;
+}
+
+namespace {
+struct RelaxKillAfterLastUsePass
+    : relax::impl::RelaxKillAfterLastUsePassBase<RelaxKillAfterLastUsePass> {
+  void runOnOperation() override {
+    SmallVector<std::pair<Value, Operation *>> kills;
+    getOperation().walk([&](Operation *op) {
+      for (Value result : op->getResults()) {
+        if (!isa<StructInfoTypeInterface>(result.getType()))
+          continue;
+        Operation *last = lastUser(result);
+        if (!last->hasTrait<OpTrait::IsTerminator>())
+          kills.emplace_back(result, last);
+      }
+    });
+    for (auto [value, last] : kills) {
+      OpBuilder builder(&getContext());
+      builder.setInsertionPointAfter(last);
+      KillOp::create(builder, last->getLoc(), value);
+    }
+  }
+};
+} // namespace

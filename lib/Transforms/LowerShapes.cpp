@@ -1,0 +1,389 @@
+//===- LowerShapes.cpp - Turn shape variables into values -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One walk over a function in program order. A scope maps each shape variable
+// to an i64 value; the signature and casts add to it. What a type says is
+// checked in two steps: kind, rank and data type by `builtin.check`, each
+// dimension by `builtin.check_dim`. At the end types have no dimensions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXLOWERSHAPESPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+using Scope = llvm::StringMap<Value>;
+
+/// A dimension of a value that a type speaks of.
+struct DimSite {
+  Value holder;       // a tensor, shape or primitive value
+  int64_t index;      // the dimension in it
+  PrimExprAttr expr;  // what the type says
+  std::string what;   // the value, for messages: "argument 'x'"
+  std::string expected;
+};
+
+class ShapeLowering {
+public:
+  explicit ShapeLowering(FuncOp func)
+      : func(func), builder(func.getLoc(), func.getContext()) {}
+  void run();
+
+private:
+  void lowerSignature(Scope &scope);
+  void lowerBlock(Block &block, Scope &scope);
+  void lowerOp(Operation *op, Scope &scope);
+  void lowerCast(MatchCastOp op, Scope &scope);
+  void lowerShape(ShapeOp op, Scope &scope);
+  void lowerPrimValue(PrimValueOp op, Scope &scope);
+  void lowerAlloc(AllocTensorOp op, Scope &scope);
+  void lowerKernelCall(CallKernelOp op);
+  void checkResult(Operation *call, Scope &scope);
+  void checkCondition(IfOp op);
+  void eraseTypes();
+
+  /// Checks all that `type` says of `value` but dimensions; adds those to
+  /// `sites`.
+  void checkKind(Value value, Type type, const Twine &what,
+                 SmallVectorImpl<DimSite> &sites);
+  void checkDim(const DimSite &site, const Scope &scope);
+  Value readDim(const DimSite &site);
+
+  /// The value of an expression whose variables are all in scope.
+  Value materialize(PrimExprAttr expr, const Scope &scope);
+  Value materializeCall(PrimExprAttr expr, ArrayRef<Value> operands);
+  SmallVector<Value> materialize(ShapeExprAttr shape, const Scope &scope);
+  Value constant(int64_t value);
+
+  FuncOp func;
+  ImplicitLocOpBuilder builder;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+Value ShapeLowering::constant(int64_t value) {
+  return arith::ConstantIntOp::create(builder, value, 64);
+}
+
+Value ShapeLowering::materialize(PrimExprAttr expr, const Scope &scope) {
+  if (expr.isVar())
+    return scope.lookup(expr.getName());
+  if (std::optional<int64_t> value = expr.getConstant())
+    return constant(*value);
+  SmallVector<Value> operands = llvm::map_to_vector(
+      expr.getOperands(), [&](PrimExprAttr e) { return materialize(e, scope); });
+  PrimExprKind kind = expr.getKind();
+  if (kind != PrimExprKind::Add && kind != PrimExprKind::Mul)
+    return materializeCall(expr, operands);
+  Value result = operands.front();
+  for (Value operand : ArrayRef(operands).drop_front())
+    result = kind == PrimExprKind::Add
+                 ? arith::AddIOp::create(builder, result, operand).getResult()
+                 : arith::MulIOp::create(builder, result, operand).getResult();
+  return result;
+}
+
+Value ShapeLowering::materializeCall(PrimExprAttr expr,
+                                     ArrayRef<Value> operands) {
+  auto isTrue = [&](Value value) -> Value {
+    return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, value,
+                                 constant(0));
+  };
+  auto toInt = [&](Value flag) -> Value {
+    return arith::ExtUIOp::create(builder, builder.getI64Type(), flag);
+  };
+  auto compare = [&](arith::CmpIPredicate predicate) -> Value {
+    return toInt(arith::CmpIOp::create(builder, predicate, operands[0],
+                                       operands[1]));
+  };
+  auto divide = [&]() -> Value {
+    if (!expr.getOperands()[1].getConstant())
+      CheckDivisorOp::create(builder, operands[1], expr.str());
+    return arith::FloorDivSIOp::create(builder, operands[0], operands[1]);
+  };
+  switch (expr.getKind()) {
+  case PrimExprKind::FloorDiv:
+    return divide();
+  case PrimExprKind::Mod:
+    return arith::SubIOp::create(
+        builder, operands[0],
+        arith::MulIOp::create(builder, divide(), operands[1]));
+  case PrimExprKind::Min:
+    return arith::MinSIOp::create(builder, operands[0], operands[1]);
+  case PrimExprKind::Max:
+    return arith::MaxSIOp::create(builder, operands[0], operands[1]);
+  case PrimExprKind::Select:
+    return arith::SelectOp::create(builder, isTrue(operands[0]), operands[1],
+                                   operands[2]);
+  case PrimExprKind::Not:
+    return toInt(arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                       operands[0], constant(0)));
+  case PrimExprKind::And:
+    return toInt(arith::AndIOp::create(builder, isTrue(operands[0]),
+                                       isTrue(operands[1])));
+  case PrimExprKind::Or:
+    return toInt(arith::OrIOp::create(builder, isTrue(operands[0]),
+                                      isTrue(operands[1])));
+  case PrimExprKind::Eq:
+    return compare(arith::CmpIPredicate::eq);
+  case PrimExprKind::Lt:
+    return compare(arith::CmpIPredicate::slt);
+  case PrimExprKind::Le:
+    return compare(arith::CmpIPredicate::sle);
+  case PrimExprKind::Var:
+  case PrimExprKind::Int:
+  case PrimExprKind::Add:
+  case PrimExprKind::Mul:
+    break;
+  }
+  llvm_unreachable("handled by materialize");
+}
+
+SmallVector<Value> ShapeLowering::materialize(ShapeExprAttr shape,
+                                              const Scope &scope) {
+  return llvm::map_to_vector(
+      shape.getDims(), [&](PrimExprAttr dim) { return materialize(dim, scope); });
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+void ShapeLowering::checkKind(Value value, Type type, const Twine &what,
+                              SmallVectorImpl<DimSite> &sites) {
+  if (isa<ObjectStructInfoType>(type)) // MC01
+    return;
+  std::string name = what.str(), expected = toString(type);
+  CheckOp::create(builder, value, TypeAttr::get(eraseDims(type)),
+                  builder.getStringAttr(name), builder.getStringAttr(expected));
+  auto addSites = [&](ArrayRef<PrimExprAttr> dims) {
+    for (auto [index, dim] : llvm::enumerate(dims))
+      sites.push_back({value, static_cast<int64_t>(index), dim, name, expected});
+  };
+  if (auto tensor = dyn_cast<TensorStructInfoType>(type)) { // MC02
+    if (tensor.hasShape())
+      addSites(tensor.getDims());
+  } else if (auto shape = dyn_cast<ShapeStructInfoType>(type)) { // MC04
+    if (shape.getValues())
+      addSites(shape.getValues().getDims());
+  } else if (auto prim = dyn_cast<PrimStructInfoType>(type)) { // MC03
+    if (prim.getValue())
+      addSites(prim.getValue());
+  } else if (auto tuple = dyn_cast<TupleStructInfoType>(type)) { // MC05
+    for (auto [index, field] : llvm::enumerate(tuple.getFields())) {
+      if (isa<ObjectStructInfoType>(field))
+        continue;
+      Value item = GetItemOp::create(builder, eraseDims(field), value, index);
+      checkKind(item, field, "field " + Twine(index) + " of " + name, sites);
+    }
+  }
+}
+
+Value ShapeLowering::readDim(const DimSite &site) {
+  return DimOp::create(builder, builder.getI64Type(), site.holder, site.index);
+}
+
+void ShapeLowering::checkDim(const DimSite &site, const Scope &scope) {
+  Value actual = readDim(site);
+  Value wanted = materialize(site.expr, scope);
+  if (actual != wanted)
+    CheckDimOp::create(builder, actual, wanted, site.index, site.what,
+                       site.expected, site.expr.str());
+}
+
+/// MC08: positions that bind come first, then all others from left to right.
+void ShapeLowering::lowerSignature(Scope &scope) {
+  SmallVector<DimSite> sites;
+  for (auto [index, argument] : llvm::enumerate(func.getArguments()))
+    checkKind(argument, argument.getType(), func.describeArgument(index), sites);
+  SmallVector<DimSite> rest;
+  for (DimSite &site : sites) {
+    if (site.expr.isVar() && !scope.contains(site.expr.getName()))
+      scope[site.expr.getName()] = readDim(site);
+    else
+      rest.push_back(site);
+  }
+  for (const DimSite &site : rest)
+    checkDim(site, scope);
+}
+
+/// The name of a value in the source, for messages.
+static std::string describeResult(Operation *op, StringRef fallback) {
+  if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
+    return (fallback + " '" + name.getName().getValue() + "'").str();
+  return fallback.str();
+}
+
+void ShapeLowering::lowerCast(MatchCastOp op, Scope &scope) {
+  Type from = op.getValue().getType(), to = op.getResult().getType();
+  if (isSubtype(from, to) != Ternary::Yes) {
+    SmallVector<DimSite> sites;
+    checkKind(op.getValue(), to, describeResult(op, "match_cast"), sites);
+    for (const DimSite &site : sites) {
+      if (site.expr.isVar() && !scope.contains(site.expr.getName()))
+        scope[site.expr.getName()] = readDim(site);
+      else
+        checkDim(site, scope);
+    }
+  }
+  op.getResult().replaceAllUsesWith(op.getValue());
+  op.erase();
+}
+
+/// What a packed function or function value returns is checked against the
+/// declared type, whose variables are all bound.
+void ShapeLowering::checkResult(Operation *call, Scope &scope) {
+  builder.setInsertionPointAfter(call);
+  SmallVector<DimSite> sites;
+  StringRef callee = "a function value";
+  if (auto packed = dyn_cast<CallPackedOp>(call))
+    callee = packed.getCallee();
+  checkKind(call->getResult(0), call->getResult(0).getType(),
+            "the result of " + callee, sites);
+  for (const DimSite &site : sites)
+    checkDim(site, scope);
+}
+
+/// A condition must be one Boolean, which its type may leave open.
+void ShapeLowering::checkCondition(IfOp op) {
+  MLIRContext *context = builder.getContext();
+  auto scalar = TensorStructInfoType::get(ShapeExprAttr::get(context, {}),
+                                          builder.getI1Type());
+  SmallVector<DimSite> sites;
+  if (isSubtype(op.getCond().getType(), scalar) != Ternary::Yes)
+    checkKind(op.getCond(), scalar, "the condition of relax.if", sites);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+void ShapeLowering::lowerShape(ShapeOp op, Scope &scope) {
+  auto shape = MakeShapeOp::create(builder, op.getResult().getType(),
+                                   materialize(op.getValues(), scope));
+  op.getResult().replaceAllUsesWith(shape.getResult());
+  op.erase();
+}
+
+void ShapeLowering::lowerPrimValue(PrimValueOp op, Scope &scope) {
+  auto expr = dyn_cast<PrimExprAttr>(op.getValue());
+  if (!expr)
+    return;
+  auto prim = MakePrimOp::create(builder, op.getResult().getType(),
+                                 materialize(expr, scope));
+  op.getResult().replaceAllUsesWith(prim.getResult());
+  op.erase();
+}
+
+void ShapeLowering::lowerAlloc(AllocTensorOp op, Scope &scope) {
+  TensorStructInfoType type = op.getResult().getType();
+  if (type.hasShape() && op.getDims().empty())
+    op.getDimsMutable().assign(materialize(type.getShape(), scope));
+}
+
+void ShapeLowering::lowerKernelCall(CallKernelOp op) {
+  Value packed = op.getPackedInts();
+  if (!packed)
+    return;
+  auto type = cast<ShapeStructInfoType>(packed.getType());
+  SmallVector<Value> ints;
+  for (int64_t i = 0; i < type.getNdim(); ++i)
+    ints.push_back(DimOp::create(builder, builder.getI64Type(), packed, i));
+  op.getIntsMutable().assign(ints);
+  op.getPackedIntsMutable().clear();
+}
+
+void ShapeLowering::lowerOp(Operation *op, Scope &scope) {
+  builder.setInsertionPoint(op);
+  builder.setLoc(op->getLoc());
+  TypeSwitch<Operation *>(op)
+      .Case([&](MatchCastOp cast) { lowerCast(cast, scope); })
+      .Case([&](ShapeOp shape) { lowerShape(shape, scope); })
+      .Case([&](PrimValueOp prim) { lowerPrimValue(prim, scope); })
+      .Case([&](AllocTensorOp alloc) { lowerAlloc(alloc, scope); })
+      .Case([&](CallKernelOp call) { lowerKernelCall(call); })
+      .Case([&](CallPackedOp call) { checkResult(call, scope); })
+      .Case([&](CallOp call) {
+        // A function of the module checks its own result.
+        if (call.getFunction())
+          checkResult(call, scope);
+      })
+      .Case([&](IfOp branch) {
+        checkCondition(branch);
+        for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
+          Scope inner = scope;
+          lowerBlock(region->front(), inner);
+        }
+      });
+}
+
+void ShapeLowering::lowerBlock(Block &block, Scope &scope) {
+  // Checks are put behind a call: they are not to be visited.
+  SmallVector<Operation *> ops = llvm::map_to_vector(
+      block, [](Operation &op) { return &op; });
+  for (Operation *op : ops)
+    lowerOp(op, scope);
+}
+
+/// Removes dimensions from the types of all values and of the function.
+void ShapeLowering::eraseTypes() {
+  auto erase = [](Value value) {
+    if (isa<StructInfoTypeInterface>(value.getType()))
+      value.setType(eraseDims(value.getType()));
+  };
+  func.walk([&](Operation *op) {
+    llvm::for_each(op->getResults(), erase);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), erase);
+  });
+  auto eraseAll = [](ArrayRef<Type> types) {
+    return llvm::map_to_vector(types, [](Type t) { return eraseDims(t); });
+  };
+  func.setFunctionType(FunctionType::get(func.getContext(),
+                                         eraseAll(func.getArgumentTypes()),
+                                         eraseAll(func.getResultTypes())));
+}
+
+void ShapeLowering::run() {
+  Scope scope;
+  builder.setInsertionPointToStart(&func.getBody().front());
+  // The operations of the body, before checks are put in front of them.
+  SmallVector<Operation *> body = llvm::map_to_vector(
+      func.getBody().front(), [](Operation &op) { return &op; });
+  lowerSignature(scope);
+  for (Operation *op : body)
+    lowerOp(op, scope);
+  eraseTypes();
+}
+
+namespace {
+struct RelaxLowerShapesPass
+    : relax::impl::RelaxLowerShapesPassBase<RelaxLowerShapesPass> {
+  void runOnOperation() override {
+    if (!getOperation().isExternal())
+      ShapeLowering(getOperation()).run();
+  }
+};
+} // namespace

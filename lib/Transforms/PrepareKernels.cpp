@@ -1,0 +1,85 @@
+//===- PrepareKernels.cpp - Make kernels ready for bufferization -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel on tensors returns its updated outputs, which are its last
+// parameters. Materializing the results in them, and marking them as writable,
+// lets bufferization work in place and drop the results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/Transforms/Passes.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXPREPAREKERNELSPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// The kernels that calls in `module` name.
+static SetVector<func::FuncOp> collectKernels(ModuleOp module) {
+  SymbolTable symbols(module);
+  SetVector<func::FuncOp> kernels;
+  module.walk([&](CallKernelOp call) {
+    if (auto kernel = symbols.lookup<func::FuncOp>(call.getCallee()))
+      kernels.insert(kernel);
+  });
+  return kernels;
+}
+
+static bool isOnTensors(func::FuncOp kernel) {
+  return llvm::any_of(kernel.getArgumentTypes(), llvm::IsaPred<TensorType>);
+}
+
+static LogicalResult prepare(func::FuncOp kernel) {
+  unsigned numOutputs = kernel.getNumResults();
+  unsigned numParams = kernel.getNumArguments();
+  ArrayRef<Type> types = kernel.getArgumentTypes();
+  if (numOutputs > numParams ||
+      types.take_back(numOutputs) != kernel.getResultTypes())
+    return kernel.emitOpError()
+           << "expected a kernel on tensors to return its last parameters, "
+              "updated: the types differ";
+  if (kernel.isExternal())
+    return success();
+  for (unsigned i = 0; i < numParams; ++i)
+    if (isa<TensorType>(types[i]))
+      kernel.setArgAttr(
+          i, bufferization::BufferizationDialect::kWritableAttrName,
+          BoolAttr::get(kernel.getContext(), i >= numParams - numOutputs));
+  for (Block &block : kernel.getBody()) {
+    auto ret = dyn_cast<func::ReturnOp>(block.getTerminator());
+    if (!ret)
+      continue;
+    OpBuilder builder(ret);
+    for (auto [index, operand] : llvm::enumerate(ret->getOpOperands())) {
+      Value output = kernel.getArgument(numParams - numOutputs + index);
+      operand.set(bufferization::MaterializeInDestinationOp::create(
+                      builder, ret.getLoc(), output.getType(), operand.get(),
+                      output)
+                      .getResult());
+    }
+  }
+  return success();
+}
+
+namespace {
+struct RelaxPrepareKernelsPass
+    : relax::impl::RelaxPrepareKernelsPassBase<RelaxPrepareKernelsPass> {
+  void runOnOperation() override {
+    for (func::FuncOp kernel : collectKernels(getOperation()))
+      if (isOnTensors(kernel) && failed(prepare(kernel)))
+        return signalPassFailure();
+  }
+};
+} // namespace
