@@ -60,7 +60,7 @@ def Relax_CallKernelOp : Relax_BuiltinOp<"call_kernel",
   let assemblyFormat = [{
     $callee `(` $inputs `)` (`packed_ints` $packed_ints^ `:` type($packed_ints))?
     (`ints` `(` $ints^ `)`)? `outs` `(` $outputs `)` attr-dict `:`
-    `(` type($inputs) `)` `outs` `(` type($outputs) `)`
+    `(` (type($inputs)^)? `)` `outs` `(` (type($outputs)^)? `)`
   }];
 }
 

@@ -316,8 +316,9 @@ MlirType mlirRelaxTupleStructInfoGetChecked(MlirLocation location,
                                             intptr_t numFields,
                                             MlirType const *fields) {
   Location loc = loaded(location);
+  SmallVector<Type> types = unwrapTypes(numFields, fields);
   return wrap(TupleStructInfoType::getChecked(loc, loc.getContext(),
-                                              unwrapTypes(numFields, fields)));
+                                              ArrayRef<Type>(types)));
 }
 
 intptr_t mlirRelaxTupleStructInfoGetNumFields(MlirType type) {
@@ -333,9 +334,10 @@ MlirType mlirRelaxFuncStructInfoGetChecked(MlirLocation location,
                                            MlirType const *params,
                                            MlirType result, bool isPure) {
   Location loc = loaded(location);
+  SmallVector<Type> types = unwrapTypes(numParams, params);
   return wrap(FuncStructInfoType::getChecked(
-      loc, loc.getContext(), unwrapTypes(numParams, params), unwrap(result),
-      isPure, FlatSymbolRefAttr()));
+      loc, loc.getContext(), ArrayRef<Type>(types), unwrap(result), isPure,
+      FlatSymbolRefAttr()));
 }
 
 MlirType mlirRelaxFuncStructInfoPackedGet(MlirContext context,

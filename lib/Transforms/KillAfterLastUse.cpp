@@ -50,7 +50,7 @@ struct RelaxKillAfterLastUsePass
           kills.emplace_back(result, last);
       }
     });
-    for (auto [value, last] : kills) {
+    for (auto [value, last] : llvm::reverse(kills)) {
       OpBuilder builder(&getContext());
       builder.setInsertionPointAfter(last);
       KillOp::create(builder, last->getLoc(), value);

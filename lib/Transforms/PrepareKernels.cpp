@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXPREPAREKERNELSPASS
@@ -26,13 +27,13 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The kernels that calls in `module` name.
-static SetVector<func::FuncOp> collectKernels(ModuleOp module) {
+/// The kernels that calls in `module` name, with the number of their outputs.
+static llvm::MapVector<func::FuncOp, unsigned> collectKernels(ModuleOp module) {
   SymbolTable symbols(module);
-  SetVector<func::FuncOp> kernels;
+  llvm::MapVector<func::FuncOp, unsigned> kernels;
   module.walk([&](CallKernelOp call) {
     if (auto kernel = symbols.lookup<func::FuncOp>(call.getCallee()))
-      kernels.insert(kernel);
+      kernels.insert({kernel, call.getOutputs().size()});
   });
   return kernels;
 }
@@ -41,17 +42,14 @@ static bool isOnTensors(func::FuncOp kernel) {
   return llvm::any_of(kernel.getArgumentTypes(), llvm::IsaPred<TensorType>);
 }
 
-static LogicalResult prepare(func::FuncOp kernel) {
-  unsigned numOutputs = kernel.getNumResults();
+static LogicalResult prepare(func::FuncOp kernel, unsigned numOutputs) {
   unsigned numParams = kernel.getNumArguments();
   ArrayRef<Type> types = kernel.getArgumentTypes();
   if (numOutputs > numParams ||
       types.take_back(numOutputs) != kernel.getResultTypes())
     return kernel.emitOpError()
-           << "expected a kernel on tensors to return its last parameters, "
-              "updated: the types differ";
-  if (kernel.isExternal())
-    return success();
+           << "expected a kernel on tensors to return its outputs, the last "
+           << numOutputs << " of its parameters, updated";
   for (unsigned i = 0; i < numParams; ++i)
     if (isa<TensorType>(types[i]))
       kernel.setArgAttr(
@@ -77,9 +75,14 @@ namespace {
 struct RelaxPrepareKernelsPass
     : relax::impl::RelaxPrepareKernelsPassBase<RelaxPrepareKernelsPass> {
   void runOnOperation() override {
-    for (func::FuncOp kernel : collectKernels(getOperation()))
-      if (isOnTensors(kernel) && failed(prepare(kernel)))
+    for (auto [kernel, numOutputs] : collectKernels(getOperation())) {
+      if (kernel.isExternal()) {
+        kernel.emitOpError() << "is called as a kernel, but has no body";
         return signalPassFailure();
+      }
+      if (isOnTensors(kernel) && failed(prepare(kernel, numOutputs)))
+        return signalPassFailure();
+    }
   }
 };
 } // namespace

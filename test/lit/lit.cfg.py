@@ -9,11 +9,11 @@ Substitutions beside lit's own:
 - `%python`, `%source_root`
 """
 
-# mypy: ignore-errors
 # ruff: noqa: F821
 
 import os
 import shutil
+from pathlib import Path
 
 import lit.formats
 
@@ -21,7 +21,7 @@ config.name = "relax"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".py", ".test"]
 config.excludes = ["Inputs", "lit.cfg.py", "lit.site.cfg.py"]
-config.test_source_root = os.path.dirname(__file__)
+config.test_source_root = str(Path(__file__).parent)
 config.test_exec_root = config.relax_obj_root
 
 # Our tools come first, then FileCheck, not and count.

@@ -12,7 +12,7 @@
 
 #include "relax-mlir/InitAll.h"
 
-#include "mlir/Support/LogicalResult.h"
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
 int main(int argc, char **argv) {

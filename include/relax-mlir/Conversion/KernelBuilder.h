@@ -9,8 +9,8 @@
 // ScalarBuilder computes with single elements, KernelBuilder with tensors.
 //
 // Kernels hold signless integers, so both know the data type that the operator
-// computes with, which says whether integers are unsigned. Floats of 16 bits are
-// computed with as f32 and rounded once, when an element is stored.
+// computes with, which says whether integers are unsigned. Floats of 16 bits
+// are computed with as f32 and rounded once, when an element is stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -100,8 +100,7 @@ class KernelBuilder : public ImplicitLocOpBuilder {
 public:
   /// `dtype` is the data type that the operator computes with.
   KernelBuilder(Location loc, Block *body, Type dtype)
-      : ImplicitLocOpBuilder(
-            ImplicitLocOpBuilder::atBlockEnd(loc, body)),
+      : ImplicitLocOpBuilder(ImplicitLocOpBuilder::atBlockEnd(loc, body)),
         dtype(dtype) {}
 
   static RankedTensorType getType(Value tensor) {

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `relax-legalize-ops` looks an operator up in a table by its name. An entry says
-// how to write the body of its kernel, and what to check before the call where
-// the derivation of the result left a question open.
+// `relax-legalize-ops` looks an operator up in a table by its name. An entry
+// says how to write the body of its kernel, and what to check before the call
+// where the derivation of the result left a question open.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +47,7 @@ public:
   };
 
   /// `body` takes an `OpTy` where KernelBody takes an operation.
-  template <typename OpTy, typename BodyT>
-  void add(BodyT body) {
+  template <typename OpTy, typename BodyT> void add(BodyT body) {
     entries[OpTy::getOperationName()].body =
         [body](KernelBuilder &builder, Operation *op, ValueRange inputs,
                ValueRange outputs) -> FailureOr<SmallVector<Value>> {
@@ -57,8 +56,7 @@ public:
   }
 
   /// `checks` takes an `OpTy` where KernelChecks takes an operation.
-  template <typename OpTy, typename ChecksT>
-  void addChecks(ChecksT checks) {
+  template <typename OpTy, typename ChecksT> void addChecks(ChecksT checks) {
     entries[OpTy::getOperationName()].checks =
         [checks](Operation *op, Type result) -> DimPairs {
       return checks(cast<OpTy>(op), result);

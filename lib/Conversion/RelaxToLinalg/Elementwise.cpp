@@ -41,8 +41,7 @@ static void add(LegalizationTable &table, ScalarBody body) {
 }
 
 /// An operator that is one operation on floats.
-template <typename FloatOp>
-static Value unary(ScalarBuilder &s, ValueRange x) {
+template <typename FloatOp> static Value unary(ScalarBuilder &s, ValueRange x) {
   return FloatOp::create(s, x[0]);
 }
 
@@ -107,19 +106,16 @@ static void populateBinary(LegalizationTable &t) {
   add<AddOp>(t, [](S s, V x) { return s.add(x[0], x[1]); });
   add<DivideOp>(t, [](S s, V x) { return s.div(x[0], x[1]); });
   add<FloorDivideOp>(t, [](S s, V x) { return s.floorDiv(x[0], x[1]); });
-  add<LogicalAndOp>(t, [](S s, V x) {
-    return Value(arith::AndIOp::create(s, x[0], x[1]));
-  });
-  add<LogicalOrOp>(t, [](S s, V x) {
-    return Value(arith::OrIOp::create(s, x[0], x[1]));
-  });
+  add<LogicalAndOp>(
+      t, [](S s, V x) { return Value(arith::AndIOp::create(s, x[0], x[1])); });
+  add<LogicalOrOp>(
+      t, [](S s, V x) { return Value(arith::OrIOp::create(s, x[0], x[1])); });
   add<MaximumOp>(t, [](S s, V x) { return s.max(x[0], x[1]); });
   add<MinimumOp>(t, [](S s, V x) { return s.min(x[0], x[1]); });
   add<ModOp>(t, [](S s, V x) { return s.mod(x[0], x[1]); });
   add<MultiplyOp>(t, [](S s, V x) { return s.mul(x[0], x[1]); });
-  add<PowerOp>(t, [](S s, V x) {
-    return Value(math::PowFOp::create(s, x[0], x[1]));
-  });
+  add<PowerOp>(
+      t, [](S s, V x) { return Value(math::PowFOp::create(s, x[0], x[1])); });
   add<SubtractOp>(t, [](S s, V x) { return s.sub(x[0], x[1]); });
 }
 
@@ -145,9 +141,8 @@ static KernelResult buildAstype(KernelBuilder &b, AstypeOp op,
     return one(b.copy(inputs[0], outputs[0]));
   if (failed(requireArithmetic(op, from)) || failed(requireArithmetic(op, to)))
     return failure();
-  return one(b.map(inputs, outputs[0], [&](S s, V x) {
-    return s.cast(x[0], from, to);
-  }));
+  return one(b.map(inputs, outputs[0],
+                   [&](S s, V x) { return s.cast(x[0], from, to); }));
 }
 
 void mlir::relax::populateElementwise(LegalizationTable &table) {

@@ -146,8 +146,7 @@ Value ScalarBuilder::divInts(Value lhs, Value rhs) {
   }
   Value isMinusOne = compare(Comparison::Eq, rhs, constant(rhs, -1));
   Value unsafe = arith::OrIOp::create(*this, isZero, isMinusOne);
-  Value quotient =
-      arith::DivSIOp::create(*this, lhs, select(unsafe, one, rhs));
+  Value quotient = arith::DivSIOp::create(*this, lhs, select(unsafe, one, rhs));
   return select(isZero, zero, select(isMinusOne, neg(lhs), quotient));
 }
 
@@ -162,15 +161,15 @@ ScalarBuilder::DivMod ScalarBuilder::floorDivModFloats(Value lhs, Value rhs) {
   Value zero = constant(lhs, 0), one = constant(lhs, 1);
   Value rest = arith::RemFOp::create(*this, lhs, rhs);
   Value quotient = div(sub(lhs, rest), rhs);
-  Value differs = arith::XOrIOp::create(
-      *this, compare(Comparison::Lt, rest, zero),
-      compare(Comparison::Lt, rhs, zero));
+  Value differs =
+      arith::XOrIOp::create(*this, compare(Comparison::Lt, rest, zero),
+                            compare(Comparison::Lt, rhs, zero));
   differs = arith::AndIOp::create(*this, differs,
                                   compare(Comparison::Ne, rest, zero));
   quotient = select(differs, sub(quotient, one), quotient);
   Value floor = math::FloorOp::create(*this, quotient);
-  Value isLow = compare(Comparison::Gt, sub(quotient, floor),
-                        constant(lhs, 0.5));
+  Value isLow =
+      compare(Comparison::Gt, sub(quotient, floor), constant(lhs, 0.5));
   floor = select(isLow, add(floor, one), floor);
   Value isZero = compare(Comparison::Eq, rhs, zero);
   return {select(isZero, div(lhs, rhs), floor),
@@ -186,9 +185,9 @@ ScalarBuilder::DivMod ScalarBuilder::floorDivMod(Value lhs, Value rhs) {
                       sub(lhs, mul(quotient, rhs)));
   if (isUnsigned())
     return {quotient, rest};
-  Value differs = arith::XOrIOp::create(
-      *this, compare(Comparison::Lt, rest, zero),
-      compare(Comparison::Lt, rhs, zero));
+  Value differs =
+      arith::XOrIOp::create(*this, compare(Comparison::Lt, rest, zero),
+                            compare(Comparison::Lt, rhs, zero));
   differs = arith::AndIOp::create(*this, differs,
                                   compare(Comparison::Ne, rest, zero));
   return {select(differs, sub(quotient, constant(rhs, 1)), quotient),
@@ -240,13 +239,11 @@ Value ScalarBuilder::floatToInt(Value x, Type to) {
   Value high = constant(x, std::ldexp(1.0, isUnsigned ? width : width - 1));
   Value isLow = compare(Comparison::Le, x, low);
   Value isHigh = compare(Comparison::Ge, x, high);
-  Value inside =
-      arith::AndIOp::create(*this, compare(Comparison::Gt, x, low),
-                            compare(Comparison::Lt, x, high));
+  Value inside = arith::AndIOp::create(*this, compare(Comparison::Gt, x, low),
+                                       compare(Comparison::Lt, x, high));
   Value safe = select(inside, x, constant(x, 0));
-  Value result = isUnsigned
-                     ? Value(arith::FPToUIOp::create(*this, type, safe))
-                     : Value(arith::FPToSIOp::create(*this, type, safe));
+  Value result = isUnsigned ? Value(arith::FPToUIOp::create(*this, type, safe))
+                            : Value(arith::FPToSIOp::create(*this, type, safe));
   result = select(isHigh, ints.identity(Identity::Highest, type), result);
   return select(isLow, ints.identity(Identity::Lowest, type), result);
 }

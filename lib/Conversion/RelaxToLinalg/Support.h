@@ -27,9 +27,9 @@ inline KernelResult one(Value value) { return SmallVector<Value>{value}; }
 inline LogicalResult requireArithmetic(Operation *op, Type dtype) {
   if (!isa<FloatType>(dtype) || dtype.getIntOrFloatBitWidth() > 8)
     return success();
-  return op->emitOpError()
-         << "cannot be lowered: kernels do not compute with " << dtype
-         << ", only with f16, bf16, f32, f64 and integers";
+  return op->emitOpError() << "cannot be lowered: kernels do not compute with "
+                           << dtype
+                           << ", only with f16, bf16, f32, f64 and integers";
 }
 
 /// The same for the data types of all operands.

@@ -1,0 +1,300 @@
+//===- LegalizeOps.cpp - Lowering of operators to call_tir -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Replaces each operator by a check of what its kernel relies on, where that is
+// not proven, and `relax.call_tir` of the kernel. The result is of the derived
+// type, which may say more than the declared one.
+//
+// Kernels are found again by a key: operators with the same name, properties
+// and parameters share one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+#include "relax-mlir/Conversion/KernelBuilder.h"
+#include "relax-mlir/Conversion/RelaxToLinalg.h"
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXLEGALIZEOPSPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+/// The tensors that a kernel takes and those that it writes.
+struct Signature {
+  SmallVector<TensorStructInfoType> inputs, outputs;
+};
+
+/// Lowers the operators of a module.
+class Legalizer {
+public:
+  Legalizer(ModuleOp module, const LegalizationTable &table)
+      : module(module), symbols(module), table(table) {}
+
+  LogicalResult legalize(Operation *op, const LegalizationTable::Entry &entry);
+
+private:
+  FailureOr<func::FuncOp> getKernel(Operation *op, const Signature &signature,
+                                    const KernelBody &body);
+  FailureOr<func::FuncOp> buildKernel(Operation *op, const Signature &signature,
+                                      const KernelBody &body);
+  std::string getUniqueName(StringRef stem);
+
+  ModuleOp module;
+  SymbolTable symbols;
+  const LegalizationTable &table;
+  /// By operator name, properties, and lists of parameters.
+  DenseMap<Attribute, func::FuncOp> kernels;
+  /// The number to try next for a name.
+  llvm::StringMap<unsigned> suffixes;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Signatures
+//===----------------------------------------------------------------------===//
+
+/// The type of a tensor in a kernel: constant dimensions are static.
+static RankedTensorType kernelType(TensorStructInfoType tensor) {
+  SmallVector<int64_t> shape =
+      llvm::map_to_vector(tensor.getDims(), [](PrimExprAttr dim) {
+        return dim.getConstant().value_or(ShapedType::kDynamic);
+      });
+  return RankedTensorType::get(shape, getKernelElementType(tensor.getDtype()));
+}
+
+static LogicalResult collectInputs(Operation *op, Signature &signature) {
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    auto tensor = dyn_cast<TensorStructInfoType>(operand.getType());
+    if (!tensor)
+      continue;
+    if (!tensor.hasShape() || !tensor.getDtype())
+      return op->emitOpError()
+             << "cannot be lowered: operand " << index << " is " << tensor
+             << ", but its shape and data type must be known; insert "
+                "relax.match_cast";
+    signature.inputs.push_back(tensor);
+  }
+  return success();
+}
+
+/// The type that follows from the operands (DR11).
+static FailureOr<Type> deriveResult(Operation *op) {
+  SmallVector<Type> types;
+  auto inference = cast<InferTypeOpInterface>(op);
+  if (failed(inference.inferReturnTypes(
+          op->getContext(), op->getLoc(), op->getOperands(),
+          op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
+          op->getRegions(), types)))
+    return failure();
+  return types.front();
+}
+
+static LogicalResult collectOutputs(Operation *op, Type result,
+                                    Signature &signature) {
+  SmallVector<Type> types = {result};
+  if (auto tuple = dyn_cast<TupleStructInfoType>(result))
+    types.assign(tuple.getFields().begin(), tuple.getFields().end());
+  for (Type type : types) {
+    auto tensor = cast<TensorStructInfoType>(type);
+    if (!tensor.hasShape() || !tensor.getDtype())
+      return op->emitOpError()
+             << "cannot be lowered: its result is " << tensor
+             << ", but its shape must be known; insert relax.match_cast of its "
+                "operands to dimensions that are known to fit";
+    signature.outputs.push_back(tensor);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// Checks at run time those pairs of dimensions that are not known to be equal.
+/// All variables are bound here, so a cast to one compares.
+static void emitChecks(OpBuilder &builder, Location loc,
+                       const DimPairs &pairs) {
+  SmallVector<PrimExprAttr> actual, expected;
+  for (auto [lhs, rhs] : pairs) {
+    if (proveEqual(lhs, rhs) == Ternary::Yes)
+      continue;
+    actual.push_back(lhs);
+    expected.push_back(rhs);
+  }
+  if (actual.empty())
+    return;
+  MLIRContext *context = builder.getContext();
+  auto from = ShapeExprAttr::get(context, actual);
+  auto to = ShapeExprAttr::get(context, expected);
+  Value shape =
+      ShapeOp::create(builder, loc, ShapeStructInfoType::get(from), from);
+  MatchCastOp::create(builder, loc, ShapeStructInfoType::get(to), shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// "add", "add1", ...: the first name that the module does not use yet.
+std::string Legalizer::getUniqueName(StringRef stem) {
+  unsigned &suffix = suffixes[stem];
+  std::string name;
+  do {
+    name = suffix == 0 ? stem.str() : (stem + Twine(suffix)).str();
+    ++suffix;
+  } while (symbols.lookup(name));
+  return name;
+}
+
+/// The data type that an operator computes with: that of its last tensor, as
+/// the first one may be a condition.
+static Type computationType(const Signature &signature) {
+  return signature.inputs.empty() ? signature.outputs.front().getDtype()
+                                  : signature.inputs.back().getDtype();
+}
+
+FailureOr<func::FuncOp> Legalizer::buildKernel(Operation *op,
+                                               const Signature &signature,
+                                               const KernelBody &body) {
+  SmallVector<Type> params =
+      llvm::map_to_vector(signature.inputs, [](TensorStructInfoType type) {
+        return Type(kernelType(type));
+      });
+  SmallVector<Type> results =
+      llvm::map_to_vector(signature.outputs, [](TensorStructInfoType type) {
+        return Type(kernelType(type));
+      });
+  llvm::append_range(params, results);
+  auto type = FunctionType::get(op->getContext(), params, results);
+  func::FuncOp kernel = func::FuncOp::create(
+      op->getLoc(), getUniqueName(op->getName().stripDialect()), type);
+  kernel.setPrivate();
+  Block *block = kernel.addEntryBlock();
+  KernelBuilder builder(op->getLoc(), block, computationType(signature));
+  ValueRange arguments = block->getArguments();
+  size_t numInputs = signature.inputs.size();
+  FailureOr<SmallVector<Value>> values =
+      body(builder, op, arguments.take_front(numInputs),
+           arguments.drop_front(numInputs));
+  if (failed(values)) {
+    kernel.erase();
+    return failure();
+  }
+  func::ReturnOp::create(builder, *values);
+  symbols.insert(kernel);
+  return kernel;
+}
+
+/// What tells kernels apart. Data types are those of Relax, as they say which
+/// integers are unsigned.
+static Attribute kernelKey(Operation *op, const Signature &signature) {
+  Builder builder(op->getContext());
+  SmallVector<Attribute> key = {
+      op->getName().getIdentifier(),
+      builder.getI64IntegerAttr(signature.inputs.size())};
+  if (Attribute properties = op->getPropertiesAsAttribute())
+    key.push_back(properties);
+  for (auto *types : {&signature.inputs, &signature.outputs})
+    for (TensorStructInfoType type : *types) {
+      key.push_back(TypeAttr::get(kernelType(type)));
+      key.push_back(TypeAttr::get(type.getDtype()));
+    }
+  return builder.getArrayAttr(key);
+}
+
+FailureOr<func::FuncOp> Legalizer::getKernel(Operation *op,
+                                             const Signature &signature,
+                                             const KernelBody &body) {
+  Attribute key = kernelKey(op, signature);
+  if (func::FuncOp kernel = kernels.lookup(key))
+    return kernel;
+  FailureOr<func::FuncOp> kernel = buildKernel(op, signature, body);
+  if (succeeded(kernel))
+    kernels[key] = *kernel;
+  return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+LogicalResult Legalizer::legalize(Operation *op,
+                                  const LegalizationTable::Entry &entry) {
+  Signature signature;
+  if (failed(collectInputs(op, signature)))
+    return failure();
+  FailureOr<Type> result = deriveResult(op);
+  if (failed(result) || failed(collectOutputs(op, *result, signature)))
+    return failure();
+  FailureOr<func::FuncOp> kernel = getKernel(op, signature, entry.body);
+  if (failed(kernel))
+    return failure();
+  OpBuilder builder(op);
+  if (entry.checks)
+    emitChecks(builder, op->getLoc(), entry.checks(op, *result));
+  SmallVector<Value> args =
+      llvm::filter_to_vector(op->getOperands(), [](Value value) {
+        return isa<TensorStructInfoType>(value.getType());
+      });
+  auto call = CallTIROp::create(builder, op->getLoc(), *result,
+                                FlatSymbolRefAttr::get(*kernel), args,
+                                /*packed_ints=*/Value());
+  op->getResult(0).replaceAllUsesWith(call.getResult());
+  op->erase();
+  return success();
+}
+
+namespace {
+struct RelaxLegalizeOpsPass
+    : public relax::impl::RelaxLegalizeOpsPassBase<RelaxLegalizeOpsPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    RelaxLegalizeOpsPassBase::getDependentDialects(registry);
+    registry.insert<scf::SCFDialect>();
+  }
+
+  LogicalResult initialize(MLIRContext *) override {
+    populateElementwise(table);
+    populateManipulate(table);
+    populateReduce(table);
+    populateNN(table);
+    populateCreate(table);
+    return success();
+  }
+
+  void runOnOperation() override {
+    Legalizer legalizer(getOperation(), table);
+    SmallVector<Operation *> operators;
+    for (auto func : getOperation().getOps<relax::FuncOp>())
+      func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+        if (table.lookup(op))
+          operators.push_back(op);
+      });
+    // In program order: an operator sees the derived types of its operands.
+    for (Operation *op : operators)
+      if (failed(legalizer.legalize(op, *table.lookup(op))))
+        return signalPassFailure();
+  }
+
+  LegalizationTable table;
+};
+} // namespace

@@ -1,0 +1,247 @@
+//===- Manipulate.cpp - Kernels of operators that move elements -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Nothing here computes with elements, so every data type is supported. Inputs
+// are viewed in another shape or as slices, and copied into the output once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+#include "relax-mlir/Conversion/KernelBuilder.h"
+#include "relax-mlir/Conversion/RelaxToLinalg.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// The same elements in another shape
+//===----------------------------------------------------------------------===//
+
+template <typename OpTy>
+static KernelResult buildReshape(KernelBuilder &b, OpTy, ValueRange inputs,
+                                 ValueRange outputs) {
+  return one(b.copy(b.reinterpret(inputs[0], outputs[0]), outputs[0]));
+}
+
+/// The number of elements stays the same.
+static DimPairs checkReshape(ReshapeOp op, Type result) {
+  MLIRContext *context = op.getContext();
+  return {{PrimExprAttr::getProduct(context, tensorType(op.getX()).getDims()),
+           PrimExprAttr::getProduct(
+               context, cast<TensorStructInfoType>(result).getDims())}};
+}
+
+/// The dimensions that go are 1.
+static DimPairs checkSqueeze(SqueezeOp op, Type) {
+  TensorStructInfoType x = tensorType(op.getX());
+  PrimExprAttr one = PrimExprAttr::getInt(op.getContext(), 1);
+  DimPairs pairs;
+  if (op.getAxis())
+    for (int64_t axis : getAxes(*op.getAxis(), x.getNdim()))
+      pairs.emplace_back(x.getDims()[axis], one);
+  return pairs;
+}
+
+//===----------------------------------------------------------------------===//
+// Broadcast and permutation
+//===----------------------------------------------------------------------===//
+
+static KernelResult buildBroadcastTo(KernelBuilder &b, BroadcastToOp,
+                                     ValueRange inputs, ValueRange outputs) {
+  return one(b.copy(inputs[0], outputs[0]));
+}
+
+/// Only dimensions known to be 1 are repeated; the others are equal.
+static DimPairs checkBroadcastTo(BroadcastToOp op, Type result) {
+  ArrayRef<PrimExprAttr> from = tensorType(op.getX()).getDims();
+  ArrayRef<PrimExprAttr> to = cast<TensorStructInfoType>(result).getDims();
+  DimPairs pairs;
+  for (auto [lhs, rhs] : llvm::zip(from, to.take_back(from.size())))
+    if (lhs.getConstant() != 1)
+      pairs.emplace_back(lhs, rhs);
+  return pairs;
+}
+
+static KernelResult buildPermuteDims(KernelBuilder &b, PermuteDimsOp op,
+                                     ValueRange inputs, ValueRange outputs) {
+  int64_t rank = b.getRank(inputs[0]);
+  SmallVector<int64_t> order =
+      op.getAxes() ? getAxes(*op.getAxes(), rank)
+                   : llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(rank)));
+  // Dimension order[i] of the input is dimension i of the output.
+  SmallVector<int64_t> loops(rank);
+  for (auto [index, axis] : llvm::enumerate(order))
+    loops[axis] = index;
+  return one(b.generic(
+      inputs, outputs[0], {b.map(rank, loops), b.identityMap(rank)}, {},
+      [](ScalarBuilder &, ValueRange elements) { return elements[0]; }));
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A slice of some length at some place of one axis.
+struct Slice {
+  Slice(KernelBuilder &b, ArrayRef<OpFoldResult> dims, int64_t axis,
+        Value offset)
+      : offsets(dims.size(), b.getIndexAttr(0)), sizes(dims),
+        strides(dims.size(), b.getIndexAttr(1)) {
+    offsets[axis] = getAsOpFoldResult(offset);
+  }
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+};
+} // namespace
+
+static KernelResult buildConcat(KernelBuilder &b, ConcatOp op,
+                                ValueRange inputs, ValueRange outputs) {
+  Value result = outputs[0];
+  int64_t axis = getAxis(op.getAxis(), b.getRank(result));
+  Value offset = arith::ConstantIndexOp::create(b, 0);
+  for (Value input : inputs) {
+    // The output may know more dimensions than the input and the reverse; the
+    // slice has the shape of the input.
+    Slice slice(b, b.dims(input), axis, offset);
+    Value old = tensor::ExtractSliceOp::create(
+        b, b.getType(input), result, slice.offsets, slice.sizes, slice.strides);
+    result = tensor::InsertSliceOp::create(b, b.copy(input, old), result,
+                                           slice.offsets, slice.sizes,
+                                           slice.strides);
+    offset = arith::AddIOp::create(b, offset, b.dimValue(input, axis));
+  }
+  return one(result);
+}
+
+static KernelResult buildSplit(KernelBuilder &b, SplitOp op, ValueRange inputs,
+                               ValueRange outputs) {
+  int64_t axis = getAxis(op.getAxis(), b.getRank(inputs[0]));
+  Value offset = arith::ConstantIndexOp::create(b, 0);
+  SmallVector<Value> results;
+  for (Value output : outputs) {
+    Slice slice(b, b.dims(output), axis, offset);
+    Value part = tensor::ExtractSliceOp::create(b, b.getType(output), inputs[0],
+                                                slice.offsets, slice.sizes,
+                                                slice.strides);
+    results.push_back(b.copy(part, output));
+    offset = arith::AddIOp::create(b, offset, b.dimValue(output, axis));
+  }
+  return results;
+}
+
+/// The last index is no larger than the dimension: max(dim, index) == dim.
+static DimPairs checkSplit(SplitOp op, Type) {
+  std::optional<ArrayRef<int64_t>> indices = op.getIndices();
+  if (!indices || indices->empty())
+    return {};
+  TensorStructInfoType x = tensorType(op.getX());
+  PrimExprAttr dim = x.getDims()[getAxis(op.getAxis(), x.getNdim())];
+  PrimExprAttr last = PrimExprAttr::getInt(op.getContext(), indices->back());
+  return {{PrimExprAttr::getCall(PrimExprKind::Max, {dim, last}), dim}};
+}
+
+//===----------------------------------------------------------------------===//
+// take
+//===----------------------------------------------------------------------===//
+
+/// An index of any integer type as one from 0 to `size` - 1, where `size` is
+/// more than 0.
+static Value boundIndex(ScalarBuilder &b, Value index, Value size, bool wraps) {
+  ScalarBuilder s(b, b.getLoc(),
+                  b.isUnsigned() ? b.getIntegerType(64, /*isSigned=*/false)
+                                 : Type(b.getI64Type()));
+  Type type = s.getI64Type();
+  if (index.getType() != type)
+    index = s.isUnsigned() ? Value(arith::ExtUIOp::create(s, type, index))
+                           : Value(arith::ExtSIOp::create(s, type, index));
+  size = arith::IndexCastOp::create(s, type, size);
+  if (wraps) {
+    index = s.mod(index, size);
+  } else {
+    index = s.max(index, s.constant(type, 0));
+    index = s.min(index, s.sub(size, s.constant(type, 1)));
+  }
+  return arith::IndexCastOp::create(s, s.getIndexType(), index);
+}
+
+namespace {
+/// Reads elements of `x` at an index along `axis`.
+struct Gather {
+  Value x, size;
+  int64_t axis;
+  bool wraps;
+
+  Value read(ScalarBuilder &s, SmallVector<Value> position, Value index) const {
+    position[axis] = boundIndex(s, index, size, wraps);
+    return tensor::ExtractOp::create(s, x, position);
+  }
+
+  /// Reads nothing where `x` is empty along the axis.
+  Value readGuarded(ScalarBuilder &s, ArrayRef<Value> position,
+                    Value index) const {
+    if (!KernelBuilder::getType(x).isDynamicDim(axis))
+      return read(s, SmallVector<Value>(position), index);
+    Value zero = arith::ConstantIndexOp::create(s, 0);
+    Value isEmpty =
+        arith::CmpIOp::create(s, arith::CmpIPredicate::eq, size, zero);
+    Type type = KernelBuilder::getElementType(x);
+    OpBuilder::InsertionGuard guard(s);
+    auto conditional = scf::IfOp::create(s, type, isEmpty, true, true);
+    s.setInsertionPointToStart(conditional.thenBlock());
+    scf::YieldOp::create(s, s.constant(type, 0));
+    s.setInsertionPointToStart(conditional.elseBlock());
+    scf::YieldOp::create(s, read(s, SmallVector<Value>(position), index));
+    return conditional.getResult(0);
+  }
+};
+} // namespace
+
+static KernelResult buildTake(KernelBuilder &b, TakeOp op, ValueRange inputs,
+                              ValueRange outputs) {
+  Value x = inputs[0], indices = inputs[1], output = outputs[0];
+  int64_t axis = getAxis(op.getAxis().value_or(0), b.getRank(x));
+  if (b.getType(x).getDimSize(axis) == 0)
+    return one(b.fill(b.scalars().constant(b.getElementType(x), 0), output));
+  Gather gather = {x, b.dimValue(x, axis), axis, op.getMode() == "wrap"};
+  int64_t loops = b.getRank(output), numIndices = b.getRank(indices);
+  SmallVector<int64_t> indexLoops =
+      llvm::to_vector(llvm::seq<int64_t>(axis, axis + numIndices));
+  return one(b.generic(
+      indices, output, {b.map(loops, indexLoops), b.identityMap(loops)}, {},
+      [&](ScalarBuilder &s, ValueRange elements) {
+        SmallVector<Value> position;
+        for (int64_t i = 0; i < b.getRank(x); ++i) {
+          int64_t loop = i < axis ? i : i + numIndices - 1;
+          position.push_back(
+              i == axis ? Value() : Value(linalg::IndexOp::create(s, loop)));
+        }
+        return gather.readGuarded(s, position, elements[0]);
+      }));
+}
+
+void mlir::relax::populateManipulate(LegalizationTable &table) {
+  table.add<ReshapeOp>(buildReshape<ReshapeOp>);
+  table.add<FlattenOp>(buildReshape<FlattenOp>);
+  table.add<ExpandDimsOp>(buildReshape<ExpandDimsOp>);
+  table.add<SqueezeOp>(buildReshape<SqueezeOp>);
+  table.add<BroadcastToOp>(buildBroadcastTo);
+  table.add<PermuteDimsOp>(buildPermuteDims);
+  table.add<ConcatOp>(buildConcat);
+  table.add<SplitOp>(buildSplit);
+  table.add<TakeOp>(buildTake);
+  table.addChecks<ReshapeOp>(checkReshape);
+  table.addChecks<SqueezeOp>(checkSqueeze);
+  table.addChecks<BroadcastToOp>(checkBroadcastTo);
+  table.addChecks<SplitOp>(checkSplit);
+}

@@ -1,0 +1,240 @@
+//===- NN.cpp - Kernels of linear algebra and neural networks -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each kernel is a few loops over the dimensions of its input. Floats of 16
+// bits are computed with as f32, in memory of the kernel where a sum is
+// involved.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+#include "relax-mlir/Conversion/KernelBuilder.h"
+#include "relax-mlir/Conversion/RelaxToLinalg.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+using S = ScalarBuilder &;
+using V = ValueRange;
+
+//===----------------------------------------------------------------------===//
+// matmul
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The loops of a matrix product: batch..., [m], k, [n]. The innermost one runs
+/// over consecutive elements.
+struct MatmulLoops {
+  MatmulLoops(int64_t lhsRank, int64_t rhsRank, int64_t resultRank)
+      : hasRow(lhsRank > 1), hasColumn(rhsRank > 1),
+        batch(resultRank - hasRow - hasColumn), k(batch + hasRow),
+        count(k + 1 + hasColumn) {}
+
+  bool hasRow, hasColumn;
+  int64_t batch, k, count;
+};
+} // namespace
+
+/// The loops of the batch dimensions of an operand; -1 where it broadcasts.
+static SmallVector<int64_t> batchLoops(Value operand, Value result,
+                                       const MatmulLoops &loops) {
+  ArrayRef<int64_t> shape = KernelBuilder::getType(operand).getShape();
+  ArrayRef<int64_t> target = KernelBuilder::getType(result).getShape();
+  SmallVector<int64_t> indices;
+  int64_t rank = std::max<int64_t>(static_cast<int64_t>(shape.size()) - 2, 0);
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t loop = loops.batch - rank + i;
+    indices.push_back(shape[i] == 1 && target[loop] != 1 ? -1 : loop);
+  }
+  return indices;
+}
+
+static SmallVector<AffineMap> matmulMaps(KernelBuilder &b, Value lhs, Value rhs,
+                                         Value result,
+                                         const MatmulLoops &loops) {
+  SmallVector<int64_t> lhsLoops = batchLoops(lhs, result, loops);
+  SmallVector<int64_t> rhsLoops = batchLoops(rhs, result, loops);
+  if (loops.hasRow)
+    lhsLoops.push_back(loops.batch);
+  lhsLoops.push_back(loops.k);
+  rhsLoops.push_back(loops.k);
+  if (loops.hasColumn)
+    rhsLoops.push_back(loops.k + 1);
+  return {b.map(loops.count, lhsLoops), b.map(loops.count, rhsLoops),
+          b.dropMap(loops.count, {loops.k})};
+}
+
+static KernelResult buildMatmul(KernelBuilder &b, MatmulOp op,
+                                ValueRange inputs, ValueRange outputs) {
+  if (failed(requireArithmetic(op)))
+    return failure();
+  Value output = outputs[0];
+  MatmulLoops loops(b.getRank(inputs[0]), b.getRank(inputs[1]),
+                    b.getRank(output));
+  Value sums = b.accumulator(output);
+  Value zero = b.scalars().constant(b.getElementType(sums), 0);
+  Value product =
+      b.compute(inputs, b.fill(zero, sums),
+                matmulMaps(b, inputs[0], inputs[1], output, loops), {loops.k},
+                [](S s, V x) { return s.add(x[2], s.mul(x[0], x[1])); });
+  return one(b.store(product, output));
+}
+
+//===----------------------------------------------------------------------===//
+// softmax
+//===----------------------------------------------------------------------===//
+
+/// A new tensor for reductions of `x` over `axes`, filled with the identity.
+static Value emptyReduced(KernelBuilder &b, Value x, ArrayRef<int64_t> axes,
+                          Identity identity) {
+  SmallVector<OpFoldResult> dims;
+  for (int64_t i = 0; i < b.getRank(x); ++i)
+    if (!llvm::is_contained(axes, i))
+      dims.push_back(b.dim(x, i));
+  Type type = b.accumulatorType(b.getElementType(x));
+  return b.fill(b.scalars().identity(identity, type), b.empty(dims, type));
+}
+
+namespace {
+/// The maps of loops over all dimensions of `x`, some of which are reduced.
+struct RowMaps {
+  RowMaps(KernelBuilder &b, Value x, ArrayRef<int64_t> axes)
+      : full(b.identityMap(b.getRank(x))),
+        reduced(b.dropMap(b.getRank(x), axes)) {}
+  AffineMap full, reduced;
+};
+} // namespace
+
+static Value expDifference(ScalarBuilder &s, Value x, Value y) {
+  return math::ExpOp::create(s, s.sub(x, y));
+}
+
+static Value rowMax(KernelBuilder &b, Value x, ArrayRef<int64_t> axes,
+                    const RowMaps &maps) {
+  return b.compute(x, emptyReduced(b, x, axes, Identity::Lowest),
+                   {maps.full, maps.reduced}, axes,
+                   [](S s, V e) { return s.max(e[1], e[0]); });
+}
+
+static KernelResult buildSoftmax(KernelBuilder &b, SoftmaxOp op,
+                                 ValueRange inputs, ValueRange outputs) {
+  if (failed(requireArithmetic(op)))
+    return failure();
+  Value x = inputs[0], output = outputs[0];
+  SmallVector<int64_t> axes = {getAxis(op.getAxis(), b.getRank(x))};
+  RowMaps maps(b, x, axes);
+  Value max = rowMax(b, x, axes, maps);
+  Value exps = b.compute({x, max}, b.accumulator(output),
+                         {maps.full, maps.reduced, maps.full}, {},
+                         [](S s, V e) { return expDifference(s, e[0], e[1]); });
+  Value sums = b.compute(exps, emptyReduced(b, x, axes, Identity::Zero),
+                         {maps.full, maps.reduced}, axes,
+                         [](S s, V e) { return s.add(e[1], e[0]); });
+  Value result = b.compute(sums, exps, {maps.reduced, maps.full}, {},
+                           [](S s, V e) { return s.div(e[1], e[0]); });
+  return one(b.store(result, output));
+}
+
+static KernelResult buildLogSoftmax(KernelBuilder &b, LogSoftmaxOp op,
+                                    ValueRange inputs, ValueRange outputs) {
+  if (failed(requireArithmetic(op)))
+    return failure();
+  Value x = inputs[0], output = outputs[0];
+  SmallVector<int64_t> axes = {getAxis(op.getAxis(), b.getRank(x))};
+  RowMaps maps(b, x, axes);
+  Value max = rowMax(b, x, axes, maps);
+  Value sums =
+      b.compute({x, max}, emptyReduced(b, x, axes, Identity::Zero),
+                {maps.full, maps.reduced, maps.reduced}, axes, [](S s, V e) {
+                  return s.add(e[2], expDifference(s, e[0], e[1]));
+                });
+  Value logs = b.computeMap(
+      {}, sums, [](S s, V e) { return Value(math::LogOp::create(s, e[0])); });
+  return one(
+      b.compute({x, max, logs}, output,
+                {maps.full, maps.reduced, maps.reduced, maps.full}, {},
+                [](S s, V e) { return s.sub(s.sub(e[0], e[1]), e[2]); }));
+}
+
+//===----------------------------------------------------------------------===//
+// layer_norm
+//===----------------------------------------------------------------------===//
+
+/// sums / count, in place
+static Value divideBy(KernelBuilder &b, Value sums, Value count) {
+  return b.map({}, sums, [&](S s, V e) { return s.div(e[0], count); });
+}
+
+static Value rowMean(KernelBuilder &b, Value x, Value count,
+                     ArrayRef<int64_t> axes, const RowMaps &maps) {
+  Value sums = b.compute(x, emptyReduced(b, x, axes, Identity::Zero),
+                         {maps.full, maps.reduced}, axes,
+                         [](S s, V e) { return s.add(e[1], e[0]); });
+  return divideBy(b, sums, count);
+}
+
+static Value rowVariance(KernelBuilder &b, Value x, Value mean, Value count,
+                         ArrayRef<int64_t> axes, const RowMaps &maps) {
+  Value sums =
+      b.compute({x, mean}, emptyReduced(b, x, axes, Identity::Zero),
+                {maps.full, maps.reduced, maps.reduced}, axes, [](S s, V e) {
+                  Value difference = s.sub(e[0], e[1]);
+                  return s.add(e[2], s.mul(difference, difference));
+                });
+  return divideBy(b, sums, count);
+}
+
+static KernelResult buildLayerNorm(KernelBuilder &b, LayerNormOp op,
+                                   ValueRange inputs, ValueRange outputs) {
+  if (failed(requireArithmetic(op)))
+    return failure();
+  Value x = inputs[0];
+  int64_t loops = b.getRank(x);
+  SmallVector<int64_t> axes = getAxes(op.getAxes(), loops);
+  RowMaps maps(b, x, axes);
+  Type type = b.accumulatorType(b.getElementType(x));
+  Value count = b.count(x, axes, type);
+  Value mean = rowMean(b, x, count, axes, maps);
+  Value variance = rowVariance(b, x, mean, count, axes, maps);
+  double epsilon = op.getEpsilon().convertToDouble();
+  Value scale = b.map({}, variance, [&](S s, V e) {
+    Value sum = s.add(e[0], s.constant(e[0], epsilon));
+    return s.div(s.constant(e[0], 1), math::SqrtOp::create(s, sum));
+  });
+  AffineMap parameter = b.map(loops, axes);
+  Value result = b.compute(
+      {x, mean, scale, inputs[1], inputs[2]}, outputs[0],
+      {maps.full, maps.reduced, maps.reduced, parameter, parameter, maps.full},
+      {}, [&](S s, V e) {
+        Value y = s.mul(s.sub(e[0], e[1]), e[2]);
+        y = op.getScale() ? s.mul(y, e[3]) : y;
+        return op.getCenter() ? s.add(y, e[4]) : y;
+      });
+  return one(result);
+}
+
+static DimPairs checkLayerNorm(LayerNormOp op, Type) {
+  TensorStructInfoType x = tensorType(op.getX());
+  SmallVector<int64_t> axes = getAxes(op.getAxes(), x.getNdim());
+  DimPairs pairs;
+  for (Value parameter : {op.getGamma(), op.getBeta()})
+    for (auto [axis, dim] : llvm::zip(axes, tensorType(parameter).getDims()))
+      pairs.emplace_back(dim, x.getDims()[axis]);
+  return pairs;
+}
+
+void mlir::relax::populateNN(LegalizationTable &table) {
+  table.add<MatmulOp>(buildMatmul);
+  table.add<SoftmaxOp>(buildSoftmax);
+  table.add<LogSoftmaxOp>(buildLogSoftmax);
+  table.add<LayerNormOp>(buildLayerNorm);
+  table.addChecks<LayerNormOp>(checkLayerNorm);
+}

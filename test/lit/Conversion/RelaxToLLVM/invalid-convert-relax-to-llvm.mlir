@@ -1,0 +1,36 @@
+// RUN: relax-opt %s -convert-relax-to-llvm -split-input-file -verify-diagnostics
+
+// An operator that was not legalized.
+relax.func @main(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object {
+  // expected-error @below {{cannot be lowered to LLVM: run relax-legalize-ops, relax-lower-call-tir and relax-lower-shapes before}}
+  %0 = relax.exp %x : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+  relax.return %0 : !relax.tensor<ndim = 1, f32>
+}
+
+// -----
+
+// A kernel that returns something.
+// expected-error @below {{expected a kernel without results, but it does not update its outputs in place}}
+func.func private @k(%x: memref<?xf32>) -> memref<?xf32> {
+  return %x : memref<?xf32>
+}
+relax.func @main(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object {
+  relax.builtin.call_kernel @k() outs(%x) : () outs(!relax.tensor<ndim = 1, f32>)
+  relax.return %x : !relax.tensor<ndim = 1, f32>
+}
+
+// -----
+
+// A function without a body.
+// expected-error @below {{has no body to lower}}
+relax.func private @main(!relax.object) -> !relax.object
+
+// -----
+
+// A device that the target does not have.
+relax.func @main(%n: !relax.prim<i64>) -> !relax.object {
+  %0 = arith.constant 1 : i64
+  // expected-error @below {{virtual device @cuda0 is not supported by target 'llvm'}}
+  %1 = relax.builtin.alloc_tensor(%0) : !relax.tensor<ndim = 1, f32, @cuda0>
+  relax.return %1 : !relax.tensor<ndim = 1, f32, @cuda0>
+}

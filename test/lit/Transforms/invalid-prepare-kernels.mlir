@@ -1,0 +1,21 @@
+// RUN: relax-opt %s -relax-prepare-kernels -split-input-file -verify-diagnostics
+
+// A kernel on tensors that does not return its outputs.
+// expected-error @below {{expected a kernel on tensors to return its outputs, the last 1 of its parameters, updated}}
+func.func private @exp(%x: tensor<?xf32>, %y: tensor<?xf32>) { return }
+
+relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
+  relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) outs(!relax.tensor<ndim = 1, f32>)
+  relax.return %y : !relax.tensor<ndim = 1, f32>
+}
+
+// -----
+
+// A kernel that is only declared.
+// expected-error @below {{is called as a kernel, but has no body}}
+func.func private @exp(tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+
+relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
+  relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) outs(!relax.tensor<ndim = 1, f32>)
+  relax.return %y : !relax.tensor<ndim = 1, f32>
+}

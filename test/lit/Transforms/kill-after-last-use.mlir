@@ -1,0 +1,38 @@
+// RUN: relax-opt %s -relax-kill-after-last-use | FileCheck %s
+
+func.func private @exp(%x: memref<?xf32>, %y: memref<?xf32>) { return }
+
+// A value dies behind its last use, also one in a branch; what is returned does not.
+// CHECK-LABEL: relax.func @RF09_kill
+// CHECK: %[[A:.*]] = relax.builtin.alloc_tensor
+// CHECK: %[[B:.*]] = relax.builtin.alloc_tensor
+// CHECK: relax.builtin.call_kernel @exp(%[[A]]) outs(%[[B]])
+// CHECK-NOT: kill
+// CHECK: %[[C:.*]] = relax.if
+// CHECK:   relax.yield %[[A]]
+// CHECK-NOT: kill
+// CHECK: }
+// CHECK: relax.builtin.kill %[[A]]
+// CHECK-NEXT: relax.builtin.kill %[[B]]
+// CHECK: relax.return %[[C]]
+relax.func @RF09_kill(%d: !relax.tensor<[], i1>) -> !relax.tensor<ndim = 1, f32> {
+  %n = arith.constant 4 : i64
+  %a = relax.builtin.alloc_tensor(%n) : !relax.tensor<ndim = 1, f32>
+  %b = relax.builtin.alloc_tensor(%n) : !relax.tensor<ndim = 1, f32>
+  relax.builtin.call_kernel @exp(%a) outs(%b) : (!relax.tensor<ndim = 1, f32>) outs(!relax.tensor<ndim = 1, f32>)
+  %c = relax.if %d : !relax.tensor<[], i1> -> !relax.tensor<ndim = 1, f32> {
+    relax.yield %a : !relax.tensor<ndim = 1, f32>
+  } else {
+    relax.yield %b : !relax.tensor<ndim = 1, f32>
+  }
+  relax.return %c : !relax.tensor<ndim = 1, f32>
+}
+
+// A value that is never used dies at once.
+// CHECK-LABEL: relax.func @unused
+// CHECK: %[[S:.*]] = relax.string "s"
+// CHECK-NEXT: relax.builtin.kill %[[S]]
+relax.func @unused(%x: !relax.object) -> !relax.object {
+  %s = relax.string "s"
+  relax.return %x : !relax.object
+}
