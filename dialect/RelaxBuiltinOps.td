@@ -48,7 +48,7 @@ def Relax_CallKernelOp : Relax_BuiltinOp<"call_kernel",
     Example:
 
     ```mlir
-    relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<[n], f32>) outs(!relax.tensor<[n], f32>)
+    relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
     ```
   }];
   let arguments = (ins
@@ -60,7 +60,7 @@ def Relax_CallKernelOp : Relax_BuiltinOp<"call_kernel",
   let assemblyFormat = [{
     $callee `(` $inputs `)` (`packed_ints` $packed_ints^ `:` type($packed_ints))?
     (`ints` `(` $ints^ `)`)? `outs` `(` $outputs `)` attr-dict `:`
-    `(` (type($inputs)^)? `)` `outs` `(` (type($outputs)^)? `)`
+    functional-type($inputs, $outputs)
   }];
 }
 

@@ -562,6 +562,13 @@ NB_MODULE(_relax_mlir, m) {
         mlirDialectHandleLoadDialect(mlirGetDialectHandle__relax__(), context);
       },
       nb::arg("context"));
+  m.def(
+      "clone_module",
+      [](MlirModule module) {
+        return mlirModuleFromOperation(
+            mlirOperationClone(mlirModuleGetOperation(module)));
+      },
+      nb::arg("module"));
   m.def("phases", &phases);
   bindPrimExpr(m);
   bindShapeExpr(m);

@@ -1,0 +1,71 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""TVM Relax, the graph IR with symbolic shapes, as a dialect of MLIR.
+
+Importing this package makes every ``mlir.ir.Context`` know the dialect. Programs are written with
+`BlockBuilder` and the functions of `relax_mlir.op`, or as MLIR text; `compile` translates
+them once, and `VirtualMachine` runs them at any size.
+
+Examples
+--------
+>>> import numpy as np
+>>> import relax_mlir as relax
+>>> from relax_mlir import op
+>>> bb = relax.BlockBuilder()
+>>> x = relax.Var("x", relax.TensorStructInfo(("n", 4), "float32"))
+>>> with bb.function("main", [x]):
+...     with bb.dataflow():
+...         out = bb.emit_output(op.flatten(op.exp(x)))
+...     _ = bb.emit_func_output(out)
+>>> main = relax.VirtualMachine(relax.compile(bb))["main"]
+>>> np.from_dlpack(main(np.zeros((2, 4), "float32")))
+array([1., 1., 1., 1., 1., 1., 1., 1.], dtype=float32)
+"""
+
+from . import _dependencies
+
+_dependencies.check()
+
+from . import analysis, op
+from .block_builder import BlockBuilder
+from .compiler import Executable, compile, phases  # noqa: A004 (the name TVM uses)
+from .context import default_context, load_dialect
+from .expr import GlobalVar, Var
+from .ir import (
+    FuncStructInfo,
+    ObjectStructInfo,
+    PrimExpr,
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+    var,
+)
+from .vm import VirtualMachine, set_recursion_limit
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BlockBuilder",
+    "Executable",
+    "FuncStructInfo",
+    "GlobalVar",
+    "ObjectStructInfo",
+    "PrimExpr",
+    "PrimStructInfo",
+    "ShapeExpr",
+    "ShapeStructInfo",
+    "TensorStructInfo",
+    "TupleStructInfo",
+    "Var",
+    "VirtualMachine",
+    "analysis",
+    "compile",
+    "default_context",
+    "load_dialect",
+    "op",
+    "phases",
+    "set_recursion_limit",
+    "var",
+]

@@ -6,9 +6,9 @@
 relax.func private @gr07_object(!relax.object) -> !relax.object
 
 // GR04: shape, rank, data type and device, each known or not.
-// CHECK: relax.func private @gr04_tensor(!relax.tensor<[n, m * 4, 16], f32>, !relax.tensor<ndim = 2, f32>, !relax.tensor<ndim = 2>, !relax.tensor<*, f32>, !relax.tensor<*>, !relax.tensor<[n]>) -> !relax.tensor<[], i1>
+// CHECK: relax.func private @gr04_tensor(!relax.tensor<[n, n * 4, 16], f32>, !relax.tensor<ndim = 2, f32>, !relax.tensor<ndim = 2>, !relax.tensor<*, f32>, !relax.tensor<*>, !relax.tensor<[n]>) -> !relax.tensor<[], i1>
 relax.func private @gr04_tensor(
-  !relax.tensor<[n, m * 4, 16], f32>, !relax.tensor<ndim = 2, f32>, !relax.tensor<ndim = 2>,
+  !relax.tensor<[n, n * 4, 16], f32>, !relax.tensor<ndim = 2, f32>, !relax.tensor<ndim = 2>,
   !relax.tensor<*, f32>, !relax.tensor<*>, !relax.tensor<[n]>) -> !relax.tensor<[], i1>
 
 // The rank of a scalar is known, to be 0.

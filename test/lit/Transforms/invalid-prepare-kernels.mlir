@@ -5,7 +5,7 @@
 func.func private @exp(%x: tensor<?xf32>, %y: tensor<?xf32>) { return }
 
 relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
-  relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) outs(!relax.tensor<ndim = 1, f32>)
+  relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.return %y : !relax.tensor<ndim = 1, f32>
 }
 
@@ -16,6 +16,6 @@ relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f
 func.func private @exp(tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
 
 relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
-  relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) outs(!relax.tensor<ndim = 1, f32>)
+  relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.return %y : !relax.tensor<ndim = 1, f32>
 }

@@ -19,7 +19,7 @@ relax.func @RF09_kill(%d: !relax.tensor<[], i1>) -> !relax.tensor<ndim = 1, f32>
   %n = arith.constant 4 : i64
   %a = relax.builtin.alloc_tensor(%n) : !relax.tensor<ndim = 1, f32>
   %b = relax.builtin.alloc_tensor(%n) : !relax.tensor<ndim = 1, f32>
-  relax.builtin.call_kernel @exp(%a) outs(%b) : (!relax.tensor<ndim = 1, f32>) outs(!relax.tensor<ndim = 1, f32>)
+  relax.builtin.call_kernel @exp(%a) outs(%b) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   %c = relax.if %d : !relax.tensor<[], i1> -> !relax.tensor<ndim = 1, f32> {
     relax.yield %a : !relax.tensor<ndim = 1, f32>
   } else {

@@ -17,6 +17,6 @@ func.func private @other(%x: tensor<?xf32>) -> tensor<?xf32> {
 }
 
 relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
-  relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) outs(!relax.tensor<ndim = 1, f32>)
+  relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.return %y : !relax.tensor<ndim = 1, f32>
 }

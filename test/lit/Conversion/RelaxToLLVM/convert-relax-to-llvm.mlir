@@ -25,7 +25,7 @@ relax.func @main(%x: !relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f3
   %n = relax.builtin.dim %x[0] : !relax.tensor<ndim = 2, f32>
   %c4 = arith.constant 4 : i64
   %y = relax.builtin.alloc_tensor(%n, %c4) : !relax.tensor<ndim = 2, f32>
-  relax.builtin.call_kernel @exp(%x) ints(%n) outs(%y) : (!relax.tensor<ndim = 2, f32>) outs(!relax.tensor<ndim = 2, f32>)
+  relax.builtin.call_kernel @exp(%x) ints(%n) outs(%y) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f32>
   relax.return %y : !relax.tensor<ndim = 2, f32>
 }
 

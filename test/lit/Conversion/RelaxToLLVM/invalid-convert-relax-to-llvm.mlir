@@ -15,7 +15,7 @@ func.func private @k(%x: memref<?xf32>) -> memref<?xf32> {
   return %x : memref<?xf32>
 }
 relax.func @main(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object {
-  relax.builtin.call_kernel @k() outs(%x) : () outs(!relax.tensor<ndim = 1, f32>)
+  relax.builtin.call_kernel @k() outs(%x) : () -> !relax.tensor<ndim = 1, f32>
   relax.return %x : !relax.tensor<ndim = 1, f32>
 }
 

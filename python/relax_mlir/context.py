@@ -1,0 +1,69 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Contexts: every new one knows the dialect, and there is one for those who do not care."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+import mlir._mlir_libs
+from mlir import ir
+
+from ._mlir_libs import _relax_mlir as _ext
+
+_ext.register_dialects(mlir._mlir_libs.get_dialect_registry())
+mlir._mlir_libs.append_load_on_create_dialect("relax")
+# Where MLIR looks for the classes of operations.
+mlir._mlir_libs._mlir.globals.append_dialect_search_prefix("relax_mlir.dialects")
+
+_PACKAGE = str(Path(__file__).parent)
+_lock = threading.Lock()
+_default: list[ir.Context] = []
+
+
+def default_context() -> ir.Context:
+    """Return the context that is used where no other one is current.
+
+    Returns
+    -------
+    mlir.ir.Context
+        The same one each time, for the life of the process.
+    """
+    with _lock:
+        if not _default:
+            _default.append(ir.Context())
+        return _default[0]
+
+
+def load_dialect(context: ir.Context) -> None:
+    """Load the dialect into a context that was made before ``import relax_mlir``.
+
+    Parameters
+    ----------
+    context : mlir.ir.Context
+        Any context; one that knows the dialect already stays as it is.
+    """
+    _ext.load_dialect(context)
+
+
+def current_context() -> ir.Context:
+    """Return the current context of this thread, or the default one, with the dialect in it."""
+    context = ir.Context.current
+    if context is None:
+        return default_context()
+    _ext.load_dialect(context)
+    return context
+
+
+def current_location() -> ir.Location:
+    """Return the current location, or the line of Python that called into this package."""
+    if ir.Location.current is not None:
+        return ir.Location.current
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return ir.Location.file(
+        frame.f_code.co_filename, frame.f_lineno, 0, context=current_context()
+    )

@@ -1,0 +1,7 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The operations of the dialect, one class each; `relax_mlir.op` has the convenient functions."""
+
+from .. import context as _context  # noqa: F401 (registers the dialect)
+from ._relax_ops_gen import *  # noqa: F403
+from ._relax_ops_gen import _Dialect as _Dialect

@@ -1,0 +1,562 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Structural information and dimension expressions as Python classes.
+
+The classes are subclasses of ``mlir.ir.Type`` and ``mlir.ir.Attribute``; MLIR returns them where
+a value has such a type. Their constructors take Python values, or one type or attribute to cast.
+Everything is made in the current context, or else in the default one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, Union
+
+from mlir import ir
+
+from ._mlir_libs import _relax_mlir as _ext
+from .context import current_context
+from .dtypes import dtype_name, element_type
+
+Dim = Union[int, str, "PrimExpr"]
+_T = TypeVar("_T", bound=type)
+
+
+def _register(cls: _T) -> _T:
+    """Have MLIR return `cls` for the types or attributes of its kind."""
+    caster: Callable[[Any], Any] = cls
+    ir.register_type_caster(cls.get_static_typeid())(lambda base: caster(base))  # type: ignore[attr-defined]
+    return cls
+
+
+def _cast(cls: Any, base: Any) -> Any:
+    if cls.isinstance(base):
+        return base
+    raise ValueError(f"expected {cls.__name__}, but got {base}")
+
+
+# ---------------------------------------------------------------------------------------------
+# Dimension expressions
+# ---------------------------------------------------------------------------------------------
+
+
+def _parse(text: str) -> ir.Attribute:
+    try:
+        return ir.Attribute.parse(f"#relax.expr<{text}>", context=current_context())
+    except ir.MLIRError as error:
+        reason = "; ".join(diagnostic.message for diagnostic in error.error_diagnostics)
+        raise ValueError(
+            f"expected a dimension such as 'n * 4 + 1' (operations are +, -, *, floordiv, mod, "
+            f"min(a, b), max(a, b)), but got {text!r}: {reason}"
+        ) from None
+
+
+@_register
+class PrimExpr(_ext.PrimExpr):
+    """An integer expression over shape variables, in a canonical form.
+
+    Parameters
+    ----------
+    value : int, str, PrimExpr or mlir.ir.Attribute
+        A constant, or an expression in the syntax of the dialect.
+
+    Attributes
+    ----------
+    kind : str
+        The operation: var, int, add, mul, floordiv, mod, min, max, select, not, and, or, eq, lt, le.
+    operands : list of PrimExpr
+    value : int or None
+        The value of a constant.
+    name : str or None
+        The name of a variable.
+    variables : list of str
+        The names of all variables in the expression, sorted.
+    text : str
+        The expression as the dialect writes it.
+
+    Notes
+    -----
+    ``==`` compares the canonical forms, as for any attribute. `prove_equal` asks whether two
+    expressions have the same value.
+
+    Examples
+    --------
+    >>> n = PrimExpr("n")
+    >>> print((n + 1) * 2, (n * 8) // 4)
+    #relax.expr<n * 2 + 2> #relax.expr<n * 2>
+    >>> 2 * n + 2 == PrimExpr("(n + 1) * 2")
+    True
+    >>> (n * 4 + 1).evaluate({"n": 10})
+    41
+    """
+
+    def __new__(cls, value: Dim | ir.Attribute) -> PrimExpr:
+        return ir.Attribute.__new__(cls)
+
+    def __init__(self, value: Dim | ir.Attribute) -> None:
+        if isinstance(value, ir.Attribute):
+            super().__init__(_cast(_ext.PrimExpr, value))
+        elif isinstance(value, str):
+            super().__init__(_parse(value))
+        else:
+            super().__init__(_ext.PrimExpr.get_int(_int64(value), current_context()))
+
+    def _binary(self, kind: str, other: Dim, swap: bool = False) -> PrimExpr:
+        if not isinstance(other, (int, str, PrimExpr)) and not hasattr(other, "__index__"):
+            return NotImplemented
+        with self.context:
+            expr = PrimExpr(other)
+        pair = (expr, self) if swap else (self, expr)
+        return _ext.PrimExpr.get_binary(kind, *pair)
+
+    def __add__(self, other: Dim) -> PrimExpr:
+        return self._binary("add", other)
+
+    def __radd__(self, other: Dim) -> PrimExpr:
+        return self._binary("add", other, swap=True)
+
+    def __sub__(self, other: Dim) -> PrimExpr:
+        return self._binary("sub", other)
+
+    def __rsub__(self, other: Dim) -> PrimExpr:
+        return self._binary("sub", other, swap=True)
+
+    def __mul__(self, other: Dim) -> PrimExpr:
+        return self._binary("mul", other)
+
+    def __rmul__(self, other: Dim) -> PrimExpr:
+        return self._binary("mul", other, swap=True)
+
+    def __floordiv__(self, other: Dim) -> PrimExpr:
+        return self._binary("floordiv", other)
+
+    def __rfloordiv__(self, other: Dim) -> PrimExpr:
+        return self._binary("floordiv", other, swap=True)
+
+    def __mod__(self, other: Dim) -> PrimExpr:
+        return self._binary("mod", other)
+
+    def __rmod__(self, other: Dim) -> PrimExpr:
+        return self._binary("mod", other, swap=True)
+
+    def __neg__(self) -> PrimExpr:
+        return 0 - self
+
+    def _call(self, kind: str, *others: Dim) -> PrimExpr:
+        with self.context:
+            return _ext.PrimExpr.get_call(kind, [self, *(PrimExpr(other) for other in others)])
+
+    def min(self, other: Dim) -> PrimExpr:
+        """Return the smaller one of two."""
+        return self._call("min", other)
+
+    def max(self, other: Dim) -> PrimExpr:
+        """Return the larger one of two."""
+        return self._call("max", other)
+
+    def equal(self, other: Dim) -> PrimExpr:
+        """Return 1 where both have the same value, else 0."""
+        return self._call("eq", other)
+
+    def less(self, other: Dim) -> PrimExpr:
+        """Return 1 where this is less than `other`, else 0."""
+        return self._call("lt", other)
+
+    def less_equal(self, other: Dim) -> PrimExpr:
+        """Return 1 where this is at most `other`, else 0."""
+        return self._call("le", other)
+
+    def logical_and(self, other: Dim) -> PrimExpr:
+        """Return 1 where both are not 0, else 0."""
+        return self._call("and", other)
+
+    def logical_or(self, other: Dim) -> PrimExpr:
+        """Return 1 where one of both is not 0, else 0."""
+        return self._call("or", other)
+
+    def logical_not(self) -> PrimExpr:
+        """Return 1 where this is 0, else 0."""
+        return self._call("not")
+
+    def select(self, then: Dim, otherwise: Dim) -> PrimExpr:
+        """Return `then` where this is not 0, else `otherwise`."""
+        return self._call("select", then, otherwise)
+
+    def prove_equal(self, other: Dim) -> bool | None:
+        """Say whether two expressions are equal whatever their variables are.
+
+        Parameters
+        ----------
+        other : int, str or PrimExpr
+
+        Returns
+        -------
+        bool or None
+            True: always equal. False: never. None: it depends, or was not decided.
+
+        Examples
+        --------
+        >>> n = PrimExpr("n")
+        >>> (n * 2).prove_equal(n + n), n.prove_equal(n + 1), n.prove_equal(4)
+        (True, False, None)
+        """
+        with self.context:
+            return self._prove_equal(PrimExpr(other))
+
+    def evaluate(self, values: Mapping[str, int]) -> int | None:
+        """Return the value for given values of the variables.
+
+        Parameters
+        ----------
+        values : mapping of str to int
+
+        Returns
+        -------
+        int or None
+            None where a variable is missing, a divisor is 0, or 64 bits do not suffice.
+        """
+        return self._evaluate({name: _int64(value) for name, value in values.items()})
+
+    def substitute(self, values: Mapping[str, Dim]) -> PrimExpr:
+        """Return the expression with variables replaced, all at once."""
+        with self.context:
+            return self._substitute({name: PrimExpr(value) for name, value in values.items()})
+
+
+def _int64(value: Any) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"expected a dimension, int, str or PrimExpr, but got {value!r}") from None
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"expected an integer of 64 bits, but got {number}")
+    return number
+
+
+def var(name: str) -> PrimExpr:
+    """Return the shape variable of this name.
+
+    Parameters
+    ----------
+    name : str
+        An identifier. Two variables of one name are the same variable.
+
+    Returns
+    -------
+    PrimExpr
+
+    Examples
+    --------
+    >>> n = var("n")
+    >>> print(TensorStructInfo((n, n * 4), "float32"))
+    !relax.tensor<[n, n * 4], f32>
+    """
+    expr = PrimExpr(name)
+    if expr.name != name:
+        raise ValueError(f"expected the name of a variable, but got {name!r}")
+    return expr
+
+
+@_register
+class ShapeExpr(_ext.ShapeExpr):
+    """A list of dimensions.
+
+    Parameters
+    ----------
+    dims : sequence of int, str or PrimExpr, or mlir.ir.Attribute
+
+    Attributes
+    ----------
+    dims : list of PrimExpr
+
+    Examples
+    --------
+    >>> ShapeExpr(("n", "m * 4", 16)).dims[1].variables
+    ['m']
+    """
+
+    def __new__(cls, dims: Sequence[Dim] | ir.Attribute) -> ShapeExpr:
+        return ir.Attribute.__new__(cls)
+
+    def __init__(self, dims: Sequence[Dim] | ir.Attribute) -> None:
+        if isinstance(dims, ir.Attribute):
+            super().__init__(_cast(_ext.ShapeExpr, dims))
+            return
+        if isinstance(dims, str):
+            raise TypeError(f"expected a sequence of dimensions, but got {dims!r}")
+        exprs = [PrimExpr(dim) for dim in dims]
+        super().__init__(_ext.ShapeExpr.get(exprs, current_context()))
+
+    def __len__(self) -> int:
+        return len(self.dims)
+
+    def __getitem__(self, index: int) -> PrimExpr:
+        return self.dims[index]
+
+
+# ---------------------------------------------------------------------------------------------
+# StructInfo
+# ---------------------------------------------------------------------------------------------
+
+
+def _shape_and_rank(
+    shape: Sequence[Dim] | ShapeExpr | None, ndim: int
+) -> tuple[ShapeExpr | None, int]:
+    if shape is None:
+        return None, ndim
+    dims = ShapeExpr(shape)
+    return dims, len(dims) if ndim == -1 else ndim
+
+
+@_register
+class ObjectStructInfo(_ext.ObjectStructInfo):
+    """Any value.
+
+    Examples
+    --------
+    >>> print(ObjectStructInfo())
+    !relax.object
+    """
+
+    def __new__(cls, cast: ir.Type | None = None) -> ObjectStructInfo:
+        return ir.Type.__new__(cls)
+
+    def __init__(self, cast: ir.Type | None = None) -> None:
+        if cast is None:
+            super().__init__(_ext.ObjectStructInfo.get(current_context()))
+        else:
+            super().__init__(_cast(_ext.ObjectStructInfo, cast))
+
+
+@_register
+class TensorStructInfo(_ext.TensorStructInfo):
+    """A tensor: shape, rank, data type and device, as far as known.
+
+    Parameters
+    ----------
+    shape : sequence of int, str or PrimExpr, ShapeExpr, None or mlir.ir.Type
+        The dimensions, or a type to cast.
+    dtype : str, numpy.dtype, torch.dtype, mlir.ir.Type or None
+    ndim : int
+        The rank where the shape is not known; -1 where it is not known either.
+    vdevice : str or None
+        The name of a virtual device.
+
+    Attributes
+    ----------
+    shape : ShapeExpr or None
+    ndim : int
+        The rank, -1 where it is not known.
+    dtype : str or None
+        The name of the data type.
+    element_type : mlir.ir.Type or None
+        The data type in MLIR.
+    vdevice : str or None
+
+    Raises
+    ------
+    ValueError
+        If a dimension is negative, `ndim` is not the number of dimensions, or MLIR's type of the
+        elements is no data type.
+
+    Examples
+    --------
+    >>> print(TensorStructInfo(("n", "m * 4", 16), "float32"))
+    !relax.tensor<[n, m * 4, 16], f32>
+    >>> print(TensorStructInfo(ndim=2), TensorStructInfo(dtype="bool"))
+    !relax.tensor<ndim = 2> !relax.tensor<*, i1>
+    """
+
+    def __new__(
+        cls,
+        shape: Sequence[Dim] | ShapeExpr | ir.Type | None = None,
+        dtype: Any = None,
+        *,
+        ndim: int = -1,
+        vdevice: str | None = None,
+    ) -> TensorStructInfo:
+        return ir.Type.__new__(cls)
+
+    def __init__(
+        self,
+        shape: Sequence[Dim] | ShapeExpr | ir.Type | None = None,
+        dtype: Any = None,
+        *,
+        ndim: int = -1,
+        vdevice: str | None = None,
+    ) -> None:
+        if isinstance(shape, ir.Type):
+            super().__init__(_cast(_ext.TensorStructInfo, shape))
+            return
+        dims, rank = _shape_and_rank(shape, ndim)
+        element = None if dtype is None else element_type(dtype)
+        super().__init__(
+            _ext.TensorStructInfo.get(dims, rank, element, vdevice or "", current_context())
+        )
+
+    @property
+    def dtype(self) -> str | None:
+        """The name of the data type."""
+        return None if self.element_type is None else dtype_name(self.element_type)
+
+
+@_register
+class ShapeStructInfo(_ext.ShapeStructInfo):
+    """A shape: its dimensions or its rank, as far as known.
+
+    Parameters
+    ----------
+    values : sequence of int, str or PrimExpr, ShapeExpr, None or mlir.ir.Type
+    ndim : int
+        The rank where the dimensions are not known; -1 where it is not known either.
+
+    Attributes
+    ----------
+    values : ShapeExpr or None
+    ndim : int
+
+    Examples
+    --------
+    >>> print(ShapeStructInfo(("n", 4)), ShapeStructInfo(ndim=2), ShapeStructInfo())
+    !relax.shape<[n, 4]> !relax.shape<ndim = 2> !relax.shape<*>
+    """
+
+    def __new__(
+        cls, values: Sequence[Dim] | ShapeExpr | ir.Type | None = None, *, ndim: int = -1
+    ) -> ShapeStructInfo:
+        return ir.Type.__new__(cls)
+
+    def __init__(
+        self, values: Sequence[Dim] | ShapeExpr | ir.Type | None = None, *, ndim: int = -1
+    ) -> None:
+        if isinstance(values, ir.Type):
+            super().__init__(_cast(_ext.ShapeStructInfo, values))
+            return
+        dims, rank = _shape_and_rank(values, ndim)
+        super().__init__(_ext.ShapeStructInfo.get(dims, rank, current_context()))
+
+
+@_register
+class PrimStructInfo(_ext.PrimStructInfo):
+    """An immutable scalar: its data type, and its value where known.
+
+    Parameters
+    ----------
+    dtype : str, numpy.dtype, torch.dtype or mlir.ir.Type
+        The data type. A PrimStructInfo is cast.
+    value : int, str, PrimExpr or None
+
+    Attributes
+    ----------
+    dtype : str
+    element_type : mlir.ir.Type
+    value : PrimExpr or None
+
+    Examples
+    --------
+    >>> print(PrimStructInfo("int64", "n + 1"))
+    !relax.prim<i64, n + 1>
+    """
+
+    def __new__(cls, dtype: Any = "int64", value: Dim | None = None) -> PrimStructInfo:
+        return ir.Type.__new__(cls)
+
+    def __init__(self, dtype: Any = "int64", value: Dim | None = None) -> None:
+        if isinstance(dtype, ir.Type) and _ext.PrimStructInfo.isinstance(dtype):
+            super().__init__(dtype)
+            return
+        expr = None if value is None else PrimExpr(value)
+        super().__init__(_ext.PrimStructInfo.get(element_type(dtype), expr))
+
+    @property
+    def dtype(self) -> str:
+        """The name of the data type."""
+        return dtype_name(self.element_type)
+
+
+@_register
+class TupleStructInfo(_ext.TupleStructInfo):
+    """A tuple of values.
+
+    Parameters
+    ----------
+    fields : sequence of StructInfo, or mlir.ir.Type
+
+    Attributes
+    ----------
+    fields : list of StructInfo
+
+    Examples
+    --------
+    >>> print(TupleStructInfo([ObjectStructInfo(), ShapeStructInfo(("n",))]))
+    !relax.tuple<!relax.object, !relax.shape<[n]>>
+    """
+
+    def __new__(cls, fields: Sequence[ir.Type] | ir.Type = ()) -> TupleStructInfo:
+        return ir.Type.__new__(cls)
+
+    def __init__(self, fields: Sequence[ir.Type] | ir.Type = ()) -> None:
+        if isinstance(fields, ir.Type):
+            super().__init__(_cast(_ext.TupleStructInfo, fields))
+        else:
+            super().__init__(_ext.TupleStructInfo.get(list(fields), current_context()))
+
+
+@_register
+class FuncStructInfo(_ext.FuncStructInfo):
+    """A closure, or a packed function.
+
+    Parameters
+    ----------
+    params : sequence of StructInfo, None or mlir.ir.Type
+        The parameters of a closure; None for a packed function.
+    ret : StructInfo
+        The result of a closure, `ObjectStructInfo` by default.
+    purity : bool
+        Whether a closure has no visible side effect.
+    derive_func : str
+        For a packed function, the name of what derives the result of a call.
+
+    Attributes
+    ----------
+    params : list of StructInfo
+    ret : StructInfo
+    is_pure : bool
+    derive : str or None
+        None for a closure.
+
+    Examples
+    --------
+    >>> x = TensorStructInfo(("n",), "float32")
+    >>> print(FuncStructInfo([x], x))
+    !relax.func<(!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>, pure>
+    >>> print(FuncStructInfo(None))
+    !relax.func<derive = @default_derive>
+    """
+
+    def __new__(
+        cls,
+        params: Sequence[ir.Type] | ir.Type | None,
+        ret: ir.Type | None = None,
+        purity: bool = True,
+        *,
+        derive_func: str = "default_derive",
+    ) -> FuncStructInfo:
+        return ir.Type.__new__(cls)
+
+    def __init__(
+        self,
+        params: Sequence[ir.Type] | ir.Type | None,
+        ret: ir.Type | None = None,
+        purity: bool = True,
+        *,
+        derive_func: str = "default_derive",
+    ) -> None:
+        if isinstance(params, ir.Type):
+            super().__init__(_cast(_ext.FuncStructInfo, params))
+        elif params is None:
+            super().__init__(_ext.FuncStructInfo.get_packed(derive_func, current_context()))
+        else:
+            result = ObjectStructInfo() if ret is None else ret
+            super().__init__(_ext.FuncStructInfo.get(list(params), result, purity))
