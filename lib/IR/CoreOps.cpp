@@ -263,7 +263,7 @@ LogicalResult MatchCastOp::verify() {
   // DR09: a cast that cannot succeed is most likely a mistake.
   if (checkCompatibility(from, to) == Ternary::No &&
       isSubtype(to, from) == Ternary::No)
-    emitWarning() << "this cast from " << from << " to " << to
+    mlir::emitWarning(getLoc()) << "this cast from " << from << " to " << to
                   << " always fails";
   return success();
 }

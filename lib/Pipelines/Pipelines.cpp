@@ -56,6 +56,8 @@ static void buildKernels(OpPassManager &pm) {
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  pm.addNestedPass<func::FuncOp>(createRelaxWidenBoolMemrefsPass());
+  pm.addNestedPass<func::FuncOp>(createRelaxLowerExpandShapePass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createCSEPass());
 }

@@ -50,7 +50,9 @@ public:
 private:
   void lowerSignature(Scope &scope);
   void lowerBlock(Block &block, Scope &scope);
+  void lowerOps(ArrayRef<Operation *> ops, Scope &scope);
   void lowerOp(Operation *op, Scope &scope);
+  void lowerRegions(Operation *op, Scope &scope);
   void lowerCast(MatchCastOp op, Scope &scope);
   void lowerShape(ShapeOp op, Scope &scope);
   void lowerPrimValue(PrimValueOp op, Scope &scope);
@@ -329,21 +331,33 @@ void ShapeLowering::lowerOp(Operation *op, Scope &scope) {
         if (call.getFunction())
           checkResult(call, scope);
       })
-      .Case([&](IfOp branch) {
-        checkCondition(branch);
-        for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
-          Scope inner = scope;
-          lowerBlock(region->front(), inner);
-        }
-      });
+      .Case([&](IfOp branch) { checkCondition(branch); });
+}
+
+/// A dataflow block shares the scope around it; any other region has its own.
+void ShapeLowering::lowerRegions(Operation *op, Scope &scope) {
+  for (Region &region : op->getRegions()) {
+    Scope inner = scope;
+    for (Block &block : region)
+      lowerBlock(block, isa<DataflowOp>(op) ? scope : inner);
+  }
+}
+
+void ShapeLowering::lowerOps(ArrayRef<Operation *> ops, Scope &scope) {
+  for (Operation *op : ops) {
+    // Some operations are gone afterwards; none of those has regions.
+    bool hasRegions = op->getNumRegions() != 0;
+    lowerOp(op, scope);
+    if (hasRegions)
+      lowerRegions(op, scope);
+  }
 }
 
 void ShapeLowering::lowerBlock(Block &block, Scope &scope) {
   // Checks are put behind a call: they are not to be visited.
   SmallVector<Operation *> ops = llvm::map_to_vector(
       block, [](Operation &op) { return &op; });
-  for (Operation *op : ops)
-    lowerOp(op, scope);
+  lowerOps(ops, scope);
 }
 
 /// Removes dimensions from the types of all values and of the function.
@@ -373,8 +387,7 @@ void ShapeLowering::run() {
   SmallVector<Operation *> body = llvm::map_to_vector(
       func.getBody().front(), [](Operation &op) { return &op; });
   lowerSignature(scope);
-  for (Operation *op : body)
-    lowerOp(op, scope);
+  lowerOps(body, scope);
   eraseTypes();
 }
 

@@ -29,6 +29,7 @@ _MLIR_NAMES = {
     "float8_e5m2fnuz": "f8E5M2FNUZ",
     "float8_e8m0fnu": "f8E8M0FNU",
 }
+_NOT_NUMPY = ("bfloat16", "float8")
 _NAMES = {mlir: name for name, mlir in _MLIR_NAMES.items()}
 
 
@@ -68,6 +69,11 @@ def dtype_name(dtype: Any) -> str:
         known = ", ".join(_MLIR_NAMES)
         raise ValueError(f"expected a data type, one of {known}, but got {dtype!r}")
     return name
+
+
+def is_numpy(name: str) -> bool:
+    """Say whether NumPy itself has the data type of this name."""
+    return not name.startswith(_NOT_NUMPY)
 
 
 def element_type(dtype: Any) -> ir.Type:

@@ -164,8 +164,9 @@ public:
   /// Writes an accumulator to the output that it was made for.
   Value store(Value accumulator, Value output);
 
-  /// The elements of `input`, in row-major order, in the shape of `like`.
-  Value reinterpret(Value input, Value like);
+  /// Copies the elements of `input`, in row-major order, to an output of any
+  /// shape.
+  Value copyReshaped(Value input, Value output);
 
 private:
   Value flatten(Value input);

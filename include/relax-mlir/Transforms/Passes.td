@@ -70,6 +70,28 @@ def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
 
+def RelaxWidenBoolMemrefsPass
+    : Pass<"relax-widen-bool-memrefs", "::mlir::func::FuncOp"> {
+  let summary = "Store Booleans in bytes";
+  let description = [{
+    Turns memrefs of `i1` into memrefs of `i8`, as Boolean tensors lie in memory:
+    a byte that is not zero is true, and 1 is stored.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def RelaxLowerExpandShapePass
+    : Pass<"relax-lower-expand-shape", "::mlir::func::FuncOp"> {
+  let summary = "Lower memref.expand_shape with any number of dynamic dimensions";
+  let description = [{
+    Turns `memref.expand_shape` into `memref.reinterpret_cast` with the sizes that
+    it carries, where upstream's lowering takes one dynamic size in a group.
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
 def RelaxConvertToLLVMPass : Pass<"convert-relax-to-llvm", "ModuleOp"> {
   let summary = "Lower Relax functions to LLVM";
   let description = [{

@@ -175,38 +175,37 @@ Value KernelBuilder::store(Value accumulator, Value output) {
 // Reshaping
 //===----------------------------------------------------------------------===//
 
-/// All `rank` dimensions as one group; no group for rank 0.
-static SmallVector<ReassociationIndices> oneGroup(int64_t rank) {
-  if (rank == 0)
-    return {};
-  return {llvm::to_vector<2>(llvm::seq<int64_t>(rank))};
-}
-
+/// `input` as a vector, without a copy.
 Value KernelBuilder::flatten(Value input) {
   int64_t rank = getRank(input);
   if (rank == 1)
     return input;
-  if (rank > 1)
-    return tensor::CollapseShapeOp::create(*this, input, oneGroup(rank));
+  if (rank > 1) {
+    SmallVector<ReassociationIndices> group = {
+        llvm::to_vector<2>(llvm::seq<int64_t>(rank))};
+    return tensor::CollapseShapeOp::create(*this, input, group);
+  }
   auto type = RankedTensorType::get({1}, getElementType(input));
-  return tensor::ExpandShapeOp::create(*this, type, input, oneGroup(0),
+  return tensor::ExpandShapeOp::create(*this, type, input,
+                                       ArrayRef<ReassociationIndices>{},
                                        ArrayRef<OpFoldResult>{getIndexAttr(1)});
 }
 
-Value KernelBuilder::reinterpret(Value input, Value like) {
-  auto shape = getType(like).getShape();
-  auto type = RankedTensorType::get(shape, getElementType(input));
-  int64_t rank = type.getRank();
-  int64_t size =
-      type.hasStaticShape() ? type.getNumElements() : ShapedType::kDynamic;
+Value KernelBuilder::copyReshaped(Value input, Value output) {
   Value flat = flatten(input);
-  auto flatType = RankedTensorType::get({size}, getElementType(input));
-  if (flat.getType() != flatType)
-    flat = tensor::CastOp::create(*this, flatType, flat);
-  if (rank == 1)
-    return flat;
-  if (rank == 0)
-    return tensor::CollapseShapeOp::create(*this, type, flat, oneGroup(0));
-  return tensor::ExpandShapeOp::create(*this, type, flat, oneGroup(rank),
-                                       dims(like));
+  if (flat.getType() == output.getType())
+    return copy(flat, output);
+  // A view with several dynamic dimensions could not be lowered, so the place
+  // of an element in the vector is computed.
+  int64_t rank = getRank(output);
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < rank; ++i)
+    sizes.push_back(dimValue(output, i));
+  return generic(
+      {}, output, identityMap(rank), {}, [&](ScalarBuilder &s, ValueRange) {
+        Value place = arith::ConstantIndexOp::create(s, 0);
+        for (int64_t i = 0; i < rank; ++i)
+          place = s.add(s.mul(place, sizes[i]), linalg::IndexOp::create(s, i));
+        return Value(tensor::ExtractOp::create(s, flat, place));
+      });
 }

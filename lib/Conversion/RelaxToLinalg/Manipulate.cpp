@@ -31,7 +31,7 @@ using namespace mlir::relax;
 template <typename OpTy>
 static KernelResult buildReshape(KernelBuilder &b, OpTy, ValueRange inputs,
                                  ValueRange outputs) {
-  return one(b.copy(b.reinterpret(inputs[0], outputs[0]), outputs[0]));
+  return one(b.copyReshaped(inputs[0], outputs[0]));
 }
 
 /// The number of elements stays the same.
@@ -105,14 +105,20 @@ struct Slice {
 };
 } // namespace
 
+/// Whether a tensor is known to have no elements: there is no slice of it, as a
+/// slice must begin inside.
+static bool isKnownEmpty(Value tensor) {
+  return llvm::is_contained(KernelBuilder::getType(tensor).getShape(), 0);
+}
+
 static KernelResult buildConcat(KernelBuilder &b, ConcatOp op,
                                 ValueRange inputs, ValueRange outputs) {
   Value result = outputs[0];
   int64_t axis = getAxis(op.getAxis(), b.getRank(result));
   Value offset = arith::ConstantIndexOp::create(b, 0);
   for (Value input : inputs) {
-    // The output may know more dimensions than the input and the reverse; the
-    // slice has the shape of the input.
+    if (isKnownEmpty(input))
+      continue;
     Slice slice(b, b.dims(input), axis, offset);
     Value old = tensor::ExtractSliceOp::create(
         b, b.getType(input), result, slice.offsets, slice.sizes, slice.strides);
@@ -130,6 +136,10 @@ static KernelResult buildSplit(KernelBuilder &b, SplitOp op, ValueRange inputs,
   Value offset = arith::ConstantIndexOp::create(b, 0);
   SmallVector<Value> results;
   for (Value output : outputs) {
+    if (isKnownEmpty(output)) {
+      results.push_back(output);
+      continue;
+    }
     Slice slice(b, b.dims(output), axis, offset);
     Value part = tensor::ExtractSliceOp::create(b, b.getType(output), inputs[0],
                                                 slice.offsets, slice.sizes,

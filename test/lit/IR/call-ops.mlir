@@ -19,9 +19,9 @@ relax.func @op01_call_tir(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32
 // OP01: integers, and a tuple of outputs; the static dimension of the kernel is known.
 // CHECK-LABEL: relax.func @op01_packed_ints
 relax.func @op01_packed_ints(%x: !relax.tensor<[n], i8>, %y: !relax.tensor<[m, 4], f32>, %s: !relax.shape<[n, m]>) -> !relax.object {
-  // CHECK: relax.call_tir @split(%x, %y) packed_ints %s : !relax.shape<[n, m]> : (!relax.tensor<[n], i8>, !relax.tensor<[m, 4], f32>) -> !relax.tuple<!relax.tensor<[n + m], f32>, !relax.tensor<[], f32>>
-  %0 = relax.call_tir @split(%x, %y) packed_ints %s : !relax.shape<[n, m]> : (!relax.tensor<[n], i8>, !relax.tensor<[m, 4], f32>) -> !relax.tuple<!relax.tensor<[n + m], f32>, !relax.tensor<[], f32>>
-  relax.return %0 : !relax.tuple<!relax.tensor<[n + m], f32>, !relax.tensor<[], f32>>
+  // CHECK: relax.call_tir @split(%x, %y) packed_ints %s : !relax.shape<[n, m]> : (!relax.tensor<[n], i8>, !relax.tensor<[m, 4], f32>) -> !relax.tuple<!relax.tensor<[m + n], f32>, !relax.tensor<[], f32>>
+  %0 = relax.call_tir @split(%x, %y) packed_ints %s : !relax.shape<[n, m]> : (!relax.tensor<[n], i8>, !relax.tensor<[m, 4], f32>) -> !relax.tuple<!relax.tensor<[m + n], f32>, !relax.tensor<[], f32>>
+  relax.return %0 : !relax.tuple<!relax.tensor<[m + n], f32>, !relax.tensor<[], f32>>
 }
 
 // OP01: no inputs. Kernels hold unsigned integers in signless ones.
@@ -58,7 +58,7 @@ relax.func private @square(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n * n]
 
 // GR14, DR12: the variable `n` of the callee is `m * 2` here.
 // CHECK-LABEL: relax.func @gr14_call
-relax.func @gr14_call(%x: !relax.tensor<[m * 2], f32>) -> !relax.tensor<[m * m * 4], f32> {
+relax.func @gr14_call(%x: !relax.tensor<[m * 2], f32>, %s: !relax.shape<[m]>) -> !relax.tensor<[m * m * 4], f32> {
   // CHECK: relax.call @square(%x) : (!relax.tensor<[m * 2], f32>) -> !relax.tensor<[m * m * 4], f32>
   %0 = relax.call @square(%x) : (!relax.tensor<[m * 2], f32>) -> !relax.tensor<[m * m * 4], f32>
   relax.return %0 : !relax.tensor<[m * m * 4], f32>
@@ -94,13 +94,13 @@ relax.func @sc01_odd(%x: !relax.prim<i64>) -> !relax.prim<i1> {
 // GR14: function values are called like functions.
 // CHECK-LABEL: relax.func @gr14_function_values
 relax.func @gr14_function_values(%f: !relax.func<(!relax.tensor<[k], f32>) -> !relax.tensor<[k], f32>, pure>, %x: !relax.tensor<[n], f32>) -> !relax.object attributes {is_pure = false} {
-  // CHECK: relax.call %f : !relax.func<(!relax.tensor<[k], f32>) -> !relax.tensor<[k], f32>, pure> (%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
-  %0 = relax.call %f : !relax.func<(!relax.tensor<[k], f32>) -> !relax.tensor<[k], f32>, pure> (%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  // CHECK: relax.call %f : !relax.func<(!relax.tensor<[k], f32>) -> !relax.tensor<[k], f32>, pure>(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %0 = relax.call %f : !relax.func<(!relax.tensor<[k], f32>) -> !relax.tensor<[k], f32>, pure>(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
   // GR13, DR10: a packed function derives an object.
   // CHECK: relax.extern_func "my.function"
   %1 = relax.extern_func "my.function"
-  // CHECK: relax.call %{{.*}} : !relax.func<derive = @default_derive> (%x) : (!relax.tensor<[n], f32>) -> !relax.object
-  %2 = relax.call %1 : !relax.func<derive = @default_derive> (%x) : (!relax.tensor<[n], f32>) -> !relax.object
+  // CHECK: relax.call %{{.*}} : !relax.func<derive = @default_derive>(%x) : (!relax.tensor<[n], f32>) -> !relax.object
+  %2 = relax.call %1 : !relax.func<derive = @default_derive>(%x) : (!relax.tensor<[n], f32>) -> !relax.object
   relax.return %2 : !relax.object
 }
 

@@ -53,7 +53,7 @@ relax.func private @gr08_closure(
   !relax.func<() -> !relax.object>, !relax.func<() -> !relax.object, impure>) -> !relax.object
 
 // A packed function has a function that derives its result (WF17: and nothing else).
-// CHECK: relax.func private @gr08_packed(!relax.func<derive = @default_derive>, !relax.func<derive = @empty_derive>, !relax.func<derive = @"my.derive">)
+// CHECK: relax.func private @gr08_packed(!relax.func<derive = @default_derive>, !relax.func<derive = @empty_derive>, !relax.func<derive = @my.derive>)
 relax.func private @gr08_packed(
   !relax.func<derive = @default_derive>, !relax.func<derive = @empty_derive>,
-  !relax.func<derive = @"my.derive">) -> !relax.object
+  !relax.func<derive = @my.derive>) -> !relax.object

@@ -1,0 +1,83 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Numbers and arrays as attributes of MLIR, of any data type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+from .dtypes import dtype_name, element_type, is_numpy
+
+# What a Python number becomes, as in TVM.
+_PYTHON_DEFAULTS = {"int64": "int32", "float64": "float32"}
+
+
+def fits(number: np.ndarray, name: str) -> bool:
+    """Say whether a number may become one of data type `name` without a change of kind."""
+    if name == "bool":
+        return number.dtype.kind == "b"
+    if name.startswith(("int", "uint")):
+        info = np.iinfo(name)
+        return number.dtype.kind in "iu" and bool(info.min <= number <= info.max)
+    return number.dtype.kind in "biuf"
+
+
+def _bfloat16_bits(array: np.ndarray) -> np.ndarray:
+    """Round to the nearest bfloat16, ties to even."""
+    numbers = array.astype(np.float32)
+    bits = numbers.view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return np.where(np.isnan(numbers), 0x7FC0, rounded).astype(np.uint16)
+
+
+def _elements(array: np.ndarray, name: str) -> ir.Attribute:
+    element = element_type(name)
+    shape = list(array.shape)
+    if array.dtype.name == name and not is_numpy(name):  # of ml_dtypes
+        array = array.view(f"uint{8 * array.itemsize}")
+    elif name == "bfloat16":
+        array = _bfloat16_bits(array)
+    elif not is_numpy(name):
+        numbers: Any = [ir.FloatAttr.get(element, float(number)) for number in array.flat]
+        return ir.DenseElementsAttr.get(numbers, ir.RankedTensorType.get(shape, element))
+    else:
+        array = array.astype(name, copy=False)
+    array = np.asarray(array, order="C")
+    if name == "bool":  # packed into bits
+        return ir.DenseElementsAttr.get(array)
+    return ir.DenseElementsAttr.get(array, type=element, shape=shape)
+
+
+def elements_attr(value: Any, dtype: Any = None) -> ir.Attribute:
+    """Return the elements of a constant tensor; `relax_mlir.op.const` says which."""
+    is_array = isinstance(value, (np.ndarray, np.generic))
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufV":
+        raise TypeError(f"expected numbers, but got {value!r}")
+    if dtype is None:
+        name = array.dtype.name
+        dtype = name if is_array else _PYTHON_DEFAULTS.get(name, name)
+    name = dtype_name(dtype)
+    if array.ndim == 0 and array.dtype.name != name and not fits(array, name):
+        raise ValueError(f"expected a value of type {name}, but got {value!r}")
+    with ir.Location.unknown(element_type(name).context):
+        return _elements(array, name)
+
+
+def scalar_attr(value: Any, dtype: Any = None) -> ir.Attribute:
+    """Return a number as an attribute; `relax_mlir.op.prim_value` says of which data type."""
+    scalar = value.item() if isinstance(value, np.generic) else value
+    if type(scalar) not in (bool, int, float):
+        raise TypeError(f"expected a number, but got {value!r}")
+    if dtype is None:
+        dtype = value.dtype if isinstance(value, np.generic) else type(scalar)
+    name = dtype_name(dtype)
+    if not fits(np.asarray(scalar), name):
+        raise ValueError(f"expected a value of type {name}, but got {value!r}")
+    element = element_type(name)
+    kind = ir.FloatAttr if name.startswith(("float", "bfloat")) else ir.IntegerAttr
+    with ir.Location.unknown(element.context):
+        return kind.get(element, scalar)

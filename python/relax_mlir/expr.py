@@ -1,0 +1,303 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a program is built from: named variables, functions, and Python values as MLIR values.
+
+An operator takes a value of MLIR, a `Var`, or a Python value: a number or an array becomes a
+constant.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Union
+
+import numpy as np
+from mlir import ir
+
+from .constants import elements_attr, scalar_attr
+from .context import current_location
+from .dialects import relax as _ops
+from .dtypes import element_type, is_numpy
+from .ir import Dim, PrimExpr, ShapeExpr, ShapeStructInfo, TensorStructInfo
+
+
+class Var:
+    """A named value: a parameter of a function, or an output of a dataflow block.
+
+    Parameters
+    ----------
+    name : str
+    struct_info : mlir.ir.Type
+
+    Attributes
+    ----------
+    name : str
+    struct_info : mlir.ir.Type
+    value : mlir.ir.Value
+        The value it stands for, while the function is being built.
+
+    Examples
+    --------
+    >>> x = Var("x", TensorStructInfo(("n", 4), "float32"))
+    >>> x
+    Var('x', !relax.tensor<[n, 4], f32>)
+    """
+
+    def __init__(self, name: str, struct_info: ir.Type) -> None:
+        self.name = name
+        self.struct_info = struct_info
+        self._value: ir.Value | None = None
+
+    @property
+    def value(self) -> ir.Value:
+        """The value of MLIR that the variable stands for."""
+        if self._value is None:
+            raise ValueError(
+                f"expected '{self.name}' to be a parameter of the function that is being built"
+            )
+        return self._value
+
+    def __repr__(self) -> str:
+        return f"Var({self.name!r}, {self.struct_info})"
+
+
+@dataclasses.dataclass(frozen=True)
+class GlobalVar:
+    """A function of the module, by its name.
+
+    Parameters
+    ----------
+    name : str
+    """
+
+    name: str
+
+
+TensorLike = Union[ir.Value, Var, np.ndarray, np.generic, bool, int, float, Sequence[Any]]
+ShapeLike = Union[ir.Value, Var, ShapeExpr, Sequence[Dim]]
+
+
+def build(op_class: Any, *operands: Any, **arguments: Any) -> ir.Value:
+    """Insert an operation at the current place of the program.
+
+    Parameters
+    ----------
+    op_class : type
+        A class of `relax_mlir.dialects.relax`.
+    *operands, **arguments
+        What its constructor takes. An attribute that is None is left out.
+
+    Returns
+    -------
+    mlir.ir.Value
+        Its result.
+
+    Raises
+    ------
+    ValueError
+        If there is no current place, or the operands do not fit; the message names the operation.
+    """
+    try:
+        _ = ir.InsertionPoint.current
+    except ValueError:
+        raise ValueError(
+            f"expected {op_class.OPERATION_NAME} inside BlockBuilder.function or an InsertionPoint"
+        ) from None
+    given = {name: value for name, value in arguments.items() if value is not None}
+    try:
+        op = op_class(*operands, **given, loc=current_location())
+    except ir.MLIRError as error:
+        messages = [diagnostic.message for diagnostic in error.error_diagnostics]
+        reason = "; ".join(messages) or error.message
+        raise ValueError(f"{op_class.OPERATION_NAME}: {reason}") from None
+    return op.operation.results[0]
+
+
+# ---------------------------------------------------------------------------------------------
+# Python values as values of MLIR
+# ---------------------------------------------------------------------------------------------
+
+
+def _given(value: Any) -> ir.Value | None:
+    """Return the value of MLIR that `value` is already, or None."""
+    if isinstance(value, ir.Value):
+        return value
+    if isinstance(value, Var):
+        return value.value
+    if isinstance(value, (ir.OpView, ir.Operation)):
+        return value.results[0]
+    return None
+
+
+def const(value: Any, dtype: Any = None) -> ir.Value:
+    """Return a constant tensor.
+
+    Parameters
+    ----------
+    value : bool, int, float, numpy.ndarray or nested sequence of numbers
+    dtype : str, numpy.dtype, torch.dtype or mlir.ir.Type, optional
+        The data type. Without it an array keeps its own, and Python numbers become int32,
+        float32 or bool, as in TVM.
+
+    Returns
+    -------
+    mlir.ir.Value
+
+    Raises
+    ------
+    ValueError
+        If the value has no data type of the dialect, or is a number that does not fit `dtype`.
+    """
+    return build(_ops.ConstantOp, elements_attr(value, dtype))
+
+
+def prim_value(value: Any, dtype: Any = None) -> ir.Value:
+    """Return a primitive value: an immutable scalar.
+
+    Parameters
+    ----------
+    value : bool, int, float, numpy scalar or PrimExpr
+    dtype : str, numpy.dtype or mlir.ir.Type, optional
+        By default bool, int64 or float64, or that of the NumPy scalar.
+
+    Returns
+    -------
+    mlir.ir.Value
+    """
+    attr = value if isinstance(value, PrimExpr) else scalar_attr(value, dtype)
+    return build(_ops.PrimValueOp, attr)
+
+
+def string(value: str) -> ir.Value:
+    """Return a string as a value."""
+    return build(_ops.StringOp, value)
+
+
+def dtype(value: Any) -> ir.Value:
+    """Return a data type as a value."""
+    return build(_ops.DTypeOp, ir.TypeAttr.get(element_type(value)))
+
+
+def shape(dims: Sequence[Dim] | ShapeExpr) -> ir.Value:
+    """Return a shape as a value.
+
+    Parameters
+    ----------
+    dims : sequence of int, str or PrimExpr
+    """
+    return build(_ops.ShapeOp, ShapeExpr(dims))
+
+
+def null_value() -> ir.Value:
+    """Return the null object, which stands for an argument that is left out."""
+    return build(_ops.NullValueOp)
+
+
+def tuple(*fields: Any) -> ir.Value:  # noqa: A001 (the name TVM uses)
+    """Return a tuple of values.
+
+    Parameters
+    ----------
+    *fields
+        Values, or Python values as `as_value` takes them.
+    """
+    return build(_ops.TupleOp, [as_value(field) for field in fields])
+
+
+def as_value(value: Any) -> ir.Value:
+    """Return a Python value as a value of MLIR, for an argument of any type.
+
+    Parameters
+    ----------
+    value
+        A value of MLIR or a Var stays what it is. A number or PrimExpr becomes a primitive value,
+        an array a constant, a str a string, a dtype a data type, a ShapeExpr a shape, None the
+        null object, a tuple or list a tuple of its fields.
+
+    Raises
+    ------
+    TypeError
+        If there is no such value.
+    """
+    given = _given(value)
+    if given is not None:
+        return given
+    if value is None:
+        return null_value()
+    if isinstance(value, (bool, int, float, np.generic, PrimExpr)):
+        return prim_value(value)
+    for types, convert in _CONVERSIONS:
+        if isinstance(value, types):
+            return convert(value)
+    if type(value).__module__ == "torch" and type(value).__name__ == "dtype":
+        return dtype(value)
+    raise TypeError(f"expected a value of a Relax program, but got {value!r}")
+
+
+_CONVERSIONS: builtins.tuple[builtins.tuple[Any, Any], ...] = (
+    (str, string),
+    (np.ndarray, const),
+    ((np.dtype, type), dtype),
+    (ShapeExpr, shape),
+    ((builtins.tuple, list), lambda fields: tuple(*fields)),
+)
+
+
+def tensor_type(value: ir.Value) -> TensorStructInfo:
+    """Return the type of a tensor.
+
+    Raises
+    ------
+    TypeError
+        If the value is not known to be a tensor.
+    """
+    if not isinstance(value.type, TensorStructInfo):
+        raise TypeError(f"expected a tensor, but got a value of type {value.type}")
+    return value.type
+
+
+def as_tensors(*operands: TensorLike) -> list[ir.Value]:
+    """Return operands as tensors of one data type.
+
+    Numbers and arrays become constants of the data type that the first other operand has.
+
+    Raises
+    ------
+    ValueError
+        If a number or an array cannot be of that data type.
+    """
+    given = [_given(operand) for operand in operands]
+    known = (tensor_type(value).dtype for value in given if value is not None)
+    wanted = next((name for name in known if name is not None), None)
+    return [
+        as_tensor(operand, wanted) if value is None else value
+        for operand, value in zip(operands, given)
+    ]
+
+
+def as_tensor(operand: TensorLike, wanted: str | None = None) -> ir.Value:
+    """Return an operand as a tensor; a number or array as a constant of data type `wanted`."""
+    value = _given(operand)
+    if value is not None:
+        tensor_type(value)
+        return value
+    array = np.asarray(operand)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"expected a tensor, a number or an array, but got {operand!r}")
+    if wanted is None:
+        return const(operand)
+    if array.ndim > 0 and is_numpy(wanted) and not np.can_cast(array, wanted, "same_kind"):
+        raise ValueError(f"expected an array of type {wanted}, but got {array.dtype.name}")
+    return const(operand, wanted)
+
+
+def as_shape(value: ShapeLike) -> ir.Value:
+    """Return a shape, given as a value or as its dimensions."""
+    given = _given(value)
+    if given is None:
+        return shape(value)
+    if not isinstance(given.type, ShapeStructInfo):
+        raise TypeError(f"expected a shape, but got a value of type {given.type}")
+    return given

@@ -1,0 +1,37 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The operators, under the names and with the order of arguments that TVM Relax has.
+
+Each inserts one operation at the current place (see `BlockBuilder.function`) and returns its result.
+Operands may be values, variables, numbers and arrays. A ValueError names the operator that does
+not fit its operands.
+
+Examples
+--------
+>>> from relax_mlir import BlockBuilder, TensorStructInfo, Var
+>>> bb = BlockBuilder()
+>>> x = Var("x", TensorStructInfo(("n", 4), "float32"))
+>>> with bb.function("main", [x]):
+...     y = add(multiply(x, 2.0), [1.0, 2.0, 3.0, 4.0])
+...     print(sum(y, axis=1).type)
+...     _ = bb.emit_func_output(y)
+!relax.tensor<[n], f32>
+"""
+
+# ruff: noqa: A004, F403 (the names TVM uses; each module says what it has)
+
+from ..expr import const as const
+from ..expr import dtype as dtype
+from ..expr import null_value as null_value
+from ..expr import prim_value as prim_value
+from ..expr import shape as shape
+from ..expr import string as string
+from ..expr import tuple as tuple
+from . import nn as nn
+from .binary import *
+from .call import *
+from .create import *
+from .linear_algebra import *
+from .manipulate import *
+from .reduce import *
+from .unary import *

@@ -1,0 +1,259 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that move or convert elements."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from mlir import ir
+
+from ..dialects import relax as _ops
+from ..dtypes import element_type
+from ..expr import ShapeLike, TensorLike, Var, as_shape, as_tensor, as_tensors, build, tensor_type
+from ..ir import Dim, PrimExpr, ShapeExpr
+from ._factory import axes_of
+
+__all__ = [
+    "astype",
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "flatten",
+    "permute_dims",
+    "reshape",
+    "split",
+    "squeeze",
+    "take",
+    "where",
+]
+
+
+def astype(x: TensorLike, dtype: Any) -> ir.Value:
+    """Return a tensor converted to another data type.
+
+    Parameters
+    ----------
+    x : tensor
+    dtype : str, numpy.dtype, torch.dtype or mlir.ir.Type
+
+    Returns
+    -------
+    mlir.ir.Value
+    """
+    return build(_ops.AstypeOp, as_tensor(x), ir.TypeAttr.get(element_type(dtype)))
+
+
+def _product(dims: Sequence[PrimExpr]) -> PrimExpr:
+    return functools.reduce(operator.mul, dims, PrimExpr(1))
+
+
+def _resolve(x: ir.Value, dims: Sequence[Dim]) -> list[PrimExpr]:
+    """Return dimensions with -1 replaced by what is left of the elements of `x`."""
+    exprs = [PrimExpr(dim) for dim in dims]
+    unknown = [index for index, expr in enumerate(exprs) if expr.value == -1]
+    if not unknown:
+        return exprs
+    if len(unknown) > 1:
+        raise ValueError(f"relax.reshape: expected one dimension of -1, but got {len(unknown)}")
+    source = tensor_type(x).shape
+    if source is None:
+        raise ValueError(
+            f"relax.reshape: expected a tensor of known shape for a dimension of -1, but got "
+            f"{x.type}; insert match_cast"
+        )
+    others = _product([expr for expr in exprs if expr.value != -1])
+    if others.value == 0:
+        raise ValueError("relax.reshape: expected no dimension of 0 beside one of -1")
+    exprs[unknown[0]] = _product(source.dims) // others
+    return exprs
+
+
+def reshape(x: TensorLike, shape: ShapeLike) -> ir.Value:
+    """Return the same elements in another shape.
+
+    Parameters
+    ----------
+    x : tensor
+    shape : shape, or sequence of int, str or PrimExpr
+        One dimension may be -1: it is what is left of the elements of `x`, whose shape must be
+        known then.
+
+    Returns
+    -------
+    mlir.ir.Value
+
+    Examples
+    --------
+    >>> from relax_mlir import BlockBuilder, TensorStructInfo, Var
+    >>> bb = BlockBuilder()
+    >>> x = Var("x", TensorStructInfo(("n", 4), "float32"))
+    >>> with bb.function("main", [x]):
+    ...     y = reshape(x, (-1, 2))
+    ...     print(y.type)
+    ...     _ = bb.emit_func_output(y)
+    !relax.tensor<[n * 2, 2], f32>
+    """
+    tensor = as_tensor(x)
+    if not isinstance(shape, (ir.Value, Var)):
+        dims = shape.dims if isinstance(shape, ShapeExpr) else shape
+        shape = _resolve(tensor, dims)
+    return build(_ops.ReshapeOp, tensor, as_shape(shape))
+
+
+def flatten(x: TensorLike) -> ir.Value:
+    """Return all elements as a vector."""
+    return build(_ops.FlattenOp, as_tensor(x))
+
+
+def permute_dims(x: TensorLike, axes: Sequence[int] | None = None) -> ir.Value:
+    """Return a tensor with its dimensions permuted.
+
+    Parameters
+    ----------
+    x : tensor
+    axes : sequence of int, optional
+        Dimension `i` of the result is dimension `axes[i]` of `x`. By default the order is
+        reversed.
+
+    Returns
+    -------
+    mlir.ir.Value
+    """
+    return build(_ops.PermuteDimsOp, as_tensor(x), axes=axes_of(axes))
+
+
+def expand_dims(x: TensorLike, axis: int | Sequence[int]) -> ir.Value:
+    """Return a tensor with dimensions of size 1 inserted.
+
+    Parameters
+    ----------
+    x : tensor
+    axis : int or sequence of int
+        Where they are in the result.
+
+    Returns
+    -------
+    mlir.ir.Value
+    """
+    return build(_ops.ExpandDimsOp, as_tensor(x), axes_of(axis))
+
+
+def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> ir.Value:
+    """Return a tensor without some dimensions of size 1.
+
+    Parameters
+    ----------
+    x : tensor
+    axis : int or sequence of int, optional
+        The dimensions to remove; by default all that are 1.
+
+    Returns
+    -------
+    mlir.ir.Value
+    """
+    return build(_ops.SqueezeOp, as_tensor(x), axis=axes_of(axis))
+
+
+def broadcast_to(x: TensorLike, shape: ShapeLike) -> ir.Value:
+    """Return a tensor repeated to a given shape.
+
+    Parameters
+    ----------
+    x : tensor
+    shape : shape, or sequence of int, str or PrimExpr
+
+    Returns
+    -------
+    mlir.ir.Value
+    """
+    return build(_ops.BroadcastToOp, as_tensor(x), as_shape(shape))
+
+
+def concat(tensors: Sequence[TensorLike], axis: int = 0) -> ir.Value:
+    """Return tensors one after the other along an axis.
+
+    Parameters
+    ----------
+    tensors : sequence of tensor
+    axis : int
+
+    Returns
+    -------
+    mlir.ir.Value
+
+    Examples
+    --------
+    >>> from relax_mlir import BlockBuilder, TensorStructInfo, Var
+    >>> bb = BlockBuilder()
+    >>> x = Var("x", TensorStructInfo(("n", 4), "float32"))
+    >>> y = Var("y", TensorStructInfo(("m", 4), "float32"))
+    >>> with bb.function("main", [x, y]):
+    ...     z = concat([x, y])
+    ...     print(z.type)
+    ...     _ = bb.emit_func_output(z)
+    !relax.tensor<[m + n, 4], f32>
+    """
+    return build(_ops.ConcatOp, as_tensors(*tensors), axis=axis)
+
+
+def split(
+    x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0
+) -> ir.Value:
+    """Return the parts of a tensor along an axis, as a tuple.
+
+    Parameters
+    ----------
+    x : tensor
+    indices_or_sections : int or sequence of int
+        The number of parts of equal size, or where parts begin.
+    axis : int
+
+    Returns
+    -------
+    mlir.ir.Value
+        A tuple; `get_item` takes a part.
+    """
+    if isinstance(indices_or_sections, int):
+        return build(_ops.SplitOp, as_tensor(x), sections=indices_or_sections, axis=axis)
+    return build(_ops.SplitOp, as_tensor(x), indices=list(indices_or_sections), axis=axis)
+
+
+def take(
+    x: TensorLike, indices: TensorLike, axis: int | None = None, mode: str = "clip"
+) -> ir.Value:
+    """Return the elements at given indices along an axis.
+
+    Parameters
+    ----------
+    x : tensor
+    indices : tensor or array of integers
+    axis : int, optional
+        Without it `x` is a vector.
+    mode : str
+        What an index out of range means: "clip", the nearest one in range, or "wrap", the
+        remainder of its division by the dimension.
+
+    Returns
+    -------
+    mlir.ir.Value
+    """
+    return build(_ops.TakeOp, as_tensor(x), as_tensor(indices), axis=axis, mode=mode)
+
+
+def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> ir.Value:
+    """Return elements of `x1` where `condition` is true, else of `x2`, with broadcasting.
+
+    Parameters
+    ----------
+    condition : tensor of bool
+    x1, x2 : tensor, number or array
+
+    Returns
+    -------
+    mlir.ir.Value
+    """
+    return build(_ops.WhereOp, as_tensor(condition, "bool"), *as_tensors(x1, x2))

@@ -1,0 +1,522 @@
+// RUN: %invalid
+
+// GR16: exactly one result.
+// expected-error@+1 {{'relax.func' op expected exactly one result, but got 0}}
+relax.func private @gr16_no_result()
+
+// -----
+
+// expected-error@+1 {{'relax.func' op expected exactly one result, but got 2}}
+relax.func private @gr16_two_results() -> (!relax.object, !relax.object)
+
+// -----
+
+// expected-error@+1 {{'relax.func' op expected argument 'x' to be a Relax value, but got 'tensor<4xf32>'}}
+relax.func @gr16_argument_type(%x: tensor<4xf32>) -> !relax.object {
+  %0 = relax.null_value
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+// An argument without a name is counted.
+// expected-error@+1 {{'relax.func' op expected argument 1 to be a Relax value, but got 'i32'}}
+relax.func private @gr16_unnamed_argument_type(!relax.object, i32) -> !relax.object
+
+// -----
+
+// expected-error@+1 {{'relax.func' op expected the result to be a Relax value, but got 'tensor<4xf32>'}}
+relax.func private @gr16_result_type() -> tensor<4xf32>
+
+// -----
+
+// expected-error@+1 {{'relax.func' op expected one name for each of 1 arguments, but got 2}}
+"relax.func"() <{sym_name = "gr16_number_of_names", function_type = (!relax.object) -> !relax.object, arg_names = ["x", "y"]}> ({
+^bb0(%x: !relax.object):
+  "relax.return"(%x) : (!relax.object) -> ()
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{'relax.func' op expected distinct argument names, but got 'x' twice}}
+"relax.func"() <{sym_name = "gr16_repeated_names", function_type = (!relax.object, !relax.object) -> !relax.object, arg_names = ["x", "x"]}> ({
+^bb0(%x: !relax.object, %y: !relax.object):
+  "relax.return"(%x) : (!relax.object) -> ()
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{'relax.func' op expected one block, but got 2}}
+relax.func @gr16_two_blocks(%x: !relax.object) -> !relax.object {
+  relax.return %x : !relax.object
+^bb1:
+  relax.return %x : !relax.object
+}
+
+// -----
+
+// The signature and the entry block are two places for one thing.
+// expected-error@+1 {{'relax.func' op type of entry block argument #0('!relax.shape<*>') must match the type of the corresponding argument in function signature('!relax.object')}}
+"relax.func"() <{sym_name = "gr16_entry_block", function_type = (!relax.object) -> !relax.object}> ({
+^bb0(%x: !relax.shape<*>):
+  "relax.return"(%x) : (!relax.shape<*>) -> ()
+}) : () -> ()
+
+// -----
+
+relax.func @gr16_no_return(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{block with no terminator, has %0 = "relax.null_value"() : () -> !relax.object}}
+  %0 = relax.null_value
+}
+
+// -----
+
+// SC02: nothing is captured from around a function.
+%0 = relax.null_value
+// expected-note@+1 {{required by region isolation constraints}}
+relax.func @sc02_captured_value() -> !relax.object {
+  // expected-error@+1 {{'relax.return' op using value defined outside the region}}
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+// WF03: a value is used before it is bound.
+relax.func @wf03_use_before_binding() -> !relax.object {
+  // expected-error@+1 {{operand #0 does not dominate this use}}
+  %0 = relax.tuple %1 : !relax.object
+  // expected-note@+1 {{operand defined here (op in the same block)}}
+  %1 = relax.null_value
+  relax.return %0 : !relax.tuple<!relax.object>
+}
+
+// -----
+
+// WF02: a name is bound once.
+relax.func @wf02_bound_twice() -> !relax.object {
+  // expected-note@+1 {{previously defined here}}
+  %0 = relax.null_value
+  // expected-error@+1 {{redefinition of SSA value '%0'}}
+  %0 = relax.null_value
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+// DR13: the value is not of the declared type, for sure.
+// expected-note@+1 {{the type is declared here}}
+relax.func @dr13_wrong_result(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], i32> {
+  // expected-error@+1 {{'relax.return' op expected a result of type '!relax.tensor<[n], i32>', but got '!relax.tensor<[n], f32>'}}
+  relax.return %x : !relax.tensor<[n], f32>
+}
+
+// -----
+
+// DR13: it may be, which has to be checked at run time.
+// expected-note@+1 {{the type is declared here}}
+relax.func @dr13_unknown_result(%x: !relax.tensor<[n], f32>, %y: !relax.tensor<[m], f32>) -> !relax.tensor<[m], f32> {
+  // expected-error@+2 {{'relax.return' op expected a result of type '!relax.tensor<[m], f32>', but got '!relax.tensor<[n], f32>'}}
+  // expected-note@+1 {{insert relax.match_cast to check it at run time}}
+  relax.return %x : !relax.tensor<[n], f32>
+}
+
+// -----
+
+func.func @gr16_return_of_another_function(%x: !relax.object) {
+  // expected-error@+1 {{'relax.return' op expects parent op 'relax.func'}}
+  relax.return %x : !relax.object
+}
+
+// -----
+
+// SC04: what a block does not output stays inside.
+relax.func @sc04_not_an_output(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  relax.dataflow {
+    %1 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    relax.output
+  }
+  // expected-error@+1 {{use of undeclared SSA value name}}
+  relax.return %1 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+relax.func @sc04_number_of_outputs(%x: !relax.object) -> !relax.object {
+  %0 = relax.dataflow -> !relax.object {
+    // expected-error@+1 {{'relax.output' op expected 1 values, but got 2}}
+    relax.output %x, %x : !relax.object, !relax.object
+  }
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @sc04_output_type(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  // expected-note@+1 {{the type is declared here}}
+  %0 = relax.dataflow -> !relax.tensor<[n], f16> {
+    // expected-error@+1 {{'relax.output' op expected an output of type '!relax.tensor<[n], f16>', but got '!relax.tensor<[n], f32>'}}
+    relax.output %x : !relax.tensor<[n], f32>
+  }
+  relax.return %0 : !relax.tensor<[n], f16>
+}
+
+// -----
+
+relax.func @sc04_no_output(%x: !relax.object) -> !relax.object {
+  relax.dataflow {
+    // expected-error@+1 {{block with no terminator, has %0 = "relax.null_value"() : () -> !relax.object}}
+    %0 = relax.null_value
+  }
+  relax.return %x : !relax.object
+}
+
+// -----
+
+// A terminator, but not the one that the block needs.
+relax.func @sc04_another_terminator(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.dataflow' op expected its block to end with 'relax.output'}}
+  relax.dataflow {
+    llvm.unreachable
+  }
+  relax.return %x : !relax.object
+}
+
+// -----
+
+relax.func @sc04_empty_block(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.dataflow' op expects a non-empty block}}
+  relax.dataflow {
+  }
+  relax.return %x : !relax.object
+}
+
+// -----
+
+relax.func @sc04_arguments(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.dataflow' op region should have no arguments}}
+  "relax.dataflow"() ({
+  ^bb0(%y: !relax.object):
+    "relax.output"() : () -> ()
+  }) : () -> ()
+  relax.return %x : !relax.object
+}
+
+// -----
+
+relax.func @wf01_output_outside(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.output' op expects parent op 'relax.dataflow'}}
+  relax.output %x : !relax.object
+}
+
+// -----
+
+// WF07: no control flow in a dataflow block.
+relax.func @wf07_if(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !relax.object {
+  %0 = relax.dataflow -> !relax.object {
+    // expected-error@+1 {{'relax.if' op is not allowed in a dataflow block}}
+    %1 = relax.if %c : !relax.tensor<[], i1> -> !relax.object {
+      relax.yield %x : !relax.object
+    } else {
+      relax.yield %x : !relax.object
+    }
+    relax.output %1 : !relax.object
+  }
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @wf07_nested_block(%x: !relax.object) -> !relax.object {
+  relax.dataflow {
+    // expected-error@+1 {{'relax.dataflow' op is not allowed in a dataflow block}}
+    relax.dataflow {
+      relax.output
+    }
+    relax.output
+  }
+  relax.return %x : !relax.object
+}
+
+// -----
+
+relax.func @wf07_call_packed(%x: !relax.object) -> !relax.object attributes {is_pure = false} {
+  %0 = relax.dataflow -> !relax.object {
+    // expected-error@+1 {{'relax.call_packed' op is impure, which is not allowed in a dataflow block}}
+    %1 = relax.call_packed "my.print"(%x) : (!relax.object) -> !relax.object
+    relax.output %1 : !relax.object
+  }
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+// DR15: a call is as pure as its callee.
+relax.func private @impure() -> !relax.object attributes {is_pure = false}
+
+relax.func @dr15_impure_callee() -> !relax.object attributes {is_pure = false} {
+  %0 = relax.dataflow -> !relax.object {
+    // expected-error@+1 {{'relax.call' op is impure, which is not allowed in a dataflow block}}
+    %1 = relax.call @impure() : () -> !relax.object
+    relax.output %1 : !relax.object
+  }
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+// DR15: packed functions are impure.
+relax.func @dr15_packed_function_value(%f: !relax.func<derive = @default_derive>) -> !relax.object attributes {is_pure = false} {
+  %0 = relax.dataflow -> !relax.object {
+    // expected-error@+1 {{'relax.call' op is impure, which is not allowed in a dataflow block}}
+    %1 = relax.call %f : !relax.func<derive = @default_derive> () : () -> !relax.object
+    relax.output %1 : !relax.object
+  }
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @gr15_condition_data_type(%c: !relax.tensor<[], f32>, %x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.if' op expected a condition of type !relax.tensor<[], i1>, but got '!relax.tensor<[], f32>'}}
+  %0 = relax.if %c : !relax.tensor<[], f32> -> !relax.object {
+    relax.yield %x : !relax.object
+  } else {
+    relax.yield %x : !relax.object
+  }
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @gr15_condition_rank(%c: !relax.tensor<[1], i1>, %x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.if' op expected a condition of type !relax.tensor<[], i1>, but got '!relax.tensor<[1], i1>'}}
+  %0 = relax.if %c : !relax.tensor<[1], i1> -> !relax.object {
+    relax.yield %x : !relax.object
+  } else {
+    relax.yield %x : !relax.object
+  }
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @gr15_condition_kind(%c: !relax.shape<*>, %x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.if' op expected a condition of type !relax.tensor<[], i1>, but got '!relax.shape<*>'}}
+  %0 = relax.if %c : !relax.shape<*> -> !relax.object {
+    relax.yield %x : !relax.object
+  } else {
+    relax.yield %x : !relax.object
+  }
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @gr15_no_else(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !relax.object {
+  %0 = relax.if %c : !relax.tensor<[], i1> -> !relax.object {
+    relax.yield %x : !relax.object
+  }
+  // expected-error@+1 {{custom op 'relax.if' expected 'else'}}
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @gr15_no_yield(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.if' op expects a non-empty block}}
+  %0 = relax.if %c : !relax.tensor<[], i1> -> !relax.object {
+    relax.yield %x : !relax.object
+  } else {
+  }
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+// DR06: the declared type is no upper bound of both branches.
+relax.func @dr06_branch_type(%c: !relax.tensor<[], i1>, %x: !relax.tensor<[n], f32>, %y: !relax.tensor<[m], f32>) -> !relax.object {
+  // expected-note@+1 {{the type is declared here}}
+  %0 = relax.if %c : !relax.tensor<[], i1> -> !relax.tensor<[n], f32> {
+    relax.yield %x : !relax.tensor<[n], f32>
+  } else {
+    // expected-error@+2 {{'relax.yield' op expected a branch of type '!relax.tensor<[n], f32>', but got '!relax.tensor<[m], f32>'}}
+    // expected-note@+1 {{insert relax.match_cast to check it at run time}}
+    relax.yield %y : !relax.tensor<[m], f32>
+  }
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+// SC03: values of a branch stay inside.
+relax.func @sc03_value_of_a_branch(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !relax.object {
+  %0 = relax.if %c : !relax.tensor<[], i1> -> !relax.object {
+    %1 = relax.null_value
+    relax.yield %1 : !relax.object
+  } else {
+    relax.yield %x : !relax.object
+  }
+  // expected-error@+1 {{use of undeclared SSA value name}}
+  relax.return %1 : !relax.object
+}
+
+// -----
+
+relax.func @gr15_yield_outside(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.yield' op expects parent op 'relax.if'}}
+  relax.yield %x : !relax.object
+}
+
+// -----
+
+// DR09: a cast that always fails is worth a warning; it is an error at run time.
+relax.func @dr09_rank(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
+  // expected-warning@+1 {{this cast from '!relax.tensor<[n, m], f32>' to '!relax.tensor<[k], f32>' always fails}}
+  %0 = relax.match_cast %x : !relax.tensor<[n, m], f32> -> !relax.tensor<[k], f32>
+  relax.return %0 : !relax.tensor<[k], f32>
+}
+
+// -----
+
+// MC02
+relax.func @dr09_dimension(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  // expected-warning@+1 {{this cast from '!relax.tensor<[n], f32>' to '!relax.tensor<[n + 1], f32>' always fails}}
+  %0 = relax.match_cast %x : !relax.tensor<[n], f32> -> !relax.tensor<[n + 1], f32>
+  relax.return %0 : !relax.tensor<[n + 1], f32>
+}
+
+// -----
+
+// MC06
+relax.func @dr09_kind(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  // expected-warning@+1 {{this cast from '!relax.tensor<[n], f32>' to '!relax.shape<ndim = 1>' always fails}}
+  %0 = relax.match_cast %x : !relax.tensor<[n], f32> -> !relax.shape<ndim = 1>
+  relax.return %0 : !relax.shape<ndim = 1>
+}
+
+// -----
+
+relax.func @mc01_to_no_relax_type(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{custom op 'relax.match_cast' invalid kind of type specified}}
+  %0 = relax.match_cast %x : !relax.object -> i32
+  relax.return %x : !relax.object
+}
+
+// -----
+
+relax.func @gr09_data_type() -> !relax.object {
+  // expected-error@+1 {{expected a constant of a data type, but got 'index'}}
+  %0 = relax.constant dense<1> : tensor<2xindex>
+  relax.return %0 : !relax.tensor<*>
+}
+
+// -----
+
+relax.func @gr09_complex() -> !relax.object {
+  // expected-error@+1 {{expected a constant of a data type, but got 'complex<f32>'}}
+  %0 = relax.constant dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>
+  relax.return %0 : !relax.tensor<*>
+}
+
+// -----
+
+relax.func @gr09_no_elements() -> !relax.object {
+  // expected-error@+1 {{custom op 'relax.constant' invalid kind of attribute specified}}
+  %0 = relax.constant 3 : i64
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+// DR02: the declared type may be weaker than what the elements say, not stronger.
+relax.func @dr02_stronger_type() -> !relax.object {
+  // expected-error@+2 {{'relax.constant' op inferred type(s) '!relax.tensor<[2], f32>' are incompatible with return type(s) of operation '!relax.tensor<[2], f32, @cuda0>'}}
+  // expected-error@+1 {{'relax.constant' op failed to infer returned types}}
+  %0 = "relax.constant"() <{value = dense<1.0> : tensor<2xf32>}> : () -> !relax.tensor<[2], f32, @cuda0>
+  relax.return %0 : !relax.tensor<[2], f32, @cuda0>
+}
+
+// -----
+
+relax.func @gr11_dtype() -> !relax.object {
+  // expected-error@+1 {{'relax.dtype' op expected a data type, but got 'tensor<4xf32>'}}
+  %0 = relax.dtype tensor<4xf32>
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @gr11_string() -> !relax.object {
+  // expected-error@+1 {{integer literal not valid for specified type}}
+  %0 = relax.string 3
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @dr04_not_a_tuple(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{expected a tuple, but got '!relax.object'}}
+  %0 = relax.get_item %x[0] : !relax.object
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @dr04_index(%x: !relax.tuple<!relax.object>) -> !relax.object {
+  // expected-error@+1 {{expected an index below 1, the number of fields, but got 1}}
+  %0 = relax.get_item %x[1] : !relax.tuple<!relax.object>
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @dr04_negative_index(%x: !relax.tuple<!relax.object>) -> !relax.object {
+  // expected-error@+1 {{expected an index below 1, the number of fields, but got -1}}
+  %0 = relax.get_item %x[-1] : !relax.tuple<!relax.object>
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @dr04_stronger_type(%x: !relax.object) -> !relax.object {
+  // expected-error@+2 {{'relax.tuple' op inferred type(s) '!relax.tuple<!relax.object>' are incompatible with return type(s) of operation '!relax.tuple<!relax.shape<*>>'}}
+  // expected-error@+1 {{'relax.tuple' op failed to infer returned types}}
+  %0 = "relax.tuple"(%x) : (!relax.object) -> !relax.tuple<!relax.shape<*>>
+  relax.return %0 : !relax.tuple<!relax.shape<*>>
+}
+
+// -----
+
+relax.func @op07_shape_of_a_shape(%x: !relax.shape<[n]>) -> !relax.object {
+  // expected-error@+1 {{custom op 'relax.shape_of' invalid kind of type specified: expected relax.tensor, but found '!relax.shape<[n]>'}}
+  %0 = relax.shape_of %x : !relax.shape<[n]>
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @dr05_stronger_type(%x: !relax.shape<[n]>) -> !relax.object {
+  // expected-error@+2 {{'relax.shape' op inferred type(s) '!relax.shape<[n]>' are incompatible with return type(s) of operation '!relax.shape<[n + 1]>'}}
+  // expected-error@+1 {{'relax.shape' op failed to infer returned types}}
+  %0 = "relax.shape"() <{values = #relax.shape<[n]>}> : () -> !relax.shape<[n + 1]>
+  relax.return %0 : !relax.shape<[n + 1]>
+}
+
+// -----
+
+relax.func @gr17_unknown_operation(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{custom op 'relax.frobnicate' is unknown}}
+  %0 = relax.frobnicate %x : !relax.object
+  relax.return %0 : !relax.object
+}
+// -----
+
+relax.func @gr15_another_terminator(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.if' op expected its block to end with 'relax.yield'}}
+  %0 = relax.if %c : !relax.tensor<[], i1> -> !relax.object {
+    relax.yield %x : !relax.object
+  } else {
+    llvm.unreachable
+  }
+  relax.return %0 : !relax.object
+}
