@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from pathlib import Path
@@ -18,7 +19,8 @@ mlir._mlir_libs.append_load_on_create_dialect("relax")
 # Where MLIR looks for the classes of operations.
 mlir._mlir_libs._mlir.globals.append_dialect_search_prefix("relax_mlir.dialects")
 
-_PACKAGE = str(Path(__file__).parent)
+# Files whose lines say nothing about where a program was written.
+_OWN_FILES = (str(Path(__file__).parent), contextlib.__file__)
 _lock = threading.Lock()
 _default: list[ir.Context] = []
 
@@ -62,8 +64,6 @@ def current_location() -> ir.Location:
     if ir.Location.current is not None:
         return ir.Location.current
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN_FILES):
         frame = frame.f_back
-    return ir.Location.file(
-        frame.f_code.co_filename, frame.f_lineno, 0, context=current_context()
-    )
+    return ir.Location.file(frame.f_code.co_filename, frame.f_lineno, 0, context=current_context())

@@ -6,7 +6,7 @@ Substitutions beside lit's own:
   and bytecode, and FileCheck reads each result
 - `%invalid`: each part of the file (between `// -----`) is parsed, and gives exactly the
   diagnostics that its comments expect
-- `%python`, `%source_root`
+- `%python`, `%source_root`, `%mlir_include_dir`
 """
 
 # ruff: noqa: F821
@@ -47,4 +47,5 @@ config.substitutions += [
     ("%invalid", "relax-opt %s --split-input-file --verify-diagnostics"),
     ("%python", config.python_executable),
     ("%source_root", config.relax_src_root),
+    ("%mlir_include_dir", config.mlir_include_dir),
 ]

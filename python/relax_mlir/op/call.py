@@ -70,9 +70,7 @@ def call_tir(
     )
 
 
-def call_dps_packed(
-    func: str, args: Any, out_sinfo: ir.Type | Sequence[ir.Type]
-) -> ir.Value:
+def call_dps_packed(func: str, args: Any, out_sinfo: ir.Type | Sequence[ir.Type]) -> ir.Value:
     """Call a packed function, which writes into tensors that are allocated for it.
 
     Parameters
@@ -130,7 +128,9 @@ def _callee_type(name: str) -> FuncStructInfo:
     raise ValueError(f"relax.call: expected a function of the module, but got '{name}'")
 
 
-def call(func: GlobalVar | ir.Value | Var, *args: Any, sinfo_args: ir.Type | None = None) -> ir.Value:
+def call(
+    func: GlobalVar | ir.Value | Var, *args: Any, sinfo_args: ir.Type | None = None
+) -> ir.Value:
     """Call a function of the module, or a function that is a value.
 
     Parameters

@@ -200,9 +200,7 @@ def concat(tensors: Sequence[TensorLike], axis: int = 0) -> ir.Value:
     return build(_ops.ConcatOp, as_tensors(*tensors), axis=axis)
 
 
-def split(
-    x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0
-) -> ir.Value:
+def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> ir.Value:
     """Return the parts of a tensor along an axis, as a tuple.
 
     Parameters

@@ -4,6 +4,8 @@
 
 // CHECK-LABEL: func.func private @exp
 func.func private @exp(memref<?xf32>, memref<?xf32>)
+// CHECK-LABEL: func.func private @fill
+func.func private @fill(memref<?xf32>)
 // CHECK-LABEL: func.func private @scale
 func.func private @scale(memref<?xf32>, i64, memref<?xf32>)
 
@@ -27,14 +29,19 @@ relax.func @rf09_alloc_tensor(%s: !relax.shape<[n, m]>, %o: !relax.object) -> !r
 
 // CHECK-LABEL: relax.func @op01_call_kernel
 relax.func @op01_call_kernel(%x: !relax.tensor<[n], f32>, %s: !relax.shape<[n]>) -> !relax.object {
-  // CHECK: relax.builtin.call_kernel @exp(%x) outs(%x) : (!relax.tensor<[n], f32>) outs(!relax.tensor<[n], f32>)
-  relax.builtin.call_kernel @exp(%x) outs(%x) : (!relax.tensor<[n], f32>) outs(!relax.tensor<[n], f32>)
-  // CHECK: relax.builtin.call_kernel @scale(%x) packed_ints %s : !relax.shape<[n]> outs(%x) : (!relax.tensor<[n], f32>) outs(!relax.tensor<[n], f32>)
-  relax.builtin.call_kernel @scale(%x) packed_ints %s : !relax.shape<[n]> outs(%x) : (!relax.tensor<[n], f32>) outs(!relax.tensor<[n], f32>)
+  // Without inputs, and with several outputs.
+  // CHECK: relax.builtin.call_kernel @fill() outs(%x) : () -> !relax.tensor<[n], f32>
+  relax.builtin.call_kernel @fill() outs(%x) : () -> !relax.tensor<[n], f32>
+  // CHECK: relax.builtin.call_kernel @exp() outs(%x, %x) : () -> (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>)
+  relax.builtin.call_kernel @exp() outs(%x, %x) : () -> (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>)
+  // CHECK: relax.builtin.call_kernel @exp(%x) outs(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.builtin.call_kernel @exp(%x) outs(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  // CHECK: relax.builtin.call_kernel @scale(%x) packed_ints %s : !relax.shape<[n]> outs(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.builtin.call_kernel @scale(%x) packed_ints %s : !relax.shape<[n]> outs(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
   // CHECK: relax.builtin.dim %s[0] : !relax.shape<[n]>
   %0 = relax.builtin.dim %s[0] : !relax.shape<[n]>
-  // CHECK: relax.builtin.call_kernel @scale(%x) ints(%{{.*}}) outs(%x) : (!relax.tensor<[n], f32>) outs(!relax.tensor<[n], f32>)
-  relax.builtin.call_kernel @scale(%x) ints(%0) outs(%x) : (!relax.tensor<[n], f32>) outs(!relax.tensor<[n], f32>)
+  // CHECK: relax.builtin.call_kernel @scale(%x) ints(%{{.*}}) outs(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.builtin.call_kernel @scale(%x) ints(%0) outs(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
   relax.return %x : !relax.tensor<[n], f32>
 }
 

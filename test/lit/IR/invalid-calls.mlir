@@ -294,6 +294,6 @@ relax.func @rf09_number_of_dimensions(%x: !relax.prim<i64>) -> !relax.object {
 
 relax.func @op01_call_kernel(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object {
   // expected-error@+1 {{'relax.builtin.call_kernel' op expected @missing to be a function of the module}}
-  relax.builtin.call_kernel @missing(%x) outs(%x) : (!relax.tensor<ndim = 1, f32>) outs(!relax.tensor<ndim = 1, f32>)
+  relax.builtin.call_kernel @missing(%x) outs(%x) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.return %x : !relax.tensor<ndim = 1, f32>
 }

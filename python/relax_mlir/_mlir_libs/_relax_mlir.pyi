@@ -1,0 +1,110 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The extension; relax_mlir.ir derives the public classes.
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mlir import ir
+
+from ..ir import PrimExpr as _PrimExpr
+from ..ir import ShapeExpr as _ShapeExpr
+
+class PrimExpr(ir.Attribute):
+    context: ir.Context
+    kind: str
+    value: int | None
+    name: str | None
+    operands: list[_PrimExpr]
+    variables: list[str]
+    text: str
+    @staticmethod
+    def isinstance(other_attribute: ir.Attribute) -> bool: ...
+    @staticmethod
+    def get_static_typeid() -> ir.TypeID: ...
+    @staticmethod
+    def get_var(name: str, context: ir.Context) -> _PrimExpr: ...
+    @staticmethod
+    def get_int(value: int, context: ir.Context) -> _PrimExpr: ...
+    @staticmethod
+    def get_binary(kind: str, lhs: PrimExpr, rhs: PrimExpr) -> _PrimExpr: ...
+    @staticmethod
+    def get_call(kind: str, operands: Sequence[PrimExpr]) -> _PrimExpr: ...
+    def _prove_equal(self, other: PrimExpr) -> bool | None: ...
+    def _evaluate(self, values: Mapping[str, int]) -> int | None: ...
+    def _substitute(self, values: Mapping[str, PrimExpr]) -> _PrimExpr: ...
+
+class ShapeExpr(ir.Attribute):
+    context: ir.Context
+    dims: list[_PrimExpr]
+    @staticmethod
+    def isinstance(other_attribute: ir.Attribute) -> bool: ...
+    @staticmethod
+    def get_static_typeid() -> ir.TypeID: ...
+    @staticmethod
+    def get(dims: Sequence[PrimExpr], context: ir.Context) -> _ShapeExpr: ...
+
+class _StructInfo(ir.Type):
+    context: ir.Context
+    @staticmethod
+    def isinstance(other_type: ir.Type) -> bool: ...
+    @staticmethod
+    def get_static_typeid() -> ir.TypeID: ...
+
+class ObjectStructInfo(_StructInfo):
+    @staticmethod
+    def get(context: ir.Context) -> ir.Type: ...
+
+class TensorStructInfo(_StructInfo):
+    shape: _ShapeExpr | None
+    ndim: int
+    element_type: ir.Type | None
+    vdevice: str | None
+    @staticmethod
+    def get(
+        shape: ShapeExpr | None,
+        ndim: int,
+        dtype: ir.Type | None,
+        vdevice: str,
+        context: ir.Context,
+    ) -> ir.Type: ...
+
+class ShapeStructInfo(_StructInfo):
+    values: _ShapeExpr | None
+    ndim: int
+    @staticmethod
+    def get(values: ShapeExpr | None, ndim: int, context: ir.Context) -> ir.Type: ...
+
+class PrimStructInfo(_StructInfo):
+    element_type: ir.Type
+    value: _PrimExpr | None
+    @staticmethod
+    def get(dtype: ir.Type, value: PrimExpr | None) -> ir.Type: ...
+
+class TupleStructInfo(_StructInfo):
+    fields: list[ir.Type]
+    @staticmethod
+    def get(fields: Sequence[ir.Type], context: ir.Context) -> ir.Type: ...
+
+class FuncStructInfo(_StructInfo):
+    params: list[ir.Type]
+    ret: ir.Type
+    is_pure: bool
+    derive: str | None
+    @staticmethod
+    def get(params: Sequence[ir.Type], ret: ir.Type, is_pure: bool) -> ir.Type: ...
+    @staticmethod
+    def get_packed(derive: str, context: ir.Context) -> ir.Type: ...
+
+def register_dialects(registry: ir.DialectRegistry) -> None: ...
+def load_dialect(context: ir.Context) -> None: ...
+def clone_module(module: ir.Module) -> ir.Module: ...
+def phases() -> list[tuple[str, str]]: ...
+def is_struct_info(type: ir.Type) -> bool: ...  # noqa: A002
+def is_subtype(sub: ir.Type, super: ir.Type, /) -> bool | None: ...  # noqa: A002
+def check_compatibility(actual: ir.Type, expected: ir.Type, /) -> bool | None: ...
+def unify(lhs: ir.Type, rhs: ir.Type, /) -> ir.Type: ...
+def erase_dims(type: ir.Type, /) -> ir.Type: ...  # noqa: A002
+def erase_to_well_defined(type: ir.Type, names: Sequence[str], /) -> ir.Type: ...  # noqa: A002
+def binding_vars(type: ir.Type, /) -> list[str]: ...  # noqa: A002
+def derive_call_result(callee: ir.Type, arguments: Sequence[ir.Type], /) -> ir.Type: ...

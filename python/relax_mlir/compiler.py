@@ -1,0 +1,146 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a module to something that runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Union
+
+from mlir import ir
+from mlir.execution_engine import ExecutionEngine
+from mlir.passmanager import PassManager
+
+from ._mlir_libs import RUNTIME_LIBRARY
+from ._mlir_libs import _relax_mlir as _ext
+from .block_builder import BlockBuilder
+from .context import current_context
+from .dialects import relax as _ops
+
+TARGETS = ("llvm",)
+
+ModuleLike = Union[ir.Module, str, BlockBuilder]
+
+
+def phases() -> list[tuple[str, str]]:
+    """Return the phases of compilation in order: name, and what it does.
+
+    The phase `name` is the pipeline ``relax-phase-<name>``, here and in ``relax-opt``.
+
+    Examples
+    --------
+    >>> phases()[0][0]
+    'legalize'
+    """
+    return _ext.phases()
+
+
+class Executable:
+    """A compiled module, for `VirtualMachine`.
+
+    Attributes
+    ----------
+    engine : mlir.execution_engine.ExecutionEngine
+        Holds the machine code and the constants.
+    function_names : tuple of str
+        The functions that can be called.
+    """
+
+    def __init__(self, engine: ExecutionEngine, function_names: tuple[str, ...]) -> None:
+        self.engine = engine
+        self.function_names = function_names
+
+
+def _copy(mod: ModuleLike) -> ir.Module:
+    if isinstance(mod, BlockBuilder):
+        return mod.get()
+    if isinstance(mod, str):
+        return ir.Module.parse(mod, context=current_context())
+    if isinstance(mod, ir.Module):
+        _ext.load_dialect(mod.context)
+        return _ext.clone_module(mod)
+    raise TypeError(f"expected a Module, text of MLIR or a BlockBuilder, but got {mod!r}")
+
+
+def _public_functions(module: ir.Module) -> Iterator[str]:
+    for op in module.body.operations:
+        if isinstance(op, _ops.FuncOp) and "sym_visibility" not in op.attributes:
+            yield op.sym_name.value
+
+
+class _Dump:
+    """Writes the module before the first phase and after each."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.count = 0
+
+    def __call__(self, name: str, module: ir.Module) -> None:
+        path = self.folder / f"{self.count:02}-{name}.mlir"
+        path.write_text(str(module), encoding="utf-8")
+        self.count += 1
+
+
+def compile(  # noqa: A001 (the name TVM uses)
+    mod: ModuleLike,
+    target: str = "llvm",
+    *,
+    dump_phases: str | os.PathLike[str] | None = None,
+    opt_level: int = 3,
+) -> Executable:
+    """Compile a module to machine code.
+
+    Parameters
+    ----------
+    mod : mlir.ir.Module, str or BlockBuilder
+        The program; text of MLIR as str. It is not changed.
+    target : str
+        "llvm": the processor of this machine.
+    dump_phases : path, optional
+        A folder where the module is written as it was given, to ``00-input.mlir``, and as it is after
+        each phase. ``relax-opt`` reads these files.
+    opt_level : int
+        How much LLVM optimizes, from 0 to 3.
+
+    Returns
+    -------
+    Executable
+
+    Raises
+    ------
+    ValueError
+        If the target or the level is not known.
+    mlir.ir.MLIRError
+        If the module is not valid, or uses what the target does not support.
+
+    Examples
+    --------
+    >>> from relax_mlir import VirtualMachine
+    >>> ex = compile('''
+    ... relax.func @main(%n: !relax.prim<i64>) -> !relax.prim<i64> {
+    ...   relax.return %n : !relax.prim<i64>
+    ... }''')
+    >>> ex.function_names
+    ('main',)
+    >>> VirtualMachine(ex)["main"](3)
+    3
+    """
+    if target not in TARGETS:
+        raise ValueError(f"expected a target, one of {', '.join(TARGETS)}, but got {target!r}")
+    if opt_level not in range(4):
+        raise ValueError(f"expected opt_level from 0 to 3, but got {opt_level!r}")
+    module = _copy(mod)
+    dump = _Dump(dump_phases) if dump_phases is not None else lambda name, module: None
+    dump("input", module)
+    names = tuple(_public_functions(module))
+    with module.context:
+        module.operation.verify()
+        for name, _ in phases():
+            pipeline = f"builtin.module(relax-phase-{name})"
+            PassManager.parse(pipeline).run(module.operation)
+            dump(name, module)
+        engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=[RUNTIME_LIBRARY])
+    return Executable(engine, names)

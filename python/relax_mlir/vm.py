@@ -1,0 +1,86 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Running a compiled module."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+
+import tvm_ffi
+
+from ._mlir_libs import RUNTIME_LIBRARY
+from .compiler import Executable
+
+# Registers the functions of the runtime; generated code finds the same library.
+_runtime = ctypes.CDLL(RUNTIME_LIBRARY)
+# tvm-ffi does not know this one by itself and would raise RuntimeError instead.
+tvm_ffi.error.register_error("RecursionError", RecursionError)
+
+_PREFIX = "__tvm_ffi_"
+
+
+class VirtualMachine:
+    """The functions of a compiled module, by name.
+
+    A function takes NumPy arrays, PyTorch tensors and anything else with DLPack without a copy,
+    and ints, floats, bools, strings, shapes and tuples. It returns tensors as ``tvm_ffi.Tensor``, which
+    ``numpy.from_dlpack`` and ``torch.from_dlpack`` view. Arguments are checked against the types of the
+    function: a TypeError or ValueError names the argument, what was expected, and what it is.
+
+    Parameters
+    ----------
+    executable : Executable
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relax_mlir import BlockBuilder, TensorStructInfo, Var, compile, op
+    >>> bb = BlockBuilder()
+    >>> x = Var("x", TensorStructInfo(("n",), "float32"))
+    >>> with bb.function("double", [x]):
+    ...     _ = bb.emit_func_output(op.add(x, x))
+    >>> vm = VirtualMachine(compile(bb))
+    >>> np.from_dlpack(vm["double"](np.array([1, 2, 3], "float32")))
+    array([2., 4., 6.], dtype=float32)
+    """
+
+    def __init__(self, executable: Executable) -> None:
+        self._executable = executable
+        self._functions: dict[str, tvm_ffi.Function] = {}
+
+    def __getitem__(self, name: str) -> tvm_ffi.Function:
+        """Return a function; it keeps the code and the constants alive."""
+        if name not in self._functions:
+            self._functions[name] = self._look_up(name)
+        return self._functions[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._executable.function_names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._executable.function_names)
+
+    def _look_up(self, name: str) -> tvm_ffi.Function:
+        if name not in self:
+            known = ", ".join(self) or "none"
+            raise KeyError(f"expected the name of a public function ({known}), but got {name!r}")
+        engine = self._executable.engine
+        address = engine.raw_lookup(_PREFIX + name)
+        return tvm_ffi.Function.__from_mlir_packed_safe_call__(address, keep_alive_object=engine)
+
+
+def set_recursion_limit(limit: int) -> int:
+    """Set how deep compiled functions may call themselves, in all threads.
+
+    Parameters
+    ----------
+    limit : int
+        At least 1. A call beyond it raises RecursionError.
+
+    Returns
+    -------
+    int
+        The limit until now.
+    """
+    return tvm_ffi.get_global_func("relax_mlir.runtime.set_recursion_limit")(limit)

@@ -1,0 +1,89 @@
+// RUN: %roundtrip
+
+// DR11: the declared type may say less than the derived one, in each respect.
+
+// CHECK-LABEL: relax.func @dr11_weaker
+relax.func @dr11_weaker(%x: !relax.tensor<[n, 4], f32, @cuda0>, %s: !relax.shape<[n, 4]>) -> !relax.object {
+  // CHECK: relax.exp %x : (!relax.tensor<[n, 4], f32, @cuda0>) -> !relax.tensor<[n, 4], f32>
+  %0 = relax.exp %x : (!relax.tensor<[n, 4], f32, @cuda0>) -> !relax.tensor<[n, 4], f32>
+  // CHECK: relax.exp %x : (!relax.tensor<[n, 4], f32, @cuda0>) -> !relax.tensor<ndim = 2, f32>
+  %1 = relax.exp %x : (!relax.tensor<[n, 4], f32, @cuda0>) -> !relax.tensor<ndim = 2, f32>
+  // CHECK: relax.exp %x : (!relax.tensor<[n, 4], f32, @cuda0>) -> !relax.tensor<[n, 4]>
+  %2 = relax.exp %x : (!relax.tensor<[n, 4], f32, @cuda0>) -> !relax.tensor<[n, 4]>
+  // CHECK: relax.exp %x : (!relax.tensor<[n, 4], f32, @cuda0>) -> !relax.tensor<*>
+  %3 = relax.exp %x : (!relax.tensor<[n, 4], f32, @cuda0>) -> !relax.tensor<*>
+  // CHECK: relax.split %x {axis = 1 : i64, sections = 2 : i64} : (!relax.tensor<[n, 4], f32, @cuda0>) -> !relax.tuple<!relax.object, !relax.tensor<ndim = 2>>
+  %4 = relax.split %x {axis = 1 : i64, sections = 2 : i64} : (!relax.tensor<[n, 4], f32, @cuda0>) -> !relax.tuple<!relax.object, !relax.tensor<ndim = 2>>
+  relax.return %x : !relax.tensor<[n, 4], f32, @cuda0>
+}
+
+// ST12: equal dimensions may be written differently: they print in one form.
+// CHECK-LABEL: relax.func @st12_equal_dimensions
+relax.func @st12_equal_dimensions(%x: !relax.tensor<[n, m], f32>) -> !relax.tensor<[n * m], f32> {
+  // CHECK: relax.flatten %x : (!relax.tensor<[n, m], f32>) -> !relax.tensor<[m * n], f32>
+  %0 = relax.flatten %x : (!relax.tensor<[n, m], f32>) -> !relax.tensor<[n * m], f32>
+  // CHECK: relax.return %{{.*}} : !relax.tensor<[m * n], f32>
+  relax.return %0 : !relax.tensor<[m * n], f32>
+}
+
+// Types that are not derived from operands: of a constant (DR02), of literals
+// (DR03), of a tuple (DR04) and of a shape (DR05).
+// CHECK-LABEL: relax.func @dr02_dr03_dr04_dr05
+relax.func @dr02_dr03_dr04_dr05(%x: !relax.tensor<[n], f32>, %o: !relax.object) -> !relax.object {
+  // CHECK: relax.constant dense<1.000000e+00> : tensor<2xf32>
+  %0 = relax.constant dense<1.0> : tensor<2xf32>
+  // CHECK: %[[PRIM:.*]] = relax.prim_value 3 : i64
+  %1 = relax.prim_value 3 : i64
+  // CHECK: %[[SHAPE:.*]] = relax.shape <[n, 2]>
+  %2 = relax.shape <[n, 2]>
+  // CHECK: relax.tuple %{{.*}}, %[[PRIM]], %[[SHAPE]] : !relax.tensor<[2], f32>, !relax.prim<i64, 3>, !relax.shape<[n, 2]>
+  %3 = relax.tuple %0, %1, %2 : !relax.tensor<[2], f32>, !relax.prim<i64, 3>, !relax.shape<[n, 2]>
+  relax.return %3 : !relax.tuple<!relax.tensor<[2], f32>, !relax.prim<i64, 3>, !relax.shape<[n, 2]>>
+}
+
+// Subtyping, as returns check it. ST01: everything is an object.
+// CHECK-LABEL: relax.func @st01_object
+relax.func @st01_object(%x: !relax.func<() -> !relax.object, pure>) -> !relax.object {
+  relax.return %x : !relax.func<() -> !relax.object, pure>
+}
+
+// ST02
+// CHECK-LABEL: relax.func @st02_tensor
+relax.func @st02_tensor(%x: !relax.tensor<[n + n], f32, @cuda0>, %s: !relax.shape<[n]>) -> !relax.tensor<[n * 2], f32> {
+  relax.return %x : !relax.tensor<[n * 2], f32, @cuda0>
+}
+
+// ST03
+// CHECK-LABEL: relax.func @st03_shape
+relax.func @st03_shape(%x: !relax.shape<[n, 4]>) -> !relax.shape<ndim = 2> {
+  relax.return %x : !relax.shape<[n, 4]>
+}
+
+// ST05
+// CHECK-LABEL: relax.func @st05_prim
+relax.func @st05_prim(%x: !relax.prim<i64, n>) -> !relax.prim<i64> {
+  relax.return %x : !relax.prim<i64, n>
+}
+
+// ST04: field by field.
+// CHECK-LABEL: relax.func @st04_tuple
+relax.func @st04_tuple(%x: !relax.tuple<!relax.shape<[n]>, !relax.tensor<[n], f32>>) -> !relax.tuple<!relax.shape<*>, !relax.object> {
+  relax.return %x : !relax.tuple<!relax.shape<[n]>, !relax.tensor<[n], f32>>
+}
+
+// ST06: a function that takes more and gives more; its variables have other names.
+// CHECK-LABEL: relax.func @st06_function
+relax.func @st06_function(%x: !relax.func<(!relax.tensor<ndim = 1, f32>) -> !relax.shape<[2]>, pure>) -> !relax.func<(!relax.tensor<[k], f32>) -> !relax.shape<ndim = 1>, impure> {
+  relax.return %x : !relax.func<(!relax.tensor<ndim = 1, f32>) -> !relax.shape<[2]>, pure>
+}
+
+// CHECK-LABEL: relax.func @st06_renamed
+relax.func @st06_renamed(%x: !relax.func<(!relax.tensor<[a], f32>) -> !relax.tensor<[a * 2], f32>, pure>) -> !relax.func<(!relax.tensor<[b], f32>) -> !relax.tensor<[b * 2], f32>, pure> {
+  relax.return %x : !relax.func<(!relax.tensor<[a], f32>) -> !relax.tensor<[a * 2], f32>, pure>
+}
+
+// Any packed function is one of which nothing is derived.
+// CHECK-LABEL: relax.func @st06_packed
+relax.func @st06_packed(%x: !relax.func<derive = @default_derive>) -> !relax.func<derive = @empty_derive> {
+  relax.return %x : !relax.func<derive = @default_derive>
+}

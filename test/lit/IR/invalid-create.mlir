@@ -1,0 +1,108 @@
+// RUN: %invalid
+
+// Tensors from a shape.
+
+relax.func @full_rank(%s: !relax.shape<[n]>, %v: !relax.tensor<[1], f32>) -> !relax.object {
+  // expected-error@+2 {{expected fill_value of rank 0, but got '!relax.tensor<[1], f32>'}}
+  // expected-error@+1 {{'relax.full' op failed to infer returned types}}
+  %0 = relax.full %s, %v : (!relax.shape<[n]>, !relax.tensor<[1], f32>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+relax.func @full_data_type(%s: !relax.shape<[n]>, %v: !relax.tensor<[], f32>) -> !relax.object {
+  // expected-error@+2 {{'relax.full' op inferred type(s) '!relax.tensor<[n], f32>' are incompatible with return type(s) of operation '!relax.tensor<[n], i32>'}}
+  // expected-error@+1 {{'relax.full' op failed to infer returned types}}
+  %0 = relax.full %s, %v : (!relax.shape<[n]>, !relax.tensor<[], f32>) -> !relax.tensor<[n], i32>
+  relax.return %0 : !relax.tensor<[n], i32>
+}
+
+// -----
+
+relax.func @full_no_data_type(%s: !relax.shape<[n]>, %v: !relax.tensor<[], f32>) -> !relax.object {
+  // expected-error@+2 {{expected dtype to be a data type, but got 'index'}}
+  // expected-error@+1 {{'relax.full' op failed to infer returned types}}
+  %0 = relax.full %s, %v {dtype = index} : (!relax.shape<[n]>, !relax.tensor<[], f32>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+// Nothing says what the elements are.
+relax.func @full_unknown_data_type(%s: !relax.shape<[n]>, %v: !relax.tensor<[]>) -> !relax.object {
+  // expected-error@+2 {{'relax.full' op inferred type(s) '!relax.tensor<[n]>' are incompatible with return type(s) of operation '!relax.tensor<[n], f32>'}}
+  // expected-error@+1 {{'relax.full' op failed to infer returned types}}
+  %0 = relax.full %s, %v : (!relax.shape<[n]>, !relax.tensor<[]>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+relax.func @full_negative(%s: !relax.shape<[-1]>, %v: !relax.tensor<[], f32>) -> !relax.object {
+  // expected-error@+2 {{expected dimensions of 0 or more, but got '!relax.shape<[-1]>'}}
+  // expected-error@+1 {{'relax.full' op failed to infer returned types}}
+  %0 = relax.full %s, %v : (!relax.shape<[-1]>, !relax.tensor<[], f32>) -> !relax.tensor<ndim = 1, f32>
+  relax.return %0 : !relax.tensor<ndim = 1, f32>
+}
+
+// -----
+
+relax.func @full_negative_of_unknown_data_type(%s: !relax.shape<[-1]>, %v: !relax.tensor<[]>) -> !relax.object {
+  // expected-error@+2 {{expected dimensions of 0 or more, but got '!relax.shape<[-1]>'}}
+  // expected-error@+1 {{'relax.full' op failed to infer returned types}}
+  %0 = relax.full %s, %v : (!relax.shape<[-1]>, !relax.tensor<[]>) -> !relax.tensor<ndim = 1>
+  relax.return %0 : !relax.tensor<ndim = 1>
+}
+
+// -----
+
+relax.func @full_shape(%s: !relax.shape<[n]>, %v: !relax.tensor<[], f32>) -> !relax.object {
+  // expected-error@+2 {{'relax.full' op inferred type(s) '!relax.tensor<[n], f32>' are incompatible with return type(s) of operation '!relax.tensor<[n + 1], f32>'}}
+  // expected-error@+1 {{'relax.full' op failed to infer returned types}}
+  %0 = relax.full %s, %v : (!relax.shape<[n]>, !relax.tensor<[], f32>) -> !relax.tensor<[n + 1], f32>
+  relax.return %0 : !relax.tensor<[n + 1], f32>
+}
+
+// -----
+
+relax.func @zeros_data_type(%s: !relax.shape<[n]>) -> !relax.object {
+  // expected-error@+2 {{expected dtype to be a data type, but got 'i7'}}
+  // expected-error@+1 {{'relax.zeros' op failed to infer returned types}}
+  %0 = relax.zeros %s {dtype = i7} : (!relax.shape<[n]>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+relax.func @zeros_missing_data_type(%s: !relax.shape<[n]>) -> !relax.object {
+  // expected-error@+1 {{'relax.zeros' op requires attribute 'dtype'}}
+  %0 = relax.zeros %s : (!relax.shape<[n]>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+relax.func @zeros_negative(%s: !relax.shape<[n, -1]>) -> !relax.object {
+  // expected-error@+2 {{expected dimensions of 0 or more, but got '!relax.shape<[n, -1]>'}}
+  // expected-error@+1 {{'relax.zeros' op failed to infer returned types}}
+  %0 = relax.zeros %s {dtype = f32} : (!relax.shape<[n, -1]>) -> !relax.tensor<ndim = 2, f32>
+  relax.return %0 : !relax.tensor<ndim = 2, f32>
+}
+
+// -----
+
+relax.func @ones_shape(%s: !relax.shape<ndim = 2>) -> !relax.object {
+  // expected-error@+2 {{'relax.ones' op inferred type(s) '!relax.tensor<ndim = 2, f32>' are incompatible with return type(s) of operation '!relax.tensor<[n, n], f32>'}}
+  // expected-error@+1 {{'relax.ones' op failed to infer returned types}}
+  %0 = relax.ones %s {dtype = f32} : (!relax.shape<ndim = 2>) -> !relax.tensor<[n, n], f32>
+  relax.return %0 : !relax.tensor<[n, n], f32>
+}
+
+// -----
+
+relax.func @ones_operand(%s: !relax.tensor<[2], i64>) -> !relax.object {
+  // expected-error@+1 {{'relax.ones' op operand #0 must be a Relax shape, but got '!relax.tensor<[2], i64>'}}
+  %0 = relax.ones %s {dtype = f32} : (!relax.tensor<[2], i64>) -> !relax.tensor<[4, 4], f32>
+  relax.return %0 : !relax.tensor<[4, 4], f32>
+}
