@@ -83,6 +83,16 @@ def Relax_CheckOp : Relax_BuiltinOp<"check"> {
   }];
 }
 
+def Relax_CastOp : Relax_BuiltinOp<"cast", [Pure]> {
+  let summary = "a value under the type that was checked";
+  let description = [{
+    Example: `%0 = relax.builtin.cast %x : !relax.object -> !relax.tensor<ndim = 1, f32>`
+  }];
+  let arguments = (ins Relax_AnyValue:$value);
+  let results = (outs Relax_AnyValue:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+}
+
 def Relax_DimOp : Relax_BuiltinOp<"dim"> {
   let summary = "a dimension of a tensor or shape, or an integer primitive value";
   let description = [{

@@ -249,7 +249,10 @@ void ShapeLowering::lowerCast(MatchCastOp op, Scope &scope) {
         checkDim(site, scope);
     }
   }
-  op.getResult().replaceAllUsesWith(op.getValue());
+  Value result = op.getValue();
+  if (eraseDims(from) != eraseDims(to))
+    result = CastOp::create(builder, to, result);
+  op.getResult().replaceAllUsesWith(result);
   op.erase();
 }
 

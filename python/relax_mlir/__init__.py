@@ -22,10 +22,8 @@ Examples
 array([1., 1., 1., 1., 1., 1., 1., 1.], dtype=float32)
 """
 
-from . import _dependencies
-
-_dependencies.check()
-
+# _dependencies comes first: it checks what the other modules import.
+from . import _dependencies as _dependencies
 from . import analysis, op
 from .block_builder import BlockBuilder
 from .compiler import Executable, compile, phases  # noqa: A004 (the name TVM uses)

@@ -1,6 +1,9 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The packages that relax_mlir stands on, checked before anything of them is imported."""
+"""Checks, when imported, the packages that relax_mlir stands on.
+
+A package that is missing or of the wrong version is an ImportError with the command that mends it.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,5 @@ def _check_tvm_ffi() -> None:
         )
 
 
-def check() -> None:
-    """Raise ImportError, with the command that mends it, where a package is missing or too old."""
-    _check_mlir()
-    _check_tvm_ffi()
+_check_mlir()
+_check_tvm_ffi()

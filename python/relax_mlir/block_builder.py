@@ -278,7 +278,7 @@ class BlockBuilder:
         # The result type is known at the end only, so the branches move to their place then.
         draft = _ops.IfOp(ObjectStructInfo(), condition, loc=current_location())
         values = []
-        for region, branch in zip(draft.operation.regions, (then_branch, else_branch)):
+        for region, branch in zip(draft.operation.regions, (then_branch, else_branch), strict=True):
             with ir.InsertionPoint(region.blocks.append()):
                 values.append(as_value(branch()))
                 _ops.YieldOp(values[-1], loc=current_location())
@@ -330,7 +330,7 @@ class _Function:
             )
         locs = [ir.Location.name(param.name, childLoc=loc) for param in params]
         self.block = ir.Block.create_at_start(self.op.body, self.types, locs)
-        for param, argument in zip(params, self.block.arguments):
+        for param, argument in zip(params, self.block.arguments, strict=True):
             param._value = argument
 
     def _signature(self, result: ir.Type) -> ir.Type:
@@ -379,13 +379,13 @@ class _Dataflow:
             types = [output.struct_info for output in self.outputs]
             final = _ops.DataflowOp(types, loc=self.draft.location)
         _replace(self.draft, final)
-        for output, result in zip(self.outputs, final.operation.results):
+        for output, result in zip(self.outputs, final.operation.results, strict=True):
             output._value = result
 
 
 def _replace(draft: ir.OpView, final: Any) -> None:
     """Move the regions of a draft without uses to the operation that takes its place."""
-    for old, new in zip(draft.operation.regions, final.operation.regions):
+    for old, new in zip(draft.operation.regions, final.operation.regions, strict=True):
         for block in list(old.blocks):
             block.append_to(new)
     draft.operation.erase()

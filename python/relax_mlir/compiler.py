@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Union
+from typing import TypeAlias
 
 from mlir import ir
 from mlir.execution_engine import ExecutionEngine
@@ -21,7 +21,7 @@ from .dialects import relax as _ops
 
 TARGETS = ("llvm",)
 
-ModuleLike = Union[ir.Module, str, BlockBuilder]
+ModuleLike: TypeAlias = ir.Module | str | BlockBuilder
 
 
 def phases() -> list[tuple[str, str]]:
@@ -100,8 +100,8 @@ def compile(  # noqa: A001 (the name TVM uses)
     target : str
         "llvm": the processor of this machine.
     dump_phases : path, optional
-        A folder where the module is written as it was given, to ``00-input.mlir``, and as it is after
-        each phase. ``relax-opt`` reads these files.
+        A folder where the module is written as it was given, to ``00-input.mlir``, and as it is
+        after each phase. ``relax-opt`` reads these files.
     opt_level : int
         How much LLVM optimizes, from 0 to 3.
 

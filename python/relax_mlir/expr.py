@@ -11,7 +11,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from mlir import ir
@@ -75,8 +75,10 @@ class GlobalVar:
     name: str
 
 
-TensorLike = Union[ir.Value, Var, np.ndarray, np.generic, bool, int, float, Sequence[Any]]
-ShapeLike = Union[ir.Value, Var, ShapeExpr, Sequence[Dim]]
+TensorLike: TypeAlias = (
+    ir.Value | Var | np.ndarray | np.generic | bool | int | float | Sequence[Any]
+)
+ShapeLike: TypeAlias = ir.Value | Var | ShapeExpr | Sequence[Dim]
 
 
 def build(op_class: Any, *operands: Any, **arguments: Any) -> ir.Value:
@@ -273,7 +275,7 @@ def as_tensors(*operands: TensorLike) -> list[ir.Value]:
     wanted = next((name for name in known if name is not None), None)
     return [
         as_tensor(operand, wanted) if value is None else value
-        for operand, value in zip(operands, given)
+        for operand, value in zip(operands, given, strict=True)
     ]
 
 
@@ -297,7 +299,7 @@ def as_shape(value: ShapeLike) -> ir.Value:
     """Return a shape, given as a value or as its dimensions."""
     given = _given(value)
     if given is None:
-        return shape(value)
+        return shape(cast("ShapeExpr | Sequence[Dim]", value))
     if not isinstance(given.type, ShapeStructInfo):
         raise TypeError(f"expected a shape, but got a value of type {given.type}")
     return given

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, Union
+from typing import Any, TypeVar
 
 from mlir import ir
 
@@ -19,14 +19,16 @@ from ._mlir_libs import _relax_mlir as _ext
 from .context import current_context
 from .dtypes import dtype_name, element_type
 
-Dim = Union[int, str, "PrimExpr"]
 _T = TypeVar("_T", bound=type)
 
 
 def _register(cls: _T) -> _T:
     """Have MLIR return `cls` for the types or attributes of its kind."""
+    base = ir.Type if issubclass(cls, ir.Type) else ir.Attribute
     caster: Callable[[Any], Any] = cls
-    ir.register_type_caster(cls.get_static_typeid())(lambda base: caster(base))  # type: ignore[attr-defined]
+    # The classes of the extension take one type or attribute only; ours more in __init__.
+    cls.__new__ = lambda cls, *args, **kwargs: base.__new__(cls)  # type: ignore
+    ir.register_type_caster(cls.get_static_typeid())(lambda value: caster(value))  # type: ignore[attr-defined]
     return cls
 
 
@@ -64,7 +66,8 @@ class PrimExpr(_ext.PrimExpr):
     Attributes
     ----------
     kind : str
-        The operation: var, int, add, mul, floordiv, mod, min, max, select, not, and, or, eq, lt, le.
+        The operation: var, int, add, mul, floordiv, mod, min, max, select, not, and, or, eq, lt
+        or le.
     operands : list of PrimExpr
     value : int or None
         The value of a constant.
@@ -90,9 +93,6 @@ class PrimExpr(_ext.PrimExpr):
     >>> (n * 4 + 1).evaluate({"n": 10})
     41
     """
-
-    def __new__(cls, value: Dim | ir.Attribute) -> PrimExpr:
-        return ir.Attribute.__new__(cls)
 
     def __init__(self, value: Dim | ir.Attribute) -> None:
         if isinstance(value, ir.Attribute):
@@ -141,7 +141,7 @@ class PrimExpr(_ext.PrimExpr):
         return self._binary("mod", other, swap=True)
 
     def __neg__(self) -> PrimExpr:
-        return 0 - self
+        return self._binary("sub", 0, swap=True)
 
     def _call(self, kind: str, *others: Dim) -> PrimExpr:
         with self.context:
@@ -224,6 +224,9 @@ class PrimExpr(_ext.PrimExpr):
             return self._substitute({name: PrimExpr(value) for name, value in values.items()})
 
 
+Dim = int | str | PrimExpr
+
+
 def _int64(value: Any) -> int:
     try:
         number = operator.index(value)
@@ -276,9 +279,6 @@ class ShapeExpr(_ext.ShapeExpr):
     ['m']
     """
 
-    def __new__(cls, dims: Sequence[Dim] | ir.Attribute) -> ShapeExpr:
-        return ir.Attribute.__new__(cls)
-
     def __init__(self, dims: Sequence[Dim] | ir.Attribute) -> None:
         if isinstance(dims, ir.Attribute):
             super().__init__(_cast(_ext.ShapeExpr, dims))
@@ -318,9 +318,6 @@ class ObjectStructInfo(_ext.ObjectStructInfo):
     >>> print(ObjectStructInfo())
     !relax.object
     """
-
-    def __new__(cls, cast: ir.Type | None = None) -> ObjectStructInfo:
-        return ir.Type.__new__(cls)
 
     def __init__(self, cast: ir.Type | None = None) -> None:
         if cast is None:
@@ -368,16 +365,6 @@ class TensorStructInfo(_ext.TensorStructInfo):
     !relax.tensor<ndim = 2> !relax.tensor<*, i1>
     """
 
-    def __new__(
-        cls,
-        shape: Sequence[Dim] | ShapeExpr | ir.Type | None = None,
-        dtype: Any = None,
-        *,
-        ndim: int = -1,
-        vdevice: str | None = None,
-    ) -> TensorStructInfo:
-        return ir.Type.__new__(cls)
-
     def __init__(
         self,
         shape: Sequence[Dim] | ShapeExpr | ir.Type | None = None,
@@ -422,11 +409,6 @@ class ShapeStructInfo(_ext.ShapeStructInfo):
     !relax.shape<[n, 4]> !relax.shape<ndim = 2> !relax.shape<*>
     """
 
-    def __new__(
-        cls, values: Sequence[Dim] | ShapeExpr | ir.Type | None = None, *, ndim: int = -1
-    ) -> ShapeStructInfo:
-        return ir.Type.__new__(cls)
-
     def __init__(
         self, values: Sequence[Dim] | ShapeExpr | ir.Type | None = None, *, ndim: int = -1
     ) -> None:
@@ -459,9 +441,6 @@ class PrimStructInfo(_ext.PrimStructInfo):
     !relax.prim<i64, n + 1>
     """
 
-    def __new__(cls, dtype: Any = "int64", value: Dim | None = None) -> PrimStructInfo:
-        return ir.Type.__new__(cls)
-
     def __init__(self, dtype: Any = "int64", value: Dim | None = None) -> None:
         if isinstance(dtype, ir.Type) and _ext.PrimStructInfo.isinstance(dtype):
             super().__init__(dtype)
@@ -492,9 +471,6 @@ class TupleStructInfo(_ext.TupleStructInfo):
     >>> print(TupleStructInfo([ObjectStructInfo(), ShapeStructInfo(("n",))]))
     !relax.tuple<!relax.object, !relax.shape<[n]>>
     """
-
-    def __new__(cls, fields: Sequence[ir.Type] | ir.Type = ()) -> TupleStructInfo:
-        return ir.Type.__new__(cls)
 
     def __init__(self, fields: Sequence[ir.Type] | ir.Type = ()) -> None:
         if isinstance(fields, ir.Type):
@@ -534,16 +510,6 @@ class FuncStructInfo(_ext.FuncStructInfo):
     >>> print(FuncStructInfo(None))
     !relax.func<derive = @default_derive>
     """
-
-    def __new__(
-        cls,
-        params: Sequence[ir.Type] | ir.Type | None,
-        ret: ir.Type | None = None,
-        purity: bool = True,
-        *,
-        derive_func: str = "default_derive",
-    ) -> FuncStructInfo:
-        return ir.Type.__new__(cls)
 
     def __init__(
         self,

@@ -152,8 +152,8 @@ public:
                 ArrayRef<int64_t> reduced, ElementBody body);
 
   /// Elementwise operations, with broadcasting.
-  Value map(ValueRange inputs, Value output, ElementBody body);
-  Value computeMap(ValueRange inputs, Value output, ElementBody body);
+  Value elementwise(ValueRange inputs, Value output, ElementBody body);
+  Value computeElementwise(ValueRange inputs, Value output, ElementBody body);
   Value copy(Value input, Value output);
 
   /// A tensor to accumulate `output` in: itself, or a new one of f32 where it

@@ -83,6 +83,7 @@ private:
   LogicalResult emit(CallKernelOp op);
   LogicalResult emit(CallOp op);
   LogicalResult emit(CallPackedOp op);
+  LogicalResult emit(relax::CastOp op);
   LogicalResult emit(CheckDimOp op);
   LogicalResult emit(CheckDivisorOp op);
   LogicalResult emit(CheckOp op);
@@ -557,6 +558,12 @@ LogicalResult FunctionEmitter::emit(GetItemOp op) {
   return success();
 }
 
+LogicalResult FunctionEmitter::emit(relax::CastOp op) {
+  runtime.call(builder, "relax_value_assign", Type(),
+               {resultSlot(op), map(op.getValue())});
+  return success();
+}
+
 LogicalResult FunctionEmitter::emit(KillOp op) {
   runtime.call(builder, "relax_value_kill", Type(), {map(op.getValue())});
   return success();
@@ -656,8 +663,8 @@ LogicalResult FunctionEmitter::emit(ReturnOp op) {
 LogicalResult FunctionEmitter::emitOp(Operation *op) {
   builder.setLoc(op->getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<AllocTensorOp, CallKernelOp, CallOp, CallPackedOp, CheckDimOp,
-            CheckDivisorOp, CheckOp, ConstantOp, DimOp, DTypeOp, ExternFuncOp,
+      .Case<AllocTensorOp, CallKernelOp, CallOp, CallPackedOp, relax::CastOp,
+            CheckDimOp, CheckDivisorOp, CheckOp, ConstantOp, DimOp, DTypeOp, ExternFuncOp,
             GetItemOp, IfOp, KillOp, MakePrimOp, MakeShapeOp, NullValueOp,
             PrimValueOp, ReturnOp, ShapeOfOp, StringOp, TupleOp, YieldOp>(
           [&](auto op) { return emit(op); })

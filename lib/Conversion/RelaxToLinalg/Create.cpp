@@ -26,9 +26,10 @@ static KernelResult buildFull(KernelBuilder &b, FullOp op, ValueRange inputs,
     return one(b.copy(inputs[0], outputs[0]));
   if (failed(requireArithmetic(op, from)) || failed(requireArithmetic(op, to)))
     return failure();
-  return one(b.map(inputs, outputs[0], [&](ScalarBuilder &s, ValueRange x) {
-    return s.cast(x[0], from, to);
-  }));
+  return one(
+      b.elementwise(inputs, outputs[0], [&](ScalarBuilder &s, ValueRange x) {
+        return s.cast(x[0], from, to);
+      }));
 }
 
 /// Fills the output with one number.

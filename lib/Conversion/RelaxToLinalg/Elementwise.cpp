@@ -36,7 +36,7 @@ static void add(LegalizationTable &table, ScalarBody body) {
                          ValueRange outputs) -> KernelResult {
     if (failed(requireArithmetic(op)))
       return failure();
-    return one(b.computeMap(inputs, outputs[0], body));
+    return one(b.computeElementwise(inputs, outputs[0], body));
   });
 }
 
@@ -130,8 +130,8 @@ static void populateCompare(LegalizationTable &t) {
 
 static KernelResult buildWhere(KernelBuilder &b, WhereOp, ValueRange inputs,
                                ValueRange outputs) {
-  return one(b.map(inputs, outputs[0],
-                   [](S s, V x) { return s.select(x[0], x[1], x[2]); }));
+  return one(b.elementwise(
+      inputs, outputs[0], [](S s, V x) { return s.select(x[0], x[1], x[2]); }));
 }
 
 static KernelResult buildAstype(KernelBuilder &b, AstypeOp op,
@@ -141,8 +141,8 @@ static KernelResult buildAstype(KernelBuilder &b, AstypeOp op,
     return one(b.copy(inputs[0], outputs[0]));
   if (failed(requireArithmetic(op, from)) || failed(requireArithmetic(op, to)))
     return failure();
-  return one(b.map(inputs, outputs[0],
-                   [&](S s, V x) { return s.cast(x[0], from, to); }));
+  return one(b.elementwise(inputs, outputs[0],
+                           [&](S s, V x) { return s.cast(x[0], from, to); }));
 }
 
 void mlir::relax::populateElementwise(LegalizationTable &table) {

@@ -133,20 +133,22 @@ static SmallVector<AffineMap> elementwiseMaps(KernelBuilder &b,
   return maps;
 }
 
-Value KernelBuilder::map(ValueRange inputs, Value output, ElementBody body) {
+Value KernelBuilder::elementwise(ValueRange inputs, Value output,
+                                 ElementBody body) {
   return generic(inputs, output, elementwiseMaps(*this, inputs, output), {},
                  body);
 }
 
-Value KernelBuilder::computeMap(ValueRange inputs, Value output,
-                                ElementBody body) {
+Value KernelBuilder::computeElementwise(ValueRange inputs, Value output,
+                                        ElementBody body) {
   return compute(inputs, output, elementwiseMaps(*this, inputs, output), {},
                  body);
 }
 
 Value KernelBuilder::copy(Value input, Value output) {
-  return map(input, output,
-             [](ScalarBuilder &, ValueRange elements) { return elements[0]; });
+  return elementwise(input, output, [](ScalarBuilder &, ValueRange elements) {
+    return elements[0];
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -166,7 +168,7 @@ Value KernelBuilder::accumulator(Value output) {
 Value KernelBuilder::store(Value accumulator, Value output) {
   if (getElementType(accumulator) == getElementType(output))
     return accumulator;
-  return computeMap(
+  return computeElementwise(
       accumulator, output,
       [](ScalarBuilder &, ValueRange elements) { return elements[0]; });
 }

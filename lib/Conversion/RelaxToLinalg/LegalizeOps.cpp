@@ -29,6 +29,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXLEGALIZEOPSPASS
@@ -134,13 +135,14 @@ static LogicalResult collectOutputs(Operation *op, Type result,
 /// All variables are bound here, so a cast to one compares.
 static void emitChecks(OpBuilder &builder, Location loc,
                        const DimPairs &pairs) {
-  SmallVector<PrimExprAttr> actual, expected;
-  for (auto [lhs, rhs] : pairs) {
-    if (proveEqual(lhs, rhs) == Ternary::Yes)
-      continue;
-    actual.push_back(lhs);
-    expected.push_back(rhs);
-  }
+  llvm::SetVector<std::pair<PrimExprAttr, PrimExprAttr>> open;
+  for (auto pair : pairs)
+    if (proveEqual(pair.first, pair.second) != Ternary::Yes)
+      open.insert(pair);
+  SmallVector<PrimExprAttr> actual =
+      llvm::to_vector(llvm::make_first_range(open));
+  SmallVector<PrimExprAttr> expected =
+      llvm::to_vector(llvm::make_second_range(open));
   if (actual.empty())
     return;
   MLIRContext *context = builder.getContext();

@@ -156,7 +156,7 @@ static KernelResult buildLogSoftmax(KernelBuilder &b, LogSoftmaxOp op,
                 {maps.full, maps.reduced, maps.reduced}, axes, [](S s, V e) {
                   return s.add(e[2], expDifference(s, e[0], e[1]));
                 });
-  Value logs = b.computeMap(
+  Value logs = b.computeElementwise(
       {}, sums, [](S s, V e) { return Value(math::LogOp::create(s, e[0])); });
   return one(
       b.compute({x, max, logs}, output,
@@ -170,7 +170,7 @@ static KernelResult buildLogSoftmax(KernelBuilder &b, LogSoftmaxOp op,
 
 /// sums / count, in place
 static Value divideBy(KernelBuilder &b, Value sums, Value count) {
-  return b.map({}, sums, [&](S s, V e) { return s.div(e[0], count); });
+  return b.elementwise({}, sums, [&](S s, V e) { return s.div(e[0], count); });
 }
 
 static Value rowMean(KernelBuilder &b, Value x, Value count,
@@ -205,7 +205,7 @@ static KernelResult buildLayerNorm(KernelBuilder &b, LayerNormOp op,
   Value mean = rowMean(b, x, count, axes, maps);
   Value variance = rowVariance(b, x, mean, count, axes, maps);
   double epsilon = op.getEpsilon().convertToDouble();
-  Value scale = b.map({}, variance, [&](S s, V e) {
+  Value scale = b.elementwise({}, variance, [&](S s, V e) {
     Value sum = s.add(e[0], s.constant(e[0], epsilon));
     return s.div(s.constant(e[0], 1), math::SqrtOp::create(s, sum));
   });

@@ -86,7 +86,7 @@ static KernelResult buildMean(KernelBuilder &b, MeanOp op, ValueRange inputs,
     return failure();
   Value total = accumulate(b, op, inputs[0], outputs[0], Identity::Zero, sum);
   Value count = b.count(inputs[0], reducedAxes(op), b.getElementType(total));
-  Value mean = b.map({}, total, [&](S s, ValueRange elements) {
+  Value mean = b.elementwise({}, total, [&](S s, ValueRange elements) {
     return s.div(elements[0], count);
   });
   return one(b.store(mean, outputs[0]));

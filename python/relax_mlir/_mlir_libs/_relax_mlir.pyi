@@ -3,7 +3,6 @@
 # The extension; relax_mlir.ir derives the public classes.
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from mlir import ir
 

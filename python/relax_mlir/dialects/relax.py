@@ -2,6 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The operations of the dialect, one class each; `relax_mlir.op` has the convenient functions."""
 
+from typing import TYPE_CHECKING, Any
+
 from .. import context as _context  # noqa: F401 (registers the dialect)
 from ._relax_ops_gen import *  # noqa: F403
 from ._relax_ops_gen import _Dialect as _Dialect
+
+if TYPE_CHECKING:  # the generated code has no types
+
+    def __getattr__(name: str) -> Any: ...

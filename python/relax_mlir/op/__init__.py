@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The operators, under the names and with the order of arguments that TVM Relax has.
 
-Each inserts one operation at the current place (see `BlockBuilder.function`) and returns its result.
-Operands may be values, variables, numbers and arrays. A ValueError names the operator that does
-not fit its operands.
+Each inserts one operation at the current place (see `BlockBuilder.function`) and returns its
+result. Operands may be values, variables, numbers and arrays. A ValueError names the operator that
+does not fit its operands.
 
 Examples
 --------

@@ -28,6 +28,17 @@ relax.func @MC02_cast(%x: !relax.tensor<[k], f32>, %w: !relax.object) -> !relax.
   relax.return %1 : !relax.shape<[m]>
 }
 
+// A value of another kind goes on under the type that was checked.
+// CHECK-LABEL: relax.func @cast_object
+// CHECK: relax.builtin.check %x is !relax.tensor<ndim = 1, f32>
+// CHECK: %[[X:.*]] = relax.builtin.cast %x : !relax.object -> !relax.tensor<ndim = 1, f32>
+// CHECK: relax.shape_of %[[X]]
+relax.func @cast_object(%x: !relax.object) -> !relax.object {
+  %0 = relax.match_cast %x : !relax.object -> !relax.tensor<[k], f32>
+  %1 = relax.shape_of %0 : !relax.tensor<[k], f32>
+  relax.return %1 : !relax.shape<[k]>
+}
+
 // MC01: anything is an object; a cast to a supertype needs no check either.
 // CHECK-LABEL: relax.func @MC01_upcast
 // CHECK: relax.builtin.check %x

@@ -1,0 +1,47 @@
+// RUN: relax-opt %s -relax-legalize-ops -split-input-file -verify-diagnostics
+
+relax.func @unknown_shape(%x: !relax.tensor<[n, m], f32>, %y: !relax.tensor<ndim = 2, f32>) -> !relax.object {
+  // expected-error @below {{cannot be lowered: operand 1 is '!relax.tensor<ndim = 2, f32>', but its shape and data type must be known; insert relax.match_cast}}
+  %0 = relax.add %x, %y : (!relax.tensor<[n, m], f32>, !relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f32>
+  relax.return %0 : !relax.tensor<ndim = 2, f32>
+}
+
+// -----
+
+relax.func @unknown_dtype(%x: !relax.tensor<ndim = 0>) -> !relax.object {
+  // expected-error @below {{cannot be lowered: operand 0 is '!relax.tensor<ndim = 0>', but its shape and data type must be known}}
+  %0 = relax.exp %x : (!relax.tensor<ndim = 0>) -> !relax.tensor<ndim = 0>
+  relax.return %0 : !relax.tensor<ndim = 0>
+}
+
+// -----
+
+relax.func @undecided_broadcast(%x: !relax.tensor<[n], f32>, %y: !relax.tensor<[m], f32>) -> !relax.object {
+  // expected-error @below {{cannot be lowered: its result is '!relax.tensor<ndim = 1, f32>', but its shape must be known; insert relax.match_cast of its operands to dimensions that are known to fit}}
+  %0 = relax.add %x, %y : (!relax.tensor<[n], f32>, !relax.tensor<[m], f32>) -> !relax.tensor<ndim = 1, f32>
+  relax.return %0 : !relax.tensor<ndim = 1, f32>
+}
+
+// -----
+
+relax.func @undecided_matmul(%x: !relax.tensor<[n, k], f32>, %y: !relax.tensor<[j, m], f32>) -> !relax.object {
+  // expected-error @below {{cannot be lowered: its result is '!relax.tensor<ndim = 2, f32>', but its shape must be known}}
+  %0 = relax.matmul %x, %y : (!relax.tensor<[n, k], f32>, !relax.tensor<[j, m], f32>) -> !relax.tensor<ndim = 2, f32>
+  relax.return %0 : !relax.tensor<ndim = 2, f32>
+}
+
+// -----
+
+relax.func @unknown_target(%s: !relax.shape<ndim = 1>) -> !relax.object {
+  // expected-error @below {{cannot be lowered: its result is '!relax.tensor<ndim = 1, f32>', but its shape must be known}}
+  %0 = relax.zeros %s {dtype = f32} : (!relax.shape<ndim = 1>) -> !relax.tensor<ndim = 1, f32>
+  relax.return %0 : !relax.tensor<ndim = 1, f32>
+}
+
+// -----
+
+relax.func @float8(%x: !relax.tensor<[n], f8E4M3FN>) -> !relax.object {
+  // expected-error @below {{cannot be lowered: kernels do not compute with 'f8E4M3FN', only with f16, bf16, f32, f64 and integers}}
+  %0 = relax.exp %x : (!relax.tensor<[n], f8E4M3FN>) -> !relax.tensor<[n], f8E4M3FN>
+  relax.return %0 : !relax.tensor<[n], f8E4M3FN>
+}

@@ -1,0 +1,54 @@
+"""Short ways to write and run programs."""
+
+import numpy as np
+import pytest
+import relax_mlir as relax
+
+
+def _write(function, *params, **options):
+    """Return a builder with one function `main`, whose body is a Python function of its params."""
+    bb = relax.BlockBuilder()
+    with bb.function("main", params, **options):
+        bb.emit_func_output(function(*params))
+    return bb
+
+
+def _load(program, name="main"):
+    return relax.VirtualMachine(relax.compile(program))[name]
+
+
+@pytest.fixture
+def write():
+    return _write
+
+
+@pytest.fixture
+def load():
+    """Compile a program and return its function."""
+    return _load
+
+
+@pytest.fixture
+def tensor():
+    """Return a parameter that is a tensor."""
+
+    def tensor(shape=None, dtype="float32", name="x", **options):
+        return relax.Var(name, relax.TensorStructInfo(shape, dtype, **options))
+
+    return tensor
+
+
+@pytest.fixture
+def run(write, load, tensor):
+    """Run an operator on arrays; `shapes` are those of its params, by default of static size."""
+
+    def run(function, *arrays, shapes=None):
+        shapes = shapes or [array.shape for array in arrays]
+        params = [
+            tensor(shape, array.dtype.name, name=f"x{index}")
+            for index, (shape, array) in enumerate(zip(shapes, arrays, strict=True))
+        ]
+        result = load(write(function, *params))(*arrays)
+        return np.from_dlpack(result) if hasattr(result, "__dlpack__") else result
+
+    return run
