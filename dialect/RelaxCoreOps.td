@@ -198,7 +198,6 @@ def Relax_MatchCastOp : Relax_Op<"match_cast"> {
   let arguments = (ins Relax_AnyValue:$value);
   let results = (outs Relax_AnyValue:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -258,16 +258,6 @@ LogicalResult IfOp::verifyRegions() {
   return success();
 }
 
-LogicalResult MatchCastOp::verify() {
-  Type from = getValue().getType(), to = getResult().getType();
-  // DR09: a cast that cannot succeed is most likely a mistake.
-  if (checkCompatibility(from, to) == Ternary::No &&
-      isSubtype(to, from) == Ternary::No)
-    mlir::emitWarning(getLoc()) << "this cast from " << from << " to " << to
-                  << " always fails";
-  return success();
-}
-
 LogicalResult DTypeOp::verify() {
   if (isDataType(getValue()))
     return success();

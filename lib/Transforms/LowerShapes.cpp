@@ -239,6 +239,11 @@ static std::string describeResult(Operation *op, StringRef fallback) {
 
 void ShapeLowering::lowerCast(MatchCastOp op, Scope &scope) {
   Type from = op.getValue().getType(), to = op.getResult().getType();
+  // DR09: it still fails at run time, and not before.
+  if (checkCompatibility(from, to) == Ternary::No &&
+      isSubtype(to, from) == Ternary::No)
+    emitWarning(op.getLoc()) << "this cast from " << from << " to " << to
+                             << " always fails";
   if (isSubtype(from, to) != Ternary::Yes) {
     SmallVector<DimSite> sites;
     checkKind(op.getValue(), to, describeResult(op, "match_cast"), sites);

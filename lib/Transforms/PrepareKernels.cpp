@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel on tensors returns its updated outputs, which are its last
+// Kernels get names of their own. A kernel on tensors returns its updated outputs, which are its last
 // parameters. Materializing the results in them, and marking them as writable,
 // lets bufferization work in place and drop the results.
 //
@@ -28,8 +28,8 @@ using namespace mlir;
 using namespace mlir::relax;
 
 /// The kernels that calls in `module` name, with the number of their outputs.
-static llvm::MapVector<func::FuncOp, unsigned> collectKernels(ModuleOp module) {
-  SymbolTable symbols(module);
+static llvm::MapVector<func::FuncOp, unsigned>
+collectKernels(ModuleOp module, const SymbolTable &symbols) {
   llvm::MapVector<func::FuncOp, unsigned> kernels;
   module.walk([&](CallKernelOp call) {
     if (auto kernel = symbols.lookup<func::FuncOp>(call.getCallee()))
@@ -75,12 +75,16 @@ namespace {
 struct RelaxPrepareKernelsPass
     : relax::impl::RelaxPrepareKernelsPassBase<RelaxPrepareKernelsPass> {
   void runOnOperation() override {
-    for (auto [kernel, numOutputs] : collectKernels(getOperation())) {
+    SymbolTable symbols(getOperation());
+    for (auto [kernel, numOutputs] :
+         collectKernels(getOperation(), symbols)) {
       if (kernel.isExternal()) {
         kernel.emitOpError() << "is called as a kernel, but has no body";
         return signalPassFailure();
       }
-      if (isOnTensors(kernel) && failed(prepare(kernel, numOutputs)))
+      std::string name = ("relax.kernel." + kernel.getSymName()).str();
+      if ((isOnTensors(kernel) && failed(prepare(kernel, numOutputs))) ||
+          failed(symbols.rename(kernel, name)))
         return signalPassFailure();
     }
   }

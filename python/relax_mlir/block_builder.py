@@ -122,6 +122,7 @@ class BlockBuilder:
         self._require(self._function is not None, "emit_func_output", "inside function")
         self._require(self._dataflow is None, "emit_func_output", "outside of dataflow")
         assert self._function is not None
+        self._require(not self._function.is_returned, "emit_func_output", "once in each function")
         return self._function.emit_return(as_value(output))
 
     def add_func(self, func: str | ir.Operation | ir.OpView, name: str | None = None) -> GlobalVar:
@@ -343,8 +344,6 @@ class _Function:
             self.op.operation.attributes[name] = _attribute(name, value)
 
     def emit_return(self, value: ir.Value) -> GlobalVar:
-        if self.is_returned:
-            raise ValueError("expected one emit_func_output for each function, but got two")
         if self.ret_struct_info is None:
             scope = [name for type_ in self.types for name in binding_vars(type_)]
             result = erase_to_well_defined(value.type, scope)
@@ -399,7 +398,7 @@ def _attribute(name: str, value: Any) -> ir.Attribute:
     if isinstance(value, int):
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
     if isinstance(value, float):
-        return ir.FloatAttr.get_f64(value, loc=current_location())
+        return ir.FloatAttr.get_f64(value)
     if isinstance(value, str):
         return ir.StringAttr.get(value)
     raise TypeError(f"expected a bool, int, float, str or Attribute as '{name}', but got {value!r}")

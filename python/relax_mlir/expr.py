@@ -114,6 +114,11 @@ def build(op_class: Any, *operands: Any, **arguments: Any) -> ir.Value:
         messages = [diagnostic.message for diagnostic in error.error_diagnostics]
         reason = "; ".join(messages) or error.message
         raise ValueError(f"{op_class.OPERATION_NAME}: {reason}") from None
+    except IndexError:
+        raise ValueError(
+            f"expected {op_class.OPERATION_NAME} before the block ends, for instance before "
+            "emit_func_output"
+        ) from None
     return op.operation.results[0]
 
 

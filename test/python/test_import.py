@@ -81,9 +81,7 @@ def test_error_placeholder_of_mlir(tmp_path):
     assert MLIR_PIP in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("module", "command"), [("mlir", MLIR_PIP), ("tvm_ffi", TVM_FFI_PIP)]
-)
+@pytest.mark.parametrize(("module", "command"), [("mlir", MLIR_PIP), ("tvm_ffi", TVM_FFI_PIP)])
 def test_error_missing_package(module, command):
     done = run_python(f"sys.modules[{module!r}] = None\nimport relax_mlir")
     assert "ImportError" in done.stderr

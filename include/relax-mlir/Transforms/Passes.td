@@ -21,7 +21,7 @@ def RelaxLegalizeOpsPass : Pass<"relax-legalize-ops", "ModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
-    "::mlir::tensor::TensorDialect"
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];
 }
 
@@ -64,8 +64,9 @@ def RelaxKillAfterLastUsePass
 def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
   let summary = "Make kernels ready for bufferization";
   let description = [{
-    Marks the outputs of kernels on tensors as writable and all parameters as
-    row-major, so that bufferization updates outputs in place.
+    Marks the outputs of kernels on tensors as writable and puts results in them,
+    so that bufferization updates outputs in place. Kernels are renamed to
+    `relax.kernel.<name>`: one named `exp` must not stand for that of libm.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }

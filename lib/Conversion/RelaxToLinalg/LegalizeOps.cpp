@@ -269,11 +269,6 @@ LogicalResult Legalizer::legalize(Operation *op,
 namespace {
 struct RelaxLegalizeOpsPass
     : public relax::impl::RelaxLegalizeOpsPassBase<RelaxLegalizeOpsPass> {
-  void getDependentDialects(DialectRegistry &registry) const override {
-    RelaxLegalizeOpsPassBase::getDependentDialects(registry);
-    registry.insert<scf::SCFDialect>();
-  }
-
   LogicalResult initialize(MLIRContext *) override {
     populateElementwise(table);
     populateManipulate(table);

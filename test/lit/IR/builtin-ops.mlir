@@ -48,6 +48,9 @@ relax.func @op01_call_kernel(%x: !relax.tensor<[n], f32>, %s: !relax.shape<[n]>)
 // MC07, MC08: checks name the value, what is expected of it, and where.
 // CHECK-LABEL: relax.func @mc07_checks
 relax.func @mc07_checks(%x: !relax.object, %t: !relax.tensor<ndim = 2, f32>, %p: !relax.prim<i64>) -> !relax.object {
+  // What was checked has that type from here on.
+  // CHECK: relax.builtin.cast %x : !relax.object -> !relax.tensor<ndim = 1, f32>
+  %c = relax.builtin.cast %x : !relax.object -> !relax.tensor<ndim = 1, f32>
   // CHECK: relax.builtin.check %x is !relax.tensor<ndim = 1, f32> as "argument 'x'" expecting "!relax.tensor<[n], f32>" : !relax.object
   relax.builtin.check %x is !relax.tensor<ndim = 1, f32> as "argument 'x'" expecting "!relax.tensor<[n], f32>" : !relax.object
   // CHECK: %[[D:.*]] = relax.builtin.dim %t[1] : !relax.tensor<ndim = 2, f32>

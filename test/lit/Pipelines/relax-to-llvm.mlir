@@ -22,7 +22,7 @@
 // SHAPES: relax.builtin.alloc_tensor(%
 
 // The kernel writes into its output: nothing is allocated or copied in it.
-// KERNELS: func.func private @relu(%[[X:.*]]: memref<?x4xf32>, %[[Y:.*]]: memref<?x4xf32>)
+// KERNELS: func.func private @relax.kernel.relu(%[[X:.*]]: memref<?x4xf32>, %[[Y:.*]]: memref<?x4xf32>)
 // KERNELS-NOT: memref.alloc
 // KERNELS-NOT: memref.copy
 // KERNELS: memref.store %{{.*}}, %[[Y]]

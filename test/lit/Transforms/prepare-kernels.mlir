@@ -1,7 +1,7 @@
 // RUN: relax-opt %s -relax-prepare-kernels | FileCheck %s
 
 // Outputs are writable, and results are put in them.
-// CHECK: func.func private @exp(%{{.*}}: tensor<?xf32> {bufferization.writable = false}, %[[Y:.*]]: tensor<?xf32> {bufferization.writable = true})
+// CHECK: func.func private @relax.kernel.exp(%{{.*}}: tensor<?xf32> {bufferization.writable = false}, %[[Y:.*]]: tensor<?xf32> {bufferization.writable = true})
 // CHECK: %[[R:.*]] = linalg.exp
 // CHECK: %[[M:.*]] = bufferization.materialize_in_destination %[[R]] in %[[Y]]
 // CHECK: return %[[M]]
