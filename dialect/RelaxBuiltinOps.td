@@ -34,7 +34,7 @@ def Relax_AllocTensorOp : Relax_BuiltinOp<"alloc_tensor"> {
   }];
   let arguments = (ins Variadic<I64>:$dims);
   let results = (outs Res<Relax_Tensor, "", [MemAlloc]>:$result);
-  let assemblyFormat = "(`(` $dims^ `)`)? attr-dict `:` type($result)";
+  let assemblyFormat = "(`(` $dims^ `)`)? attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -147,7 +147,7 @@ def Relax_MakeShapeOp : Relax_BuiltinOp<"make_shape"> {
   }];
   let arguments = (ins Variadic<I64>:$dims);
   let results = (outs Relax_Shape:$result);
-  let assemblyFormat = "`(` $dims `)` attr-dict `:` type($result)";
+  let assemblyFormat = "`(` $dims `)` attr-dict `:` qualified(type($result))";
 }
 
 def Relax_MakePrimOp : Relax_BuiltinOp<"make_prim"> {
@@ -157,7 +157,7 @@ def Relax_MakePrimOp : Relax_BuiltinOp<"make_prim"> {
   }];
   let arguments = (ins I64:$value);
   let results = (outs Relax_Prim:$result);
-  let assemblyFormat = "$value attr-dict `:` type($result)";
+  let assemblyFormat = "$value attr-dict `:` qualified(type($result))";
 }
 
 #endif // RELAX_BUILTIN_OPS

@@ -271,7 +271,8 @@ def Relax_TupleOp : Relax_InferredOp<"tuple", [Pure]> {
   }];
   let arguments = (ins Variadic<Relax_AnyValue>:$fields);
   let results = (outs Relax_Tuple:$result);
-  let assemblyFormat = "($fields^ `:` type($fields))? attr-dict";
+  // Without the parentheses the operand list would go on in the next line.
+  let assemblyFormat = "($fields^ `:` type($fields)) : (`(` `)`)? attr-dict";
 }
 
 def Relax_GetItemOp : Relax_InferredOp<"get_item", [Pure]> {
@@ -306,7 +307,7 @@ def Relax_ShapeOfOp : Relax_InferredOp<"shape_of", [Pure]> {
   }];
   let arguments = (ins Relax_Tensor:$tensor);
   let results = (outs Relax_Shape:$result);
-  let assemblyFormat = "$tensor attr-dict `:` type($tensor)";
+  let assemblyFormat = "$tensor attr-dict `:` qualified(type($tensor))";
 }
 
 def Relax_NullValueOp : Relax_InferredOp<"null_value", [Pure]> {

@@ -16,6 +16,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -56,8 +57,11 @@ public:
 private:
   FailureOr<PrimExprAttr> parseProduct();
   FailureOr<PrimExprAttr> parseAtom();
+  FailureOr<PrimExprAttr> parseOperand();
   FailureOr<PrimExprAttr> parseCall(const CallSyntax &call);
   FailureOr<PrimExprAttr> parseDivision(PrimExprAttr lhs, bool isMod);
+  FailureOr<PrimExprAttr> nest(SMLoc loc, PrimExprAttr lhs,
+                               PrimExprAttr result);
 
   AsmParser &parser;
   unsigned depth = 0;
@@ -65,11 +69,22 @@ private:
 };
 } // namespace
 
+/// `result`, computed from `lhs` at the end of a chain such as "a mod b mod c":
+/// where it holds `lhs` as an operand the chain nests it one deeper.
+FailureOr<PrimExprAttr> PrimExprParser::nest(SMLoc loc, PrimExprAttr lhs,
+                                             PrimExprAttr result) {
+  if (!llvm::is_contained(result.getOperands(), lhs) || ++depth <= kMaxDepth)
+    return result;
+  return parser.emitError(loc)
+         << "expected an expression nested at most " << kMaxDepth << " deep";
+}
+
 FailureOr<PrimExprAttr> PrimExprParser::parseSum() {
-  if (++depth > kMaxDepth)
-    return parser.emitError(parser.getCurrentLocation())
-           << "expected an expression nested at most " << kMaxDepth
-           << " deep";
+  llvm::SaveAndRestore restore(depth, depth + 1);
+  SMLoc loc = parser.getCurrentLocation();
+  if (depth > kMaxDepth)
+    return parser.emitError(loc) << "expected an expression nested at most "
+                                 << kMaxDepth << " deep";
   FailureOr<PrimExprAttr> lhs = parseProduct();
   while (succeeded(lhs)) {
     bool plus = succeeded(parser.parseOptionalPlus());
@@ -78,28 +93,32 @@ FailureOr<PrimExprAttr> PrimExprParser::parseSum() {
     FailureOr<PrimExprAttr> rhs = parseProduct();
     if (failed(rhs))
       return failure();
-    lhs = plus ? PrimExprAttr::getAdd(*lhs, *rhs)
-               : PrimExprAttr::getSub(*lhs, *rhs);
+    lhs = nest(loc, *lhs,
+               plus ? PrimExprAttr::getAdd(*lhs, *rhs)
+                    : PrimExprAttr::getSub(*lhs, *rhs));
   }
-  --depth;
   return lhs;
 }
 
 FailureOr<PrimExprAttr> PrimExprParser::parseProduct() {
+  llvm::SaveAndRestore restore(depth);
+  SMLoc loc = parser.getCurrentLocation();
   FailureOr<PrimExprAttr> lhs = parseAtom();
   while (succeeded(lhs)) {
+    FailureOr<PrimExprAttr> result;
     if (succeeded(parser.parseOptionalStar())) {
       FailureOr<PrimExprAttr> rhs = parseAtom();
       if (failed(rhs))
         return failure();
-      lhs = PrimExprAttr::getMul(*lhs, *rhs);
+      result = PrimExprAttr::getMul(*lhs, *rhs);
     } else if (succeeded(parser.parseOptionalKeyword("floordiv"))) {
-      lhs = parseDivision(*lhs, /*isMod=*/false);
+      result = parseDivision(*lhs, /*isMod=*/false);
     } else if (succeeded(parser.parseOptionalKeyword("mod"))) {
-      lhs = parseDivision(*lhs, /*isMod=*/true);
+      result = parseDivision(*lhs, /*isMod=*/true);
     } else {
       break;
     }
+    lhs = succeeded(result) ? nest(loc, *lhs, *result) : result;
   }
   return lhs;
 }
@@ -135,35 +154,14 @@ FailureOr<PrimExprAttr> PrimExprParser::parseCall(const CallSyntax &call) {
   return PrimExprAttr::getCall(call.kind, operands);
 }
 
-FailureOr<PrimExprAttr> PrimExprParser::parseAtom() {
-  MLIRContext *context = parser.getContext();
+/// Parentheses, a call or a variable.
+FailureOr<PrimExprAttr> PrimExprParser::parseOperand() {
+  SMLoc loc = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalLParen())) {
     FailureOr<PrimExprAttr> inner = parseSum();
     if (failed(inner) || parser.parseRParen())
       return failure();
     return inner;
-  }
-  bool negative = succeeded(parser.parseOptionalMinus());
-  SMLoc loc = parser.getCurrentLocation();
-  APInt number;
-  OptionalParseResult parsed = parser.parseOptionalDecimalInteger(number);
-  if (parsed.has_value()) {
-    if (failed(*parsed))
-      return failure();
-    if (number.getActiveBits() > 63)
-      return parser.emitError(loc) << "expected an integer of 64 bits";
-    int64_t value = number.getSExtValue();
-    return PrimExprAttr::getInt(context, negative ? -value : value);
-  }
-  if (negative) {
-    if (++depth > kMaxDepth)
-      return parser.emitError(loc) << "expected an expression nested at most "
-                                   << kMaxDepth << " deep";
-    FailureOr<PrimExprAttr> operand = parseAtom();
-    --depth;
-    if (failed(operand))
-      return failure();
-    return PrimExprAttr::getSub(PrimExprAttr::getInt(context, 0), *operand);
   }
   StringRef name;
   if (failed(parser.parseOptionalKeyword(&name)))
@@ -172,7 +170,30 @@ FailureOr<PrimExprAttr> PrimExprParser::parseAtom() {
   for (const CallSyntax &call : kCalls)
     if (call.name == name)
       return parseCall(call);
-  return PrimExprAttr::getVar(context, name);
+  return PrimExprAttr::getVar(parser.getContext(), name);
+}
+
+/// An integer or an operand, behind any number of minus signs.
+FailureOr<PrimExprAttr> PrimExprParser::parseAtom() {
+  MLIRContext *context = parser.getContext();
+  bool negative = false;
+  while (succeeded(parser.parseOptionalMinus()))
+    negative = !negative;
+  SMLoc loc = parser.getCurrentLocation();
+  APInt number;
+  OptionalParseResult parsed = parser.parseOptionalDecimalInteger(number);
+  if (parsed.has_value()) {
+    if (failed(*parsed))
+      return failure();
+    uint64_t magnitude = number.getLimitedValue();
+    if (magnitude > static_cast<uint64_t>(INT64_MAX) + negative)
+      return parser.emitError(loc) << "expected an integer of 64 bits";
+    return PrimExprAttr::getInt(context, negative ? -magnitude : magnitude);
+  }
+  FailureOr<PrimExprAttr> operand = parseOperand();
+  if (failed(operand) || !negative)
+    return operand;
+  return PrimExprAttr::getSub(PrimExprAttr::getInt(context, 0), *operand);
 }
 
 FailureOr<PrimExprAttr> mlir::relax::parsePrimExpr(AsmParser &parser) {
@@ -211,6 +232,21 @@ Attribute ShapeExprAttr::parse(AsmParser &parser, Type) {
 
 static void printSum(raw_ostream &os, PrimExprAttr expr);
 
+/// Whether a sum or product is as it was written, because folding overflows: a
+/// canonical one has no operands that are sums or products of numbers.
+static bool isUnfolded(PrimExprAttr expr) {
+  bool isProduct = expr.getKind() == PrimExprKind::Mul;
+  if (!isProduct && expr.getKind() != PrimExprKind::Add)
+    return false;
+  return llvm::any_of(llvm::enumerate(expr.getOperands()), [&](auto it) {
+    PrimExprKind kind = it.value().getKind();
+    if (kind == PrimExprKind::Add || (isProduct && kind == PrimExprKind::Mul))
+      return true;
+    return kind == PrimExprKind::Int &&
+           it.index() + 1 < expr.getOperands().size();
+  });
+}
+
 static bool isSumOrNegative(PrimExprAttr expr) {
   return expr.getKind() == PrimExprKind::Add ||
          (expr.getConstant() && *expr.getConstant() < 0);
@@ -236,6 +272,8 @@ static void printBinary(raw_ostream &os, PrimExprAttr expr, StringRef op) {
 
 /// The coefficient of a product where it is negative; 0 otherwise.
 static int64_t negativeCoefficient(PrimExprAttr term) {
+  if (isUnfolded(term))
+    return 0;
   if (term.getKind() == PrimExprKind::Mul)
     term = term.getOperands().back();
   int64_t value = term.getConstant().value_or(0);
@@ -244,6 +282,13 @@ static int64_t negativeCoefficient(PrimExprAttr term) {
 
 /// A term of a sum: "a - b * 2" rather than "a + b * -2".
 static void printTerm(raw_ostream &os, PrimExprAttr term, bool isFirst) {
+  // Only folding brings sums into sums, so these parentheses are needed.
+  if (!isFirst && term.getKind() == PrimExprKind::Add) {
+    os << " + (";
+    printSum(os, term);
+    os << ')';
+    return;
+  }
   int64_t coefficient = negativeCoefficient(term);
   if (coefficient == 0 || (isFirst && term.getConstant())) {
     os << (isFirst ? "" : " + ");

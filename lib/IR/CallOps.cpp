@@ -153,7 +153,7 @@ LogicalResult CallTIROp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 /// After lowering, types carry no dimensions any more, so only the existence of
-/// the kernel and the number of its parameters are left to check.
+/// the kernel is left to check.
 LogicalResult CallKernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
       *this, getCalleeAttr().getAttr());
@@ -204,9 +204,10 @@ static LogicalResult verifyClosureCall(CallOp call, FuncStructInfoType callee) {
     getShapeVarMapping(param, arg, mapping);
   for (auto [index, param] : llvm::enumerate(params)) {
     Type actual = call.getArgs()[index].getType();
-    if (checkCompatibility(actual, substitute(param, mapping)) == Ternary::No)
+    Type expected = substitute(param, mapping);
+    if (checkCompatibility(actual, expected) == Ternary::No)
       return call.emitOpError() << "expected argument " << index
-                                << " of type " << param << ", but got "
+                                << " of type " << expected << ", but got "
                                 << actual;
   }
   // A variable of the callee without a counterpart here says nothing here.
@@ -222,6 +223,8 @@ static LogicalResult verifyClosureCall(CallOp call, FuncStructInfoType callee) {
 }
 
 LogicalResult CallOp::verify() {
+  if (static_cast<bool>(getCalleeAttr()) == static_cast<bool>(getFunction()))
+    return emitOpError() << "expected either a callee or a function value";
   if (!getFunction())
     return success();
   auto type = cast<FuncStructInfoType>(getFunction().getType());

@@ -171,6 +171,9 @@ LogicalResult FuncOp::verifyRegions() {
   if (!isExternal() && !llvm::hasSingleElement(getBody()))
     return emitOpError() << "expected one block, but got "
                          << getBody().getBlocks().size();
+  if (!isExternal() && (getBody().front().empty() ||
+                        !isa<ReturnOp>(getBody().front().back())))
+    return emitOpError() << "expected its block to end with 'relax.return'";
   return verifyShapeScopes(*this);
 }
 
@@ -183,7 +186,7 @@ static LogicalResult verifySubtype(Operation *op, Type actual, Type expected,
   InFlightDiagnostic diag = op->emitOpError()
                             << "expected " << role << " of type " << expected
                             << ", but got " << actual;
-  if (answer == Ternary::Unknown)
+  if (answer == Ternary::Unknown || isa<ObjectStructInfoType>(actual))
     diag.attachNote() << "insert relax.match_cast to check it at run time";
   diag.attachNote(declaration->getLoc()) << "the type is declared here";
   return diag;
@@ -283,7 +286,8 @@ LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context, OptionalLoc loc
   return success();
 }
 
-LogicalResult PrimValueOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
+LogicalResult PrimValueOp::inferReturnTypes(MLIRContext *context,
+                                            OptionalLoc loc,
                                             Adaptor adaptor,
                                             InferredTypes &results) {
   Attribute value = adaptor.getValue();
@@ -292,10 +296,16 @@ LogicalResult PrimValueOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
         PrimStructInfoType::get(IntegerType::get(context, 64), expr));
     return success();
   }
-  Type type = cast<TypedAttr>(value).getType();
+  // WF18: parsing derives the type before the attribute is verified.
+  auto number = dyn_cast<TypedAttr>(value);
+  if (!isa<IntegerAttr, FloatAttr>(value) || !isDataType(number.getType()))
+    return inferError(loc,
+                      "expected a number of a data type or an expression, but "
+                      "got ",
+                      value);
+  Type type = number.getType();
   PrimExprAttr known;
-  if (auto integer = dyn_cast<IntegerAttr>(value);
-      integer && type.getIntOrFloatBitWidth() <= 64)
+  if (auto integer = dyn_cast<IntegerAttr>(value))
     known = PrimExprAttr::getInt(
         context, type.isUnsignedInteger() || type.isInteger(1)
                      ? integer.getValue().getZExtValue()
@@ -372,7 +382,7 @@ LogicalResult ExternFuncOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
 LogicalResult ShapeOfOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
                                           Adaptor adaptor,
                                           InferredTypes &results) {
-  auto tensor = tensorType(adaptor.getTensor());
+  TensorStructInfoType tensor = tensorType(adaptor.getTensor());
   results.push_back(
       ShapeStructInfoType::get(context, tensor.getShape(), tensor.getNdim()));
   return success();

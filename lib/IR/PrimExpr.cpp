@@ -263,10 +263,8 @@ PrimExprAttr PrimExprAttr::getAdd(PrimExprAttr lhs, PrimExprAttr rhs) {
 PrimExprAttr PrimExprAttr::getSub(PrimExprAttr lhs, PrimExprAttr rhs) {
   if (std::optional<Polynomial> difference = linear(lhs, rhs, -1))
     return difference->build(lhs.getContext());
-  return rawNode(
-      PrimExprKind::Add,
-      {lhs, rawNode(PrimExprKind::Mul,
-                            {rhs, getInt(lhs.getContext(), -1)})});
+  return rawNode(PrimExprKind::Add,
+                 {lhs, getMul(rhs, getInt(lhs.getContext(), -1))});
 }
 
 PrimExprAttr PrimExprAttr::getMul(PrimExprAttr lhs, PrimExprAttr rhs) {
@@ -348,10 +346,10 @@ static std::optional<int64_t> constantDifference(PrimExprAttr lhs,
 
 static PrimExprAttr foldMinMax(PrimExprKind kind, PrimExprAttr lhs,
                                PrimExprAttr rhs) {
-  if (std::optional<int64_t> difference = constantDifference(lhs, rhs))
-    return ((*difference <= 0) == (kind == PrimExprKind::Min)) ? lhs : rhs;
   if (compare(lhs, rhs) > 0)
     std::swap(lhs, rhs);
+  if (std::optional<int64_t> difference = constantDifference(lhs, rhs))
+    return ((*difference <= 0) == (kind == PrimExprKind::Min)) ? lhs : rhs;
   return rawNode(kind, {lhs, rhs});
 }
 
@@ -359,11 +357,11 @@ static PrimExprAttr foldCompare(PrimExprKind kind, PrimExprAttr lhs,
                                 PrimExprAttr rhs) {
   MLIRContext *context = lhs.getContext();
   if (kind == PrimExprKind::Eq) {
+    if (compare(lhs, rhs) > 0)
+      std::swap(lhs, rhs);
     Ternary equal = proveEqual(lhs, rhs);
     if (equal != Ternary::Unknown)
       return PrimExprAttr::getInt(context, equal == Ternary::Yes);
-    if (compare(lhs, rhs) > 0)
-      std::swap(lhs, rhs);
     return rawNode(kind, {lhs, rhs});
   }
   if (std::optional<int64_t> difference = constantDifference(lhs, rhs))
@@ -433,6 +431,8 @@ PrimExprAttr PrimExprAttr::getCall(PrimExprKind kind,
 Ternary mlir::relax::proveEqual(PrimExprAttr lhs, PrimExprAttr rhs) {
   if (lhs == rhs)
     return Ternary::Yes;
+  if (lhs.getConstant() && rhs.getConstant())
+    return Ternary::No;
   std::optional<Polynomial> difference = linear(lhs, rhs, -1);
   if (!difference)
     return Ternary::Unknown;

@@ -147,7 +147,7 @@ static Ternary dimsBelow(ShapeExprAttr sub, int64_t subRank,
     return Ternary::Yes;
   if (subRank != superRank)
     return subRank == -1 ? Ternary::Unknown : Ternary::No;
-  if (!super)
+  if (!super || superRank == 0)
     return Ternary::Yes;
   if (!sub)
     return Ternary::Unknown;

@@ -185,10 +185,15 @@ Type TensorStructInfoType::parse(AsmParser &parser) {
       vdevice = FlatSymbolRefAttr::get(symbol);
       break;
     }
-    if (dtype || parser.parseType(dtype))
-      return parser.emitError(parser.getCurrentLocation(),
-                              "expected a data type or '@' device"),
+    OptionalParseResult parsed;
+    SMLoc typeLoc = parser.getCurrentLocation();
+    if (!dtype)
+      parsed = parser.parseOptionalType(dtype);
+    if (!parsed.has_value())
+      return parser.emitError(typeLoc, "expected a data type or '@' device"),
              Type();
+    if (failed(*parsed))
+      return {};
   }
   if (parser.parseGreater())
     return {};

@@ -55,7 +55,7 @@ CASES = [
     ("gelu_tanh", op.nn.gelu_tanh, gelu_tanh, FLOATS, [N]),
     ("log", lambda x: op.log(op.abs(x)), lambda x: np.log(np.abs(x)), FLOATS, [N]),
     ("logical_not", op.logical_not, np.logical_not, ["bool"], [N]),
-    ("negative", op.negative, np.negative, FLOATS + ("int32",), [N]),
+    ("negative", op.negative, np.negative, (*FLOATS, "int32"), [N]),
     ("relu", op.nn.relu, lambda x: np.maximum(x, x.dtype.type(0)), NUMERIC, [N]),
     ("round", op.round, np.round, FLOATS, [N]),
     ("rsqrt", lambda x: op.rsqrt(op.abs(x)), lambda x: 1 / np.sqrt(np.abs(x)), FLOATS, [N]),
@@ -69,7 +69,7 @@ CASES = [
     ("add-broadcast", op.add, np.add, ["float32"], [("n", 1), (1, "m")]),
     ("add-rank", op.add, np.add, ["float32"], [("n", 3), (3,)]),
     ("add-scalar", lambda x: op.add(x, 2), lambda x: x + 2, ["float32", "int32"], [N]),
-    ("divide", op.divide, truncate, FLOATS + ("int32",), [N, N]),
+    ("divide", op.divide, truncate, (*FLOATS, "int32"), [N, N]),
     ("floor_divide", op.floor_divide, np.floor_divide, NUMERIC, [N, N]),
     ("maximum", op.maximum, np.maximum, NUMERIC, [N, N]),
     ("minimum", op.minimum, np.minimum, NUMERIC, [N, N]),
@@ -92,7 +92,7 @@ CASES = [
         FLOATS,
         [N],
     ),
-    ("matmul", op.matmul, np.matmul, FLOATS + ("int32",), [("n", "k"), ("k", "m")]),
+    ("matmul", op.matmul, np.matmul, (*FLOATS, "int32"), [("n", "k"), ("k", "m")]),
     ("matmul-batch", op.matmul, np.matmul, ["float32"], [("b", "n", 3), (3, "m")]),
     ("matmul-batches", op.matmul, np.matmul, ["float32"], [("b", 1, "n", 3), ("c", 3, "m")]),
     ("matmul-vector", op.matmul, np.matmul, ["float32"], [("n", "k"), ("k",)]),
@@ -151,7 +151,7 @@ CASES = [
     ("zeros", lambda x: op.zeros(("n", 2)), lambda x: np.zeros((len(x), 2), "f"), ["float32"], [N]),
     ("ones", lambda x: op.ones(("n",)), lambda x: np.ones(len(x), "f"), ["float32"], [N]),
     ("full", lambda x: op.full(("n",), 2.5), lambda x: np.full(len(x), 2.5, "f"), ["float32"], [N]),
-    ("constant", lambda x: op.add(x, [1, 2, 3]), lambda x: x + [1, 2, 3], ["float32"], [N]),
+    ("constant", lambda x: op.add(x, [1, 2, 3]), lambda x: x + np.float32([1, 2, 3]), ["float32"], [N]),
 ]
 for name in ("sum", "mean", "max", "min", "prod"):
     function, numpy = getattr(op, name), getattr(np, name)
@@ -265,7 +265,7 @@ def test_gr12_shape_and_prim_arguments(write, load):
     s = relax.Var("s", relax.ShapeStructInfo(("n", "m")))
     k = relax.Var("k", relax.PrimStructInfo("int64", "k"))
     main = load(write(lambda s, k: op.zeros(("n * m", "k")), s, k))
-    assert np.from_dlpack(main((2, 3), 4)).shape == (6, 4)
+    assert np.from_dlpack(main(tvm_ffi.Shape((2, 3)), 4)).shape == (6, 4)
 
 
 def test_gr10_tuple_argument(write, load, tensor):
@@ -419,7 +419,7 @@ def test_error_reshape_of_unknown_size(run):
     x, y = np.ones((3, 2), "float32"), np.ones(2, "float32")
     both = lambda x, y: op.reshape(x, ("m", 2))  # noqa: E731
     assert run(both, x, np.ones(3, "float32"), shapes=[("n", 2), ("m",)]).shape == (3, 2)
-    with pytest.raises(ValueError, match="reshape"):
+    with pytest.raises(ValueError, match=r"dimension 0 is 6, where m \* 2 = 4"):
         run(both, x, y, shapes=[("n", 2), ("m",)])
 
 

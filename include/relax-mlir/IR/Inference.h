@@ -85,9 +85,22 @@ LogicalResult inferError(OptionalLoc location, Args &&...args) {
   return emitOptionalError(location, std::forward<Args>(args)...);
 }
 
-/// The type of a Relax tensor value.
+/// The type of a tensor value. Types are derived before operands are verified:
+/// for a value of another kind it is a tensor of which nothing is known, and the
+/// verifier reports the operand.
 inline TensorStructInfoType tensorType(Value value) {
-  return cast<TensorStructInfoType>(value.getType());
+  if (auto type = dyn_cast<TensorStructInfoType>(value.getType()))
+    return type;
+  return TensorStructInfoType::get(
+      value.getContext(), TensorStructInfoType::kUnknownDim, Type());
+}
+
+/// The same for a shape value.
+inline ShapeStructInfoType shapeType(Value value) {
+  if (auto type = dyn_cast<ShapeStructInfoType>(value.getType()))
+    return type;
+  return ShapeStructInfoType::get(value.getContext(), ShapeExprAttr(),
+                                  TensorStructInfoType::kUnknownDim);
 }
 
 } // namespace mlir::relax

@@ -55,7 +55,7 @@ LogicalResult mlir::relax::checkDType(OptionalLoc location,
 FailureOr<TensorStructInfoType>
 mlir::relax::tensorOfShape(OptionalLoc location, Value shape, Type dtype,
                            FlatSymbolRefAttr vdevice) {
-  auto type = cast<ShapeStructInfoType>(shape.getType());
+  ShapeStructInfoType type = shapeType(shape);
   if (type.getValues() && hasNegativeDim(type.getValues()))
     return inferError(location, "expected dimensions of 0 or more, but got ",
                       type);
@@ -79,6 +79,9 @@ FailureOr<int64_t> mlir::relax::normalizeAxis(OptionalLoc location,
                                               int64_t axis, int64_t ndim) {
   if (axis >= -ndim && axis < ndim)
     return axis < 0 ? axis + ndim : axis;
+  if (ndim == 0)
+    return inferError(location, "expected a tensor of rank 1 or more for axis ",
+                      axis, ", but got a scalar");
   return inferError(location, "expected an axis from ", -ndim, " to ", ndim - 1,
                     ", but got ", axis);
 }
@@ -92,8 +95,8 @@ mlir::relax::normalizeAxes(OptionalLoc location, ArrayRef<int64_t> axes,
     if (failed(normalized))
       return failure();
     if (llvm::is_contained(result, *normalized))
-      return inferError(location, "expected distinct axes, but got ", axis,
-                        " twice");
+      return inferError(location, "expected distinct axes, but got axis ",
+                        *normalized, " twice");
     result.push_back(*normalized);
   }
   return result;

@@ -36,7 +36,7 @@ LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *,
                                               Adaptor adaptor,
                                               InferredTypes &results) {
   TensorStructInfoType x = tensorType(adaptor.getX());
-  auto shape = cast<ShapeStructInfoType>(adaptor.getShape().getType());
+  ShapeStructInfoType shape = shapeType(adaptor.getShape());
   FailureOr<TensorStructInfoType> result = tensorOfShape(
       location, adaptor.getShape(), x.getDtype(), x.getVdevice());
   if (failed(result))
@@ -60,7 +60,7 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context,
                                           OptionalLoc location, Adaptor adaptor,
                                           InferredTypes &results) {
   TensorStructInfoType x = tensorType(adaptor.getX());
-  auto shape = cast<ShapeStructInfoType>(adaptor.getShape().getType());
+  ShapeStructInfoType shape = shapeType(adaptor.getShape());
   FailureOr<TensorStructInfoType> result = tensorOfShape(
       location, adaptor.getShape(), x.getDtype(), x.getVdevice());
   if (failed(result))

@@ -14,13 +14,13 @@ func.func private @scale(memref<?xf32>, i64, memref<?xf32>)
 relax.func @rf09_alloc_tensor(%s: !relax.shape<[n, m]>, %o: !relax.object) -> !relax.object {
   // CHECK: relax.builtin.dim %s[0] : !relax.shape<[n, m]>
   %0 = relax.builtin.dim %s[0] : !relax.shape<[n, m]>
-  // CHECK: relax.builtin.alloc_tensor : {{(!relax.tensor)?}}<[m * n], f32>
+  // CHECK: relax.builtin.alloc_tensor : !relax.tensor<[m * n], f32>
   %1 = relax.builtin.alloc_tensor : !relax.tensor<[m * n], f32>
-  // CHECK: relax.builtin.alloc_tensor : {{(!relax.tensor)?}}<[], i1>
+  // CHECK: relax.builtin.alloc_tensor : !relax.tensor<[], i1>
   %2 = relax.builtin.alloc_tensor : !relax.tensor<[], i1>
-  // CHECK: relax.builtin.alloc_tensor : {{(!relax.tensor)?}}<ndim = 0, f32>
+  // CHECK: relax.builtin.alloc_tensor : !relax.tensor<ndim = 0, f32>
   %3 = relax.builtin.alloc_tensor : !relax.tensor<ndim = 0, f32>
-  // CHECK: relax.builtin.alloc_tensor(%[[D:.*]], %[[D]]) : {{(!relax.tensor)?}}<ndim = 2, f32, @cuda0>
+  // CHECK: relax.builtin.alloc_tensor(%[[D:.*]], %[[D]]) : !relax.tensor<ndim = 2, f32, @cuda0>
   %4 = relax.builtin.alloc_tensor(%0, %0) : !relax.tensor<ndim = 2, f32, @cuda0>
   // CHECK: relax.builtin.kill %{{.*}} : !relax.tensor<ndim = 2, f32, @cuda0>
   relax.builtin.kill %4 : !relax.tensor<ndim = 2, f32, @cuda0>
@@ -68,11 +68,11 @@ relax.func @mc07_checks(%x: !relax.object, %t: !relax.tensor<ndim = 2, f32>, %p:
 relax.func @rf08_values(%p: !relax.prim<i64>) -> !relax.object {
   // CHECK: %[[N:.*]] = relax.builtin.dim
   %0 = relax.builtin.dim %p[0] : !relax.prim<i64>
-  // CHECK: relax.builtin.make_shape(%[[N]], %[[N]]) : {{(!relax.shape)?}}<ndim = 2>
+  // CHECK: relax.builtin.make_shape(%[[N]], %[[N]]) : !relax.shape<ndim = 2>
   %1 = relax.builtin.make_shape(%0, %0) : !relax.shape<ndim = 2>
-  // CHECK: relax.builtin.make_shape() : {{(!relax.shape)?}}<ndim = 0>
+  // CHECK: relax.builtin.make_shape() : !relax.shape<ndim = 0>
   %2 = relax.builtin.make_shape() : !relax.shape<ndim = 0>
-  // CHECK: relax.builtin.make_prim %[[N]] : {{(!relax.prim)?}}<i64>
+  // CHECK: relax.builtin.make_prim %[[N]] : !relax.prim<i64>
   %3 = relax.builtin.make_prim %0 : !relax.prim<i64>
   relax.return %3 : !relax.prim<i64>
 }

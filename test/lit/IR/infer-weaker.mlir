@@ -53,6 +53,12 @@ relax.func @st02_tensor(%x: !relax.tensor<[n + n], f32, @cuda0>, %s: !relax.shap
   relax.return %x : !relax.tensor<[n * 2], f32, @cuda0>
 }
 
+// The rank 0 says all of a shape.
+// CHECK-LABEL: relax.func @st02_scalar
+relax.func @st02_scalar(%x: !relax.tensor<ndim = 0, f32>) -> !relax.tensor<[], f32> {
+  relax.return %x : !relax.tensor<ndim = 0, f32>
+}
+
 // ST03
 // CHECK-LABEL: relax.func @st03_shape
 relax.func @st03_shape(%x: !relax.shape<[n, 4]>) -> !relax.shape<ndim = 2> {

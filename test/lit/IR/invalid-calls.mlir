@@ -222,7 +222,7 @@ relax.func @dr12_argument(%x: !relax.tensor<[n], i32>) -> !relax.object {
 relax.func private @add(!relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
 
 relax.func @dr12_two_values_of_a_variable(%x: !relax.tensor<[3], f32>, %y: !relax.tensor<[4], f32>) -> !relax.object {
-  // expected-error@+1 {{'relax.call' op expected argument 1 of type '!relax.tensor<[n], f32>', but got '!relax.tensor<[4], f32>'}}
+  // expected-error@+1 {{'relax.call' op expected argument 1 of type '!relax.tensor<[3], f32>', but got '!relax.tensor<[4], f32>'}}
   %0 = relax.call @add(%x, %y) : (!relax.tensor<[3], f32>, !relax.tensor<[4], f32>) -> !relax.object
   relax.return %0 : !relax.object
 }
@@ -262,6 +262,23 @@ relax.func @dr12_arity_of_a_value(%f: !relax.func<(!relax.object) -> !relax.obje
 relax.func @gr14_no_function_value(%f: !relax.object) -> !relax.object {
   // expected-error@+1 {{'relax.call' op operand #0 must be a Relax function, but got '!relax.object'}}
   %0 = relax.call %f : !relax.object () : () -> !relax.object
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+// GR14: neither a function of the module nor a value.
+relax.func @gr14_no_callee() -> !relax.object {
+  // expected-error@+1 {{'relax.call' op expected either a callee or a function value}}
+  %0 = "relax.call"() <{operandSegmentSizes = array<i32: 0, 0>}> : () -> !relax.object
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @gr14_two_callees(%f: !relax.func<() -> !relax.object, pure>) -> !relax.object {
+  // expected-error@+1 {{'relax.call' op expected either a callee or a function value}}
+  %0 = "relax.call"(%f) <{callee = @gr14_two_callees, operandSegmentSizes = array<i32: 1, 0>}> : (!relax.func<() -> !relax.object, pure>) -> !relax.object
   relax.return %0 : !relax.object
 }
 

@@ -411,6 +411,39 @@ relax.func @dr02_stronger_type() -> !relax.object {
 
 // -----
 
+// WF18
+relax.func @wf18_string() -> !relax.object {
+  // expected-error@+1 {{expected a number of a data type or an expression, but got "three"}}
+  %0 = relax.prim_value "three"
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @wf18_type() -> !relax.object {
+  // expected-error@+1 {{expected a number of a data type or an expression, but got i64}}
+  %0 = relax.prim_value i64
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @gr11_width() -> !relax.object {
+  // expected-error@+1 {{expected a number of a data type or an expression, but got 3 : i128}}
+  %0 = relax.prim_value 3 : i128
+  relax.return %0 : !relax.object
+}
+
+// -----
+
+relax.func @gr11_index() -> !relax.object {
+  // expected-error@+1 {{expected a number of a data type or an expression, but got 3 : index}}
+  %0 = relax.prim_value 3 : index
+  relax.return %0 : !relax.object
+}
+
+// -----
+
 relax.func @gr11_dtype() -> !relax.object {
   // expected-error@+1 {{'relax.dtype' op expected a data type, but got 'tensor<4xf32>'}}
   %0 = relax.dtype tensor<4xf32>
@@ -461,9 +494,9 @@ relax.func @dr04_stronger_type(%x: !relax.object) -> !relax.object {
 // -----
 
 relax.func @op07_shape_of_a_shape(%x: !relax.shape<[n]>) -> !relax.object {
-  // expected-error@+1 {{custom op 'relax.shape_of' invalid kind of type specified: expected relax.tensor, but found '!relax.shape<[n]>'}}
+  // expected-error@+1 {{'relax.shape_of' op operand #0 must be a Relax tensor, but got '!relax.shape<[n]>'}}
   %0 = relax.shape_of %x : !relax.shape<[n]>
-  relax.return %0 : !relax.object
+  relax.return %0 : !relax.shape<*>
 }
 
 // -----

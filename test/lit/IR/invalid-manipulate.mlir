@@ -103,7 +103,7 @@ relax.func @concat_axis(%x: !relax.tensor<[n, 4], f32>, %y: !relax.tensor<[n, 4]
 // -----
 
 relax.func @concat_axis_of_scalars(%x: !relax.tensor<[], f32>, %y: !relax.tensor<[], f32>) -> !relax.object {
-  // expected-error@+2 {{expected an axis from 0 to -1, but got 0}}
+  // expected-error@+2 {{expected a tensor of rank 1 or more for axis 0, but got a scalar}}
   // expected-error@+1 {{'relax.concat' op failed to infer returned types}}
   %0 = relax.concat %x, %y : (!relax.tensor<[], f32>, !relax.tensor<[], f32>) -> !relax.tensor<[], f32>
   relax.return %0 : !relax.tensor<[], f32>
@@ -131,7 +131,7 @@ relax.func @expand_dims_axis(%x: !relax.tensor<[n], f32>) -> !relax.object {
 
 // -2 counts from the end of the result, and is 1 there.
 relax.func @expand_dims_repeated(%x: !relax.tensor<[n], f32>) -> !relax.object {
-  // expected-error@+2 {{expected distinct axes, but got -2 twice}}
+  // expected-error@+2 {{expected distinct axes, but got axis 1 twice}}
   // expected-error@+1 {{'relax.expand_dims' op failed to infer returned types}}
   %0 = relax.expand_dims %x {axis = array<i64: 1, -2>} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n, 1, 1], f32>
   relax.return %0 : !relax.tensor<[n, 1, 1], f32>
@@ -175,7 +175,7 @@ relax.func @permute_dims_count(%x: !relax.tensor<[n, m], f32>) -> !relax.object 
 // -----
 
 relax.func @permute_dims_repeated(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
-  // expected-error@+2 {{expected distinct axes, but got -2 twice}}
+  // expected-error@+2 {{expected distinct axes, but got axis 0 twice}}
   // expected-error@+1 {{'relax.permute_dims' op failed to infer returned types}}
   %0 = relax.permute_dims %x {axes = array<i64: 0, -2>} : (!relax.tensor<[n, m], f32>) -> !relax.tensor<[m, n], f32>
   relax.return %0 : !relax.tensor<[m, n], f32>
@@ -366,7 +366,7 @@ relax.func @squeeze_axis(%x: !relax.tensor<[n, 1], f32>) -> !relax.object {
 // -----
 
 relax.func @squeeze_repeated(%x: !relax.tensor<[n, 1], f32>) -> !relax.object {
-  // expected-error@+2 {{expected distinct axes, but got -1 twice}}
+  // expected-error@+2 {{expected distinct axes, but got axis 1 twice}}
   // expected-error@+1 {{'relax.squeeze' op failed to infer returned types}}
   %0 = relax.squeeze %x {axis = array<i64: 1, -1>} : (!relax.tensor<[n, 1], f32>) -> !relax.tensor<[n], f32>
   relax.return %0 : !relax.tensor<[n], f32>
@@ -430,7 +430,7 @@ relax.func @take_axis(%x: !relax.tensor<[n, 4], f32>, %i: !relax.tensor<[k], i64
 // -----
 
 relax.func @take_scalar(%x: !relax.tensor<[], f32>, %i: !relax.tensor<[k], i64>) -> !relax.object {
-  // expected-error@+2 {{expected an axis from 0 to -1, but got 0}}
+  // expected-error@+2 {{expected a tensor of rank 1 or more for axis 0, but got a scalar}}
   // expected-error@+1 {{'relax.take' op failed to infer returned types}}
   %0 = relax.take %x, %i {axis = 0} : (!relax.tensor<[], f32>, !relax.tensor<[k], i64>) -> !relax.tensor<[k], f32>
   relax.return %0 : !relax.tensor<[k], f32>

@@ -95,7 +95,7 @@ relax.func @softmax_axis(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
 // -----
 
 relax.func @softmax_of_a_scalar(%x: !relax.tensor<[], f32>) -> !relax.object {
-  // expected-error@+2 {{expected an axis from 0 to -1, but got -1}}
+  // expected-error@+2 {{expected a tensor of rank 1 or more for axis -1, but got a scalar}}
   // expected-error@+1 {{'relax.softmax' op failed to infer returned types}}
   %0 = relax.softmax %x : (!relax.tensor<[], f32>) -> !relax.tensor<[], f32>
   relax.return %0 : !relax.tensor<[], f32>
@@ -149,7 +149,7 @@ relax.func @layer_norm_axis(%x: !relax.tensor<[n, 4], f32>, %g: !relax.tensor<[4
 // -----
 
 relax.func @layer_norm_repeated_axis(%x: !relax.tensor<[n, 4], f32>, %g: !relax.tensor<[4, 4], f32>) -> !relax.object {
-  // expected-error@+2 {{expected distinct axes, but got -1 twice}}
+  // expected-error@+2 {{expected distinct axes, but got axis 1 twice}}
   // expected-error@+1 {{'relax.layer_norm' op failed to infer returned types}}
   %0 = relax.layer_norm %x, %g, %g {axes = array<i64: 1, -1>} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[4, 4], f32>, !relax.tensor<[4, 4], f32>) -> !relax.tensor<[n, 4], f32>
   relax.return %0 : !relax.tensor<[n, 4], f32>

@@ -54,6 +54,12 @@ relax.func private @gr01_large_integer(!relax.shape<[18446744073709551616]>) -> 
 
 // -----
 
+// One more than the largest negative integer; the sign belongs to the number.
+// expected-error@+1 {{expected an integer of 64 bits}}
+relax.func private @gr01_large_negative_integer(!relax.shape<[-9223372036854775809]>) -> !relax.object
+
+// -----
+
 // expected-error@+1 {{expected a dimension: an integer, a variable or an expression}}
 relax.func private @gr01_not_an_integer(!relax.shape<[1.5]>) -> !relax.object
 
@@ -93,3 +99,9 @@ relax.func private @gr01_depth(!relax.shape<[(((((((((((((((((((((((((((((((((((
 // A chain of calls nests just as parentheses do.
 // expected-error@+1 {{expected an expression nested at most 128 deep}}
 relax.func private @gr01_depth_of_calls(!relax.shape<[not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(not(n))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))]>) -> !relax.object
+
+// -----
+
+// So does a chain of divisions.
+// expected-error@+1 {{expected an expression nested at most 128 deep}}
+relax.func private @gr01_depth_of_divisions(!relax.shape<[n, m, n mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m mod m]>) -> !relax.object

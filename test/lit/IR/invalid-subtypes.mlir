@@ -5,7 +5,8 @@
 // ST01: an object may be anything; a cast says what.
 // expected-note@+1 {{the type is declared here}}
 relax.func @st01_object(%x: !relax.object) -> !relax.tensor<*> {
-  // expected-error@+1 {{'relax.return' op expected a result of type '!relax.tensor<*>', but got '!relax.object'}}
+  // expected-error@+2 {{'relax.return' op expected a result of type '!relax.tensor<*>', but got '!relax.object'}}
+  // expected-note@+1 {{insert relax.match_cast to check it at run time}}
   relax.return %x : !relax.object
 }
 

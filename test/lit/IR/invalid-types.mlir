@@ -10,7 +10,6 @@ relax.func private @gr04_no_brackets(!relax.tensor<4xf32>) -> !relax.object
 
 // -----
 
-// expected-error@+2 {{expected non-function type}}
 // expected-error@+1 {{expected a data type or '@' device}}
 relax.func private @gr04_not_a_data_type(!relax.tensor<[4], 3>) -> !relax.object
 

@@ -11,8 +11,8 @@ relax.func @gr01_sums(%s: !relax.shape<[n, m, k]>) -> !relax.object {
   // Equal terms are collected and vanish where they cancel.
   // CHECK: <[n * 3, 0, -n, -m + n]>
   %1 = relax.shape <[n * 2 + n, n - n, n - 2 * n, n - m]>
-  // CHECK: <[-m - n, -n * 2 - 1, n - 1, n + 1]>
-  %2 = relax.shape <[-(n + m), -(n * 2 + 1), n + -1, n - -1]>
+  // CHECK: <[-m - n, -n * 2 - 1, n - 1, n + 1, n]>
+  %2 = relax.shape <[-(n + m), -(n * 2 + 1), n + -1, n - -1, - -n]>
   relax.return %s : !relax.shape<[n, m, k]>
 }
 
@@ -86,13 +86,17 @@ relax.func @gr01_folding(%s: !relax.shape<[n, m, k]>) -> !relax.object {
   relax.return %s : !relax.shape<[n, m, k]>
 }
 
-// Folding that would overflow 64 bits is left undone.
+// Folding that would overflow 64 bits is left undone, and stays in parentheses.
 // CHECK-LABEL: @gr01_overflow
 relax.func @gr01_overflow(%s: !relax.shape<[n, m, k]>) -> !relax.object {
-  // CHECK: <[9223372036854775807, -9223372036854775807]>
-  %0 = relax.shape <[9223372036854775807, -9223372036854775807]>
+  // CHECK: <[9223372036854775807, -9223372036854775808]>
+  %0 = relax.shape <[9223372036854775807, -9223372036854775808]>
   // CHECK: <[9223372036854775807 + 1, n * 9223372036854775807 * 2]>
   %1 = relax.shape <[9223372036854775807 + 1, n * 9223372036854775807 * 2]>
+  // CHECK: <[1 + (n + 9223372036854775807 + 1), n * (9223372036854775807 + 1)]>
+  %2 = relax.shape <[1 + (n + 9223372036854775807 + 1), n * (9223372036854775807 + 1)]>
+  // CHECK: <[n - 9223372036854775807 - 2, 0 + (9223372036854775807 + 1) * (-1)]>
+  %3 = relax.shape <[n - 9223372036854775807 - 2, -(9223372036854775807 + 1)]>
   relax.return %s : !relax.shape<[n, m, k]>
 }
 

@@ -14,7 +14,7 @@
 // LEGALIZE: func.func private @relu(%{{.*}}: tensor<?x4xf32>, %{{.*}}: tensor<?x4xf32>) -> tensor<?x4xf32>
 
 // MEMORY-NOT: relax.dataflow
-// MEMORY: relax.builtin.alloc_tensor : <[n, 4], f32>
+// MEMORY: relax.builtin.alloc_tensor : !relax.tensor<[n, 4], f32>
 // MEMORY: relax.builtin.call_kernel @relu
 
 // SHAPES: relax.func @main(%x: !relax.tensor<ndim = 2, f32>)

@@ -5,7 +5,7 @@ func.func private @both(%x: memref<?xf32>, %k: i64, %y: memref<?xf32>, %z: memre
 
 // OP01: one output.
 // CHECK-LABEL: relax.func @OP01_one
-// CHECK: %[[Y:.*]] = relax.builtin.alloc_tensor : <[n], f32>
+// CHECK: %[[Y:.*]] = relax.builtin.alloc_tensor : !relax.tensor<[n], f32>
 // CHECK: relax.builtin.call_kernel @exp(%x) outs(%[[Y]])
 // CHECK: relax.return %[[Y]]
 relax.func @OP01_one(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
@@ -15,8 +15,8 @@ relax.func @OP01_one(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
 
 // OP01: several outputs, and integers; a field taken at once needs no tuple.
 // CHECK-LABEL: relax.func @OP01_several
-// CHECK: %[[Y:.*]] = relax.builtin.alloc_tensor : <[n], f32>
-// CHECK: %[[Z:.*]] = relax.builtin.alloc_tensor : <[n], f32>
+// CHECK: %[[Y:.*]] = relax.builtin.alloc_tensor : !relax.tensor<[n], f32>
+// CHECK: %[[Z:.*]] = relax.builtin.alloc_tensor : !relax.tensor<[n], f32>
 // CHECK: relax.builtin.call_kernel @both(%x) packed_ints %{{.*}} : !relax.shape<[n]> outs(%[[Y]], %[[Z]])
 // CHECK-NOT: relax.tuple
 // CHECK: relax.return %[[Z]]
@@ -30,7 +30,7 @@ relax.func @OP01_several(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
 
 // OP03: the outputs are the last arguments of the packed function.
 // CHECK-LABEL: relax.func @OP03_packed
-// CHECK: %[[Y:.*]] = relax.builtin.alloc_tensor : <[n * 2], f32>
+// CHECK: %[[Y:.*]] = relax.builtin.alloc_tensor : !relax.tensor<[n * 2], f32>
 // CHECK: relax.call_packed "tile"(%x, %[[Y]]) : (!relax.tensor<[n], f32>, !relax.tensor<[n * 2], f32>) -> !relax.object
 // CHECK: relax.return %[[Y]]
 relax.func @OP03_packed(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n * 2], f32> {
