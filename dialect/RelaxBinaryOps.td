@@ -42,13 +42,13 @@ class Relax_CompareOp<string mnemonic, string meaning>
     : Relax_BroadcastOp<mnemonic, "Any", meaning, 1>;
 
 def Relax_AddOp : Relax_BinaryOp<"add", "Numeric", "x1 + x2">;
-def Relax_DivideOp : Relax_BinaryOp<"divide", "Numeric", "x1 / x2; of integers, rounded towards zero">;
-def Relax_FloorDivideOp : Relax_BinaryOp<"floor_divide", "Numeric", "floor(x1 / x2)">;
+def Relax_DivideOp : Relax_BinaryOp<"divide", "Numeric", "x1 / x2; of integers, rounded towards zero, and 0 where x2 is 0">;
+def Relax_FloorDivideOp : Relax_BinaryOp<"floor_divide", "Numeric", "floor(x1 / x2), as numpy.floor_divide; of integers, 0 where x2 is 0">;
 def Relax_LogicalAndOp : Relax_BinaryOp<"logical_and", "Bool", "x1 and x2">;
 def Relax_LogicalOrOp : Relax_BinaryOp<"logical_or", "Bool", "x1 or x2">;
 def Relax_MaximumOp : Relax_BinaryOp<"maximum", "Numeric", "the larger one; NaN wins">;
 def Relax_MinimumOp : Relax_BinaryOp<"minimum", "Numeric", "the smaller one; NaN wins">;
-def Relax_ModOp : Relax_BinaryOp<"mod", "Numeric", "the remainder of floor_divide">;
+def Relax_ModOp : Relax_BinaryOp<"mod", "Numeric", "the remainder of floor_divide, as numpy.mod; of integers, 0 where x2 is 0">;
 def Relax_MultiplyOp : Relax_BinaryOp<"multiply", "Numeric", "x1 * x2">;
 def Relax_PowerOp : Relax_BinaryOp<"power", "Float", "x1 to the power of x2">;
 def Relax_SubtractOp : Relax_BinaryOp<"subtract", "Numeric", "x1 - x2">;

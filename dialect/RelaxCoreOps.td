@@ -20,10 +20,34 @@ include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+// Derivation from an adaptor. Builders derive types before anything else is
+// verified, so attributes are verified here.
+def Relax_InferTypes : TraitList<[
+  DeclareOpInterfaceMethods<InferTypeOpInterface>,
+  NativeOpTrait<"InferTypeOpAdaptor", [], [{
+    static ::llvm::LogicalResult inferReturnTypes(
+        ::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
+        Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &results);
+    static bool isCompatibleReturnTypes(::mlir::TypeRange derived,
+                                        ::mlir::TypeRange declared);
+  }], [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::Type> &results) {
+      $cppClass::Adaptor adaptor(operands, attributes, properties, regions);
+      if (location && ::llvm::failed(adaptor.verify(*location)))
+        return ::llvm::failure();
+      return $cppClass::inferReturnTypes(context, location, adaptor, results);
+    }
+  }]>
+]>;
+
 // An operation whose result types follow from its operands and attributes. The
 // declared type of a result may be weaker than the derived one, never stronger.
 class Relax_InferredOp<string mnemonic, list<Trait> traits = []>
-    : Relax_Op<mnemonic, !listconcat(traits, [InferTypeOpAdaptorWithIsCompatible])> {
+    : Relax_Op<mnemonic, !listconcat(traits, [Relax_InferTypes])> {
   code compatibleDefinition = [{
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange derived,
                                             ::mlir::TypeRange declared) {

@@ -37,7 +37,7 @@ def Relax_ConcatOp : Relax_Operator<"concat"> {
     ```
   }];
   let arguments = (ins Variadic<Relax_Tensor>:$tensors,
-                       DefaultValuedAttr<I64Attr, "0">:$axis);
+                       DefaultValuedOptionalAttr<I64Attr, "0">:$axis);
 }
 
 def Relax_ExpandDimsOp : Relax_Operator<"expand_dims"> {
@@ -118,7 +118,7 @@ def Relax_SplitOp : Relax_Operator<"split"> {
   }];
   let arguments = (ins Relax_Tensor:$x, OptionalAttr<I64Attr>:$sections,
                        OptionalAttr<DenseI64ArrayAttr>:$indices,
-                       DefaultValuedAttr<I64Attr, "0">:$axis);
+                       DefaultValuedOptionalAttr<I64Attr, "0">:$axis);
   let results = (outs Res<Relax_Tuple, "", [MemAlloc]>:$result);
 }
 
@@ -156,7 +156,7 @@ def Relax_TakeOp : Relax_Operator<"take"> {
   }];
   let arguments = (ins Relax_Tensor:$x, Relax_Tensor:$indices,
                        OptionalAttr<I64Attr>:$axis,
-                       DefaultValuedAttr<StrAttr, "\"clip\"">:$mode);
+                       DefaultValuedOptionalAttr<StrAttr, "\"clip\"">:$mode);
 }
 
 #endif // RELAX_MANIPULATE_OPS

@@ -44,7 +44,7 @@ class Relax_SoftmaxLikeOp<string mnemonic, string meaning>
     %0 = relax.}] # mnemonic # [{ %x {axis = -1} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x, DefaultValuedAttr<I64Attr, "-1">:$axis);
+  let arguments = (ins Relax_Tensor:$x, DefaultValuedOptionalAttr<I64Attr, "-1">:$axis);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferSoftmax(location, adaptor.getX(), adaptor.getAxis(), results)">.definition;
 }
@@ -69,9 +69,9 @@ def Relax_LayerNormOp : Relax_Operator<"layer_norm"> {
   }];
   let arguments = (ins Relax_Tensor:$x, Relax_Tensor:$gamma, Relax_Tensor:$beta,
                        DenseI64ArrayAttr:$axes,
-                       DefaultValuedAttr<F64Attr, "1e-5">:$epsilon,
-                       DefaultValuedAttr<BoolAttr, "true">:$center,
-                       DefaultValuedAttr<BoolAttr, "true">:$scale);
+                       DefaultValuedOptionalAttr<F64Attr, "1e-5">:$epsilon,
+                       DefaultValuedOptionalAttr<BoolAttr, "true">:$center,
+                       DefaultValuedOptionalAttr<BoolAttr, "true">:$scale);
 }
 
 #endif // RELAX_NN_OPS

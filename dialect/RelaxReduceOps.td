@@ -27,7 +27,7 @@ class Relax_ReduceOp<string mnemonic, string dtypes, string meaning>
     ```
   }];
   let arguments = (ins Relax_Tensor:$x, OptionalAttr<DenseI64ArrayAttr>:$axis,
-                       DefaultValuedAttr<BoolAttr, "false">:$keepdims);
+                       DefaultValuedOptionalAttr<BoolAttr, "false">:$keepdims);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferReduce(location, adaptor.getX(), adaptor.getAxis(), " #
       "adaptor.getKeepdims(), DTypeClass::" # dtypes # ", results)">.definition;

@@ -25,9 +25,9 @@ class VirtualMachine:
 
     A function takes NumPy arrays, PyTorch tensors and anything else with DLPack without a copy,
     ints, floats, bools, strings, tuples, and shapes as ``tvm_ffi.Shape``. It returns tensors as
-    ``tvm_ffi.Tensor``, which ``numpy.from_dlpack`` and ``torch.from_dlpack`` view. Arguments are checked against the
-    types of the function: a TypeError or ValueError names the argument, what was expected, and
-    what it is.
+    ``tvm_ffi.Tensor``, which ``numpy.from_dlpack`` and ``torch.from_dlpack`` view. Arguments are
+    checked against the types of the function: a TypeError or ValueError names the argument, what
+    was expected, and what it is.
 
     Parameters
     ----------

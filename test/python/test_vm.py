@@ -151,7 +151,13 @@ CASES = [
     ("zeros", lambda x: op.zeros(("n", 2)), lambda x: np.zeros((len(x), 2), "f"), ["float32"], [N]),
     ("ones", lambda x: op.ones(("n",)), lambda x: np.ones(len(x), "f"), ["float32"], [N]),
     ("full", lambda x: op.full(("n",), 2.5), lambda x: np.full(len(x), 2.5, "f"), ["float32"], [N]),
-    ("constant", lambda x: op.add(x, [1, 2, 3]), lambda x: x + np.float32([1, 2, 3]), ["float32"], [N]),
+    (
+        "constant",
+        lambda x: op.add(x, [1, 2, 3]),
+        lambda x: x + np.float32([1, 2, 3]),
+        ["float32"],
+        [N],
+    ),
 ]
 for name in ("sum", "mean", "max", "min", "prod"):
     function, numpy = getattr(op, name), getattr(np, name)

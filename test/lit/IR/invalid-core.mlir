@@ -413,7 +413,7 @@ relax.func @dr02_stronger_type() -> !relax.object {
 
 // WF18
 relax.func @wf18_string() -> !relax.object {
-  // expected-error@+1 {{expected a number of a data type or an expression, but got "three"}}
+  // expected-error@+1 {{attribute 'value' failed to satisfy constraint: a number or expression}}
   %0 = relax.prim_value "three"
   relax.return %0 : !relax.object
 }
@@ -421,7 +421,7 @@ relax.func @wf18_string() -> !relax.object {
 // -----
 
 relax.func @wf18_type() -> !relax.object {
-  // expected-error@+1 {{expected a number of a data type or an expression, but got i64}}
+  // expected-error@+1 {{attribute 'value' failed to satisfy constraint: a number or expression}}
   %0 = relax.prim_value i64
   relax.return %0 : !relax.object
 }
