@@ -1,8 +1,8 @@
 """Measure what a call of a compiled function costs: ``./dev bench``.
 
-One kernel, ``x + y`` on 4x4 float32, is called from Python in several ways. The ways are interleaved
-round by round, so that a disturbance hits all of them, and each is given by the median of its
-rounds: in nanoseconds, and as a ratio to ``numpy.add`` with ``out=`` in the same run.
+One kernel, ``x + y`` on 4x4 float32, is called from Python in several ways. The ways are
+interleaved round by round, so that a disturbance hits all of them, and each is given by the median
+of its rounds: in nanoseconds, and as a ratio to ``numpy.add`` with ``out=`` in the same run.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import tvm_ffi
-
 import relax_mlir
+import tvm_ffi
 
 ADD = """
 relax.func @main(%x: !relax.tensor<[n, m], f32>, %y: !relax.tensor<[n, m], f32>)
@@ -33,7 +32,7 @@ Call = Callable[[], object]
 
 
 def cases() -> dict[str, Call]:
-    """The ways of adding two arrays; all give the same sums."""
+    """Return the ways of adding two arrays; all give the same sums."""
     main = relax_mlir.VirtualMachine(relax_mlir.compile(ADD))["main"]
     rng = np.random.default_rng(0)
     x, y = (rng.random((4, 4), dtype=np.float32) for _ in range(2))
@@ -49,7 +48,7 @@ def cases() -> dict[str, Call]:
 
 
 def time_ns(call: Call, count: int) -> float:
-    """Nanoseconds per call over `count` calls."""
+    """Return nanoseconds per call over `count` calls."""
     start = time.perf_counter_ns()
     for _ in range(count):
         call()
@@ -57,7 +56,7 @@ def time_ns(call: Call, count: int) -> float:
 
 
 def measure(ways: dict[str, Call], rounds: int, count: int) -> dict[str, float]:
-    """The median over `rounds` interleaved rounds, in nanoseconds per call."""
+    """Return the median over `rounds` interleaved rounds, in nanoseconds per call."""
     for call in ways.values():
         time_ns(call, count)
     samples: dict[str, list[float]] = {name: [] for name in ways}

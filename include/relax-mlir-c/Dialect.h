@@ -89,8 +89,8 @@ MLIR_CAPI_EXPORTED int64_t mlirRelaxPrimExprGetInt(MlirAttribute expr);
 /// The name of a variable; empty otherwise.
 MLIR_CAPI_EXPORTED MlirStringRef mlirRelaxPrimExprGetName(MlirAttribute expr);
 MLIR_CAPI_EXPORTED intptr_t mlirRelaxPrimExprGetNumOperands(MlirAttribute expr);
-MLIR_CAPI_EXPORTED MlirAttribute
-mlirRelaxPrimExprGetOperand(MlirAttribute expr, intptr_t index);
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprGetOperand(MlirAttribute expr,
+                                                             intptr_t index);
 
 /// The expression as text, "n * 4 + 1".
 MLIR_CAPI_EXPORTED void mlirRelaxPrimExprPrint(MlirAttribute expr,
@@ -105,10 +105,11 @@ MLIR_CAPI_EXPORTED MlirRelaxTernary
 mlirRelaxPrimExprProveEqual(MlirAttribute lhs, MlirAttribute rhs);
 /// Stores the value of `expr`; false where a variable is missing, a divisor is
 /// zero or 64 bits do not suffice.
-MLIR_CAPI_EXPORTED bool
-mlirRelaxPrimExprEvaluate(MlirAttribute expr, intptr_t numVars,
-                          MlirStringRef const *names, int64_t const *values,
-                          int64_t *result);
+MLIR_CAPI_EXPORTED bool mlirRelaxPrimExprEvaluate(MlirAttribute expr,
+                                                  intptr_t numVars,
+                                                  MlirStringRef const *names,
+                                                  int64_t const *values,
+                                                  int64_t *result);
 /// Replaces variables by expressions, all at once.
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprSubstitute(
     MlirAttribute expr, intptr_t numVars, MlirStringRef const *names,

@@ -58,8 +58,7 @@ std::optional<bool> toOptional(MlirRelaxTernary answer) {
 }
 
 /// Makes one type; where that fails, the diagnostics become a ValueError.
-template <typename Make>
-MlirType getChecked(MlirContext context, Make make) {
+template <typename Make> MlirType getChecked(MlirContext context, Make make) {
   CollectDiagnosticsToStringScope diagnostics(context);
   MlirType type = make(mlirLocationUnknownGet(context));
   std::string message = diagnostics.takeMessage();
@@ -148,8 +147,7 @@ std::vector<MlirStringRef> toRefs(const std::vector<std::string> &names) {
   return refs;
 }
 
-template <typename T>
-struct Bindings {
+template <typename T> struct Bindings {
   explicit Bindings(const std::map<std::string, T> &map) {
     for (const auto &[name, value] : map) {
       names.push_back(toRef(name));
@@ -164,9 +162,9 @@ struct Bindings {
 // Attributes
 //===----------------------------------------------------------------------===//
 
-const char *const kKindNames[] = {"var", "int",    "add", "mul", "floordiv",
-                                  "mod", "min",    "max", "select", "not",
-                                  "and", "or",     "eq",  "lt",  "le"};
+const char *const kKindNames[] = {"var", "int", "add", "mul",    "floordiv",
+                                  "mod", "min", "max", "select", "not",
+                                  "and", "or",  "eq",  "lt",     "le"};
 
 std::string exprText(MlirAttribute self) {
   std::string text;
@@ -202,8 +200,7 @@ MlirAttribute exprBinary(const std::string &kind, MlirAttribute lhs,
                          MlirAttribute rhs) {
   requireExprs(lhs, rhs);
   if ((kind == "floordiv" || kind == "mod") && isConstant(rhs, 0)) {
-    PyErr_SetString(PyExc_ZeroDivisionError,
-                    "expected a divisor other than 0");
+    PyErr_SetString(PyExc_ZeroDivisionError, "expected a divisor other than 0");
     throw nb::python_error();
   }
   if (kind == "add")
@@ -247,9 +244,8 @@ std::optional<int64_t> exprEvaluate(MlirAttribute self,
   return std::nullopt;
 }
 
-MlirAttribute
-exprSubstitute(MlirAttribute self,
-               const std::map<std::string, MlirAttribute> &map) {
+MlirAttribute exprSubstitute(MlirAttribute self,
+                             const std::map<std::string, MlirAttribute> &map) {
   for (const auto &entry : map)
     requireExprs(self, entry.second);
   Bindings<MlirAttribute> bindings(map);

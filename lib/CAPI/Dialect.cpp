@@ -46,8 +46,7 @@ static PrimExprAttr expr(MlirAttribute attr) {
   return cast<PrimExprAttr>(unwrap(attr));
 }
 
-template <typename T>
-static T structInfo(MlirType type) {
+template <typename T> static T structInfo(MlirType type) {
   return cast<T>(unwrap(type));
 }
 
@@ -258,8 +257,8 @@ MlirType mlirRelaxTensorStructInfoGetChecked(MlirLocation location,
   FlatSymbolRefAttr device;
   if (vdevice.length != 0)
     device = FlatSymbolRefAttr::get(loc.getContext(), unwrap(vdevice));
-  return wrap(TensorStructInfoType::getChecked(
-      loc, loc.getContext(), dims, ndim, unwrap(dtype), device));
+  return wrap(TensorStructInfoType::getChecked(loc, loc.getContext(), dims,
+                                               ndim, unwrap(dtype), device));
 }
 
 MlirAttribute mlirRelaxTensorStructInfoGetShape(MlirType type) {
@@ -411,8 +410,7 @@ MlirType mlirRelaxDeriveCallResult(MlirType callee, intptr_t numArguments,
          llvm::zip(func.getParams(), unwrapTypes(numArguments, arguments)))
       getShapeVarMapping(param, argument, mapping);
   auto isMapped = [&](StringRef name) { return mapping.contains(name); };
-  return wrap(
-      substitute(eraseToWellDefined(func.getRet(), isMapped), mapping));
+  return wrap(substitute(eraseToWellDefined(func.getRet(), isMapped), mapping));
 }
 
 //===----------------------------------------------------------------------===//

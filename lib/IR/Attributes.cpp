@@ -83,8 +83,8 @@ FailureOr<PrimExprAttr> PrimExprParser::parseSum() {
   llvm::SaveAndRestore restore(depth, depth + 1);
   SMLoc loc = parser.getCurrentLocation();
   if (depth > kMaxDepth)
-    return parser.emitError(loc) << "expected an expression nested at most "
-                                 << kMaxDepth << " deep";
+    return parser.emitError(loc)
+           << "expected an expression nested at most " << kMaxDepth << " deep";
   FailureOr<PrimExprAttr> lhs = parseProduct();
   while (succeeded(lhs)) {
     bool plus = succeeded(parser.parseOptionalPlus());
@@ -148,9 +148,9 @@ FailureOr<PrimExprAttr> PrimExprParser::parseCall(const CallSyntax &call) {
           }))
     return failure();
   if (operands.size() != call.arity)
-    return parser.emitError(loc) << "expected " << call.arity
-                                 << " operands of '" << call.name
-                                 << "', but got " << operands.size();
+    return parser.emitError(loc)
+           << "expected " << call.arity << " operands of '" << call.name
+           << "', but got " << operands.size();
   return PrimExprAttr::getCall(call.kind, operands);
 }
 
@@ -212,15 +212,15 @@ Attribute PrimExprAttr::parse(AsmParser &parser, Type) {
 Attribute ShapeExprAttr::parse(AsmParser &parser, Type) {
   SmallVector<PrimExprAttr> dims;
   if (parser.parseLess() ||
-      parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::Square,
-          [&]() -> ParseResult {
-            FailureOr<PrimExprAttr> dim = parsePrimExpr(parser);
-            if (failed(dim))
-              return failure();
-            dims.push_back(*dim);
-            return success();
-          }) ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     [&]() -> ParseResult {
+                                       FailureOr<PrimExprAttr> dim =
+                                           parsePrimExpr(parser);
+                                       if (failed(dim))
+                                         return failure();
+                                       dims.push_back(*dim);
+                                       return success();
+                                     }) ||
       parser.parseGreater())
     return {};
   return ShapeExprAttr::get(parser.getContext(), dims);

@@ -22,8 +22,9 @@ using namespace mlir::relax;
 static SmallVector<TensorStructInfoType> outputTypes(Type result) {
   if (auto tensor = dyn_cast<TensorStructInfoType>(result))
     return {tensor};
-  return llvm::map_to_vector(cast<TupleStructInfoType>(result).getFields(),
-                             [](Type t) { return cast<TensorStructInfoType>(t); });
+  return llvm::map_to_vector(
+      cast<TupleStructInfoType>(result).getFields(),
+      [](Type t) { return cast<TensorStructInfoType>(t); });
 }
 
 /// OP01, OP03: the caller allocates, so it must know shapes and data types.
@@ -108,11 +109,11 @@ static LogicalResult verifyKernelCall(Operation *op,
   ArrayRef<Type> params = kernel.getArgumentTypes();
   size_t expected = inputs.size() + *numInts + outputs.size();
   if (params.size() != expected) {
-    InFlightDiagnostic diag =
-        op->emitOpError() << "passes " << expected
-                          << " values (inputs, integers, outputs), but the "
-                             "kernel takes "
-                          << params.size();
+    InFlightDiagnostic diag = op->emitOpError()
+                              << "passes " << expected
+                              << " values (inputs, integers, outputs), but the "
+                                 "kernel takes "
+                              << params.size();
     diag.attachNote(kernel.getLoc()) << "the kernel is defined here";
     return diag;
   }
@@ -121,9 +122,9 @@ static LogicalResult verifyKernelCall(Operation *op,
       return failure();
   for (int64_t i = 0; i < *numInts; ++i)
     if (!params[inputs.size() + i].isInteger(64))
-      return op->emitOpError() << "expected kernel parameter "
-                               << inputs.size() + i << " to be i64, but got "
-                               << params[inputs.size() + i];
+      return op->emitOpError()
+             << "expected kernel parameter " << inputs.size() + i
+             << " to be i64, but got " << params[inputs.size() + i];
   size_t first = inputs.size() + *numInts;
   for (auto [index, tensor] : llvm::enumerate(outputs))
     if (failed(verifyKernelTensor(op, first + index, tensor,
@@ -187,8 +188,8 @@ bool CallPackedOp::isPureOp() { return false; }
 bool CallOp::isPureOp() {
   if (Value function = getFunction())
     return cast<FuncStructInfoType>(function.getType()).getPure();
-  auto callee = SymbolTable::lookupNearestSymbolFrom<FuncOp>(*this,
-                                                             getCalleeAttr());
+  auto callee =
+      SymbolTable::lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());
   return callee && callee.getIsPure();
 }
 
@@ -196,9 +197,9 @@ bool CallOp::isPureOp() {
 static LogicalResult verifyClosureCall(CallOp call, FuncStructInfoType callee) {
   ArrayRef<Type> params = callee.getParams();
   if (params.size() != call.getArgs().size())
-    return call.emitOpError() << "expected " << params.size()
-                              << " arguments, but got "
-                              << call.getArgs().size();
+    return call.emitOpError()
+           << "expected " << params.size() << " arguments, but got "
+           << call.getArgs().size();
   PrimExprMap mapping;
   for (auto [param, arg] : llvm::zip(params, call.getArgs().getTypes()))
     getShapeVarMapping(param, arg, mapping);
@@ -206,15 +207,15 @@ static LogicalResult verifyClosureCall(CallOp call, FuncStructInfoType callee) {
     Type actual = call.getArgs()[index].getType();
     Type expected = substitute(param, mapping);
     if (checkCompatibility(actual, expected) == Ternary::No)
-      return call.emitOpError() << "expected argument " << index
-                                << " of type " << expected << ", but got "
-                                << actual;
+      return call.emitOpError() << "expected argument " << index << " of type "
+                                << expected << ", but got " << actual;
   }
   // A variable of the callee without a counterpart here says nothing here.
-  Type derived = substitute(
-      eraseToWellDefined(callee.getRet(),
-                         [&](StringRef name) { return mapping.contains(name); }),
-      mapping);
+  Type derived = substitute(eraseToWellDefined(callee.getRet(),
+                                               [&](StringRef name) {
+                                                 return mapping.contains(name);
+                                               }),
+                            mapping);
   if (isSubtype(derived, call.getResult().getType()) == Ternary::Yes)
     return success();
   return call.emitOpError() << "derives a result of type " << derived

@@ -171,8 +171,8 @@ LogicalResult FuncOp::verifyRegions() {
   if (!isExternal() && !llvm::hasSingleElement(getBody()))
     return emitOpError() << "expected one block, but got "
                          << getBody().getBlocks().size();
-  if (!isExternal() && (getBody().front().empty() ||
-                        !isa<ReturnOp>(getBody().front().back())))
+  if (!isExternal() &&
+      (getBody().front().empty() || !isa<ReturnOp>(getBody().front().back())))
     return emitOpError() << "expected its block to end with 'relax.return'";
   return verifyShapeScopes(*this);
 }
@@ -221,9 +221,8 @@ static LogicalResult verifyBody(Operation *parent, Region &region,
                                 StringRef role) {
   Block &block = region.front();
   if (block.empty() || !isa<TerminatorOp>(block.back()))
-    return parent->emitOpError()
-           << "expected its block to end with '"
-           << TerminatorOp::getOperationName() << "'";
+    return parent->emitOpError() << "expected its block to end with '"
+                                 << TerminatorOp::getOperationName() << "'";
   return verifyTerminator(parent, &block.back(), role);
 }
 
@@ -271,24 +270,24 @@ LogicalResult DTypeOp::verify() {
 // Derivation
 //===----------------------------------------------------------------------===//
 
-LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context, OptionalLoc loc,
-                                           Adaptor adaptor,
+LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context,
+                                           OptionalLoc loc, Adaptor adaptor,
                                            InferredTypes &results) {
   ShapedType type = adaptor.getValue().getShapedType();
   if (!isDataType(type.getElementType()))
     return inferError(loc, "expected a constant of a data type, but got ",
                       type.getElementType());
-  SmallVector<PrimExprAttr> dims = llvm::map_to_vector(
-      type.getShape(),
-      [&](int64_t dim) { return PrimExprAttr::getInt(context, dim); });
+  SmallVector<PrimExprAttr> dims =
+      llvm::map_to_vector(type.getShape(), [&](int64_t dim) {
+        return PrimExprAttr::getInt(context, dim);
+      });
   results.push_back(TensorStructInfoType::get(ShapeExprAttr::get(context, dims),
                                               type.getElementType()));
   return success();
 }
 
 LogicalResult PrimValueOp::inferReturnTypes(MLIRContext *context,
-                                            OptionalLoc loc,
-                                            Adaptor adaptor,
+                                            OptionalLoc loc, Adaptor adaptor,
                                             InferredTypes &results) {
   Attribute value = adaptor.getValue();
   if (auto expr = dyn_cast<PrimExprAttr>(value)) {
@@ -306,10 +305,10 @@ LogicalResult PrimValueOp::inferReturnTypes(MLIRContext *context,
   Type type = number.getType();
   PrimExprAttr known;
   if (auto integer = dyn_cast<IntegerAttr>(value))
-    known = PrimExprAttr::getInt(
-        context, type.isUnsignedInteger() || type.isInteger(1)
-                     ? integer.getValue().getZExtValue()
-                     : integer.getValue().getSExtValue());
+    known = PrimExprAttr::getInt(context,
+                                 type.isUnsignedInteger() || type.isInteger(1)
+                                     ? integer.getValue().getZExtValue()
+                                     : integer.getValue().getSExtValue());
   results.push_back(PrimStructInfoType::get(type, known));
   return success();
 }

@@ -206,13 +206,12 @@ void Polynomial::divide(int64_t divisor, Polynomial &quotient,
 //===----------------------------------------------------------------------===//
 
 PrimExprAttr PrimExprAttr::getVar(MLIRContext *context, StringRef name) {
-  return get(context, PrimExprKind::Var, 0, name,
-                   ArrayRef<PrimExprAttr>());
+  return get(context, PrimExprKind::Var, 0, name, ArrayRef<PrimExprAttr>());
 }
 
 PrimExprAttr PrimExprAttr::getInt(MLIRContext *context, int64_t value) {
   return get(context, PrimExprKind::Int, value, StringRef(),
-                   ArrayRef<PrimExprAttr>());
+             ArrayRef<PrimExprAttr>());
 }
 
 /// A node as it is, not brought into canonical form.
@@ -228,14 +227,12 @@ PrimExprAttr Polynomial::build(MLIRContext *context) const {
     SmallVector<PrimExprAttr> factors(monomial.begin(), monomial.end());
     if (coefficient != 1 || factors.empty())
       factors.push_back(PrimExprAttr::getInt(context, coefficient));
-    sum.push_back(factors.size() == 1
-                      ? factors.front()
-                      : rawNode(PrimExprKind::Mul, factors));
+    sum.push_back(factors.size() == 1 ? factors.front()
+                                      : rawNode(PrimExprKind::Mul, factors));
   }
   if (sum.empty())
     return PrimExprAttr::getInt(context, 0);
-  return sum.size() == 1 ? sum.front()
-                         : rawNode(PrimExprKind::Add, sum);
+  return sum.size() == 1 ? sum.front() : rawNode(PrimExprKind::Add, sum);
 }
 
 std::optional<int64_t> PrimExprAttr::getConstant() const {
@@ -314,8 +311,7 @@ PrimExprAttr PrimExprAttr::getFloorDiv(PrimExprAttr lhs, PrimExprAttr rhs) {
   std::optional<int64_t> constant = rest.getConstant();
   PrimExprAttr last =
       constant ? getInt(context, *floorDiv(*constant, *divisor))
-               : rawNode(PrimExprKind::FloorDiv,
-                                 {rest.build(context), rhs});
+               : rawNode(PrimExprKind::FloorDiv, {rest.build(context), rhs});
   return getAdd(quotient.build(context), last);
 }
 
@@ -481,8 +477,10 @@ PrimExprAttr mlir::relax::substitute(PrimExprAttr expr,
   }
   if (expr.getOperands().empty())
     return expr;
-  SmallVector<PrimExprAttr> operands = llvm::map_to_vector(
-      expr.getOperands(), [&](PrimExprAttr e) { return substitute(e, values); });
+  SmallVector<PrimExprAttr> operands =
+      llvm::map_to_vector(expr.getOperands(), [&](PrimExprAttr e) {
+        return substitute(e, values);
+      });
   if (expr.getKind() != PrimExprKind::Add &&
       expr.getKind() != PrimExprKind::Mul)
     return PrimExprAttr::getCall(expr.getKind(), operands);
@@ -497,13 +495,11 @@ static std::optional<int64_t> apply(PrimExprKind kind, ArrayRef<int64_t> args) {
   int64_t result;
   switch (kind) {
   case PrimExprKind::Add:
-    return llvm::AddOverflow(args[0], args[1], result)
-               ? std::nullopt
-               : std::optional(result);
+    return llvm::AddOverflow(args[0], args[1], result) ? std::nullopt
+                                                       : std::optional(result);
   case PrimExprKind::Mul:
-    return llvm::MulOverflow(args[0], args[1], result)
-               ? std::nullopt
-               : std::optional(result);
+    return llvm::MulOverflow(args[0], args[1], result) ? std::nullopt
+                                                       : std::optional(result);
   case PrimExprKind::FloorDiv:
     return floorDiv(args[0], args[1]);
   case PrimExprKind::Mod:

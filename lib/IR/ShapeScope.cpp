@@ -41,7 +41,8 @@ private:
 static std::optional<StringRef> findUnboundIn(Type type, const Scope &scope) {
   if (!isa<StructInfoTypeInterface>(type))
     return std::nullopt;
-  return findUnbound(type, [&](StringRef name) { return scope.contains(name); });
+  return findUnbound(type,
+                     [&](StringRef name) { return scope.contains(name); });
 }
 
 LogicalResult ScopeVerifier::verifySignature(Scope &scope) {

@@ -154,8 +154,8 @@ static Ternary dimsBelow(ShapeExprAttr sub, int64_t subRank,
   return proveEqual(sub.getDims(), super.getDims());
 }
 
-/// The answer where `super` leaves open (null), requires, and `sub` has or lacks
-/// a property.
+/// The answer where `super` leaves open (null), requires, and `sub` has or
+/// lacks a property.
 static Ternary propertyBelow(Attribute sub, Attribute super) {
   if (!super || sub == super)
     return Ternary::Yes;
@@ -189,8 +189,8 @@ static Ternary dtypeBelow(Type sub, Type super) {
 
 Ternary TensorStructInfoType::isSubtypeOfSameKind(Type other) const {
   auto super = cast<TensorStructInfoType>(other);
-  Ternary dims = dimsBelow(getShape(), getNdim(), super.getShape(),
-                           super.getNdim());
+  Ternary dims =
+      dimsBelow(getShape(), getNdim(), super.getShape(), super.getNdim());
   return both(both(dims, dtypeBelow(getDtype(), super.getDtype())),
               propertyBelow(getVdevice(), super.getVdevice()));
 }
@@ -312,9 +312,8 @@ void PrimStructInfoType::zipPrimExprsSameKind(Type other, ZipFn visit) const {
 //===----------------------------------------------------------------------===//
 
 /// Combines a question over the fields of two tuples.
-static Ternary
-overFields(ArrayRef<Type> lhs, ArrayRef<Type> rhs,
-           llvm::function_ref<Ternary(Type, Type)> question) {
+static Ternary overFields(ArrayRef<Type> lhs, ArrayRef<Type> rhs,
+                          llvm::function_ref<Ternary(Type, Type)> question) {
   if (lhs.size() != rhs.size())
     return Ternary::No;
   Ternary result = Ternary::Yes;

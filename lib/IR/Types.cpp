@@ -66,9 +66,10 @@ static LogicalResult verifyRank(EmitError emitError, ShapeExprAttr shape,
 static LogicalResult verifyDataType(EmitError emitError, Type dtype) {
   if (isDataType(dtype))
     return success();
-  return emitError() << "expected a data type (i1, i8 to i64, ui8 to ui64, f16, "
-                        "bf16, f32, f64 or an 8-bit float), but got "
-                     << dtype;
+  return emitError()
+         << "expected a data type (i1, i8 to i64, ui8 to ui64, f16, "
+            "bf16, f32, f64 or an 8-bit float), but got "
+         << dtype;
 }
 
 static LogicalResult verifyStructInfo(EmitError emitError, Type type,
@@ -111,8 +112,8 @@ LogicalResult TupleStructInfoType::verify(EmitError emitError,
 }
 
 LogicalResult FuncStructInfoType::verify(EmitError emitError,
-                                         ArrayRef<Type> params, Type ret,
-                                         bool, FlatSymbolRefAttr derive) {
+                                         ArrayRef<Type> params, Type ret, bool,
+                                         FlatSymbolRefAttr derive) {
   if (derive && !params.empty()) // WF17
     return emitError() << "expected parameters or a derive function, but got "
                           "both";

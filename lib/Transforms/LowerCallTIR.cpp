@@ -1,4 +1,5 @@
-//===- LowerCallTIR.cpp - Make the allocation of outputs explicit -*- C++ -*-===//
+//===- LowerCallTIR.cpp - Make the allocation of outputs explicit -*- C++
+//-*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

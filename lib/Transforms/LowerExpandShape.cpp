@@ -1,4 +1,5 @@
-//===- LowerExpandShape.cpp - Expand shapes with several dynamic dimensions -*- C++ -*-===//
+//===- LowerExpandShape.cpp - Expand shapes with several dynamic dimensions -*-
+//C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -32,8 +33,8 @@ static SmallVector<OpFoldResult>
 computeStrides(OpBuilder &builder, memref::ExpandShapeOp op,
                ArrayRef<OpFoldResult> sourceStrides,
                ArrayRef<OpFoldResult> sizes) {
-  AffineExpr product = builder.getAffineSymbolExpr(0) *
-                       builder.getAffineSymbolExpr(1);
+  AffineExpr product =
+      builder.getAffineSymbolExpr(0) * builder.getAffineSymbolExpr(1);
   SmallVector<OpFoldResult> strides(sizes.size());
   OpFoldResult one = builder.getIndexAttr(1);
   SmallVector<ReassociationIndices> groups = op.getReassociationIndices();
@@ -56,8 +57,8 @@ static void lower(memref::ExpandShapeOp op) {
   auto metadata = memref::ExtractStridedMetadataOp::create(builder, op.getLoc(),
                                                            op.getSrc());
   SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
-  SmallVector<OpFoldResult> strides = computeStrides(
-      builder, op, metadata.getConstifiedMixedStrides(), sizes);
+  SmallVector<OpFoldResult> strides =
+      computeStrides(builder, op, metadata.getConstifiedMixedStrides(), sizes);
   // The result type has the static strides that upstream derives; a cast that
   // keeps them needs the same ones as attributes.
   auto [typeStrides, typeOffset] = op.getResultType().getStridesAndOffset();

@@ -34,10 +34,10 @@ using Scope = llvm::StringMap<Value>;
 
 /// A dimension of a value that a type speaks of.
 struct DimSite {
-  Value holder;       // a tensor, shape or primitive value
-  int64_t index;      // the dimension in it
-  PrimExprAttr expr;  // what the type says
-  std::string what;   // the value, for messages: "argument 'x'"
+  Value holder;      // a tensor, shape or primitive value
+  int64_t index;     // the dimension in it
+  PrimExprAttr expr; // what the type says
+  std::string what;  // the value, for messages: "argument 'x'"
   std::string expected;
 };
 
@@ -93,8 +93,10 @@ Value ShapeLowering::materialize(PrimExprAttr expr, const Scope &scope) {
     return scope.lookup(expr.getName());
   if (std::optional<int64_t> value = expr.getConstant())
     return constant(*value);
-  SmallVector<Value> operands = llvm::map_to_vector(
-      expr.getOperands(), [&](PrimExprAttr e) { return materialize(e, scope); });
+  SmallVector<Value> operands =
+      llvm::map_to_vector(expr.getOperands(), [&](PrimExprAttr e) {
+        return materialize(e, scope);
+      });
   PrimExprKind kind = expr.getKind();
   if (kind != PrimExprKind::Add && kind != PrimExprKind::Mul)
     return materializeCall(expr, operands);
@@ -116,8 +118,8 @@ Value ShapeLowering::materializeCall(PrimExprAttr expr,
     return arith::ExtUIOp::create(builder, builder.getI64Type(), flag);
   };
   auto compare = [&](arith::CmpIPredicate predicate) -> Value {
-    return toInt(arith::CmpIOp::create(builder, predicate, operands[0],
-                                       operands[1]));
+    return toInt(
+        arith::CmpIOp::create(builder, predicate, operands[0], operands[1]));
   };
   auto divide = [&]() -> Value {
     if (!expr.getOperands()[1].getConstant())
@@ -164,8 +166,9 @@ Value ShapeLowering::materializeCall(PrimExprAttr expr,
 
 SmallVector<Value> ShapeLowering::materialize(ShapeExprAttr shape,
                                               const Scope &scope) {
-  return llvm::map_to_vector(
-      shape.getDims(), [&](PrimExprAttr dim) { return materialize(dim, scope); });
+  return llvm::map_to_vector(shape.getDims(), [&](PrimExprAttr dim) {
+    return materialize(dim, scope);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,7 +184,8 @@ void ShapeLowering::checkKind(Value value, Type type, const Twine &what,
                   builder.getStringAttr(name), builder.getStringAttr(expected));
   auto addSites = [&](ArrayRef<PrimExprAttr> dims) {
     for (auto [index, dim] : llvm::enumerate(dims))
-      sites.push_back({value, static_cast<int64_t>(index), dim, name, expected});
+      sites.push_back(
+          {value, static_cast<int64_t>(index), dim, name, expected});
   };
   if (auto tensor = dyn_cast<TensorStructInfoType>(type)) { // MC02
     if (tensor.hasShape())
@@ -218,7 +222,8 @@ void ShapeLowering::checkDim(const DimSite &site, const Scope &scope) {
 void ShapeLowering::lowerSignature(Scope &scope) {
   SmallVector<DimSite> sites;
   for (auto [index, argument] : llvm::enumerate(func.getArguments()))
-    checkKind(argument, argument.getType(), func.describeArgument(index), sites);
+    checkKind(argument, argument.getType(), func.describeArgument(index),
+              sites);
   SmallVector<DimSite> rest;
   for (DimSite &site : sites) {
     if (site.expr.isVar() && !scope.contains(site.expr.getName()))
@@ -242,8 +247,8 @@ void ShapeLowering::lowerCast(MatchCastOp op, Scope &scope) {
   // DR09: it still fails at run time, and not before.
   if (checkCompatibility(from, to) == Ternary::No &&
       isSubtype(to, from) == Ternary::No)
-    emitWarning(op.getLoc()) << "this cast from " << from << " to " << to
-                             << " always fails";
+    emitWarning(op.getLoc())
+        << "this cast from " << from << " to " << to << " always fails";
   if (isSubtype(from, to) != Ternary::Yes) {
     SmallVector<DimSite> sites;
     checkKind(op.getValue(), to, describeResult(op, "match_cast"), sites);
@@ -363,8 +368,8 @@ void ShapeLowering::lowerOps(ArrayRef<Operation *> ops, Scope &scope) {
 
 void ShapeLowering::lowerBlock(Block &block, Scope &scope) {
   // Checks are put behind a call: they are not to be visited.
-  SmallVector<Operation *> ops = llvm::map_to_vector(
-      block, [](Operation &op) { return &op; });
+  SmallVector<Operation *> ops =
+      llvm::map_to_vector(block, [](Operation &op) { return &op; });
   lowerOps(ops, scope);
 }
 

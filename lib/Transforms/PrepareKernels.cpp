@@ -1,4 +1,5 @@
-//===- PrepareKernels.cpp - Make kernels ready for bufferization -*- C++ -*-===//
+//===- PrepareKernels.cpp - Make kernels ready for bufferization -*- C++
+//-*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels get names of their own. A kernel on tensors returns its updated outputs, which are its last
-// parameters. Materializing the results in them, and marking them as writable,
-// lets bufferization work in place and drop the results.
+// Kernels get names of their own. A kernel on tensors returns its updated
+// outputs, which are its last parameters. Materializing the results in them,
+// and marking them as writable, lets bufferization work in place and drop the
+// results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,10 +64,10 @@ static LogicalResult prepare(func::FuncOp kernel, unsigned numOutputs) {
     OpBuilder builder(ret);
     for (auto [index, operand] : llvm::enumerate(ret->getOpOperands())) {
       Value output = kernel.getArgument(numParams - numOutputs + index);
-      operand.set(bufferization::MaterializeInDestinationOp::create(
-                      builder, ret.getLoc(), output.getType(), operand.get(),
-                      output)
-                      .getResult());
+      operand.set(
+          bufferization::MaterializeInDestinationOp::create(
+              builder, ret.getLoc(), output.getType(), operand.get(), output)
+              .getResult());
     }
   }
   return success();
@@ -76,8 +78,7 @@ struct RelaxPrepareKernelsPass
     : relax::impl::RelaxPrepareKernelsPassBase<RelaxPrepareKernelsPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    for (auto [kernel, numOutputs] :
-         collectKernels(getOperation(), symbols)) {
+    for (auto [kernel, numOutputs] : collectKernels(getOperation(), symbols)) {
       if (kernel.isExternal()) {
         kernel.emitOpError() << "is called as a kernel, but has no body";
         return signalPassFailure();

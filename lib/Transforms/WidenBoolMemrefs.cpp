@@ -47,8 +47,8 @@ static void convertLoad(memref::LoadOp load) {
   Value byte = load.getResult();
   byte.setType(builder.getI8Type());
   Value zero = arith::ConstantIntOp::create(builder, loc, 0, 8);
-  auto flag = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                    byte, zero);
+  auto flag =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, byte, zero);
   byte.replaceAllUsesExcept(flag, flag);
 }
 

@@ -1,4 +1,5 @@
-//===- Inference.h - Derivation of StructInfo shared by operators -*- C++ -*-===//
+//===- Inference.h - Derivation of StructInfo shared by operators -*- C++
+//-*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -68,9 +69,8 @@ FailureOr<int64_t> normalizeAxis(OptionalLoc location, int64_t axis,
                                  int64_t ndim);
 
 /// All axes, normalized, distinct, in the order given.
-FailureOr<SmallVector<int64_t>> normalizeAxes(OptionalLoc location,
-                                              ArrayRef<int64_t> axes,
-                                              int64_t ndim);
+FailureOr<SmallVector<int64_t>>
+normalizeAxes(OptionalLoc location, ArrayRef<int64_t> axes, int64_t ndim);
 
 /// The result of broadcasting two lists of dimensions. A null list means that
 /// some dimension cannot be decided.
@@ -86,13 +86,13 @@ LogicalResult inferError(OptionalLoc location, Args &&...args) {
 }
 
 /// The type of a tensor value. Types are derived before operands are verified:
-/// for a value of another kind it is a tensor of which nothing is known, and the
-/// verifier reports the operand.
+/// for a value of another kind it is a tensor of which nothing is known, and
+/// the verifier reports the operand.
 inline TensorStructInfoType tensorType(Value value) {
   if (auto type = dyn_cast<TensorStructInfoType>(value.getType()))
     return type;
-  return TensorStructInfoType::get(
-      value.getContext(), TensorStructInfoType::kUnknownDim, Type());
+  return TensorStructInfoType::get(value.getContext(),
+                                   TensorStructInfoType::kUnknownDim, Type());
 }
 
 /// The same for a shape value.

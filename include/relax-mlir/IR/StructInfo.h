@@ -17,8 +17,8 @@
 
 #include "relax-mlir/IR/PrimExpr.h"
 
-#include "mlir/IR/Types.h"
 #include "mlir/IR/TypeRange.h"
+#include "mlir/IR/Types.h"
 
 namespace mlir::relax {
 
@@ -37,7 +37,8 @@ Type unifyStructInfo(Type lhs, Type rhs);
 
 /// `type` without the dimensions that use a variable which is not in scope
 /// (ST08).
-Type eraseToWellDefined(Type type, llvm::function_ref<bool(StringRef)> isInScope);
+Type eraseToWellDefined(Type type,
+                        llvm::function_ref<bool(StringRef)> isInScope);
 
 /// `type` without any dimension: rank, data type, device and structure stay.
 Type eraseDims(Type type);

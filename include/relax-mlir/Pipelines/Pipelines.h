@@ -29,8 +29,8 @@ struct Phase {
 /// The phases from a Relax module to the LLVM dialect, in order.
 llvm::ArrayRef<Phase> getPhases();
 
-/// Registers the passes, one pipeline for each phase, and `relax-to-llvm`, which
-/// runs them all.
+/// Registers the passes, one pipeline for each phase, and `relax-to-llvm`,
+/// which runs them all.
 void registerPassesAndPipelines();
 
 } // namespace mlir::relax

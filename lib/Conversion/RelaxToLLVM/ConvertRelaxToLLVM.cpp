@@ -143,10 +143,9 @@ void FunctionEmitter::countSlots() {
 }
 
 Value FunctionEmitter::nextSlot() {
-  return LLVM::GEPOp::create(builder, runtime.ptrType(), runtime.anyType(),
-                             frame,
-                             ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(
-                                 static_cast<int32_t>(usedSlots++))});
+  return LLVM::GEPOp::create(
+      builder, runtime.ptrType(), runtime.anyType(), frame,
+      ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(static_cast<int32_t>(usedSlots++))});
 }
 
 Value FunctionEmitter::resultSlot(Operation *op) {
@@ -198,9 +197,9 @@ void FunctionEmitter::emitPrologue() {
                          i64(bytes), /*isVolatile=*/false);
   // Before the frame is entered there is nothing to leave.
   Value where = site("");
-  Value status = runtime.call(builder, "relax_args_check", builder.getI32Type(),
-                              {where, entry.getArgument(2),
-                               i32(source.getNumArguments())});
+  Value status = runtime.call(
+      builder, "relax_args_check", builder.getI32Type(),
+      {where, entry.getArgument(2), i32(source.getNumArguments())});
   Block *failed = new Block();
   auto leaveUnless = [&](Value status) {
     Value bad = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, status,
@@ -248,8 +247,8 @@ void FunctionEmitter::branchToError(Value failed) {
 
 void FunctionEmitter::emitStep(StringRef name, ValueRange args) {
   Value status = runtime.call(builder, name, builder.getI32Type(), args);
-  branchToError(arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, status,
-                                      i32(0)));
+  branchToError(
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, status, i32(0)));
 }
 
 SmallVector<Value> FunctionEmitter::map(ValueRange values) {
@@ -313,8 +312,8 @@ LogicalResult FunctionEmitter::emit(DimOp op) {
 LogicalResult FunctionEmitter::emit(CheckDimOp op) {
   Value actual = map(op.getActual()), wanted = map(op.getWanted());
   Block *fail = new Block(), *next = new Block();
-  Value equal = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, actual,
-                                      wanted);
+  Value equal =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, actual, wanted);
   cf::CondBranchOp::create(builder, equal, next, fail);
   entry.getBody().push_back(fail);
   builder.setInsertionPointToStart(fail);
@@ -381,11 +380,12 @@ Value FunctionEmitter::emitMemref(Value tensor, MemRefType type,
   Value copy = isOutput ? value : nextSlot();
   emitStep("relax_tensor_data", {site("kernel"), value, copy, address});
   Value data = LLVM::LoadOp::create(builder, runtime.ptrType(), address);
-  Value dims = runtime.call(builder, "relax_tensor_dims", runtime.ptrType(),
-                            {value});
-  SmallVector<Value> sizes = llvm::map_to_vector(
-      llvm::seq<int64_t>(type.getRank()),
-      [&](int64_t i) { return loadElement(builder, dims, i); });
+  Value dims =
+      runtime.call(builder, "relax_tensor_dims", runtime.ptrType(), {value});
+  SmallVector<Value> sizes =
+      llvm::map_to_vector(llvm::seq<int64_t>(type.getRank()), [&](int64_t i) {
+        return loadElement(builder, dims, i);
+      });
 
   LLVMTypeConverter converter(source.getContext());
   auto memref = MemRefDescriptor::poison(builder, builder.getLoc(),
@@ -402,8 +402,8 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       op, op.getCalleeAttr());
   if (!kernel)
-    return op.emitOpError() << "expected " << op.getCalleeAttr()
-                            << " to be a func.func";
+    return op.emitOpError()
+           << "expected " << op.getCalleeAttr() << " to be a func.func";
   if (kernel.getNumResults() != 0)
     return kernel.emitOpError() << "expected a kernel without results, but it "
                                    "does not update its outputs in place";
@@ -452,7 +452,8 @@ static FailureOr<std::string> constantBytes(ConstantOp op) {
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!elements) {
     auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
-    AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+    AsmResourceBlob *blob =
+        resource ? resource.getRawHandle().getBlob() : nullptr;
     if (!blob)
       return op.emitOpError() << "expected a dense constant";
     return std::string(blob->getData().data(), blob->getData().size());
@@ -585,8 +586,8 @@ void FunctionEmitter::emitCall(Operation *op, Value callee, StringRef what,
                                ValueRange args) {
   SmallVector<Value> values = map(args);
   Value array = emitStackArray(values, runtime.ptrType());
-  emitStep("relax_function_call", {site(what), resultSlot(op), callee,
-                                   i32(values.size()), array});
+  emitStep("relax_function_call",
+           {site(what), resultSlot(op), callee, i32(values.size()), array});
 }
 
 LogicalResult FunctionEmitter::emit(CallPackedOp op) {
@@ -632,9 +633,8 @@ LogicalResult FunctionEmitter::emit(IfOp op) {
         *after = new Block();
   cf::CondBranchOp::create(builder, taken, thenBlock, elseBlock);
   LogicalResult result = success();
-  for (auto [block, region] :
-       {std::pair(thenBlock, &op.getThenRegion()),
-        std::pair(elseBlock, &op.getElseRegion())}) {
+  for (auto [block, region] : {std::pair(thenBlock, &op.getThenRegion()),
+                               std::pair(elseBlock, &op.getElseRegion())}) {
     entry.getBody().push_back(block);
     builder.setInsertionPointToStart(block);
     if (failed(emitBlock(region->front())))
@@ -664,10 +664,10 @@ LogicalResult FunctionEmitter::emitOp(Operation *op) {
   builder.setLoc(op->getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<AllocTensorOp, CallKernelOp, CallOp, CallPackedOp, relax::CastOp,
-            CheckDimOp, CheckDivisorOp, CheckOp, ConstantOp, DimOp, DTypeOp, ExternFuncOp,
-            GetItemOp, IfOp, KillOp, MakePrimOp, MakeShapeOp, NullValueOp,
-            PrimValueOp, ReturnOp, ShapeOfOp, StringOp, TupleOp, YieldOp>(
-          [&](auto op) { return emit(op); })
+            CheckDimOp, CheckDivisorOp, CheckOp, ConstantOp, DimOp, DTypeOp,
+            ExternFuncOp, GetItemOp, IfOp, KillOp, MakePrimOp, MakeShapeOp,
+            NullValueOp, PrimValueOp, ReturnOp, ShapeOfOp, StringOp, TupleOp,
+            YieldOp>([&](auto op) { return emit(op); })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa_and_nonnull<arith::ArithDialect>(op->getDialect())) {
           builder.clone(*op, mapping);
@@ -691,11 +691,11 @@ LogicalResult FunctionEmitter::emit() {
   countSlots();
   emitPrologue();
   for (auto [index, argument] : llvm::enumerate(source.getArguments()))
-    mapping.map(argument,
-                LLVM::GEPOp::create(builder, runtime.ptrType(),
-                                    runtime.anyType(), entry.getArgument(1),
-                                    ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(
-                                        static_cast<int32_t>(index))}));
+    mapping.map(
+        argument,
+        LLVM::GEPOp::create(
+            builder, runtime.ptrType(), runtime.anyType(), entry.getArgument(1),
+            ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(static_cast<int32_t>(index))}));
   LogicalResult result = emitBlock(source.getBody().front());
   emitEpilogue();
   return result;

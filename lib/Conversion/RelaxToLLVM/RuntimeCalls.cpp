@@ -57,9 +57,9 @@ LLVM::GlobalOp RuntimeModule::makeGlobal(Location loc, Type type,
                                          bool isConstant, StringRef prefix,
                                          Attribute value, uint64_t alignment) {
   OpBuilder builder(getContext());
-  auto global = LLVM::GlobalOp::create(builder, loc, type, isConstant,
-                                       LLVM::Linkage::Internal, prefix, value,
-                                       alignment);
+  auto global =
+      LLVM::GlobalOp::create(builder, loc, type, isConstant,
+                             LLVM::Linkage::Internal, prefix, value, alignment);
   symbols.insert(global); // renames on conflict
   return global;
 }
@@ -95,14 +95,16 @@ Value RuntimeModule::site(ImplicitLocOpBuilder &builder, StringRef function,
                           StringRef what, StringRef expected) {
   std::string location = locationText(builder.getLoc());
   StringRef fields[] = {function, what, expected, location};
-  LLVM::GlobalOp &global = sites[llvm::join(ArrayRef(fields), StringRef("\0", 1))];
+  LLVM::GlobalOp &global =
+      sites[llvm::join(ArrayRef(fields), StringRef("\0", 1))];
   if (!global) {
     SmallVector<Type> types(std::size(fields), ptrType());
     Type type = LLVM::LLVMStructType::getLiteral(getContext(), types);
     global = makeGlobal(builder.getUnknownLoc(), type, /*isConstant=*/true,
                         "relax.site", Attribute());
     ImplicitLocOpBuilder init(builder.getUnknownLoc(), getContext());
-    init.setInsertionPointToStart(&global.getInitializerRegion().emplaceBlock());
+    init.setInsertionPointToStart(
+        &global.getInitializerRegion().emplaceBlock());
     Value site = LLVM::PoisonOp::create(init, type);
     for (auto [index, text] : llvm::enumerate(fields))
       site = LLVM::InsertValueOp::create(init, site, string(init, text), index);
@@ -113,10 +115,10 @@ Value RuntimeModule::site(ImplicitLocOpBuilder &builder, StringRef function,
 
 Value RuntimeModule::cache(ImplicitLocOpBuilder &builder) {
   // A pointer that is null is an integer that is 0.
-  return addressOf(builder, makeGlobal(builder.getUnknownLoc(),
-                                       builder.getI64Type(),
-                                       /*isConstant=*/false, "relax.cache",
-                                       builder.getI64IntegerAttr(0)));
+  return addressOf(builder,
+                   makeGlobal(builder.getUnknownLoc(), builder.getI64Type(),
+                              /*isConstant=*/false, "relax.cache",
+                              builder.getI64IntegerAttr(0)));
 }
 
 Value RuntimeModule::data(ImplicitLocOpBuilder &builder, StringRef bytes) {
@@ -140,13 +142,13 @@ Value RuntimeModule::intArray(ImplicitLocOpBuilder &builder,
 Value RuntimeModule::call(ImplicitLocOpBuilder &builder, StringRef name,
                           Type result, ValueRange args) {
   Type returned = result ? result : LLVM::LLVMVoidType::get(getContext());
-  auto type = LLVM::LLVMFunctionType::get(returned,
-                                          llvm::to_vector(args.getTypes()));
+  auto type =
+      LLVM::LLVMFunctionType::get(returned, llvm::to_vector(args.getTypes()));
   auto callee = symbols.lookup<LLVM::LLVMFuncOp>(name);
   if (!callee) {
     OpBuilder declare(getContext());
-    callee = LLVM::LLVMFuncOp::create(declare, builder.getUnknownLoc(), name,
-                                      type);
+    callee =
+        LLVM::LLVMFuncOp::create(declare, builder.getUnknownLoc(), name, type);
     symbols.insert(callee);
   }
   auto call = LLVM::CallOp::create(builder, callee, args);

@@ -69,9 +69,9 @@ FailureOr<Type> mlir::relax::commonDType(OptionalLoc location,
   if (!lhs.getDtype() || !rhs.getDtype())
     return Type();
   if (lhs.getDtype() != rhs.getDtype())
-    return inferError(location, "expected operands of the same data type, but got ",
-                      lhs.getDtype(), " and ", rhs.getDtype(),
-                      "; insert relax.astype");
+    return inferError(
+        location, "expected operands of the same data type, but got ",
+        lhs.getDtype(), " and ", rhs.getDtype(), "; insert relax.astype");
   return lhs.getDtype();
 }
 
@@ -103,9 +103,8 @@ mlir::relax::normalizeAxes(OptionalLoc location, ArrayRef<int64_t> axes,
 }
 
 /// One dimension of a broadcast; null where it cannot be decided.
-static FailureOr<PrimExprAttr> broadcastDim(OptionalLoc location,
-                                            PrimExprAttr lhs,
-                                            PrimExprAttr rhs) {
+static FailureOr<PrimExprAttr>
+broadcastDim(OptionalLoc location, PrimExprAttr lhs, PrimExprAttr rhs) {
   if (lhs.getConstant() == 1)
     return rhs;
   if (rhs.getConstant() == 1)
@@ -125,16 +124,18 @@ static FailureOr<PrimExprAttr> broadcastDim(OptionalLoc location,
                     lhs.str(), " and ", rhs.str());
 }
 
-FailureOr<ShapeExprAttr>
-mlir::relax::broadcastDims(OptionalLoc location, ArrayRef<PrimExprAttr> lhs,
-                           ArrayRef<PrimExprAttr> rhs, MLIRContext *context) {
+FailureOr<ShapeExprAttr> mlir::relax::broadcastDims(OptionalLoc location,
+                                                    ArrayRef<PrimExprAttr> lhs,
+                                                    ArrayRef<PrimExprAttr> rhs,
+                                                    MLIRContext *context) {
   if (lhs.size() < rhs.size())
     std::swap(lhs, rhs);
   size_t offset = lhs.size() - rhs.size();
   SmallVector<PrimExprAttr> dims(lhs.take_front(offset));
   bool decided = true;
   for (size_t i = offset; i < lhs.size(); ++i) {
-    FailureOr<PrimExprAttr> dim = broadcastDim(location, lhs[i], rhs[i - offset]);
+    FailureOr<PrimExprAttr> dim =
+        broadcastDim(location, lhs[i], rhs[i - offset]);
     if (failed(dim))
       return failure();
     decided &= static_cast<bool>(*dim);

@@ -28,7 +28,8 @@ LogicalResult FullOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
                                        InferredTypes &results) {
   TensorStructInfoType fill = tensorType(adaptor.getFillValue());
   if (fill.hasRank() && fill.getNdim() != 0)
-    return inferError(location, "expected fill_value of rank 0, but got ", fill);
+    return inferError(location, "expected fill_value of rank 0, but got ",
+                      fill);
   if (std::optional<Type> dtype = adaptor.getDtype())
     return inferFill(location, adaptor.getShape(), *dtype, results);
   if (fill.getDtype())

@@ -39,8 +39,8 @@ broadcastTensors(OptionalLoc location, ArrayRef<TensorStructInfoType> tensors,
     return TensorStructInfoType::get(context, ndim, dtype);
   ShapeExprAttr shape = tensors.front().getShape();
   for (TensorStructInfoType tensor : tensors.drop_front()) {
-    FailureOr<ShapeExprAttr> next = broadcastDims(
-        location, shape.getDims(), tensor.getDims(), context);
+    FailureOr<ShapeExprAttr> next =
+        broadcastDims(location, shape.getDims(), tensor.getDims(), context);
     if (failed(next))
       return failure();
     if (!*next)
@@ -99,8 +99,7 @@ LogicalResult AstypeOp::inferReturnTypes(MLIRContext *context,
   if (!isDataType(dtype))
     return inferError(location, "expected dtype to be a data type, but got ",
                       dtype);
-  results.push_back(TensorStructInfoType::get(context, x.getShape(),
-                                              x.getNdim(), dtype,
-                                              x.getVdevice()));
+  results.push_back(TensorStructInfoType::get(
+      context, x.getShape(), x.getNdim(), dtype, x.getVdevice()));
   return success();
 }

@@ -1,4 +1,5 @@
-//===- Manipulate.cpp - Derivation of operators that move elements -*- C++ -*-===//
+//===- Manipulate.cpp - Derivation of operators that move elements -*- C++
+//-*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -37,8 +38,8 @@ LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *,
                                               InferredTypes &results) {
   TensorStructInfoType x = tensorType(adaptor.getX());
   ShapeStructInfoType shape = shapeType(adaptor.getShape());
-  FailureOr<TensorStructInfoType> result = tensorOfShape(
-      location, adaptor.getShape(), x.getDtype(), x.getVdevice());
+  FailureOr<TensorStructInfoType> result =
+      tensorOfShape(location, adaptor.getShape(), x.getDtype(), x.getVdevice());
   if (failed(result))
     return failure();
   results.push_back(*result);
@@ -51,7 +52,8 @@ LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *,
   ArrayRef<PrimExprAttr> tail = target.take_back(x.getDims().size());
   for (auto [from, to] : llvm::zip(x.getDims(), tail))
     if (from.getConstant() != 1 && proveEqual(from, to) == Ternary::No)
-      return inferError(location, "expected dimensions that broadcast, but got ",
+      return inferError(location,
+                        "expected dimensions that broadcast, but got ",
                         from.str(), " and ", to.str());
   return success();
 }
@@ -61,8 +63,8 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context,
                                           InferredTypes &results) {
   TensorStructInfoType x = tensorType(adaptor.getX());
   ShapeStructInfoType shape = shapeType(adaptor.getShape());
-  FailureOr<TensorStructInfoType> result = tensorOfShape(
-      location, adaptor.getShape(), x.getDtype(), x.getVdevice());
+  FailureOr<TensorStructInfoType> result =
+      tensorOfShape(location, adaptor.getShape(), x.getDtype(), x.getVdevice());
   if (failed(result))
     return failure();
   results.push_back(*result);
@@ -202,9 +204,9 @@ LogicalResult PermuteDimsOp::inferReturnTypes(MLIRContext *,
     results.push_back(x);
     return success();
   }
-  results.push_back(withDims(x, llvm::map_to_vector(*normalized, [&](int64_t i) {
-                               return x.getDims()[i];
-                             })));
+  results.push_back(
+      withDims(x, llvm::map_to_vector(
+                      *normalized, [&](int64_t i) { return x.getDims()[i]; })));
   return success();
 }
 

@@ -1,4 +1,5 @@
-//===- NN.cpp - Derivation of linear algebra and neural network operators -*- C++ -*-===//
+//===- NN.cpp - Derivation of linear algebra and neural network operators -*-
+//C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -43,10 +44,9 @@ static FailureOr<ShapeExprAttr> matmulDims(OptionalLoc location,
   if (inner == Ternary::No)
     return inferError(location, "expected equal inner dimensions, but got ",
                       lhsInner.str(), " and ", rhsInner.str());
-  FailureOr<ShapeExprAttr> batch =
-      broadcastDims(location, lhs.size() > 2 ? lhs.drop_back(2) : ArrayRef<PrimExprAttr>(),
-                    rhs.size() > 2 ? rhs.drop_back(2) : ArrayRef<PrimExprAttr>(),
-                    context);
+  FailureOr<ShapeExprAttr> batch = broadcastDims(
+      location, lhs.size() > 2 ? lhs.drop_back(2) : ArrayRef<PrimExprAttr>(),
+      rhs.size() > 2 ? rhs.drop_back(2) : ArrayRef<PrimExprAttr>(), context);
   if (failed(batch))
     return failure();
   if (!*batch || inner == Ternary::Unknown)
@@ -72,8 +72,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
     return failure();
   for (TensorStructInfoType x : {lhs, rhs})
     if (x.getNdim() == 0)
-      return inferError(location, "expected operands of rank 1 or more, but got ",
-                        x);
+      return inferError(location,
+                        "expected operands of rank 1 or more, but got ", x);
   bool ranked = lhs.hasRank() && rhs.hasRank();
   int64_t ndim = ranked ? matmulRank(lhs.getNdim(), rhs.getNdim())
                         : TensorStructInfoType::kUnknownDim;
