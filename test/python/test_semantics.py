@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (the lines of MLIR)
 """Programs mean what the specification says: order, effects, aliasing, control flow, calls."""
 
 from __future__ import annotations
@@ -7,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tvm_ffi
-
 import relax_mlir
+import tvm_ffi
 
 
 def load(text: str, name: str = "main") -> Callable[..., Any]:
