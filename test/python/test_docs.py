@@ -12,7 +12,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def python_blocks(page: Path) -> list[str]:
-    """The fenced Python of a page, with blank lines in front: line numbers are those of the page."""
+    """The fenced Python of a page, with blank lines in front, so that lines count alike."""
     text = page.read_text()
     blocks = re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     return ["\n" * text[: m.start(1)].count("\n") + m.group(1) for m in blocks]
