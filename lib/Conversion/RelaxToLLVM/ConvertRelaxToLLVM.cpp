@@ -417,9 +417,12 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
     for (Value value : values) {
       Type param = kernel.getArgumentTypes()[args.size()];
       auto memref = dyn_cast<MemRefType>(param);
-      if (!memref)
-        return kernel.emitOpError() << "expected parameter " << args.size()
-                                    << " to be a memref, but got " << param;
+      int64_t ndim = cast<TensorStructInfoType>(value.getType()).getNdim();
+      if (!memref || memref.getRank() != ndim)
+        return op.emitOpError()
+               << "expected parameter " << args.size() << " of "
+               << op.getCallee() << " to be a memref of rank " << ndim
+               << ", but got " << param;
       args.push_back(emitMemref(value, memref, isOutput));
     }
     return success();

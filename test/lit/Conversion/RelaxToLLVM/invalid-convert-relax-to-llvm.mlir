@@ -34,3 +34,13 @@ relax.func @main(%n: !relax.prim<i64>) -> !relax.object {
   %1 = relax.builtin.alloc_tensor(%0) : !relax.tensor<ndim = 1, f32, @cuda0>
   relax.return %1 : !relax.tensor<ndim = 1, f32, @cuda0>
 }
+
+// -----
+
+// A kernel of another rank would read dimensions that are not there.
+func.func private @k(%x: memref<?x?xf32>) { return }
+relax.func @main(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object {
+  // expected-error @below {{expected parameter 0 of k to be a memref of rank 1, but got 'memref<?x?xf32>'}}
+  relax.builtin.call_kernel @k() outs(%x) : () -> !relax.tensor<ndim = 1, f32>
+  relax.return %x : !relax.tensor<ndim = 1, f32>
+}
