@@ -15,7 +15,7 @@ from ._mlir_libs import _relax_mlir as _ext
 from .analysis import binding_vars, erase_to_well_defined, unify
 from .context import current_context, current_location
 from .dialects import relax as _ops
-from .expr import GlobalVar, Var, as_value, build
+from .expr import GlobalVar, Var, as_value, build, require_context
 from .ir import ObjectStructInfo
 
 
@@ -52,6 +52,7 @@ class BlockBuilder:
         self._module = ir.Module.create(ir.Location.unknown(self._context))
         self._function: _Function | None = None
         self._dataflow: _Dataflow | None = None
+        self._discarded: list[ir.Operation] = []
 
     # -- functions ----------------------------------------------------------------------------
 
@@ -99,7 +100,8 @@ class BlockBuilder:
                 if not self._function.is_returned:
                     raise ValueError(f"expected emit_func_output in function '{name}'")
             except BaseException:
-                self._function.op.operation.erase()
+                # Kept, because values of it may still be in use.
+                self._discarded.append(self._function.op.operation.detach_from_parent())
                 raise
             finally:
                 self._function.release()
@@ -319,6 +321,7 @@ class _Function:
         self.ret_struct_info = ret_struct_info
         self.is_returned = False
         self.types = [param.struct_info for param in params]
+        require_context([*self.types, ret_struct_info], module.context)
         loc = current_location()
         with ir.InsertionPoint(module.body):
             self.op = _ops.FuncOp(

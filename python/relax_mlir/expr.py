@@ -81,6 +81,20 @@ TensorLike: TypeAlias = (
 ShapeLike: TypeAlias = ir.Value | Var | ShapeExpr | Sequence[Dim]
 
 
+def require_context(arguments: Sequence[Any], context: ir.Context) -> None:
+    """Raise ValueError if a type, attribute or value among the arguments is of another context."""
+    for argument in arguments:
+        if isinstance(argument, builtins.list):
+            require_context(argument, context)
+        elif (
+            isinstance(argument, (ir.Type, ir.Attribute, ir.Value))
+            and argument.context is not context
+        ):
+            raise ValueError(
+                "expected values and types of the context of this program, but got some of another"
+            )
+
+
 def build(op_class: Any, *operands: Any, **arguments: Any) -> ir.Value:
     """Insert an operation at the current place of the program.
 
@@ -102,12 +116,13 @@ def build(op_class: Any, *operands: Any, **arguments: Any) -> ir.Value:
         If there is no current place, or the operands do not fit; the message names the operation.
     """
     try:
-        _ = ir.InsertionPoint.current
+        context = ir.InsertionPoint.current.block.owner.operation.context
     except ValueError:
         raise ValueError(
             f"expected {op_class.OPERATION_NAME} inside BlockBuilder.function or an InsertionPoint"
         ) from None
     given = {name: value for name, value in arguments.items() if value is not None}
+    require_context([*operands, *given.values()], context)
     try:
         op = op_class(*operands, **given, loc=current_location())
     except ir.MLIRError as error:

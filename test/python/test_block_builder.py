@@ -220,6 +220,33 @@ def test_own_context():
 # What goes wrong.
 
 
+def test_error_two_contexts(tensor):
+    x = tensor(("n",))
+    with ir.Context():
+        bb = relax.BlockBuilder()
+        y = tensor(("n",))
+    with pytest.raises(ValueError, match="of the context of this program"):
+        bb.function("main", [x]).__enter__()
+    with bb.function("main", [y]):
+        with pytest.raises(ValueError, match="of the context of this program"):
+            op.match_cast(y, x.struct_info)
+        bb.emit_func_output(y)
+    bb.get()
+
+
+def test_error_value_of_a_discarded_function(tensor):
+    bb = relax.BlockBuilder()
+    x, values = tensor(("n",)), []
+    with pytest.raises(RuntimeError), bb.function("main", [x]):
+        values.append(op.exp(x))
+        raise RuntimeError
+    gc.collect()
+    with bb.function("main", [x]):
+        bb.emit_func_output(op.exp(values[0]))
+    with pytest.raises(ir.MLIRError):
+        bb.get()
+
+
 def test_error_function_without_output(tensor):
     bb = relax.BlockBuilder()
     message = "expected emit_func_output in function 'main'"
