@@ -235,11 +235,14 @@ void ShapeLowering::lowerSignature(Scope &scope) {
     checkDim(site, scope);
 }
 
-/// The name of a value in the source, for messages.
-static std::string describeResult(Operation *op, StringRef fallback) {
+/// What a cast is in the source, for messages: that of a named value, or the
+/// check that legalization put in front of an operator.
+static std::string describeCast(MatchCastOp op) {
+  if (auto checked = op->getAttrOfType<StringAttr>("relax.checks"))
+    return ("the operands of " + checked.getValue()).str();
   if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
-    return (fallback + " '" + name.getName().getValue() + "'").str();
-  return fallback.str();
+    return ("match_cast '" + name.getName().getValue() + "'").str();
+  return "match_cast";
 }
 
 void ShapeLowering::lowerCast(MatchCastOp op, Scope &scope) {
@@ -251,7 +254,7 @@ void ShapeLowering::lowerCast(MatchCastOp op, Scope &scope) {
         << "this cast from " << from << " to " << to << " always fails";
   if (isSubtype(from, to) != Ternary::Yes) {
     SmallVector<DimSite> sites;
-    checkKind(op.getValue(), to, describeResult(op, "match_cast"), sites);
+    checkKind(op.getValue(), to, describeCast(op), sites);
     for (const DimSite &site : sites) {
       if (site.expr.isVar() && !scope.contains(site.expr.getName()))
         scope[site.expr.getName()] = readDim(site);

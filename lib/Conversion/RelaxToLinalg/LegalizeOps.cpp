@@ -132,8 +132,9 @@ static LogicalResult collectOutputs(Operation *op, Type result,
 //===----------------------------------------------------------------------===//
 
 /// Checks at run time those pairs of dimensions that are not known to be equal.
-/// All variables are bound here, so a cast to one compares.
-static void emitChecks(OpBuilder &builder, Location loc,
+/// All variables are bound here, so a cast to one compares. The attribute names
+/// the operator in the message of the error.
+static void emitChecks(OpBuilder &builder, Operation *op,
                        const DimPairs &pairs) {
   llvm::SetVector<std::pair<PrimExprAttr, PrimExprAttr>> open;
   for (auto pair : pairs)
@@ -148,9 +149,12 @@ static void emitChecks(OpBuilder &builder, Location loc,
   MLIRContext *context = builder.getContext();
   auto from = ShapeExprAttr::get(context, actual);
   auto to = ShapeExprAttr::get(context, expected);
-  Value shape =
-      ShapeOp::create(builder, loc, ShapeStructInfoType::get(from), from);
-  MatchCastOp::create(builder, loc, ShapeStructInfoType::get(to), shape);
+  Value shape = ShapeOp::create(builder, op->getLoc(),
+                                ShapeStructInfoType::get(from), from);
+  auto check = MatchCastOp::create(builder, op->getLoc(),
+                                   ShapeStructInfoType::get(to), shape);
+  check->setAttr("relax.checks",
+                 builder.getStringAttr(op->getName().getStringRef()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,7 +257,7 @@ LogicalResult Legalizer::legalize(Operation *op,
     return failure();
   OpBuilder builder(op);
   if (entry.checks)
-    emitChecks(builder, op->getLoc(), entry.checks(op, *result));
+    emitChecks(builder, op, entry.checks(op, *result));
   SmallVector<Value> args =
       llvm::filter_to_vector(op->getOperands(), [](Value value) {
         return isa<TensorStructInfoType>(value.getType());

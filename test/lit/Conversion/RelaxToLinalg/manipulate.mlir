@@ -4,7 +4,7 @@
 // are read through a view as a vector.
 // CHECK-LABEL: relax.func @reshape_checked
 // CHECK:         %[[SHAPE:.*]] = relax.shape <[n * 4]>
-// CHECK:         relax.match_cast %[[SHAPE]] : !relax.shape<[n * 4]> -> !relax.shape<[a * b]>
+// CHECK:         relax.match_cast %[[SHAPE]] {relax.checks = "relax.reshape"} : !relax.shape<[n * 4]> -> !relax.shape<[a * b]>
 // CHECK:         relax.call_tir @reshape(%x)
 // CHECK:       func.func private @reshape(%[[X:.*]]: tensor<?x4xf32>, %[[OUT:.*]]: tensor<?x?xf32>)
 // CHECK:         %[[FLAT:.*]] = tensor.collapse_shape %[[X]]
@@ -45,7 +45,7 @@ relax.func @flatten_matrix(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
 
 // CHECK-LABEL: relax.func @squeeze_checked
 // CHECK:         %[[SHAPE:.*]] = relax.shape <[m]>
-// CHECK:         relax.match_cast %[[SHAPE]] : !relax.shape<[m]> -> !relax.shape<[1]>
+// CHECK:         relax.match_cast %[[SHAPE]] {relax.checks = "relax.squeeze"} : !relax.shape<[m]> -> !relax.shape<[1]>
 // CHECK:         relax.call_tir @squeeze(%x) : (!relax.tensor<[n, m], f32>) -> !relax.tensor<[n], f32>
 relax.func @squeeze_checked(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
   %0 = relax.squeeze %x {axis = array<i64: 1>} : (!relax.tensor<[n, m], f32>) -> !relax.tensor<[n], f32>
