@@ -67,6 +67,7 @@ MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprIntGet(MlirContext context,
 
 /// Operations, in canonical form. Division rounds towards minus infinity; the
 /// divisor must not be the constant 0.
+/// Operations give null where the expression would be nested too deep.
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprAddGet(MlirAttribute lhs,
                                                          MlirAttribute rhs);
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprSubGet(MlirAttribute lhs,

@@ -195,9 +195,10 @@ bool isConstant(MlirAttribute expr, int64_t value) {
          mlirRelaxPrimExprGetInt(expr) == value;
 }
 
-/// An operation of two expressions, by the name of its kind.
-MlirAttribute exprBinary(const std::string &kind, MlirAttribute lhs,
-                         MlirAttribute rhs) {
+/// An operation of two expressions, by the name of its kind; null where the
+/// result is nested too deep.
+MlirAttribute binaryOrNull(const std::string &kind, MlirAttribute lhs,
+                           MlirAttribute rhs) {
   requireExprs(lhs, rhs);
   if ((kind == "floordiv" || kind == "mod") && isConstant(rhs, 0)) {
     PyErr_SetString(PyExc_ZeroDivisionError, "expected a divisor other than 0");
@@ -216,6 +217,14 @@ MlirAttribute exprBinary(const std::string &kind, MlirAttribute lhs,
   throw nb::value_error(("unknown operation '" + kind + "'").c_str());
 }
 
+MlirAttribute exprBinary(const std::string &kind, MlirAttribute lhs,
+                         MlirAttribute rhs) {
+  MlirAttribute result = binaryOrNull(kind, lhs, rhs);
+  if (mlirAttributeIsNull(result))
+    throw nb::value_error("expected an expression nested at most 64 deep");
+  return result;
+}
+
 MlirAttribute exprCall(const std::string &kind,
                        const std::vector<MlirAttribute> &operands) {
   for (MlirAttribute operand : operands)
@@ -229,8 +238,9 @@ MlirAttribute exprCall(const std::string &kind,
     if (!mlirAttributeIsNull(result))
       return result;
   }
-  throw nb::value_error(
-      ("unknown operation '" + kind + "' of so many operands").c_str());
+  throw nb::value_error(("expected an expression nested at most 64 deep, or '" +
+                         kind + "' is not an operation of so many operands")
+                            .c_str());
 }
 
 std::optional<int64_t> exprEvaluate(MlirAttribute self,

@@ -17,6 +17,7 @@
 #include "mlir/CAPI/Support.h"
 #include "mlir/CAPI/Utils.h"
 
+#include "llvm/ADT/SetVector.h"
 #include <mutex>
 
 using namespace mlir;
@@ -100,25 +101,43 @@ MlirAttribute mlirRelaxPrimExprIntGet(MlirContext context, int64_t value) {
   return wrap(PrimExprAttr::getInt(loaded(context), value));
 }
 
+/// An expression that was built, or null where it is nested too deep for what
+/// walks it, and for its own text to parse. The levels are visited one by one,
+/// each node once a level.
+static MlirAttribute bounded(PrimExprAttr expr) {
+  constexpr unsigned kMaxDepth = 64;
+  llvm::SmallSetVector<PrimExprAttr, 8> level, next;
+  level.insert(expr);
+  for (unsigned depth = 0; !level.empty(); ++depth) {
+    if (depth == kMaxDepth)
+      return {nullptr};
+    for (PrimExprAttr node : level)
+      next.insert_range(node.getOperands());
+    std::swap(level, next);
+    next.clear();
+  }
+  return wrap(expr);
+}
+
 MlirAttribute mlirRelaxPrimExprAddGet(MlirAttribute lhs, MlirAttribute rhs) {
-  return wrap(PrimExprAttr::getAdd(expr(lhs), expr(rhs)));
+  return bounded(PrimExprAttr::getAdd(expr(lhs), expr(rhs)));
 }
 
 MlirAttribute mlirRelaxPrimExprSubGet(MlirAttribute lhs, MlirAttribute rhs) {
-  return wrap(PrimExprAttr::getSub(expr(lhs), expr(rhs)));
+  return bounded(PrimExprAttr::getSub(expr(lhs), expr(rhs)));
 }
 
 MlirAttribute mlirRelaxPrimExprMulGet(MlirAttribute lhs, MlirAttribute rhs) {
-  return wrap(PrimExprAttr::getMul(expr(lhs), expr(rhs)));
+  return bounded(PrimExprAttr::getMul(expr(lhs), expr(rhs)));
 }
 
 MlirAttribute mlirRelaxPrimExprFloorDivGet(MlirAttribute lhs,
                                            MlirAttribute rhs) {
-  return wrap(PrimExprAttr::getFloorDiv(expr(lhs), expr(rhs)));
+  return bounded(PrimExprAttr::getFloorDiv(expr(lhs), expr(rhs)));
 }
 
 MlirAttribute mlirRelaxPrimExprModGet(MlirAttribute lhs, MlirAttribute rhs) {
-  return wrap(PrimExprAttr::getMod(expr(lhs), expr(rhs)));
+  return bounded(PrimExprAttr::getMod(expr(lhs), expr(rhs)));
 }
 
 MlirAttribute mlirRelaxPrimExprCallGet(MlirRelaxPrimExprKind kind,
@@ -130,8 +149,8 @@ MlirAttribute mlirRelaxPrimExprCallGet(MlirRelaxPrimExprKind kind,
   if (kind < MlirRelaxPrimExprMin || kind > MlirRelaxPrimExprLe ||
       numOperands != arity)
     return {nullptr};
-  return wrap(PrimExprAttr::getCall(static_cast<PrimExprKind>(kind),
-                                    exprs(numOperands, operands)));
+  return bounded(PrimExprAttr::getCall(static_cast<PrimExprKind>(kind),
+                                       exprs(numOperands, operands)));
 }
 
 MlirRelaxPrimExprKind mlirRelaxPrimExprGetKind(MlirAttribute attr) {

@@ -7,9 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/IR/Relax.h"
-#include "relax-mlir/IR/StructInfo.h"
-
-#include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
 using namespace mlir::relax;

@@ -5,6 +5,7 @@ import itertools
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
+from mlir import ir
 from relax_mlir import PrimExpr, var
 
 NAMES = ("n", "m", "k")
@@ -194,3 +195,11 @@ def test_error_gr01_text(text):
 def test_error_gr01_nesting():
     with pytest.raises(ValueError, match="nested at most"):
         PrimExpr("(" * 10_000 + "n" + ")" * 10_000)
+
+
+def test_error_nesting_is_bounded() -> None:
+    expr = var("n")
+    with pytest.raises(ValueError, match="nested at most 64 deep"):
+        for _ in range(1000):
+            expr = (expr + 1) // var("m")
+    assert ir.Attribute.parse(str(expr), context=expr.context) == expr

@@ -425,7 +425,9 @@ def test_error_reshape_of_unknown_size(run):
     x, y = np.ones((3, 2), "float32"), np.ones(2, "float32")
     both = lambda x, y: op.reshape(x, ("m", 2))  # noqa: E731
     assert run(both, x, np.ones(3, "float32"), shapes=[("n", 2), ("m",)]).shape == (3, 2)
-    with pytest.raises(ValueError, match=r"the operands of relax.reshape: .* is 6, where m \* 2 = 4"):
+    with pytest.raises(
+        ValueError, match=r"the operands of relax.reshape: .* is 6, where m \* 2 = 4"
+    ):
         run(both, x, y, shapes=[("n", 2), ("m",)])
 
 
