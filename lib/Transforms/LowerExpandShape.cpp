@@ -1,5 +1,4 @@
-//===- LowerExpandShape.cpp - Expand shapes with several dynamic dimensions -*-
-//C++ -*-===//
+//===- LowerExpandShape.cpp - Expand to dynamic dimensions -*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

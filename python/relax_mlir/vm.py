@@ -14,8 +14,9 @@ from .compiler import Executable
 
 # Registers the functions of the runtime; generated code finds the same library.
 _runtime = ctypes.CDLL(RUNTIME_LIBRARY)
-# tvm-ffi does not know this one by itself and would raise RuntimeError instead.
-tvm_ffi.error.register_error("RecursionError", RecursionError)
+# tvm-ffi does not know these by itself and would raise RuntimeError instead.
+for _error in (MemoryError, RecursionError, ZeroDivisionError):
+    tvm_ffi.error.register_error(_error.__name__, _error)
 
 _PREFIX = "__tvm_ffi_"
 

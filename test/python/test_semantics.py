@@ -246,3 +246,29 @@ def test_rf05_two_dataflow_blocks_with_an_effect_between(calls: list[Any]) -> No
     }""")
     assert array(main(np.array([1, 2], "float32"))).tolist() == [1, 2]
     assert array(calls[0]).tolist() == [-1, -2]
+
+
+def test_error_division_by_zero_in_a_dimension() -> None:
+    main = load("""
+    relax.func @main(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
+      %0 = relax.shape <[n floordiv m]>
+      relax.return %0 : !relax.shape<[n floordiv m]>
+    }""")
+    assert tuple(main(np.zeros((7, 2), "float32"))) == (3,)
+    with pytest.raises(ZeroDivisionError, match="main: dimension n floordiv m: .*divisor is zero"):
+        main(np.zeros((7, 0), "float32"))
+
+
+def test_error_out_of_memory() -> None:
+    main = load("""
+    relax.func @main(%n: !relax.prim<i64, n>) -> !relax.object {
+      %0 = relax.shape <[n, 1000000]>
+      %1 = relax.zeros %0 {dtype = f32} : (!relax.shape<[n, 1000000]>) -> !relax.tensor<[n, 1000000], f32>
+      relax.return %1 : !relax.tensor<[n, 1000000], f32>
+    }""")
+    for too_large in (10**12, 2**62):
+        with pytest.raises(MemoryError, match="main"):
+            main(too_large)
+    with pytest.raises(ValueError, match="-1"):
+        main(-1)
+    assert array(main(1)).shape == (1, 1000000)

@@ -75,6 +75,7 @@ private:
   /// Calls a runtime function that may fail; goes on in a new block.
   void emitStep(StringRef name, ValueRange args);
   void branchToError(Value failed);
+  void emitAssert(Value holds, function_ref<void()> raise);
 
   // Operations.
   LogicalResult emitBlock(Block &block);
@@ -309,37 +310,39 @@ LogicalResult FunctionEmitter::emit(DimOp op) {
   return success();
 }
 
-LogicalResult FunctionEmitter::emit(CheckDimOp op) {
-  Value actual = map(op.getActual()), wanted = map(op.getWanted());
+/// Goes on in a new block where `holds`; elsewhere `raise` sets an error.
+void FunctionEmitter::emitAssert(Value holds, function_ref<void()> raise) {
   Block *fail = new Block(), *next = new Block();
-  Value equal =
-      arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, actual, wanted);
-  cf::CondBranchOp::create(builder, equal, next, fail);
+  cf::CondBranchOp::create(builder, holds, next, fail);
   entry.getBody().push_back(fail);
   builder.setInsertionPointToStart(fail);
-  runtime.call(builder, "relax_dim_raise", builder.getI32Type(),
-               {site(op.getWhat(), op.getExpected()), i64(op.getIndex()),
-                runtime.string(builder, op.getExpr()), wanted, actual});
+  raise();
   cf::BranchOp::create(builder, errorExit);
   entry.getBody().push_back(next);
   builder.setInsertionPointToStart(next);
+}
+
+LogicalResult FunctionEmitter::emit(CheckDimOp op) {
+  Value actual = map(op.getActual()), wanted = map(op.getWanted());
+  Value equal =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, actual, wanted);
+  emitAssert(equal, [&] {
+    runtime.call(builder, "relax_dim_raise", builder.getI32Type(),
+                 {site(op.getWhat(), op.getExpected()), i64(op.getIndex()),
+                  runtime.string(builder, op.getExpr()), wanted, actual});
+  });
   return success();
 }
 
 LogicalResult FunctionEmitter::emit(CheckDivisorOp op) {
-  Block *fail = new Block(), *next = new Block();
-  Value zero = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                     map(op.getDivisor()), i64(0));
-  cf::CondBranchOp::create(builder, zero, fail, next);
-  entry.getBody().push_back(fail);
-  builder.setInsertionPointToStart(fail);
-  runtime.call(builder, "relax_error_raise", builder.getI32Type(),
-               {site("dimension " + op.getExpr().str()),
-                runtime.string(builder, "ZeroDivisionError"),
-                runtime.string(builder, "the divisor is zero")});
-  cf::BranchOp::create(builder, errorExit);
-  entry.getBody().push_back(next);
-  builder.setInsertionPointToStart(next);
+  Value nonZero = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
+                                        map(op.getDivisor()), i64(0));
+  emitAssert(nonZero, [&] {
+    runtime.call(builder, "relax_error_raise", builder.getI32Type(),
+                 {site("dimension " + op.getExpr().str()),
+                  runtime.string(builder, "ZeroDivisionError"),
+                  runtime.string(builder, "the divisor is zero")});
+  });
   return success();
 }
 

@@ -1,5 +1,4 @@
-//===- NN.cpp - Derivation of linear algebra and neural network operators -*-
-//C++ -*-===//
+//===- NN.cpp - Derivation of matrix and network operators -*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
