@@ -255,7 +255,7 @@ def test_error_division_by_zero_in_a_dimension() -> None:
       relax.return %0 : !relax.shape<[n floordiv m]>
     }""")
     assert tuple(main(np.zeros((7, 2), "float32"))) == (3,)
-    with pytest.raises(ZeroDivisionError, match="main: dimension n floordiv m: .*divisor is zero"):
+    with pytest.raises(ZeroDivisionError, match=r"main: dimension n floordiv m: .*divisor is zero"):
         main(np.zeros((7, 0), "float32"))
 
 
