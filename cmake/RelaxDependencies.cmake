@@ -117,5 +117,8 @@ else()
         ${conversions}
         ${extensions}
         ${translations}
+        MLIRLspServerLib
+        MLIROptLib
+        MLIRTranslateLib
     )
 endif()
