@@ -51,7 +51,8 @@ class FunctionEmitter {
 public:
   FunctionEmitter(RuntimeModule &runtime, FuncOp source)
       : runtime(runtime), source(source),
-        builder(source.getLoc(), source.getContext()) {}
+        builder(source.getLoc(), source.getContext()),
+        typeConverter(source.getContext()) {}
 
   /// The type of all entries.
   static FunctionType entryType(MLIRContext *context);
@@ -114,6 +115,7 @@ private:
   FuncOp source;
   func::FuncOp entry;
   ImplicitLocOpBuilder builder;
+  LLVMTypeConverter typeConverter;
   IRMapping mapping;
   Block *errorExit = nullptr;
   Value frame;
@@ -390,9 +392,8 @@ Value FunctionEmitter::emitMemref(Value tensor, MemRefType type,
         return loadElement(builder, dims, i);
       });
 
-  LLVMTypeConverter converter(source.getContext());
   auto memref = MemRefDescriptor::poison(builder, builder.getLoc(),
-                                         converter.convertType(type));
+                                         typeConverter.convertType(type));
   memref.setAllocatedPtr(builder, builder.getLoc(), data);
   memref.setAlignedPtr(builder, builder.getLoc(), data);
   memref.setOffset(builder, builder.getLoc(), i64(0));
