@@ -112,6 +112,23 @@ RELAX_RUNTIME_API int relax_tuple_check(const relax_site *site,
 RELAX_RUNTIME_API int relax_function_check(const relax_site *site,
                                            const TVMFFIAny *value);
 
+// Checks that a value is a packed function, which a closure is not.
+RELAX_RUNTIME_API int relax_packed_check(const relax_site *site,
+                                         const TVMFFIAny *value);
+
+// Checks that a value is a closure whose StructInfo is a subtype of `sinfo`
+// with `dims` filled in; see "Closures" for both. The error says which part of
+// the closure differs: a parameter, the result, the purity.
+RELAX_RUNTIME_API int relax_closure_check(const relax_site *site,
+                                          const TVMFFIAny *value,
+                                          const char *sinfo, int32_t ndims,
+                                          const int64_t *dims);
+
+// Checks that the dimensions of a tensor or a shape are those of `shape`.
+RELAX_RUNTIME_API int relax_shape_equal_check(const relax_site *site,
+                                              const TVMFFIAny *value,
+                                              const TVMFFIAny *shape);
+
 // Raises ValueError: dimension `index` of the value at `site` is `actual`, but
 // the StructInfo says `expr` (which is `expected` here). Returns -1. `expr` is
 // the dimension as text, "n * 4" or "4".
@@ -151,6 +168,15 @@ RELAX_RUNTIME_API int32_t relax_tensor_ndim(const TVMFFIAny *value);
 RELAX_RUNTIME_API int relax_tensor_data(const relax_site *site,
                                         const TVMFFIAny *value, TVMFFIAny *tmp,
                                         void **data);
+
+// dst = a new, compact copy of a tensor on a device; of a tuple, a tuple of
+// copies, and so on down. Any other value is a TypeError. Raises RuntimeError
+// where either side is not in host memory.
+RELAX_RUNTIME_API int relax_tensor_to_device(const relax_site *site,
+                                             TVMFFIAny *dst,
+                                             const TVMFFIAny *src,
+                                             int32_t device_type,
+                                             int32_t device_id);
 
 // A constant tensor. With fresh == 0 one tensor that views `data` is made, kept
 // in *cache (atomically) and shared: right where it is only read. With fresh ==
@@ -214,10 +240,67 @@ RELAX_RUNTIME_API int relax_function_call(const relax_site *site,
                                           int32_t nargs,
                                           const TVMFFIAny *const *args);
 
-// The same for a function of the same module, given by its tvm-ffi entry.
-RELAX_RUNTIME_API int relax_entry_call(TVMFFIAny *dst, TVMFFISafeCallType entry,
-                                       int32_t nargs,
+// The same for a function of the same module, given by its tvm-ffi entry. The
+// callee gets the `handle` of the caller, so that its closures find the root.
+RELAX_RUNTIME_API int relax_entry_call(void *handle, TVMFFIAny *dst,
+                                       TVMFFISafeCallType entry, int32_t nargs,
                                        const TVMFFIAny *const *args);
+
+//===----------------------------------------------------------------------===//
+// Closures
+//
+// A closure is a tvm-ffi Function that also holds captured values, its
+// StructInfo at run time, and the root: the object that keeps the compiled code
+// alive. A Function of any other origin is a packed function.
+//
+// Rationale: the StructInfo of a function cannot be read off its code, so
+// match_cast needs it beside the code.
+//
+// StructInfo at run time is JSON. An object has a "kind"; a key that is absent
+// means unknown:
+//
+//   {"kind": "object"}
+//   {"kind": "tensor", "ndim": 2, "dtype": "float32", "dims": [D, ...],
+//    "device": [type, id]}                  ndim -1: any; as in DLPack
+//   {"kind": "shape", "ndim": 2, "dims": [D, ...]}
+//   {"kind": "prim", "dtype": "int64", "value": D}
+//   {"kind": "tuple", "fields": [S, ...]}
+//   {"kind": "func", "params": [S, ...], "ret": S, "pure": true}
+//   {"kind": "packed"}
+//
+// A dimension D is one of
+//
+//   4                                       a constant
+//   {"capture": i}                          the value dims[i]
+//   "m"                                     a variable of the function
+//   {"expr": "m * k + 1", "vars": ["m"], "captures": {"k": i}}
+//                                           an expression over both
+//
+// A function binds the variables that stand alone as a dimension or value in
+// its parameters, except those that a function around it binds. Functions among
+// the parameters bind their own.
+//
+// A closure F is accepted as G (rule ST06 of the specification) where F has as
+// many parameters, is pure if G is, each parameter of G is a subtype of that of
+// F, and the result of F is one of that of G. Before, each variable of F gets
+// the dimension that stands at its place in G. So F may take [m] where G takes
+// [4], but not [4] where G takes [m]. Dimensions must then be equal for all
+// values of the variables of G: sums and products are compared as polynomials,
+// other expressions as text. What cannot be shown to hold, fails.
+//===----------------------------------------------------------------------===//
+
+// dst = a new closure. A call of it calls `entry` with the closure as handle,
+// the captured values and then the arguments. `handle` is that which the
+// calling function itself got: NULL, or a Function, which is the root, or a
+// closure, whose root it is. The captured values are held by reference; a
+// borrowed `DLTensor*` is a TypeError. `sinfo` must live as long as the root
+// (NULL or "": nothing is known); `dims` are copied.
+RELAX_RUNTIME_API int relax_closure_make(const relax_site *site, TVMFFIAny *dst,
+                                         void *handle, TVMFFISafeCallType entry,
+                                         int32_t ncaptures,
+                                         const TVMFFIAny *const *captures,
+                                         const char *sinfo, int32_t ndims,
+                                         const int64_t *dims);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,8 @@
 
 #include "Internal.h"
 
+#include <algorithm>
+
 using namespace relax_runtime;
 
 //===----------------------------------------------------------------------===//
@@ -114,6 +116,45 @@ int relax_function_check(const relax_site *site, const TVMFFIAny *value) {
   if (RELAX_LIKELY(value->type_index == kTVMFFIFunction))
     return 0;
   return raiseSized(site, value, kTVMFFIFunction);
+}
+
+// The dimensions of a tensor or a shape; none for any other value.
+static ffi::ShapeView getDims(const TVMFFIAny *value) {
+  if (value->type_index == kTVMFFIShape)
+    return ffi::ShapeView(relax_shape_dims(value), relax_shape_ndim(value));
+  if (const DLTensor *tensor = getTensor(value))
+    return ffi::ShapeView(tensor->shape, tensor->ndim);
+  return ffi::ShapeView();
+}
+
+static bool hasDims(const TVMFFIAny *value) {
+  return value->type_index == kTVMFFIShape || getTensor(value);
+}
+
+RELAX_COLD static int raiseShape(const relax_site *site, const TVMFFIAny *value,
+                                 const TVMFFIAny *shape) noexcept {
+  if (!hasDims(value))
+    return raiseMismatch(site, "TypeError", describe(value));
+  if (shape->type_index != kTVMFFIShape)
+    return raiseError(site, "TypeError",
+                      std::string("expected the shape of ") + site->expected +
+                          " to be a shape, but it is " + describe(shape));
+  ffi::ShapeView actual = getDims(value), wanted = getDims(shape);
+  return raiseError(site, "ValueError",
+                    std::string("expected ") + site->expected + " of shape " +
+                        dimsText(wanted.data(), wanted.size()) +
+                        ", but its shape is " +
+                        dimsText(actual.data(), actual.size()));
+}
+
+int relax_shape_equal_check(const relax_site *site, const TVMFFIAny *value,
+                            const TVMFFIAny *shape) {
+  ffi::ShapeView actual = getDims(value), wanted = getDims(shape);
+  if (RELAX_LIKELY(shape->type_index == kTVMFFIShape && hasDims(value) &&
+                   std::equal(actual.begin(), actual.end(), wanted.begin(),
+                              wanted.end())))
+    return 0;
+  return raiseShape(site, value, shape);
 }
 
 //===----------------------------------------------------------------------===//

@@ -149,6 +149,15 @@ int relax_runtime::raiseMismatch(const relax_site *site, const char *kind,
                         actual);
 }
 
+// A `DLTensor*` is only valid during the call it was passed to.
+int relax_runtime::raiseBorrowed(const relax_site *site,
+                                 const char *verb) noexcept {
+  return raiseError(site, "TypeError",
+                    std::string("a tensor that was passed as a borrowed view "
+                                "cannot be ") +
+                        verb + ", pass `tvm_ffi.from_dlpack(x)` instead");
+}
+
 static int raiseMessage(const relax_site *site, const char *kind,
                         const char *message) noexcept {
   return raiseError(site, kind, message);

@@ -128,10 +128,10 @@ int relax_function_call(const relax_site *site, TVMFFIAny *dst,
   return 0;
 }
 
-int relax_entry_call(TVMFFIAny *dst, TVMFFISafeCallType entry, int32_t nargs,
-                     const TVMFFIAny *const *args) {
+int relax_entry_call(void *handle, TVMFFIAny *dst, TVMFFISafeCallType entry,
+                     int32_t nargs, const TVMFFIAny *const *args) {
   TVMFFIAny result = {};
-  if (call(entry, nullptr, nargs, args, &result))
+  if (call(entry, handle, nargs, args, &result))
     return -1;
   assignOwned(dst, result);
   return 0;

@@ -154,6 +154,9 @@ RELAX_COLD int raiseInFunction(const relax_site *site, const char *kind,
 // Raises "function: what: expected E, but got `actual`". Returns -1.
 RELAX_COLD int raiseMismatch(const relax_site *site, const char *kind,
                              const std::string &actual) noexcept;
+// Raises "function: what: a tensor that was passed as a borrowed view cannot be
+// `verb`". Returns -1.
+RELAX_COLD int raiseBorrowed(const relax_site *site, const char *verb) noexcept;
 
 } // namespace relax_runtime
 

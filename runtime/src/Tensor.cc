@@ -244,31 +244,39 @@ static void copyStrided(char *to, const DLTensor &from, int64_t size) {
   }
 }
 
-// tmp = a compact copy. The copy is complete before tmp drops what it held.
-RELAX_NOINLINE static int copyCompact(const relax_site *site,
-                                      const DLTensor &from, TVMFFIAny *tmp,
-                                      void **data) {
+// to = a compact copy in host memory, on `device`. The copy is complete before
+// `to` drops what it held.
+static int copyTo(const relax_site *site, TVMFFIAny *to, const DLTensor &from,
+                  DLDevice device) {
   TVM_FFI_SAFE_CALL_BEGIN();
   int64_t bits = int64_t(from.dtype.bits) * from.dtype.lanes;
-  if (from.device.device_type != kDLCPU)
-    return raiseDevice(site, "copy", from.device);
-  if (bits % 8 != 0)
+  if (!isCompact(from) && bits % 8 != 0)
     return raiseError(site, "RuntimeError",
                       "cannot copy a strided tensor of " +
                           dtypeText(from.dtype) +
                           ", whose elements are not whole bytes");
   ffi::Any copy;
   TVMFFIAny *slot = reinterpret_cast<TVMFFIAny *>(&copy);
-  if (allocHost(site, slot, from.ndim, from.shape, from.dtype, from.device))
+  if (allocHost(site, slot, from.ndim, from.shape, from.dtype, device))
     return -1;
-  void *to = getTensor(slot)->data;
+  void *data = getTensor(slot)->data;
   if (!isCompact(from))
-    copyStrided(static_cast<char *>(to), from, bits / 8);
+    copyStrided(static_cast<char *>(data), from, bits / 8);
   else if (!isEmpty(from))
-    std::memcpy(to, address(from), ffi::GetDataSize(from));
-  owned(tmp) = std::move(copy);
-  *data = to;
+    std::memcpy(data, address(from), ffi::GetDataSize(from));
+  owned(to) = std::move(copy);
   TVM_FFI_SAFE_CALL_END();
+}
+
+RELAX_NOINLINE static int copyCompact(const relax_site *site,
+                                      const DLTensor &from, TVMFFIAny *tmp,
+                                      void **data) {
+  if (from.device.device_type != kDLCPU)
+    return raiseDevice(site, "copy", from.device);
+  if (copyTo(site, tmp, from, from.device))
+    return -1;
+  *data = getTensor(tmp)->data;
+  return 0;
 }
 
 int relax_tensor_data(const relax_site *site, const TVMFFIAny *value,
@@ -280,6 +288,70 @@ int relax_tensor_data(const relax_site *site, const TVMFFIAny *value,
   *data = elements;
   return 0;
 }
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+RELAX_COLD static int raiseNoDevice(const relax_site *site,
+                                    DLDevice device) noexcept {
+  return raiseError(site, "RuntimeError",
+                    "no device API for " + deviceText(device) +
+                        " in this runtime");
+}
+
+static int copyToDevice(const relax_site *site, TVMFFIAny *dst,
+                        const TVMFFIAny *src, DLDevice device, int depth);
+
+// A tuple may come from anywhere, so how deep it nests is limited.
+static int copyTuple(const relax_site *site, TVMFFIAny *dst,
+                     const ffi::ArrayObj *from, DLDevice device, int depth) {
+  TVM_FFI_SAFE_CALL_BEGIN();
+  constexpr int kDeepest = 1000;
+  if (depth >= kDeepest)
+    return raiseError(site, "RecursionError",
+                      "the tuple nests deeper than " +
+                          countText(kDeepest, "level"));
+  ffi::Array<ffi::Any> tuple;
+  tuple.reserve(static_cast<int64_t>(from->size()));
+  for (const ffi::Any &field : *from) {
+    ffi::Any copy;
+    if (copyToDevice(site, reinterpret_cast<TVMFFIAny *>(&copy),
+                     reinterpret_cast<const TVMFFIAny *>(&field), device,
+                     depth + 1))
+      return -1;
+    tuple.push_back(std::move(copy));
+  }
+  owned(dst) = std::move(tuple);
+  TVM_FFI_SAFE_CALL_END();
+}
+
+static int copyToDevice(const relax_site *site, TVMFFIAny *dst,
+                        const TVMFFIAny *src, DLDevice device, int depth) {
+  if (src->type_index == kTVMFFIArray)
+    return copyTuple(site, dst, getTuple(src), device, depth);
+  const DLTensor *tensor = getTensor(src);
+  if (!tensor)
+    return raiseError(site, "TypeError",
+                      "expected a tensor or a tuple of tensors, but got " +
+                          describe(src));
+  if (tensor->device.device_type != kDLCPU)
+    return raiseNoDevice(site, tensor->device);
+  return copyTo(site, dst, *tensor, device);
+}
+
+int relax_tensor_to_device(const relax_site *site, TVMFFIAny *dst,
+                           const TVMFFIAny *src, int32_t device_type,
+                           int32_t device_id) {
+  DLDevice device = TVMFFIDLDeviceFromIntPair(device_type, device_id);
+  if (device_type != kDLCPU)
+    return raiseNoDevice(site, device);
+  return copyToDevice(site, dst, src, device, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Conditions
+//===----------------------------------------------------------------------===//
 
 RELAX_COLD static int raiseBool(const relax_site *site,
                                 const DLTensor &tensor) noexcept {

@@ -33,15 +33,6 @@ void relax_value_assign(TVMFFIAny *dst, const TVMFFIAny *src) {
 
 void relax_value_kill(TVMFFIAny *slot) { owned(slot) = ffi::Any(); }
 
-// A `DLTensor*` is only valid during the call it was passed to.
-RELAX_COLD static int raiseBorrowed(const relax_site *site,
-                                    const char *verb) noexcept {
-  return raiseError(site, "TypeError",
-                    std::string("a tensor that was passed as a borrowed view "
-                                "cannot be ") +
-                        verb + ", pass `tvm_ffi.from_dlpack(x)` instead");
-}
-
 int relax_value_return(const relax_site *site, TVMFFIAny *dst,
                        const TVMFFIAny *src) {
   TVM_FFI_SAFE_CALL_BEGIN();

@@ -261,6 +261,42 @@ static void testFloatsAndBooleans() {
                prefix + "the float 1.500000");
 }
 
+// MC02: the shape of a tensor against a shape value.
+static void testShapeEqual() {
+  float data[6] = {};
+  View view(data, {2, 3}, kF32);
+  Slot tensor(makeTensor({2, 3})), shape(ffi::Shape({2, 3}));
+  for (const TVMFFIAny *value : {view.operator const TVMFFIAny *(),
+                                 static_cast<const TVMFFIAny *>(tensor),
+                                 static_cast<const TVMFFIAny *>(shape)})
+    CHECK(relax_shape_equal_check(&kSite, value, shape) == 0);
+  CHECK(relax_shape_equal_check(&kSite, Slot(makeTensor({})),
+                                Slot(ffi::Shape())) == 0);
+}
+
+static void testShapeEqualRaises() {
+  const std::string prefix =
+      "main: argument 'x': expected !relax.tensor<[n, 4], f32>";
+  Slot tensor(makeTensor({2, 3}));
+  CHECK_RAISES(
+      relax_shape_equal_check(&kSite, tensor, Slot(ffi::Shape({2, 4}))),
+      "ValueError", prefix + " of shape (2, 4), but its shape is (2, 3)");
+  CHECK_RAISES(relax_shape_equal_check(&kSite, tensor, Slot(ffi::Shape({2}))),
+               "ValueError",
+               prefix + " of shape (2,), but its shape is (2, 3)");
+  CHECK_RAISES(relax_shape_equal_check(&kSite, Slot(ffi::Shape({2, 3, 1})),
+                                       Slot(ffi::Shape({2, 3}))),
+               "ValueError",
+               prefix + " of shape (2, 3), but its shape is (2, 3, 1)");
+  CHECK_RAISES(relax_shape_equal_check(&kSite, Slot(int64_t(3)),
+                                       Slot(ffi::Shape({2, 3}))),
+               "TypeError", prefix + ", but got the integer 3");
+  CHECK_RAISES(relax_shape_equal_check(&kSite, tensor, tensor), "TypeError",
+               "main: argument 'x': expected the shape of "
+               "!relax.tensor<[n, 4], f32> to be a shape, but it is a tensor "
+               "of rank 2, float32, shape (2, 3)");
+}
+
 void testCheck() {
   testArgs();
   testTensorPasses();
@@ -272,4 +308,6 @@ void testCheck() {
   testIntegers();
   testBigInteger();
   testFloatsAndBooleans();
+  testShapeEqual();
+  testShapeEqualRaises();
 }

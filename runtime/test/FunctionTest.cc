@@ -173,22 +173,25 @@ static void testLateFailure() {
   CHECK_RAISES(
       relax_function_call(&kSite, result, Slot(makeC(returnThenFail)), 1, args),
       "KeyError", "too late");
-  CHECK_RAISES(relax_entry_call(result, returnThenFail, 1, args), "KeyError",
-               "too late");
+  CHECK_RAISES(relax_entry_call(nullptr, result, returnThenFail, 1, args),
+               "KeyError", "too late");
   CHECK(tensor.uses() == 1);
 }
 
 static int returnHandle(void *handle, const TVMFFIAny *, int32_t nargs,
                         TVMFFIAny *result) {
-  relax_prim_set_int(result, handle ? -1 : nargs);
+  relax_prim_set_int(result, handle ? *static_cast<int64_t *>(handle) : nargs);
   return 0;
 }
 
 static void testEntryCall() {
   Slot one(int64_t(1)), result(makeTensor({2}));
   const TVMFFIAny *args[] = {one, one};
-  CHECK(relax_entry_call(result, returnHandle, 2, args) == 0);
+  CHECK(relax_entry_call(nullptr, result, returnHandle, 2, args) == 0);
   CHECK(relax_prim_int(result) == 2);
+  int64_t seven = 7;
+  CHECK(relax_entry_call(&seven, result, returnHandle, 2, args) == 0);
+  CHECK(relax_prim_int(result) == 7);
 }
 
 void testFunction() {

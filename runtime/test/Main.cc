@@ -88,6 +88,7 @@ ffi::Tensor makeTensor(std::initializer_list<int64_t> dims) {
 int main() {
   CHECK(readIntegerFromC(-7) == -7);
   testCheck();
+  testClosure();
   testFrame();
   testFunction();
   testTensor();

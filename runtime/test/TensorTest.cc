@@ -17,9 +17,10 @@
 #include <thread>
 
 static int alloc(TVMFFIAny *dst, std::vector<int64_t> dims,
-                 relax_dtype dtype = kF32, int32_t deviceType = kDLCPU) {
+                 relax_dtype dtype = kF32, int32_t deviceType = kDLCPU,
+                 int32_t deviceId = 0) {
   return relax_tensor_alloc(&kSite, dst, static_cast<int32_t>(dims.size()),
-                            dims.data(), dtype, deviceType, 0);
+                            dims.data(), dtype, deviceType, deviceId);
 }
 
 static bool isAligned(const void *data, uintptr_t alignment) {
@@ -253,6 +254,100 @@ static void testConstantFromThreads() {
   }
 }
 
+// OP08: where a tensor is said to be, a check finds it.
+static void testAllocOnDevice() {
+  Slot slot;
+  CHECK(alloc(slot, {2}, kF32, kDLCPU, 1) == 0);
+  CHECK(slot.tensor()->device.device_id == 1);
+  CHECK(relax_tensor_check(&kSite, slot, 1, kF32, kDLCPU, 1) == 0);
+  CHECK_RAISES(relax_tensor_check(&kSite, slot, 1, kF32, kDLCPU, 0),
+               "ValueError",
+               "main: argument 'x': expected !relax.tensor<[n, 4], f32> on "
+               "cpu:0, but got a tensor on cpu:1");
+}
+
+static int toDevice(TVMFFIAny *dst, const TVMFFIAny *src,
+                    int32_t deviceType = kDLCPU) {
+  return relax_tensor_to_device(&kSite, dst, src, deviceType, 1);
+}
+
+static std::vector<float> floatsOf(const DLTensor &tensor) {
+  const float *data = static_cast<const float *>(tensor.data);
+  return std::vector<float>(data, data + ffi::GetDataSize(tensor) / 4);
+}
+
+// OP08: a copy is made even where the tensor is there already.
+static void testToDevice() {
+  Slot tensor(makeTensor({2, 3})), copy;
+  for (int32_t id : {1, 0}) {
+    CHECK(relax_tensor_to_device(&kSite, copy, tensor, kDLCPU, id) == 0);
+    CHECK(copy.tensor()->device.device_type == kDLCPU);
+    CHECK(copy.tensor()->device.device_id == id);
+    CHECK(copy.tensor()->data != tensor.tensor()->data);
+    CHECK(floatsOf(*copy.tensor()) == floatsOf(*tensor.tensor()));
+    CHECK(tensor.uses() == 1 && copy.uses() == 1);
+  }
+  CHECK(toDevice(tensor, tensor) == 0); // in place of the source
+  CHECK(tensor.tensor()->device.device_id == 1);
+  CHECK(floatsOf(*tensor.tensor()) == floatsOf(*copy.tensor()));
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  CHECK(toDevice(copy, View(data, {3, 2}, kF32, {1, 3})) == 0);
+  CHECK((floatsOf(*copy.tensor()) == std::vector<float>{0, 3, 1, 4, 2, 5}));
+  CHECK(toDevice(copy, View(nullptr, {0, 2}, kF32)) == 0);
+  CHECK(copy.tensor()->shape[1] == 2);
+  uint8_t nibbles[] = {0x21, 0x43};
+  CHECK(toDevice(copy, View(nibbles, {3}, makeDType(kDLInt, 4))) == 0);
+  CHECK(std::memcmp(copy.tensor()->data, nibbles, 2) == 0);
+}
+
+static void testTupleToDevice() {
+  Slot tensor(makeTensor({2})), inner, outer, copy;
+  const TVMFFIAny *fields[] = {tensor, tensor};
+  CHECK(relax_tuple_make(&kSite, inner, 1, fields) == 0);
+  fields[1] = inner;
+  CHECK(relax_tuple_make(&kSite, outer, 2, fields) == 0);
+  CHECK(toDevice(copy, outer) == 0);
+  for (int index : {0, 1}) {
+    Slot field;
+    CHECK(relax_tuple_get(&kSite, field, copy, index) == 0);
+    if (index == 1)
+      CHECK(relax_tuple_get(&kSite, field, field, 0) == 0);
+    CHECK(relax_tensor_check(&kSite, field, 1, kF32, kDLCPU, 1) == 0);
+    CHECK(floatsOf(*field.tensor()) == floatsOf(*tensor.tensor()));
+  }
+  CHECK(relax_tuple_make(&kSite, outer, 0, nullptr) == 0);
+  CHECK(toDevice(copy, outer) == 0);
+  CHECK(relax_tuple_check(&kSite, copy, 0) == 0);
+}
+
+static void testToDeviceRaises() {
+  Slot tensor(makeTensor({2})), one(int64_t(1)), tuple, copy;
+  const std::string prefix = "main: argument 'x': ";
+  CHECK_RAISES(toDevice(copy, tensor, kDLCUDA), "RuntimeError",
+               prefix + "no device API for cuda:1 in this runtime");
+  float data[4] = {};
+  View view(data, {2}, kF32);
+  view.tensor.device = {kDLROCM, 2};
+  CHECK_RAISES(toDevice(copy, view), "RuntimeError",
+               prefix + "no device API for rocm:2 in this runtime");
+  const TVMFFIAny *fields[] = {tensor, one};
+  CHECK(relax_tuple_make(&kSite, tuple, 2, fields) == 0);
+  CHECK_RAISES(toDevice(tuple, tuple), "TypeError",
+               prefix + "expected a tensor or a tuple of tensors, but got the "
+                        "integer 1");
+  CHECK(relax_tuple_check(&kSite, tuple, 2) == 0);
+  View nibbles(data, {2}, makeDType(kDLInt, 4), {2});
+  CHECK_RAISES(toDevice(copy, nibbles), "RuntimeError",
+               prefix + "cannot copy a strided tensor of int4, whose elements "
+                        "are not whole bytes");
+  fields[0] = tuple;
+  for (int i = 0; i < 1000; ++i)
+    CHECK(relax_tuple_make(&kSite, tuple, 1, fields) == 0);
+  CHECK_RAISES(toDevice(copy, tuple), "RecursionError",
+               prefix + "the tuple nests deeper than 1000 levels");
+  CHECK(copy.any == nullptr && tensor.uses() == 2);
+}
+
 void testTensor() {
   testAlloc();
   testAllocRaises();
@@ -270,4 +365,8 @@ void testTensor() {
   testBoolean();
   testConstant();
   testConstantFromThreads();
+  testAllocOnDevice();
+  testToDevice();
+  testTupleToDevice();
+  testToDeviceRaises();
 }

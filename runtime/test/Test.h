@@ -81,6 +81,7 @@ struct View {
 ffi::Tensor makeTensor(std::initializer_list<int64_t> dims);
 
 void testCheck();
+void testClosure();
 void testFrame();
 void testFunction();
 void testTensor();

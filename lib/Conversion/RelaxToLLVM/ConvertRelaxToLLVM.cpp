@@ -619,8 +619,8 @@ LogicalResult FunctionEmitter::emit(CallOp op) {
   Value address =
       UnrealizedConversionCastOp::create(builder, runtime.ptrType(), callee)
           .getResult(0);
-  emitStep("relax_entry_call",
-           {resultSlot(op), address, i32(values.size()), array});
+  emitStep("relax_entry_call", {entry.getArgument(0), resultSlot(op), address,
+                                i32(values.size()), array});
   return success();
 }
 

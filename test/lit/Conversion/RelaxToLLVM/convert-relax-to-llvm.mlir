@@ -40,11 +40,13 @@ relax.func private @OP04_packed(%x: !relax.object) -> !relax.object attributes {
   relax.return %x : !relax.object
 }
 
-// GR14: a call of a function of the module goes to its entry.
+// GR14: a call of a function of the module goes to its entry and hands on the
+// handle, through which closures find what keeps the code alive.
 // CHECK-LABEL: func.func @__tvm_ffi_GR14_call(
+// CHECK-SAME: %[[HANDLE:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i32,
 // CHECK: %[[F:.*]] = constant @__tvm_ffi_OP04_packed
 // CHECK: %[[P:.*]] = builtin.unrealized_conversion_cast %[[F]]
-// CHECK: llvm.call @relax_entry_call(%{{.*}}, %[[P]],
+// CHECK: llvm.call @relax_entry_call(%[[HANDLE]], %{{.*}}, %[[P]],
 relax.func @GR14_call(%x: !relax.object) -> !relax.object attributes {is_pure = false} {
   %0 = relax.call @OP04_packed(%x) : (!relax.object) -> !relax.object
   relax.return %0 : !relax.object

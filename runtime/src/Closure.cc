@@ -1,0 +1,225 @@
+//===- Closure.cc - Functions that hold values ------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Makes, calls, checks and releases closures. All closures of a program share
+// one root, that of the function which made them, so that closures which make
+// closures do not keep each other alive.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Closure.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <tvm/ffi/reflection/registry.h>
+#include <vector>
+
+using namespace relax_runtime;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+ClosureObj *ClosureObj::make(int32_t numCaptures, int32_t numDims,
+                             const int64_t *dims) {
+  static_assert(sizeof(ClosureObj) % alignof(ffi::Any) == 0 &&
+                    alignof(ClosureObj) >= alignof(ffi::Any),
+                "captured values follow the object");
+  void *memory =
+      std::malloc(sizeof(ClosureObj) + sizeof(ffi::Any) * size_t(numCaptures) +
+                  sizeof(int64_t) * size_t(numDims));
+  if (!memory)
+    throw std::bad_alloc();
+  ClosureObj *closure = new (memory) ClosureObj(numCaptures, numDims);
+  TVMFFIObject *header = ffi::detail::ObjectUnsafe::GetHeader(closure);
+  header->combined_ref_count = ffi::detail::kCombinedRefCountBothOne;
+  header->type_index = kTVMFFIFunction;
+  header->deleter = release;
+  closure->cpp_call = nullptr;
+  for (int32_t i = 0; i < numCaptures; ++i)
+    new (closure->captures() + i) ffi::Any();
+  std::copy_n(dims, numDims, const_cast<int64_t *>(closure->dims()));
+  return closure;
+}
+
+// The root goes last: it may hold the text and the code.
+ClosureObj::~ClosureObj() {
+  for (int32_t i = 0; i < numCaptures; ++i)
+    captures()[i].~Any();
+}
+
+// The closures of this thread whose turn comes when the one that is released
+// now is gone: a chain of closures that capture each other takes no stack.
+static thread_local ClosureObj *waiting = nullptr;
+static thread_local bool isReleasing = false;
+
+void ClosureObj::releaseAll(ClosureObj *first) {
+  isReleasing = true;
+  waiting = first;
+  while (ClosureObj *closure = waiting) {
+    waiting = closure->next;
+    closure->~ClosureObj();
+    std::free(closure);
+  }
+  isReleasing = false;
+}
+
+void ClosureObj::release(void *self, int flags) {
+  ClosureObj *closure =
+      ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<ClosureObj>(
+          static_cast<TVMFFIObject *>(self));
+  if (flags == kTVMFFIObjectDeleterFlagBitMaskBoth) {
+    if (!isReleasing)
+      return releaseAll(closure);
+    closure->next = waiting;
+    waiting = closure;
+    return;
+  }
+  // With weak references about, the memory goes later than the value.
+  if (flags & kTVMFFIObjectDeleterFlagBitMaskStrong)
+    closure->~ClosureObj();
+  if (flags & kTVMFFIObjectDeleterFlagBitMaskWeak)
+    std::free(closure);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+void ClosureObj::setEntry(TVMFFISafeCallType code) {
+  entry = code;
+  safe_call = numCaptures == 0 ? code : callWithCaptures;
+}
+
+void ClosureObj::setEntry(EngineEntry code) {
+  engineEntry = code;
+  safe_call = callEngine;
+}
+
+int ClosureObj::callEngine(void *self, const TVMFFIAny *args, int32_t nargs,
+                           TVMFFIAny *result) {
+  int32_t status = 0;
+  void *pointers[] = {&self, &args, &nargs, &result, &status};
+  static_cast<ClosureObj *>(self)->engineEntry(pointers);
+  return status;
+}
+
+int ClosureObj::callPacked(const TVMFFIAny *args, int32_t nargs,
+                           TVMFFIAny *packed, TVMFFIAny *result) {
+  std::memcpy(packed, captures(), sizeof(TVMFFIAny) * size_t(numCaptures));
+  if (nargs != 0)
+    std::memcpy(packed + numCaptures, args, sizeof(TVMFFIAny) * size_t(nargs));
+  return entry(this, packed, numCaptures + nargs, result);
+}
+
+int ClosureObj::callWithCaptures(void *self, const TVMFFIAny *args,
+                                 int32_t nargs, TVMFFIAny *result) {
+  TVM_FFI_SAFE_CALL_BEGIN();
+  ClosureObj *closure = static_cast<ClosureObj *>(self);
+  constexpr int32_t kFew = 16;
+  if (RELAX_LIKELY(closure->numCaptures + nargs <= kFew)) {
+    TVMFFIAny packed[kFew];
+    return closure->callPacked(args, nargs, packed, result);
+  }
+  std::vector<TVMFFIAny> packed(closure->numCaptures + nargs);
+  return closure->callPacked(args, nargs, packed.data(), result);
+  TVM_FFI_SAFE_CALL_END();
+}
+
+//===----------------------------------------------------------------------===//
+// Generated code makes closures
+//===----------------------------------------------------------------------===//
+
+// The closure as a value that owns it.
+static TVMFFIAny ownedValue(ClosureObj *closure) {
+  TVMFFIAny value = {};
+  value.type_index = kTVMFFIFunction;
+  value.v_obj = ffi::detail::ObjectUnsafe::GetHeader(closure);
+  return value;
+}
+
+// The root of what the function with this handle makes.
+static ffi::Any getRoot(void *handle) {
+  if (!handle)
+    return ffi::Any();
+  TVMFFIObject *function = static_cast<TVMFFIObject *>(handle);
+  if (ClosureObj *closure = ClosureObj::get(function))
+    return closure->root;
+  TVMFFIAny root = {};
+  root.type_index = function->type_index;
+  root.v_obj = function;
+  return owned(const_cast<const TVMFFIAny *>(&root));
+}
+
+int relax_closure_make(const relax_site *site, TVMFFIAny *dst, void *handle,
+                       TVMFFISafeCallType entry, int32_t ncaptures,
+                       const TVMFFIAny *const *captures, const char *sinfo,
+                       int32_t ndims, const int64_t *dims) {
+  TVM_FFI_SAFE_CALL_BEGIN();
+  ClosureObj *closure = ClosureObj::make(ncaptures, ndims, dims);
+  ffi::Any value;
+  assignOwned(reinterpret_cast<TVMFFIAny *>(&value), ownedValue(closure));
+  for (int32_t i = 0; i < ncaptures; ++i) {
+    if (!RELAX_LIKELY(captures[i]->type_index != kTVMFFIDLTensorPtr))
+      return raiseBorrowed(site, "captured");
+    closure->captures()[i] = ffi::AnyView::CopyFromTVMFFIAny(*captures[i]);
+  }
+  closure->setEntry(entry);
+  closure->root = getRoot(handle);
+  if (sinfo)
+    closure->sinfo = sinfo;
+  owned(dst) = std::move(value);
+  TVM_FFI_SAFE_CALL_END();
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+int relax_packed_check(const relax_site *site, const TVMFFIAny *value) {
+  if (RELAX_LIKELY(value->type_index == kTVMFFIFunction &&
+                   !ClosureObj::get(value)))
+    return 0;
+  return raiseMismatch(site, "TypeError",
+                       value->type_index == kTVMFFIFunction
+                           ? "a closure, not a packed function"
+                           : describe(value));
+}
+
+//===----------------------------------------------------------------------===//
+// Python makes closures
+//===----------------------------------------------------------------------===//
+
+// A closure without captured values over code at an address.
+template <typename Entry>
+static ffi::Function makeFunction(int64_t address, ffi::String sinfo,
+                                  ffi::Any keepAlive) {
+  if (address == 0)
+    TVM_FFI_THROW(ValueError)
+        << "expected the address of a function, but got 0";
+  if (keepAlive != nullptr && keepAlive.type_index() < kTVMFFIStaticObjectBegin)
+    TVM_FFI_THROW(TypeError)
+        << "expected an object to keep alive, or None, "
+           "but got "
+        << describe(reinterpret_cast<TVMFFIAny *>(&keepAlive));
+  ClosureObj *closure = ClosureObj::make(0, 0, nullptr);
+  ffi::Any value;
+  assignOwned(reinterpret_cast<TVMFFIAny *>(&value), ownedValue(closure));
+  closure->setEntry(reinterpret_cast<Entry>(static_cast<intptr_t>(address)));
+  closure->root = std::move(keepAlive);
+  closure->ownText = std::move(sinfo);
+  closure->sinfo = closure->ownText.c_str();
+  return value.cast<ffi::Function>();
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  tvm::ffi::reflection::GlobalDef()
+      .def("relax_mlir.runtime.make_function", makeFunction<TVMFFISafeCallType>)
+      .def("relax_mlir.runtime.make_engine_function",
+           makeFunction<ClosureObj::EngineEntry>);
+}

@@ -1,0 +1,87 @@
+//===- Closure.h - Functions that hold values -------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The object behind a closure: a tvm-ffi Function, followed in the same piece
+// of memory by the captured values and dimensions.
+//
+// Rationale: tvm-ffi calls whatever has the type index of a function, so a
+// closure has that one and is told apart by its deleter, which no other object
+// has.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_RUNTIME_CLOSURE_H
+#define RELAX_RUNTIME_CLOSURE_H
+
+#include "Internal.h"
+
+namespace relax_runtime {
+
+class ClosureObj : public ffi::FunctionObj {
+public:
+  // A function in the interface of MLIR's execution engine, which takes an
+  // array of pointers to the arguments and the result.
+  using EngineEntry = void (*)(void **);
+
+  // Makes a closure that captures None `numCaptures` times and the dimensions.
+  static ClosureObj *make(int32_t numCaptures, int32_t numDims,
+                          const int64_t *dims);
+
+  // The closure in a value; NULL for any other value.
+  static ClosureObj *get(const TVMFFIAny *value) {
+    return value->type_index == kTVMFFIFunction ? get(value->v_obj) : nullptr;
+  }
+  // The closure behind a Function; NULL for a packed function.
+  static ClosureObj *get(TVMFFIObject *function) {
+    if (function->deleter != release)
+      return nullptr;
+    return ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<ClosureObj>(
+        function);
+  }
+
+  // What a call runs.
+  void setEntry(TVMFFISafeCallType entry);
+  void setEntry(EngineEntry entry);
+
+  ffi::Any *captures() { return reinterpret_cast<ffi::Any *>(this + 1); }
+  const int64_t *dims() {
+    return reinterpret_cast<int64_t *>(captures() + numCaptures);
+  }
+
+  // Keeps the code alive; may be None.
+  ffi::Any root;
+  // The StructInfo as text: static, or where the closure owns it, in `ownText`.
+  const char *sinfo = "";
+  ffi::String ownText;
+  const int32_t numCaptures, numDims;
+
+private:
+  ClosureObj(int32_t numCaptures, int32_t numDims)
+      : numCaptures(numCaptures), numDims(numDims) {}
+  ~ClosureObj();
+
+  static int callEngine(void *self, const TVMFFIAny *args, int32_t nargs,
+                        TVMFFIAny *result);
+  static int callWithCaptures(void *self, const TVMFFIAny *args, int32_t nargs,
+                              TVMFFIAny *result);
+  int callPacked(const TVMFFIAny *args, int32_t nargs, TVMFFIAny *packed,
+                 TVMFFIAny *result);
+  static void release(void *self, int flags);
+  static void releaseAll(ClosureObj *first);
+
+  union {
+    TVMFFISafeCallType entry;
+    EngineEntry engineEntry;
+  };
+  // The next of the closures that wait for their release.
+  ClosureObj *next = nullptr;
+};
+
+} // namespace relax_runtime
+
+#endif // RELAX_RUNTIME_CLOSURE_H
