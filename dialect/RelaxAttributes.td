@@ -90,4 +90,29 @@ def Relax_ShapeExprAttr : Relax_Attr<"ShapeExpr", "shape"> {
   }];
 }
 
+def Relax_VDeviceAttr : Relax_Attr<"VDevice", "vdevice"> {
+  let summary = "a virtual device (GR03)";
+  let description = [{
+    What a name such as `@cuda0` in a tensor type stands for. `target` is the tag
+    or the configuration of a target, empty for the null target; `dev_id` counts
+    the devices of a target; `mem_scope` names the kind of memory. The attribute
+    `relax.global_info` of the module lists the devices by name.
+
+    Example:
+
+    ```mlir
+    module attributes {relax.global_info = {
+      cpu0 = #relax.vdevice<"llvm", 0>,
+      cuda1 = #relax.vdevice<"cuda", 1, "global">
+    }} {}
+    ```
+  }];
+  let parameters = (ins
+    StringRefParameter<"tag or configuration of a target">:$target,
+    "int64_t":$dev_id,
+    StringRefParameter<"kind of memory", "\"global\"">:$mem_scope);
+  let assemblyFormat = "`<` $target `,` $dev_id (`,` $mem_scope^)? `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif // RELAX_ATTRIBUTES

@@ -32,7 +32,7 @@ def Relax_AllocTensorOp : Relax_BuiltinOp<"alloc_tensor"> {
     %1 = relax.builtin.alloc_tensor(%d) : !relax.tensor<ndim = 1, f32>
     ```
   }];
-  let arguments = (ins Variadic<I64>:$dims);
+  let arguments = (ins Variadic<I64>:$dims, OptionalAttr<Relax_VDeviceAttr>:$device);
   let results = (outs Res<Relax_Tensor, "", [MemAlloc]>:$result);
   let assemblyFormat = "(`(` $dims^ `)`)? attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;
@@ -77,10 +77,80 @@ def Relax_CheckOp : Relax_BuiltinOp<"check"> {
     ```
   }];
   let arguments = (ins Relax_AnyValue:$value, TypeAttr:$type, StrAttr:$what,
-                       StrAttr:$expected);
+                       StrAttr:$expected, OptionalAttr<Relax_VDeviceAttr>:$device);
   let assemblyFormat = [{
     $value `is` $type `as` $what `expecting` $expected attr-dict `:` type($value)
   }];
+}
+
+def Relax_CheckFunctionOp : Relax_BuiltinOp<"check_function"> {
+  let summary = "check a function value against a function type (MC06)";
+  let description = [{
+    A closure is compared by its run-time structural information. `names` are the
+    shape variables of the scope that `type` uses, `dims` their values.
+
+    Example:
+
+    ```mlir
+    relax.builtin.check_function %f is !relax.func<(!relax.tensor<[n], f32>) -> !relax.object, pure> where ["n"](%n) as "argument 'f'" : !relax.object
+    ```
+  }];
+  let arguments = (ins Relax_AnyValue:$value, TypeAttr:$type,
+                       StrArrayAttr:$names, Variadic<I64>:$dims, StrAttr:$what);
+  let assemblyFormat = [{
+    $value `is` $type `where` $names `(` $dims `)` `as` $what attr-dict `:`
+    type($value)
+  }];
+}
+
+def Relax_CheckShapeOp : Relax_BuiltinOp<"check_shape"> {
+  let summary = "check that a tensor or shape has a given shape (MC02)";
+  let description = [{
+    Example:
+
+    ```mlir
+    relax.builtin.check_shape %x has %s as "argument 'x'" expecting "!relax.tensor<var = s, f32>" : !relax.tensor<*, f32>, !relax.shape<*>
+    ```
+  }];
+  let arguments = (ins Relax_AnyValue:$value, Relax_Shape:$shape, StrAttr:$what,
+                       StrAttr:$expected);
+  let assemblyFormat = [{
+    $value `has` $shape `as` $what `expecting` $expected attr-dict `:`
+    type($value) `,` qualified(type($shape))
+  }];
+}
+
+def Relax_MakeClosureOp : Relax_BuiltinOp<"make_closure", [Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a closure over a function of the module (SE03)";
+  let description = [{
+    The function takes the captured values first. `info` is what the closure
+    tells about itself at run time (MC06); `names` are the shape variables of the
+    scope that it uses, `dims` their values.
+
+    Example:
+
+    ```mlir
+    %f = relax.builtin.make_closure @main.f(%x) of !relax.func<(!relax.object) -> !relax.tensor<[n], f32>, pure> where ["n"](%n) : (!relax.tensor<ndim = 1, f32>) -> !relax.func<(!relax.object) -> !relax.tensor<ndim = 1, f32>, pure>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Relax_AnyValue>:$captures,
+                       TypeAttr:$info, StrArrayAttr:$names, Variadic<I64>:$dims);
+  let results = (outs Relax_Func:$result);
+  let assemblyFormat = [{
+    $callee `(` $captures `)` `of` $info `where` $names `(` $dims `)` attr-dict
+    `:` functional-type($captures, $result)
+  }];
+}
+
+def Relax_ToDeviceOp : Relax_BuiltinOp<"to_device"> {
+  let summary = "a copy of a tensor, or of the tensors of a tuple, on a device (OP08)";
+  let description = [{
+    Example: `%0 = relax.builtin.to_device %x to <"llvm", 1> : !relax.tensor<*> -> !relax.tensor<*>`
+  }];
+  let arguments = (ins Relax_AnyValue:$data, Relax_VDeviceAttr:$device);
+  let results = (outs Res<Relax_AnyValue, "", [MemAlloc]>:$result);
+  let assemblyFormat = "$data `to` $device attr-dict `:` type($data) `->` type($result)";
 }
 
 def Relax_CastOp : Relax_BuiltinOp<"cast", [Pure]> {

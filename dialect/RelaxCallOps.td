@@ -13,7 +13,8 @@ include "RelaxCoreOps.td"
 include "mlir/Interfaces/CallInterfaces.td"
 
 def Relax_CallTIROp : Relax_Op<"call_tir",
-    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+     DeclareOpInterfaceMethods<Relax_NormalizeOpInterface>]> {
   let summary = "call a kernel in destination-passing style (OP01)";
   let description = [{
     Allocates one tensor for each tensor of the result type, calls the kernel
@@ -25,7 +26,9 @@ def Relax_CallTIROp : Relax_Op<"call_tir",
     **Constraints:**
     - `callee` names a `func.func` with one parameter for each argument, packed
       integer and output, of fitting rank, data type and static dimensions;
-    - the shapes and data types of the result type are known.
+    - the shapes and data types of the result type are known;
+    - (NF05) in normal form each argument is a tensor; a variable that holds a
+      tuple of them is what `relax-normalize` takes apart.
 
     Example:
 
@@ -35,7 +38,7 @@ def Relax_CallTIROp : Relax_Op<"call_tir",
   }];
   let arguments = (ins
     FlatSymbolRefAttr:$callee,
-    Variadic<Relax_Tensor>:$args,
+    Variadic<Relax_TensorOrTuple>:$args,
     Optional<Relax_Shape>:$packed_ints);
   let results = (outs Res<Relax_TensorOrTuple, "", [MemAlloc]>:$result);
   let assemblyFormat = [{
@@ -49,36 +52,138 @@ def Relax_CallTIROp : Relax_Op<"call_tir",
   }];
 }
 
-def Relax_CallDPSPackedOp : Relax_Op<"call_dps_packed"> {
-  let summary = "call a packed function in destination-passing style (OP03)";
+def Relax_CallTIRInplaceOp : Relax_Op<"call_tir_inplace",
+    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+     DeclareOpInterfaceMethods<Relax_NormalizeOpInterface>]> {
+  let summary = "call a kernel that updates some of its arguments (OP02)";
   let description = [{
-    Like `relax.call_tir`, with a packed function registered under `callee`.
+    Like `relax.call_tir`, with one entry of `inplace_indices` for each output:
+    an index of the argument that the kernel updates and that is the output, or
+    -1 for an output that is allocated and passed behind the arguments.
 
-    **Constraints:** the shapes and data types of the result type are known.
+    **Constraints:**
+    - indices are -1 or distinct positions of arguments, whose types are those of
+      the outputs;
+    - an argument that is updated, and whatever may alias it, has no later use.
 
     Example:
 
     ```mlir
-    %0 = relax.call_dps_packed "my.tile"(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n * 2], f32>
+    %0 = relax.call_tir_inplace @relu(%x) inplace [0] : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
     ```
   }];
-  let arguments = (ins StrAttr:$callee, Variadic<Relax_AnyValue>:$args);
+  let arguments = (ins
+    FlatSymbolRefAttr:$callee,
+    Variadic<Relax_TensorOrTuple>:$args,
+    Optional<Relax_Shape>:$packed_ints,
+    DenseI64ArrayAttr:$inplace_indices);
   let results = (outs Res<Relax_TensorOrTuple, "", [MemAlloc]>:$result);
-  let assemblyFormat =
-      "$callee `(` $args `)` attr-dict `:` functional-type($args, $result)";
+  let assemblyFormat = [{
+    $callee `(` $args `)` (`packed_ints` $packed_ints^ `:` type($packed_ints))?
+    `inplace` $inplace_indices attr-dict `:` functional-type($args, $result)
+  }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The types of the outputs: the result, or the fields of the tuple.
+    SmallVector<TensorStructInfoType> getOutputTypes();
+  }];
+}
+
+// A call of a packed function by its registered name, or of a function value.
+class Relax_PackedCall<string mnemonic, list<Trait> traits = []>
+    : Relax_Op<mnemonic, !listconcat(traits, [AttrSizedOperandSegments])> {
+  let hasVerifier = 1;
+}
+
+def Relax_CallDPSPackedOp : Relax_PackedCall<"call_dps_packed",
+    [DeclareOpInterfaceMethods<Relax_NormalizeOpInterface>]> {
+  let summary = "call a packed function in destination-passing style (OP03)";
+  let description = [{
+    Like `relax.call_tir`, with a packed function: registered under `callee`, or
+    a value.
+
+    **Constraints:** the shapes and data types of the result type are known.
+
+    Examples:
+
+    ```mlir
+    %0 = relax.call_dps_packed "my.tile"(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n * 2], f32>
+    %1 = relax.call_dps_packed %f : !relax.func<derive = @default_derive> (%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<StrAttr>:$callee, Optional<Relax_Func>:$function,
+                       Variadic<Relax_AnyValue>:$args);
+  let results = (outs Res<Relax_TensorOrTuple, "", [MemAlloc]>:$result);
+  let assemblyFormat = [{
+    ($callee^):($function `:` type($function))? `(` $args `)` attr-dict `:`
+    functional-type($args, $result)
+  }];
   let extraClassDeclaration = [{
     SmallVector<TensorStructInfoType> getOutputTypes();
   }];
 }
 
+def Relax_CallPurePackedOp : Relax_PackedCall<"call_pure_packed",
+    [Pure, DeclareOpInterfaceMethods<Relax_DeriveOpInterface>]> {
+  let summary = "call a packed function that has no visible effect (OP05)";
+  let description = [{
+    Like `relax.call_packed`, but the caller vouches that the call is pure: it
+    may be removed, moved or repeated, and is allowed in dataflow blocks and pure
+    functions.
+
+    Example:
+
+    ```mlir
+    %0 = relax.call_pure_packed "my.length"(%x) : (!relax.tensor<[n], f32>) -> !relax.prim<i64>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<StrAttr>:$callee, Optional<Relax_Func>:$function,
+                       Variadic<Relax_AnyValue>:$args,
+                       OptionalAttr<TypeArrayAttr>:$sinfo_args);
+  let results = (outs Relax_AnyValue:$result);
+  let assemblyFormat = [{
+    ($callee^):($function `:` type($function))? `(` $args `)` attr-dict `:`
+    functional-type($args, $result)
+  }];
+}
+
+def Relax_CallInplacePackedOp : Relax_PackedCall<"call_inplace_packed",
+    [DeclareOpInterfaceMethods<Relax_DeriveOpInterface>]> {
+  let summary = "call a packed function that updates some of its arguments (OP06)";
+  let description = [{
+    Like `relax.call_pure_packed`, where the arguments at `inplace_indices` are
+    mutated. The call is pure, since nobody sees the mutation.
+
+    **Constraints:**
+    - the indices are distinct positions of tensor arguments;
+    - an argument that is mutated, and whatever may alias it, has no later use.
+
+    Example:
+
+    ```mlir
+    %0 = relax.call_inplace_packed "my.relu"(%x) inplace [0] : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<StrAttr>:$callee, Optional<Relax_Func>:$function,
+                       Variadic<Relax_AnyValue>:$args,
+                       DenseI64ArrayAttr:$inplace_indices,
+                       OptionalAttr<TypeArrayAttr>:$sinfo_args);
+  let results = (outs Res<Relax_AnyValue, "", [MemAlloc]>:$result);
+  let assemblyFormat = [{
+    ($callee^):($function `:` type($function))? `(` $args `)`
+    `inplace` $inplace_indices attr-dict `:` functional-type($args, $result)
+  }];
+}
+
 def Relax_CallPackedOp : Relax_Op<"call_packed",
-    [DeclareOpInterfaceMethods<Relax_PurityOpInterface>]> {
+    [DeclareOpInterfaceMethods<Relax_PurityOpInterface>,
+     DeclareOpInterfaceMethods<Relax_DeriveOpInterface>]> {
   let summary = "call a packed function (OP04, DR10)";
   let description = [{
     Calls the function registered under `callee` with any Relax values. The call
-    is impure. The result is checked against its declared type (the
-    specification's `sinfo_args`), `!relax.object` if nothing is known.
+    is impure. The result is checked against its declared type, `!relax.object`
+    if nothing is known. Where `sinfo_args` is given, the result derives from it
+    by `default_derive`: an object, the one type, or a tuple of them.
 
     Example:
 
@@ -86,20 +191,26 @@ def Relax_CallPackedOp : Relax_Op<"call_packed",
     %0 = relax.call_packed "my.print"(%x) : (!relax.tensor<[n], f32>) -> !relax.object
     ```
   }];
-  let arguments = (ins StrAttr:$callee, Variadic<Relax_AnyValue>:$args);
+  let arguments = (ins StrAttr:$callee, Variadic<Relax_AnyValue>:$args,
+                       OptionalAttr<TypeArrayAttr>:$sinfo_args);
   let results = (outs Relax_AnyValue:$result);
   let assemblyFormat =
       "$callee `(` $args `)` attr-dict `:` functional-type($args, $result)";
+  let hasVerifier = 1;
 }
 
 def Relax_CallOp : Relax_Op<"call",
     [AttrSizedOperandSegments, CallOpInterface,
      DeclareOpInterfaceMethods<Relax_PurityOpInterface>,
+     DeclareOpInterfaceMethods<Relax_DeriveOpInterface>,
      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "call a Relax function, or a function value (GR14, DR12)";
   let description = [{
-    The callee is a `relax.func` of the module, or a value. Shape variables of
-    the callee stand for the dimensions of the arguments.
+    The callee is a `relax.func` of the module, a kernel (`func.func`, which may
+    mutate its arguments and gives an empty tuple), or a value. Shape variables
+    of the callee stand for the dimensions of the arguments. For a packed
+    function the result derives from `sinfo_args`, by the function that its type
+    names; without them it is the declared type.
 
     **Constraints:**
     - the callee has one parameter for each argument;
@@ -118,6 +229,7 @@ def Relax_CallOp : Relax_Op<"call",
     OptionalAttr<FlatSymbolRefAttr>:$callee,
     Optional<Relax_Func>:$function,
     Variadic<Relax_AnyValue>:$args,
+    OptionalAttr<TypeArrayAttr>:$sinfo_args,
     OptionalAttr<DictArrayAttr>:$arg_attrs,
     OptionalAttr<DictArrayAttr>:$res_attrs);
   let results = (outs Relax_AnyValue:$result);

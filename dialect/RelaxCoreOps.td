@@ -95,7 +95,8 @@ def Relax_FuncOp : Relax_Op<"func",
     OptionalAttr<DictArrayAttr>:$arg_attrs,
     OptionalAttr<DictArrayAttr>:$res_attrs,
     OptionalAttr<StrArrayAttr>:$arg_names,
-    DefaultValuedAttr<BoolAttr, "true">:$is_pure);
+    DefaultValuedAttr<BoolAttr, "true">:$is_pure,
+    UnitAttr:$derive_result);
   let regions = (region AnyRegion:$body);
   let builders = [OpBuilder<(ins "StringRef":$name, "FunctionType":$type,
                                  CArg<"bool", "true">:$is_pure)>];
@@ -108,6 +109,8 @@ def Relax_FuncOp : Relax_Op<"func",
     Region *getCallableRegion() { return isExternal() ? nullptr : &getBody(); }
     /// "argument 'x'" for an argument with a name, else "argument 0".
     std::string describeArgument(unsigned index);
+    /// Whether impure calls inside are disregarded (`relax.force_pure`).
+    bool isForcePure();
     /// The type of this function as a value.
     FuncStructInfoType getFuncStructInfo();
     LogicalResult verifyType();
@@ -115,7 +118,7 @@ def Relax_FuncOp : Relax_Op<"func",
 }
 
 def Relax_ReturnOp : Relax_Op<"return",
-    [Pure, HasParent<"FuncOp">, Terminator, ReturnLike]> {
+    [Pure, ParentOneOf<["FuncOp", "ClosureOp"]>, Terminator, ReturnLike]> {
   let summary = "return of a Relax function";
   let description = [{
     **Constraints:** (DR13) the type of the value is a subtype of the declared
@@ -129,7 +132,8 @@ def Relax_ReturnOp : Relax_Op<"return",
 }
 
 def Relax_DataflowOp : Relax_Op<"dataflow",
-    [SingleBlock, RecursiveMemoryEffects, NoRegionArguments]> {
+    [SingleBlock, RecursiveMemoryEffects, NoRegionArguments,
+     DeclareOpInterfaceMethods<Relax_DeriveOpInterface>]> {
   let summary = "a block of pure bindings without control flow (GR17, SC04)";
   let description = [{
     Values defined inside do not leave the block, except those that
@@ -166,8 +170,36 @@ def Relax_OutputOp : Relax_Op<"output",
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
+def Relax_SeqOp : Relax_Op<"seq",
+    [SingleBlock, RecursiveMemoryEffects, NoRegionArguments,
+     DeclareOpInterfaceMethods<Relax_DeriveOpInterface>]> {
+  let summary = "a sequence of bindings with a value, in a scope of its own (GR17)";
+  let description = [{
+    The specification's SeqExpr where it is not the body of a function or branch.
+    Normal form has none: `relax-normalize` flattens it into the block around it.
+
+    **Constraints:**
+    - (NF05) inside a dataflow block it holds dataflow blocks only;
+    - what it yields is a subtype of the result type.
+
+    Example:
+
+    ```mlir
+    %0 = relax.seq -> !relax.shape<[2]> {
+      %s = relax.shape <[2]>
+      relax.yield %s : !relax.shape<[2]>
+    }
+    ```
+  }];
+  let results = (outs Relax_AnyValue:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`->` type($result) attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
 def Relax_IfOp : Relax_Op<"if",
-    [SingleBlock, RecursiveMemoryEffects, NoRegionArguments]> {
+    [SingleBlock, RecursiveMemoryEffects, NoRegionArguments,
+     DeclareOpInterfaceMethods<Relax_DeriveOpInterface>]> {
   let summary = "branch on a Boolean scalar (GR15)";
   let description = [{
     **Constraints:**
@@ -196,8 +228,8 @@ def Relax_IfOp : Relax_Op<"if",
 }
 
 def Relax_YieldOp : Relax_Op<"yield",
-    [Pure, HasParent<"IfOp">, Terminator, ReturnLike]> {
-  let summary = "the value of a branch";
+    [Pure, ParentOneOf<["IfOp", "SeqOp"]>, Terminator, ReturnLike]> {
+  let summary = "the value of a branch or sequence";
   let description = [{
     Example: `relax.yield %x : !relax.tensor<[n], f32>`
   }];

@@ -38,7 +38,12 @@ def Relax_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
+    /// On the module: the virtual devices by name, #relax.vdevice each (GR03).
+    static constexpr ::llvm::StringLiteral kGlobalInfo = "relax.global_info";
+    /// On a function: impure calls inside are disregarded (DR15, WF21).
+    static constexpr ::llvm::StringLiteral kForcePure = "relax.force_pure";
     void registerAttributes();
     void registerTypes();
     void registerOps();

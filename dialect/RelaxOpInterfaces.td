@@ -25,4 +25,35 @@ def Relax_PurityOpInterface : OpInterface<"PurityOpInterface"> {
   ];
 }
 
+def Relax_DeriveOpInterface : OpInterface<"DeriveOpInterface"> {
+  let cppNamespace = "::mlir::relax";
+  let description = [{
+    The derivation rules (DR01-DR16) of operations whose result depends on more
+    than operands and attributes: regions, symbols, or a declared type. All other
+    operations derive through InferTypeOpInterface.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Adds the types of the results that follow from the rule, or reports why
+        there are none. The declared types may be weaker.
+      }],
+      "::llvm::LogicalResult", "deriveResultTypes",
+      (ins "::llvm::SmallVectorImpl<::mlir::Type> &":$results)>
+  ];
+}
+
+def Relax_NormalizeOpInterface : OpInterface<"NormalizeOpInterface"> {
+  let cppNamespace = "::mlir::relax";
+  let description = [{
+    A normalization rule of its own (NF05): the call_tir family takes its
+    arguments as a tuple literal, never as a variable that holds a tuple.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether the rule leaves this operation as it is (WF23).",
+                    "bool", "isNormalized">,
+    InterfaceMethod<"Applies the rule.",
+                    "void", "normalize", (ins "::mlir::RewriterBase &":$rewriter)>
+  ];
+}
+
 #endif // RELAX_OP_INTERFACES

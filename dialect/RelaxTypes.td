@@ -36,6 +36,8 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
 
     **Constraints:**
     - (WF10) `ndim` equals the number of dimensions where `shape` is given.
+    - at most one of `shape` and `shape_var` is given: a `shape_var` names a
+      variable that stands for a shape as a whole, of `ndim` dimensions.
     - (GR18, WF20) `dtype` is `i1`, `i8`-`i64`, `ui8`-`ui64`, `f16`, `bf16`,
       `f32`, `f64` or an 8-bit float.
 
@@ -48,21 +50,29 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
     !relax.tensor<*, f32>
     !relax.tensor<*>
     !relax.tensor<[n, 16], f32, @cuda0>
+    !relax.tensor<var = s, ndim = 2, f32>
+    !relax.tensor<var = s, f32>
     ```
   }];
   let parameters = (ins
     OptionalParameter<"ShapeExprAttr">:$shape,
     "int64_t":$ndim,
     OptionalParameter<"Type">:$dtype,
-    OptionalParameter<"FlatSymbolRefAttr">:$vdevice);
+    OptionalParameter<"FlatSymbolRefAttr">:$vdevice,
+    OptionalParameter<"StringAttr">:$shape_var);
   let builders = [
     TypeBuilderWithInferredContext<(ins "ShapeExprAttr":$shape, "Type":$dtype,
                                     CArg<"FlatSymbolRefAttr", "{}">:$vdevice), [{
-      return $_get(shape.getContext(), shape, shape.size(), dtype, vdevice);
+      return $_get(shape.getContext(), shape, shape.size(), dtype, vdevice,
+                   StringAttr());
     }]>,
     TypeBuilder<(ins "int64_t":$ndim, "Type":$dtype,
                      CArg<"FlatSymbolRefAttr", "{}">:$vdevice), [{
-      return $_get($_ctxt, ShapeExprAttr(), ndim, dtype, vdevice);
+      return $_get($_ctxt, ShapeExprAttr(), ndim, dtype, vdevice, StringAttr());
+    }]>,
+    TypeBuilder<(ins "ShapeExprAttr":$shape, "int64_t":$ndim, "Type":$dtype,
+                     "FlatSymbolRefAttr":$vdevice), [{
+      return $_get($_ctxt, shape, ndim, dtype, vdevice, StringAttr());
     }]>
   ];
   let hasCustomAssemblyFormat = 1;
@@ -79,16 +89,25 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
 def Relax_ShapeStructInfo : Relax_StructInfo<"Shape", "shape"> {
   let summary = "a shape: dimensions and rank, each optional (GR05)";
   let description = [{
-    **Constraints:** (WF10) `ndim` equals the number of values where given.
+    In a signature or a match_cast, `var = s` binds the shape variable `s`, which
+    stands for the shape as a whole, as `[n]` binds the variable `n`.
 
-    Examples: `!relax.shape<[n, m * 4]>`, `!relax.shape<ndim = 2>`, `!relax.shape<*>`
+    **Constraints:** (WF10) `ndim` equals the number of values where given; at
+    most one of values and variable is given.
+
+    Examples: `!relax.shape<[n, m * 4]>`, `!relax.shape<ndim = 2>`,
+    `!relax.shape<var = s, ndim = 2>`, `!relax.shape<*>`
   }];
   let parameters = (ins
     OptionalParameter<"ShapeExprAttr">:$values,
-    "int64_t":$ndim);
+    "int64_t":$ndim,
+    OptionalParameter<"StringAttr">:$var);
   let builders = [
     TypeBuilderWithInferredContext<(ins "ShapeExprAttr":$values), [{
-      return $_get(values.getContext(), values, values.size());
+      return $_get(values.getContext(), values, values.size(), StringAttr());
+    }]>,
+    TypeBuilder<(ins "ShapeExprAttr":$values, "int64_t":$ndim), [{
+      return $_get($_ctxt, values, ndim, StringAttr());
     }]>
   ];
   let hasCustomAssemblyFormat = 1;

@@ -10,6 +10,7 @@
 #include "relax-mlir/IR/StructInfo.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -51,9 +52,132 @@ SmallVector<TensorStructInfoType> CallDPSPackedOp::getOutputTypes() {
   return outputTypes(getResult().getType());
 }
 
+SmallVector<TensorStructInfoType> CallTIRInplaceOp::getOutputTypes() {
+  return outputTypes(getResult().getType());
+}
+
 LogicalResult CallTIROp::verify() { return verifyOutputs(*this); }
 
-LogicalResult CallDPSPackedOp::verify() { return verifyOutputs(*this); }
+LogicalResult CallTIRInplaceOp::verify() { return verifyOutputs(*this); }
+
+/// A callee by name, or a function value.
+template <typename CallOpTy> static LogicalResult verifyCallee(CallOpTy call) {
+  if (static_cast<bool>(call.getCalleeAttr()) ==
+      static_cast<bool>(call.getFunction()))
+    return call.emitOpError() << "expected either a callee or a function value";
+  return success();
+}
+
+LogicalResult CallDPSPackedOp::verify() {
+  if (failed(verifyCallee(*this)))
+    return failure();
+  return verifyOutputs(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Normal form: arguments are tuple literals (NF05)
+//===----------------------------------------------------------------------===//
+
+static bool hasTuple(ValueRange args) {
+  return llvm::any_of(args.getTypes(), llvm::IsaPred<TupleStructInfoType>);
+}
+
+/// Replaces a tuple by its fields, in place.
+static void expandTuples(RewriterBase &rewriter, Operation *call,
+                         MutableOperandRange operands) {
+  rewriter.setInsertionPoint(call);
+  SmallVector<Value> args = llvm::to_vector(ValueRange(OperandRange(operands)));
+  while (hasTuple(args)) {
+    SmallVector<Value> expanded;
+    for (Value arg : args) {
+      auto tuple = dyn_cast<TupleStructInfoType>(arg.getType());
+      if (!tuple) {
+        expanded.push_back(arg);
+        continue;
+      }
+      for (size_t i = 0, e = tuple.getFields().size(); i < e; ++i)
+        expanded.push_back(GetItemOp::create(rewriter, call->getLoc(), arg, i));
+    }
+    args = std::move(expanded);
+  }
+  rewriter.modifyOpInPlace(call, [&] { operands.assign(args); });
+}
+
+bool CallTIROp::isNormalized() { return !hasTuple(getArgs()); }
+void CallTIROp::normalize(RewriterBase &rewriter) {
+  expandTuples(rewriter, *this, getArgsMutable());
+}
+bool CallTIRInplaceOp::isNormalized() { return !hasTuple(getArgs()); }
+void CallTIRInplaceOp::normalize(RewriterBase &rewriter) {
+  expandTuples(rewriter, *this, getArgsMutable());
+}
+bool CallDPSPackedOp::isNormalized() { return !hasTuple(getArgs()); }
+void CallDPSPackedOp::normalize(RewriterBase &rewriter) {
+  expandTuples(rewriter, *this, getArgsMutable());
+}
+
+//===----------------------------------------------------------------------===//
+// Packed functions
+//===----------------------------------------------------------------------===//
+
+/// DR10: from sinfo_args where they are given, else what is declared.
+static Type derivePacked(Operation *call, ArrayAttr sinfoArgs) {
+  if (!sinfoArgs)
+    return call->getResult(0).getType();
+  return defaultDerive(call->getContext(),
+                       llvm::to_vector(sinfoArgs.getAsValueRange<TypeAttr>()));
+}
+
+/// That what a call derives is a subtype of what it declares.
+static LogicalResult verifyDerived(Operation *call, Type derived) {
+  Type declared = call->getResult(0).getType();
+  if (isSubtype(derived, declared) == Ternary::Yes)
+    return success();
+  return call->emitOpError()
+         << "derives a result of type " << derived
+         << ", which is not a subtype of the declared " << declared;
+}
+
+static LogicalResult verifyStructInfoArgs(Operation *call,
+                                          ArrayAttr sinfoArgs) {
+  if (sinfoArgs)
+    for (Type type : sinfoArgs.getAsValueRange<TypeAttr>())
+      if (!isa<StructInfoTypeInterface>(type))
+        return call->emitOpError()
+               << "expected sinfo_args to be StructInfo, but got " << type;
+  return success();
+}
+
+template <typename CallOpTy>
+static LogicalResult verifyPackedCall(CallOpTy call) {
+  if (failed(verifyStructInfoArgs(call, call.getSinfoArgsAttr())))
+    return failure();
+  return verifyDerived(call, derivePacked(call, call.getSinfoArgsAttr()));
+}
+
+LogicalResult CallPackedOp::verify() { return verifyPackedCall(*this); }
+LogicalResult CallPackedOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
+  results.push_back(derivePacked(*this, getSinfoArgsAttr()));
+  return success();
+}
+
+LogicalResult CallPurePackedOp::verify() {
+  return failed(verifyCallee(*this)) ? failure() : verifyPackedCall(*this);
+}
+LogicalResult
+CallPurePackedOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
+  results.push_back(derivePacked(*this, getSinfoArgsAttr()));
+  return success();
+}
+
+LogicalResult CallInplacePackedOp::verify() {
+  return failed(verifyCallee(*this)) ? failure() : verifyPackedCall(*this);
+}
+LogicalResult
+CallInplacePackedOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
+  results.push_back(derivePacked(*this, getSinfoArgsAttr()));
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -148,9 +272,25 @@ static std::optional<int64_t> countInts(Value packedInts) {
 }
 
 LogicalResult CallTIROp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!isNormalized())
+    return success(); // the fields are checked when they are taken out
   return verifyKernelCall(*this, symbols, getCalleeAttr(),
                           tensorTypes(getArgs()), countInts(getPackedInts()),
                           getOutputTypes());
+}
+
+/// Outputs that are allocated stand behind the arguments.
+LogicalResult
+CallTIRInplaceOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!isNormalized())
+    return success();
+  SmallVector<TensorStructInfoType> outputs;
+  for (auto [type, index] : llvm::zip(getOutputTypes(), getInplaceIndices()))
+    if (index == -1)
+      outputs.push_back(type);
+  return verifyKernelCall(*this, symbols, getCalleeAttr(),
+                          tensorTypes(getArgs()), countInts(getPackedInts()),
+                          outputs);
 }
 
 /// After lowering, types carry no dimensions any more, so only the existence of
@@ -194,7 +334,8 @@ bool CallOp::isPureOp() {
 }
 
 /// DR12: arity, arguments, and the result derived from the callee's type.
-static LogicalResult verifyClosureCall(CallOp call, FuncStructInfoType callee) {
+static FailureOr<Type> deriveClosureCall(CallOp call,
+                                         FuncStructInfoType callee) {
   ArrayRef<Type> params = callee.getParams();
   if (params.size() != call.getArgs().size())
     return call.emitOpError()
@@ -211,34 +352,56 @@ static LogicalResult verifyClosureCall(CallOp call, FuncStructInfoType callee) {
                                 << expected << ", but got " << actual;
   }
   // A variable of the callee without a counterpart here says nothing here.
-  Type derived = substitute(eraseToWellDefined(callee.getRet(),
-                                               [&](StringRef name) {
-                                                 return mapping.contains(name);
-                                               }),
-                            mapping);
-  if (isSubtype(derived, call.getResult().getType()) == Ternary::Yes)
-    return success();
-  return call.emitOpError() << "derives a result of type " << derived
-                            << ", which is not a subtype of the declared "
-                            << call.getResult().getType();
+  return substitute(eraseToWellDefined(
+                        callee.getRet(),
+                        [&](StringRef name) { return mapping.contains(name); }),
+                    mapping);
+}
+
+static FailureOr<Type> deriveCall(CallOp call) {
+  if (Value function = call.getFunction()) {
+    auto type = cast<FuncStructInfoType>(function.getType());
+    if (type.isPacked())
+      return derivePacked(call, call.getSinfoArgsAttr());
+    return deriveClosureCall(call, type);
+  }
+  FuncStructInfoType type = getFuncStructInfo(
+      SymbolTable::lookupNearestSymbolFrom(call, call.getCalleeAttr()));
+  if (!type)
+    return call.emitOpError()
+           << "expected " << call.getCalleeAttr()
+           << " to be a relax.func or func.func of the module";
+  return deriveClosureCall(call, type);
+}
+
+LogicalResult CallOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
+  FailureOr<Type> type = deriveCall(*this);
+  if (failed(type))
+    return failure();
+  results.push_back(*type);
+  return success();
 }
 
 LogicalResult CallOp::verify() {
-  if (static_cast<bool>(getCalleeAttr()) == static_cast<bool>(getFunction()))
-    return emitOpError() << "expected either a callee or a function value";
+  if (failed(verifyCallee(*this)) ||
+      failed(verifyStructInfoArgs(*this, getSinfoArgsAttr())))
+    return failure();
   if (!getFunction())
-    return success();
-  auto type = cast<FuncStructInfoType>(getFunction().getType());
-  return type.isPacked() ? success() : verifyClosureCall(*this, type);
+    return success(); // verifySymbolUses
+  FailureOr<Type> derived = deriveCall(*this);
+  return failed(derived) ? failure() : verifyDerived(*this, *derived);
 }
 
-LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &) {
   if (!getCallee())
     return success();
-  auto callee =
-      symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr().getAttr());
-  if (!callee)
-    return emitOpError() << "expected " << getCalleeAttr()
-                         << " to be a relax.func of the module";
-  return verifyClosureCall(*this, callee.getFuncStructInfo());
+  FailureOr<Type> derived = deriveCall(*this);
+  return failed(derived) ? failure() : verifyDerived(*this, *derived);
+}
+
+LogicalResult MakeClosureOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr()))
+    return success();
+  return emitOpError() << "expected " << getCalleeAttr()
+                       << " to be a relax.func of the module";
 }

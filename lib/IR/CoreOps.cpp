@@ -132,6 +132,11 @@ std::string FuncOp::describeArgument(unsigned index) {
 // FuncOp: verification
 //===----------------------------------------------------------------------===//
 
+bool FuncOp::isForcePure() {
+  auto flag = (*this)->getAttrOfType<BoolAttr>(RelaxDialect::kForcePure);
+  return flag && flag.getValue();
+}
+
 FuncStructInfoType FuncOp::getFuncStructInfo() {
   return FuncStructInfoType::get(getArgumentTypes(), getResultTypes().front(),
                                  getIsPure());
@@ -193,9 +198,16 @@ static LogicalResult verifySubtype(Operation *op, Type actual, Type expected,
 }
 
 LogicalResult ReturnOp::verify() {
-  auto func = (*this)->getParentOfType<FuncOp>();
-  return verifySubtype(*this, getValue().getType(),
-                       func.getResultTypes().front(), "a result", func);
+  Operation *parent = (*this)->getParentOp();
+  Type declared;
+  if (auto closure = dyn_cast<ClosureOp>(parent))
+    declared = closure.getFuncStructInfo().getRet();
+  else if (auto func = cast<FuncOp>(parent); func.getNumResults() == 1)
+    declared = func.getResultTypes().front();
+  else
+    return success(); // the function reports it
+  return verifySubtype(*this, getValue().getType(), declared, "a result",
+                       parent);
 }
 
 //===----------------------------------------------------------------------===//
@@ -238,6 +250,37 @@ LogicalResult DataflowOp::verifyRegions() {
       return op.emitOpError() << "is not allowed in a dataflow block";
   }
   return verifyBody<OutputOp>(*this, getBody(), "an output");
+}
+
+LogicalResult DataflowOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
+  llvm::append_range(results, getBody().front().back().getOperandTypes());
+  return success();
+}
+
+LogicalResult SeqOp::verifyRegions() {
+  if ((*this)->getParentOfType<DataflowOp>()) // normal form, step 5
+    for (Operation &op : getBody().front())
+      if (!isa<DataflowOp, YieldOp>(op))
+        return op.emitOpError() << "is an ordinary binding inside of a "
+                                   "'relax.seq' in a dataflow block";
+  return verifyBody<YieldOp>(*this, getBody(), "a value");
+}
+
+LogicalResult SeqOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
+  for (Type type : getBody().front().back().getOperandTypes())
+    results.push_back(eraseOutOfScope(type, *this));
+  return success();
+}
+
+/// DR06: the least upper bound of both branches.
+LogicalResult IfOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
+  auto branch = [&](Region &region) {
+    return eraseOutOfScope(
+        cast<YieldOp>(region.front().back()).getValue().getType(), *this);
+  };
+  results.push_back(
+      unifyStructInfo(branch(getThenRegion()), branch(getElseRegion())));
+  return success();
 }
 
 LogicalResult IfOp::verify() {
@@ -382,7 +425,7 @@ LogicalResult ShapeOfOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
                                           Adaptor adaptor,
                                           InferredTypes &results) {
   TensorStructInfoType tensor = tensorType(adaptor.getTensor());
-  results.push_back(
-      ShapeStructInfoType::get(context, tensor.getShape(), tensor.getNdim()));
+  results.push_back(ShapeStructInfoType::get(
+      context, tensor.getShape(), tensor.getNdim(), tensor.getShapeVar()));
   return success();
 }

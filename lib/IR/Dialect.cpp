@@ -19,3 +19,50 @@ void RelaxDialect::initialize() {
   registerTypes();
   registerOps();
 }
+
+/// GR03: a dictionary of devices.
+static LogicalResult verifyGlobalInfo(Operation *op, Attribute value) {
+  if (!isa<ModuleOp>(op))
+    return op->emitOpError() << "has '" << RelaxDialect::kGlobalInfo
+                             << "', which belongs on a module";
+  auto devices = dyn_cast<DictionaryAttr>(value);
+  if (!devices)
+    return op->emitOpError() << "expected '" << RelaxDialect::kGlobalInfo
+                             << "' to be a dictionary, but got " << value;
+  for (NamedAttribute device : devices)
+    if (!isa<VDeviceAttr>(device.getValue()))
+      return op->emitOpError()
+             << "expected virtual device '" << device.getName().getValue()
+             << "' to be #relax.vdevice, but got " << device.getValue();
+  return success();
+}
+
+/// WF21: the promise needs a function that is pure.
+static LogicalResult verifyForcePure(Operation *op, Attribute value) {
+  auto flag = dyn_cast<BoolAttr>(value);
+  if (!flag)
+    return op->emitOpError() << "expected '" << RelaxDialect::kForcePure
+                             << "' to be true or false, but got " << value;
+  bool isPure = false;
+  if (auto func = dyn_cast<FuncOp>(op))
+    isPure = func.getIsPure();
+  else if (auto closure = dyn_cast<ClosureOp>(op))
+    isPure = closure.getFuncStructInfo().getPure();
+  else
+    return op->emitOpError() << "has '" << RelaxDialect::kForcePure
+                             << "', which belongs on a Relax function";
+  if (flag.getValue() && !isPure)
+    return op->emitOpError() << "has '" << RelaxDialect::kForcePure
+                             << "', so it has to be pure [WF21]";
+  return success();
+}
+
+LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
+                                                     NamedAttribute attribute) {
+  StringRef name = attribute.getName().getValue();
+  if (name == kGlobalInfo)
+    return verifyGlobalInfo(op, attribute.getValue());
+  if (name == kForcePure)
+    return verifyForcePure(op, attribute.getValue());
+  return success();
+}

@@ -138,3 +138,39 @@ LogicalResult ScopeVerifier::verify() {
 LogicalResult mlir::relax::verifyShapeScopes(FuncOp func) {
   return ScopeVerifier(func).verify();
 }
+
+//===----------------------------------------------------------------------===//
+// Queries
+//===----------------------------------------------------------------------===//
+
+/// What `op` binds for the operations behind it.
+static void collectBound(Operation &op, llvm::StringSet<> &names) {
+  if (auto cast = dyn_cast<MatchCastOp>(op))
+    collectBindingVars(cast.getResult().getType(), names);
+  if (isa<DataflowOp>(op)) // shares the scope around it
+    for (Operation &inner : op.getRegion(0).front())
+      collectBound(inner, names);
+}
+
+void mlir::relax::collectScope(Operation *op, llvm::StringSet<> &names) {
+  for (; op && op->getBlock(); op = op->getParentOp()) {
+    for (Operation &before : *op->getBlock()) {
+      if (&before == op)
+        break;
+      collectBound(before, names);
+    }
+    if (isa<FuncOp, ClosureOp>(op->getParentOp()))
+      for (BlockArgument argument : op->getBlock()->getArguments())
+        if (isa<StructInfoTypeInterface>(argument.getType()))
+          collectBindingVars(argument.getType(), names);
+    if (isa<FuncOp>(op->getParentOp()))
+      return;
+  }
+}
+
+Type mlir::relax::eraseOutOfScope(Type type, Operation *op) {
+  llvm::StringSet<> scope;
+  collectScope(op, scope);
+  return eraseToWellDefined(
+      type, [&](StringRef name) { return scope.contains(name); });
+}

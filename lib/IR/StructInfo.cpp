@@ -61,6 +61,14 @@ Ternary mlir::relax::checkCompatibility(Type actual, Type expected) {
   return asStructInfo(actual).isCompatibleWithSameKind(expected);
 }
 
+Type mlir::relax::defaultDerive(MLIRContext *context, TypeRange sinfoArgs) {
+  if (sinfoArgs.empty())
+    return ObjectStructInfoType::get(context);
+  if (sinfoArgs.size() == 1)
+    return sinfoArgs.front();
+  return TupleStructInfoType::get(context, llvm::to_vector(sinfoArgs));
+}
+
 Type mlir::relax::unifyStructInfo(Type lhs, Type rhs) {
   if (lhs == rhs || isa<ObjectStructInfoType>(lhs))
     return lhs;

@@ -62,6 +62,17 @@ static LogicalResult verifyRank(EmitError emitError, ShapeExprAttr shape,
   return success();
 }
 
+/// A shape is given by dimensions or by a variable.
+static LogicalResult verifyShapeVar(EmitError emitError, ShapeExprAttr shape,
+                                    StringAttr var) {
+  if (shape && var)
+    return emitError() << "expected dimensions or a shape variable, but got "
+                          "both";
+  if (var && var.empty())
+    return emitError() << "expected the name of a shape variable";
+  return success();
+}
+
 /// WF20: one of the data types of the specification.
 static LogicalResult verifyDataType(EmitError emitError, Type dtype) {
   if (isDataType(dtype))
@@ -82,15 +93,20 @@ static LogicalResult verifyStructInfo(EmitError emitError, Type type,
 
 LogicalResult TensorStructInfoType::verify(EmitError emitError,
                                            ShapeExprAttr shape, int64_t ndim,
-                                           Type dtype, FlatSymbolRefAttr) {
-  if (failed(verifyRank(emitError, shape, ndim)))
+                                           Type dtype, FlatSymbolRefAttr,
+                                           StringAttr shapeVar) {
+  if (failed(verifyRank(emitError, shape, ndim)) ||
+      failed(verifyShapeVar(emitError, shape, shapeVar)))
     return failure();
   return dtype ? verifyDataType(emitError, dtype) : success();
 }
 
 LogicalResult ShapeStructInfoType::verify(EmitError emitError,
-                                          ShapeExprAttr values, int64_t ndim) {
-  return verifyRank(emitError, values, ndim);
+                                          ShapeExprAttr values, int64_t ndim,
+                                          StringAttr var) {
+  if (failed(verifyRank(emitError, values, ndim)))
+    return failure();
+  return verifyShapeVar(emitError, values, var);
 }
 
 LogicalResult PrimStructInfoType::verify(EmitError emitError, Type dtype,
@@ -133,12 +149,24 @@ bool mlir::relax::hasNegativeDim(ShapeExprAttr shape) {
   });
 }
 
-/// What stands first in a tensor or shape: "[n, 4]", "ndim = 2" or "*".
+/// The name behind "var".
+static ParseResult parseShapeVar(AsmParser &parser, StringAttr &var) {
+  StringRef name;
+  if (parser.parseEqual() || parser.parseKeyword(&name))
+    return failure();
+  var = StringAttr::get(parser.getContext(), name);
+  return success();
+}
+
+/// What stands first in a tensor or shape: "[n, 4]", "ndim = 2", "var = s",
+/// "var = s, ndim = 2" or "*".
 static ParseResult parseDims(AsmParser &parser, ShapeExprAttr &shape,
-                             int64_t &ndim) {
+                             int64_t &ndim, StringAttr &var) {
   ndim = TensorStructInfoType::kUnknownDim;
   if (succeeded(parser.parseOptionalStar()))
     return success();
+  if (succeeded(parser.parseOptionalKeyword("var")))
+    return parseShapeVar(parser, var);
   if (succeeded(parser.parseOptionalKeyword("ndim")))
     return failure(parser.parseEqual() || parser.parseInteger(ndim));
   SmallVector<PrimExprAttr> dims;
@@ -158,8 +186,13 @@ static ParseResult parseDims(AsmParser &parser, ShapeExprAttr &shape,
   return success();
 }
 
-static void printDims(AsmPrinter &printer, ShapeExprAttr shape, int64_t ndim) {
-  if (!shape && ndim == TensorStructInfoType::kUnknownDim) {
+static void printDims(AsmPrinter &printer, ShapeExprAttr shape, int64_t ndim,
+                      StringAttr var) {
+  if (var) {
+    printer << "var = " << var.getValue();
+    if (ndim != TensorStructInfoType::kUnknownDim)
+      printer << ", ndim = " << ndim;
+  } else if (!shape && ndim == TensorStructInfoType::kUnknownDim) {
     printer << '*';
   } else if (!shape) {
     printer << "ndim = " << ndim;
@@ -178,9 +211,16 @@ Type TensorStructInfoType::parse(AsmParser &parser) {
   int64_t ndim;
   Type dtype;
   FlatSymbolRefAttr vdevice;
-  if (parser.parseLess() || parseDims(parser, shape, ndim))
+  StringAttr shapeVar;
+  if (parser.parseLess() || parseDims(parser, shape, ndim, shapeVar))
     return {};
   while (succeeded(parser.parseOptionalComma())) {
+    if (shapeVar && ndim == kUnknownDim && !dtype &&
+        succeeded(parser.parseOptionalKeyword("ndim"))) {
+      if (parser.parseEqual() || parser.parseInteger(ndim))
+        return {};
+      continue;
+    }
     StringAttr symbol;
     if (succeeded(parser.parseOptionalSymbolName(symbol))) {
       vdevice = FlatSymbolRefAttr::get(symbol);
@@ -200,13 +240,13 @@ Type TensorStructInfoType::parse(AsmParser &parser) {
     return {};
   if (shape && hasNegativeDim(shape))
     return parser.emitError(loc, "expected dimensions of 0 or more"), Type();
-  return parser.getChecked<TensorStructInfoType>(loc, parser.getContext(),
-                                                 shape, ndim, dtype, vdevice);
+  return parser.getChecked<TensorStructInfoType>(
+      loc, parser.getContext(), shape, ndim, dtype, vdevice, shapeVar);
 }
 
 void TensorStructInfoType::print(AsmPrinter &printer) const {
   printer << '<';
-  printDims(printer, getShape(), getNdim());
+  printDims(printer, getShape(), getNdim(), getShapeVar());
   if (getDtype())
     printer << ", " << getDtype();
   if (getVdevice())
@@ -218,16 +258,22 @@ Type ShapeStructInfoType::parse(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
   ShapeExprAttr values;
   int64_t ndim;
-  if (parser.parseLess() || parseDims(parser, values, ndim) ||
-      parser.parseGreater())
+  StringAttr var;
+  if (parser.parseLess() || parseDims(parser, values, ndim, var))
+    return {};
+  if (var && succeeded(parser.parseOptionalComma()))
+    if (parser.parseKeyword("ndim") || parser.parseEqual() ||
+        parser.parseInteger(ndim))
+      return {};
+  if (parser.parseGreater())
     return {};
   return parser.getChecked<ShapeStructInfoType>(loc, parser.getContext(),
-                                                values, ndim);
+                                                values, ndim, var);
 }
 
 void ShapeStructInfoType::print(AsmPrinter &printer) const {
   printer << '<';
-  printDims(printer, getValues(), getNdim());
+  printDims(printer, getValues(), getNdim(), getVar());
   printer << '>';
 }
 

@@ -55,7 +55,7 @@ static void lowerCallDPSPacked(RewriterBase &rewriter, CallDPSPackedOp call) {
   llvm::append_range(args, outputs);
   CallPackedOp::create(rewriter, call.getLoc(),
                        ObjectStructInfoType::get(rewriter.getContext()),
-                       call.getCalleeAttr(), args);
+                       call.getCalleeAttr(), args, /*sinfo_args=*/ArrayAttr());
   replaceWithOutputs(rewriter, call, outputs);
 }
 

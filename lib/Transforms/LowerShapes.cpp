@@ -181,7 +181,8 @@ void ShapeLowering::checkKind(Value value, Type type, const Twine &what,
     return;
   std::string name = what.str(), expected = toString(type);
   CheckOp::create(builder, value, TypeAttr::get(eraseDims(type)),
-                  builder.getStringAttr(name), builder.getStringAttr(expected));
+                  builder.getStringAttr(name), builder.getStringAttr(expected),
+                  /*device=*/VDeviceAttr());
   auto addSites = [&](ArrayRef<PrimExprAttr> dims) {
     for (auto [index, dim] : llvm::enumerate(dims))
       sites.push_back(

@@ -32,6 +32,10 @@
 #define GET_TYPEDEF_CLASSES
 #include "relax-mlir/IR/RelaxTypes.h.inc"
 
+namespace mlir {
+class RewriterBase;
+}
+
 #include "relax-mlir/IR/RelaxOpInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "relax-mlir/IR/RelaxOps.h.inc"
@@ -47,6 +51,11 @@ bool isDataType(Type type);
 
 /// Whether a dimension is a negative constant, which no tensor has.
 bool hasNegativeDim(ShapeExprAttr shape);
+
+/// The type of a function of the module as a value: of a relax.func, or of a
+/// kernel, which is impure and gives an empty tuple (DR14). Null for anything
+/// else.
+FuncStructInfoType getFuncStructInfo(Operation *symbol);
 
 /// `type` as text, "!relax.tensor<[n], f32>".
 std::string toString(Type type);

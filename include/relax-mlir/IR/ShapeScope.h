@@ -9,7 +9,8 @@
 #ifndef RELAX_MLIR_IR_SHAPESCOPE_H
 #define RELAX_MLIR_IR_SHAPESCOPE_H
 
-#include "mlir/Support/LLVM.h"
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mlir::relax {
 
@@ -19,6 +20,14 @@ class FuncOp;
 /// to WF06, WF14 to WF16). The signature binds for the whole function, a
 /// match_cast for the rest of the branch or function around it.
 LogicalResult verifyShapeScopes(FuncOp func);
+
+/// Adds the shape variables that are bound where `op` stands: by the signatures
+/// of the functions around it and by the casts before it.
+void collectScope(Operation *op, llvm::StringSet<> &names);
+
+/// `type`, derived inside of a region of `op`, without the shape variables that
+/// are not in scope behind `op` (DR07).
+Type eraseOutOfScope(Type type, Operation *op);
 
 } // namespace mlir::relax
 

@@ -32,6 +32,10 @@ bool areSubtypes(TypeRange subs, TypeRange supers);
 /// compatible, Unknown possibly compatible, No incompatible.
 Ternary checkCompatibility(Type actual, Type expected);
 
+/// What a call of a packed function gives by `default_derive` (DR10): Object,
+/// the one type, or a tuple of them.
+Type defaultDerive(MLIRContext *context, TypeRange sinfoArgs);
+
 /// The least upper bound (ST07).
 Type unifyStructInfo(Type lhs, Type rhs);
 

@@ -87,7 +87,7 @@ def call_dps_packed(func: str, args: Any, out_sinfo: ir.Type | Sequence[ir.Type]
         The output, or a tuple of several.
     """
     values = [as_value(arg) for arg in _list(args)]
-    return build(_ops.CallDPSPackedOp, _result_type(out_sinfo), func, values)
+    return build(_ops.CallDPSPackedOp, _result_type(out_sinfo), values, callee=func)
 
 
 def call_packed(

@@ -19,6 +19,11 @@ CALLEES = {
     "relax.call @": "relax.func private @square(!relax.tensor<[n], f32>) -> "
     "!relax.tensor<[n], f32>",
     "relax.call_tir ": "func.func private @exp(tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>",
+    "relax.call_tir_inplace ": "func.func private @relu(tensor<?xf32>) -> tensor<?xf32>",
+    "relax.global_var ": "relax.func private @square(!relax.tensor<[n], f32>) -> "
+    "!relax.tensor<[n], f32>",
+    "relax.builtin.make_closure ": "relax.func private @main.f(!relax.object, !relax.object) -> "
+    "!relax.object",
     "relax.builtin.call_kernel ": "func.func private @exp(memref<?xf32>, memref<?xf32>)",
 }
 # What stands around an example, by its first word: RESULTS is the types behind its colon.
@@ -31,7 +36,7 @@ AROUND = {
 }
 KINDS = ("Op", "TypeDef", "AttrDef", "Dialect")
 # What matters of an example: its strings, values and types, and where its lines end.
-TOKEN = re.compile(r'"[^"]*"|(%\w+)(?: =)?|is (?=!)|!relax\.\w+<?|\n')
+TOKEN = re.compile(r'"[^"]*"|rec %\w+|(%\w+)(?: =|:)?|(?:is|of) (?=!)|!relax\.\w+<?|\n')
 
 
 def descriptions(folder: str, includes: str) -> Iterator[tuple[str, str]]:
@@ -67,7 +72,7 @@ def operand_types(example: str) -> dict[str, str]:
     """Return the types of the values that an example uses but does not define.
 
     In a line, operands come in the order of their types: `relax.add %a, %b : (T, U) -> V`. More
-    types than operands are those of results, and what follows `is` is an attribute.
+    types than operands are those of results, and what follows `is` or `of` is an attribute.
     """
     types: dict[str, str] = {}
     defined: set[str] = set()
@@ -76,8 +81,10 @@ def operand_types(example: str) -> dict[str, str]:
     while token := TOKEN.search(example, position):
         position = token.end()
         text = token.group()
-        if text.endswith(" ="):
+        if text.endswith((" =", ":")):
             defined.add(token[1])
+        elif text.startswith("rec "):
+            defined.add(text.removeprefix("rec "))
         elif text in INTEGERS:
             types[text] = "i64"
         elif text.startswith("%"):
@@ -89,7 +96,7 @@ def operand_types(example: str) -> dict[str, str]:
             skip = False
         elif text == "\n":
             waiting = []
-        elif text == "is ":
+        elif text in ("is ", "of "):
             skip = True
     return {name: text for name, text in types.items() if name not in defined}
 
@@ -100,7 +107,7 @@ def wrap(example: str) -> str:
         return f"relax.func private @type(!relax.shape<[n, m, b, k]>, {example}) -> !relax.object"
     if example.startswith("#"):
         return f"func.func private @attribute() attributes {{value = {example}}}"
-    if example.startswith("relax.func"):
+    if example.startswith(("relax.func", "module")):
         return example
     callees = [callee for caller, callee in CALLEES.items() if caller in example]
     values = [f'{n} = "test.value"() : () -> {t}' for n, t in operand_types(example).items()]

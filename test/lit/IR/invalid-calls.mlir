@@ -130,7 +130,7 @@ relax.func @op01_result_kind(%x: !relax.tensor<[n], f32>) -> !relax.object {
 // -----
 
 relax.func @op01_argument_kind(%x: !relax.object) -> !relax.object {
-  // expected-error@+1 {{'relax.call_tir' op operand #0 must be variadic of a Relax tensor, but got '!relax.object'}}
+  // expected-error@+1 {{'relax.call_tir' op operand #0 must be variadic of a Relax tensor or tuple, but got '!relax.object'}}
   %0 = relax.call_tir @relu(%x) : (!relax.object) -> !relax.tensor<[4], f32>
   relax.return %0 : !relax.tensor<[4], f32>
 }
@@ -180,18 +180,18 @@ relax.func @op04_argument(%x: !relax.prim<i64>) -> !relax.object {
 // -----
 
 relax.func @gr14_no_function(%x: !relax.object) -> !relax.object {
-  // expected-error@+1 {{'relax.call' op expected @missing to be a relax.func of the module}}
+  // expected-error@+1 {{'relax.call' op expected @missing to be a relax.func or func.func of the module}}
   %0 = relax.call @missing(%x) : (!relax.object) -> !relax.object
   relax.return %0 : !relax.object
 }
 
 // -----
 
-// Kernels are called with call_tir.
+// DR14: called directly, a kernel gives an empty tuple.
 func.func private @kernel(tensor<4xf32>) -> tensor<4xf32>
 
 relax.func @gr14_kernel(%x: !relax.tensor<[4], f32>) -> !relax.object {
-  // expected-error@+1 {{'relax.call' op expected @kernel to be a relax.func of the module}}
+  // expected-error@+1 {{'relax.call' op derives a result of type '!relax.tuple<>', which is not a subtype of the declared}}
   %0 = relax.call @kernel(%x) : (!relax.tensor<[4], f32>) -> !relax.tensor<[4], f32>
   relax.return %0 : !relax.tensor<[4], f32>
 }

@@ -123,7 +123,7 @@ relax.func @dr13_unknown_result(%x: !relax.tensor<[n], f32>, %y: !relax.tensor<[
 // -----
 
 func.func @gr16_return_of_another_function(%x: !relax.object) {
-  // expected-error@+1 {{'relax.return' op expects parent op 'relax.func'}}
+  // expected-error@+1 {{'relax.return' op expects parent op to be one of 'relax.func, relax.closure'}}
   relax.return %x : !relax.object
 }
 
@@ -363,7 +363,7 @@ relax.func @sc03_value_of_a_branch(%c: !relax.tensor<[], i1>, %x: !relax.object)
 // -----
 
 relax.func @gr15_yield_outside(%x: !relax.object) -> !relax.object {
-  // expected-error@+1 {{'relax.yield' op expects parent op 'relax.if'}}
+  // expected-error@+1 {{'relax.yield' op expects parent op to be one of 'relax.if, relax.seq'}}
   relax.yield %x : !relax.object
 }
 

@@ -1,0 +1,229 @@
+//===- FunctionOps.cpp - Functions as values -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/StructInfo.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// ClosureOp: text form
+//===----------------------------------------------------------------------===//
+
+/// The names of the parameters in the text; null where none has one.
+static ArrayAttr parameterNames(Builder &builder,
+                                ArrayRef<OpAsmParser::Argument> arguments) {
+  bool anyName = false;
+  SmallVector<StringRef> names;
+  for (auto [index, argument] : llvm::enumerate(arguments)) {
+    StringRef name = argument.ssaName.name;
+    name.consume_front("%");
+    bool madeUp = name == ("arg" + Twine(index)).str() ||
+                  name.find_first_not_of("0123456789") == StringRef::npos;
+    names.push_back(madeUp ? StringRef() : name);
+    anyName |= !madeUp;
+  }
+  return anyName ? builder.getStrArrayAttr(names) : ArrayAttr();
+}
+
+ParseResult ClosureOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  bool isPure = failed(parser.parseOptionalKeyword("impure"));
+  OpAsmParser::Argument self;
+  bool isNamed = succeeded(parser.parseOptionalKeyword("rec"));
+  if (isNamed && parser.parseArgument(self))
+    return failure();
+  SmallVector<OpAsmParser::Argument> params;
+  SMLoc loc = parser.getCurrentLocation();
+  Type ret;
+  if (parser.parseArgumentList(params, AsmParser::Delimiter::Paren,
+                               /*allowType=*/true) ||
+      parser.parseArrow() || parser.parseType(ret) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  SmallVector<Type> types =
+      llvm::map_to_vector(params, [](auto &param) { return param.type; });
+  if (llvm::is_contained(types, Type()))
+    return parser.emitError(loc, "expected a type for each parameter");
+  auto type = parser.getChecked<FuncStructInfoType>(
+      loc, builder.getContext(), ArrayRef(types), ret, isPure,
+      FlatSymbolRefAttr());
+  if (!type)
+    return failure();
+  if (ArrayAttr names = parameterNames(builder, params))
+    result.addAttribute(getArgNamesAttrName(result.name), names);
+  result.addTypes(type);
+  Region *body = result.addRegion();
+  if (isNamed) {
+    self.type = type;
+    params.insert(params.begin(), self);
+    return parser.parseRegion(*body, params);
+  }
+  if (parser.parseRegion(*body, params))
+    return failure();
+  body->front().insertArgument(0u, type, builder.getUnknownLoc());
+  return success();
+}
+
+void ClosureOp::print(OpAsmPrinter &printer) {
+  FuncStructInfoType type = getFuncStructInfo();
+  if (!type.getPure())
+    printer << " impure";
+  if (!getSelf().use_empty()) {
+    printer << " rec ";
+    printer.printRegionArgument(getSelf(), /*argAttrs=*/{}, /*omitType=*/true);
+  }
+  printer << " (";
+  llvm::interleaveComma(getParams(), printer, [&](BlockArgument param) {
+    printer.printRegionArgument(param);
+  });
+  printer << ") -> " << type.getRet();
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {getArgNamesAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+static StringRef parameterName(ClosureOp closure, unsigned index) {
+  ArrayAttr names = closure.getArgNamesAttr();
+  if (!names || index >= names.size())
+    return {};
+  return cast<StringAttr>(names[index]).getValue();
+}
+
+void ClosureOp::getAsmBlockArgumentNames(Region &region,
+                                         OpAsmSetValueNameFn setName) {
+  for (auto [index, argument] : llvm::enumerate(region.getArguments())) {
+    StringRef name =
+        index == 0 ? StringRef("self") : parameterName(*this, index - 1);
+    if (!name.empty())
+      setName(argument, name);
+  }
+}
+
+std::string ClosureOp::describeArgument(unsigned index) {
+  StringRef name = parameterName(*this, index);
+  return name.empty() ? ("argument " + Twine(index)).str()
+                      : ("argument '" + name + "'").str();
+}
+
+//===----------------------------------------------------------------------===//
+// ClosureOp: the rest
+//===----------------------------------------------------------------------===//
+
+FuncStructInfoType ClosureOp::getFuncStructInfo() {
+  return cast<FuncStructInfoType>(getResult().getType());
+}
+
+bool ClosureOp::isForcePure() {
+  auto flag = (*this)->getAttrOfType<BoolAttr>(RelaxDialect::kForcePure);
+  return flag && flag.getValue();
+}
+
+LogicalResult ClosureOp::verify() {
+  if (getFuncStructInfo().isPacked())
+    return emitOpError() << "expected the type of a closure, but got "
+                         << getFuncStructInfo();
+  if (ArrayAttr names = getArgNamesAttr();
+      names && names.size() != getFuncStructInfo().getParams().size())
+    return emitOpError() << "expected one name for each of "
+                         << getFuncStructInfo().getParams().size()
+                         << " parameters, but got " << names.size();
+  return success();
+}
+
+LogicalResult ClosureOp::verifyRegions() {
+  FuncStructInfoType type = getFuncStructInfo();
+  SmallVector<Type> expected = {type};
+  llvm::append_range(expected, type.getParams());
+  if (TypeRange(getBody().getArgumentTypes()) != TypeRange(expected))
+    return emitOpError() << "expected the block to take the closure itself and "
+                            "the parameters of "
+                         << type;
+  Block &block = getBody().front();
+  if (block.empty() || !isa<ReturnOp>(block.back()))
+    return emitOpError() << "expected its block to end with 'relax.return'";
+  return success();
+}
+
+LogicalResult ClosureOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
+  results.push_back(getFuncStructInfo());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// GlobalVarOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult GlobalVarOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
+  Operation *symbol =
+      SymbolTable::lookupNearestSymbolFrom(*this, getNameAttr());
+  FuncStructInfoType type = getFuncStructInfo(symbol);
+  if (!type)
+    return emitOpError() << "expected " << getNameAttr()
+                         << " to be a relax.func or func.func of the module";
+  results.push_back(type);
+  return success();
+}
+
+LogicalResult GlobalVarOp::verifySymbolUses(SymbolTableCollection &) {
+  SmallVector<Type> derived;
+  if (failed(deriveResultTypes(derived)))
+    return failure();
+  if (isSubtype(derived.front(), getResult().getType()) == Ternary::Yes)
+    return success();
+  return emitOpError() << "derives a function of type " << derived.front()
+                       << ", which is not a subtype of the declared "
+                       << getResult().getType();
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels as functions
+//===----------------------------------------------------------------------===//
+
+/// DR14: a shaped parameter is a tensor, any other a primitive value.
+static Type parameterStructInfo(Type param) {
+  MLIRContext *context = param.getContext();
+  auto shaped = dyn_cast<ShapedType>(param);
+  if (!shaped)
+    return isDataType(param) ? Type(PrimStructInfoType::get(param)) : Type();
+  if (!isDataType(shaped.getElementType()))
+    return {};
+  if (!shaped.hasRank())
+    return TensorStructInfoType::get(context, TensorStructInfoType::kUnknownDim,
+                                     shaped.getElementType());
+  if (!shaped.hasStaticShape())
+    return TensorStructInfoType::get(context, shaped.getRank(),
+                                     shaped.getElementType());
+  SmallVector<PrimExprAttr> dims =
+      llvm::map_to_vector(shaped.getShape(), [&](int64_t dim) {
+        return PrimExprAttr::getInt(context, dim);
+      });
+  return TensorStructInfoType::get(ShapeExprAttr::get(context, dims),
+                                   shaped.getElementType());
+}
+
+FuncStructInfoType mlir::relax::getFuncStructInfo(Operation *symbol) {
+  if (auto func = dyn_cast_or_null<FuncOp>(symbol))
+    return func.getNumResults() == 1 ? func.getFuncStructInfo()
+                                     : FuncStructInfoType();
+  auto kernel = dyn_cast_or_null<func::FuncOp>(symbol);
+  if (!kernel)
+    return {};
+  SmallVector<Type> params =
+      llvm::map_to_vector(kernel.getArgumentTypes(), parameterStructInfo);
+  if (llvm::is_contained(params, Type()))
+    return {};
+  return FuncStructInfoType::get(
+      params, TupleStructInfoType::get(kernel.getContext(), {}),
+      /*pure=*/false);
+}
