@@ -25,6 +25,10 @@
 using namespace mlir;
 using namespace mlir::relax;
 
+static void buildNormalize(OpPassManager &pm) {
+  pm.addNestedPass<relax::FuncOp>(createRelaxNormalizePass());
+}
+
 static void buildLegalize(OpPassManager &pm) {
   pm.addPass(createRelaxLegalizeOpsPass());
 }
@@ -83,6 +87,8 @@ static void buildLLVM(OpPassManager &pm) {
 }
 
 static constexpr Phase kPhases[] = {
+    {"normalize", "sequences are flattened, calls take their normal form",
+     buildNormalize},
     {"legalize", "operators become call_tir and kernels on tensors",
      buildLegalize},
     {"memory", "dataflow blocks are inlined, outputs are allocated",

@@ -81,7 +81,7 @@ def test_dump_phases(tmp_path):
     for file in files:
         ir.Module.parse(file.read_text(), context=relax.default_context())
     assert "relax.exp" in files[0].read_text()
-    assert "relax.call_tir" in files[1].read_text()
+    assert "relax.call_tir" in files[2].read_text()
     assert "llvm.func @__tvm_ffi_main" in files[-1].read_text()
 
 

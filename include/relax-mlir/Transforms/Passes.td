@@ -11,6 +11,18 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RelaxNormalizePass : Pass<"relax-normalize", "::mlir::relax::FuncOp"> {
+  let summary = "Put functions into normal form (NF01-NF05)";
+  let description = [{
+    Flattens each `relax.seq` into the block around it, where shape variables
+    that it binds get a new name if theirs means something else behind it;
+    applies the rules that calls have of their own (`relax.call_tir` takes the
+    fields of a tuple); joins dataflow blocks that stand side by side and drops
+    empty ones. The order of bindings stays. A function in normal form is left
+    as it is.
+  }];
+}
+
 def RelaxLegalizeOpsPass : Pass<"relax-legalize-ops", "ModuleOp"> {
   let summary = "Lower operators to call_tir and kernels";
   let description = [{

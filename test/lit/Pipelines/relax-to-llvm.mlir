@@ -1,10 +1,10 @@
 // Each phase can be run by itself, and all of them give what the whole pipeline
 // gives.
-// RUN: relax-opt %s -relax-phase-legalize | FileCheck %s --check-prefix=LEGALIZE
-// RUN: relax-opt %s -relax-phase-legalize -relax-phase-memory | FileCheck %s --check-prefix=MEMORY
-// RUN: relax-opt %s -relax-phase-legalize -relax-phase-memory -relax-phase-shapes | FileCheck %s --check-prefix=SHAPES
-// RUN: relax-opt %s -relax-phase-legalize -relax-phase-memory -relax-phase-shapes -relax-phase-kernels | FileCheck %s --check-prefix=KERNELS
-// RUN: relax-opt %s -relax-phase-legalize -relax-phase-memory -relax-phase-shapes -relax-phase-kernels -relax-phase-llvm -o %t.phases
+// RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize | FileCheck %s --check-prefix=LEGALIZE
+// RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory | FileCheck %s --check-prefix=MEMORY
+// RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory -relax-phase-shapes | FileCheck %s --check-prefix=SHAPES
+// RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory -relax-phase-shapes -relax-phase-kernels | FileCheck %s --check-prefix=KERNELS
+// RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory -relax-phase-shapes -relax-phase-kernels -relax-phase-llvm -o %t.phases
 // RUN: relax-opt %s -relax-to-llvm -o %t.whole
 // RUN: diff %t.phases %t.whole
 // RUN: FileCheck %s --check-prefix=LLVM < %t.whole

@@ -1,0 +1,290 @@
+//===- Normalize.cpp - Put functions into normal form -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operands are values, so right-hand sides are flat already (NF01), and the
+// bodies of functions and branches are blocks (NF02). What is left:
+//   - a sequence goes into the block around it (NF02), innermost first;
+//   - calls take the form of their own rule (NF05);
+//   - dataflow blocks side by side become one, empty ones go (NF03).
+// Bindings are never reordered (NF04).
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/ShapeScope.h"
+#include "relax-mlir/Transforms/Passes.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXNORMALIZEPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Names of shape variables
+//===----------------------------------------------------------------------===//
+
+/// Adds every shape variable that `root` and the operations in it mention.
+static void collectNames(Operation *root, llvm::StringSet<> &names) {
+  AttrTypeWalker walker;
+  walker.addWalk([&](PrimExprAttr expr) {
+    collectVars(expr, names);
+    return WalkResult::skip();
+  });
+  walker.addWalk([&](TensorStructInfoType type) {
+    if (type.getShapeVar())
+      names.insert(type.getShapeVar().getValue());
+  });
+  walker.addWalk([&](ShapeStructInfoType type) {
+    if (type.getVar())
+      names.insert(type.getVar().getValue());
+  });
+  root->walk([&](Operation *op) {
+    walker.walk(op->getAttrDictionary());
+    for (Type type : op->getResultTypes())
+      walker.walk(type);
+    for (Region &region : op->getRegions())
+      for (Type type : region.getArgumentTypes())
+        walker.walk(type);
+  });
+}
+
+/// Replaces shape variables in all attributes and types below `root`.
+static void rename(Operation *root, const llvm::StringMap<StringAttr> &names) {
+  PrimExprMap exprs;
+  for (const auto &entry : names)
+    exprs[entry.first()] =
+        PrimExprAttr::getVar(root->getContext(), entry.second.getValue());
+  auto newName = [&](StringAttr name) {
+    return name ? names.lookup(name.getValue()) : StringAttr();
+  };
+  AttrTypeReplacer replacer;
+  replacer.addReplacement(
+      [&](PrimExprAttr expr) -> std::pair<Attribute, WalkResult> {
+        return {substitute(expr, exprs), WalkResult::skip()};
+      });
+  replacer.addReplacement([&](TensorStructInfoType type)
+                              -> std::optional<std::pair<Type, WalkResult>> {
+    StringAttr name = newName(type.getShapeVar());
+    if (!name)
+      return std::nullopt;
+    Type renamed = TensorStructInfoType::get(type.getContext(), type.getShape(),
+                                             type.getNdim(), type.getDtype(),
+                                             type.getVdevice(), name);
+    return std::make_pair(renamed, WalkResult::skip());
+  });
+  replacer.addReplacement([&](ShapeStructInfoType type)
+                              -> std::optional<std::pair<Type, WalkResult>> {
+    StringAttr name = newName(type.getVar());
+    if (!name)
+      return std::nullopt;
+    Type renamed = ShapeStructInfoType::get(type.getContext(), type.getValues(),
+                                            type.getNdim(), name);
+    return std::make_pair(renamed, WalkResult::skip());
+  });
+  replacer.recursivelyReplaceElementsIn(root, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Normalizer
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Normalizer {
+public:
+  explicit Normalizer(FuncOp func) : func(func), rewriter(func.getContext()) {}
+  void normalizeBlock(Block &block);
+
+private:
+  void flatten(SeqOp seq);
+  void renameBoundVars(SeqOp seq);
+  void inlineBody(Operation *op);
+  void applyRule(NormalizeOpInterface op);
+  void dropEmpty(DataflowOp dataflow);
+  DataflowOp merge(DataflowOp first, DataflowOp second);
+  void mergeDataflow(Block &block);
+  Value castTo(Value value, Type type);
+
+  FuncOp func;
+  IRRewriter rewriter;
+};
+} // namespace
+
+/// The value under the type that was declared for it, which may say less.
+Value Normalizer::castTo(Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  return MatchCastOp::create(rewriter, value.getLoc(), type, value);
+}
+
+/// The shape variables that a sequence binds become visible behind it. One
+/// whose name means something else there gets a new name.
+void Normalizer::renameBoundVars(SeqOp seq) {
+  llvm::StringSet<> outer, inner;
+  collectScope(seq, outer);
+  collectScope(seq.getBody().front().getTerminator(), inner);
+  llvm::StringSet<> behind;
+  for (Operation *op = seq; op; op = op->getParentOp()) {
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+      collectNames(next, behind);
+    if (!isa<DataflowOp>(op->getParentOp())) // its scope is the one around it
+      break;
+  }
+  llvm::StringSet<> taken;
+  collectNames(func, taken);
+  llvm::StringMap<StringAttr> names;
+  for (StringRef name : inner.keys()) {
+    if (outer.contains(name) || !behind.contains(name))
+      continue;
+    std::string fresh;
+    for (unsigned i = 1; fresh.empty() || taken.contains(fresh); ++i)
+      fresh = (name + "_" + Twine(i)).str();
+    taken.insert(fresh);
+    names[name] = rewriter.getStringAttr(fresh);
+  }
+  if (!names.empty())
+    rename(seq, names);
+}
+
+/// Replaces an operation of one block by the bindings in it and its results by
+/// what the block gives.
+void Normalizer::inlineBody(Operation *op) {
+  Block &body = op->getRegion(0).front();
+  SmallVector<Value> values(body.getTerminator()->getOperands());
+  rewriter.eraseOp(body.getTerminator());
+  rewriter.inlineBlockBefore(&body, op);
+  rewriter.setInsertionPoint(op);
+  for (auto [value, result] : llvm::zip(values, op->getResults()))
+    value = castTo(value, result.getType());
+  rewriter.replaceOp(op, values);
+}
+
+/// NF02. In a dataflow block a sequence holds dataflow blocks only, whose
+/// bindings become those of the block.
+void Normalizer::flatten(SeqOp seq) {
+  renameBoundVars(seq);
+  if (isa<DataflowOp>(seq->getParentOp()))
+    for (auto inner :
+         llvm::make_early_inc_range(seq.getBody().front().getOps<DataflowOp>()))
+      inlineBody(inner);
+  inlineBody(seq);
+}
+
+/// NF05. Fields that were taken from a tuple literal are the values in it.
+void Normalizer::applyRule(NormalizeOpInterface op) {
+  if (op.isNormalized())
+    return;
+  Operation *before = op->getPrevNode();
+  op.normalize(rewriter);
+  Operation *next = before ? before->getNextNode() : &op->getBlock()->front();
+  while (next != op) {
+    auto item = dyn_cast<GetItemOp>(next);
+    next = next->getNextNode();
+    if (!item)
+      continue;
+    auto tuple = item.getTupleValue().getDefiningOp<TupleOp>();
+    if (!tuple)
+      continue;
+    Value field = tuple.getFields()[item.getIndex()];
+    if (field.getType() == item.getType())
+      rewriter.replaceOp(item, field);
+  }
+}
+
+/// NF03.
+void Normalizer::dropEmpty(DataflowOp dataflow) {
+  if (llvm::hasSingleElement(dataflow.getBody().front()))
+    inlineBody(dataflow);
+}
+
+/// NF03: the bindings of both in one block, in order. Results of the first that
+/// nobody else uses do not leave the block any more.
+DataflowOp Normalizer::merge(DataflowOp first, DataflowOp second) {
+  Block &body = first.getBody().front(), &tail = second.getBody().front();
+  Operation *output = body.getTerminator(), *lastOutput = tail.getTerminator();
+  rewriter.setInsertionPoint(output);
+  SmallVector<Value> values, results;
+  for (auto [value, result] :
+       llvm::zip(output->getOperands(), first->getResults())) {
+    auto isInside = [&](OpOperand &use) {
+      return second->isProperAncestor(use.getOwner());
+    };
+    if (llvm::any_of(result.getUses(), isInside))
+      rewriter.replaceUsesWithIf(result, castTo(value, result.getType()),
+                                 isInside);
+    if (result.use_empty())
+      continue;
+    values.push_back(value);
+    results.push_back(result);
+  }
+  llvm::append_range(values, lastOutput->getOperands());
+  llvm::append_range(results, second->getResults());
+  rewriter.eraseOp(output);
+  rewriter.eraseOp(lastOutput);
+  rewriter.inlineBlockBefore(&tail, &body, body.end());
+  rewriter.setInsertionPointToEnd(&body);
+  OutputOp::create(rewriter, second.getLoc(), values);
+
+  NamedAttrList attributes(second->getAttrs());
+  for (NamedAttribute attribute : first->getAttrs())
+    attributes.set(attribute.getName(), attribute.getValue());
+  rewriter.setInsertionPoint(second);
+  auto merged = DataflowOp::create(
+      rewriter, rewriter.getFusedLoc({first.getLoc(), second.getLoc()}),
+      ValueRange(results).getTypes());
+  merged->setAttrs(attributes);
+  rewriter.inlineRegionBefore(first.getBody(), merged.getBody(),
+                              merged.getBody().end());
+  for (auto [result, replacement] : llvm::zip(results, merged->getResults()))
+    rewriter.replaceAllUsesWith(result, replacement);
+  rewriter.eraseOp(first);
+  rewriter.eraseOp(second);
+  return merged;
+}
+
+void Normalizer::mergeDataflow(Block &block) {
+  for (auto dataflow : llvm::make_early_inc_range(block.getOps<DataflowOp>()))
+    dropEmpty(dataflow);
+  SmallVector<DataflowOp> all(block.getOps<DataflowOp>());
+  DataflowOp previous;
+  for (DataflowOp dataflow : all) {
+    bool isAdjacent = previous && previous->getNextNode() == dataflow;
+    previous = isAdjacent ? merge(previous, dataflow) : dataflow;
+  }
+}
+
+void Normalizer::normalizeBlock(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        normalizeBlock(inner);
+    if (auto seq = dyn_cast<SeqOp>(op))
+      flatten(seq);
+    else if (auto call = dyn_cast<NormalizeOpInterface>(op))
+      applyRule(call);
+  }
+  mergeDataflow(block);
+}
+
+namespace {
+struct RelaxNormalizePass
+    : relax::impl::RelaxNormalizePassBase<RelaxNormalizePass> {
+  void runOnOperation() override {
+    Normalizer normalizer(getOperation());
+    for (Block &block : getOperation().getBody())
+      normalizer.normalizeBlock(block);
+  }
+};
+} // namespace
