@@ -117,8 +117,9 @@ RELAX_RUNTIME_API int relax_packed_check(const relax_site *site,
                                          const TVMFFIAny *value);
 
 // Checks that a value is a closure whose StructInfo is a subtype of `sinfo`
-// with `dims` filled in; see "Closures" for both. The error says which part of
-// the closure differs: a parameter, the result, the purity.
+// with `dims` filled in; see "Closures" for both. With NULL or "" any closure
+// will do. The error says which part of the closure differs: a parameter, the
+// result, the purity.
 RELAX_RUNTIME_API int relax_closure_check(const relax_site *site,
                                           const TVMFFIAny *value,
                                           const char *sinfo, int32_t ndims,

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <tvm/ffi/reflection/registry.h>
 #include <vector>
 
@@ -43,12 +44,13 @@ ClosureObj *ClosureObj::make(int32_t numCaptures, int32_t numDims,
   closure->cpp_call = nullptr;
   for (int32_t i = 0; i < numCaptures; ++i)
     new (closure->captures() + i) ffi::Any();
-  std::copy_n(dims, numDims, const_cast<int64_t *>(closure->dims()));
+  std::copy_n(dims, numDims, const_cast<int64_t *>(closure->dims().data()));
   return closure;
 }
 
 // The root goes last: it may hold the text and the code.
 ClosureObj::~ClosureObj() {
+  delete parsed.load(std::memory_order_acquire);
   for (int32_t i = 0; i < numCaptures; ++i)
     captures()[i].~Any();
 }
@@ -181,6 +183,54 @@ int relax_closure_make(const relax_site *site, TVMFFIAny *dst, void *handle,
 // Checks
 //===----------------------------------------------------------------------===//
 
+// Where two threads are here at once, both read and one keeps.
+const StructInfo &ClosureObj::structInfo() {
+  const StructInfo *info = parsed.load(std::memory_order_acquire);
+  if (info)
+    return *info;
+  auto read = std::make_unique<StructInfo>(StructInfo::parse(sinfo, dims()));
+  if (parsed.compare_exchange_strong(info, read.get(),
+                                     std::memory_order_acq_rel))
+    return *read.release();
+  return *info;
+}
+
+RELAX_COLD static int raiseClosure(const relax_site *site,
+                                   const StructInfo &info,
+                                   const Mismatch &mismatch) noexcept {
+  return raiseMismatch(site, mismatch.kind,
+                       "a closure of " + info.typeText() + ": " +
+                           mismatch.text);
+}
+
+// The same text with the same dimensions says the same.
+static bool isSame(ClosureObj *closure, const char *sinfo,
+                   ffi::ShapeView dims) {
+  ffi::ShapeView held = closure->dims();
+  return std::equal(held.begin(), held.end(), dims.begin(), dims.end()) &&
+         std::strcmp(closure->sinfo, sinfo) == 0;
+}
+
+int relax_closure_check(const relax_site *site, const TVMFFIAny *value,
+                        const char *sinfo, int32_t ndims, const int64_t *dims) {
+  TVM_FFI_SAFE_CALL_BEGIN();
+  ClosureObj *closure = ClosureObj::get(value);
+  if (!closure)
+    return raiseMismatch(site, "TypeError",
+                         value->type_index == kTVMFFIFunction
+                             ? "a packed function, not a closure"
+                             : describe(value));
+  if (!sinfo)
+    sinfo = "";
+  ffi::ShapeView held(dims, static_cast<size_t>(ndims));
+  if (RELAX_LIKELY(isSame(closure, sinfo, held)))
+    return 0;
+  const StructInfo &actual = closure->structInfo();
+  if (auto mismatch = findMismatch(actual, StructInfo::parse(sinfo, held)))
+    return raiseClosure(site, actual, *mismatch);
+  TVM_FFI_SAFE_CALL_END();
+}
+
 int relax_packed_check(const relax_site *site, const TVMFFIAny *value) {
   if (RELAX_LIKELY(value->type_index == kTVMFFIFunction &&
                    !ClosureObj::get(value)))
@@ -195,7 +245,11 @@ int relax_packed_check(const relax_site *site, const TVMFFIAny *value) {
 // Python makes closures
 //===----------------------------------------------------------------------===//
 
-// A closure without captured values over code at an address.
+// make_function(address, sinfo, keep_alive) makes a closure without captured
+// values over a tvm-ffi entry at an address; make_engine_function does so over
+// what `raw_lookup` of MLIR's ExecutionEngine returns. Either keeps
+// `keep_alive` alive, any object of Python or tvm-ffi, and so do the closures
+// it makes.
 template <typename Entry>
 static ffi::Function makeFunction(int64_t address, ffi::String sinfo,
                                   ffi::Any keepAlive) {
@@ -207,6 +261,9 @@ static ffi::Function makeFunction(int64_t address, ffi::String sinfo,
         << "expected an object to keep alive, or None, "
            "but got "
         << describe(reinterpret_cast<TVMFFIAny *>(&keepAlive));
+  if (StructInfo::parse(sinfo.c_str(), {}).kind != StructInfo::Kind::Func)
+    TVM_FFI_THROW(ValueError)
+        << "expected the StructInfo of a function, but got " << sinfo;
   ClosureObj *closure = ClosureObj::make(0, 0, nullptr);
   ffi::Any value;
   assignOwned(reinterpret_cast<TVMFFIAny *>(&value), ownedValue(closure));
@@ -217,9 +274,21 @@ static ffi::Function makeFunction(int64_t address, ffi::String sinfo,
   return value.cast<ffi::Function>();
 }
 
+// function_struct_info(function) returns the StructInfo as JSON, with captured
+// dimensions filled in; None for a packed function.
+static ffi::Optional<ffi::String> getStructInfo(ffi::Function function) {
+  ffi::Any value = std::move(function);
+  ClosureObj *closure =
+      ClosureObj::get(reinterpret_cast<const TVMFFIAny *>(&value));
+  if (!closure)
+    return std::nullopt;
+  return ffi::String(closure->structInfo().json());
+}
+
 TVM_FFI_STATIC_INIT_BLOCK() {
   tvm::ffi::reflection::GlobalDef()
       .def("relax_mlir.runtime.make_function", makeFunction<TVMFFISafeCallType>)
       .def("relax_mlir.runtime.make_engine_function",
-           makeFunction<ClosureObj::EngineEntry>);
+           makeFunction<ClosureObj::EngineEntry>)
+      .def("relax_mlir.runtime.function_struct_info", getStructInfo);
 }

@@ -18,7 +18,7 @@
 #ifndef RELAX_RUNTIME_CLOSURE_H
 #define RELAX_RUNTIME_CLOSURE_H
 
-#include "Internal.h"
+#include "StructInfo.h"
 
 namespace relax_runtime {
 
@@ -49,9 +49,12 @@ public:
   void setEntry(EngineEntry entry);
 
   ffi::Any *captures() { return reinterpret_cast<ffi::Any *>(this + 1); }
-  const int64_t *dims() {
-    return reinterpret_cast<int64_t *>(captures() + numCaptures);
+  ffi::ShapeView dims() {
+    return {reinterpret_cast<int64_t *>(captures() + numCaptures),
+            static_cast<size_t>(numDims)};
   }
+  // The StructInfo, read from the text on first use. Throws.
+  const StructInfo &structInfo();
 
   // Keeps the code alive; may be None.
   ffi::Any root;
@@ -78,6 +81,7 @@ private:
     TVMFFISafeCallType entry;
     EngineEntry engineEntry;
   };
+  std::atomic<const StructInfo *> parsed{nullptr};
   // The next of the closures that wait for their release.
   ClosureObj *next = nullptr;
 };

@@ -274,7 +274,8 @@ static void testShapeEqual() {
                                 Slot(ffi::Shape())) == 0);
 }
 
-static void testShapeEqualRaises() {
+// MC02: the error names both shapes.
+static void testShapeEqualRejects() {
   const std::string prefix =
       "main: argument 'x': expected !relax.tensor<[n, 4], f32>";
   Slot tensor(makeTensor({2, 3}));
@@ -309,5 +310,5 @@ void testCheck() {
   testBigInteger();
   testFloatsAndBooleans();
   testShapeEqual();
-  testShapeEqualRaises();
+  testShapeEqualRejects();
 }

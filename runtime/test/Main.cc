@@ -91,6 +91,7 @@ int main() {
   testClosure();
   testFrame();
   testFunction();
+  testStructInfoOfClosures();
   testTensor();
   testValues();
   std::printf("%d checks, %d failures\n", checks.load(), failures.load());

@@ -320,7 +320,8 @@ static void testTupleToDevice() {
   CHECK(relax_tuple_check(&kSite, copy, 0) == 0);
 }
 
-static void testToDeviceRaises() {
+// OP08: what is no tensor, and memory out of reach.
+static void testToDeviceRejects() {
   Slot tensor(makeTensor({2})), one(int64_t(1)), tuple, copy;
   const std::string prefix = "main: argument 'x': ";
   CHECK_RAISES(toDevice(copy, tensor, kDLCUDA), "RuntimeError",
@@ -368,5 +369,5 @@ void testTensor() {
   testAllocOnDevice();
   testToDevice();
   testTupleToDevice();
-  testToDeviceRaises();
+  testToDeviceRejects();
 }

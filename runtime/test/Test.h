@@ -84,6 +84,7 @@ void testCheck();
 void testClosure();
 void testFrame();
 void testFunction();
+void testStructInfoOfClosures();
 void testTensor();
 void testValues();
 
