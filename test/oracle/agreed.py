@@ -1,0 +1,328 @@
+"""Where the two systems may differ, and the sentence of the specification that decides.
+
+A class is a function that recognizes a disagreement. `agreed`: ours is right, or both may be.
+`to_fix`: TVM is right, and ours is known to be wrong. Of either kind, one that no longer occurs
+fails the run. Disagreements about a part of a tuple are looked at in that part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structinfo as si
+from cases import Case, result_of_call
+from structinfo import Info
+
+
+@dataclass(frozen=True)
+class Class:
+    name: str
+    questions: tuple[str, ...]
+    recognizes: Callable[[Case], bool]
+    is_agreed: bool
+
+    @property
+    def summary(self) -> str:
+        return (self.recognizes.__doc__ or "").split("\n")[0]
+
+
+CLASSES: list[Class] = []
+
+
+def _class(is_agreed: bool, *questions: str):
+    def register(function):
+        CLASSES.append(Class(function.__name__, questions, function, is_agreed))
+        return function
+
+    return register
+
+
+def agreed(*questions: str):
+    return _class(True, *questions)
+
+
+def to_fix(*questions: str):
+    return _class(False, *questions)
+
+
+# Expressions
+
+
+def _are_compared_by_expressions(case: Case) -> bool:
+    """Whether the answer was left to the proof that expressions are equal."""
+    lhs, rhs = (si.own_dims(info) for info in case.infos)
+    return case.level in ("FAIL_L2", "PASS") and 0 < len(lhs) == len(rhs)
+
+
+@agreed("subtype", "compatible")
+def ours_proves_unequal(case: Case) -> bool:
+    """TVM takes two integers for unequal, relax-mlir also `n` and `n + 1`, or `2 * n` and 3.
+
+    Note on Proving Shapes Equivalent: "We leave it up to compiler implementations as to whether to
+    use more advanced methods for proving equivalence, such as attempting to use algebraic rewrite
+    rules."
+    """
+    return case.ours is False and case.theirs is None and _are_compared_by_expressions(case)
+
+
+def _keeps_dims(case: Case, mine: object, other: object) -> bool:
+    """Whether one least upper bound has dimensions that the other only lacks."""
+    if {*case.kinds} - {"tensor", "shape", "prim"} or len({*case.kinds}) != 1:
+        return False
+    is_kept = bool(si.own_dims(mine)) and not si.own_dims(other)
+    return is_kept and si.without_dims(mine) == other
+
+
+@agreed("subtype", "compatible", "unify")
+def ours_proves_equal(case: Case) -> bool:
+    """TVM leaves open some polynomials: `k * m * (m * m)` and `m * m * (k * m)`.
+
+    Note on Proving Shapes Equivalent: "We leave it up to compiler implementations as to whether to
+    use more advanced methods for proving equivalence, such as attempting to use algebraic rewrite
+    rules."
+    """
+    if case.question == "unify":
+        return _keeps_dims(case, case.ours, case.theirs)
+    return case.ours is True and case.theirs is None and _are_compared_by_expressions(case)
+
+
+@agreed("subtype", "compatible", "unify")
+def tvm_proves_equal(case: Case) -> bool:
+    """TVM knows that `n floordiv 3 * 3 + n mod 3` is `n`, which relax-mlir leaves open.
+
+    Note on Proving Shapes Equivalent: "We leave it up to compiler implementations as to whether to
+    use more advanced methods for proving equivalence, such as attempting to use algebraic rewrite
+    rules." Polynomials are no such case: relax-mlir decides them.
+    """
+    operations = {name for info in case.infos for name in si.operations(si.own_dims(info))}
+    if not operations & {"floordiv", "mod", "min", "max"}:
+        return False
+    if case.question == "unify":
+        return _keeps_dims(case, case.theirs, case.ours)
+    return case.ours is None and case.theirs is True and _are_compared_by_expressions(case)
+
+
+@agreed("subtype", "compatible")
+def rank_zero(case: Case) -> bool:
+    """A shape of rank 0 is known, whether it says `ndim = 0` or `[]`.
+
+    Subtyping, rules 4.4 and 5.3: "if, for all valid `i`, `v1[i]` and `v2[i]` can be proven to be
+    _definitely_ statically equal": there is no `i`.
+    """
+    is_open = case.ours is True and case.level == "FAIL_L2"
+    return is_open and {*case.kinds} <= {"tensor", "shape"} and case.infos[0]["ndim"] == 0
+
+
+@agreed("erase", "derive")
+def simplified_away(case: Case) -> bool:
+    """A variable that the value does not depend on is not out of scope: `n + m - m`.
+
+    Note on Proving Shapes Equivalent: "Applying some kind of normalization or algebraic
+    simplifications to `PrimExpr`s used in structural information [...] can also make it easier".
+    TVM erases by the names in the expression as it was written.
+    """
+    source = case.infos[0] if case.question == "erase" else result_of_call(*case.infos)
+    return "error" not in case.theirs and _is_simplified(case, source, case.ours, case.theirs)
+
+
+def _is_simplified(case: Case, source: Info, mine: Info, other: Info) -> bool:
+    """Whether `other` differs from `mine` only where `mine` needs fewer variables than `source`."""
+    if case.is_same(mine, other):
+        return True
+    if mine["kind"] == "tuple":
+        parts = zip(*map(si.parts, (source, mine, other)), strict=True)
+        return all(_is_simplified(case, *part) for part in parts)
+    names, written = (set().union(*map(si.variables, si.own_dims(x))) for x in (mine, source))
+    return si.own_dims(mine) != [] and si.without_dims(mine) == other and names < written
+
+
+# What is not known
+
+
+@agreed("compatible")
+def definite_mismatch_behind_a_possible_one(case: Case) -> bool:
+    """TVM stops at the first property that is not known, though another one cannot match.
+
+    Checking Compatibility, rule 6.1: "If `S2.dtype` is not `Void`, `S1.dtype` is not `Void`, and
+    `S1.dtype` and `S2.dtype` do not match, then they are incompatible", and so rules 6.2, 6.3 and
+    6.7, whatever rule 6.8 says of the others.
+    """
+    actual, expected = case.infos
+    lacks = any(
+        actual.get(key) in (None, -1) and expected.get(key) not in (None, -1)
+        for key in ("dtype", "ndim", "vdevice")
+    )
+    is_tensor = case.kinds == ("tensor", "tensor")
+    return is_tensor and lacks and case.ours is False and case.level == "FAIL_L1"
+
+
+@to_fix("subtype")
+def lacks_what_is_asked(case: Case) -> bool:
+    """A tensor of unknown rank, data type or device is no subtype of one where it is known.
+
+    Subtyping, rule 4.4: "_possibly_ holds if `s1` and `s2` are _possibly_ statically equal", of
+    expressions that are "both defined". No rule lets it possibly hold where `dtype`, `ndim` or
+    `vdevice` are missing; that is compatibility, rule 6.8.
+    """
+    sub, super_ = case.infos
+    lacks = any(
+        sub.get(key) in (None, -1) and super_.get(key) not in (None, -1)
+        for key in ("dtype", "ndim", "vdevice")
+    )
+    return lacks and case.ours is None and case.level == "FAIL_L1"
+
+
+# Functions
+
+
+@agreed("subtype", "compatible")
+def function_parameters(case: Case) -> bool:
+    """TVM compares parameters the same way round as results, and does not replace variables.
+
+    Subtyping, rule 8.3: "for all `i`, `P2[i] <: P1[i]` and `R1 <: R2`"; Checking Compatibility,
+    rule 7.3.3: "substitute all occurrences of the shape variables in `S1` with their values". Asked
+    the right way round, with the variables replaced, TVM makes our answer.
+    """
+    return {*case.kinds} == {"closure"} and bool(case.parts) and all(p.verdict for p in case.parts)
+
+
+@agreed("subtype", "compatible")
+def closure_below_packed(case: Case) -> bool:
+    """A closure is no packed function, nor the other way round.
+
+    Checking Compatibility, rule 7.1: "If `S1` and `S2` don't both have defined `params` or both
+    have undefined `params`, consider them incompatible."
+    """
+    return {*case.kinds} == {"closure", "packed"} and case.ours is False
+
+
+@agreed("compatible")
+def any_packed_for_empty_derive(case: Case) -> bool:
+    """What a packed function derives cannot be compared, not even with `empty_derive`.
+
+    Checking Compatibility, rule 7.2: "possibly compatible if they have different `derive_func`s".
+    """
+    is_possible = case.ours is None and case.theirs is True
+    return {*case.kinds} == {"packed"} and is_possible and case.infos[1]["derive"] == "empty_derive"
+
+
+@agreed("unify")
+def closure_and_packed(case: Case) -> bool:
+    """TVM makes a packed function of a closure and a packed function.
+
+    Subtyping, `unify_struct_info`: "if S1.params and S2.params are not both defined or both
+    undefined: return ObjectStructInfo()".
+    """
+    return {*case.kinds} == {"closure", "packed"} and case.ours == si.OBJECT
+
+
+@agreed("unify")
+def number_of_parameters(case: Case) -> bool:
+    """TVM makes a packed function of closures with different numbers of parameters.
+
+    Subtyping, `unify_struct_info`: "if S1.params and S2.params do not have the same length: return
+    ObjectStructInfo()".
+    """
+    if {*case.kinds} != {"closure"} or case.ours != si.OBJECT:
+        return False
+    numbers = {len(info["params"]) for info in case.infos}
+    return len(numbers) == 2 and case.theirs["kind"] == "packed"
+
+
+@agreed("unify")
+def renamed_parameters(case: Case) -> bool:
+    """TVM returns the first of two closures that differ in the names of their variables.
+
+    Subtyping, `unify_struct_info`: "if unified_param <: S1.params[i] and unified_param <:
+    S2.params[i]: [...] else: return ObjectStructInfo()", where the least upper bound of the shapes
+    `[n]` and `[m]` is `ndim = 1`.
+    """
+    if {*case.kinds} != {"closure"} or case.ours != si.OBJECT or case.parts:
+        return False
+    mapping: dict = {}
+    lhs, rhs = case.infos
+    si.shape_var_mapping(si.tuple_(lhs["params"]), si.tuple_(rhs["params"]), mapping)
+    renamed = si.map_parts(lhs, lambda part: si.substitute(part, mapping))
+    return si.same(renamed, rhs) and case.is_same(case.theirs, lhs)
+
+
+@agreed("unify")
+def unequal_parameters(case: Case) -> bool:
+    """TVM takes the least upper bound of parameters, which is no upper bound of the functions.
+
+    Subtyping, `unify_struct_info`: "If there is some pair that is not equal, we can't unify these
+    types except with ObjectStructInfo."
+    """
+    is_closure = {*case.kinds} == {"closure"} and case.theirs["kind"] == "closure"
+    return is_closure and case.ours == si.OBJECT and not case.parts
+
+
+@agreed("unify")
+def purity_of_both(case: Case) -> bool:
+    """TVM returns the first of two closures that differ in their purity only.
+
+    Subtyping, `unify_struct_info`: "the LUB is pure if they're both pure and false if either
+    isn't".
+    """
+    if {*case.kinds} != {"closure"} or not case.parts or case.theirs["kind"] != "closure":
+        return False
+    composed = case.composed([part.theirs for part in case.parts])
+    return case.is_same({**case.theirs, "purity": False}, composed)
+
+
+@agreed("derive")
+def results_of_functions_bind(case: Case) -> bool:
+    """TVM finds variables in the result of a function that is an argument.
+
+    Auxiliary Procedures, `get_shape_var_mapping`: "don't look at the return field; it's not a
+    binding position".
+    """
+    callee, *arguments = case.infos
+    if "error" in case.theirs or callee["kind"] != "closure":
+        return False
+    found = {
+        dim
+        for param, argument in zip(callee["params"], arguments, strict=True)
+        if param["kind"] == argument["kind"] == "closure"
+        for dim, _ in si.dims(param["ret"])
+        if isinstance(dim, str)
+    }
+    is_lacking = case.ours == si.without_dims(case.theirs)
+    return is_lacking and bool(found & si.free(callee["ret"])) and case.ours["kind"] == "tensor"
+
+
+@to_fix("subtype", "compatible")
+def variables_of_functions_around(case: Case) -> bool:
+    """Variables are neither found nor replaced in a function type inside of a function type.
+
+    Auxiliary Procedures, `get_shape_var_mapping`, where both are `FuncStructInfo`: "ret = union of
+    ret and get_shape_var_mapping(S1.params[i], S2.params[i])"; Checking Compatibility, rule 7.3.3:
+    "substitute all occurrences of the shape variables in `S1` with their values in `m`".
+    """
+    closures = (info for info in case.infos if info["kind"] == "closure")
+    return bool(case.problems) and any(map(si.shares_variables, closures))
+
+
+@to_fix("static")
+def function_types_keep_dimensions(case: Case) -> bool:
+    """`erase_dims` leaves the parameters and the result of a function type as they are.
+
+    Traditional Types: "return FuncType(arg_types=[erase_struct_info(arg_type) for arg_type in
+    si.params], ret_type=erase_struct_info(si.ret))".
+    """
+    return case.kinds == ("closure",) and any(True for _ in si.dims(case.infos[0]))
+
+
+# Calls
+
+
+@agreed("derive")
+def arguments_are_checked_apart(case: Case) -> bool:
+    """TVM derives nothing for an argument of another type; here that is a question of its own.
+
+    Derivation Rules: rule 14.2.6, "After the substitutions, give an error if `Pi <: Si` does not
+    hold for some `i`", is another step than rules 14.2.5 and 14.2.7, which are compared here.
+    """
+    mismatches = [part for part in case.parts if part.level in ("FAIL_L0", "FAIL_L1")]
+    return case.theirs == {"error": "argument"} and "error" not in case.ours and bool(mismatches)

@@ -1,0 +1,133 @@
+"""What relax-mlir says of random StructInfo: right on its own, and compared with TVM's answers.
+
+The comparison needs TVM, which lives in an environment of its own: `./dev oracle` makes it and asks
+more questions than these tests, and RELAX_MLIR_TVM_ORACLE names its interpreter here.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ORACLE = Path(__file__).parents[1] / "oracle"
+VARIABLE = "RELAX_MLIR_TVM_ORACLE"
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory):
+    def ask(*options):
+        path = tmp_path_factory.mktemp("oracle") / "report.json"
+        command = [sys.executable, str(ORACLE / "run.py"), "--report", str(path), *options]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert path.exists(), done.stdout + done.stderr
+        return json.loads(path.read_text())["questions"]
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def compared(ask):
+    interpreter = os.environ.get(VARIABLE)
+    if not interpreter:
+        pytest.skip(f"{VARIABLE} is not set: the Python that has test/oracle/requirements.txt")
+    return ask("--tvm", interpreter, "--count", "800")
+
+
+@pytest.fixture(scope="module")
+def alone(ask):
+    return ask("--count", "300")
+
+
+@pytest.fixture
+def oracle(monkeypatch):
+    """Return the modules of the oracle."""
+    monkeypatch.syspath_prepend(ORACLE)
+    import cases
+    import run
+
+    return cases, run
+
+
+def require_no_failure(entry, least):
+    assert not entry["failures"], "\n\n".join(entry["failures"][:5])
+    assert entry["cases"] >= least
+
+
+def test_st01_st02_st03_st04_st05_st06_subtype(compared):
+    require_no_failure(compared["subtype"], 800)
+    assert compared["subtype"]["verdicts"]["agree"] > 600
+
+
+def test_st10_compatible(compared):
+    require_no_failure(compared["compatible"], 800)
+
+
+def test_st07_unify(compared):
+    require_no_failure(compared["unify"], 800)
+
+
+def test_st08_erase_to_well_defined(compared):
+    require_no_failure(compared["erase"], 800)
+
+
+def test_st09_derive_call_result(compared):
+    require_no_failure(compared["derive"], 800)
+
+
+def test_st11_traditional_types(compared):
+    require_no_failure(compared["static"], 800)
+
+
+@pytest.mark.parametrize("question", ["subtype", "compatible", "unify"])
+def test_st01_st07_st10_judged_by_numbers(alone, question):
+    require_no_failure(alone[question], 300)
+
+
+TENSOR = {"kind": "tensor", "shape": ["n"], "ndim": 1, "dtype": "float32", "vdevice": None}
+
+
+@pytest.mark.parametrize(
+    ("super_", "ours", "level"),
+    [
+        ({"dtype": "int32"}, True, "FAIL_L0"),
+        ({"dtype": None}, False, "PASS"),
+        ({"shape": [["+", "n", 1]]}, True, "FAIL_L2"),
+        ({"shape": ["m"]}, False, "FAIL_L2"),
+        ({"shape": ["m"]}, True, "FAIL_L2"),
+    ],
+)
+def test_error_st02_wrong_answer_is_not_explained(oracle, super_, ours, level):
+    cases, run = oracle
+    case = cases.Case("wrong", "subtype", [TENSOR, {**TENSOR, **super_}])
+    case.ours, case.level, case.theirs = ours, level, cases.LEVELS["subtype"][level]
+    case.text = [["ours"] * 2, ["theirs"] * 2]
+    run.check(case)
+    run.classify(case)
+    assert case.problems
+    assert not case.verdict
+
+
+def test_error_st07_no_upper_bound(oracle):
+    cases, run = oracle
+    case = cases.Case("wrong", "unify", [TENSOR, {**TENSOR, "shape": ["m"]}])
+    case.ours = TENSOR
+    run.check(case)
+    assert "claims an upper bound" in case.problems[0]
+
+
+def test_error_st04_parts_make_another_answer(oracle):
+    cases, run = oracle
+    pair = {"kind": "tuple", "fields": [TENSOR]}
+    case = cases.Case("wrong", "subtype", [pair, pair])
+    case.ours, case.parts[0].ours = None, True
+    run.check(case)
+    assert "the parts make True" in case.problems[0]
+
+
+def test_reasons_are_listed(oracle):
+    _, run = oracle
+    readme = (ORACLE / "README.md").read_text(encoding="utf-8")
+    assert not [entry.name for entry in run.CLASSES if f"`{entry.name}`" not in readme]
