@@ -91,11 +91,18 @@ class Case:
         if self.question in LEVELS:
             return si.both(*answers)
         if self.kinds[0] == "closure":
-            lhs, rhs = self.infos
-            return si.closure(lhs["params"], answers[0], lhs["purity"] and rhs["purity"])
+            return self._composed_closure(*answers)
         if self.question == "static":
             return {"type": "TupleType", "fields": answers}
         return si.tuple_(answers)
+
+    def _composed_closure(self, *answers: Info) -> Info:
+        lhs, rhs = self.infos
+        pairs = zip(lhs["params"], rhs["params"], strict=True)
+        for answer, pair in zip(answers, pairs, strict=False):
+            if not all(self.is_same(answer, param) for param in pair):
+                return si.OBJECT
+        return si.closure(lhs["params"], answers[-1], lhs["purity"] and rhs["purity"])
 
     def is_same(self, lhs: object, rhs: object) -> bool:
         """Whether two answers are the same, expressions compared by value."""
@@ -123,8 +130,7 @@ def _parts_of_closures(question: str, lhs: Info, rhs: Info) -> list[tuple[Info, 
     if len(lhs["params"]) != len(rhs["params"]):
         return []
     if question == "unify":
-        equal = si.same(si.tuple_(lhs["params"]), si.tuple_(rhs["params"]))
-        return [(lhs["ret"], rhs["ret"])] if equal else []
+        return [*zip(si.parts(lhs), si.parts(rhs), strict=True)]
     if rhs["purity"] and not lhs["purity"]:
         return []
     lhs = _substituted(lhs, rhs["params"])
@@ -133,14 +139,16 @@ def _parts_of_closures(question: str, lhs: Info, rhs: Info) -> list[tuple[Info, 
 
 def _substituted(callee: Info, arguments: Sequence[Info]) -> Info:
     """Return a closure with the variables replaced that a call binds."""
-    mapping: dict = {}
-    si.shape_var_mapping(si.tuple_(callee["params"]), si.tuple_(arguments), mapping)
+    mapping = si.shape_var_mapping(callee["params"], [*arguments])
     return si.map_parts(callee, lambda part: si.substitute(part, mapping))
 
 
 def result_of_call(callee: Info, *arguments: Info) -> Info:
     """Return the result with the variables replaced that a call binds, none erased."""
-    return si.OBJECT if callee["kind"] == "packed" else _substituted(callee, arguments)["ret"]
+    if callee["kind"] == "packed":
+        return si.OBJECT
+    is_call = len(callee["params"]) == len(arguments)
+    return (_substituted(callee, arguments) if is_call else callee)["ret"]
 
 
 def _arguments(callee: Info, arguments: list[Info]) -> list[tuple[Info, ...]]:

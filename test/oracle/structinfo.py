@@ -207,22 +207,37 @@ def substitute(info: Info, mapping: Mapping[str, Dim]) -> Info:
     return map_parts(result, lambda part: substitute(part, mapping))
 
 
-def shape_var_mapping(formal: Info, actual: Info, mapping: dict[str, Dim]) -> None:
-    """`get_shape_var_mapping`, into `mapping`; what a variable is found as first, it stays.
+def shape_var_mapping(formals: list[Info], actuals: list[Info]) -> dict[str, Dim]:
+    """`get_shape_var_mapping` of two lists, where it has a value for each variable.
 
-    The `value` of `PrimStructInfo` is a binding position as well.
+    What a variable is first, it stays, and values come before functions. The `value` of
+    `PrimStructInfo` is a binding position as well.
     """
+    mapping: dict[str, Dim] = {}
+    functions: list[tuple[Info, Info]] = []
+    for pair in zip(formals, actuals, strict=True):
+        _match(*pair, mapping, functions)
+    for formal, actual in functions:
+        if len(formal["params"]) == len(actual["params"]):
+            inner = shape_var_mapping(formal["params"], actual["params"])
+            mapping = {**inner, **mapping}
+    return mapping
+
+
+def _match(formal: Info, actual: Info, mapping: dict, functions: list) -> None:
     if formal["kind"] != actual["kind"]:
         return
+    if formal["kind"] == "closure":
+        functions.append((formal, actual))
     mine, theirs = own_dims(formal), own_dims(actual)
     if len(mine) == len(theirs):
         for dim, value in zip(mine, theirs, strict=True):
             if isinstance(dim, str):
                 mapping.setdefault(dim, value)
-    params = [info.get("fields", info.get("params", [])) for info in (formal, actual)]
-    if len(params[0]) == len(params[1]):
-        for inner, other in zip(*params, strict=True):
-            shape_var_mapping(inner, other, mapping)
+    fields = [info.get("fields", []) for info in (formal, actual)]
+    if len(fields[0]) == len(fields[1]):
+        for inner, other in zip(*fields, strict=True):
+            _match(inner, other, mapping, functions)
 
 
 def contains_closure_over_variables(info: Info) -> bool:
