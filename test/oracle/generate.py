@@ -122,7 +122,10 @@ class Draw:
         params = [self.info(depth - 1) for _ in range(self.rng.randrange(4))]
         bound = si.bound_by_params({"params": params})
         free = "nmk" if self.chance(0.1) else "".join(sorted(bound))
-        return si.closure(params, self.info(depth - 1, free), self.chance(0.6))
+        ret = self.info(depth - 1, free)
+        if bound and self.chance(0.15):  # a function that takes variables from around it
+            ret = si.closure([self.shape()], self.tensor(names=free))
+        return si.closure(params, ret, self.chance(0.6))
 
     def packed(self, depth=0, names="") -> Info:
         return si.packed(self.rng.choice(DERIVES))
@@ -194,8 +197,9 @@ class Draw:
             return {**info, "purity": not info["purity"]}
         if choice == 2:
             return {**info, "ret": self.changed(info["ret"])}
-        if choice < 5:  # the same function type: its variables are its own
-            return si.rename(info, self.rng.choice(({"n": "p"}, {"n": "m", "m": "n"})))
+        if choice < 5:  # the same function type, as long as the variables are its own
+            names = self.rng.choice(({"n": "p"}, {"n": "m", "m": "n"}))
+            return info if si.free(info) & names.keys() else si.rename(info, names)
         return {**info, "params": self.changed_parts(info["params"])}
 
     def changed_packed(self, info: Info) -> Info:
