@@ -238,12 +238,8 @@ def renamed_parameters(case: Case) -> bool:
     S2.params[i]: [...] else: return ObjectStructInfo()", where the least upper bound of the shapes
     `[n]` and `[m]` is `ndim = 1`.
     """
-    if {*case.kinds} != {"closure"} or case.ours != si.OBJECT or not case.parts:
-        return False
-    lhs, rhs = case.infos
-    mapping = si.shape_var_mapping(lhs["params"], rhs["params"])
-    renamed = si.map_parts(lhs, lambda part: si.substitute(part, mapping))
-    return si.same(renamed, rhs) and case.is_same(case.theirs, lhs)
+    is_closure = {*case.kinds} == {"closure"} and case.theirs["kind"] == "closure"
+    return is_closure and case.ours == si.OBJECT and si.is_renamed(*case.infos)
 
 
 @agreed("unify")

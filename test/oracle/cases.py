@@ -130,6 +130,8 @@ def _parts_of_closures(question: str, lhs: Info, rhs: Info) -> list[tuple[Info, 
     if len(lhs["params"]) != len(rhs["params"]):
         return []
     if question == "unify":
+        if si.is_renamed(lhs, rhs):
+            return []
         return [*zip(si.parts(lhs), si.parts(rhs), strict=True)]
     if rhs["purity"] and not lhs["purity"]:
         return []

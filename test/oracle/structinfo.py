@@ -224,6 +224,18 @@ def shape_var_mapping(formals: list[Info], actuals: list[Info]) -> dict[str, Dim
     return mapping
 
 
+def is_renamed(lhs: Info, rhs: Info) -> bool:
+    """Whether the parameters of two closures differ, but only in the names of their variables."""
+    if len(lhs["params"]) != len(rhs["params"]):
+        return False
+    params = [tuple_(info["params"]) for info in (lhs, rhs)]
+    names = shape_var_mapping(rhs["params"], lhs["params"])
+    targets = [dim for dim in names.values() if isinstance(dim, str)]
+    if same(*params) or len({*targets}) != len(names):
+        return False
+    return same(params[0], substitute(params[1], names))
+
+
 def _match(formal: Info, actual: Info, mapping: dict, functions: list) -> None:
     if formal["kind"] != actual["kind"]:
         return
