@@ -3,7 +3,7 @@
 The rows stand in docs/spec/rows.tsv; a test names the row it is about (`WF05`) in its own name, in
 a comment beside it or in the name of a lit function. A row is tested *negatively* where a file or a
 test with `invalid`, `reject` or `error` in its name mentions it, and *positively* where any other
-does.
+does. docs/spec/unviolable.tsv says of which rows there cannot be a negative test, and why.
 """
 
 from __future__ import annotations
@@ -33,18 +33,32 @@ class Coverage:
     positive: set[str] = field(default_factory=set)
     negative: set[str] = field(default_factory=set)
     unknown: dict[str, Path] = field(default_factory=dict)
+    unviolable: dict[str, str] = field(default_factory=dict)  # the reason by id
 
     def missing(self, prefixes: Sequence[str] = ("",)) -> list[str]:
         """Return the ids with one of the prefixes that no test mentions."""
         tested = self.positive | self.negative
         return [i for i in self.rows if i.startswith(tuple(prefixes)) and i not in tested]
 
+    def problems(self, prefix: str) -> Iterator[str]:
+        """Yield what the rows with a prefix lack: a positive test, and a negative one if any can be."""
+        rows = [row for row in self.rows if row.startswith(prefix)]
+        if not rows:
+            yield f"--require: no row starts with '{prefix}'"
+        for row in rows:
+            if row not in self.positive:
+                yield f"{row}: expected a positive test, but got none"
+            if row not in self.negative and row not in self.unviolable:
+                yield f"{row}: expected a negative test, but got none"
 
-def read_rows(path: Path) -> dict[str, str]:
-    """Return requirement by id, in the order of the file."""
+
+def read_rows(path: Path, column: str = "requirement") -> dict[str, str]:
+    """Return a column by id, in the order of the file; nothing if there is no such file."""
+    if not path.exists():
+        return {}
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return {row["id"]: row["requirement"] for row in rows}
+        return {row["id"]: row[column] for row in rows}
 
 
 def id_pattern(rows: dict[str, str]) -> re.Pattern[str]:
@@ -85,7 +99,12 @@ def scan_file(path: Path, ids: re.Pattern[str], coverage: Coverage) -> None:
 
 def scan(root: Path) -> Coverage:
     """Read the rows and every test below `root`."""
-    coverage = Coverage(read_rows(root / "docs" / "spec" / "rows.tsv"))
+    spec = root / "docs" / "spec"
+    coverage = Coverage(read_rows(spec / "rows.tsv"))
+    coverage.unviolable = read_rows(spec / "unviolable.tsv", "reason")
+    coverage.unknown.update(
+        (row, spec / "unviolable.tsv") for row in coverage.unviolable if row not in coverage.rows
+    )
     ids = id_pattern(coverage.rows)
     for pattern in TEST_FILES:
         for path in sorted(root.glob(pattern)):
@@ -104,10 +123,22 @@ def print_table(coverage: Coverage) -> None:
         print(f"{prefix or 'all':8}{len(rows):6}{counts[0]:10}{counts[1]:10}{none:6}")
 
 
+def print_rows(coverage: Coverage, prefixes: Sequence[str]) -> None:
+    """Print each row with a prefix: its tests, or why it has no negative one."""
+    for row, text in coverage.rows.items():
+        if not row.startswith(tuple(prefixes)):
+            continue
+        positive = "positive" if row in coverage.positive else "-"
+        negative = "negative" if row in coverage.negative else "-"
+        reason = coverage.unviolable.get(row, "") if negative == "-" else ""
+        print(f"{row}  {positive:8}  {negative:8}  {text}" + (f" [{reason}]" if reason else ""))
+
+
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description="Which rows of docs/spec/rows.tsv have a test.")
-    parser.add_argument("--require", default="", metavar="GR,SC", help="rows that must have one")
+    parser.add_argument("--require", default="", metavar="GR,SC", help="rows that must have tests")
+    parser.add_argument("--show", default="", metavar="GR,SC", help="print these rows, all of them")
     parser.add_argument("--list", action="store_true", help="print the rows that have none")
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout to look at")
     return parser.parse_args(arguments)
@@ -118,6 +149,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parse(arguments)
     coverage = scan(args.root)
     print_table(coverage)
+    if args.show:
+        print_rows(coverage, args.show.split(","))
     if args.list:
         for row in coverage.missing():
             print(f"{row}  {coverage.rows[row]}")
@@ -125,9 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{row}: no such row, but {path} names it" for row, path in sorted(coverage.unknown.items())
     ]
     for prefix in filter(None, args.require.split(",")):
-        if not any(i.startswith(prefix) for i in coverage.rows):
-            errors.append(f"--require: no row starts with '{prefix}'")
-        errors += [f"{row}: expected a test, but got none" for row in coverage.missing([prefix])]
+        errors += coverage.problems(prefix)
     for error in errors:
         print(f"error: {error}", file=sys.stderr)
     return 1 if errors else 0

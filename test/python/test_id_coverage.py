@@ -85,15 +85,31 @@ def test_table_and_list(checkout, capsys):
     ("required", "code", "message"),
     [
         ("GR01", 0, ""),
-        ("GR", 1, "GR02: expected a test, but got none"),
-        ("GR01,WF", 1, "WF05: expected a test, but got none"),
+        ("GR02", 0, ""),
+        ("GR", 0, ""),
+        ("GR01,WF", 1, "WF05: expected a positive test, but got none"),
+        ("WF", 1, "WF05: expected a negative test, but got none"),
         ("ZZ", 1, "no row starts with 'ZZ'"),
     ],
 )
 def test_require(checkout, capsys, required, code, message):
-    root = checkout(**{"test/lit/a.mlir": "// GR01"})
+    files = {"test/lit/a.mlir": "// GR01 GR02", "test/lit/invalid-a.mlir": "// GR01"}
+    unviolable = "id\treason\nGR02\tno program can\n"
+    root = checkout(**files, **{"docs/spec/unviolable.tsv": unviolable})
     assert id_coverage.main(["--root", str(root), "--require", required]) == code
     assert message in capsys.readouterr().err
+
+
+def test_show(checkout, capsys):
+    files = {"test/lit/a.mlir": "// GR01", "test/lit/invalid-a.mlir": "// WF05"}
+    root = checkout(**files, **{"docs/spec/unviolable.tsv": "id\treason\nGR01\tit holds\n"})
+    assert id_coverage.main(["--root", str(root), "--show", "GR,WF"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()[4:]]
+    assert lines == [
+        ["GR01", "positive", "-", "Expressions", "[it", "holds]"],
+        ["GR02", "-", "-", "Kernels"],
+        ["WF05", "-", "negative", "Scope"],
+    ]
 
 
 def test_unknown_row_is_an_error(checkout, capsys):
