@@ -95,7 +95,7 @@ def Relax_FuncOp : Relax_Op<"func",
     OptionalAttr<DictArrayAttr>:$arg_attrs,
     OptionalAttr<DictArrayAttr>:$res_attrs,
     OptionalAttr<StrArrayAttr>:$arg_names,
-    DefaultValuedAttr<BoolAttr, "true">:$is_pure,
+    DefaultValuedOptionalAttr<BoolAttr, "true">:$is_pure,
     UnitAttr:$derive_result);
   let regions = (region AnyRegion:$body);
   let builders = [OpBuilder<(ins "StringRef":$name, "FunctionType":$type,

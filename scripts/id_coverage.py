@@ -41,7 +41,7 @@ class Coverage:
         return [i for i in self.rows if i.startswith(tuple(prefixes)) and i not in tested]
 
     def problems(self, prefix: str) -> Iterator[str]:
-        """Yield what the rows with a prefix lack: a positive test, and a negative one if any can be."""
+        """Yield which tests rows with a prefix lack; a negative one only where there can be one."""
         rows = [row for row in self.rows if row.startswith(prefix)]
         if not rows:
             yield f"--require: no row starts with '{prefix}'"

@@ -408,12 +408,32 @@ void ShapeLowering::run() {
   eraseTypes();
 }
 
+/// Once shapes are gone an operation could not say what it needs to be lowered.
+static LogicalResult verifyLowered(FuncOp func) {
+  bool isLowered = true;
+  func.walk([&](Operation *op) {
+    if (!isa<RelaxDialect>(op->getDialect()) ||
+        op->getName().stripDialect().starts_with("builtin.") ||
+        isa<CallOp, CallPackedOp, ConstantOp, DTypeOp, ExternFuncOp, FuncOp,
+            GetItemOp, IfOp, MatchCastOp, NullValueOp, PrimValueOp, ReturnOp,
+            ShapeOfOp, ShapeOp, StringOp, TupleOp, YieldOp>(op))
+      return;
+    isLowered = false;
+    op->emitOpError() << "has to be lowered before shapes are: the phases "
+                         "normalize, legalize and memory do it";
+  });
+  return success(isLowered);
+}
+
 namespace {
 struct RelaxLowerShapesPass
     : relax::impl::RelaxLowerShapesPassBase<RelaxLowerShapesPass> {
   void runOnOperation() override {
-    if (!getOperation().isExternal())
-      ShapeLowering(getOperation()).run();
+    if (getOperation().isExternal())
+      return;
+    if (failed(verifyLowered(getOperation())))
+      return signalPassFailure();
+    ShapeLowering(getOperation()).run();
   }
 };
 } // namespace

@@ -192,7 +192,7 @@ def mutate_module(module: Any, rng: random.Random) -> None:
             target = rng.choice(ops)
             if target != op and target not in list(walk(op)):
                 op.move_before(target)
-        elif not any(len(list(result.uses)) for result in op.results):
+        elif not any(len(list(v.uses)) for o in [op, *walk(op)] for v in o.results):
             op.erase()
 
 

@@ -24,3 +24,22 @@ relax.func @dr09_kind(%x: !relax.tensor<[n], f32>) -> !relax.object {
   %0 = relax.match_cast %x : !relax.tensor<[n], f32> -> !relax.shape<ndim = 1>
   relax.return %0 : !relax.shape<ndim = 1>
 }
+
+// -----
+
+relax.func @order_operator(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  // expected-error@+1 {{'relax.exp' op has to be lowered before shapes are: the phases normalize, legalize and memory do it}}
+  %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+relax.func @order_dataflow(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  // expected-error@+1 {{'relax.dataflow' op has to be lowered before shapes are}}
+  %0 = relax.dataflow -> !relax.tensor<[n], f32> {
+    // expected-error@+1 {{'relax.output' op has to be lowered before shapes are}}
+    relax.output %x : !relax.tensor<[n], f32>
+  }
+  relax.return %0 : !relax.tensor<[n], f32>
+}
