@@ -59,6 +59,10 @@ SAMPLES: list[dict[str, int]] = [
     for top, times in ((4, 40), (9, 30), (1000, 10))
     for _ in range(times)
 ]
+# In comparisons the variables that closures bind themselves have these names, by depth and order.
+OWN = [[f"own_{depth}_{index}" for index in range(12)] for depth in range(5)]
+for _sample in SAMPLES:
+    _sample.update((name, _rng.randrange(9)) for names in OWN for name in names)
 
 
 def evaluate(dim: Dim, values: Mapping[str, int]) -> int | None:
@@ -153,16 +157,15 @@ def substitute_dim(dim: Dim, mapping: Mapping[str, Dim]) -> Dim:
     return dim
 
 
-def bound_by(info: Info) -> set[str]:
+def binding_dims(info: Info) -> list[str]:
     """Return the variables that a parameter binds: not those of a function type, which are its."""
     if info["kind"] == "tuple":
-        return set().union(*map(bound_by, info["fields"]))
-    dims = own_dims(info) if info["kind"] in ("tensor", "shape", "prim") else []
-    return {dim for dim in dims if isinstance(dim, str)}
+        return [name for field in info["fields"] for name in binding_dims(field)]
+    return [dim for dim in own_dims(info) if isinstance(dim, str)]
 
 
 def bound_by_params(info: Info) -> set[str]:
-    return set().union(*map(bound_by, info["params"]))
+    return {name for param in info["params"] for name in binding_dims(param)}
 
 
 def free(info: Info) -> set[str]:
@@ -259,24 +262,37 @@ def contains_closure_over_variables(info: Info) -> bool:
     return any(map(contains_closure_over_variables, parts(info)))
 
 
-def same(lhs: Info | Dim | None, rhs: Info | Dim | None, samples=SAMPLES) -> bool:
-    """Whether two descriptions are equal, expressions compared by value."""
+def same(lhs: Info | Dim | None, rhs: Info | Dim | None, samples=SAMPLES, depth=0) -> bool:
+    """Whether two descriptions are equal, expressions compared by value.
+
+    The names of the variables that a closure binds do not matter.
+    """
     if isinstance(lhs, dict) and isinstance(rhs, dict):
         if lhs.keys() != rhs.keys() or lhs["kind"] != rhs["kind"]:
             return False
-        return all(_same_entry(key, lhs[key], rhs[key], samples) for key in lhs)
+        if lhs["kind"] == "closure":
+            lhs, rhs = (_with_own_names(info, depth) for info in (lhs, rhs))
+            depth += 1
+        return all(_same_entry(key, lhs[key], rhs[key], samples, depth) for key in lhs)
     if lhs is None or rhs is None:
         return lhs is rhs
     pairs = ((evaluate(lhs, values), evaluate(rhs, values)) for values in samples)
     return all(left == right for left, right in pairs if None not in (left, right))
 
 
-def _same_entry(key, lhs, rhs, samples) -> bool:
+def _with_own_names(info: Info, depth: int) -> Info:
+    around = {name for names in OWN[:depth] for name in names}
+    dims_in_order = (dim for param in info["params"] for dim in binding_dims(param))
+    own = [name for name in dict.fromkeys(dims_in_order) if name not in around]
+    return rename(info, dict(zip(own, OWN[depth], strict=False)))
+
+
+def _same_entry(key, lhs, rhs, samples, depth) -> bool:
     if key in ("shape", "values", "fields", "params") and None not in (lhs, rhs):
         return len(lhs) == len(rhs) and all(
-            same(left, right, samples) for left, right in zip(lhs, rhs, strict=True)
+            same(left, right, samples, depth) for left, right in zip(lhs, rhs, strict=True)
         )
-    return same(lhs, rhs, samples) if key in ("value", "ret") else lhs == rhs
+    return same(lhs, rhs, samples, depth) if key in ("value", "ret") else lhs == rhs
 
 
 def both(*answers: Answer) -> Answer:
