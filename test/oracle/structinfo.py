@@ -271,16 +271,16 @@ def same(lhs: Info | Dim | None, rhs: Info | Dim | None, samples=SAMPLES, depth=
         if lhs.keys() != rhs.keys() or lhs["kind"] != rhs["kind"]:
             return False
         if lhs["kind"] == "closure":
-            lhs, rhs = (_with_own_names(info, depth) for info in (lhs, rhs))
+            lhs, rhs = (with_own_names(info, depth) for info in (lhs, rhs))
             depth += 1
         return all(_same_entry(key, lhs[key], rhs[key], samples, depth) for key in lhs)
-    if lhs is None or rhs is None:
-        return lhs is rhs
+    if lhs is None or rhs is None or not SAMPLES[0].keys() >= variables(lhs) | variables(rhs):
+        return lhs == rhs
     pairs = ((evaluate(lhs, values), evaluate(rhs, values)) for values in samples)
     return all(left == right for left, right in pairs if None not in (left, right))
 
 
-def _with_own_names(info: Info, depth: int) -> Info:
+def with_own_names(info: Info, depth: int) -> Info:
     around = {name for names in OWN[:depth] for name in names}
     dims_in_order = (dim for param in info["params"] for dim in binding_dims(param))
     own = [name for name in dict.fromkeys(dims_in_order) if name not in around]
