@@ -107,10 +107,13 @@ def Relax_FuncOp : Relax_Op<"func",
     ArrayRef<Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ArrayRef<Type> getResultTypes() { return getFunctionType().getResults(); }
     Region *getCallableRegion() { return isExternal() ? nullptr : &getBody(); }
-    /// "argument 'x'" for an argument with a name, else "argument 0".
+    /// "argument 'x'" for an argument with a name, else "argument 0", without
+    /// captured values.
     std::string describeArgument(unsigned index);
     /// Whether impure calls inside are disregarded (`relax.force_pure`).
     bool isForcePure();
+    /// The number of first arguments that are captured values.
+    unsigned getNumCaptures();
     /// The type of this function as a value.
     FuncStructInfoType getFuncStructInfo();
     LogicalResult verifyType();

@@ -44,6 +44,11 @@ def Relax_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kGlobalInfo = "relax.global_info";
     /// On a function: impure calls inside are disregarded (DR15, WF21).
     static constexpr ::llvm::StringLiteral kForcePure = "relax.force_pure";
+    /// On a function: how many of its first arguments are captured values, which
+    /// the closure, and no caller, passes.
+    static constexpr ::llvm::StringLiteral kCaptures = "relax.captures";
+    /// On a function: its name for those outside of the module.
+    static constexpr ::llvm::StringLiteral kGlobalSymbol = "global_symbol";
     void registerAttributes();
     void registerTypes();
     void registerOps();

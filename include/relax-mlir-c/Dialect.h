@@ -217,6 +217,14 @@ mlirRelaxCollectBindingVars(MlirType type, MlirRelaxNameCallback callback,
 /// have as many parameters as there are arguments, or be a packed function.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxDeriveCallResult(
     MlirType callee, intptr_t numArguments, MlirType const *arguments);
+/// The type of a function of the module, a relax.func or a kernel, as a value;
+/// null for any other operation.
+MLIR_CAPI_EXPORTED MlirType mlirRelaxGetFuncStructInfo(MlirOperation function);
+/// Calls back with `type` as the JSON by which closures are compared at run
+/// time.
+MLIR_CAPI_EXPORTED void
+mlirRelaxGetRuntimeStructInfo(MlirType type, MlirStringCallback callback,
+                              void *userData);
 
 //===----------------------------------------------------------------------===//
 // Passes and phases

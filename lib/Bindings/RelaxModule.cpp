@@ -520,6 +520,18 @@ MlirType deriveCallResult(MlirType callee,
   return mlirRelaxDeriveCallResult(callee, arguments.size(), arguments.data());
 }
 
+std::string runtimeStructInfo(MlirType type) {
+  requireStructInfo(type);
+  std::string json;
+  mlirRelaxGetRuntimeStructInfo(
+      type,
+      [](MlirStringRef text, void *result) {
+        static_cast<std::string *>(result)->append(text.data, text.length);
+      },
+      &json);
+  return json;
+}
+
 std::vector<std::pair<std::string, std::string>> phases() {
   std::vector<std::pair<std::string, std::string>> result;
   for (intptr_t i = 0, e = mlirRelaxGetNumPhases(); i < e; ++i)
@@ -549,6 +561,12 @@ void bindStructInfoFunctions(nb::module_ &m) {
   m.def("erase_to_well_defined", &eraseToWellDefined);
   m.def("binding_vars", &bindingVars);
   m.def("derive_call_result", &deriveCallResult);
+  m.def("runtime_struct_info", &runtimeStructInfo);
+  m.def("function_struct_info",
+        [](MlirOperation function) -> std::optional<MlirType> {
+          MlirType type = mlirRelaxGetFuncStructInfo(function);
+          return mlirTypeIsNull(type) ? std::nullopt : std::optional(type);
+        });
 }
 
 } // namespace

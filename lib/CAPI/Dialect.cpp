@@ -432,6 +432,15 @@ MlirType mlirRelaxDeriveCallResult(MlirType callee, intptr_t numArguments,
   return wrap(substitute(eraseToWellDefined(func.getRet(), isMapped), mapping));
 }
 
+MlirType mlirRelaxGetFuncStructInfo(MlirOperation function) {
+  return wrap(getFuncStructInfo(unwrap(function)));
+}
+
+void mlirRelaxGetRuntimeStructInfo(MlirType type, MlirStringCallback callback,
+                                   void *userData) {
+  callback(wrap(StringRef(toRuntimeStructInfo(unwrap(type)))), userData);
+}
+
 //===----------------------------------------------------------------------===//
 // Passes and phases
 //===----------------------------------------------------------------------===//

@@ -124,8 +124,16 @@ void FuncOp::getAsmBlockArgumentNames(Region &region,
 
 std::string FuncOp::describeArgument(unsigned index) {
   StringRef name = argumentName(*this, index);
-  return name.empty() ? ("argument " + Twine(index)).str()
-                      : ("argument '" + name + "'").str();
+  if (!name.empty())
+    return ("argument '" + name + "'").str();
+  unsigned captures = getNumCaptures();
+  return index < captures ? ("captured value " + Twine(index)).str()
+                          : ("argument " + Twine(index - captures)).str();
+}
+
+unsigned FuncOp::getNumCaptures() {
+  auto count = (*this)->getAttrOfType<IntegerAttr>(RelaxDialect::kCaptures);
+  return count ? count.getInt() : 0;
 }
 
 //===----------------------------------------------------------------------===//

@@ -57,6 +57,21 @@ static LogicalResult verifyForcePure(Operation *op, Attribute value) {
   return success();
 }
 
+/// Captured values are passed by closures of the module only.
+static LogicalResult verifyCaptures(Operation *op, Attribute value) {
+  auto func = dyn_cast<FuncOp>(op);
+  if (!func || !func.isPrivate())
+    return op->emitOpError() << "has '" << RelaxDialect::kCaptures
+                             << "', which belongs on a private relax.func";
+  auto count = dyn_cast<IntegerAttr>(value);
+  if (!count || !count.getType().isInteger(64) || count.getInt() < 0 ||
+      count.getInt() > static_cast<int64_t>(func.getArgumentTypes().size()))
+    return op->emitOpError()
+           << "expected '" << RelaxDialect::kCaptures
+           << "' to be a number of arguments, but got " << value;
+  return success();
+}
+
 LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName().getValue();
@@ -64,5 +79,7 @@ LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
     return verifyGlobalInfo(op, attribute.getValue());
   if (name == kForcePure)
     return verifyForcePure(op, attribute.getValue());
+  if (name == kCaptures)
+    return verifyCaptures(op, attribute.getValue());
   return success();
 }

@@ -107,6 +107,9 @@ LogicalResult ScopeVerifier::verifyOp(Operation &op, Scope &scope) {
   for (Region &region : op.getRegions()) {
     Scope branch = isa<DataflowOp>(op) ? Scope() : scope;
     Scope &inner = isa<DataflowOp>(op) ? scope : branch;
+    if (auto closure = dyn_cast<ClosureOp>(op))
+      for (Type type : closure.getFuncStructInfo().getParams())
+        collectBindingVars(type, inner);
     for (Block &block : region)
       if (failed(verifyBlock(block, inner)))
         return failure();

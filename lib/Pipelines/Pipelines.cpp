@@ -30,6 +30,7 @@ static void buildNormalize(OpPassManager &pm) {
 }
 
 static void buildLegalize(OpPassManager &pm) {
+  pm.addPass(createRelaxLambdaLiftPass());
   pm.addPass(createRelaxLegalizeOpsPass());
 }
 

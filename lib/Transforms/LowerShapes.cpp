@@ -30,15 +30,22 @@ using namespace mlir;
 using namespace mlir::relax;
 
 namespace {
-using Scope = llvm::StringMap<Value>;
+/// What variables stand for.
+struct Scope {
+  llvm::StringMap<Value> dims;   // an i64
+  llvm::StringMap<Value> shapes; // a shape
+};
 
-/// A dimension of a value that a type speaks of.
-struct DimSite {
-  Value holder;      // a tensor, shape or primitive value
-  int64_t index;     // the dimension in it
-  PrimExprAttr expr; // what the type says
-  std::string what;  // the value, for messages: "argument 'x'"
+/// What is left to check of a value when its kind is: one of a dimension, the
+/// variable of a shape, and a function type.
+struct Site {
+  Value holder;     // a tensor, shape, primitive value or function
+  std::string what; // the value, for messages: "argument 'x'"
   std::string expected;
+  int64_t index = 0; // the dimension in it
+  PrimExprAttr expr = {};
+  StringAttr shapeVar = {};
+  FuncStructInfoType function = {};
 };
 
 class ShapeLowering {
@@ -48,6 +55,7 @@ public:
   void run();
 
 private:
+  void bindCaptures(Scope &scope);
   void lowerSignature(Scope &scope);
   void lowerBlock(Block &block, Scope &scope);
   void lowerOps(ArrayRef<Operation *> ops, Scope &scope);
@@ -58,16 +66,23 @@ private:
   void lowerPrimValue(PrimValueOp op, Scope &scope);
   void lowerAlloc(AllocTensorOp op, Scope &scope);
   void lowerKernelCall(CallKernelOp op);
+  void lowerClosure(MakeClosureOp op, Scope &scope);
   void checkResult(Operation *call, Scope &scope);
+  void checkReturn(ReturnOp op, Scope &scope);
   void checkCondition(IfOp op);
   void eraseTypes();
 
-  /// Checks all that `type` says of `value` but dimensions; adds those to
-  /// `sites`.
+  /// Checks all that `type` says of `value` but dimensions and functions; adds
+  /// those to `sites`.
   void checkKind(Value value, Type type, const Twine &what,
-                 SmallVectorImpl<DimSite> &sites);
-  void checkDim(const DimSite &site, const Scope &scope);
-  Value readDim(const DimSite &site);
+                 SmallVectorImpl<Site> &sites);
+  /// Binds the variable of a site, where it has a new one.
+  bool bind(const Site &site, Scope &scope);
+  void check(const Site &site, const Scope &scope);
+  void checkDim(const Site &site, const Scope &scope);
+  Value readDim(const Site &site);
+  std::pair<ArrayAttr, SmallVector<Value>> namesOf(Type type,
+                                                   const Scope &scope);
 
   /// The value of an expression whose variables are all in scope.
   Value materialize(PrimExprAttr expr, const Scope &scope);
@@ -77,6 +92,9 @@ private:
 
   FuncOp func;
   ImplicitLocOpBuilder builder;
+  FunctionType signatureType = func.getFunctionType();
+  /// What the signature binds.
+  Scope signature;
 };
 } // namespace
 
@@ -90,7 +108,7 @@ Value ShapeLowering::constant(int64_t value) {
 
 Value ShapeLowering::materialize(PrimExprAttr expr, const Scope &scope) {
   if (expr.isVar())
-    return scope.lookup(expr.getName());
+    return scope.dims.lookup(expr.getName());
   if (std::optional<int64_t> value = expr.getConstant())
     return constant(*value);
   SmallVector<Value> operands =
@@ -176,27 +194,42 @@ SmallVector<Value> ShapeLowering::materialize(ShapeExprAttr shape,
 //===----------------------------------------------------------------------===//
 
 void ShapeLowering::checkKind(Value value, Type type, const Twine &what,
-                              SmallVectorImpl<DimSite> &sites) {
+                              SmallVectorImpl<Site> &sites) {
   if (isa<ObjectStructInfoType>(type)) // MC01
     return;
   std::string name = what.str(), expected = toString(type);
+  if (auto func = dyn_cast<FuncStructInfoType>(type)) { // MC06
+    Site site{value, name, expected};
+    site.function = func;
+    sites.push_back(site);
+    return;
+  }
   CheckOp::create(builder, value, TypeAttr::get(eraseDims(type)),
                   builder.getStringAttr(name), builder.getStringAttr(expected),
                   /*device=*/VDeviceAttr());
-  auto addSites = [&](ArrayRef<PrimExprAttr> dims) {
+  auto addDims = [&](ArrayRef<PrimExprAttr> dims) {
     for (auto [index, dim] : llvm::enumerate(dims))
       sites.push_back(
-          {value, static_cast<int64_t>(index), dim, name, expected});
+          {value, name, expected, static_cast<int64_t>(index), dim});
+  };
+  auto addShapeVar = [&](StringAttr var) {
+    Site site{value, name, expected};
+    site.shapeVar = var;
+    sites.push_back(site);
   };
   if (auto tensor = dyn_cast<TensorStructInfoType>(type)) { // MC02
     if (tensor.hasShape())
-      addSites(tensor.getDims());
+      addDims(tensor.getDims());
+    if (StringAttr var = tensor.getShapeVar())
+      addShapeVar(var);
   } else if (auto shape = dyn_cast<ShapeStructInfoType>(type)) { // MC04
     if (shape.getValues())
-      addSites(shape.getValues().getDims());
+      addDims(shape.getValues().getDims());
+    if (StringAttr var = shape.getVar())
+      addShapeVar(var);
   } else if (auto prim = dyn_cast<PrimStructInfoType>(type)) { // MC03
     if (prim.getValue())
-      addSites(prim.getValue());
+      addDims(prim.getValue());
   } else if (auto tuple = dyn_cast<TupleStructInfoType>(type)) { // MC05
     for (auto [index, field] : llvm::enumerate(tuple.getFields())) {
       if (isa<ObjectStructInfoType>(field))
@@ -207,11 +240,29 @@ void ShapeLowering::checkKind(Value value, Type type, const Twine &what,
   }
 }
 
-Value ShapeLowering::readDim(const DimSite &site) {
+Value ShapeLowering::readDim(const Site &site) {
   return DimOp::create(builder, builder.getI64Type(), site.holder, site.index);
 }
 
-void ShapeLowering::checkDim(const DimSite &site, const Scope &scope) {
+bool ShapeLowering::bind(const Site &site, Scope &scope) {
+  if (site.expr && site.expr.isVar() &&
+      !scope.dims.contains(site.expr.getName())) {
+    scope.dims[site.expr.getName()] = readDim(site);
+    return true;
+  }
+  // The shape of a tensor is only compared (WF14).
+  if (!site.shapeVar || scope.shapes.contains(site.shapeVar) ||
+      isa<TensorStructInfoType>(site.holder.getType()))
+    return false;
+  Value shape = site.holder;
+  if (!isa<ShapeStructInfoType>(shape.getType()))
+    shape = relax::CastOp::create(
+        builder, ShapeStructInfoType::get(func.getContext(), {}, -1), shape);
+  scope.shapes[site.shapeVar] = shape;
+  return true;
+}
+
+void ShapeLowering::checkDim(const Site &site, const Scope &scope) {
   Value actual = readDim(site);
   Value wanted = materialize(site.expr, scope);
   if (actual != wanted)
@@ -219,21 +270,98 @@ void ShapeLowering::checkDim(const DimSite &site, const Scope &scope) {
                        site.expected, site.expr.str());
 }
 
+/// The variables of the scope that the functions in `type` use, with values.
+std::pair<ArrayAttr, SmallVector<Value>>
+ShapeLowering::namesOf(Type type, const Scope &scope) {
+  llvm::StringSet<> used;
+  collectFunctionVars(type, used);
+  SmallVector<StringRef> names;
+  llvm::copy_if(used.keys(), std::back_inserter(names),
+                [&](StringRef name) { return scope.dims.contains(name); });
+  llvm::sort(names);
+  return {builder.getStrArrayAttr(names),
+          llvm::map_to_vector(
+              names, [&](StringRef n) { return scope.dims.lookup(n); })};
+}
+
+void ShapeLowering::check(const Site &site, const Scope &scope) {
+  if (site.expr)
+    return checkDim(site, scope);
+  if (site.function) {
+    auto [names, dims] = namesOf(site.function, scope);
+    CheckFunctionOp::create(builder, site.holder, TypeAttr::get(site.function),
+                            names, dims, builder.getStringAttr(site.what));
+    return;
+  }
+  if (Value shape = scope.shapes.lookup(site.shapeVar);
+      shape && shape != site.holder)
+    CheckShapeOp::create(builder, site.holder, shape, site.what, site.expected);
+}
+
+/// Whether a variable of `type` that stands alone is new.
+static bool bindsNew(Type type, const Scope &scope) {
+  if (auto tuple = dyn_cast<TupleStructInfoType>(type))
+    return llvm::any_of(tuple.getFields(),
+                        [&](Type field) { return bindsNew(field, scope); });
+  if (auto shape = dyn_cast<ShapeStructInfoType>(type))
+    if (StringAttr var = shape.getVar(); var && !scope.shapes.contains(var))
+      return true;
+  llvm::StringSet<> names;
+  collectBindingVars(type, names);
+  return llvm::any_of(
+      names.keys(), [&](StringRef name) { return !scope.dims.contains(name); });
+}
+
+/// What a closure passes is known to be right: variables are only read.
+void ShapeLowering::bindCaptures(Scope &scope) {
+  for (Value value : func.getArguments().take_front(func.getNumCaptures())) {
+    auto shape = dyn_cast<ShapeStructInfoType>(value.getType());
+    if (!shape)
+      continue;
+    if (StringAttr var = shape.getVar())
+      scope.shapes.try_emplace(var, value);
+    if (ShapeExprAttr values = shape.getValues())
+      for (auto [index, expr] : llvm::enumerate(values))
+        bind({value, "", "", static_cast<int64_t>(index), expr}, scope);
+  }
+}
+
 /// MC08: positions that bind come first, then all others from left to right.
 void ShapeLowering::lowerSignature(Scope &scope) {
-  SmallVector<DimSite> sites;
-  for (auto [index, argument] : llvm::enumerate(func.getArguments()))
+  bindCaptures(scope);
+  unsigned first = func.getNumCaptures(), end = func.getNumArguments();
+  SmallVector<SmallVector<Site>> sites(end);
+  auto checkArgument = [&](unsigned index) {
+    Value argument = func.getArgument(index);
     checkKind(argument, argument.getType(), func.describeArgument(index),
-              sites);
-  SmallVector<DimSite> rest;
-  for (DimSite &site : sites) {
-    if (site.expr.isVar() && !scope.contains(site.expr.getName()))
-      scope[site.expr.getName()] = readDim(site);
-    else
-      rest.push_back(site);
+              sites[index]);
+  };
+  SmallVector<bool> isKnown(end);
+  for (unsigned i = first; i < end; ++i) {
+    isKnown[i] = bindsNew(func.getArgument(i).getType(), scope);
+    if (!isKnown[i])
+      continue;
+    checkArgument(i);
+    llvm::erase_if(sites[i], [&](Site &site) { return bind(site, scope); });
   }
-  for (const DimSite &site : rest)
-    checkDim(site, scope);
+  for (unsigned i = first; i < end; ++i) {
+    if (!isKnown[i])
+      checkArgument(i);
+    for (const Site &site : sites[i])
+      check(site, scope);
+  }
+  signature = scope;
+}
+
+/// Whether a value of type `from` has to be looked at to be of type `to`. The
+/// variables of functions may mean something else where the value was made, so
+/// what types say of them is no proof.
+static bool needsCheck(Type from, Type to, const Scope &scope) {
+  llvm::StringSet<> names;
+  collectFunctionVars(from, names);
+  collectFunctionVars(to, names);
+  return isSubtype(from, to) != Ternary::Yes || bindsNew(to, scope) ||
+         (holdsFunction(to) && !names.empty());
 }
 
 /// What a cast is in the source, for messages: that of a named value, or the
@@ -253,15 +381,12 @@ void ShapeLowering::lowerCast(MatchCastOp op, Scope &scope) {
       isSubtype(to, from) == Ternary::No)
     emitWarning(op.getLoc())
         << "this cast from " << from << " to " << to << " always fails";
-  if (isSubtype(from, to) != Ternary::Yes) {
-    SmallVector<DimSite> sites;
+  if (needsCheck(from, to, scope)) {
+    SmallVector<Site> sites;
     checkKind(op.getValue(), to, describeCast(op), sites);
-    for (const DimSite &site : sites) {
-      if (site.expr.isVar() && !scope.contains(site.expr.getName()))
-        scope[site.expr.getName()] = readDim(site);
-      else
-        checkDim(site, scope);
-    }
+    for (const Site &site : sites)
+      if (!bind(site, scope))
+        check(site, scope);
   }
   Value result = op.getValue();
   if (eraseDims(from) != eraseDims(to))
@@ -274,14 +399,33 @@ void ShapeLowering::lowerCast(MatchCastOp op, Scope &scope) {
 /// declared type, whose variables are all bound.
 void ShapeLowering::checkResult(Operation *call, Scope &scope) {
   builder.setInsertionPointAfter(call);
-  SmallVector<DimSite> sites;
+  SmallVector<Site> sites;
   StringRef callee = "a function value";
   if (auto packed = dyn_cast<CallPackedOp>(call))
     callee = packed.getCallee();
   checkKind(call->getResult(0), call->getResult(0).getType(),
             "the result of " + callee, sites);
-  for (const DimSite &site : sites)
-    checkDim(site, scope);
+  for (const Site &site : sites)
+    check(site, scope);
+}
+
+/// The result was proven to be of the declared type, but for functions whose
+/// variables mean something else here than in the signature.
+void ShapeLowering::checkReturn(ReturnOp op, Scope &scope) {
+  Type declared = signatureType.getResult(0);
+  Type actual = op.getValue().getType();
+  llvm::StringSet<> names;
+  collectFunctionVars(declared, names);
+  bool isSame = llvm::all_of(names.keys(), [&](StringRef name) {
+    return scope.dims.lookup(name) == signature.dims.lookup(name);
+  });
+  if (!holdsFunction(declared) || (isSame && actual == declared) ||
+      !needsCheck(actual, declared, signature))
+    return;
+  SmallVector<Site> sites;
+  checkKind(op.getValue(), declared, "the result", sites);
+  for (const Site &site : sites)
+    check(site, signature);
 }
 
 /// A condition must be one Boolean, which its type may leave open.
@@ -289,7 +433,7 @@ void ShapeLowering::checkCondition(IfOp op) {
   MLIRContext *context = builder.getContext();
   auto scalar = TensorStructInfoType::get(ShapeExprAttr::get(context, {}),
                                           builder.getI1Type());
-  SmallVector<DimSite> sites;
+  SmallVector<Site> sites;
   if (isSubtype(op.getCond().getType(), scalar) != Ternary::Yes)
     checkKind(op.getCond(), scalar, "the condition of relax.if", sites);
 }
@@ -333,6 +477,14 @@ void ShapeLowering::lowerKernelCall(CallKernelOp op) {
   op.getPackedIntsMutable().clear();
 }
 
+void ShapeLowering::lowerClosure(MakeClosureOp op, Scope &scope) {
+  if (!op.getDims().empty())
+    return;
+  op.getDimsMutable().assign(llvm::map_to_vector(
+      op.getNames().getAsValueRange<StringAttr>(),
+      [&](StringRef name) { return scope.dims.lookup(name); }));
+}
+
 void ShapeLowering::lowerOp(Operation *op, Scope &scope) {
   builder.setInsertionPoint(op);
   builder.setLoc(op->getLoc());
@@ -342,6 +494,8 @@ void ShapeLowering::lowerOp(Operation *op, Scope &scope) {
       .Case([&](PrimValueOp prim) { lowerPrimValue(prim, scope); })
       .Case([&](AllocTensorOp alloc) { lowerAlloc(alloc, scope); })
       .Case([&](CallKernelOp call) { lowerKernelCall(call); })
+      .Case([&](MakeClosureOp closure) { lowerClosure(closure, scope); })
+      .Case([&](ReturnOp ret) { checkReturn(ret, scope); })
       .Case([&](CallPackedOp call) { checkResult(call, scope); })
       .Case([&](CallOp call) {
         // A function of the module checks its own result.

@@ -33,9 +33,15 @@ using namespace mlir::relax;
 static llvm::MapVector<func::FuncOp, unsigned>
 collectKernels(ModuleOp module, const SymbolTable &symbols) {
   llvm::MapVector<func::FuncOp, unsigned> kernels;
-  module.walk([&](CallKernelOp call) {
-    if (auto kernel = symbols.lookup<func::FuncOp>(call.getCallee()))
-      kernels.insert({kernel, call.getOutputs().size()});
+  module.walk([&](Operation *op) {
+    if (auto call = dyn_cast<CallKernelOp>(op)) {
+      if (auto kernel = symbols.lookup<func::FuncOp>(call.getCallee()))
+        kernels.insert({kernel, call.getOutputs().size()});
+    } else if (auto call = dyn_cast<CallOp>(op); call && call.getCallee()) {
+      // Called directly it updates as many arguments as it has results.
+      if (auto kernel = symbols.lookup<func::FuncOp>(*call.getCallee()))
+        kernels.insert({kernel, kernel.getNumResults()});
+    }
   });
   return kernels;
 }

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlir import ir
@@ -16,7 +16,7 @@ from .analysis import binding_vars, erase_to_well_defined, unify
 from .context import current_context, current_location
 from .dialects import relax as _ops
 from .expr import GlobalVar, Var, as_value, build, require_context
-from .ir import ObjectStructInfo
+from .ir import FuncStructInfo, ObjectStructInfo
 
 
 class BlockBuilder:
@@ -50,7 +50,7 @@ class BlockBuilder:
         self._context = current_context() if context is None else context
         _ext.load_dialect(self._context)
         self._module = ir.Module.create(ir.Location.unknown(self._context))
-        self._function: _Function | None = None
+        self._function: _Function | _Closure | None = None
         self._dataflow: _Dataflow | None = None
         self._discarded: list[ir.Operation] = []
 
@@ -89,27 +89,94 @@ class BlockBuilder:
             If another function is being written, the name is taken, or the body ends without
             `emit_func_output`. What was written of the function is discarded.
         """
-        self._require(self._function is None, "function", "outside of another one")
+        self._require(
+            self._function is None, "function", "outside of another one; see BlockBuilder.closure"
+        )
         self._require_new_name(name)
         with self._context:
-            self._function = _Function(self._module, name, params, pure, private, ret_struct_info)
-            try:
-                self._function.set_attributes(attrs or {})
-                with ir.InsertionPoint(self._function.block):
-                    yield
-                if not self._function.is_returned:
-                    raise ValueError(f"expected emit_func_output in function '{name}'")
-            except BaseException:
-                # Kept, because values of it may still be in use.
-                self._discarded.append(self._function.op.operation.detach_from_parent())
-                raise
-            finally:
-                self._function.release()
-                self._function = None
-                self._dataflow = None
+            function = _Function(self._module, name, params, pure, private, ret_struct_info)
+            with self._write(function, attrs):
+                yield
 
-    def emit_func_output(self, output: Any) -> GlobalVar:
-        """Return a value from the function.
+    @contextlib.contextmanager
+    def closure(
+        self,
+        name: str,
+        params: Sequence[Var] = (),
+        attrs: Mapping[str, Any] | None = None,
+        *,
+        pure: bool = True,
+        ret_struct_info: ir.Type | None = None,
+    ) -> Iterator[Var]:
+        """Write a function inside of another one, in the body of the ``with`` statement.
+
+        It may use what is visible around it: values, and shape variables of types. They are
+        captured by reference.
+
+        Parameters
+        ----------
+        name : str
+            For messages of errors.
+        params : sequence of Var
+            They stand for the arguments inside.
+        attrs : mapping of str to bool, int, float, str or mlir.ir.Attribute, optional
+        pure : bool
+            Whether a call has no visible side effects.
+        ret_struct_info : StructInfo, optional
+            The result type. By default it follows from the value that is returned; a recursive
+            closure has to state it.
+
+        Yields
+        ------
+        Var
+            The closure: a value to call, pass on or return. Inside of its own body it can be used
+            where `ret_struct_info` is given.
+
+        Raises
+        ------
+        ValueError
+            If no function is being written, or the body ends without `emit_func_output`.
+
+        Examples
+        --------
+        >>> from relax_mlir import TensorStructInfo, Var, op
+        >>> bb = BlockBuilder()
+        >>> x, y = (Var(name, TensorStructInfo(("n",), "float32")) for name in "xy")
+        >>> with bb.function("main", [x]):
+        ...     with bb.closure("plus_x", [y]) as plus_x:
+        ...         _ = bb.emit_func_output(op.add(y, x))
+        ...     _ = bb.emit_func_output(op.call(plus_x, op.exp(x)))
+        >>> print(plus_x.struct_info)
+        !relax.func<(!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>, pure>
+        """
+        self._require(self._function is not None, "closure", "inside function")
+        closure = _Closure(self._context, name, params, pure, ret_struct_info)
+        with self._write(closure, attrs):
+            yield closure.variable
+
+    @contextlib.contextmanager
+    def _write(
+        self, function: _Function | _Closure, attrs: Mapping[str, Any] | None
+    ) -> Iterator[None]:
+        """Write the body of a function, then go on with what is around it."""
+        around = self._function, self._dataflow
+        self._function, self._dataflow = function, None
+        try:
+            function.set_attributes(attrs or {})
+            with ir.InsertionPoint(function.block):
+                yield
+            if not function.is_returned:
+                raise ValueError(f"expected emit_func_output in function '{function.name}'")
+        except BaseException:
+            # Kept, because values of it may still be in use.
+            self._discarded.append(function.op.operation.detach_from_parent())
+            raise
+        finally:
+            function.release()
+            self._function, self._dataflow = around
+
+    def emit_func_output(self, output: Any) -> GlobalVar | Var:
+        """Return a value from the function, or from the closure, that is being written.
 
         Parameters
         ----------
@@ -118,7 +185,7 @@ class BlockBuilder:
 
         Returns
         -------
-        GlobalVar
+        GlobalVar or Var
             The function, for `relax_mlir.op.call`.
         """
         self._require(self._function is not None, "emit_func_output", "inside function")
@@ -305,7 +372,55 @@ class BlockBuilder:
                 raise ValueError(f"expected a new name for a function, but got '{name}' again")
 
 
-class _Function:
+class _Body:
+    """What functions and closures that are being written have in common."""
+
+    op: Any
+    block: ir.Block
+    # Attributes of the operation itself.
+    reserved: tuple[str, ...] = ("sym_visibility", "is_pure", "arg_names")
+
+    def __init__(
+        self, context: ir.Context, name: str, params: Sequence[Var], ret_struct_info: ir.Type | None
+    ) -> None:
+        self.name = name
+        self.params = list(params)
+        self.ret_struct_info = ret_struct_info
+        self.is_returned = False
+        self.types = [param.struct_info for param in params]
+        require_context([*self.types, ret_struct_info], context)
+
+    def names(self) -> ir.Attribute:
+        return ir.ArrayAttr.get([ir.StringAttr.get(param.name) for param in self.params])
+
+    def make_block(self, region: ir.Region, own: Sequence[ir.Type], loc: ir.Location) -> ir.Block:
+        """Make the body, whose arguments are some of its own and the parameters."""
+        locs = [ir.Location.name(param.name, childLoc=loc) for param in self.params]
+        block = ir.Block.create_at_start(region, [*own, *self.types], [*(loc for _ in own), *locs])
+        arguments = list(block.arguments)[len(own) :]
+        for param, argument in zip(self.params, arguments, strict=True):
+            param._value = argument
+        return block
+
+    def set_attributes(self, attrs: Mapping[str, Any]) -> None:
+        for name, value in attrs.items():
+            if name in self.op.operation.attributes or name in self.reserved:
+                raise ValueError(f"expected another name for an attribute, but got '{name}'")
+            self.op.operation.attributes[name] = _attribute(name, value)
+
+    def result_type(self, value: ir.Value, around: Iterable[str] = ()) -> ir.Type:
+        """Return the type that was stated, or that of the value as callers see it."""
+        if self.ret_struct_info is not None:
+            return self.ret_struct_info
+        scope = [name for type_ in self.types for name in binding_vars(type_)]
+        return erase_to_well_defined(value.type, [*around, *scope])
+
+    def release(self) -> None:
+        for param in self.params:
+            param._value = None
+
+
+class _Function(_Body):
     """A function that is being written."""
 
     def __init__(
@@ -317,47 +432,66 @@ class _Function:
         private: bool,
         ret_struct_info: ir.Type | None,
     ) -> None:
-        self.params = list(params)
-        self.ret_struct_info = ret_struct_info
-        self.is_returned = False
-        self.types = [param.struct_info for param in params]
-        require_context([*self.types, ret_struct_info], module.context)
+        super().__init__(module.context, name, params, ret_struct_info)
         loc = current_location()
         with ir.InsertionPoint(module.body):
             self.op = _ops.FuncOp(
                 name,
                 ir.TypeAttr.get(self._signature(ret_struct_info or ObjectStructInfo())),
                 sym_visibility="private" if private else None,
-                arg_names=ir.ArrayAttr.get([ir.StringAttr.get(param.name) for param in params]),
+                arg_names=self.names(),
                 is_pure=None if pure else False,
                 loc=loc,
             )
-        locs = [ir.Location.name(param.name, childLoc=loc) for param in params]
-        self.block = ir.Block.create_at_start(self.op.body, self.types, locs)
-        for param, argument in zip(params, self.block.arguments, strict=True):
-            param._value = argument
+        self.block = self.make_block(self.op.body, [], loc)
 
     def _signature(self, result: ir.Type) -> ir.Type:
         return ir.FunctionType.get(self.types, [result])
 
-    def set_attributes(self, attrs: Mapping[str, Any]) -> None:
-        for name, value in attrs.items():
-            if name in self.op.operation.attributes or name in ("sym_visibility", "is_pure"):
-                raise ValueError(f"expected another name for an attribute, but got '{name}'")
-            self.op.operation.attributes[name] = _attribute(name, value)
-
     def emit_return(self, value: ir.Value) -> GlobalVar:
-        if self.ret_struct_info is None:
-            scope = [name for type_ in self.types for name in binding_vars(type_)]
-            result = erase_to_well_defined(value.type, scope)
-            self.op.operation.attributes["function_type"] = ir.TypeAttr.get(self._signature(result))
+        signature = self._signature(self.result_type(value))
+        self.op.operation.attributes["function_type"] = ir.TypeAttr.get(signature)
         _ops.ReturnOp(value, loc=current_location())
         self.is_returned = True
-        return GlobalVar(self.op.sym_name.value)
+        return GlobalVar(self.name)
+
+
+class _Closure(_Body):
+    """A closure that is being written."""
+
+    def __init__(
+        self,
+        context: ir.Context,
+        name: str,
+        params: Sequence[Var],
+        pure: bool,
+        ret_struct_info: ir.Type | None,
+    ) -> None:
+        super().__init__(context, name, params, ret_struct_info)
+        self.pure = pure
+        loc = ir.Location.name(name, childLoc=current_location())
+        type_ = self._type(ret_struct_info or ObjectStructInfo())
+        self.op = _ops.ClosureOp(type_, arg_names=self.names(), loc=loc)
+        self.block = self.make_block(self.op.body, [type_], loc)
+        self.variable = Var(name, type_)
+        if ret_struct_info is not None:
+            self.variable._value = self.block.arguments[0]
+
+    def _type(self, result: ir.Type) -> ir.Type:
+        return FuncStructInfo(self.types, result, self.pure)
+
+    def emit_return(self, value: ir.Value) -> Var:
+        type_ = self._type(self.result_type(value, _bound_before(self.op.operation)))
+        self.block.arguments[0].set_type(type_)
+        self.op.operation.results[0].set_type(type_)
+        self.variable.struct_info = type_
+        _ops.ReturnOp(value, loc=current_location())
+        self.is_returned = True
+        return self.variable
 
     def release(self) -> None:
-        for param in self.params:
-            param._value = None
+        super().release()
+        self.variable._value = self.op.operation.results[0] if self.is_returned else None
 
 
 class _Dataflow:
@@ -428,6 +562,9 @@ def _bound_before(op: ir.Operation) -> set[str]:
                 break
             names.update(_bound_by(other))
         op = op.parent.operation
+        if op.name == _ops.ClosureOp.OPERATION_NAME:
+            for argument in op.regions[0].blocks[0].arguments:
+                names.update(binding_vars(argument.type))
     for type_ in ir.FunctionType(op.attributes["function_type"].value).inputs:
         names.update(binding_vars(type_))
     return names

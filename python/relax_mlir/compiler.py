@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -44,13 +43,18 @@ class Executable:
     ----------
     engine : mlir.execution_engine.ExecutionEngine
         Holds the machine code and the constants.
-    function_names : tuple of str
-        The functions that can be called.
+    struct_infos : dict of str to str
+        The functions that can be called, with their StructInfo at run time.
     """
 
-    def __init__(self, engine: ExecutionEngine, function_names: tuple[str, ...]) -> None:
+    def __init__(self, engine: ExecutionEngine, struct_infos: dict[str, str]) -> None:
         self.engine = engine
-        self.function_names = function_names
+        self.struct_infos = struct_infos
+
+    @property
+    def function_names(self) -> tuple[str, ...]:
+        """The functions that can be called."""
+        return tuple(self.struct_infos)
 
 
 def _copy(mod: ModuleLike) -> ir.Module:
@@ -64,10 +68,15 @@ def _copy(mod: ModuleLike) -> ir.Module:
     raise TypeError(f"expected a Module, text of MLIR or a BlockBuilder, but got {mod!r}")
 
 
-def _public_functions(module: ir.Module) -> Iterator[str]:
+def _struct_infos(module: ir.Module) -> dict[str, str]:
+    """Return the StructInfo at run time of each public function."""
+    struct_infos = {}
     for op in module.body.operations:
         if isinstance(op, _ops.FuncOp) and "sym_visibility" not in op.attributes:
-            yield op.sym_name.value
+            type_ = _ext.function_struct_info(op.operation)
+            assert type_ is not None
+            struct_infos[op.sym_name.value] = _ext.runtime_struct_info(type_)
+    return struct_infos
 
 
 class _Dump:
@@ -135,12 +144,12 @@ def compile(  # noqa: A001 (the name TVM uses)
     module = _copy(mod)
     dump = _Dump(dump_phases) if dump_phases is not None else lambda name, module: None
     dump("input", module)
-    names = tuple(_public_functions(module))
     with module.context:
         module.operation.verify()
+        struct_infos = _struct_infos(module)
         for name, _ in phases():
             pipeline = f"builtin.module(relax-phase-{name})"
             PassManager.parse(pipeline).run(module.operation)
             dump(name, module)
         engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=[RUNTIME_LIBRARY])
-    return Executable(engine, names)
+    return Executable(engine, struct_infos)

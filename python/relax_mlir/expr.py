@@ -16,11 +16,12 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from mlir import ir
 
+from ._mlir_libs import _relax_mlir as _ext
 from .constants import elements_attr, scalar_attr
 from .context import current_location
 from .dialects import relax as _ops
 from .dtypes import element_type, is_numpy
-from .ir import Dim, PrimExpr, ShapeExpr, ShapeStructInfo, TensorStructInfo
+from .ir import Dim, FuncStructInfo, PrimExpr, ShapeExpr, ShapeStructInfo, TensorStructInfo
 
 
 class Var:
@@ -55,7 +56,8 @@ class Var:
         """The value of MLIR that the variable stands for."""
         if self._value is None:
             raise ValueError(
-                f"expected '{self.name}' to be a parameter of the function that is being built"
+                f"expected '{self.name}' to be a parameter of the function that is being built, or "
+                "a closure: in its own body it needs ret_struct_info"
             )
         return self._value
 
@@ -67,12 +69,54 @@ class Var:
 class GlobalVar:
     """A function of the module, by its name.
 
+    An operator takes it as a value: the function itself.
+
     Parameters
     ----------
     name : str
     """
 
     name: str
+
+
+def struct_info_of(function: GlobalVar) -> FuncStructInfo:
+    """Return the type of a function of the module that is being built.
+
+    Raises
+    ------
+    ValueError
+        If there is no such function.
+    """
+    op = ir.InsertionPoint.current.block.owner.operation
+    while op.parent is not None:
+        op = op.parent.operation
+    for symbol in op.regions[0].blocks[0]:
+        name = symbol.operation.attributes.get("sym_name")
+        if name is not None and name.value == function.name:
+            type_ = _ext.function_struct_info(symbol.operation)
+            if type_ is not None:
+                return type_
+    raise ValueError(f"expected a function of the module, but got '{function.name}'")
+
+
+def global_var(function: GlobalVar | str) -> ir.Value:
+    """Return a function of the module, or a kernel, as a value.
+
+    Parameters
+    ----------
+    function : GlobalVar or str
+
+    Returns
+    -------
+    mlir.ir.Value
+
+    Raises
+    ------
+    ValueError
+        If there is no such function.
+    """
+    known = GlobalVar(function) if isinstance(function, str) else function
+    return build(_ops.GlobalVarOp, struct_info_of(known), known.name)
 
 
 TensorLike: TypeAlias = (
@@ -235,8 +279,8 @@ def as_value(value: Any) -> ir.Value:
     ----------
     value
         A value of MLIR or a Var stays what it is. A number or PrimExpr becomes a primitive value,
-        an array a constant, a str a string, a dtype a data type, a ShapeExpr a shape, None the
-        null object, a tuple or list a tuple of its fields.
+        an array a constant, a str a string, a dtype a data type, a ShapeExpr a shape, a GlobalVar
+        the function, None the null object, a tuple or list a tuple of its fields.
 
     Raises
     ------
@@ -263,6 +307,7 @@ _CONVERSIONS: builtins.tuple[builtins.tuple[Any, Any], ...] = (
     (np.ndarray, const),
     ((np.dtype, type), dtype),
     (ShapeExpr, shape),
+    (GlobalVar, global_var),
     ((builtins.tuple, list), lambda fields: tuple(*fields)),
 )
 

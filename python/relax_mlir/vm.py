@@ -18,6 +18,8 @@ _runtime = ctypes.CDLL(RUNTIME_LIBRARY)
 for _error in (MemoryError, RecursionError, ZeroDivisionError):
     tvm_ffi.error.register_error(_error.__name__, _error)
 
+_make_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_engine_function")
+
 _PREFIX = "__tvm_ffi_"
 
 
@@ -69,7 +71,7 @@ class VirtualMachine:
             raise KeyError(f"expected the name of a public function ({known}), but got {name!r}")
         engine = self._executable.engine
         address = engine.raw_lookup(_PREFIX + name)
-        return tvm_ffi.Function.__from_mlir_packed_safe_call__(address, keep_alive_object=engine)
+        return _make_function(address, self._executable.struct_infos[name], engine)
 
 
 def set_recursion_limit(limit: int) -> int:

@@ -52,8 +52,9 @@ typedef uint32_t relax_dtype;
 //===----------------------------------------------------------------------===//
 
 // Enters a compiled function: counts the depth of recursion of this thread and
-// raises RecursionError beyond the limit. Must be paired with relax_frame_leave
-// when (and only when) it succeeded.
+// raises RecursionError beyond the limit, and where the stack of the thread is
+// about to end. Must be paired with relax_frame_leave when (and only when) it
+// succeeded.
 RELAX_RUNTIME_API int relax_frame_enter(const relax_site *site);
 
 // Leaves a compiled function: releases the `count` slots at `slots`.
@@ -112,7 +113,8 @@ RELAX_RUNTIME_API int relax_tuple_check(const relax_site *site,
 RELAX_RUNTIME_API int relax_function_check(const relax_site *site,
                                            const TVMFFIAny *value);
 
-// Checks that a value is a packed function, which a closure is not.
+// Checks that a value is a packed function, which a closure is not, unless its
+// StructInfo says so.
 RELAX_RUNTIME_API int relax_packed_check(const relax_site *site,
                                          const TVMFFIAny *value);
 
@@ -169,6 +171,12 @@ RELAX_RUNTIME_API int32_t relax_tensor_ndim(const TVMFFIAny *value);
 RELAX_RUNTIME_API int relax_tensor_data(const relax_site *site,
                                         const TVMFFIAny *value, TVMFFIAny *tmp,
                                         void **data);
+
+// The same for a kernel that may update the tensor in place, so that a copy
+// would be seen: one that is not compact is a ValueError.
+RELAX_RUNTIME_API int relax_tensor_data_inplace(const relax_site *site,
+                                                const TVMFFIAny *value,
+                                                void **data);
 
 // dst = a new, compact copy of a tensor on a device; of a tuple, a tuple of
 // copies, and so on down. Any other value is a TypeError. Raises RuntimeError

@@ -232,13 +232,15 @@ int relax_closure_check(const relax_site *site, const TVMFFIAny *value,
 }
 
 int relax_packed_check(const relax_site *site, const TVMFFIAny *value) {
-  if (RELAX_LIKELY(value->type_index == kTVMFFIFunction &&
-                   !ClosureObj::get(value)))
+  TVM_FFI_SAFE_CALL_BEGIN();
+  ClosureObj *closure = ClosureObj::get(value);
+  if (RELAX_LIKELY(value->type_index == kTVMFFIFunction && !closure))
     return 0;
-  return raiseMismatch(site, "TypeError",
-                       value->type_index == kTVMFFIFunction
-                           ? "a closure, not a packed function"
-                           : describe(value));
+  if (!closure)
+    return raiseMismatch(site, "TypeError", describe(value));
+  if (closure->structInfo().kind != StructInfo::Kind::Packed)
+    return raiseMismatch(site, "TypeError", "a closure, not a packed function");
+  TVM_FFI_SAFE_CALL_END();
 }
 
 //===----------------------------------------------------------------------===//

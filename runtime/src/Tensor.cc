@@ -289,6 +289,27 @@ int relax_tensor_data(const relax_site *site, const TVMFFIAny *value,
   return 0;
 }
 
+RELAX_COLD static int raiseNotCompact(const relax_site *site,
+                                      const DLTensor &tensor) noexcept {
+  if (tensor.device.device_type != kDLCPU)
+    return raiseDevice(site, "update", tensor.device);
+  return raiseError(site, "ValueError",
+                    "expected a compact, aligned tensor, as the kernel may "
+                    "update it in place, but got a strided view: " +
+                        describeTensor(tensor));
+}
+
+int relax_tensor_data_inplace(const relax_site *site, const TVMFFIAny *value,
+                              void **data) {
+  const DLTensor &tensor = *getTensor(value);
+  char *elements = address(tensor);
+  if (!RELAX_LIKELY(tensor.device.device_type == kDLCPU && isCompact(tensor) &&
+                    isAligned(elements, tensor.dtype)))
+    return raiseNotCompact(site, tensor);
+  *data = elements;
+  return 0;
+}
+
 //===----------------------------------------------------------------------===//
 // Devices
 //===----------------------------------------------------------------------===//

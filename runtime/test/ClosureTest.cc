@@ -262,6 +262,10 @@ static void testPackedCheck() {
                prefix + "a closure, not a packed function");
   CHECK_RAISES(relax_packed_check(&kSite, Slot(int64_t(3))), "TypeError",
                prefix + "the integer 3");
+  // A function of the module under the name of a packed one.
+  CHECK(relax_closure_make(&kSite, closure, nullptr, returnFirst, 0, nullptr,
+                           "{\"kind\":\"packed\"}", 0, nullptr) == 0);
+  CHECK(relax_packed_check(&kSite, closure) == 0);
 }
 
 static void foldInEngine(void **pointers) {

@@ -59,6 +59,34 @@ static void testLimit() {
   CHECK(relax_recursion_limit_set(1000) == 1000);
 }
 
+// Takes stack for each call, as compiled functions do.
+static int64_t recurse(int64_t depth) {
+  volatile char memory[1024];
+  memory[0] = 0;
+  if (relax_frame_enter(&kRecursive))
+    return depth + memory[0];
+  int64_t result = recurse(depth + 1);
+  relax_frame_leave(nullptr, 0);
+  return result + memory[0];
+}
+
+// Whatever the limit, the stack of the thread does not overflow.
+static void testStack() {
+  CHECK(relax_recursion_limit_set(1000000000) == 1000);
+  for (int i = 0; i < 2; ++i) {
+    int64_t depth = 0;
+    std::thread([&] {
+      depth = recurse(0);
+      std::string text = "f: recursion deeper than " + std::to_string(depth) +
+                         " calls leaves no room on the stack of the thread; "
+                         "raise it, for instance with threading.stack_size";
+      CHECK_RAISES(-1, "RecursionError", text);
+    }).join();
+    CHECK(depth > 100);
+  }
+  CHECK(relax_recursion_limit_set(1000) == 1000000000);
+}
+
 static void testSlots() {
   Slot tensor(makeTensor({2, 2}));
   TVMFFIAny slots[3] = {};
@@ -74,5 +102,6 @@ static void testSlots() {
 void testFrame() {
   testDepth();
   testLimit();
+  testStack();
   testSlots();
 }

@@ -111,6 +111,22 @@ static void testDataInPlace() {
   CHECK(tensor.uses() == 1);
 }
 
+// SE07: a kernel that updates a tensor gets the tensor itself or nothing.
+static void testDataOfUpdated() {
+  alignas(64) float data[8] = {};
+  void *found = nullptr;
+  CHECK(relax_tensor_data_inplace(&kSite, View(data, {2, 3}, kF32), &found) ==
+            0 &&
+        found == data);
+  CHECK_RAISES(
+      relax_tensor_data_inplace(&kSite, View(data, {2, 3}, kF32, {1, 2}),
+                                &found),
+      "ValueError",
+      "main: argument 'x': expected a compact, aligned tensor, as the kernel "
+      "may update it in place, but got a strided view: a tensor of rank 2, "
+      "float32, shape (2, 3)");
+}
+
 // Checks that the elements of a view, read as T, are `expected`.
 template <typename T>
 static void checkCopy(const View &view, const std::vector<T> &expected) {
@@ -355,6 +371,7 @@ void testTensor() {
   testOutOfMemory();
   testEmptyGlobal();
   testDataInPlace();
+  testDataOfUpdated();
   testStrided<uint8_t>(kDLUInt);
   testStrided<int16_t>(kDLInt);
   testStrided<float>(kDLFloat);

@@ -252,7 +252,7 @@ def test_current_location_wins(inside):
             ValueError,
             "a function of the module, but got 'f'",
         ),
-        (lambda p: op.call(p.x, p.x), ValueError, "expected FuncStructInfo, but got"),
+        (lambda p: op.call(p.x, p.x), ValueError, "expected a function, but got"),
         (lambda p: op.call_packed("f", object()), TypeError, "expected a value of a Relax program"),
     ],
 )

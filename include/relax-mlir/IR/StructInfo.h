@@ -62,6 +62,17 @@ void collectBindingVars(Type type, llvm::StringSet<> &names);
 std::optional<StringRef>
 findUnbound(Type type, llvm::function_ref<bool(StringRef)> isBound);
 
+/// Whether a value of `type` is a function or holds one.
+bool holdsFunction(Type type);
+
+/// Adds the variables that the function types in `type` use. Those that are in
+/// scope stand for what they are there, all others for what a call binds.
+void collectFunctionVars(Type type, llvm::StringSet<> &names);
+
+/// `type` as the JSON by which closures are compared at run time (MC06), see
+/// relax_runtime.h. `captured` names the variables of the scope around it.
+std::string toRuntimeStructInfo(Type type, ArrayRef<StringRef> captured = {});
+
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_IR_STRUCTINFO_H

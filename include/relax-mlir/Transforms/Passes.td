@@ -23,6 +23,22 @@ def RelaxNormalizePass : Pass<"relax-normalize", "::mlir::relax::FuncOp"> {
   }];
 }
 
+def RelaxLambdaLiftPass : Pass<"relax-lambda-lift", "ModuleOp"> {
+  let summary = "Make functions of closures (SE03, SE07)";
+  let description = [{
+    Moves the body of each `relax.closure` into a private function, which takes
+    the captured shape variables, as one shape, and the captured values before
+    the arguments. A closure that is called where it is known becomes a call of
+    that function; any other use becomes `relax.builtin.make_closure`, and so
+    does `relax.global_var`. The attribute `relax.captures` counts the arguments
+    that are captured.
+
+    A kernel that is called directly, or is a value, gets a private function
+    `@<kernel>.closure` around it. The name of a packed function for which the
+    module has a function with this `global_symbol` stands for that function.
+  }];
+}
+
 def RelaxLegalizeOpsPass : Pass<"relax-legalize-ops", "ModuleOp"> {
   let summary = "Lower operators to call_tir and kernels";
   let description = [{

@@ -20,6 +20,7 @@
 #include "RuntimeCalls.h"
 
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -88,7 +89,9 @@ private:
   LogicalResult emit(relax::CastOp op);
   LogicalResult emit(CheckDimOp op);
   LogicalResult emit(CheckDivisorOp op);
+  LogicalResult emit(CheckFunctionOp op);
   LogicalResult emit(CheckOp op);
+  LogicalResult emit(CheckShapeOp op);
   LogicalResult emit(ConstantOp op);
   LogicalResult emit(DimOp op);
   LogicalResult emit(DTypeOp op);
@@ -96,6 +99,7 @@ private:
   LogicalResult emit(GetItemOp op);
   LogicalResult emit(IfOp op);
   LogicalResult emit(KillOp op);
+  LogicalResult emit(MakeClosureOp op);
   LogicalResult emit(MakePrimOp op);
   LogicalResult emit(MakeShapeOp op);
   LogicalResult emit(NullValueOp op);
@@ -109,6 +113,12 @@ private:
   Value map(Value value) { return mapping.lookup(value); }
   SmallVector<Value> map(ValueRange values);
   Value emitMemref(Value tensor, MemRefType type, bool isOutput);
+  Value emitMemref(Value tensor, MemRefType type, Value address);
+  Value emitScalar(Value prim, Type type);
+  LogicalResult emitKernelCall(CallOp op, func::FuncOp kernel);
+  SmallVector<Value> emitFunctionInfo(FuncStructInfoType type, ArrayAttr names,
+                                      ValueRange dims);
+  Value entryAddress(StringRef function);
   void emitCall(Operation *op, Value callee, StringRef what, ValueRange args);
 
   RuntimeModule &runtime;
@@ -200,9 +210,14 @@ void FunctionEmitter::emitPrologue() {
                          i64(bytes), /*isVolatile=*/false);
   // Before the frame is entered there is nothing to leave.
   Value where = site("");
-  Value status = runtime.call(
-      builder, "relax_args_check", builder.getI32Type(),
-      {where, entry.getArgument(2), i32(source.getNumArguments())});
+  // The caller of a closure knows nothing of what it captured.
+  Value nargs = entry.getArgument(2);
+  int64_t captures = source.getNumCaptures();
+  if (captures != 0)
+    nargs = LLVM::SubOp::create(builder, nargs, i32(captures));
+  Value status =
+      runtime.call(builder, "relax_args_check", builder.getI32Type(),
+                   {where, nargs, i32(source.getNumArguments() - captures)});
   Block *failed = new Block();
   auto leaveUnless = [&](Value status) {
     Value bad = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, status,
@@ -285,6 +300,36 @@ LogicalResult FunctionEmitter::emit(CheckOp op) {
       .Case([&](FuncStructInfoType) {
         emitStep("relax_function_check", {where, value});
       });
+  return success();
+}
+
+/// The run-time StructInfo of a function type, the number of its captured
+/// dimensions, and their values.
+SmallVector<Value> FunctionEmitter::emitFunctionInfo(FuncStructInfoType type,
+                                                     ArrayAttr names,
+                                                     ValueRange dims) {
+  std::string info = toRuntimeStructInfo(
+      type, llvm::to_vector(names.getAsValueRange<StringAttr>()));
+  return {runtime.string(builder, info), i32(dims.size()),
+          emitStackArray(map(dims), builder.getI64Type())};
+}
+
+LogicalResult FunctionEmitter::emit(CheckFunctionOp op) {
+  auto type = cast<FuncStructInfoType>(op.getType());
+  SmallVector<Value> args = {site(op.getWhat(), toString(type)),
+                             map(op.getValue())};
+  if (type.isPacked()) {
+    emitStep("relax_packed_check", args);
+    return success();
+  }
+  llvm::append_range(args, emitFunctionInfo(type, op.getNames(), op.getDims()));
+  emitStep("relax_closure_check", args);
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(CheckShapeOp op) {
+  emitStep("relax_shape_equal_check", {site(op.getWhat(), op.getExpected()),
+                                       map(op.getValue()), map(op.getShape())});
   return success();
 }
 
@@ -384,6 +429,13 @@ Value FunctionEmitter::emitMemref(Value tensor, MemRefType type,
   // A fresh output is compact, its slot for a copy is never used.
   Value copy = isOutput ? value : nextSlot();
   emitStep("relax_tensor_data", {site("kernel"), value, copy, address});
+  return emitMemref(tensor, type, address);
+}
+
+/// The same, once the address of the elements lies in memory at `address`.
+Value FunctionEmitter::emitMemref(Value tensor, MemRefType type,
+                                  Value address) {
+  Value value = map(tensor);
   Value data = LLVM::LoadOp::create(builder, runtime.ptrType(), address);
   Value dims =
       runtime.call(builder, "relax_tensor_dims", runtime.ptrType(), {value});
@@ -606,21 +658,105 @@ LogicalResult FunctionEmitter::emit(CallPackedOp op) {
   return success();
 }
 
+Value FunctionEmitter::entryAddress(StringRef function) {
+  Value entry = func::ConstantOp::create(
+      builder, entryType(source.getContext()),
+      FlatSymbolRefAttr::get(source.getContext(), entryName(function)));
+  return UnrealizedConversionCastOp::create(builder, runtime.ptrType(), entry)
+      .getResult(0);
+}
+
 LogicalResult FunctionEmitter::emit(CallOp op) {
   if (Value function = op.getFunction()) {
     emitCall(op, map(function), "call", op.getArgs());
     return success();
   }
+  if (auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+          op, op.getCalleeAttr()))
+    return emitKernelCall(op, kernel);
   SmallVector<Value> values = map(op.getArgs());
   Value array = emitStackArray(values, runtime.ptrType());
-  Value callee = func::ConstantOp::create(
-      builder, entryType(op.getContext()),
-      FlatSymbolRefAttr::get(op.getContext(), entryName(*op.getCallee())));
-  Value address =
-      UnrealizedConversionCastOp::create(builder, runtime.ptrType(), callee)
-          .getResult(0);
-  emitStep("relax_entry_call", {entry.getArgument(0), resultSlot(op), address,
-                                i32(values.size()), array});
+  emitStep("relax_entry_call",
+           {entry.getArgument(0), resultSlot(op), entryAddress(*op.getCallee()),
+            i32(values.size()), array});
+  return success();
+}
+
+/// The number in a primitive value that was checked. The value of a float may
+/// be an integer.
+Value FunctionEmitter::emitScalar(Value prim, Type type) {
+  Value slot = map(prim);
+  auto load = [&](int32_t field, Type fieldType) -> Value {
+    Value address =
+        LLVM::GEPOp::create(builder, runtime.ptrType(), runtime.anyType(), slot,
+                            ArrayRef<LLVM::GEPArg>{0, field});
+    return LLVM::LoadOp::create(builder, fieldType, address);
+  };
+  Value bits = load(2, builder.getI64Type());
+  if (isa<IntegerType>(type))
+    return type.isInteger(64)
+               ? bits
+               : arith::TruncIOp::create(builder, type, bits).getResult();
+  constexpr int64_t kFloat = 3; // kTVMFFIFloat
+  Type f64 = builder.getF64Type();
+  Value isFloat =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                            load(0, builder.getI32Type()), i32(kFloat));
+  Value number = arith::SelectOp::create(
+      builder, isFloat, arith::BitcastOp::create(builder, f64, bits),
+      arith::SIToFPOp::create(builder, f64, bits));
+  return type.isF64() ? number : arith::TruncFOp::create(builder, type, number);
+}
+
+/// SE07: a kernel may change its arguments in place, so none is copied.
+LogicalResult FunctionEmitter::emitKernelCall(CallOp op, func::FuncOp kernel) {
+  if (kernel.getNumResults() != 0)
+    return kernel.emitOpError() << "expected a kernel without results, but it "
+                                   "does not update its outputs in place";
+  if (kernel.getNumArguments() != op.getArgs().size())
+    return op.emitOpError() << "expected " << kernel.getNumArguments()
+                            << " values for the kernel";
+  SmallVector<Value> args;
+  for (auto [index, param] : llvm::enumerate(kernel.getArgumentTypes())) {
+    Value arg = op.getArgs()[index];
+    auto memref = dyn_cast<MemRefType>(param);
+    auto tensor = dyn_cast<TensorStructInfoType>(arg.getType());
+    if (memref && tensor && tensor.getNdim() == memref.getRank()) {
+      auto entryArgument = dyn_cast<BlockArgument>(arg);
+      std::string what = ("argument " + Twine(index)).str();
+      if (entryArgument && entryArgument.getOwner() == &source.front())
+        what = source.describeArgument(entryArgument.getArgNumber());
+      Value address = emitStackArray({}, runtime.ptrType());
+      emitStep("relax_tensor_data_inplace", {site(what), map(arg), address});
+      args.push_back(emitMemref(arg, memref, address));
+    } else if (isa<PrimStructInfoType>(arg.getType()) &&
+               isa<IntegerType, FloatType>(param)) {
+      args.push_back(emitScalar(arg, param));
+    } else {
+      return op.emitOpError()
+             << "cannot pass " << arg.getType() << " for parameter " << index
+             << " of " << op.getCalleeAttr() << ", which is " << param;
+    }
+  }
+  func::CallOp::create(builder, kernel, args);
+  emitStep("relax_tuple_make", {site("tuple"), resultSlot(op), i64(0),
+                                emitStackArray({}, runtime.ptrType())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(MakeClosureOp op) {
+  SmallVector<Value> captures = map(op.getCaptures());
+  Value array = emitStackArray(captures, runtime.ptrType());
+  SmallVector<Value> args = {site(("closure '" + op.getCallee() + "'").str()),
+                             resultSlot(op),
+                             entry.getArgument(0),
+                             entryAddress(op.getCallee()),
+                             i32(captures.size()),
+                             array};
+  llvm::append_range(args,
+                     emitFunctionInfo(cast<FuncStructInfoType>(op.getInfo()),
+                                      op.getNames(), op.getDims()));
+  emitStep("relax_closure_make", args);
   return success();
 }
 
@@ -671,10 +807,11 @@ LogicalResult FunctionEmitter::emitOp(Operation *op) {
   builder.setLoc(op->getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<AllocTensorOp, CallKernelOp, CallOp, CallPackedOp, relax::CastOp,
-            CheckDimOp, CheckDivisorOp, CheckOp, ConstantOp, DimOp, DTypeOp,
-            ExternFuncOp, GetItemOp, IfOp, KillOp, MakePrimOp, MakeShapeOp,
-            NullValueOp, PrimValueOp, ReturnOp, ShapeOfOp, StringOp, TupleOp,
-            YieldOp>([&](auto op) { return emit(op); })
+            CheckDimOp, CheckDivisorOp, CheckFunctionOp, CheckOp, CheckShapeOp,
+            ConstantOp, DimOp, DTypeOp, ExternFuncOp, GetItemOp, IfOp, KillOp,
+            MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp, PrimValueOp,
+            ReturnOp, ShapeOfOp, StringOp, TupleOp, YieldOp>(
+          [&](auto op) { return emit(op); })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa_and_nonnull<arith::ArithDialect>(op->getDialect())) {
           builder.clone(*op, mapping);

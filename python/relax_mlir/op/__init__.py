@@ -22,6 +22,7 @@ Examples
 
 from ..expr import const as const
 from ..expr import dtype as dtype
+from ..expr import global_var as global_var
 from ..expr import null_value as null_value
 from ..expr import prim_value as prim_value
 from ..expr import shape as shape

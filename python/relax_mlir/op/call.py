@@ -11,7 +11,17 @@ from mlir import ir
 
 from ..analysis import derive_call_result
 from ..dialects import relax as _ops
-from ..expr import GlobalVar, ShapeLike, TensorLike, Var, as_shape, as_tensor, as_value, build
+from ..expr import (
+    GlobalVar,
+    ShapeLike,
+    TensorLike,
+    Var,
+    as_shape,
+    as_tensor,
+    as_value,
+    build,
+    struct_info_of,
+)
 from ..ir import FuncStructInfo, ObjectStructInfo, TupleStructInfo
 
 __all__ = [
@@ -112,22 +122,6 @@ def call_packed(
     return build(_ops.CallPackedOp, result, func, [as_value(arg) for arg in args])
 
 
-def _enclosing_module() -> Any:
-    op = ir.InsertionPoint.current.block.owner
-    while op.operation.parent is not None:
-        op = op.operation.parent
-    return op.operation
-
-
-def _callee_type(name: str) -> FuncStructInfo:
-    for op in _enclosing_module().regions[0].blocks[0]:
-        if isinstance(op, _ops.FuncOp) and op.sym_name.value == name:
-            signature = op.function_type.value
-            pure = "is_pure" not in op.attributes or op.is_pure.value
-            return FuncStructInfo(signature.inputs, signature.results[0], pure)
-    raise ValueError(f"relax.call: expected a function of the module, but got '{name}'")
-
-
 def call(
     func: GlobalVar | ir.Value | Var, *args: Any, sinfo_args: ir.Type | None = None
 ) -> ir.Value:
@@ -136,8 +130,10 @@ def call(
     Parameters
     ----------
     func : GlobalVar, Var or mlir.ir.Value
+        A function of the module, a kernel, which may mutate its arguments, or a value such as a
+        closure (`BlockBuilder.closure`).
     *args
-        Any values.
+        Any values. A GlobalVar passes the function itself.
     sinfo_args : StructInfo, optional
         The type of the result. By default it is derived from the type of the function.
 
@@ -151,17 +147,23 @@ def call(
         If there is no such function, or the number of arguments is wrong.
     """
     values = [as_value(arg) for arg in args]
-    if isinstance(func, GlobalVar):
-        target: dict[str, Any] = {"callee": func.name}
-        callee = _callee_type(func.name)
-    else:
-        target = {"function": as_value(func)}
-        callee = FuncStructInfo(target["function"].type)
+    target: dict[str, Any]
     try:
+        if isinstance(func, GlobalVar):
+            target, callee = {"callee": func.name}, struct_info_of(func)
+        else:
+            target = {"function": as_value(func)}
+            callee = _function_type(target["function"])
         derived = derive_call_result(callee, [value.type for value in values])
     except ValueError as error:
         raise ValueError(f"relax.call: {error}") from None
     return build(_ops.CallOp, derived if sinfo_args is None else sinfo_args, values, **target)
+
+
+def _function_type(value: ir.Value) -> FuncStructInfo:
+    if not isinstance(value.type, FuncStructInfo):
+        raise ValueError(f"expected a function, but got a value of type {value.type}")
+    return value.type
 
 
 def extern_func(global_symbol: str) -> ir.Value:

@@ -3,10 +3,10 @@
 // MC08: dimensions that bind come first, in any order of the arguments; n * m is
 // checked when n and m are known.
 // CHECK-LABEL: relax.func @MC08_signature
-// CHECK: relax.builtin.check %x is !relax.tensor<ndim = 1, f32> as "argument 'x'" expecting "!relax.tensor<[m * n], f32>"
 // CHECK: relax.builtin.check %y is !relax.tensor<ndim = 2, f32> as "argument 'y'" expecting "!relax.tensor<[n, m], f32>"
 // CHECK-DAG: %[[N:.*]] = relax.builtin.dim %y[0]
 // CHECK-DAG: %[[M:.*]] = relax.builtin.dim %y[1]
+// CHECK: relax.builtin.check %x is !relax.tensor<ndim = 1, f32> as "argument 'x'" expecting "!relax.tensor<[m * n], f32>"
 // CHECK: %[[X:.*]] = relax.builtin.dim %x[0]
 // CHECK: %[[NM:.*]] = arith.muli %[[M]], %[[N]]
 // CHECK: relax.builtin.check_dim %[[X]] equals %[[NM]] at 0 of "argument 'x'" expecting "!relax.tensor<[m * n], f32>" where "m * n"
@@ -113,4 +113,37 @@ relax.func @SC03_branches(%c: !relax.tensor<[], i1>, %x: !relax.tensor<ndim = 2,
 relax.func @OP04_result(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> attributes {is_pure = false} {
   %0 = relax.call_packed "f"(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
   relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// MC06: a function type is compared once all variables are bound; those of the scope that it uses
+// come along with their values, those that it binds do not.
+// CHECK-LABEL: relax.func @MC06_argument
+// CHECK: relax.builtin.check %x is
+// CHECK: %[[N:.*]] = relax.builtin.dim %x[0]
+// CHECK: relax.builtin.check_function %f is !relax.func<(!relax.tensor<[n * 2, m], f32>) -> !relax.object, pure> where ["n"](%[[N]]) as "argument 'f'"
+// CHECK: relax.builtin.check_function %g is !relax.func<derive = @default_derive> where []() as "argument 'g'"
+relax.func @MC06_argument(%f: !relax.func<(!relax.tensor<[n * 2, m], f32>) -> !relax.object, pure>, %g: !relax.func<derive = @default_derive>, %x: !relax.tensor<[n], f32>) -> !relax.object {
+  relax.return %x : !relax.tensor<[n], f32>
+}
+
+// SE03: a closure gets the values of the variables that it names. What is captured is not checked
+// again: the shape gives the variables.
+// CHECK-LABEL: relax.func private @SE03_captures
+// CHECK-NOT: relax.builtin.check %
+// CHECK: %[[N:.*]] = relax.builtin.dim %s[0]
+// CHECK: relax.builtin.check %y is {{.*}} as "argument 'y'"
+// CHECK: relax.builtin.make_closure @SE03_captures(%s, %x) of {{.*}} where ["n"](%[[N]])
+relax.func private @SE03_captures(%s: !relax.shape<[n]>, %x: !relax.tensor<[n], f32>, %y: !relax.tensor<[n], f32>) -> !relax.object attributes {relax.captures = 2 : i64} {
+  %0 = relax.builtin.make_closure @SE03_captures(%s, %x) of !relax.func<(!relax.tensor<[n], f32>) -> !relax.object, pure> where ["n"]() : (!relax.shape<[n]>, !relax.tensor<[n], f32>) -> !relax.func<(!relax.tensor<[n], f32>) -> !relax.object, pure>
+  relax.return %0 : !relax.func<(!relax.tensor<[n], f32>) -> !relax.object, pure>
+}
+
+// MC02: a variable that stands for a shape is bound to the value; tensors are compared with it.
+// CHECK-LABEL: relax.func @MC02_shape_variable
+// CHECK: relax.builtin.check %s is !relax.shape<*> as "argument 's'"
+// CHECK: relax.builtin.check %x is !relax.tensor<*, f32> as "argument 'x'"
+// CHECK: relax.builtin.check_shape %x has %s as "argument 'x'" expecting "!relax.tensor<var = s, f32>"
+// CHECK: relax.builtin.check_shape %{{.*}} has %s as "field 0 of argument 't'"
+relax.func @MC02_shape_variable(%x: !relax.tensor<var = s, f32>, %s: !relax.shape<var = s>, %t: !relax.tuple<!relax.shape<var = s>>) -> !relax.object {
+  relax.return %x : !relax.tensor<var = s, f32>
 }
