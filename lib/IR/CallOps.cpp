@@ -8,6 +8,7 @@
 
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
@@ -131,7 +132,7 @@ static Type derivePacked(Operation *call, ArrayAttr sinfoArgs) {
 /// That what a call derives is a subtype of what it declares.
 static LogicalResult verifyDerived(Operation *call, Type derived) {
   Type declared = call->getResult(0).getType();
-  if (isSubtype(derived, declared) == Ternary::Yes)
+  if (isSubtypeBeforeRealize(derived, declared) == Ternary::Yes)
     return success();
   return call->emitOpError()
          << "derives a result of type " << derived

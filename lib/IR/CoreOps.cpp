@@ -10,6 +10,7 @@
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -193,7 +194,7 @@ LogicalResult FuncOp::verifyRegions() {
 /// That `actual` may stand where `expected` is declared; `role` names it.
 static LogicalResult verifySubtype(Operation *op, Type actual, Type expected,
                                    StringRef role, Operation *declaration) {
-  Ternary answer = isSubtype(actual, expected);
+  Ternary answer = isSubtypeBeforeRealize(actual, expected);
   if (answer == Ternary::Yes)
     return success();
   InFlightDiagnostic diag = op->emitOpError()

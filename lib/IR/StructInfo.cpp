@@ -14,6 +14,7 @@
 #include "relax-mlir/IR/StructInfo.h"
 
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/VDevice.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -46,7 +47,7 @@ bool mlir::relax::areSubtypes(TypeRange subs, TypeRange supers) {
   return subs.size() == supers.size() &&
          llvm::all_of(llvm::zip(subs, supers), [](auto pair) {
            auto [sub, super] = pair;
-           return isSubtype(sub, super) == Ternary::Yes;
+           return isSubtypeBeforeRealize(sub, super) == Ternary::Yes;
          });
 }
 

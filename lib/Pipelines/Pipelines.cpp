@@ -25,29 +25,35 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-static void buildNormalize(OpPassManager &pm) {
+static void buildNormalize(OpPassManager &pm, const CompileOptions &) {
   pm.addNestedPass<relax::FuncOp>(createRelaxNormalizePass());
 }
 
-static void buildLegalize(OpPassManager &pm) {
+static void buildLegalize(OpPassManager &pm, const CompileOptions &) {
+  pm.addPass(createRelaxRealizeVDevicePass());
   pm.addPass(createRelaxLambdaLiftPass());
   pm.addPass(createRelaxLegalizeOpsPass());
 }
 
-static void buildMemory(OpPassManager &pm) {
+static void buildMemory(OpPassManager &pm, const CompileOptions &) {
   OpPassManager &func = pm.nest<relax::FuncOp>();
   func.addPass(createRelaxToNonDataflowPass());
   func.addPass(createRelaxLowerCallTIRPass());
 }
 
-static void buildShapes(OpPassManager &pm) {
+static void buildShapes(OpPassManager &pm, const CompileOptions &options) {
   OpPassManager &func = pm.nest<relax::FuncOp>();
-  func.addPass(createRelaxLowerShapesPass());
+  func.addPass(createRelaxLowerShapesPass({options.checks}));
   func.addPass(createCSEPass());
+  // Proofs rely on the checks before them.
+  if (options.checks == CheckMode::All) {
+    func.addPass(createRelaxEliminateChecksPass());
+    func.addPass(createCSEPass());
+  }
   func.addPass(createRelaxKillAfterLastUsePass());
 }
 
-static void buildKernels(OpPassManager &pm) {
+static void buildKernels(OpPassManager &pm, const CompileOptions &) {
   pm.addPass(createRelaxPrepareKernelsPass());
   bufferization::OneShotBufferizePassOptions options;
   options.bufferizeFunctionBoundaries = true;
@@ -67,7 +73,7 @@ static void buildKernels(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createCSEPass());
 }
 
-static void buildLLVM(OpPassManager &pm) {
+static void buildLLVM(OpPassManager &pm, const CompileOptions &) {
   pm.addPass(createRelaxConvertToLLVMPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -102,16 +108,34 @@ static constexpr Phase kPhases[] = {
 
 ArrayRef<Phase> mlir::relax::getPhases() { return kPhases; }
 
+namespace {
+/// CompileOptions as options of a pipeline.
+struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
+  Option<CheckMode> checks{
+      *this, "checks",
+      llvm::cl::desc("Which checks of structural information stay"),
+      llvm::cl::init(CheckMode::All),
+      llvm::cl::values(clEnumValN(CheckMode::All, "all", "all of them"),
+                       clEnumValN(CheckMode::Necessary, "necessary",
+                                  "those without which a read is unsafe"))};
+
+  CompileOptions get() const { return {checks}; }
+};
+} // namespace
+
 void mlir::relax::registerPassesAndPipelines() {
   registerRelaxPasses();
   for (const Phase &phase : kPhases)
-    PassPipelineRegistration<>(
+    PassPipelineRegistration<PipelineOptions>(
         (Twine("relax-phase-") + phase.name).str(), phase.description,
-        [build = phase.build](OpPassManager &pm) { build(pm); });
-  PassPipelineRegistration<>("relax-to-llvm",
-                             "all phases, from Relax to the LLVM dialect",
-                             [](OpPassManager &pm) {
-                               for (const Phase &phase : kPhases)
-                                 phase.build(pm);
-                             });
+        [build = phase.build](OpPassManager &pm,
+                              const PipelineOptions &options) {
+          build(pm, options.get());
+        });
+  PassPipelineRegistration<PipelineOptions>(
+      "relax-to-llvm", "all phases, from Relax to the LLVM dialect",
+      [](OpPassManager &pm, const PipelineOptions &options) {
+        for (const Phase &phase : kPhases)
+          phase.build(pm, options.get());
+      });
 }

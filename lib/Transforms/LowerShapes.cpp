@@ -13,8 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DropChecks.h"
+
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/IR/VDevice.h"
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -65,6 +68,7 @@ private:
   void lowerShape(ShapeOp op, Scope &scope);
   void lowerPrimValue(PrimValueOp op, Scope &scope);
   void lowerAlloc(AllocTensorOp op, Scope &scope);
+  void lowerMove(ToVDeviceOp op);
   void lowerKernelCall(CallKernelOp op);
   void lowerClosure(MakeClosureOp op, Scope &scope);
   void checkResult(Operation *call, Scope &scope);
@@ -83,6 +87,8 @@ private:
   Value readDim(const Site &site);
   std::pair<ArrayAttr, SmallVector<Value>> namesOf(Type type,
                                                    const Scope &scope);
+  /// The device of a tensor type that names one, else null.
+  VDeviceAttr deviceOf(Type type);
 
   /// The value of an expression whose variables are all in scope.
   Value materialize(PrimExprAttr expr, const Scope &scope);
@@ -206,7 +212,10 @@ void ShapeLowering::checkKind(Value value, Type type, const Twine &what,
   }
   CheckOp::create(builder, value, TypeAttr::get(eraseDims(type)),
                   builder.getStringAttr(name), builder.getStringAttr(expected),
-                  /*device=*/VDeviceAttr());
+                  deviceOf(type));
+  // From here on it is of this kind.
+  if (value.getType().getTypeID() != type.getTypeID())
+    value = relax::CastOp::create(builder, eraseDims(type), value);
   auto addDims = [&](ArrayRef<PrimExprAttr> dims) {
     for (auto [index, dim] : llvm::enumerate(dims))
       sites.push_back(
@@ -240,6 +249,11 @@ void ShapeLowering::checkKind(Value value, Type type, const Twine &what,
   }
 }
 
+VDeviceAttr ShapeLowering::deviceOf(Type type) {
+  auto tensor = dyn_cast<TensorStructInfoType>(type);
+  return tensor ? lookupVDevice(func, tensor.getVdevice()) : VDeviceAttr();
+}
+
 Value ShapeLowering::readDim(const Site &site) {
   return DimOp::create(builder, builder.getI64Type(), site.holder, site.index);
 }
@@ -265,9 +279,12 @@ bool ShapeLowering::bind(const Site &site, Scope &scope) {
 void ShapeLowering::checkDim(const Site &site, const Scope &scope) {
   Value actual = readDim(site);
   Value wanted = materialize(site.expr, scope);
+  // A primitive value is not a dimension of something.
+  int64_t index =
+      isa<PrimStructInfoType>(site.holder.getType()) ? -1 : site.index;
   if (actual != wanted)
-    CheckDimOp::create(builder, actual, wanted, site.index, site.what,
-                       site.expected, site.expr.str());
+    CheckDimOp::create(builder, actual, wanted, index, site.what, site.expected,
+                       site.expr.str());
 }
 
 /// The variables of the scope that the functions in `type` use, with values.
@@ -463,6 +480,19 @@ void ShapeLowering::lowerAlloc(AllocTensorOp op, Scope &scope) {
   TensorStructInfoType type = op.getResult().getType();
   if (type.hasShape() && op.getDims().empty())
     op.getDimsMutable().assign(materialize(type.getShape(), scope));
+  if (VDeviceAttr device = deviceOf(type))
+    op.setDeviceAttr(device);
+}
+
+/// OP08. The verifier of the module's devices reports one that is not listed.
+void ShapeLowering::lowerMove(ToVDeviceOp op) {
+  VDeviceAttr device = lookupVDevice(op, op.getVdeviceAttr());
+  if (!device)
+    return;
+  auto copy = ToDeviceOp::create(builder, op.getResult().getType(),
+                                 op.getData(), device);
+  op.getResult().replaceAllUsesWith(copy.getResult());
+  op.erase();
 }
 
 void ShapeLowering::lowerKernelCall(CallKernelOp op) {
@@ -493,6 +523,7 @@ void ShapeLowering::lowerOp(Operation *op, Scope &scope) {
       .Case([&](ShapeOp shape) { lowerShape(shape, scope); })
       .Case([&](PrimValueOp prim) { lowerPrimValue(prim, scope); })
       .Case([&](AllocTensorOp alloc) { lowerAlloc(alloc, scope); })
+      .Case([&](ToVDeviceOp move) { lowerMove(move); })
       .Case([&](CallKernelOp call) { lowerKernelCall(call); })
       .Case([&](MakeClosureOp closure) { lowerClosure(closure, scope); })
       .Case([&](ReturnOp ret) { checkReturn(ret, scope); })
@@ -570,7 +601,7 @@ static LogicalResult verifyLowered(FuncOp func) {
         op->getName().stripDialect().starts_with("builtin.") ||
         isa<CallOp, CallPackedOp, ConstantOp, DTypeOp, ExternFuncOp, FuncOp,
             GetItemOp, IfOp, MatchCastOp, NullValueOp, PrimValueOp, ReturnOp,
-            ShapeOfOp, ShapeOp, StringOp, TupleOp, YieldOp>(op))
+            ShapeOfOp, ShapeOp, StringOp, ToVDeviceOp, TupleOp, YieldOp>(op))
       return;
     isLowered = false;
     op->emitOpError() << "has to be lowered before shapes are: the phases "
@@ -582,12 +613,16 @@ static LogicalResult verifyLowered(FuncOp func) {
 namespace {
 struct RelaxLowerShapesPass
     : relax::impl::RelaxLowerShapesPassBase<RelaxLowerShapesPass> {
+  using RelaxLowerShapesPassBase::RelaxLowerShapesPassBase;
+
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
     if (failed(verifyLowered(getOperation())))
       return signalPassFailure();
     ShapeLowering(getOperation()).run();
+    if (checks == CheckMode::Necessary)
+      dropChecks(getOperation());
   }
 };
 } // namespace

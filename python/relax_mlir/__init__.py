@@ -40,6 +40,7 @@ from .ir import (
     TupleStructInfo,
     var,
 )
+from .vdevice import VDevice, set_global_info
 from .vm import VirtualMachine, set_recursion_limit
 
 __version__ = "0.1.0"
@@ -56,6 +57,7 @@ __all__ = [
     "ShapeStructInfo",
     "TensorStructInfo",
     "TupleStructInfo",
+    "VDevice",
     "Var",
     "VirtualMachine",
     "analysis",
@@ -64,6 +66,7 @@ __all__ = [
     "load_dialect",
     "op",
     "phases",
+    "set_global_info",
     "set_recursion_limit",
     "var",
 ]

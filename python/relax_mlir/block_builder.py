@@ -17,6 +17,7 @@ from .context import current_context, current_location
 from .dialects import relax as _ops
 from .expr import GlobalVar, Var, as_value, build, require_context
 from .ir import FuncStructInfo, ObjectStructInfo
+from .vdevice import VDevice, set_global_info
 
 
 class BlockBuilder:
@@ -29,6 +30,8 @@ class BlockBuilder:
     ----------
     context : mlir.ir.Context, optional
         By default the current one, or else `default_context`.
+    global_info : mapping of str to VDevice, optional
+        The virtual devices of the module by name.
 
     Examples
     --------
@@ -46,10 +49,17 @@ class BlockBuilder:
     (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n * 4], f32>
     """
 
-    def __init__(self, context: ir.Context | None = None) -> None:
+    def __init__(
+        self,
+        context: ir.Context | None = None,
+        *,
+        global_info: Mapping[str, VDevice] | None = None,
+    ) -> None:
         self._context = current_context() if context is None else context
         _ext.load_dialect(self._context)
         self._module = ir.Module.create(ir.Location.unknown(self._context))
+        if global_info:
+            set_global_info(self._module, global_info)
         self._function: _Function | _Closure | None = None
         self._dataflow: _Dataflow | None = None
         self._discarded: list[ir.Operation] = []

@@ -19,6 +19,7 @@ from .context import current_context
 from .dialects import relax as _ops
 
 TARGETS = ("llvm",)
+CHECKS = ("all", "necessary")
 
 ModuleLike: TypeAlias = ir.Module | str | BlockBuilder
 
@@ -97,6 +98,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     mod: ModuleLike,
     target: str = "llvm",
     *,
+    checks: str = "all",
     dump_phases: str | os.PathLike[str] | None = None,
     opt_level: int = 3,
 ) -> Executable:
@@ -108,6 +110,10 @@ def compile(  # noqa: A001 (the name TVM uses)
         The program; text of MLIR as str. It is not changed.
     target : str
         "llvm": the processor of this machine.
+    checks : str
+        Which checks of structural information the program makes when it runs. "all": of arguments,
+        casts, results of packed functions and operands of operators. "necessary": the caller is
+        trusted, see the notes.
     dump_phases : path, optional
         A folder where the module is written as it was given, to ``00-input.mlir``, and as it is
         after each phase. ``relax-opt`` reads these files.
@@ -121,9 +127,20 @@ def compile(  # noqa: A001 (the name TVM uses)
     Raises
     ------
     ValueError
-        If the target or the level is not known.
+        If the target, the checks or the level are not known.
     mlir.ir.MLIRError
         If the module is not valid, or uses what the target does not support.
+
+    Notes
+    -----
+    With ``checks="necessary"`` a program that fails no check gives the same results, and any other
+    may give wrong ones or read memory that is not its own. What stays is: the number of
+    arguments; before a value is first read (by a kernel, as a condition, as a shape, for its
+    dimensions or to be called), that it is of the kind and rank that its type says, and a tensor in
+    host memory; dimensions that bind shape variables; divisors of dimensions that are 0; sizes of
+    tuples where a field is taken; allocations. What goes is the comparison of data types,
+    devices, dimensions, primitive values and closures, and any check of values that only pass
+    through.
 
     Examples
     --------
@@ -139,6 +156,8 @@ def compile(  # noqa: A001 (the name TVM uses)
     """
     if target not in TARGETS:
         raise ValueError(f"expected a target, one of {', '.join(TARGETS)}, but got {target!r}")
+    if checks not in CHECKS:
+        raise ValueError(f"expected checks, one of {', '.join(CHECKS)}, but got {checks!r}")
     if opt_level not in range(4):
         raise ValueError(f"expected opt_level from 0 to 3, but got {opt_level!r}")
     module = _copy(mod)
@@ -148,7 +167,7 @@ def compile(  # noqa: A001 (the name TVM uses)
         module.operation.verify()
         struct_infos = _struct_infos(module)
         for name, _ in phases():
-            pipeline = f"builtin.module(relax-phase-{name})"
+            pipeline = f"builtin.module(relax-phase-{name}{{checks={checks}}})"
             PassManager.parse(pipeline).run(module.operation)
             dump(name, module)
         engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=[RUNTIME_LIBRARY])

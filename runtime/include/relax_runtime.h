@@ -134,7 +134,8 @@ RELAX_RUNTIME_API int relax_shape_equal_check(const relax_site *site,
 
 // Raises ValueError: dimension `index` of the value at `site` is `actual`, but
 // the StructInfo says `expr` (which is `expected` here). Returns -1. `expr` is
-// the dimension as text, "n * 4" or "4".
+// the dimension as text, "n * 4" or "4". `index` is -1 where the value is a
+// primitive value, which has no dimensions.
 RELAX_RUNTIME_API int relax_dim_raise(const relax_site *site, int64_t index,
                                       const char *expr, int64_t expected,
                                       int64_t actual);

@@ -71,9 +71,9 @@ int relax_tensor_check(const relax_site *site, const TVMFFIAny *value,
 static int raiseDim(const relax_site *site, int64_t index, const char *expr,
                     int64_t expected, int64_t actual) noexcept {
   std::string wanted = std::to_string(expected);
-  std::string text = std::string("expected ") + site->expected +
-                     ", but dimension " + std::to_string(index) + " is " +
-                     std::to_string(actual);
+  std::string text = std::string("expected ") + site->expected + ", but " +
+                     (index < 0 ? "it" : "dimension " + std::to_string(index)) +
+                     " is " + std::to_string(actual);
   text += expr == wanted ? ", expected " + wanted
                          : std::string(", where ") + expr + " = " + wanted;
   return raiseError(site, "ValueError", text);

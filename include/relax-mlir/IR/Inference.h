@@ -64,6 +64,11 @@ FailureOr<TensorStructInfoType> tensorOfShape(OptionalLoc location, Value shape,
 FailureOr<Type> commonDType(OptionalLoc location, TensorStructInfoType lhs,
                             TensorStructInfoType rhs);
 
+/// The virtual device that `tensors` are on: an error where two of them are on
+/// different ones, null where none names one.
+FailureOr<FlatSymbolRefAttr>
+commonVDevice(OptionalLoc location, ArrayRef<TensorStructInfoType> tensors);
+
 /// `axis` with negative numbers counted from the end of `ndim` dimensions.
 FailureOr<int64_t> normalizeAxis(OptionalLoc location, int64_t axis,
                                  int64_t ndim);

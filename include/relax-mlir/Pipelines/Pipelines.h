@@ -9,6 +9,8 @@
 #ifndef RELAX_MLIR_PIPELINES_PIPELINES_H
 #define RELAX_MLIR_PIPELINES_PIPELINES_H
 
+#include "relax-mlir/Transforms/Passes.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -19,11 +21,16 @@ class OpPassManager;
 
 namespace mlir::relax {
 
+/// What a user may choose; each pipeline takes it as options.
+struct CompileOptions {
+  CheckMode checks = CheckMode::All;
+};
+
 /// A named phase of compilation: a pipeline `relax-phase-<name>`.
 struct Phase {
   const char *name;
   const char *description;
-  void (*build)(OpPassManager &pm);
+  void (*build)(OpPassManager &pm, const CompileOptions &options);
 };
 
 /// The phases from a Relax module to the LLVM dialect, in order.

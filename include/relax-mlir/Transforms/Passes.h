@@ -13,6 +13,13 @@
 
 namespace mlir::relax {
 
+/// Which checks of structural information a compiled program makes.
+enum class CheckMode {
+  All,
+  /// Those without which reading memory is unsafe: the caller is trusted.
+  Necessary
+};
+
 #define GEN_PASS_DECL
 #include "relax-mlir/Transforms/Passes.h.inc"
 

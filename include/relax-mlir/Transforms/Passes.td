@@ -23,6 +23,33 @@ def RelaxNormalizePass : Pass<"relax-normalize", "::mlir::relax::FuncOp"> {
   }];
 }
 
+def RelaxRealizeVDevicePass : Pass<"relax-realize-vdevice", "ModuleOp"> {
+  let summary = "Decide the virtual device of each tensor (DR16, WF24)";
+  let description = [{
+    Where the module lists virtual devices: sets the device of each tensor type
+    that leaves it open, from results to operands and back, until nothing
+    changes. A constant that is needed on a device gets a `relax.to_vdevice`.
+    `relax.hint_on_device` becomes `relax.to_vdevice`, or goes where the data is
+    on the device already.
+
+    It is an error where a tensor would have to be on two devices, where the
+    device of an operand of an operator or kernel stays open, and where a device
+    is named that the module does not list.
+
+    Example: for a module that lists `cpu0` and `cpu1`, in
+
+    ```mlir
+    relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32, @cpu1> {
+      %0 = relax.hint_on_device %x on 1 : !relax.tensor<[n], f32>
+      %1 = relax.exp %0 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+      relax.return %1 : !relax.tensor<[n], f32>
+    }
+    ```
+
+    `%0` becomes `relax.to_vdevice %x to @cpu1`, and `%1` is on `@cpu1`.
+  }];
+}
+
 def RelaxLambdaLiftPass : Pass<"relax-lambda-lift", "ModuleOp"> {
   let summary = "Make functions of closures (SE03, SE07)";
   let description = [{
@@ -76,6 +103,31 @@ def RelaxLowerShapesPass : Pass<"relax-lower-shapes", "::mlir::relax::FuncOp"> {
     `relax.match_cast` binds it; inserts the checks of arguments, casts and
     results of packed calls (MC01-MC08); computes the dimensions of allocations
     and shapes. Types lose their dimensions.
+
+    With `checks=necessary` the program trusts its caller: what stays are the
+    reads that bind shape variables, the divisors of dimensions, and, where a
+    value is first read, that it is of the kind and rank that its type says.
+  }];
+  let options = [
+    Option<"checks", "checks", "::mlir::relax::CheckMode",
+           "::mlir::relax::CheckMode::All",
+           "Which checks of structural information stay",
+           [{::llvm::cl::values(
+               clEnumValN(::mlir::relax::CheckMode::All, "all", "all of them"),
+               clEnumValN(::mlir::relax::CheckMode::Necessary, "necessary",
+                          "those without which a read is unsafe"))}]>
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def RelaxEliminateChecksPass
+    : Pass<"relax-eliminate-checks", "::mlir::relax::FuncOp"> {
+  let summary = "Remove checks that are proven";
+  let description = [{
+    Where shapes are lowered, removes a check of a value whose kind, rank, data
+    type and device follow from what makes it or were checked before; reads a
+    dimension once, and not at all where the tensor or shape is made of it; and
+    removes the comparison of a dimension with itself or a repeated one.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

@@ -21,6 +21,7 @@
 
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/IR/VDevice.h"
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -74,6 +75,8 @@ private:
   Value i32(int64_t value) { return constant(builder.getI32Type(), value); }
   Value i64(int64_t value) { return constant(builder.getI64Type(), value); }
   Value site(StringRef what, StringRef expected = "");
+  /// The kind and the number of a device, as DLPack counts them.
+  std::pair<Value, Value> device(VDeviceAttr device);
   /// Calls a runtime function that may fail; goes on in a new block.
   void emitStep(StringRef name, ValueRange args);
   void branchToError(Value failed);
@@ -107,6 +110,7 @@ private:
   LogicalResult emit(ReturnOp op);
   LogicalResult emit(ShapeOfOp op);
   LogicalResult emit(StringOp op);
+  LogicalResult emit(ToDeviceOp op);
   LogicalResult emit(TupleOp op);
   LogicalResult emit(YieldOp op);
 
@@ -256,6 +260,12 @@ Value FunctionEmitter::site(StringRef what, StringRef expected) {
   return runtime.site(builder, source.getSymName(), what, expected);
 }
 
+std::pair<Value, Value> FunctionEmitter::device(VDeviceAttr device) {
+  if (!device)
+    return {i32(kCpu), i32(0)};
+  return {i32(getDLDeviceType(device).value_or(kCpu)), i32(device.getDevId())};
+}
+
 void FunctionEmitter::branchToError(Value failed) {
   Block *next = new Block();
   entry.getBody().push_back(next);
@@ -280,11 +290,16 @@ SmallVector<Value> FunctionEmitter::map(ValueRange values) {
 LogicalResult FunctionEmitter::emit(CheckOp op) {
   Value where = site(op.getWhat(), op.getExpected());
   Value value = map(op.getValue());
+  // Without virtual devices all tensors are on the host; with them, those that
+  // name none may be on any.
+  DictionaryAttr listed = getGlobalInfo(source);
+  bool isAny = !op.getDeviceAttr() && listed && !listed.empty();
   llvm::TypeSwitch<Type>(op.getType())
       .Case([&](TensorStructInfoType type) {
-        emitStep("relax_tensor_check",
-                 {where, value, i32(type.getNdim()),
-                  i32(encodeDType(type.getDtype())), i32(kCpu), i32(0)});
+        auto [kind, id] = device(op.getDeviceAttr());
+        emitStep("relax_tensor_check", {where, value, i32(type.getNdim()),
+                                        i32(encodeDType(type.getDtype())),
+                                        isAny ? i32(0) : kind, id});
       })
       .Case([&](ShapeStructInfoType type) {
         emitStep("relax_shape_check", {where, value, i32(type.getNdim())});
@@ -401,9 +416,34 @@ LogicalResult FunctionEmitter::emit(AllocTensorOp op) {
   TensorStructInfoType type = op.getResult().getType();
   SmallVector<Value> dims = map(op.getDims());
   Value array = emitStackArray(dims, builder.getI64Type());
+  auto [kind, id] = device(op.getDeviceAttr());
   emitStep("relax_tensor_alloc",
            {site("alloc_tensor"), resultSlot(op), i32(dims.size()), array,
-            i32(encodeDType(type.getDtype())), i32(kCpu), i32(0)});
+            i32(encodeDType(type.getDtype())), kind, id});
+  return success();
+}
+
+/// Whether a constant is only read by kernels, so that nobody can change it.
+static bool isOnlyRead(Value constant) {
+  return llvm::all_of(constant.getUsers(), [&](Operation *user) {
+    if (isa<KillOp, DimOp, CheckOp, ShapeOfOp, ToDeviceOp>(user))
+      return true;
+    auto call = dyn_cast<CallKernelOp>(user);
+    return call && !llvm::is_contained(call.getOutputs(), constant);
+  });
+}
+
+LogicalResult FunctionEmitter::emit(ToDeviceOp op) {
+  // Kernels read the memory of any device of this target.
+  if (op.getData().getDefiningOp<ConstantOp>() && isOnlyRead(op.getResult()) &&
+      llvm::none_of(op->getUsers(), llvm::IsaPred<CheckOp>)) {
+    runtime.call(builder, "relax_value_assign", Type(),
+                 {resultSlot(op), map(op.getData())});
+    return success();
+  }
+  auto [kind, id] = device(op.getDevice());
+  emitStep("relax_tensor_to_device",
+           {site("to_vdevice"), resultSlot(op), map(op.getData()), kind, id});
   return success();
 }
 
@@ -495,16 +535,6 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
-
-/// Whether a constant is only read by kernels, so that nobody can change it.
-static bool isOnlyRead(Value constant) {
-  return llvm::all_of(constant.getUsers(), [&](Operation *user) {
-    if (isa<KillOp, DimOp, CheckOp, ShapeOfOp>(user))
-      return true;
-    auto call = dyn_cast<CallKernelOp>(user);
-    return call && !llvm::is_contained(call.getOutputs(), constant);
-  });
-}
 
 /// The elements of a constant as they lie in memory.
 static FailureOr<std::string> constantBytes(ConstantOp op) {
@@ -810,7 +840,7 @@ LogicalResult FunctionEmitter::emitOp(Operation *op) {
             CheckDimOp, CheckDivisorOp, CheckFunctionOp, CheckOp, CheckShapeOp,
             ConstantOp, DimOp, DTypeOp, ExternFuncOp, GetItemOp, IfOp, KillOp,
             MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp, PrimValueOp,
-            ReturnOp, ShapeOfOp, StringOp, TupleOp, YieldOp>(
+            ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, TupleOp, YieldOp>(
           [&](auto op) { return emit(op); })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa_and_nonnull<arith::ArithDialect>(op->getDialect())) {
@@ -854,14 +884,30 @@ static LogicalResult verifySupported(FuncOp func) {
   if (func.isExternal())
     return func.emitOpError() << "has no body to lower";
   WalkResult result = func.walk([&](Operation *op) {
-    for (Value value : op->getResults())
-      if (auto tensor = dyn_cast<TensorStructInfoType>(value.getType());
-          tensor && tensor.getVdevice()) {
-        op->emitOpError() << "virtual device " << tensor.getVdevice()
-                          << " is not supported by target 'llvm'";
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
+    VDeviceAttr device;
+    TensorStructInfoType type;
+    if (auto alloc = dyn_cast<AllocTensorOp>(op)) {
+      device = alloc.getDeviceAttr();
+      type = alloc.getResult().getType();
+    } else if (auto check = dyn_cast<CheckOp>(op)) {
+      device = check.getDeviceAttr();
+      type = dyn_cast<TensorStructInfoType>(check.getType());
+    } else if (auto move = dyn_cast<ToDeviceOp>(op)) {
+      device = move.getDevice();
+    }
+    if (!device && type && type.getVdevice()) {
+      op->emitOpError() << "needs virtual device " << type.getVdevice()
+                        << ", which is not known here: run relax-lower-shapes "
+                           "in a module that lists it";
+      return WalkResult::interrupt();
+    }
+    if (!device || getDLDeviceType(device))
+      return WalkResult::advance();
+    op->emitOpError() << "needs virtual device " << device
+                      << ", but target 'llvm' cannot run on '"
+                      << device.getTarget()
+                      << "', only on 'llvm', 'c' and 'cpu'";
+    return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
 }

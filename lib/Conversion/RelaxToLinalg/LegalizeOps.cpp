@@ -20,6 +20,7 @@
 #include "relax-mlir/Conversion/KernelBuilder.h"
 #include "relax-mlir/Conversion/RelaxToLinalg.h"
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/VDevice.h"
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -250,7 +251,11 @@ LogicalResult Legalizer::legalize(Operation *op,
   if (failed(collectInputs(op, signature)))
     return failure();
   FailureOr<Type> result = deriveResult(op);
-  if (failed(result) || failed(collectOutputs(op, *result, signature)))
+  if (failed(result))
+    return failure();
+  // Without tensors as operands the device is that of the declared type.
+  *result = fillVDevices(*result, op->getResult(0).getType());
+  if (failed(collectOutputs(op, *result, signature)))
     return failure();
   FailureOr<func::FuncOp> kernel = getKernel(op, signature, entry.body);
   if (failed(kernel))

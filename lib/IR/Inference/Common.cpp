@@ -75,6 +75,22 @@ FailureOr<Type> mlir::relax::commonDType(OptionalLoc location,
   return lhs.getDtype();
 }
 
+FailureOr<FlatSymbolRefAttr>
+mlir::relax::commonVDevice(OptionalLoc location,
+                           ArrayRef<TensorStructInfoType> tensors) {
+  FlatSymbolRefAttr common;
+  for (TensorStructInfoType tensor : tensors) {
+    FlatSymbolRefAttr vdevice = tensor.getVdevice();
+    if (common && vdevice && vdevice != common)
+      return inferError(
+          location, "expected operands on the same virtual device, but got ",
+          common, " and ", vdevice, "; insert relax.to_vdevice");
+    if (vdevice)
+      common = vdevice;
+  }
+  return common;
+}
+
 FailureOr<int64_t> mlir::relax::normalizeAxis(OptionalLoc location,
                                               int64_t axis, int64_t ndim) {
   if (axis >= -ndim && axis < ndim)

@@ -30,12 +30,13 @@ LogicalResult FullOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
   if (fill.hasRank() && fill.getNdim() != 0)
     return inferError(location, "expected fill_value of rank 0, but got ",
                       fill);
-  if (std::optional<Type> dtype = adaptor.getDtype())
-    return inferFill(location, adaptor.getShape(), *dtype, results);
-  if (fill.getDtype())
-    return inferFill(location, adaptor.getShape(), fill.getDtype(), results);
+  std::optional<Type> dtype = adaptor.getDtype();
+  if (dtype && !isDataType(*dtype))
+    return inferError(location, "expected dtype to be a data type, but got ",
+                      *dtype);
   FailureOr<TensorStructInfoType> type =
-      tensorOfShape(location, adaptor.getShape(), Type());
+      tensorOfShape(location, adaptor.getShape(),
+                    dtype.value_or(fill.getDtype()), fill.getVdevice());
   if (failed(type))
     return failure();
   results.push_back(*type);

@@ -21,11 +21,14 @@ LogicalResult mlir::relax::inferUnary(OptionalLoc location, Value x,
   return success();
 }
 
-/// The broadcast of the shapes of tensors, data type `dtype`.
+/// The broadcast of the shapes of tensors, data type `dtype`, on their device.
 static FailureOr<TensorStructInfoType>
 broadcastTensors(OptionalLoc location, ArrayRef<TensorStructInfoType> tensors,
                  Type dtype) {
   MLIRContext *context = tensors.front().getContext();
+  FailureOr<FlatSymbolRefAttr> vdevice = commonVDevice(location, tensors);
+  if (failed(vdevice))
+    return failure();
   int64_t ndim = 0;
   bool ranked = true, shaped = true;
   for (TensorStructInfoType tensor : tensors) {
@@ -36,7 +39,7 @@ broadcastTensors(OptionalLoc location, ArrayRef<TensorStructInfoType> tensors,
   if (!ranked)
     ndim = TensorStructInfoType::kUnknownDim;
   if (!shaped)
-    return TensorStructInfoType::get(context, ndim, dtype);
+    return TensorStructInfoType::get(context, ndim, dtype, *vdevice);
   ShapeExprAttr shape = tensors.front().getShape();
   for (TensorStructInfoType tensor : tensors.drop_front()) {
     FailureOr<ShapeExprAttr> next =
@@ -44,10 +47,10 @@ broadcastTensors(OptionalLoc location, ArrayRef<TensorStructInfoType> tensors,
     if (failed(next))
       return failure();
     if (!*next)
-      return TensorStructInfoType::get(context, ndim, dtype);
+      return TensorStructInfoType::get(context, ndim, dtype, *vdevice);
     shape = *next;
   }
-  return TensorStructInfoType::get(shape, dtype);
+  return TensorStructInfoType::get(shape, dtype, *vdevice);
 }
 
 LogicalResult mlir::relax::inferBroadcast(OptionalLoc location,

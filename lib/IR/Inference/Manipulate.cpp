@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/IR/Inference.h"
+#include "relax-mlir/IR/VDevice.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -243,7 +244,12 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
                                          InferredTypes &results) {
   if (adaptor.getTensors().empty())
     return inferError(location, "expected at least one tensor");
-  TensorStructInfoType first = tensorType(adaptor.getTensors().front());
+  FailureOr<FlatSymbolRefAttr> vdevice = commonVDevice(
+      location, llvm::map_to_vector(adaptor.getTensors(), tensorType));
+  if (failed(vdevice))
+    return failure();
+  auto first = cast<TensorStructInfoType>(
+      fillVDevices(tensorType(adaptor.getTensors().front()), *vdevice));
   bool ranked = true, shaped = true;
   for (Value value : adaptor.getTensors()) {
     TensorStructInfoType part = tensorType(value);
@@ -353,6 +359,10 @@ LogicalResult TakeOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
                                        InferredTypes &results) {
   TensorStructInfoType x = tensorType(adaptor.getX());
   TensorStructInfoType indices = tensorType(adaptor.getIndices());
+  FailureOr<FlatSymbolRefAttr> vdevice = commonVDevice(location, {x, indices});
+  if (failed(vdevice))
+    return failure();
+  x = cast<TensorStructInfoType>(fillVDevices(x, *vdevice));
   if (failed(checkDType(location, indices, "indices", DTypeClass::Integer)))
     return failure();
   if (adaptor.getMode() != "clip" && adaptor.getMode() != "wrap")

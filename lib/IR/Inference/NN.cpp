@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/IR/Inference.h"
+#include "relax-mlir/IR/VDevice.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -69,6 +70,9 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
   FailureOr<Type> dtype = commonDType(location, lhs, rhs);
   if (failed(dtype))
     return failure();
+  FailureOr<FlatSymbolRefAttr> vdevice = commonVDevice(location, {lhs, rhs});
+  if (failed(vdevice))
+    return failure();
   for (TensorStructInfoType x : {lhs, rhs})
     if (x.getNdim() == 0)
       return inferError(location,
@@ -84,8 +88,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
       return failure();
     shape = *dims;
   }
-  results.push_back(TensorStructInfoType::get(context, shape, ndim, *dtype,
-                                              FlatSymbolRefAttr()));
+  results.push_back(
+      TensorStructInfoType::get(context, shape, ndim, *dtype, *vdevice));
   return success();
 }
 
@@ -121,7 +125,13 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
   TensorStructInfoType x = tensorType(adaptor.getX());
   if (failed(checkDType(location, x, "x", DTypeClass::Float)))
     return failure();
-  results.push_back(x);
+  TensorStructInfoType gamma = tensorType(adaptor.getGamma());
+  TensorStructInfoType beta = tensorType(adaptor.getBeta());
+  FailureOr<FlatSymbolRefAttr> vdevice =
+      commonVDevice(location, {x, gamma, beta});
+  if (failed(vdevice))
+    return failure();
+  results.push_back(fillVDevices(x, *vdevice));
   if (adaptor.getAxes().empty())
     return inferError(location, "expected at least one axis");
   if (!x.hasRank())
@@ -129,9 +139,7 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
   FailureOr<SmallVector<int64_t>> axes =
       normalizeAxes(location, adaptor.getAxes(), x.getNdim());
   if (failed(axes) ||
-      failed(checkNormParameter(location, x, tensorType(adaptor.getGamma()),
-                                "gamma", *axes)))
+      failed(checkNormParameter(location, x, gamma, "gamma", *axes)))
     return failure();
-  return checkNormParameter(location, x, tensorType(adaptor.getBeta()), "beta",
-                            *axes);
+  return checkNormParameter(location, x, beta, "beta", *axes);
 }

@@ -21,7 +21,8 @@ LogicalResult mlir::relax::inferReduce(OptionalLoc location, Value value,
     return failure();
   if (!x.hasRank()) {
     int64_t ndim = !axes && !keepdims ? 0 : TensorStructInfoType::kUnknownDim;
-    results.push_back(TensorStructInfoType::get(context, ndim, x.getDtype()));
+    results.push_back(
+        TensorStructInfoType::get(context, ndim, x.getDtype(), x.getVdevice()));
     return success();
   }
   SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(x.getNdim()));
@@ -31,7 +32,8 @@ LogicalResult mlir::relax::inferReduce(OptionalLoc location, Value value,
     return failure();
   if (!x.hasShape()) {
     int64_t ndim = keepdims ? x.getNdim() : x.getNdim() - reduced->size();
-    results.push_back(TensorStructInfoType::get(context, ndim, x.getDtype()));
+    results.push_back(
+        TensorStructInfoType::get(context, ndim, x.getDtype(), x.getVdevice()));
     return success();
   }
   SmallVector<PrimExprAttr> dims;
@@ -42,6 +44,6 @@ LogicalResult mlir::relax::inferReduce(OptionalLoc location, Value value,
       dims.push_back(PrimExprAttr::getInt(context, 1));
   }
   results.push_back(TensorStructInfoType::get(ShapeExprAttr::get(context, dims),
-                                              x.getDtype()));
+                                              x.getDtype(), x.getVdevice()));
   return success();
 }

@@ -85,10 +85,10 @@ relax.func @unary_another_data_type(%x: !relax.tensor<[n], f32>) -> !relax.objec
 
 // -----
 
-relax.func @unary_stronger_device(%x: !relax.tensor<[n], f32>) -> !relax.object {
-  // expected-error@+2 {{'relax.abs' op inferred type(s) '!relax.tensor<[n], f32>' are incompatible with return type(s) of operation '!relax.tensor<[n], f32, @cuda0>'}}
+relax.func @unary_other_device(%x: !relax.tensor<[n], f32, @cpu0>) -> !relax.object {
+  // expected-error@+2 {{'relax.abs' op inferred type(s) '!relax.tensor<[n], f32, @cpu0>' are incompatible with return type(s) of operation '!relax.tensor<[n], f32, @cuda0>'}}
   // expected-error@+1 {{'relax.abs' op failed to infer returned types}}
-  %0 = relax.abs %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32, @cuda0>
+  %0 = relax.abs %x : (!relax.tensor<[n], f32, @cpu0>) -> !relax.tensor<[n], f32, @cuda0>
   relax.return %0 : !relax.tensor<[n], f32, @cuda0>
 }
 

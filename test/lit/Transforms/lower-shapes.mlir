@@ -18,9 +18,10 @@ relax.func @MC08_signature(%x: !relax.tensor<[n * m], f32>, %y: !relax.tensor<[n
 // CHECK-LABEL: relax.func @MC02_cast
 // CHECK: %[[K:.*]] = relax.builtin.dim %x[0]
 // CHECK: relax.builtin.check %w is !relax.tensor<ndim = 2, f32> as "match_cast"
-// CHECK: %[[W0:.*]] = relax.builtin.dim %w[0]
+// CHECK: %[[T:.*]] = relax.builtin.cast %w : !relax.object -> !relax.tensor<ndim = 2, f32>
+// CHECK: %[[W0:.*]] = relax.builtin.dim %[[T]][0]
 // CHECK: relax.builtin.check_dim %[[W0]] equals %[[K]] at 0
-// CHECK: %[[M:.*]] = relax.builtin.dim %w[1]
+// CHECK: %[[M:.*]] = relax.builtin.dim %[[T]][1]
 // CHECK: relax.builtin.make_shape(%[[M]])
 relax.func @MC02_cast(%x: !relax.tensor<[k], f32>, %w: !relax.object) -> !relax.object {
   %0 = relax.match_cast %w : !relax.object -> !relax.tensor<[k, m], f32>

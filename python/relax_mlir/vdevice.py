@@ -1,0 +1,79 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Virtual devices, which a module lists by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mlir import ir
+
+from .context import current_context
+
+GLOBAL_INFO = "relax.global_info"
+
+
+@dataclass(frozen=True)
+class VDevice:
+    """A virtual device: what a name such as ``cpu0`` in a tensor type stands for.
+
+    Parameters
+    ----------
+    target : str
+        The tag or the configuration of a target, such as "llvm".
+    dev_id : int
+        Which one of the devices of the target, from 0.
+    mem_scope : str
+        The kind of memory.
+
+    Examples
+    --------
+    >>> print(VDevice("llvm", 1).attribute())
+    #relax.vdevice<"llvm", 1>
+    """
+
+    target: str = "llvm"
+    dev_id: int = 0
+    mem_scope: str = "global"
+
+    def __post_init__(self) -> None:
+        if self.dev_id < 0:
+            raise ValueError(f"expected a device id of 0 or more, but got {self.dev_id}")
+        if not self.mem_scope:
+            raise ValueError("expected the name of a memory scope, but got ''")
+
+    def attribute(self, context: ir.Context | None = None) -> ir.Attribute:
+        """Return the device as an attribute of the dialect.
+
+        Parameters
+        ----------
+        context : mlir.ir.Context, optional
+            By default the current one, or else `default_context`.
+        """
+        context = current_context() if context is None else context
+        target, scope = (ir.StringAttr.get(text, context) for text in (self.target, self.mem_scope))
+        return ir.Attribute.parse(f"#relax.vdevice<{target}, {self.dev_id}, {scope}>", context)
+
+
+def set_global_info(module: ir.Module, devices: Mapping[str, VDevice]) -> None:
+    """List the virtual devices of a module.
+
+    Parameters
+    ----------
+    module : mlir.ir.Module
+    devices : mapping of str to VDevice
+        By the names that types and `relax_mlir.op.to_vdevice` use.
+
+    Raises
+    ------
+    TypeError
+        If a value is no VDevice.
+    """
+    for name, device in devices.items():
+        if not isinstance(device, VDevice):
+            raise TypeError(f"expected a VDevice as '{name}', but got {device!r}")
+    module.operation.attributes[GLOBAL_INFO] = ir.DictAttr.get(
+        {name: device.attribute(module.context) for name, device in devices.items()},
+        context=module.context,
+    )

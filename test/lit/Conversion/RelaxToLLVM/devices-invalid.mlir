@@ -1,0 +1,19 @@
+// RUN: relax-opt %s -relax-lower-shapes -convert-relax-to-llvm -split-input-file -verify-diagnostics
+
+// VM11: the devices of a target that is not this processor.
+module attributes {relax.global_info = {gpu = #relax.vdevice<"cuda -arch=sm_90", 0>}} {
+relax.func @VM11_move(%x: !relax.tensor<*>) -> !relax.object {
+  // expected-error @+1 {{needs virtual device #relax.vdevice<"cuda -arch=sm_90", 0>, but target 'llvm' cannot run on 'cuda -arch=sm_90', only on 'llvm', 'c' and 'cpu'}}
+  %0 = relax.to_vdevice %x to @gpu : !relax.tensor<*>
+  relax.return %0 : !relax.tensor<*, @gpu>
+}
+}
+
+// -----
+
+module attributes {relax.global_info = {gpu = #relax.vdevice<"{\"kind\": \"cuda\"}", 0>}} {
+// expected-error @+1 {{target 'llvm' cannot run on '{"kind": "cuda"}'}}
+relax.func @VM11_argument(%x: !relax.tensor<*, @gpu>) -> !relax.object {
+  relax.return %x : !relax.tensor<*, @gpu>
+}
+}

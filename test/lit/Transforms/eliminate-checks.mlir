@@ -1,0 +1,82 @@
+// RUN: relax-opt %s -relax-lower-shapes -cse -relax-eliminate-checks -cse | FileCheck %s
+
+// A value is checked once for what it is said to be (MC02), and a dimension is
+// read and compared once.
+// CHECK-LABEL: relax.func @repeated
+// CHECK: relax.builtin.check %u is !relax.tensor<ndim = 1, f32>
+// CHECK: relax.builtin.check_dim
+// CHECK-NOT: relax.builtin.check
+// CHECK-NOT: relax.builtin.dim
+// CHECK: relax.tuple
+relax.func @repeated(%n: !relax.prim<i64, n>, %u: !relax.object) -> !relax.object {
+  %0 = relax.match_cast %u : !relax.object -> !relax.tensor<[n], f32>
+  %1 = relax.match_cast %u : !relax.object -> !relax.tensor<[n], f32>
+  %2 = relax.match_cast %u : !relax.object -> !relax.tensor<ndim = 1>
+  %3 = relax.tuple %0, %1, %2 : !relax.tensor<[n], f32>, !relax.tensor<[n], f32>, !relax.tensor<ndim = 1>
+  relax.return %3 : !relax.tuple<!relax.tensor<[n], f32>, !relax.tensor<[n], f32>, !relax.tensor<ndim = 1>>
+}
+
+// What is not implied by the first check is checked still.
+// CHECK-LABEL: relax.func @stronger
+// CHECK: relax.builtin.check %u is !relax.tensor<ndim = 1>
+// CHECK: relax.builtin.check %u is !relax.tensor<ndim = 1, f32>
+relax.func @stronger(%u: !relax.object) -> !relax.object {
+  %0 = relax.match_cast %u : !relax.object -> !relax.tensor<ndim = 1>
+  %1 = relax.match_cast %u : !relax.object -> !relax.tensor<ndim = 1, f32>
+  relax.return %1 : !relax.tensor<ndim = 1, f32>
+}
+
+// A check in a branch says nothing of the other one, nor of what comes after.
+// CHECK-LABEL: relax.func @branches
+// CHECK: relax.if
+// CHECK: relax.builtin.check %u is !relax.tensor<ndim = 1, f32>
+// CHECK-NOT: relax.builtin.check
+// CHECK: else
+// CHECK: relax.builtin.check %u is !relax.tensor<ndim = 1, f32>
+// CHECK: relax.builtin.check %u is !relax.tensor<ndim = 1, f32>
+relax.func @branches(%c: !relax.tensor<[], i1>, %u: !relax.object) -> !relax.object {
+  %0 = relax.if %c : !relax.tensor<[], i1> -> !relax.tensor<ndim = 1, f32> {
+    %1 = relax.match_cast %u : !relax.object -> !relax.tensor<ndim = 1, f32>
+    %2 = relax.match_cast %u : !relax.object -> !relax.tensor<ndim = 1, f32>
+    relax.yield %2 : !relax.tensor<ndim = 1, f32>
+  } else {
+    %1 = relax.match_cast %u : !relax.object -> !relax.tensor<ndim = 1, f32>
+    relax.yield %1 : !relax.tensor<ndim = 1, f32>
+  }
+  %3 = relax.match_cast %u : !relax.object -> !relax.tensor<ndim = 1, f32>
+  relax.return %3 : !relax.tensor<ndim = 1, f32>
+}
+
+// Dimensions of what is made here are those it is made with: a tensor, a shape,
+// a constant.
+// CHECK-LABEL: relax.func @constructed
+// CHECK: %[[N:.*]] = relax.builtin.dim %x[0]
+// CHECK-NOT: relax.builtin.check
+// CHECK-NOT: relax.builtin.dim
+// CHECK: relax.return
+relax.func @constructed(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  %0 = relax.builtin.alloc_tensor : !relax.tensor<[n + 1], f32>
+  %1 = relax.match_cast %0 : !relax.tensor<[n + 1], f32> -> !relax.tensor<[k], f32>
+  %2 = relax.shape <[n, 4]>
+  %3 = relax.match_cast %2 : !relax.shape<[n, 4]> -> !relax.shape<[a, b]>
+  %4 = relax.constant dense<1.0> : tensor<2x3xf32>
+  %5 = relax.match_cast %4 : !relax.tensor<[2, 3], f32> -> !relax.tensor<[i, j], f32>
+  %6 = relax.shape <[k, a, b, i, j]>
+  relax.return %6 : !relax.shape<[k, a, b, i, j]>
+}
+// CHECK-LABEL: relax.func @after
+relax.func @after(%x: !relax.object) -> !relax.object {
+  relax.return %x : !relax.object
+}
+
+// The shape of a tensor has the dimensions of the tensor.
+// CHECK-LABEL: relax.func @shape_of
+// CHECK: relax.builtin.dim %x[0]
+// CHECK-NOT: relax.builtin.dim
+// CHECK: relax.builtin.make_shape
+relax.func @shape_of(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  %0 = relax.shape_of %x : !relax.tensor<[n], f32>
+  %1 = relax.match_cast %0 : !relax.shape<[n]> -> !relax.shape<[k]>
+  %2 = relax.shape <[k]>
+  relax.return %2 : !relax.shape<[k]>
+}
