@@ -29,6 +29,10 @@ def Relax_PrimExprAttr : Relax_Attr<"PrimExpr", "expr"> {
     `*`, `floordiv`, `mod`, and `min(a, b)`, `max(a, b)`, `select(c, a, b)`,
     `not(a)`, `and(a, b)`, `or(a, b)`, `eq(a, b)`, `lt(a, b)`, `le(a, b)`.
 
+    Expressions are nested at most 128 deep, with at most 4096 nodes when they
+    are written out. What would be larger is refused where a user writes it, and
+    is not known where it is derived.
+
     Example:
 
     ```mlir
@@ -39,10 +43,37 @@ def Relax_PrimExprAttr : Relax_Attr<"PrimExpr", "expr"> {
     "PrimExprKind":$kind,
     "int64_t":$value,
     StringRefParameter<"name of a variable">:$name,
-    ArrayRefParameter<"PrimExprAttr", "operands">:$operands);
+    ArrayRefParameter<"PrimExprAttr", "operands">:$operands,
+    "uint32_t":$depth,
+    "uint32_t":$size);
+  let skipDefaultBuilders = 1;
+  let builders = [
+    AttrBuilder<(ins "PrimExprKind":$kind, "int64_t":$value, "StringRef":$name,
+                     "ArrayRef<PrimExprAttr>":$operands), [{
+      uint32_t depth = 0;
+      uint64_t size = 1;
+      for (PrimExprAttr operand : operands) {
+        depth = std::max(depth, operand.getDepth());
+        size += operand.getSize();
+      }
+      return $_get($_ctxt, kind, value, name, operands, depth + 1,
+                   static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX)));
+    }]>
+  ];
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     // `get` makes a node as it is; build expressions with the functions below.
+    // `getDepth` is the nesting, 1 for a leaf. `getSize` is the number of nodes
+    // of the tree, where parts that are shared count each time; it saturates.
+
+    static constexpr uint32_t kMaxDepth = 128;
+    static constexpr uint32_t kMaxSize = 4096;
+    /// Whether the expression is beyond these limits. It can be built and
+    /// compared, and nothing is found out about it. The text form, the C
+    /// interface and StructInfo do not let it in.
+    bool isTooLarge() const {
+      return getDepth() > kMaxDepth || getSize() > kMaxSize;
+    }
 
     /// Leaves.
     static PrimExprAttr getVar(MLIRContext *context, StringRef name);
@@ -87,6 +118,12 @@ def Relax_ShapeExprAttr : Relax_Attr<"ShapeExpr", "shape"> {
     PrimExprAttr operator[](size_t index) const { return getDims()[index]; }
     auto begin() const { return getDims().begin(); }
     auto end() const { return getDims().end(); }
+    /// Whether a dimension is beyond the limits of an expression.
+    bool isTooLarge() const {
+      return llvm::any_of(getDims(), [](PrimExprAttr dim) {
+        return dim.isTooLarge();
+      });
+    }
   }];
 }
 

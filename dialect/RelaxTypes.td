@@ -60,11 +60,20 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
     OptionalParameter<"Type">:$dtype,
     OptionalParameter<"FlatSymbolRefAttr">:$vdevice,
     OptionalParameter<"StringAttr">:$shape_var);
+  // A shape with a dimension beyond the limits of an expression is not known.
+  // Builders use $_get, which is getChecked where they are asked to check.
+  let skipDefaultBuilders = 1;
   let builders = [
+    TypeBuilder<(ins "ShapeExprAttr":$shape, "int64_t":$ndim, "Type":$dtype,
+                     "FlatSymbolRefAttr":$vdevice, "StringAttr":$shape_var), [{
+      return $_get($_ctxt, shape && shape.isTooLarge() ? ShapeExprAttr() : shape,
+                   ndim, dtype, vdevice, shape_var);
+    }]>,
     TypeBuilderWithInferredContext<(ins "ShapeExprAttr":$shape, "Type":$dtype,
                                     CArg<"FlatSymbolRefAttr", "{}">:$vdevice), [{
-      return $_get(shape.getContext(), shape, shape.size(), dtype, vdevice,
-                   StringAttr());
+      return $_get(shape.getContext(),
+                   shape.isTooLarge() ? ShapeExprAttr() : shape, shape.size(),
+                   dtype, vdevice, StringAttr());
     }]>,
     TypeBuilder<(ins "int64_t":$ndim, "Type":$dtype,
                      CArg<"FlatSymbolRefAttr", "{}">:$vdevice), [{
@@ -72,7 +81,8 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
     }]>,
     TypeBuilder<(ins "ShapeExprAttr":$shape, "int64_t":$ndim, "Type":$dtype,
                      "FlatSymbolRefAttr":$vdevice), [{
-      return $_get($_ctxt, shape, ndim, dtype, vdevice, StringAttr());
+      return $_get($_ctxt, shape && shape.isTooLarge() ? ShapeExprAttr() : shape,
+                   ndim, dtype, vdevice, StringAttr());
     }]>
   ];
   let hasCustomAssemblyFormat = 1;
@@ -102,12 +112,23 @@ def Relax_ShapeStructInfo : Relax_StructInfo<"Shape", "shape"> {
     OptionalParameter<"ShapeExprAttr">:$values,
     "int64_t":$ndim,
     OptionalParameter<"StringAttr">:$var);
+  let skipDefaultBuilders = 1;
   let builders = [
+    TypeBuilder<(ins "ShapeExprAttr":$values, "int64_t":$ndim,
+                     "StringAttr":$var), [{
+      return $_get($_ctxt,
+                   values && values.isTooLarge() ? ShapeExprAttr() : values, ndim,
+                   var);
+    }]>,
     TypeBuilderWithInferredContext<(ins "ShapeExprAttr":$values), [{
-      return $_get(values.getContext(), values, values.size(), StringAttr());
+      return $_get(values.getContext(),
+                   values.isTooLarge() ? ShapeExprAttr() : values, values.size(),
+                   StringAttr());
     }]>,
     TypeBuilder<(ins "ShapeExprAttr":$values, "int64_t":$ndim), [{
-      return $_get($_ctxt, values, ndim, StringAttr());
+      return $_get($_ctxt,
+                   values && values.isTooLarge() ? ShapeExprAttr() : values, ndim,
+                   StringAttr());
     }]>
   ];
   let hasCustomAssemblyFormat = 1;
@@ -124,10 +145,16 @@ def Relax_PrimStructInfo : Relax_StructInfo<"Prim", "prim"> {
     Examples: `!relax.prim<i64>`, `!relax.prim<i64, n + 1>`, `!relax.prim<f32>`
   }];
   let parameters = (ins "Type":$dtype, OptionalParameter<"PrimExprAttr">:$value);
+  let skipDefaultBuilders = 1;
   let builders = [
+    TypeBuilder<(ins "Type":$dtype, "PrimExprAttr":$value), [{
+      return $_get($_ctxt, dtype,
+                   value && value.isTooLarge() ? PrimExprAttr() : value);
+    }]>,
     TypeBuilderWithInferredContext<(ins "Type":$dtype,
                                     CArg<"PrimExprAttr", "{}">:$value), [{
-      return $_get(dtype.getContext(), dtype, value);
+      return $_get(dtype.getContext(), dtype,
+                   value && value.isTooLarge() ? PrimExprAttr() : value);
     }]>
   ];
   let hasCustomAssemblyFormat = 1;

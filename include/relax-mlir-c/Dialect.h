@@ -65,9 +65,14 @@ MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprVarGet(MlirContext context,
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprIntGet(MlirContext context,
                                                          int64_t value);
 
+/// The limits of an expression: its nesting, and the number of nodes of its
+/// tree, where parts that are shared count each time.
+#define MLIR_RELAX_PRIM_EXPR_MAX_DEPTH 128
+#define MLIR_RELAX_PRIM_EXPR_MAX_SIZE 4096
+
 /// Operations, in canonical form. Division rounds towards minus infinity; the
-/// divisor must not be the constant 0.
-/// Operations give null where the expression would be nested too deep.
+/// divisor must not be the constant 0. They give null where the expression
+/// would be beyond the limits.
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprAddGet(MlirAttribute lhs,
                                                          MlirAttribute rhs);
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprSubGet(MlirAttribute lhs,
@@ -78,6 +83,9 @@ MLIR_CAPI_EXPORTED MlirAttribute
 mlirRelaxPrimExprFloorDivGet(MlirAttribute lhs, MlirAttribute rhs);
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprModGet(MlirAttribute lhs,
                                                          MlirAttribute rhs);
+/// The number of operands of the kinds from Min on; 0 for the others.
+MLIR_CAPI_EXPORTED intptr_t
+mlirRelaxPrimExprGetArity(MlirRelaxPrimExprKind kind);
 /// The kinds from Min on. Null for another kind or number of operands.
 MLIR_CAPI_EXPORTED MlirAttribute
 mlirRelaxPrimExprCallGet(MlirRelaxPrimExprKind kind, intptr_t numOperands,
@@ -101,7 +109,8 @@ MLIR_CAPI_EXPORTED void mlirRelaxPrimExprPrint(MlirAttribute expr,
 MLIR_CAPI_EXPORTED void
 mlirRelaxPrimExprCollectVars(MlirAttribute expr, MlirRelaxNameCallback callback,
                              void *userData);
-/// Whether two expressions are equal for all values of their variables.
+/// Whether two expressions are equal for all values of their variables, by
+/// their normal form alone.
 MLIR_CAPI_EXPORTED MlirRelaxTernary
 mlirRelaxPrimExprProveEqual(MlirAttribute lhs, MlirAttribute rhs);
 /// Stores the value of `expr`; false where a variable is missing, a divisor is
@@ -111,10 +120,46 @@ MLIR_CAPI_EXPORTED bool mlirRelaxPrimExprEvaluate(MlirAttribute expr,
                                                   MlirStringRef const *names,
                                                   int64_t const *values,
                                                   int64_t *result);
-/// Replaces variables by expressions, all at once.
+/// Replaces variables by expressions, all at once. Null where the result would
+/// be beyond the limits.
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprSubstitute(
     MlirAttribute expr, intptr_t numVars, MlirStringRef const *names,
     MlirAttribute const *values);
+
+/// What is known of shape variables. Destroy what you create. The expressions
+/// must outlive it, which they do as long as their context.
+typedef struct MlirRelaxPrimExprFacts {
+  void *ptr;
+} MlirRelaxPrimExprFacts;
+
+MLIR_CAPI_EXPORTED MlirRelaxPrimExprFacts mlirRelaxPrimExprFactsCreate(void);
+MLIR_CAPI_EXPORTED void
+mlirRelaxPrimExprFactsDestroy(MlirRelaxPrimExprFacts facts);
+/// The variable is from `*lower` to `*upper`; null for an end that is not
+/// known.
+MLIR_CAPI_EXPORTED void
+mlirRelaxPrimExprFactsAddBounds(MlirRelaxPrimExprFacts facts,
+                                MlirStringRef name, int64_t const *lower,
+                                int64_t const *upper);
+/// lhs = rhs
+MLIR_CAPI_EXPORTED void
+mlirRelaxPrimExprFactsAddEqual(MlirRelaxPrimExprFacts facts, MlirAttribute lhs,
+                               MlirAttribute rhs);
+/// lhs <= rhs
+MLIR_CAPI_EXPORTED void
+mlirRelaxPrimExprFactsAddLessEqual(MlirRelaxPrimExprFacts facts,
+                                   MlirAttribute lhs, MlirAttribute rhs);
+
+/// Whether lhs = rhs, or lhs <= rhs, for all values that the facts allow, for
+/// none, or neither is proven. Values for which an expression is not defined do
+/// not count.
+MLIR_CAPI_EXPORTED MlirRelaxTernary mlirRelaxPrimExprProveEqualUnder(
+    MlirAttribute lhs, MlirAttribute rhs, MlirRelaxPrimExprFacts facts);
+MLIR_CAPI_EXPORTED MlirRelaxTernary mlirRelaxPrimExprProveLessEqual(
+    MlirAttribute lhs, MlirAttribute rhs, MlirRelaxPrimExprFacts facts);
+/// A simpler expression that has the same value where the facts hold.
+MLIR_CAPI_EXPORTED MlirAttribute
+mlirRelaxPrimExprSimplify(MlirAttribute expr, MlirRelaxPrimExprFacts facts);
 
 MLIR_CAPI_EXPORTED bool mlirRelaxAttributeIsAShapeExpr(MlirAttribute attr);
 MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxShapeExprGetTypeID(void);

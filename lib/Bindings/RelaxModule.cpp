@@ -195,8 +195,19 @@ bool isConstant(MlirAttribute expr, int64_t value) {
          mlirRelaxPrimExprGetInt(expr) == value;
 }
 
+/// An expression that was made; an error where it would be beyond the limits.
+MlirAttribute requireBounded(MlirAttribute expr) {
+  if (!mlirAttributeIsNull(expr))
+    return expr;
+  throw nb::value_error(
+      ("expected an expression nested at most " +
+       std::to_string(MLIR_RELAX_PRIM_EXPR_MAX_DEPTH) + " deep, with at most " +
+       std::to_string(MLIR_RELAX_PRIM_EXPR_MAX_SIZE) + " nodes")
+          .c_str());
+}
+
 /// An operation of two expressions, by the name of its kind; null where the
-/// result is nested too deep.
+/// result is too large.
 MlirAttribute binaryOrNull(const std::string &kind, MlirAttribute lhs,
                            MlirAttribute rhs) {
   requireExprs(lhs, rhs);
@@ -219,10 +230,7 @@ MlirAttribute binaryOrNull(const std::string &kind, MlirAttribute lhs,
 
 MlirAttribute exprBinary(const std::string &kind, MlirAttribute lhs,
                          MlirAttribute rhs) {
-  MlirAttribute result = binaryOrNull(kind, lhs, rhs);
-  if (mlirAttributeIsNull(result))
-    throw nb::value_error("expected an expression nested at most 64 deep");
-  return result;
+  return requireBounded(binaryOrNull(kind, lhs, rhs));
 }
 
 MlirAttribute exprCall(const std::string &kind,
@@ -232,15 +240,15 @@ MlirAttribute exprCall(const std::string &kind,
   for (int i = MlirRelaxPrimExprMin; i <= MlirRelaxPrimExprLe; ++i) {
     if (kind != kKindNames[i])
       continue;
-    MlirAttribute result =
-        mlirRelaxPrimExprCallGet(static_cast<MlirRelaxPrimExprKind>(i),
-                                 operands.size(), operands.data());
-    if (!mlirAttributeIsNull(result))
-      return result;
+    auto known = static_cast<MlirRelaxPrimExprKind>(i);
+    if (static_cast<intptr_t>(operands.size()) !=
+        mlirRelaxPrimExprGetArity(known))
+      break;
+    return requireBounded(
+        mlirRelaxPrimExprCallGet(known, operands.size(), operands.data()));
   }
-  throw nb::value_error(("expected an expression nested at most 64 deep, or '" +
-                         kind + "' is not an operation of so many operands")
-                            .c_str());
+  throw nb::value_error(
+      ("'" + kind + "' is not an operation of so many operands").c_str());
 }
 
 std::optional<int64_t> exprEvaluate(MlirAttribute self,
@@ -259,9 +267,61 @@ MlirAttribute exprSubstitute(MlirAttribute self,
   for (const auto &entry : map)
     requireExprs(self, entry.second);
   Bindings<MlirAttribute> bindings(map);
-  return mlirRelaxPrimExprSubstitute(self, bindings.names.size(),
-                                     bindings.names.data(),
-                                     bindings.values.data());
+  return requireBounded(mlirRelaxPrimExprSubstitute(self, bindings.names.size(),
+                                                    bindings.names.data(),
+                                                    bindings.values.data()));
+}
+
+/// Owns facts. Their expressions are of one context, that of the first one;
+/// relax_mlir/ir.py keeps the expressions, and so the context, alive meanwhile.
+class Facts {
+public:
+  Facts() : facts(mlirRelaxPrimExprFactsCreate()) {}
+  Facts(const Facts &) = delete;
+  Facts &operator=(const Facts &) = delete;
+  ~Facts() { mlirRelaxPrimExprFactsDestroy(facts); }
+
+  void addBounds(const std::string &name, std::optional<int64_t> lower,
+                 std::optional<int64_t> upper) {
+    mlirRelaxPrimExprFactsAddBounds(facts, toRef(name),
+                                    lower ? &*lower : nullptr,
+                                    upper ? &*upper : nullptr);
+  }
+  void addEqual(MlirAttribute lhs, MlirAttribute rhs) {
+    requireSameContext(lhs, rhs);
+    mlirRelaxPrimExprFactsAddEqual(facts, lhs, rhs);
+  }
+  void addLessEqual(MlirAttribute lhs, MlirAttribute rhs) {
+    requireSameContext(lhs, rhs);
+    mlirRelaxPrimExprFactsAddLessEqual(facts, lhs, rhs);
+  }
+  /// The facts, for questions about `expr`.
+  MlirRelaxPrimExprFacts about(MlirAttribute expr) const {
+    if (context)
+      requireContext(mlirAttributeGetContext(expr), *context);
+    return facts;
+  }
+
+private:
+  void requireSameContext(MlirAttribute lhs, MlirAttribute rhs) {
+    requireExprs(lhs, rhs);
+    if (!context)
+      context = mlirAttributeGetContext(lhs);
+    requireContext(mlirAttributeGetContext(lhs), *context);
+  }
+
+  MlirRelaxPrimExprFacts facts;
+  std::optional<MlirContext> context;
+};
+
+void bindFacts(nb::module_ &m) {
+  nb::class_<Facts>(m, "PrimExprFacts")
+      .def(nb::init<>())
+      .def("add_bounds", &Facts::addBounds, nb::arg("name"),
+           nb::arg("lower").none(), nb::arg("upper").none())
+      .def("add_equal", &Facts::addEqual, nb::arg("lhs"), nb::arg("rhs"))
+      .def("add_less_equal", &Facts::addLessEqual, nb::arg("lhs"),
+           nb::arg("rhs"));
 }
 
 void bindPrimExpr(nb::module_ &m) {
@@ -301,9 +361,20 @@ void bindPrimExpr(nb::module_ &m) {
   cls.def_property_readonly("operands", &exprOperands);
   cls.def_property_readonly("variables", &exprVars);
   cls.def_property_readonly("text", &exprText);
-  cls.def("_prove_equal", [](MlirAttribute self, MlirAttribute other) {
-    requireExprs(self, other);
-    return toOptional(mlirRelaxPrimExprProveEqual(self, other));
+  cls.def("_prove_equal",
+          [](MlirAttribute self, MlirAttribute other, const Facts &facts) {
+            requireExprs(self, other);
+            return toOptional(mlirRelaxPrimExprProveEqualUnder(
+                self, other, facts.about(self)));
+          });
+  cls.def("_prove_less_equal",
+          [](MlirAttribute self, MlirAttribute other, const Facts &facts) {
+            requireExprs(self, other);
+            return toOptional(mlirRelaxPrimExprProveLessEqual(
+                self, other, facts.about(self)));
+          });
+  cls.def("_simplify", [](MlirAttribute self, const Facts &facts) {
+    return mlirRelaxPrimExprSimplify(self, facts.about(self));
   });
   cls.def("_evaluate", &exprEvaluate);
   cls.def("_substitute", &exprSubstitute);
@@ -594,6 +665,7 @@ NB_MODULE(_relax_mlir, m) {
       },
       nb::arg("module"));
   m.def("phases", &phases);
+  bindFacts(m);
   bindPrimExpr(m);
   bindShapeExpr(m);
   bindObject(m);

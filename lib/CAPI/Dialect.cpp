@@ -8,6 +8,7 @@
 
 #include "relax-mlir-c/Dialect.h"
 
+#include "relax-mlir/IR/PrimExprFacts.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/Pipelines/Pipelines.h"
@@ -17,7 +18,6 @@
 #include "mlir/CAPI/Support.h"
 #include "mlir/CAPI/Utils.h"
 
-#include "llvm/ADT/SetVector.h"
 #include <mutex>
 
 using namespace mlir;
@@ -101,22 +101,13 @@ MlirAttribute mlirRelaxPrimExprIntGet(MlirContext context, int64_t value) {
   return wrap(PrimExprAttr::getInt(loaded(context), value));
 }
 
-/// An expression that was built, or null where it is nested too deep for what
-/// walks it, and for its own text to parse. The levels are visited one by one,
-/// each node once a level.
+static_assert(PrimExprAttr::kMaxDepth == MLIR_RELAX_PRIM_EXPR_MAX_DEPTH &&
+                  PrimExprAttr::kMaxSize == MLIR_RELAX_PRIM_EXPR_MAX_SIZE,
+              "the limits of the C interface are those of PrimExprAttr");
+
+/// An expression that was built, or null where it is beyond the limits.
 static MlirAttribute bounded(PrimExprAttr expr) {
-  constexpr unsigned kMaxDepth = 64;
-  llvm::SmallSetVector<PrimExprAttr, 8> level, next;
-  level.insert(expr);
-  for (unsigned depth = 0; !level.empty(); ++depth) {
-    if (depth == kMaxDepth)
-      return {nullptr};
-    for (PrimExprAttr node : level)
-      next.insert_range(node.getOperands());
-    std::swap(level, next);
-    next.clear();
-  }
-  return wrap(expr);
+  return wrap(expr.isTooLarge() ? PrimExprAttr() : expr);
 }
 
 MlirAttribute mlirRelaxPrimExprAddGet(MlirAttribute lhs, MlirAttribute rhs) {
@@ -140,14 +131,18 @@ MlirAttribute mlirRelaxPrimExprModGet(MlirAttribute lhs, MlirAttribute rhs) {
   return bounded(PrimExprAttr::getMod(expr(lhs), expr(rhs)));
 }
 
+intptr_t mlirRelaxPrimExprGetArity(MlirRelaxPrimExprKind kind) {
+  if (kind < MlirRelaxPrimExprMin || kind > MlirRelaxPrimExprLe)
+    return 0;
+  return kind == MlirRelaxPrimExprSelect ? 3
+         : kind == MlirRelaxPrimExprNot  ? 1
+                                         : 2;
+}
+
 MlirAttribute mlirRelaxPrimExprCallGet(MlirRelaxPrimExprKind kind,
                                        intptr_t numOperands,
                                        MlirAttribute const *operands) {
-  intptr_t arity = kind == MlirRelaxPrimExprSelect ? 3
-                   : kind == MlirRelaxPrimExprNot  ? 1
-                                                   : 2;
-  if (kind < MlirRelaxPrimExprMin || kind > MlirRelaxPrimExprLe ||
-      numOperands != arity)
+  if (numOperands == 0 || numOperands != mlirRelaxPrimExprGetArity(kind))
     return {nullptr};
   return bounded(PrimExprAttr::getCall(static_cast<PrimExprKind>(kind),
                                        exprs(numOperands, operands)));
@@ -211,6 +206,54 @@ MlirAttribute mlirRelaxPrimExprSubstitute(MlirAttribute attr, intptr_t numVars,
   for (intptr_t i = 0; i < numVars; ++i)
     bindings[unwrap(names[i])] = expr(values[i]);
   return wrap(substitute(expr(attr), bindings));
+}
+
+static PrimExprFacts &facts(MlirRelaxPrimExprFacts facts) {
+  return *static_cast<PrimExprFacts *>(facts.ptr);
+}
+
+MlirRelaxPrimExprFacts mlirRelaxPrimExprFactsCreate() {
+  return {new PrimExprFacts()};
+}
+
+void mlirRelaxPrimExprFactsDestroy(MlirRelaxPrimExprFacts known) {
+  delete &facts(known);
+}
+
+void mlirRelaxPrimExprFactsAddBounds(MlirRelaxPrimExprFacts known,
+                                     MlirStringRef name, int64_t const *lower,
+                                     int64_t const *upper) {
+  auto orNone = [](int64_t const *end) {
+    return end ? std::optional<int64_t>(*end) : std::nullopt;
+  };
+  facts(known).addBounds(unwrap(name), orNone(lower), orNone(upper));
+}
+
+void mlirRelaxPrimExprFactsAddEqual(MlirRelaxPrimExprFacts known,
+                                    MlirAttribute lhs, MlirAttribute rhs) {
+  facts(known).addEqual(expr(lhs), expr(rhs));
+}
+
+void mlirRelaxPrimExprFactsAddLessEqual(MlirRelaxPrimExprFacts known,
+                                        MlirAttribute lhs, MlirAttribute rhs) {
+  facts(known).addLessEqual(expr(lhs), expr(rhs));
+}
+
+MlirRelaxTernary
+mlirRelaxPrimExprProveEqualUnder(MlirAttribute lhs, MlirAttribute rhs,
+                                 MlirRelaxPrimExprFacts known) {
+  return wrap(proveEqual(expr(lhs), expr(rhs), facts(known)));
+}
+
+MlirRelaxTernary mlirRelaxPrimExprProveLessEqual(MlirAttribute lhs,
+                                                 MlirAttribute rhs,
+                                                 MlirRelaxPrimExprFacts known) {
+  return wrap(proveLessEqual(expr(lhs), expr(rhs), facts(known)));
+}
+
+MlirAttribute mlirRelaxPrimExprSimplify(MlirAttribute attr,
+                                        MlirRelaxPrimExprFacts known) {
+  return wrap(simplify(expr(attr), facts(known)));
 }
 
 bool mlirRelaxAttributeIsAShapeExpr(MlirAttribute attr) {

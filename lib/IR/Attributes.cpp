@@ -60,31 +60,33 @@ private:
   FailureOr<PrimExprAttr> parseOperand();
   FailureOr<PrimExprAttr> parseCall(const CallSyntax &call);
   FailureOr<PrimExprAttr> parseDivision(PrimExprAttr lhs, bool isMod);
-  FailureOr<PrimExprAttr> nest(SMLoc loc, PrimExprAttr lhs,
-                               PrimExprAttr result);
+  FailureOr<PrimExprAttr> bounded(SMLoc loc, PrimExprAttr expr);
+  InFlightDiagnostic emitTooLarge(SMLoc loc);
 
   AsmParser &parser;
+  /// The nesting of parentheses and calls.
   unsigned depth = 0;
-  static constexpr unsigned kMaxDepth = 128;
 };
 } // namespace
 
-/// `result`, computed from `lhs` at the end of a chain such as "a mod b mod c":
-/// where it holds `lhs` as an operand the chain nests it one deeper.
-FailureOr<PrimExprAttr> PrimExprParser::nest(SMLoc loc, PrimExprAttr lhs,
-                                             PrimExprAttr result) {
-  if (!llvm::is_contained(result.getOperands(), lhs) || ++depth <= kMaxDepth)
-    return result;
+InFlightDiagnostic PrimExprParser::emitTooLarge(SMLoc loc) {
   return parser.emitError(loc)
-         << "expected an expression nested at most " << kMaxDepth << " deep";
+         << "expected an expression nested at most " << PrimExprAttr::kMaxDepth
+         << " deep, with at most " << PrimExprAttr::kMaxSize << " nodes";
+}
+
+/// An expression that was built, where it is within the limits.
+FailureOr<PrimExprAttr> PrimExprParser::bounded(SMLoc loc, PrimExprAttr expr) {
+  if (expr.isTooLarge())
+    return emitTooLarge(loc);
+  return expr;
 }
 
 FailureOr<PrimExprAttr> PrimExprParser::parseSum() {
   llvm::SaveAndRestore restore(depth, depth + 1);
   SMLoc loc = parser.getCurrentLocation();
-  if (depth > kMaxDepth)
-    return parser.emitError(loc)
-           << "expected an expression nested at most " << kMaxDepth << " deep";
+  if (depth > PrimExprAttr::kMaxDepth)
+    return emitTooLarge(loc);
   FailureOr<PrimExprAttr> lhs = parseProduct();
   while (succeeded(lhs)) {
     bool plus = succeeded(parser.parseOptionalPlus());
@@ -93,15 +95,13 @@ FailureOr<PrimExprAttr> PrimExprParser::parseSum() {
     FailureOr<PrimExprAttr> rhs = parseProduct();
     if (failed(rhs))
       return failure();
-    lhs = nest(loc, *lhs,
-               plus ? PrimExprAttr::getAdd(*lhs, *rhs)
-                    : PrimExprAttr::getSub(*lhs, *rhs));
+    lhs = bounded(loc, plus ? PrimExprAttr::getAdd(*lhs, *rhs)
+                            : PrimExprAttr::getSub(*lhs, *rhs));
   }
   return lhs;
 }
 
 FailureOr<PrimExprAttr> PrimExprParser::parseProduct() {
-  llvm::SaveAndRestore restore(depth);
   SMLoc loc = parser.getCurrentLocation();
   FailureOr<PrimExprAttr> lhs = parseAtom();
   while (succeeded(lhs)) {
@@ -118,7 +118,7 @@ FailureOr<PrimExprAttr> PrimExprParser::parseProduct() {
     } else {
       break;
     }
-    lhs = succeeded(result) ? nest(loc, *lhs, *result) : result;
+    lhs = succeeded(result) ? bounded(loc, *result) : result;
   }
   return lhs;
 }
@@ -151,7 +151,7 @@ FailureOr<PrimExprAttr> PrimExprParser::parseCall(const CallSyntax &call) {
     return parser.emitError(loc)
            << "expected " << call.arity << " operands of '" << call.name
            << "', but got " << operands.size();
-  return PrimExprAttr::getCall(call.kind, operands);
+  return bounded(loc, PrimExprAttr::getCall(call.kind, operands));
 }
 
 /// Parentheses, a call or a variable.
@@ -193,7 +193,8 @@ FailureOr<PrimExprAttr> PrimExprParser::parseAtom() {
   FailureOr<PrimExprAttr> operand = parseOperand();
   if (failed(operand) || !negative)
     return operand;
-  return PrimExprAttr::getSub(PrimExprAttr::getInt(context, 0), *operand);
+  return bounded(
+      loc, PrimExprAttr::getSub(PrimExprAttr::getInt(context, 0), *operand));
 }
 
 FailureOr<PrimExprAttr> mlir::relax::parsePrimExpr(AsmParser &parser) {
@@ -346,7 +347,10 @@ static void printSum(raw_ostream &os, PrimExprAttr expr) {
 }
 
 void mlir::relax::printPrimExpr(raw_ostream &os, PrimExprAttr expr) {
-  printSum(os, expr);
+  if (expr.isTooLarge())
+    os << "<too large>"; // only a pass can make it, and no program holds it
+  else
+    printSum(os, expr);
 }
 
 std::string PrimExprAttr::str() const {

@@ -13,14 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "relax-mlir/IR/Relax.h"
+#include "Polynomial.h"
 
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
-
-#include <map>
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -31,174 +28,6 @@ llvm::hash_code mlir::relax::hash_value(PrimExprKind kind) {
 
 Ternary mlir::relax::both(Ternary lhs, Ternary rhs) {
   return std::min(lhs, rhs);
-}
-
-//===----------------------------------------------------------------------===//
-// Order
-//===----------------------------------------------------------------------===//
-
-/// A total order that does not depend on addresses.
-static int compare(PrimExprAttr lhs, PrimExprAttr rhs) {
-  if (lhs == rhs)
-    return 0;
-  if (lhs.getKind() != rhs.getKind())
-    return lhs.getKind() < rhs.getKind() ? -1 : 1;
-  if (int order = lhs.getName().compare(rhs.getName()))
-    return order;
-  if (lhs.getValue() != rhs.getValue())
-    return lhs.getValue() < rhs.getValue() ? -1 : 1;
-  if (lhs.getOperands().size() != rhs.getOperands().size())
-    return lhs.getOperands().size() < rhs.getOperands().size() ? -1 : 1;
-  for (auto [l, r] : llvm::zip(lhs.getOperands(), rhs.getOperands()))
-    if (int order = compare(l, r))
-      return order;
-  return 0;
-}
-
-//===----------------------------------------------------------------------===//
-// Polynomials
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A product of atoms, sorted.
-using Monomial = SmallVector<PrimExprAttr, 2>;
-
-/// Products of higher degree come first, the constant last.
-struct MonomialOrder {
-  bool operator()(const Monomial &lhs, const Monomial &rhs) const {
-    if (lhs.size() != rhs.size())
-      return lhs.size() > rhs.size();
-    for (auto [l, r] : llvm::zip(lhs, rhs))
-      if (int order = compare(l, r))
-        return order < 0;
-    return false;
-  }
-};
-
-constexpr size_t kMaxTerms = 64;
-
-/// A sum of monomials with coefficients. Operations return false where they
-/// overflow or grow beyond kMaxTerms; the polynomial is not to be used then.
-class Polynomial {
-public:
-  static std::optional<Polynomial> of(PrimExprAttr expr);
-
-  bool add(const Polynomial &other, int64_t factor = 1);
-  static std::optional<Polynomial> product(const Polynomial &lhs,
-                                           const Polynomial &rhs);
-  PrimExprAttr build(MLIRContext *context) const;
-
-  std::optional<int64_t> getConstant() const;
-  /// The greatest common divisor of the coefficients of all but the constant.
-  int64_t gcdOfTerms() const;
-  int64_t constantTerm() const;
-  /// Splits into `divisor * quotient + rest`, term by term.
-  void divide(int64_t divisor, Polynomial &quotient, Polynomial &rest) const;
-
-private:
-  bool addTerm(const Monomial &monomial, int64_t coefficient);
-  std::map<Monomial, int64_t, MonomialOrder> terms;
-};
-} // namespace
-
-bool Polynomial::addTerm(const Monomial &monomial, int64_t coefficient) {
-  int64_t &slot = terms[monomial];
-  if (llvm::AddOverflow(slot, coefficient, slot))
-    return false;
-  if (slot == 0)
-    terms.erase(monomial);
-  return terms.size() <= kMaxTerms;
-}
-
-bool Polynomial::add(const Polynomial &other, int64_t factor) {
-  for (const auto &[monomial, coefficient] : other.terms) {
-    int64_t scaled;
-    if (llvm::MulOverflow(coefficient, factor, scaled) ||
-        !addTerm(monomial, scaled))
-      return false;
-  }
-  return true;
-}
-
-std::optional<Polynomial> Polynomial::product(const Polynomial &lhs,
-                                              const Polynomial &rhs) {
-  Polynomial result;
-  for (const auto &[lhsMonomial, lhsCoefficient] : lhs.terms) {
-    for (const auto &[rhsMonomial, rhsCoefficient] : rhs.terms) {
-      Monomial monomial(lhsMonomial);
-      monomial.append(rhsMonomial.begin(), rhsMonomial.end());
-      llvm::sort(monomial, [](PrimExprAttr l, PrimExprAttr r) {
-        return compare(l, r) < 0;
-      });
-      int64_t coefficient;
-      if (llvm::MulOverflow(lhsCoefficient, rhsCoefficient, coefficient) ||
-          monomial.size() > kMaxTerms || !result.addTerm(monomial, coefficient))
-        return std::nullopt;
-    }
-  }
-  return result;
-}
-
-std::optional<Polynomial> Polynomial::of(PrimExprAttr expr) {
-  Polynomial result;
-  switch (expr.getKind()) {
-  case PrimExprKind::Int:
-    if (expr.getValue() != 0)
-      result.addTerm({}, expr.getValue());
-    return result;
-  case PrimExprKind::Add:
-    for (PrimExprAttr operand : expr.getOperands()) {
-      std::optional<Polynomial> term = of(operand);
-      if (!term || !result.add(*term))
-        return std::nullopt;
-    }
-    return result;
-  case PrimExprKind::Mul:
-    result.addTerm({}, 1);
-    for (PrimExprAttr operand : expr.getOperands()) {
-      std::optional<Polynomial> factor = of(operand);
-      std::optional<Polynomial> next =
-          factor ? product(result, *factor) : std::nullopt;
-      if (!next)
-        return std::nullopt;
-      result = std::move(*next);
-    }
-    return result;
-  default:
-    result.addTerm({expr}, 1);
-    return result;
-  }
-}
-
-std::optional<int64_t> Polynomial::getConstant() const {
-  if (terms.empty())
-    return 0;
-  if (terms.size() == 1 && terms.begin()->first.empty())
-    return terms.begin()->second;
-  return std::nullopt;
-}
-
-int64_t Polynomial::constantTerm() const {
-  auto it = terms.find({});
-  return it == terms.end() ? 0 : it->second;
-}
-
-int64_t Polynomial::gcdOfTerms() const {
-  int64_t result = 0;
-  for (const auto &[monomial, coefficient] : terms)
-    if (!monomial.empty() && coefficient != INT64_MIN)
-      result = std::gcd(result, coefficient);
-  return result;
-}
-
-void Polynomial::divide(int64_t divisor, Polynomial &quotient,
-                        Polynomial &rest) const {
-  for (const auto &[monomial, coefficient] : terms) {
-    if (coefficient % divisor == 0 && coefficient != INT64_MIN)
-      quotient.addTerm(monomial, coefficient / divisor);
-    else
-      rest.addTerm(monomial, coefficient);
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -214,51 +43,20 @@ PrimExprAttr PrimExprAttr::getInt(MLIRContext *context, int64_t value) {
              ArrayRef<PrimExprAttr>());
 }
 
-/// A node as it is, not brought into canonical form.
-static PrimExprAttr rawNode(PrimExprKind kind,
-                            ArrayRef<PrimExprAttr> operands) {
-  return PrimExprAttr::get(operands.front().getContext(), kind, 0, StringRef(),
-                           operands);
-}
-
-PrimExprAttr Polynomial::build(MLIRContext *context) const {
-  SmallVector<PrimExprAttr> sum;
-  for (const auto &[monomial, coefficient] : terms) {
-    SmallVector<PrimExprAttr> factors(monomial.begin(), monomial.end());
-    if (coefficient != 1 || factors.empty())
-      factors.push_back(PrimExprAttr::getInt(context, coefficient));
-    sum.push_back(factors.size() == 1 ? factors.front()
-                                      : rawNode(PrimExprKind::Mul, factors));
-  }
-  if (sum.empty())
-    return PrimExprAttr::getInt(context, 0);
-  return sum.size() == 1 ? sum.front() : rawNode(PrimExprKind::Add, sum);
-}
-
 std::optional<int64_t> PrimExprAttr::getConstant() const {
   if (getKind() == PrimExprKind::Int)
     return getValue();
   return std::nullopt;
 }
 
-/// lhs + factor * rhs as a polynomial, where it does not overflow.
-static std::optional<Polynomial> linear(PrimExprAttr lhs, PrimExprAttr rhs,
-                                        int64_t factor) {
-  std::optional<Polynomial> result = Polynomial::of(lhs);
-  std::optional<Polynomial> other = Polynomial::of(rhs);
-  if (!result || !other || !result->add(*other, factor))
-    return std::nullopt;
-  return result;
-}
-
 PrimExprAttr PrimExprAttr::getAdd(PrimExprAttr lhs, PrimExprAttr rhs) {
-  if (std::optional<Polynomial> sum = linear(lhs, rhs, 1))
+  if (std::optional<Polynomial> sum = Polynomial::linear(lhs, rhs, 1))
     return sum->build(lhs.getContext());
   return rawNode(PrimExprKind::Add, {lhs, rhs});
 }
 
 PrimExprAttr PrimExprAttr::getSub(PrimExprAttr lhs, PrimExprAttr rhs) {
-  if (std::optional<Polynomial> difference = linear(lhs, rhs, -1))
+  if (std::optional<Polynomial> difference = Polynomial::linear(lhs, rhs, -1))
     return difference->build(lhs.getContext());
   return rawNode(PrimExprKind::Add,
                  {lhs, getMul(rhs, getInt(lhs.getContext(), -1))});
@@ -281,18 +79,18 @@ PrimExprAttr PrimExprAttr::getProduct(MLIRContext *context,
   return result;
 }
 
-/// Floor division and remainder of constants; none where undefined.
-static std::optional<int64_t> floorDiv(int64_t lhs, int64_t rhs) {
+std::optional<int64_t> mlir::relax::floorDiv(int64_t lhs, int64_t rhs) {
   if (rhs == 0 || (lhs == INT64_MIN && rhs == -1))
     return std::nullopt;
   int64_t quotient = lhs / rhs;
   return quotient - ((lhs % rhs != 0) && ((lhs < 0) != (rhs < 0)));
 }
-static std::optional<int64_t> floorMod(int64_t lhs, int64_t rhs) {
-  std::optional<int64_t> quotient = floorDiv(lhs, rhs);
-  if (!quotient)
+
+std::optional<int64_t> mlir::relax::floorMod(int64_t lhs, int64_t rhs) {
+  if (rhs == 0 || (lhs == INT64_MIN && rhs == -1))
     return std::nullopt;
-  return lhs - *quotient * rhs;
+  int64_t rest = lhs % rhs;
+  return rest != 0 && (rest < 0) != (rhs < 0) ? rest + rhs : rest;
 }
 
 PrimExprAttr PrimExprAttr::getFloorDiv(PrimExprAttr lhs, PrimExprAttr rhs) {
@@ -336,7 +134,7 @@ PrimExprAttr PrimExprAttr::getMod(PrimExprAttr lhs, PrimExprAttr rhs) {
 /// lhs - rhs where it is a constant.
 static std::optional<int64_t> constantDifference(PrimExprAttr lhs,
                                                  PrimExprAttr rhs) {
-  std::optional<Polynomial> difference = linear(lhs, rhs, -1);
+  std::optional<Polynomial> difference = Polynomial::linear(lhs, rhs, -1);
   return difference ? difference->getConstant() : std::nullopt;
 }
 
@@ -429,7 +227,7 @@ Ternary mlir::relax::proveEqual(PrimExprAttr lhs, PrimExprAttr rhs) {
     return Ternary::Yes;
   if (lhs.getConstant() && rhs.getConstant())
     return Ternary::No;
-  std::optional<Polynomial> difference = linear(lhs, rhs, -1);
+  std::optional<Polynomial> difference = Polynomial::linear(lhs, rhs, -1);
   if (!difference)
     return Ternary::Unknown;
   if (std::optional<int64_t> constant = difference->getConstant())
@@ -451,43 +249,90 @@ Ternary mlir::relax::proveEqual(ArrayRef<PrimExprAttr> lhs,
   return result;
 }
 
+void mlir::relax::walkNodes(PrimExprAttr expr,
+                            llvm::function_ref<bool(PrimExprAttr)> visit) {
+  SmallVector<PrimExprAttr> open = {expr};
+  llvm::SmallDenseSet<PrimExprAttr> seen = {expr};
+  while (!open.empty()) {
+    PrimExprAttr next = open.pop_back_val();
+    if (!visit(next))
+      return;
+    for (PrimExprAttr operand : llvm::reverse(next.getOperands()))
+      if (seen.insert(operand).second)
+        open.push_back(operand);
+  }
+}
+
 void mlir::relax::collectVars(PrimExprAttr expr, llvm::StringSet<> &names) {
-  if (expr.isVar())
-    names.insert(expr.getName());
-  for (PrimExprAttr operand : expr.getOperands())
-    collectVars(operand, names);
+  walkNodes(expr, [&](PrimExprAttr node) {
+    if (node.isVar())
+      names.insert(node.getName());
+    return true;
+  });
 }
 
 std::optional<StringRef>
 mlir::relax::findUnbound(PrimExprAttr expr,
                          llvm::function_ref<bool(StringRef)> isBound) {
-  if (expr.isVar() && !isBound(expr.getName()))
-    return expr.getName();
-  for (PrimExprAttr operand : expr.getOperands())
-    if (std::optional<StringRef> name = findUnbound(operand, isBound))
-      return name;
-  return std::nullopt;
+  std::optional<StringRef> result;
+  walkNodes(expr, [&](PrimExprAttr node) {
+    if (node.isVar() && !isBound(node.getName()))
+      result = node.getName();
+    return !result;
+  });
+  return result;
 }
+
+PrimExprAttr mlir::relax::rebuild(PrimExprKind kind,
+                                  ArrayRef<PrimExprAttr> operands) {
+  if (kind != PrimExprKind::Add && kind != PrimExprKind::Mul)
+    return PrimExprAttr::getCall(kind, operands);
+  PrimExprAttr result = operands.front();
+  for (PrimExprAttr operand : operands.drop_front())
+    result = PrimExprAttr::getCall(kind, {result, operand});
+  return result;
+}
+
+namespace {
+/// A substitution, each node of the expression once. Null where the result
+/// would be too large.
+class Substitution {
+public:
+  explicit Substitution(const PrimExprMap &values) : values(values) {}
+
+  PrimExprAttr of(PrimExprAttr expr) {
+    if (expr.isVar()) {
+      auto it = values.find(expr.getName());
+      return it == values.end() ? expr : it->second;
+    }
+    if (expr.getOperands().empty())
+      return expr;
+    if (PrimExprAttr known = done.lookup(expr))
+      return known;
+    SmallVector<PrimExprAttr> operands;
+    for (PrimExprAttr operand : expr.getOperands()) {
+      operands.push_back(of(operand));
+      if (!operands.back())
+        return {};
+    }
+    PrimExprAttr result = rebuild(expr.getKind(), operands);
+    if (result.isTooLarge())
+      return {};
+    return done[expr] = result;
+  }
+
+private:
+  const PrimExprMap &values;
+  llvm::SmallDenseMap<PrimExprAttr, PrimExprAttr> done;
+};
+} // namespace
 
 PrimExprAttr mlir::relax::substitute(PrimExprAttr expr,
                                      const PrimExprMap &values) {
-  if (expr.isVar()) {
-    auto it = values.find(expr.getName());
-    return it == values.end() ? expr : it->second;
-  }
-  if (expr.getOperands().empty())
-    return expr;
-  SmallVector<PrimExprAttr> operands =
-      llvm::map_to_vector(expr.getOperands(), [&](PrimExprAttr e) {
-        return substitute(e, values);
-      });
-  if (expr.getKind() != PrimExprKind::Add &&
-      expr.getKind() != PrimExprKind::Mul)
-    return PrimExprAttr::getCall(expr.getKind(), operands);
-  PrimExprAttr result = operands.front();
-  for (PrimExprAttr operand : ArrayRef(operands).drop_front())
-    result = PrimExprAttr::getCall(expr.getKind(), {result, operand});
-  return result;
+  if (expr.isTooLarge())
+    return {};
+  PrimExprAttr result = Substitution(values).of(expr);
+  return result && !result.isTooLarge() ? result : PrimExprAttr();
 }
 
 /// One operation on values; none where it is undefined or overflows.
@@ -537,6 +382,8 @@ mlir::relax::evaluate(PrimExprAttr expr,
   }
   if (std::optional<int64_t> constant = expr.getConstant())
     return constant;
+  if (expr.isTooLarge())
+    return std::nullopt;
   ArrayRef<PrimExprAttr> operands = expr.getOperands();
   std::optional<int64_t> result = evaluate(operands[0], values);
   if (!result)

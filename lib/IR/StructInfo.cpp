@@ -385,6 +385,14 @@ void TupleStructInfoType::zipPrimExprsSameKind(Type other, ZipFn visit) const {
 // they are not variables of the scope around it: maps and walks leave function
 // types alone.
 
+/// Whether substitution makes a dimension too large to be known.
+static bool growsTooLarge(Type type, const PrimExprMap &values) {
+  bool result = false;
+  asStructInfo(type).walkPrimExprs(
+      [&](PrimExprAttr expr) { result |= !substitute(expr, values); });
+  return result;
+}
+
 /// Compares two closures: parameters contravariant, results covariant.
 static Ternary compareClosures(FuncStructInfoType lhs, FuncStructInfoType rhs,
                                llvm::function_ref<Ternary(Type, Type)> below) {
@@ -397,6 +405,9 @@ static Ternary compareClosures(FuncStructInfoType lhs, FuncStructInfoType rhs,
              if (mine.isVar())
                mapping.try_emplace(mine.getName(), theirs);
            });
+  auto grows = [&](Type type) { return growsTooLarge(type, mapping); };
+  if (grows(lhs.getRet()) || llvm::any_of(lhs.getParams(), grows))
+    return Ternary::Unknown;
   Ternary result = below(substitute(lhs.getRet(), mapping), rhs.getRet());
   for (auto [l, r] : llvm::zip(lhs.getParams(), rhs.getParams()))
     result = both(result, below(r, substitute(l, mapping)));

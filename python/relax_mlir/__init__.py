@@ -30,6 +30,7 @@ from .compiler import Executable, compile, phases  # noqa: A004 (the name TVM us
 from .context import default_context, load_dialect
 from .expr import GlobalVar, Var
 from .ir import (
+    Facts,
     FuncStructInfo,
     ObjectStructInfo,
     PrimExpr,
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BlockBuilder",
     "Executable",
+    "Facts",
     "FuncStructInfo",
     "GlobalVar",
     "ObjectStructInfo",

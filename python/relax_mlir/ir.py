@@ -10,7 +10,7 @@ Everything is made in the current context, or else in the default one.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from mlir import ir
@@ -183,26 +183,80 @@ class PrimExpr(_ext.PrimExpr):
         """Return `then` where this is not 0, else `otherwise`."""
         return self._call("select", then, otherwise)
 
-    def prove_equal(self, other: Dim) -> bool | None:
+    def prove_equal(self, other: Dim, facts: Facts | None = None) -> bool | None:
         """Say whether two expressions are equal whatever their variables are.
 
         Parameters
         ----------
         other : int, str or PrimExpr
+        facts : Facts, optional
+            What is known of the variables. Without it they may be any integers.
 
         Returns
         -------
         bool or None
-            True: always equal. False: never. None: it depends, or was not decided.
+            True: always equal. False: never. None: it depends, or was not decided. Values for
+            which an expression is not defined, as a divisor is 0, do not count.
 
         Examples
         --------
         >>> n = PrimExpr("n")
         >>> (n * 2).prove_equal(n + n), n.prove_equal(n + 1), n.prove_equal(4)
         (True, False, None)
+        >>> (n // 2 + (n + 1) // 2).prove_equal(n)
+        True
+        >>> n.prove_equal("m + 1", Facts(equalities=[("n * 4", "m * 4 + 4")]))
+        True
         """
         with self.context:
-            return self._prove_equal(PrimExpr(other))
+            return self._prove_equal(PrimExpr(other), _native(facts))
+
+    def prove_less_equal(self, other: Dim, facts: Facts | None = None) -> bool | None:
+        """Say whether this is at most `other` whatever the variables are.
+
+        Parameters
+        ----------
+        other : int, str or PrimExpr
+        facts : Facts, optional
+
+        Returns
+        -------
+        bool or None
+            True: always. False: never. None: it depends, or was not decided.
+
+        Examples
+        --------
+        >>> n = PrimExpr("n")
+        >>> n.min("m").prove_less_equal(n), n.prove_less_equal(n - 1)
+        (True, False)
+        >>> (n // 2).prove_less_equal(n, Facts(bounds={"n": (0, None)}))
+        True
+        """
+        with self.context:
+            return self._prove_less_equal(PrimExpr(other), _native(facts))
+
+    def simplify(self, facts: Facts | None = None) -> PrimExpr:
+        """Return a simpler expression with the same value.
+
+        Parameters
+        ----------
+        facts : Facts, optional
+            What is known of the variables.
+
+        Returns
+        -------
+        PrimExpr
+            It has the same value wherever the facts hold and this expression is defined.
+
+        Examples
+        --------
+        >>> n = PrimExpr("n")
+        >>> print((n // 4 * 4 + n % 4).simplify())
+        #relax.expr<n>
+        >>> print(((n * 4 + "r") // 4).simplify(Facts(bounds={"r": (0, 3)})))
+        #relax.expr<n>
+        """
+        return self._simplify(_native(facts))
 
     def evaluate(self, values: Mapping[str, int]) -> int | None:
         """Return the value for given values of the variables.
@@ -219,12 +273,85 @@ class PrimExpr(_ext.PrimExpr):
         return self._evaluate({name: _int64(value) for name, value in values.items()})
 
     def substitute(self, values: Mapping[str, Dim]) -> PrimExpr:
-        """Return the expression with variables replaced, all at once."""
+        """Return the expression with variables replaced, all at once.
+
+        Raises
+        ------
+        ValueError
+            If the result is larger than expressions may be.
+        """
         with self.context:
             return self._substitute({name: PrimExpr(value) for name, value in values.items()})
 
 
 Dim = int | str | PrimExpr
+
+
+class Facts:
+    """What is known of shape variables, for proofs and simplification.
+
+    Parameters
+    ----------
+    bounds : mapping of str to (int or None, int or None), optional
+        The least and the greatest value of variables; None where there is none.
+    equalities : sequence of pairs of int, str or PrimExpr, optional
+        Pairs that are equal.
+    inequalities : sequence of pairs of int, str or PrimExpr, optional
+        Pairs of which the first is at most the second.
+
+    Notes
+    -----
+    Nothing is known of a variable that no fact speaks of, not that it is a dimension: say so with
+    the bounds ``(0, None)``. Where facts contradict each other, nothing is concluded from them.
+
+    Examples
+    --------
+    >>> facts = Facts(bounds={"n": (0, None)}, inequalities=[("n", "m - 1")])
+    >>> PrimExpr("n + 1").prove_equal(0, facts), PrimExpr("m").prove_less_equal(0, facts)
+    (False, False)
+    """
+
+    def __init__(
+        self,
+        bounds: Mapping[str, tuple[int | None, int | None]] | None = None,
+        equalities: Iterable[tuple[Dim, Dim]] = (),
+        inequalities: Iterable[tuple[Dim, Dim]] = (),
+    ) -> None:
+        self.bounds = {name: _bound(name, ends) for name, ends in (bounds or {}).items()}
+        self.equalities = [(PrimExpr(lhs), PrimExpr(rhs)) for lhs, rhs in equalities]
+        self.inequalities = [(PrimExpr(lhs), PrimExpr(rhs)) for lhs, rhs in inequalities]
+
+    def __repr__(self) -> str:
+        def texts(pairs: list[tuple[PrimExpr, PrimExpr]]) -> list[tuple[str, str]]:
+            return [(lhs.text, rhs.text) for lhs, rhs in pairs]
+
+        return (
+            f"Facts(bounds={self.bounds}, equalities={texts(self.equalities)}, "
+            f"inequalities={texts(self.inequalities)})"
+        )
+
+
+def _bound(name: str, ends: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
+    var(name)  # anything else is no name of a variable
+    lower, upper = (None if end is None else _int64(end) for end in ends)
+    if lower is not None and upper is not None and lower > upper:
+        raise ValueError(f"expected bounds of {name!r} in order, but got {lower} and {upper}")
+    return lower, upper
+
+
+def _native(facts: Facts | None) -> _ext.PrimExprFacts:
+    native = _ext.PrimExprFacts()
+    if facts is None:
+        return native
+    if not isinstance(facts, Facts):
+        raise TypeError(f"expected Facts, but got {facts!r}")
+    for name, ends in facts.bounds.items():
+        native.add_bounds(name, *ends)
+    for pair in facts.equalities:
+        native.add_equal(*pair)
+    for pair in facts.inequalities:
+        native.add_less_equal(*pair)
+    return native
 
 
 def _int64(value: Any) -> int:

@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 from mlir import ir
-from relax_mlir import PrimExpr, var
+from relax_mlir import FuncStructInfo, PrimExpr, TensorStructInfo, analysis, var
 
 NAMES = ("n", "m", "k")
 VALUES = (0, 1, 2, 3, 7)
@@ -40,7 +40,6 @@ NUMBERS = {
     "logical_and": lambda a, b: int(bool(a) and bool(b)),
     "logical_or": lambda a, b: int(bool(a) or bool(b)),
     "logical_not": lambda a: int(not a),
-    "select": lambda c, a, b: a if c else b,
     **OPERATIONS,
 }
 
@@ -61,6 +60,9 @@ def evaluate(tree, values):
     if not isinstance(tree, tuple):
         return values.get(tree, tree)
     kind, *operands = tree
+    if kind == "select":  # only the branch that is taken has to have a value
+        condition = evaluate(operands[0], values)
+        return None if condition is None else evaluate(operands[1 if condition else 2], values)
     numbers = [evaluate(operand, values) for operand in operands]
     if None in numbers:
         return None
@@ -197,9 +199,63 @@ def test_error_gr01_nesting():
         PrimExpr("(" * 10_000 + "n" + ")" * 10_000)
 
 
-def test_error_nesting_is_bounded() -> None:
+# Each grows an expression: deeper, or wider where its parts are shared.
+GROWTH = {
+    "division": lambda e: (e + 1) // var("m"),
+    "not": lambda e: e.logical_not(),
+    "min": lambda e: (e * 2).min(e + 1),
+    "select": lambda e: e.select(e * 2 + "m", e - "m"),
+    "product": lambda e: (e + "m") * (e + 1),
+    "remainder": lambda e: (e * e + "m") % 7,
+    "overflow": lambda e: e * 2**62,
+}
+
+
+@pytest.mark.parametrize("grow", GROWTH.values(), ids=GROWTH.keys())
+def test_error_gr01_size_is_bounded(grow):
     expr = var("n")
-    with pytest.raises(ValueError, match="nested at most 64 deep"):
+    with pytest.raises(ValueError, match="nested at most 128 deep, with at most 4096 nodes"):
         for _ in range(1000):
-            expr = (expr + 1) // var("m")
+            expr = grow(expr)
+    # The largest one that was made is one like any other.
     assert ir.Attribute.parse(str(expr), context=expr.context) == expr
+    assert "n" in expr.variables
+    assert expr.substitute({"n": "k"}).substitute({"k": "n"}) == expr
+    assert expr.prove_equal(expr) is True
+    expr.evaluate({"n": 2, "m": 3})
+    expr.simplify()
+
+
+def test_error_gr01_size_of_a_substitution():
+    expr = var("n").min("m") * 2
+    with pytest.raises(ValueError, match="with at most 4096 nodes"):
+        for _ in range(1000):
+            expr = expr.substitute({"n": expr})
+
+
+# Terms and factors beyond the normal form nest, and so are bounded as well.
+@pytest.mark.parametrize("operator", [" + ", " * ", " mod "])
+def test_error_gr01_size_of_text(operator):
+    with pytest.raises(ValueError, match="nested at most 128 deep"):
+        PrimExpr(operator.join(f"v{i}" for i in range(1000)))
+
+
+def test_gr01_large_polynomials():
+    names = [f"v{i}" for i in range(64)]
+    total = PrimExpr(" + ".join(names))
+    assert total == PrimExpr(" + ".join(reversed(names)))
+    assert (total - total).value == 0
+    assert total.substitute(dict.fromkeys(names, 2)).value == 128
+    # The product has too many terms to be multiplied out.
+    assert (total * total).substitute(dict.fromkeys(names, 1)).value == 4096
+
+
+def test_gr01_dims_that_grow_too_large_are_not_known():
+    dim = PrimExpr("(n * 2 + m) floordiv 3")
+    step = FuncStructInfo(
+        [TensorStructInfo(("n", "m"), "float32")], TensorStructInfo((dim, "m"), "float32")
+    )
+    current = TensorStructInfo(("n", "m"), "float32")
+    for _ in range(100):
+        current = analysis.derive_call_result(step, [current])
+    assert (current.shape, current.ndim, current.dtype) == (None, 2, "float32")

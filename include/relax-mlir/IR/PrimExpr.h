@@ -6,9 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The algebra of dimension expressions: canonical construction, proofs,
-// substitution, evaluation. Nothing here recurses deeper than the nesting limit
-// that the parser enforces.
+// The algebra of dimension expressions: canonical construction, equality,
+// substitution, evaluation. Arithmetic is that of the integers: only where a
+// value is computed, by `evaluate` or a program, it may overflow 64 bits.
+//
+// The cost of every function is bounded by the limits of an expression,
+// PrimExprAttr::kMaxDepth and kMaxSize. Nothing is found out about an
+// expression beyond them. PrimExprFacts.h proves more, under known facts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +59,8 @@ enum class Ternary { No, Unknown, Yes };
 Ternary both(Ternary lhs, Ternary rhs);
 
 /// Whether two expressions have the same value for all values of their
-/// variables (Yes), for none (No), or neither is proven (ST12).
+/// variables (Yes), for none (No), or neither is proven (ST12), by their normal
+/// form alone. Nothing is assumed of variables, not that they are dimensions.
 Ternary proveEqual(PrimExprAttr lhs, PrimExprAttr rhs);
 
 /// proveEqual over lists; lists of different length are not equal.
@@ -68,12 +73,18 @@ void collectVars(PrimExprAttr expr, llvm::StringSet<> &names);
 std::optional<StringRef>
 findUnbound(PrimExprAttr expr, llvm::function_ref<bool(StringRef)> isBound);
 
-/// Replaces variables that `values` holds, all at once.
+/// Replaces variables that `values` holds, all at once. Null where the result
+/// would be beyond the limits of an expression.
 using PrimExprMap = llvm::StringMap<PrimExprAttr>;
 PrimExprAttr substitute(PrimExprAttr expr, const PrimExprMap &values);
 
+/// An operation on operands, in canonical form; sums and products take any
+/// number of them, at least one.
+PrimExprAttr rebuild(PrimExprKind kind, ArrayRef<PrimExprAttr> operands);
+
 /// The value of `expr`, or none where a variable is missing, a divisor is zero,
-/// or the value overflows 64 bits.
+/// or the value overflows 64 bits. Of the branches of Select only the one that
+/// is taken counts.
 std::optional<int64_t> evaluate(PrimExprAttr expr,
                                 const llvm::StringMap<int64_t> &values);
 
