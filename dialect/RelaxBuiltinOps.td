@@ -101,6 +101,7 @@ def Relax_CheckFunctionOp : Relax_BuiltinOp<"check_function"> {
     $value `is` $type `where` $names `(` $dims `)` `as` $what attr-dict `:`
     type($value)
   }];
+  let hasVerifier = 1;
 }
 
 def Relax_CheckShapeOp : Relax_BuiltinOp<"check_shape"> {
@@ -141,6 +142,7 @@ def Relax_MakeClosureOp : Relax_BuiltinOp<"make_closure", [Pure, AttrSizedOperan
     $callee `(` $captures `)` `of` $info `where` $names `(` $dims `)` attr-dict
     `:` functional-type($captures, $result)
   }];
+  let hasVerifier = 1;
 }
 
 def Relax_ToDeviceOp : Relax_BuiltinOp<"to_device"> {

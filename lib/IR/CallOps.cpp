@@ -359,6 +359,22 @@ static FailureOr<Type> deriveClosureCall(CallOp call,
                     mapping);
 }
 
+/// The type of a kernel, where Booleans may lie in bytes already.
+static FuncStructInfoType withBooleans(FuncStructInfoType kernel,
+                                       ValueRange args) {
+  SmallVector<Type> params(kernel.getParams());
+  for (auto [param, arg] : llvm::zip(params, args)) {
+    auto bytes = dyn_cast<TensorStructInfoType>(param);
+    auto flags = dyn_cast<TensorStructInfoType>(arg.getType());
+    if (bytes && flags && flags.getDtype() && flags.getDtype().isInteger(1) &&
+        bytes.getDtype().isInteger(8))
+      param = TensorStructInfoType::get(kernel.getContext(), bytes.getShape(),
+                                        bytes.getNdim(), flags.getDtype(),
+                                        bytes.getVdevice());
+  }
+  return FuncStructInfoType::get(params, kernel.getRet(), kernel.getPure());
+}
+
 static FailureOr<Type> deriveCall(CallOp call) {
   if (Value function = call.getFunction()) {
     auto type = cast<FuncStructInfoType>(function.getType());
@@ -366,12 +382,15 @@ static FailureOr<Type> deriveCall(CallOp call) {
       return derivePacked(call, call.getSinfoArgsAttr());
     return deriveClosureCall(call, type);
   }
-  FuncStructInfoType type = getFuncStructInfo(
-      SymbolTable::lookupNearestSymbolFrom(call, call.getCalleeAttr()));
+  Operation *symbol =
+      SymbolTable::lookupNearestSymbolFrom(call, call.getCalleeAttr());
+  FuncStructInfoType type = getFuncStructInfo(symbol);
   if (!type)
     return call.emitOpError()
            << "expected " << call.getCalleeAttr()
            << " to be a relax.func or func.func of the module";
+  if (isa<func::FuncOp>(symbol))
+    type = withBooleans(type, call.getArgs());
   return deriveClosureCall(call, type);
 }
 
@@ -393,16 +412,70 @@ LogicalResult CallOp::verify() {
   return failed(derived) ? failure() : verifyDerived(*this, *derived);
 }
 
-LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &) {
+/// A function does not check what closures capture for it, so it has to be
+/// proven.
+static LogicalResult verifyCaptures(Operation *op, FuncOp callee,
+                                    ValueRange captures) {
+  for (auto [index, value] : llvm::enumerate(captures)) {
+    Type expected = callee.getArgumentTypes()[index];
+    if (isSubtype(value.getType(), expected) == Ternary::Yes)
+      continue;
+    InFlightDiagnostic diag =
+        op->emitOpError() << "expected captured value " << index << " of type "
+                          << expected << ", but got " << value.getType();
+    diag.attachNote(callee.getLoc()) << "the function is defined here";
+    return diag;
+  }
+  return success();
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!getCallee())
     return success();
   FailureOr<Type> derived = deriveCall(*this);
-  return failed(derived) ? failure() : verifyDerived(*this, *derived);
+  if (failed(derived) || failed(verifyDerived(*this, *derived)))
+    return failure();
+  auto callee = symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());
+  if (!callee)
+    return success();
+  return verifyCaptures(*this, callee,
+                        getArgs().take_front(callee.getNumCaptures()));
+}
+
+//===----------------------------------------------------------------------===//
+// Functions at run time
+//===----------------------------------------------------------------------===//
+
+/// A function type, and a value for each name of a variable that it uses, but
+/// none before shapes are lowered.
+static LogicalResult verifyFunctionInfo(Operation *op, Type type,
+                                        ArrayAttr names, ValueRange dims) {
+  if (!isa<FuncStructInfoType>(type))
+    return op->emitOpError() << "expected a function type, but got " << type;
+  if (!dims.empty() && dims.size() != names.size())
+    return op->emitOpError() << "expected a value for each of " << names.size()
+                             << " variables, but got " << dims.size();
+  return success();
+}
+
+LogicalResult CheckFunctionOp::verify() {
+  return verifyFunctionInfo(*this, getType(), getNames(), getDims());
+}
+
+LogicalResult MakeClosureOp::verify() {
+  return verifyFunctionInfo(*this, getInfo(), getNames(), getDims());
 }
 
 LogicalResult MakeClosureOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr()))
-    return success();
-  return emitOpError() << "expected " << getCalleeAttr()
-                       << " to be a relax.func of the module";
+  auto callee = symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());
+  if (!callee)
+    return emitOpError() << "expected " << getCalleeAttr()
+                         << " to be a relax.func of the module";
+  if (callee.getNumCaptures() == getCaptures().size())
+    return verifyCaptures(*this, callee, getCaptures());
+  InFlightDiagnostic diag =
+      emitOpError() << "expected " << callee.getNumCaptures()
+                    << " captured values, but got " << getCaptures().size();
+  diag.attachNote(callee.getLoc()) << "the function is defined here";
+  return diag;
 }

@@ -55,7 +55,7 @@ class ShapeLowering {
 public:
   explicit ShapeLowering(FuncOp func)
       : func(func), builder(func.getLoc(), func.getContext()) {}
-  void run();
+  LogicalResult run();
 
 private:
   void bindCaptures(Scope &scope);
@@ -101,6 +101,7 @@ private:
   FunctionType signatureType = func.getFunctionType();
   /// What the signature binds.
   Scope signature;
+  bool hasErrors = false;
 };
 } // namespace
 
@@ -310,9 +311,14 @@ void ShapeLowering::check(const Site &site, const Scope &scope) {
                             names, dims, builder.getStringAttr(site.what));
     return;
   }
-  if (Value shape = scope.shapes.lookup(site.shapeVar);
-      shape && shape != site.holder)
+  Value shape = scope.shapes.lookup(site.shapeVar);
+  if (!shape) {
+    emitError(builder.getLoc()) << "shape variable " << site.shapeVar << " of "
+                                << site.what << " is used before it is bound";
+    hasErrors = true;
+  } else if (shape != site.holder) {
     CheckShapeOp::create(builder, site.holder, shape, site.what, site.expected);
+  }
 }
 
 /// Whether a variable of `type` that stands alone is new.
@@ -510,9 +516,17 @@ void ShapeLowering::lowerKernelCall(CallKernelOp op) {
 void ShapeLowering::lowerClosure(MakeClosureOp op, Scope &scope) {
   if (!op.getDims().empty())
     return;
-  op.getDimsMutable().assign(llvm::map_to_vector(
-      op.getNames().getAsValueRange<StringAttr>(),
-      [&](StringRef name) { return scope.dims.lookup(name); }));
+  SmallVector<Value> dims;
+  for (StringRef name : op.getNames().getAsValueRange<StringAttr>()) {
+    dims.push_back(scope.dims.lookup(name));
+    if (!dims.back()) {
+      op.emitOpError() << "shape variable '" << name
+                       << "' is used before it is bound";
+      hasErrors = true;
+      return;
+    }
+  }
+  op.getDimsMutable().assign(dims);
 }
 
 void ShapeLowering::lowerOp(Operation *op, Scope &scope) {
@@ -582,7 +596,7 @@ void ShapeLowering::eraseTypes() {
                                          eraseAll(func.getResultTypes())));
 }
 
-void ShapeLowering::run() {
+LogicalResult ShapeLowering::run() {
   Scope scope;
   builder.setInsertionPointToStart(&func.getBody().front());
   // The operations of the body, before checks are put in front of them.
@@ -591,6 +605,7 @@ void ShapeLowering::run() {
   lowerSignature(scope);
   lowerOps(body, scope);
   eraseTypes();
+  return failure(hasErrors);
 }
 
 /// Once shapes are gone an operation could not say what it needs to be lowered.
@@ -618,9 +633,9 @@ struct RelaxLowerShapesPass
   void runOnOperation() override {
     if (getOperation().isExternal())
       return;
-    if (failed(verifyLowered(getOperation())))
+    if (failed(verifyLowered(getOperation())) ||
+        failed(ShapeLowering(getOperation()).run()))
       return signalPassFailure();
-    ShapeLowering(getOperation()).run();
     if (checks == CheckMode::Necessary)
       dropChecks(getOperation());
   }

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 import tvm_ffi
+from mlir import ir
 from relax_mlir import op
 
 ALIASES = """
@@ -252,6 +253,20 @@ def test_se03_returned_closure_outlives_the_machine(vector):
     del closure
     gc.collect()
     assert engine() is None
+
+
+def test_se03_captured_values_are_released(load, vector):
+    main = load(make_adder(vector))
+    array = f32(1, 2)
+    alive = weakref.ref(array)
+    closure = main(array)
+    del array
+    gc.collect()
+    assert alive() is not None
+    assert values(closure(f32(10, 20))) == [11, 22]
+    del closure
+    gc.collect()
+    assert alive() is None
 
 
 def test_se03_error_of_a_returned_closure_names_it(load, vector):
@@ -783,6 +798,29 @@ def test_se07_kernel_argument_error(param, argument, message):
     main = machine(kernel_call(param, "!any"))["main"]
     with pytest.raises((TypeError, ValueError), match=rf"fill.closure: argument 0: .*{message}"):
         main(argument)
+
+
+def test_se07_kernel_on_booleans(tmp_path):
+    """What it is compiled to can be read again, though Booleans lie in bytes by then."""
+    text = """
+    func.func private @flip(%x: memref<?xi1>) {
+      %zero = arith.constant 0 : index
+      %true = arith.constant true
+      %0 = memref.load %x[%zero] : memref<?xi1>
+      %1 = arith.xori %0, %true : i1
+      memref.store %1, %x[%zero] : memref<?xi1>
+      return
+    }
+    relax.func @main(%x: !relax.tensor<ndim = 1, i1>) -> !unit attributes {is_pure = false} {
+      %0 = relax.call @flip(%x) : (!relax.tensor<ndim = 1, i1>) -> !unit
+      relax.return %0 : !unit
+    }"""
+    executable = relax.compile(ALIASES + text, dump_phases=tmp_path)
+    flags = np.array([True, True])
+    relax.VirtualMachine(executable)["main"](flags)
+    assert flags.tolist() == [False, True]
+    for dump in tmp_path.iterdir():
+        assert ir.Module.parse(dump.read_text(), relax.default_context()).operation.verify()
 
 
 def test_se07_kernel_on_tensors_updates_its_last_parameters():

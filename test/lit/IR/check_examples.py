@@ -23,7 +23,7 @@ CALLEES = {
     "relax.global_var ": "relax.func private @square(!relax.tensor<[n], f32>) -> "
     "!relax.tensor<[n], f32>",
     "relax.builtin.make_closure ": "relax.func private @main.f(!relax.object, !relax.object) -> "
-    "!relax.object",
+    "!relax.object attributes {relax.captures = 1 : i64}",
     "relax.builtin.call_kernel ": "func.func private @exp(memref<?xf32>, memref<?xf32>)",
 }
 # What stands around an example, by its first word: RESULTS is the types behind its colon.

@@ -43,3 +43,19 @@ relax.func @order_dataflow(%x: !relax.tensor<[n], f32>) -> !relax.object {
   }
   relax.return %0 : !relax.tensor<[n], f32>
 }
+
+// -----
+
+relax.func @WF14_shape_variable() -> !relax.object attributes {is_pure = false} {
+  // expected-error@+1 {{shape variable "s" of the result of k is used before it is bound}}
+  %0 = relax.call_packed "k"() : () -> !relax.tensor<var = s, f32>
+  relax.return %0 : !relax.tensor<var = s, f32>
+}
+
+// -----
+
+relax.func private @made(%x: !relax.object) -> !relax.object attributes {relax.captures = 1 : i64} {
+  // expected-error@+1 {{shape variable 'n' is used before it is bound}}
+  %0 = relax.builtin.make_closure @made(%x) of !relax.func<() -> !relax.shape<[n]>, pure> where ["n"]() : (!relax.object) -> !relax.func<() -> !relax.object, pure>
+  relax.return %0 : !relax.func<() -> !relax.object, pure>
+}
