@@ -259,3 +259,17 @@ def test_gr01_dims_that_grow_too_large_are_not_known():
     for _ in range(100):
         current = analysis.derive_call_result(step, [current])
     assert (current.shape, current.ndim, current.dtype) == (None, 2, "float32")
+
+
+def test_st12_subtypes_whose_dims_grow_too_large_are_not_decided():
+    def nested(name):
+        return PrimExpr("not(" * 100 + name + ")" * 100)
+
+    def closure(*dims):
+        params = [TensorStructInfo((dim,), "float32") for dim in dims]
+        return FuncStructInfo(params, TensorStructInfo(ndim=1, dtype="float32"))
+
+    # `n` is to be the first dimension of the other one, and so the second one is too large.
+    general = closure("n", nested("n"))
+    assert analysis.is_subtype(general, closure("m", nested("m"))) is True
+    assert analysis.is_subtype(general, closure(nested("m"), "k")) is None
