@@ -266,10 +266,10 @@ MLIR_CAPI_EXPORTED MlirType mlirRelaxDeriveCallResult(
 /// null for any other operation.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxGetFuncStructInfo(MlirOperation function);
 /// Calls back with `type` as the JSON by which closures are compared at run
-/// time.
+/// time. `devices` is what the module lists as `relax.global_info`, or null.
 MLIR_CAPI_EXPORTED void
-mlirRelaxGetRuntimeStructInfo(MlirType type, MlirStringCallback callback,
-                              void *userData);
+mlirRelaxGetRuntimeStructInfo(MlirType type, MlirAttribute devices,
+                              MlirStringCallback callback, void *userData);
 
 //===----------------------------------------------------------------------===//
 // Passes and phases

@@ -591,11 +591,12 @@ MlirType deriveCallResult(MlirType callee,
   return mlirRelaxDeriveCallResult(callee, arguments.size(), arguments.data());
 }
 
-std::string runtimeStructInfo(MlirType type) {
+std::string runtimeStructInfo(MlirType type,
+                              std::optional<MlirAttribute> devices) {
   requireStructInfo(type);
   std::string json;
   mlirRelaxGetRuntimeStructInfo(
-      type,
+      type, devices.value_or(MlirAttribute{nullptr}),
       [](MlirStringRef text, void *result) {
         static_cast<std::string *>(result)->append(text.data, text.length);
       },
@@ -632,7 +633,8 @@ void bindStructInfoFunctions(nb::module_ &m) {
   m.def("erase_to_well_defined", &eraseToWellDefined);
   m.def("binding_vars", &bindingVars);
   m.def("derive_call_result", &deriveCallResult);
-  m.def("runtime_struct_info", &runtimeStructInfo);
+  m.def("runtime_struct_info", &runtimeStructInfo, nb::arg("type"),
+        nb::arg("devices") = nb::none());
   m.def("function_struct_info",
         [](MlirOperation function) -> std::optional<MlirType> {
           MlirType type = mlirRelaxGetFuncStructInfo(function);

@@ -479,9 +479,13 @@ MlirType mlirRelaxGetFuncStructInfo(MlirOperation function) {
   return wrap(getFuncStructInfo(unwrap(function)));
 }
 
-void mlirRelaxGetRuntimeStructInfo(MlirType type, MlirStringCallback callback,
+void mlirRelaxGetRuntimeStructInfo(MlirType type, MlirAttribute devices,
+                                   MlirStringCallback callback,
                                    void *userData) {
-  callback(wrap(StringRef(toRuntimeStructInfo(unwrap(type)))), userData);
+  callback(wrap(StringRef(toRuntimeStructInfo(
+               unwrap(type), /*captured=*/{},
+               dyn_cast_or_null<DictionaryAttr>(unwrap(devices))))),
+           userData);
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,6 +14,7 @@
 
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/IR/VDevice.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/JSON.h"
@@ -25,7 +26,8 @@ namespace json = llvm::json;
 namespace {
 class Writer {
 public:
-  explicit Writer(ArrayRef<StringRef> captured) {
+  Writer(ArrayRef<StringRef> captured, DictionaryAttr devices)
+      : devices(devices) {
     for (auto [index, name] : llvm::enumerate(captured))
       captures.try_emplace(name, index);
   }
@@ -38,7 +40,9 @@ private:
   json::Array writeList(ArrayRef<Type> types);
   json::Object writeShaped(const char *kind, ShapeExprAttr shape, int64_t ndim);
   json::Object writeFunction(FuncStructInfoType type);
+  std::optional<json::Value> writeDevice(FlatSymbolRefAttr vdevice);
 
+  DictionaryAttr devices;
   llvm::StringMap<int64_t> captures;
   /// What the functions around bind.
   llvm::StringSet<> bound;
@@ -115,6 +119,19 @@ json::Object Writer::writeShaped(const char *kind, ShapeExprAttr shape,
   return result;
 }
 
+/// As in DLPack: kind and number. A device that is not known here is left out.
+std::optional<json::Value> Writer::writeDevice(FlatSymbolRefAttr vdevice) {
+  VDeviceAttr device;
+  if (vdevice && devices)
+    device = devices.getAs<VDeviceAttr>(vdevice.getAttr());
+  std::optional<int32_t> kind;
+  if (device)
+    kind = getDLDeviceType(device);
+  if (!kind)
+    return std::nullopt;
+  return json::Array{*kind, device.getDevId()};
+}
+
 json::Array Writer::writeList(ArrayRef<Type> types) {
   json::Array result;
   for (Type type : types)
@@ -144,6 +161,9 @@ json::Object Writer::write(Type type) {
             writeShaped("tensor", tensor.getShape(), tensor.getNdim());
         if (Type dtype = tensor.getDtype())
           result["dtype"] = dataTypeName(dtype);
+        if (std::optional<json::Value> device =
+                writeDevice(tensor.getVdevice()))
+          result["device"] = std::move(*device);
         return result;
       })
       .Case([&](ShapeStructInfoType shape) {
@@ -166,10 +186,11 @@ json::Object Writer::write(Type type) {
 }
 
 std::string mlir::relax::toRuntimeStructInfo(Type type,
-                                             ArrayRef<StringRef> captured) {
+                                             ArrayRef<StringRef> captured,
+                                             DictionaryAttr devices) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << json::Value(Writer(captured).write(type));
+  os << json::Value(Writer(captured, devices).write(type));
   return text;
 }
 

@@ -62,6 +62,8 @@ static bool isTypeTrusted(Value value) {
 static Value constructedDim(ImplicitLocOpBuilder &builder, Value value,
                             int64_t index) {
   Operation *op = value.getDefiningOp();
+  if (index < 0)
+    return {};
   auto pick = [&](ValueRange dims) -> Value {
     return index < static_cast<int64_t>(dims.size()) ? dims[index] : Value();
   };
@@ -110,6 +112,8 @@ static bool areEqual(Value lhs, Value rhs, const Facts &facts) {
 //===----------------------------------------------------------------------===//
 
 static void simplify(CheckOp op, Facts &facts) {
+  if (!isa<StructInfoTypeInterface>(op.getType()))
+    return;
   Value value = stripCasts(op.getValue());
   SmallVector<Type> &known = facts.types[value];
   if (known.empty() && isTypeTrusted(value))

@@ -17,6 +17,7 @@ from ._mlir_libs import _relax_mlir as _ext
 from .block_builder import BlockBuilder
 from .context import current_context
 from .dialects import relax as _ops
+from .vdevice import GLOBAL_INFO
 
 TARGETS = ("llvm",)
 CHECKS = ("all", "necessary")
@@ -72,11 +73,12 @@ def _copy(mod: ModuleLike) -> ir.Module:
 def _struct_infos(module: ir.Module) -> dict[str, str]:
     """Return the StructInfo at run time of each public function."""
     struct_infos = {}
+    devices = module.operation.attributes.get(GLOBAL_INFO)
     for op in module.body.operations:
         if isinstance(op, _ops.FuncOp) and "sym_visibility" not in op.attributes:
             type_ = _ext.function_struct_info(op.operation)
             assert type_ is not None
-            struct_infos[op.sym_name.value] = _ext.runtime_struct_info(type_)
+            struct_infos[op.sym_name.value] = _ext.runtime_struct_info(type_, devices)
     return struct_infos
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (the lines of MLIR)
 """Programs on two virtual devices of the processor: where data is, moves, errors."""
 
 import numpy as np
@@ -177,6 +178,52 @@ def test_error_mc05_field_on_another_device(move):
     assert place(main((X, move["cpu1"](X)))[1]) == ("cpu", 1)
     with pytest.raises(ValueError, match=r"field 1 of argument 't'.*cpu:1.*cpu:0"):
         main((X, X))
+
+
+def unary(vdevice):
+    """A compiled function on one device."""
+    return load(op.exp, tensor(vdevice))
+
+
+def calls_on_cpu1():
+    on_cpu1 = tensor("cpu1").struct_info
+    f = relax.Var("f", relax.ObjectStructInfo())
+    return load(
+        lambda f, x: op.call(op.match_cast(f, relax.FuncStructInfo([on_cpu1], on_cpu1)), x),
+        *(f, tensor("cpu1")),
+    )
+
+
+def test_mc06_closure_on_a_device(move):
+    result = calls_on_cpu1()(unary("cpu1"), move["cpu1"](X))
+    assert place(result) == ("cpu", 1)
+    np.testing.assert_allclose(np.from_dlpack(result), np.exp(X), rtol=1e-6)
+
+
+def test_error_mc06_closure_on_another_device(move):
+    with pytest.raises(ValueError, match=r"cpu:0.*cpu:1|cpu:1.*cpu:0"):
+        calls_on_cpu1()(unary("cpu0"), move["cpu1"](X))
+
+
+def test_se03_closure_captures_a_tensor_on_a_device():
+    main = relax.VirtualMachine(
+        relax.compile("""
+    module attributes {relax.global_info = {
+        cpu0 = #relax.vdevice<"llvm", 0>, cpu1 = #relax.vdevice<"llvm", 1>}} {
+      relax.func @main(%x: !relax.tensor<[n], f32, @cpu0>) -> !relax.object {
+        %0 = relax.to_vdevice %x to @cpu1 : !relax.tensor<[n], f32, @cpu0>
+        %f = relax.closure (%a: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
+          %1 = relax.add %a, %0 : (!relax.tensor<[n], f32>, !relax.tensor<[n], f32, @cpu1>) -> !relax.tensor<[n], f32>
+          relax.return %1 : !relax.tensor<[n], f32>
+        }
+        %2 = relax.call %f : !relax.func<(!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>, pure> (%0) : (!relax.tensor<[n], f32, @cpu1>) -> !relax.tensor<[n], f32>
+        relax.return %2 : !relax.tensor<[n], f32>
+      }
+    }""")
+    )["main"]
+    result = main(X)
+    assert place(result) == ("cpu", 1)
+    assert np.from_dlpack(result).tolist() == [0, 2, 4, 6]
 
 
 # ---------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@
 
 #include "relax-mlir/IR/PrimExpr.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/TypeRange.h"
 #include "mlir/IR/Types.h"
 
@@ -70,8 +71,10 @@ bool holdsFunction(Type type);
 void collectFunctionVars(Type type, llvm::StringSet<> &names);
 
 /// `type` as the JSON by which closures are compared at run time (MC06), see
-/// relax_runtime.h. `captured` names the variables of the scope around it.
-std::string toRuntimeStructInfo(Type type, ArrayRef<StringRef> captured = {});
+/// relax_runtime.h. `captured` names the variables of the scope around it,
+/// `devices` are those that the module lists.
+std::string toRuntimeStructInfo(Type type, ArrayRef<StringRef> captured = {},
+                                DictionaryAttr devices = {});
 
 } // namespace mlir::relax
 

@@ -324,7 +324,8 @@ SmallVector<Value> FunctionEmitter::emitFunctionInfo(FuncStructInfoType type,
                                                      ArrayAttr names,
                                                      ValueRange dims) {
   std::string info = toRuntimeStructInfo(
-      type, llvm::to_vector(names.getAsValueRange<StringAttr>()));
+      type, llvm::to_vector(names.getAsValueRange<StringAttr>()),
+      getGlobalInfo(source));
   return {runtime.string(builder, info), i32(dims.size()),
           emitStackArray(map(dims), builder.getI64Type())};
 }

@@ -115,5 +115,5 @@ def erase_dims(type: ir.Type, /) -> ir.Type: ...  # noqa: A002
 def erase_to_well_defined(type: ir.Type, names: Sequence[str], /) -> ir.Type: ...  # noqa: A002
 def binding_vars(type: ir.Type, /) -> list[str]: ...  # noqa: A002
 def derive_call_result(callee: ir.Type, arguments: Sequence[ir.Type], /) -> ir.Type: ...
-def runtime_struct_info(type: ir.Type, /) -> str: ...  # noqa: A002
+def runtime_struct_info(type: ir.Type, devices: ir.Attribute | None = None) -> str: ...  # noqa: A002
 def function_struct_info(function: ir.Operation, /) -> FuncStructInfo | None: ...
