@@ -46,8 +46,11 @@ static LogicalResult verifyForcePure(Operation *op, Attribute value) {
   bool isPure = false;
   if (auto func = dyn_cast<FuncOp>(op))
     isPure = func.getIsPure();
-  else if (auto closure = dyn_cast<ClosureOp>(op))
-    isPure = closure.getFuncStructInfo().getPure();
+  else if (isa<ClosureOp>(op)) // which is not verified yet
+    isPure = llvm::all_of(op->getResultTypes(), [](Type type) {
+      auto func = dyn_cast<FuncStructInfoType>(type);
+      return !func || func.getPure();
+    });
   else
     return op->emitOpError() << "has '" << RelaxDialect::kForcePure
                              << "', which belongs on a Relax function";
@@ -57,15 +60,21 @@ static LogicalResult verifyForcePure(Operation *op, Attribute value) {
   return success();
 }
 
-/// Captured values are passed by closures of the module only.
+/// Captured values are passed by closures of the module only. The function is
+/// not verified yet.
 static LogicalResult verifyCaptures(Operation *op, Attribute value) {
   auto func = dyn_cast<FuncOp>(op);
-  if (!func || !func.isPrivate())
+  if (!func || func.getSymVisibility().value_or("") != "private")
     return op->emitOpError() << "has '" << RelaxDialect::kCaptures
                              << "', which belongs on a private relax.func";
   auto count = dyn_cast<IntegerAttr>(value);
+  TypeAttr typeAttr = func.getFunctionTypeAttr();
+  auto type =
+      dyn_cast_or_null<FunctionType>(typeAttr ? typeAttr.getValue() : Type());
+  if (!type)
+    return success(); // reported as invalid
   if (!count || !count.getType().isInteger(64) || count.getInt() < 0 ||
-      count.getInt() > static_cast<int64_t>(func.getArgumentTypes().size()))
+      count.getInt() > static_cast<int64_t>(type.getNumInputs()))
     return op->emitOpError()
            << "expected '" << RelaxDialect::kCaptures
            << "' to be a number of arguments, but got " << value;

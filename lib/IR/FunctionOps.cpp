@@ -68,8 +68,11 @@ ParseResult ClosureOp::parse(OpAsmParser &parser, OperationState &result) {
     params.insert(params.begin(), self);
     return parser.parseRegion(*body, params);
   }
+  loc = parser.getCurrentLocation();
   if (parser.parseRegion(*body, params))
     return failure();
+  if (body->empty())
+    return parser.emitError(loc, "expected a body with one block");
   body->front().insertArgument(0u, type, builder.getUnknownLoc());
   return success();
 }

@@ -68,3 +68,31 @@ relax.func @main(%x: !relax.object) -> !relax.object {
   %0 = relax.builtin.make_closure @f(%x) of !relax.func<() -> !relax.object, pure> where []() : (!relax.object) -> !relax.func<() -> !relax.object, pure>
   relax.return %0 : !relax.func<() -> !relax.object, pure>
 }
+
+// -----
+
+relax.func @main(%x: !relax.object) -> !relax.object {
+  // expected-error @below {{expected a body with one block}}
+  %0 = relax.closure () -> !relax.object {}
+  relax.return %x : !relax.object
+}
+
+// -----
+
+// What belongs on a function is looked at before the function is.
+// expected-error @below {{requires attribute 'function_type'}}
+"relax.func"() <{sym_name = "f", sym_visibility = "private"}> ({
+^bb0(%x: !relax.object):
+  "relax.return"(%x) : (!relax.object) -> ()
+}) {relax.captures = 1 : i64} : () -> ()
+
+// -----
+
+relax.func @main(%x: !relax.object) -> !relax.object {
+  // expected-error @below {{result #0 must be a Relax function, but got '!relax.object'}}
+  %0 = "relax.closure"() ({
+  ^bb0(%self: !relax.object):
+    relax.return %x : !relax.object
+  }) {relax.force_pure = true} : () -> !relax.object
+  relax.return %x : !relax.object
+}
