@@ -22,6 +22,10 @@ def Relax_StructInfoTypeInterface : TypeInterface<"StructInfoTypeInterface"> {
     For example `!relax.tensor<[n, 4], f32>` is a subtype of
     `!relax.tensor<ndim = 2, f32>` (yes), of `!relax.tensor<[n, 5], f32>` (no),
     and of `!relax.tensor<[m, 4], f32>` (unknown).
+
+    A function type binds the variables that stand alone in a dimension (or as
+    the shape variable) of its parameters; they are not variables of the scope
+    around it.
   }];
   let methods = [
     InterfaceMethod<"Whether each value of this type is one of `other`.",
@@ -31,26 +35,32 @@ def Relax_StructInfoTypeInterface : TypeInterface<"StructInfoTypeInterface"> {
     InterfaceMethod<"The least upper bound of this type and `other`.",
       "::mlir::Type", "unifyWithSameKind", (ins "::mlir::Type":$other)>,
     InterfaceMethod<[{
-        The type with each dimension (or primitive value) replaced by
-        `map(expr)`. A null result erases the whole list of dimensions; the rank
-        stays.
+        The type with its dimensions, primitive values and shape variables
+        replaced.
       }],
-      "::mlir::Type", "mapPrimExprs",
-      (ins "::llvm::function_ref<::mlir::relax::PrimExprAttr(::mlir::relax::PrimExprAttr)>":$map)>,
+      "::mlir::Type", "mapShapes", (ins "const ::mlir::relax::StructInfoMapper &":$map)>,
     InterfaceMethod<[{
-        Calls `visit` for each dimension (or primitive value) in order. One that
-        is a bare variable is a binding position.
+        Visits the dimensions, primitive values, shape variables and function
+        types in order.
       }],
-      "void", "walkPrimExprs",
-      (ins "::llvm::function_ref<void(::mlir::relax::PrimExprAttr)>":$visit)>,
+      "void", "walkShapes", (ins "const ::mlir::relax::StructInfoVisitor &":$visitor)>,
     InterfaceMethod<[{
-        Calls `visit(mine, theirs)` for each pair of dimensions at the same
-        place of two types of equal structure.
+        Adds to `mapping` what the variables that may be bound here are in
+        `actual`. The first occurrence of a variable counts.
       }],
-      "void", "zipPrimExprsSameKind",
-      (ins "::mlir::Type":$other,
-           "::llvm::function_ref<void(::mlir::relax::PrimExprAttr, ::mlir::relax::PrimExprAttr)>":$visit)>
+      "void", "matchSameKind",
+      (ins "::mlir::Type":$actual, "::mlir::relax::ShapeVarMap &":$mapping)>
   ];
+  let extraClassDeclaration = [{
+    /// Calls `visit` for each dimension and primitive value in order, without
+    /// those of function types.
+    void walkPrimExprs(
+        ::llvm::function_ref<void(::mlir::relax::PrimExprAttr)> visit) {
+      ::mlir::relax::StructInfoVisitor visitor;
+      visitor.expr = visit;
+      walkShapes(visitor);
+    }
+  }];
 }
 
 #endif // RELAX_INTERFACES

@@ -36,8 +36,9 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
 
     **Constraints:**
     - (WF10) `ndim` equals the number of dimensions where `shape` is given.
-    - at most one of `shape` and `shape_var` is given: a `shape_var` names a
-      variable that stands for a shape as a whole, of `ndim` dimensions.
+    - (WF14) at most one of `shape` and `shape_var` is given: a `shape_var` names
+      a variable that stands for a shape as a whole, of `ndim` dimensions. It is
+      used here, and bound by the type of a shape.
     - (GR18, WF20) `dtype` is `i1`, `i8`-`i64`, `ui8`-`ui64`, `f16`, `bf16`,
       `f32`, `f64` or an 8-bit float.
 
@@ -51,7 +52,7 @@ def Relax_TensorStructInfo : Relax_StructInfo<"Tensor", "tensor"> {
     !relax.tensor<*>
     !relax.tensor<[n, 16], f32, @cuda0>
     !relax.tensor<var = s, ndim = 2, f32>
-    !relax.tensor<var = s, f32>
+    !relax.tensor<var = t, f32>
     ```
   }];
   let parameters = (ins
@@ -178,6 +179,11 @@ def Relax_FuncStructInfo : Relax_StructInfo<"Func", "func"> {
     the name of the function that derives the result of a call:
     `default_derive`, `empty_derive`, or one that the user registered.
 
+    The variables that stand alone in a dimension (or as the shape variable) of a
+    parameter are the function type's own: their names do not matter, and each
+    call has values of its own for them. Any other variable is one of the scope
+    around.
+
     **Constraints:** (WF17) exactly one of parameters and `derive` is given.
 
     Examples:
@@ -206,6 +212,9 @@ def Relax_FuncStructInfo : Relax_StructInfo<"Func", "func"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// The two derive functions that the specification defines.
+    static constexpr ::llvm::StringLiteral kDefaultDerive = "default_derive";
+    static constexpr ::llvm::StringLiteral kEmptyDerive = "empty_derive";
     bool isPacked() const { return static_cast<bool>(getDerive()); }
   }];
 }

@@ -179,28 +179,34 @@ MLIR_CAPI_EXPORTED bool mlirRelaxTypeIsAObjectStructInfo(MlirType type);
 MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxObjectStructInfoGetTypeID(void);
 MLIR_CAPI_EXPORTED MlirType mlirRelaxObjectStructInfoGet(MlirContext context);
 
-/// `shape`, `dtype` and `vdevice` may be null (or empty); `ndim` is -1 where
-/// the rank is unknown.
+/// `shape`, `dtype`, `vdevice` and `shapeVar` may be null (or empty); `ndim` is
+/// -1 where the rank is unknown.
 MLIR_CAPI_EXPORTED bool mlirRelaxTypeIsATensorStructInfo(MlirType type);
 MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxTensorStructInfoGetTypeID(void);
 MLIR_CAPI_EXPORTED MlirType mlirRelaxTensorStructInfoGetChecked(
     MlirLocation location, MlirAttribute shape, int64_t ndim, MlirType dtype,
-    MlirStringRef vdevice);
+    MlirStringRef vdevice, MlirStringRef shapeVar);
 MLIR_CAPI_EXPORTED MlirAttribute
 mlirRelaxTensorStructInfoGetShape(MlirType type);
 MLIR_CAPI_EXPORTED int64_t mlirRelaxTensorStructInfoGetNdim(MlirType type);
 MLIR_CAPI_EXPORTED MlirType mlirRelaxTensorStructInfoGetDtype(MlirType type);
 MLIR_CAPI_EXPORTED MlirStringRef
 mlirRelaxTensorStructInfoGetVDevice(MlirType type);
+/// The name of the variable that stands for the shape; empty for none.
+MLIR_CAPI_EXPORTED MlirStringRef
+mlirRelaxTensorStructInfoGetShapeVar(MlirType type);
 
-/// `values` may be null.
+/// `values` may be null, `var` empty.
 MLIR_CAPI_EXPORTED bool mlirRelaxTypeIsAShapeStructInfo(MlirType type);
 MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxShapeStructInfoGetTypeID(void);
-MLIR_CAPI_EXPORTED MlirType mlirRelaxShapeStructInfoGetChecked(
-    MlirLocation location, MlirAttribute values, int64_t ndim);
+MLIR_CAPI_EXPORTED MlirType
+mlirRelaxShapeStructInfoGetChecked(MlirLocation location, MlirAttribute values,
+                                   int64_t ndim, MlirStringRef var);
 MLIR_CAPI_EXPORTED MlirAttribute
 mlirRelaxShapeStructInfoGetValues(MlirType type);
 MLIR_CAPI_EXPORTED int64_t mlirRelaxShapeStructInfoGetNdim(MlirType type);
+/// The name of the variable that the shape binds or is; empty for none.
+MLIR_CAPI_EXPORTED MlirStringRef mlirRelaxShapeStructInfoGetVar(MlirType type);
 
 /// `value` may be null.
 MLIR_CAPI_EXPORTED bool mlirRelaxTypeIsAPrimStructInfo(MlirType type);
@@ -248,17 +254,36 @@ mlirRelaxCheckCompatibility(MlirType actual, MlirType expected);
 /// The least upper bound.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxUnifyStructInfo(MlirType lhs,
                                                      MlirType rhs);
-/// `type` without any dimension.
+/// `type` without any dimension, value and shape variable; function types stay.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxEraseDims(MlirType type);
-/// `type` without the dimensions that use other variables than `names`.
+/// The traditional type as StructInfo: no dimension, value, shape variable,
+/// device, purity and name of a derive function.
+MLIR_CAPI_EXPORTED MlirType mlirRelaxEraseStructInfo(MlirType type);
+/// `type` without what uses a variable that is not in scope: other ones of
+/// shapes than `shapeVars`, or of dimensions than `dimVars`.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxEraseToWellDefined(
-    MlirType type, intptr_t numNames, MlirStringRef const *names);
+    MlirType type, intptr_t numShapeVars, MlirStringRef const *shapeVars,
+    intptr_t numDimVars, MlirStringRef const *dimVars);
 /// Calls back for each variable that `type` may bind, sorted by name.
 MLIR_CAPI_EXPORTED void
 mlirRelaxCollectBindingVars(MlirType type, MlirRelaxNameCallback callback,
                             void *userData);
+/// Replaces variables, all at once: by a PrimExpr for one of a dimension, and
+/// by a ShapeExpr or another variable (a PrimExpr or its name as a string
+/// attribute) for one of a shape. What function types bind is renamed where it
+/// is needed.
+MLIR_CAPI_EXPORTED MlirType mlirRelaxSubstitute(MlirType type, intptr_t numVars,
+                                                MlirStringRef const *names,
+                                                MlirAttribute const *values);
+/// Calls back, sorted by name, with what the variables that `formal` may bind
+/// are in `actual`, as in mlirRelaxSubstitute.
+typedef void (*MlirRelaxBindingCallback)(MlirStringRef name,
+                                         MlirAttribute value, void *userData);
+MLIR_CAPI_EXPORTED void
+mlirRelaxGetShapeVarMapping(MlirType formal, MlirType actual,
+                            MlirRelaxBindingCallback callback, void *userData);
 /// The result of a call of `callee`, a FuncStructInfo, with arguments of these
-/// types. What it cannot say in terms of the caller is erased. `callee` must
+/// types. What it cannot say in terms of the arguments is erased. `callee` must
 /// have as many parameters as there are arguments, or be a packed function.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxDeriveCallResult(
     MlirType callee, intptr_t numArguments, MlirType const *arguments);
@@ -270,6 +295,37 @@ MLIR_CAPI_EXPORTED MlirType mlirRelaxGetFuncStructInfo(MlirOperation function);
 MLIR_CAPI_EXPORTED void
 mlirRelaxGetRuntimeStructInfo(MlirType type, MlirAttribute devices,
                               MlirStringCallback callback, void *userData);
+
+//===----------------------------------------------------------------------===//
+// Derive functions
+//===----------------------------------------------------------------------===//
+
+/// Derives the result of a call of a packed function from the types of its
+/// arguments and from its `sinfo_args`. Null after an error that was emitted at
+/// `location`.
+typedef MlirType (*MlirRelaxDeriveFunc)(
+    MlirLocation location, intptr_t numArguments, MlirType const *arguments,
+    intptr_t numStructInfoArgs, MlirType const *structInfoArgs, void *userData);
+
+/// Makes a derive function known as `name` for the whole process. Takes
+/// `userData`, which `deleteUserData` (may be null) gets when the function is
+/// replaced. False, without taking it, where there is one of that name and
+/// `override` is not set.
+MLIR_CAPI_EXPORTED bool
+mlirRelaxRegisterDeriveFunc(MlirStringRef name, MlirRelaxDeriveFunc derive,
+                            void *userData, void (*deleteUserData)(void *),
+                            bool override);
+
+/// Calls back with the names of all derive functions, sorted.
+MLIR_CAPI_EXPORTED void
+mlirRelaxGetDeriveFuncNames(MlirRelaxNameCallback callback, void *userData);
+
+/// What the derive function `name` gives. Null after an error that was emitted
+/// at `location`.
+MLIR_CAPI_EXPORTED MlirType mlirRelaxDeriveByName(
+    MlirStringRef name, MlirLocation location, intptr_t numArguments,
+    MlirType const *arguments, intptr_t numStructInfoArgs,
+    MlirType const *structInfoArgs);
 
 //===----------------------------------------------------------------------===//
 // Passes and phases

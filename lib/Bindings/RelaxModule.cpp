@@ -16,6 +16,7 @@
 #include "relax-mlir-c/Dialect.h"
 
 #include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/Diagnostics.h"
 #include "mlir-c/IR.h"
 #include "mlir/Bindings/Python/Diagnostics.h"
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
@@ -101,6 +102,13 @@ std::optional<MlirType> orNone(MlirType type) {
   if (mlirTypeIsNull(type))
     return std::nullopt;
   return type;
+}
+
+/// A name, or None for the empty one.
+std::optional<std::string> nameOrNone(MlirStringRef name) {
+  if (name.length == 0)
+    return std::nullopt;
+  return toString(name);
 }
 
 void requireShape(std::optional<MlirAttribute> attr) {
@@ -418,12 +426,12 @@ void bindObject(nb::module_ &m) {
 
 MlirType getTensor(std::optional<MlirAttribute> shape, int64_t ndim,
                    std::optional<MlirType> dtype, const std::string &vdevice,
-                   MlirContext context) {
+                   const std::string &shapeVar, MlirContext context) {
   requireShape(shape);
   return getChecked(context, [&](MlirLocation loc) {
     return mlirRelaxTensorStructInfoGetChecked(loc, orNull(shape, context),
                                                ndim, orNull(dtype, context),
-                                               toRef(vdevice));
+                                               toRef(vdevice), toRef(shapeVar));
   });
 }
 
@@ -434,7 +442,8 @@ void bindTensor(nb::module_ &m) {
                        &mlirRelaxTensorStructInfoGetTypeID);
   cls.def_staticmethod("get", &getTensor, nb::arg("shape").none(),
                        nb::arg("ndim"), nb::arg("dtype").none(),
-                       nb::arg("vdevice"), nb::arg("context"));
+                       nb::arg("vdevice"), nb::arg("shape_var"),
+                       nb::arg("context"));
   cls.def_property_readonly("shape", [](MlirType self) {
     return orNone(mlirRelaxTensorStructInfoGetShape(self));
   });
@@ -442,13 +451,12 @@ void bindTensor(nb::module_ &m) {
   cls.def_property_readonly("element_type", [](MlirType self) {
     return orNone(mlirRelaxTensorStructInfoGetDtype(self));
   });
-  cls.def_property_readonly(
-      "vdevice", [](MlirType self) -> std::optional<std::string> {
-        MlirStringRef name = mlirRelaxTensorStructInfoGetVDevice(self);
-        if (name.length == 0)
-          return std::nullopt;
-        return toString(name);
-      });
+  cls.def_property_readonly("vdevice", [](MlirType self) {
+    return nameOrNone(mlirRelaxTensorStructInfoGetVDevice(self));
+  });
+  cls.def_property_readonly("shape_var", [](MlirType self) {
+    return nameOrNone(mlirRelaxTensorStructInfoGetShapeVar(self));
+  });
 }
 
 void bindShape(nb::module_ &m) {
@@ -457,18 +465,22 @@ void bindShape(nb::module_ &m) {
   cls.def_staticmethod(
       "get",
       [](std::optional<MlirAttribute> values, int64_t ndim,
-         MlirContext context) {
+         const std::string &var, MlirContext context) {
         requireShape(values);
         return getChecked(context, [&](MlirLocation loc) {
           return mlirRelaxShapeStructInfoGetChecked(
-              loc, orNull(values, context), ndim);
+              loc, orNull(values, context), ndim, toRef(var));
         });
       },
-      nb::arg("values").none(), nb::arg("ndim"), nb::arg("context"));
+      nb::arg("values").none(), nb::arg("ndim"), nb::arg("var"),
+      nb::arg("context"));
   cls.def_property_readonly("values", [](MlirType self) {
     return orNone(mlirRelaxShapeStructInfoGetValues(self));
   });
   cls.def_property_readonly("ndim", &mlirRelaxShapeStructInfoGetNdim);
+  cls.def_property_readonly("var", [](MlirType self) {
+    return nameOrNone(mlirRelaxShapeStructInfoGetVar(self));
+  });
 }
 
 void bindPrim(nb::module_ &m) {
@@ -548,13 +560,9 @@ void bindFunc(nb::module_ &m) {
   cls.def_property_readonly("params", &funcParams);
   cls.def_property_readonly("ret", &mlirRelaxFuncStructInfoGetResult);
   cls.def_property_readonly("is_pure", &mlirRelaxFuncStructInfoIsPure);
-  cls.def_property_readonly(
-      "derive", [](MlirType self) -> std::optional<std::string> {
-        MlirStringRef name = mlirRelaxFuncStructInfoGetDerive(self);
-        if (name.length == 0)
-          return std::nullopt;
-        return toString(name);
-      });
+  cls.def_property_readonly("derive", [](MlirType self) {
+    return nameOrNone(mlirRelaxFuncStructInfoGetDerive(self));
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -562,10 +570,43 @@ void bindFunc(nb::module_ &m) {
 //===----------------------------------------------------------------------===//
 
 MlirType eraseToWellDefined(MlirType type,
-                            const std::vector<std::string> &names) {
+                            const std::vector<std::string> &shapeVars,
+                            const std::vector<std::string> &dimVars) {
   requireStructInfo(type);
-  std::vector<MlirStringRef> refs = toRefs(names);
-  return mlirRelaxEraseToWellDefined(type, refs.size(), refs.data());
+  std::vector<MlirStringRef> shapes = toRefs(shapeVars), dims = toRefs(dimVars);
+  return mlirRelaxEraseToWellDefined(type, shapes.size(), shapes.data(),
+                                     dims.size(), dims.data());
+}
+
+/// Values are PrimExpr, ShapeExpr or names.
+MlirType substitute(MlirType type,
+                    const std::map<std::string, MlirAttribute> &map) {
+  requireStructInfo(type);
+  for (const auto &[name, value] : map) {
+    requireContext(mlirAttributeGetContext(value), mlirTypeGetContext(type));
+    if (!mlirRelaxAttributeIsAPrimExpr(value) &&
+        !mlirRelaxAttributeIsAShapeExpr(value) &&
+        !mlirAttributeIsAString(value))
+      throw nb::value_error("expected a PrimExpr, a ShapeExpr or a name");
+  }
+  Bindings<MlirAttribute> bindings(map);
+  return mlirRelaxSubstitute(type, bindings.names.size(), bindings.names.data(),
+                             bindings.values.data());
+}
+
+std::map<std::string, MlirAttribute> getShapeVarMapping(MlirType formal,
+                                                        MlirType actual) {
+  requireStructInfo(formal, actual);
+  std::map<std::string, MlirAttribute> map;
+  mlirRelaxGetShapeVarMapping(
+      formal, actual,
+      [](MlirStringRef name, MlirAttribute value, void *userData) {
+        auto &map =
+            *static_cast<std::map<std::string, MlirAttribute> *>(userData);
+        map.emplace(toString(name), value);
+      },
+      &map);
+  return map;
 }
 
 std::vector<std::string> bindingVars(MlirType type) {
@@ -604,6 +645,94 @@ std::string runtimeStructInfo(MlirType type,
   return json;
 }
 
+//===----------------------------------------------------------------------===//
+// Derive functions
+//===----------------------------------------------------------------------===//
+
+std::vector<MlirType> toVector(intptr_t count, MlirType const *types) {
+  return std::vector<MlirType>(types, types + count);
+}
+
+/// What a Python function gives; what it raises is reported at the call.
+MlirType callPython(MlirLocation location, intptr_t numArguments,
+                    MlirType const *arguments, intptr_t numStructInfoArgs,
+                    MlirType const *structInfoArgs, void *userData) {
+  auto fail = [&](const std::string &message) {
+    mlirEmitError(location, ("a derive function in Python " + message).c_str());
+    return MlirType{nullptr};
+  };
+  if (!Py_IsInitialized())
+    return fail("cannot be called after the end of the interpreter");
+  // MLIR holds the lock of the interpreter while its threads work, so that
+  // taking it in one of them would wait for ever.
+  if (!PyGILState_Check())
+    return fail("cannot be called by a thread of MLIR: call "
+                "context.enable_multithreading(False)");
+  try {
+    nb::object function = nb::borrow(static_cast<PyObject *>(userData));
+    nb::object result = function(toVector(numArguments, arguments),
+                                 toVector(numStructInfoArgs, structInfoArgs));
+    MlirType type;
+    if (!nb::try_cast(result, type))
+      return fail("gave " + std::string(nb::repr(result).c_str()) +
+                  ", which is not StructInfo");
+    if (!mlirContextEqual(mlirTypeGetContext(type),
+                          mlirLocationGetContext(location)))
+      return fail("gave a type of another context");
+    return type;
+  } catch (nb::python_error &error) {
+    return fail("raised " +
+                nb::cast<std::string>(nb::str(error.type().attr("__name__"))) +
+                ": " + nb::cast<std::string>(nb::str(error.value())));
+  } catch (std::exception &error) {
+    return fail(std::string("failed: ") + error.what());
+  }
+}
+
+/// Functions that were registered live until they are replaced; at the end of
+/// the interpreter they are left to the system.
+void releasePython(void *function) {
+  if (!Py_IsInitialized())
+    return;
+  nb::gil_scoped_acquire acquire;
+  Py_DECREF(static_cast<PyObject *>(function));
+}
+
+void registerDeriveFunc(const std::string &name, nb::callable function,
+                        bool override) {
+  PyObject *owned = function.inc_ref().ptr();
+  if (mlirRelaxRegisterDeriveFunc(toRef(name), callPython, owned, releasePython,
+                                  override))
+    return;
+  Py_DECREF(owned);
+  throw nb::value_error(
+      ("expected the name of a new derive function, but there is '" + name +
+       "' already")
+          .c_str());
+}
+
+std::vector<std::string> deriveFuncNames() {
+  std::vector<std::string> names;
+  mlirRelaxGetDeriveFuncNames(appendName, &names);
+  return names;
+}
+
+MlirType deriveByName(const std::string &name,
+                      const std::vector<MlirType> &arguments,
+                      const std::vector<MlirType> &structInfoArgs,
+                      MlirContext context) {
+  for (const auto *types : {&arguments, &structInfoArgs})
+    for (MlirType type : *types) {
+      requireStructInfo(type);
+      requireContext(mlirTypeGetContext(type), context);
+    }
+  return getChecked(context, [&](MlirLocation location) {
+    return mlirRelaxDeriveByName(toRef(name), location, arguments.size(),
+                                 arguments.data(), structInfoArgs.size(),
+                                 structInfoArgs.data());
+  });
+}
+
 std::vector<std::pair<std::string, std::string>> phases() {
   std::vector<std::pair<std::string, std::string>> result;
   for (intptr_t i = 0, e = mlirRelaxGetNumPhases(); i < e; ++i)
@@ -630,8 +759,19 @@ void bindStructInfoFunctions(nb::module_ &m) {
     requireStructInfo(type);
     return mlirRelaxEraseDims(type);
   });
+  m.def("erase_struct_info", [](MlirType type) {
+    requireStructInfo(type);
+    return mlirRelaxEraseStructInfo(type);
+  });
+  m.def("substitute", &substitute);
+  m.def("get_shape_var_mapping", &getShapeVarMapping);
   m.def("erase_to_well_defined", &eraseToWellDefined);
   m.def("binding_vars", &bindingVars);
+  m.def("register_derive_func", &registerDeriveFunc, nb::arg("name"),
+        nb::arg("function"), nb::arg("override"));
+  m.def("derive_func_names", &deriveFuncNames);
+  m.def("derive_by_name", &deriveByName, nb::arg("name"), nb::arg("arguments"),
+        nb::arg("sinfo_args"), nb::arg("context"));
   m.def("derive_call_result", &deriveCallResult);
   m.def("runtime_struct_info", &runtimeStructInfo, nb::arg("type"),
         nb::arg("devices") = nb::none());

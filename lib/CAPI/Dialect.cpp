@@ -9,6 +9,7 @@
 #include "relax-mlir-c/Dialect.h"
 
 #include "relax-mlir/IR/PrimExprFacts.h"
+#include "relax-mlir/IR/DeriveFunc.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/Pipelines/Pipelines.h"
@@ -18,6 +19,9 @@
 #include "mlir/CAPI/Support.h"
 #include "mlir/CAPI/Utils.h"
 
+#include "llvm/ADT/SetVector.h"
+#include <map>
+#include <memory>
 #include <mutex>
 
 using namespace mlir;
@@ -67,6 +71,15 @@ static MlirRelaxTernary wrap(Ternary answer) {
 
 static MlirStringRef wrap(FlatSymbolRefAttr symbol) {
   return wrap(symbol ? symbol.getValue() : StringRef());
+}
+
+static MlirStringRef wrapName(StringAttr name) {
+  return wrap(name ? name.getValue() : StringRef());
+}
+
+static StringAttr stringOrNull(MLIRContext *context, MlirStringRef text) {
+  return text.length == 0 ? StringAttr()
+                          : StringAttr::get(context, unwrap(text));
 }
 
 static void reportSorted(const llvm::StringSet<> &names,
@@ -307,7 +320,8 @@ MlirType mlirRelaxObjectStructInfoGet(MlirContext context) {
 MlirType mlirRelaxTensorStructInfoGetChecked(MlirLocation location,
                                              MlirAttribute shape, int64_t ndim,
                                              MlirType dtype,
-                                             MlirStringRef vdevice) {
+                                             MlirStringRef vdevice,
+                                             MlirStringRef shapeVar) {
   Location loc = loaded(location);
   auto dims = cast_or_null<ShapeExprAttr>(unwrap(shape));
   // The parser checks this too; the verifier must not, as shapes that are
@@ -319,8 +333,13 @@ MlirType mlirRelaxTensorStructInfoGetChecked(MlirLocation location,
   FlatSymbolRefAttr device;
   if (vdevice.length != 0)
     device = FlatSymbolRefAttr::get(loc.getContext(), unwrap(vdevice));
-  return wrap(TensorStructInfoType::getChecked(loc, loc.getContext(), dims,
-                                               ndim, unwrap(dtype), device));
+  return wrap(TensorStructInfoType::getChecked(
+      loc, loc.getContext(), dims, ndim, unwrap(dtype), device,
+      stringOrNull(loc.getContext(), shapeVar)));
+}
+
+MlirStringRef mlirRelaxTensorStructInfoGetShapeVar(MlirType type) {
+  return wrapName(structInfo<TensorStructInfoType>(type).getShapeVar());
 }
 
 MlirAttribute mlirRelaxTensorStructInfoGetShape(MlirType type) {
@@ -340,12 +359,16 @@ MlirStringRef mlirRelaxTensorStructInfoGetVDevice(MlirType type) {
 }
 
 MlirType mlirRelaxShapeStructInfoGetChecked(MlirLocation location,
-                                            MlirAttribute values,
-                                            int64_t ndim) {
+                                            MlirAttribute values, int64_t ndim,
+                                            MlirStringRef var) {
   Location loc = loaded(location);
   return wrap(ShapeStructInfoType::getChecked(
-      loc, loc.getContext(), cast_or_null<ShapeExprAttr>(unwrap(values)),
-      ndim));
+      loc, loc.getContext(), cast_or_null<ShapeExprAttr>(unwrap(values)), ndim,
+      stringOrNull(loc.getContext(), var)));
+}
+
+MlirStringRef mlirRelaxShapeStructInfoGetVar(MlirType type) {
+  return wrapName(structInfo<ShapeStructInfoType>(type).getVar());
 }
 
 MlirAttribute mlirRelaxShapeStructInfoGetValues(MlirType type) {
@@ -447,13 +470,59 @@ MlirType mlirRelaxEraseDims(MlirType type) {
   return wrap(eraseDims(unwrap(type)));
 }
 
-MlirType mlirRelaxEraseToWellDefined(MlirType type, intptr_t numNames,
-                                     MlirStringRef const *names) {
-  llvm::StringSet<> scope;
-  for (MlirStringRef name : ArrayRef(names, numNames))
-    scope.insert(unwrap(name));
+MlirType mlirRelaxEraseStructInfo(MlirType type) {
+  return wrap(eraseStructInfo(unwrap(type)));
+}
+
+MlirType mlirRelaxSubstitute(MlirType type, intptr_t numVars,
+                             MlirStringRef const *names,
+                             MlirAttribute const *values) {
+  ShapeVarMap map;
+  for (intptr_t i = 0; i < numVars; ++i) {
+    Attribute value = unwrap(values[i]);
+    StringRef name = unwrap(names[i]);
+    auto dim = dyn_cast<PrimExprAttr>(value);
+    if (!dim) {
+      map.shapes[name] = value;
+      continue;
+    }
+    map.dims[name] = dim;
+    if (dim.isVar()) // one variable for another, whatever it stands for
+      map.shapes[name] = StringAttr::get(dim.getContext(), dim.getName());
+  }
+  return wrap(substitute(unwrap(type), map));
+}
+
+void mlirRelaxGetShapeVarMapping(MlirType formal, MlirType actual,
+                                 MlirRelaxBindingCallback callback,
+                                 void *userData) {
+  ShapeVarMap map;
+  getShapeVarMapping(unwrap(formal), unwrap(actual), map);
+  std::map<StringRef, Attribute> sorted;
+  for (const auto &entry : map.shapes)
+    sorted.emplace(entry.getKey(), entry.getValue());
+  for (const auto &entry : map.dims)
+    sorted.emplace(entry.getKey(), entry.getValue());
+  for (auto [name, value] : sorted)
+    callback(wrap(name), wrap(value), userData);
+}
+
+static llvm::StringSet<> nameSet(intptr_t count, MlirStringRef const *names) {
+  llvm::StringSet<> result;
+  for (MlirStringRef name : ArrayRef(names, count))
+    result.insert(unwrap(name));
+  return result;
+}
+
+MlirType mlirRelaxEraseToWellDefined(MlirType type, intptr_t numShapeVars,
+                                     MlirStringRef const *shapeVars,
+                                     intptr_t numDimVars,
+                                     MlirStringRef const *dimVars) {
+  llvm::StringSet<> shapes = nameSet(numShapeVars, shapeVars);
+  llvm::StringSet<> dims = nameSet(numDimVars, dimVars);
   return wrap(eraseToWellDefined(
-      unwrap(type), [&](StringRef name) { return scope.contains(name); }));
+      unwrap(type), [&](StringRef name) { return shapes.contains(name); },
+      [&](StringRef name) { return dims.contains(name); }));
 }
 
 void mlirRelaxCollectBindingVars(MlirType type, MlirRelaxNameCallback callback,
@@ -466,13 +535,60 @@ void mlirRelaxCollectBindingVars(MlirType type, MlirRelaxNameCallback callback,
 MlirType mlirRelaxDeriveCallResult(MlirType callee, intptr_t numArguments,
                                    MlirType const *arguments) {
   auto func = structInfo<FuncStructInfoType>(callee);
-  PrimExprMap mapping;
-  if (!func.isPacked())
-    for (auto [param, argument] :
-         llvm::zip(func.getParams(), unwrapTypes(numArguments, arguments)))
-      getShapeVarMapping(param, argument, mapping);
-  auto isMapped = [&](StringRef name) { return mapping.contains(name); };
-  return wrap(substitute(eraseToWellDefined(func.getRet(), isMapped), mapping));
+  if (func.isPacked())
+    return wrap(func.getRet());
+  return wrap(
+      instantiate(func, unwrapTypes(numArguments, arguments), [](StringRef) {
+        return false;
+      }).ret);
+}
+
+//===----------------------------------------------------------------------===//
+// Derive functions
+//===----------------------------------------------------------------------===//
+
+bool mlirRelaxRegisterDeriveFunc(MlirStringRef name, MlirRelaxDeriveFunc derive,
+                                 void *userData, void (*deleteUserData)(void *),
+                                 bool override) {
+  auto isTaken = std::make_shared<bool>(false);
+  // Copies of the function share what it owns.
+  std::shared_ptr<void> owned(userData, [=](void *data) {
+    if (deleteUserData && *isTaken)
+      deleteUserData(data);
+  });
+  auto wrapTypes = [](TypeRange types) {
+    return llvm::map_to_vector(types, [](Type type) { return wrap(type); });
+  };
+  auto call = [=](MLIRContext *, Location location, TypeRange arguments,
+                  TypeRange structInfoArgs) -> FailureOr<Type> {
+    SmallVector<MlirType> args = wrapTypes(arguments);
+    SmallVector<MlirType> infos = wrapTypes(structInfoArgs);
+    MlirType result = derive(wrap(location), args.size(), args.data(),
+                             infos.size(), infos.data(), owned.get());
+    if (mlirTypeIsNull(result))
+      return failure();
+    return unwrap(result);
+  };
+  if (failed(registerDeriveFunc(unwrap(name), call, override)))
+    return false;
+  *isTaken = true;
+  return true;
+}
+
+void mlirRelaxGetDeriveFuncNames(MlirRelaxNameCallback callback,
+                                 void *userData) {
+  for (const std::string &name : getDeriveFuncNames())
+    callback(wrap(StringRef(name)), userData);
+}
+
+MlirType mlirRelaxDeriveByName(MlirStringRef name, MlirLocation location,
+                               intptr_t numArguments, MlirType const *arguments,
+                               intptr_t numStructInfoArgs,
+                               MlirType const *structInfoArgs) {
+  FailureOr<Type> result = deriveByName(
+      unwrap(name), loaded(location), unwrapTypes(numArguments, arguments),
+      unwrapTypes(numStructInfoArgs, structInfoArgs));
+  return failed(result) ? MlirType{nullptr} : wrap(*result);
 }
 
 MlirType mlirRelaxGetFuncStructInfo(MlirOperation function) {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/IR/DeriveFunc.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
@@ -342,21 +343,38 @@ static FailureOr<Type> deriveClosureCall(CallOp call,
     return call.emitOpError()
            << "expected " << params.size() << " arguments, but got "
            << call.getArgs().size();
-  PrimExprMap mapping;
-  for (auto [param, arg] : llvm::zip(params, call.getArgs().getTypes()))
-    getShapeVarMapping(param, arg, mapping);
-  for (auto [index, param] : llvm::enumerate(params)) {
+  CallSignature signature = instantiate(callee, call.getArgs().getTypes());
+  for (auto [index, expected] : llvm::enumerate(signature.params)) {
     Type actual = call.getArgs()[index].getType();
-    Type expected = substitute(param, mapping);
     if (checkCompatibility(actual, expected) == Ternary::No)
       return call.emitOpError() << "expected argument " << index << " of type "
                                 << expected << ", but got " << actual;
   }
-  // A variable of the callee without a counterpart here says nothing here.
-  return substitute(eraseToWellDefined(
-                        callee.getRet(),
-                        [&](StringRef name) { return mapping.contains(name); }),
-                    mapping);
+  return signature.ret;
+}
+
+/// DR10: by the derive function of the callee. By default it says nothing where
+/// there are no sinfo_args, and what is declared is checked at run time.
+static FailureOr<Type> derivePackedValue(CallOp call,
+                                         FuncStructInfoType callee) {
+  StringRef name = callee.getDerive().getValue();
+  ArrayAttr sinfoArgs = call.getSinfoArgsAttr();
+  if (name == FuncStructInfoType::kDefaultDerive)
+    return derivePacked(call, sinfoArgs);
+  SmallVector<Type> types;
+  if (sinfoArgs)
+    llvm::append_range(types, sinfoArgs.getAsValueRange<TypeAttr>());
+  return deriveByName(name, call.getLoc(), call.getArgs().getTypes(), types);
+}
+
+/// Whether the result depends on more than the operation: on a symbol, or on a
+/// function of the user, which may not run in any thread.
+static bool isDerivedWithModule(CallOp call) {
+  if (call.getCallee())
+    return true;
+  auto type = dyn_cast<FuncStructInfoType>(call.getFunction().getType());
+  return type && type.isPacked() &&
+         type.getDerive().getValue() != FuncStructInfoType::kDefaultDerive;
 }
 
 /// The type of a kernel, where Booleans may lie in bytes already.
@@ -378,9 +396,8 @@ static FuncStructInfoType withBooleans(FuncStructInfoType kernel,
 static FailureOr<Type> deriveCall(CallOp call) {
   if (Value function = call.getFunction()) {
     auto type = cast<FuncStructInfoType>(function.getType());
-    if (type.isPacked())
-      return derivePacked(call, call.getSinfoArgsAttr());
-    return deriveClosureCall(call, type);
+    return type.isPacked() ? derivePackedValue(call, type)
+                           : deriveClosureCall(call, type);
   }
   Operation *symbol =
       SymbolTable::lookupNearestSymbolFrom(call, call.getCalleeAttr());
@@ -406,7 +423,7 @@ LogicalResult CallOp::verify() {
   if (failed(verifyCallee(*this)) ||
       failed(verifyStructInfoArgs(*this, getSinfoArgsAttr())))
     return failure();
-  if (!getFunction())
+  if (isDerivedWithModule(*this))
     return success(); // verifySymbolUses
   FailureOr<Type> derived = deriveCall(*this);
   return failed(derived) ? failure() : verifyDerived(*this, *derived);
@@ -430,11 +447,13 @@ static LogicalResult verifyCaptures(Operation *op, FuncOp callee,
 }
 
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (!getCallee())
+  if (!isDerivedWithModule(*this))
     return success();
   FailureOr<Type> derived = deriveCall(*this);
   if (failed(derived) || failed(verifyDerived(*this, *derived)))
     return failure();
+  if (!getCallee())
+    return success();
   auto callee = symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());
   if (!callee)
     return success();

@@ -200,7 +200,9 @@ static LogicalResult verifySubtype(Operation *op, Type actual, Type expected,
   InFlightDiagnostic diag = op->emitOpError()
                             << "expected " << role << " of type " << expected
                             << ", but got " << actual;
-  if (answer == Ternary::Unknown || isa<ObjectStructInfoType>(actual))
+  bool maySucceed = checkCompatibility(actual, expected) != Ternary::No ||
+                    isSubtype(expected, actual) != Ternary::No;
+  if (maySucceed)
     diag.attachNote() << "insert relax.match_cast to check it at run time";
   diag.attachNote(declaration->getLoc()) << "the type is declared here";
   return diag;

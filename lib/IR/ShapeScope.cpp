@@ -20,7 +20,18 @@ using namespace mlir;
 using namespace mlir::relax;
 
 namespace {
-using Scope = llvm::StringSet<>;
+/// The variables that are bound at one place. All have names of one space; one
+/// stands for a dimension or, with a rank, for a shape.
+class Scope {
+public:
+  bool contains(StringRef name) const { return vars.contains(name); }
+  void bind(const ShapeVarUse &use) { vars.try_emplace(use.name, use); }
+  /// What the variable of this name is where it was bound.
+  ShapeVarUse get(StringRef name) const { return vars.lookup(name); }
+
+private:
+  llvm::StringMap<ShapeVarUse> vars;
+};
 
 class ScopeVerifier {
 public:
@@ -38,6 +49,12 @@ private:
 };
 } // namespace
 
+static void forEachUse(Type type,
+                       llvm::function_ref<void(const ShapeVarUse &)> visit) {
+  if (isa<StructInfoTypeInterface>(type))
+    walkVars(type, visit);
+}
+
 static std::optional<StringRef> findUnboundIn(Type type, const Scope &scope) {
   if (!isa<StructInfoTypeInterface>(type))
     return std::nullopt;
@@ -45,9 +62,41 @@ static std::optional<StringRef> findUnboundIn(Type type, const Scope &scope) {
                      [&](StringRef name) { return scope.contains(name); });
 }
 
+/// That a variable stands for what it stands for where it was bound, and that a
+/// shape has the same rank there (WF14, WF15).
+static LogicalResult verifyUse(Operation *op, const ShapeVarUse &use,
+                               const Scope &scope) {
+  if (!scope.contains(use.name))
+    return success(); // reported as unbound
+  ShapeVarUse bound = scope.get(use.name);
+  StringRef kinds[] = {"a dimension", "a shape"};
+  if (bound.isShape != use.isShape)
+    return op->emitOpError()
+           << "variable '" << use.name << "' stands for "
+           << kinds[bound.isShape] << " and is used as " << kinds[use.isShape]
+           << (use.isShape ? " [WF14]" : " [WF05]");
+  if (bound.ndim != use.ndim)
+    return op->emitOpError()
+           << "shape variable '" << use.name << "' has ndim " << bound.ndim
+           << " where it is bound, but " << use.ndim << " here [WF14]";
+  return success();
+}
+
+static LogicalResult verifyUses(Operation *op, Type type, const Scope &scope) {
+  LogicalResult result = success();
+  forEachUse(type, [&](const ShapeVarUse &use) {
+    if (succeeded(result))
+      result = verifyUse(op, use, scope);
+  });
+  return result;
+}
+
 LogicalResult ScopeVerifier::verifySignature(Scope &scope) {
   for (Type type : func.getArgumentTypes())
-    collectBindingVars(type, scope);
+    forEachUse(type, [&](const ShapeVarUse &use) {
+      if (use.mayBind)
+        scope.bind(use);
+    });
   for (auto [index, type] : llvm::enumerate(func.getArgumentTypes()))
     if (std::optional<StringRef> name = findUnboundIn(type, scope)) // WF06
       return func.emitOpError()
@@ -58,44 +107,49 @@ LogicalResult ScopeVerifier::verifySignature(Scope &scope) {
     if (std::optional<StringRef> name = findUnboundIn(type, scope)) // WF04
       return func.emitOpError() << "result uses shape variable '" << *name
                                 << "', which no argument binds";
+  for (TypeRange types :
+       {TypeRange(func.getArgumentTypes()), TypeRange(func.getResultTypes())})
+    for (Type type : types)
+      if (failed(verifyUses(func, type, scope)))
+        return failure();
   return success();
 }
 
 /// Binds the new variables of a cast, left to right.
 LogicalResult ScopeVerifier::bindCast(MatchCastOp cast, Scope &scope) {
-  std::optional<std::string> unbound;
-  auto type = llvm::cast<StructInfoTypeInterface>(cast.getResult().getType());
-  type.walkPrimExprs([&](PrimExprAttr expr) {
-    if (expr.isVar()) {
-      scope.insert(expr.getName());
+  LogicalResult result = success();
+  forEachUse(cast.getResult().getType(), [&](const ShapeVarUse &use) {
+    if (failed(result))
       return;
-    }
-    if (unbound)
-      return;
-    if (auto name = findUnbound(
-            expr, [&](StringRef name) { return scope.contains(name); }))
-      unbound = name->str();
+    if (use.mayBind)
+      scope.bind(use);
+    result = scope.contains(use.name)
+                 ? verifyUse(cast, use, scope)
+                 : cast.emitOpError() // WF05
+                       << "shape variable '" << use.name
+                       << "' is used before it is bound: only a dimension that "
+                          "is the bare variable binds it";
   });
-  if (unbound) // WF05
-    return cast.emitOpError() << "shape variable '" << *unbound
-                              << "' is used before it is bound: only a "
-                              << "dimension that is the bare variable binds it";
-  return success();
+  return result;
 }
 
 LogicalResult ScopeVerifier::verifyAttributes(Operation &op,
                                               const Scope &scope) {
-  auto isBound = [&](StringRef name) { return scope.contains(name); };
   SmallVector<PrimExprAttr> exprs;
   if (auto shape = dyn_cast<ShapeOp>(op))
     llvm::append_range(exprs, shape.getValues());
   if (auto prim = dyn_cast<PrimValueOp>(op))
     if (auto expr = dyn_cast<PrimExprAttr>(prim.getValue()))
       exprs.push_back(expr);
+  auto isBound = [&](StringRef name) { return scope.contains(name); };
   for (PrimExprAttr expr : exprs)
     if (std::optional<StringRef> name = findUnbound(expr, isBound))
       return op.emitOpError()
              << "shape variable '" << *name << "' is used before it is bound";
+  auto isDim = [&](StringRef name) { return !scope.get(name).isShape; };
+  for (PrimExprAttr expr : exprs)
+    if (std::optional<StringRef> name = findUnbound(expr, isDim))
+      return verifyUse(&op, {*name, false, false, -1}, scope);
   return success();
 }
 
@@ -118,6 +172,9 @@ LogicalResult ScopeVerifier::verifyOp(Operation &op, Scope &scope) {
     if (std::optional<StringRef> name = findUnboundIn(type, scope))
       return op.emitOpError() << "shape variable '" << *name
                               << "' of the result is used before it is bound";
+  for (Type type : op.getResultTypes())
+    if (failed(verifyUses(&op, type, scope)))
+      return failure();
   return success();
 }
 

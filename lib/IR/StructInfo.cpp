@@ -1,4 +1,4 @@
-//===- StructInfo.cpp - Reasoning about StructInfo -*- C++ -*-===//
+//===- StructInfo.cpp - Relations of StructInfo -*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,22 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Subtyping, compatibility, least upper bounds, erasure and substitution. The
-// free functions settle Object and mixed kinds; each type settles its own kind.
+// Subtyping, compatibility and least upper bounds. The free functions settle
+// Object and mixed kinds; each type settles its own kind.
 //
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/IR/StructInfo.h"
 
-#include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/VDevice.h"
 
 using namespace mlir;
 using namespace mlir::relax;
-
-using MapFn = llvm::function_ref<PrimExprAttr(PrimExprAttr)>;
-using VisitFn = llvm::function_ref<void(PrimExprAttr)>;
-using ZipFn = llvm::function_ref<void(PrimExprAttr, PrimExprAttr)>;
 
 //===----------------------------------------------------------------------===//
 // Any kind
@@ -80,97 +75,6 @@ Type mlir::relax::unifyStructInfo(Type lhs, Type rhs) {
   return asStructInfo(lhs).unifyWithSameKind(rhs);
 }
 
-Type mlir::relax::eraseToWellDefined(
-    Type type, llvm::function_ref<bool(StringRef)> isInScope) {
-  return asStructInfo(type).mapPrimExprs([&](PrimExprAttr expr) {
-    return findUnbound(expr, isInScope) ? PrimExprAttr() : expr;
-  });
-}
-
-Type mlir::relax::eraseDims(Type type) {
-  return asStructInfo(type).mapPrimExprs(
-      [](PrimExprAttr) { return PrimExprAttr(); });
-}
-
-Type mlir::relax::substitute(Type type, const PrimExprMap &values) {
-  if (values.empty())
-    return type;
-  return asStructInfo(type).mapPrimExprs(
-      [&](PrimExprAttr expr) { return substitute(expr, values); });
-}
-
-void mlir::relax::getShapeVarMapping(Type formal, Type actual,
-                                     PrimExprMap &mapping) {
-  if (!sameKind(formal, actual))
-    return;
-  asStructInfo(formal).zipPrimExprsSameKind(
-      actual, [&](PrimExprAttr mine, PrimExprAttr theirs) {
-        if (mine.isVar())
-          mapping.try_emplace(mine.getName(), theirs);
-      });
-}
-
-void mlir::relax::collectBindingVars(Type type, llvm::StringSet<> &names) {
-  asStructInfo(type).walkPrimExprs([&](PrimExprAttr expr) {
-    if (expr.isVar())
-      names.insert(expr.getName());
-  });
-}
-
-std::optional<StringRef>
-mlir::relax::findUnbound(Type type,
-                         llvm::function_ref<bool(StringRef)> isBound) {
-  std::optional<StringRef> result;
-  asStructInfo(type).walkPrimExprs([&](PrimExprAttr expr) {
-    if (!result)
-      result = findUnbound(expr, isBound);
-  });
-  return result;
-}
-
-/// Maps all dimensions; null where one of them is erased.
-static ShapeExprAttr mapDims(ShapeExprAttr shape, MapFn map) {
-  if (!shape)
-    return {};
-  SmallVector<PrimExprAttr> dims;
-  for (PrimExprAttr dim : shape) {
-    PrimExprAttr mapped = map(dim);
-    if (!mapped)
-      return {};
-    dims.push_back(mapped);
-  }
-  return ShapeExprAttr::get(shape.getContext(), dims);
-}
-
-static void zipDims(ShapeExprAttr lhs, ShapeExprAttr rhs, ZipFn visit) {
-  if (!lhs || !rhs || lhs.size() != rhs.size())
-    return;
-  for (auto [l, r] : llvm::zip(lhs, rhs))
-    visit(l, r);
-}
-
-/// Whether dimensions `sub` are among those that `super` allows.
-static Ternary dimsBelow(ShapeExprAttr sub, int64_t subRank,
-                         ShapeExprAttr super, int64_t superRank) {
-  if (superRank == -1)
-    return Ternary::Yes;
-  if (subRank != superRank)
-    return subRank == -1 ? Ternary::Unknown : Ternary::No;
-  if (!super || superRank == 0)
-    return Ternary::Yes;
-  if (!sub)
-    return Ternary::Unknown;
-  return proveEqual(sub.getDims(), super.getDims());
-}
-
-/// The answer where `super` leaves open (null), requires, and `sub` has or
-/// lacks a property.
-static Ternary propertyBelow(Attribute sub, Attribute super) {
-  if (!super || sub == super)
-    return Ternary::Yes;
-  return sub ? Ternary::No : Ternary::Unknown;
-}
-
 //===----------------------------------------------------------------------===//
 // Object
 //===----------------------------------------------------------------------===//
@@ -182,30 +86,78 @@ Ternary ObjectStructInfoType::isCompatibleWithSameKind(Type) const {
   return Ternary::Yes;
 }
 Type ObjectStructInfoType::unifyWithSameKind(Type) const { return *this; }
-Type ObjectStructInfoType::mapPrimExprs(MapFn) const { return *this; }
-void ObjectStructInfoType::walkPrimExprs(VisitFn) const {}
-void ObjectStructInfoType::zipPrimExprsSameKind(Type, ZipFn) const {}
 
 //===----------------------------------------------------------------------===//
 // Tensor
 //===----------------------------------------------------------------------===//
 
-static Ternary dtypeBelow(Type sub, Type super) {
+namespace {
+/// What a tensor and a shape have in common: dimensions, a variable for all of
+/// them, or neither, and a rank.
+struct ShapeInfo {
+  explicit ShapeInfo(TensorStructInfoType type)
+      : dims(type.getShape()), var(type.getShapeVar()), ndim(type.getNdim()) {}
+  explicit ShapeInfo(ShapeStructInfoType type)
+      : dims(type.getValues()), var(type.getVar()), ndim(type.getNdim()) {}
+
+  bool isKnown() const { return dims || var; }
+
+  ShapeExprAttr dims;
+  StringAttr var;
+  int64_t ndim;
+};
+} // namespace
+
+/// Whether two shapes are the same. What is not known, and a variable, may be
+/// any shape; all shapes of rank 0 are one.
+static Ternary proveSameShape(const ShapeInfo &lhs, const ShapeInfo &rhs) {
+  if (lhs.ndim == 0 && rhs.ndim == 0)
+    return Ternary::Yes;
+  if (lhs.dims && rhs.dims)
+    return proveEqual(lhs.dims.getDims(), rhs.dims.getDims());
+  return lhs.var && lhs.var == rhs.var ? Ternary::Yes : Ternary::Unknown;
+}
+
+// Where `sub` lacks a rank, a data type or a device that `super` requires, it
+// is no subtype: `lacking` is No. It may still be compatible: `lacking` is
+// Unknown. Dimensions that are not known are possibly equal, in both relations.
+
+static Ternary rankBelow(const ShapeInfo &sub, const ShapeInfo &super,
+                         Ternary lacking) {
+  if (super.ndim == -1 || sub.ndim == super.ndim)
+    return Ternary::Yes;
+  return sub.ndim == -1 ? lacking : Ternary::No;
+}
+
+static Ternary shapeBelow(const ShapeInfo &sub, const ShapeInfo &super,
+                          Ternary lacking) {
+  Ternary rank = rankBelow(sub, super, lacking);
+  return super.isKnown() ? both(rank, proveSameShape(sub, super)) : rank;
+}
+
+template <typename T>
+static Ternary propertyBelow(T sub, T super, Ternary lacking) {
   if (!super || sub == super)
     return Ternary::Yes;
-  return sub ? Ternary::No : Ternary::Unknown;
+  return sub ? Ternary::No : lacking;
 }
 
+static Ternary tensorBelow(TensorStructInfoType sub, TensorStructInfoType super,
+                           Ternary lacking) {
+  return both(both(shapeBelow(ShapeInfo(sub), ShapeInfo(super), lacking),
+                   propertyBelow(sub.getDtype(), super.getDtype(), lacking)),
+              propertyBelow(sub.getVdevice(), super.getVdevice(), lacking));
+}
+
+/// Rules 4.1 to 4.5.
 Ternary TensorStructInfoType::isSubtypeOfSameKind(Type other) const {
-  auto super = cast<TensorStructInfoType>(other);
-  Ternary dims =
-      dimsBelow(getShape(), getNdim(), super.getShape(), super.getNdim());
-  return both(both(dims, dtypeBelow(getDtype(), super.getDtype())),
-              propertyBelow(getVdevice(), super.getVdevice()));
+  return tensorBelow(*this, cast<TensorStructInfoType>(other), Ternary::No);
 }
 
+/// Rules 6.1 to 6.8.
 Ternary TensorStructInfoType::isCompatibleWithSameKind(Type other) const {
-  return isSubtypeOfSameKind(other);
+  return tensorBelow(*this, cast<TensorStructInfoType>(other),
+                     Ternary::Unknown);
 }
 
 Type TensorStructInfoType::unifyWithSameKind(Type other) const {
@@ -214,68 +166,44 @@ Type TensorStructInfoType::unifyWithSameKind(Type other) const {
   Type dtype = getDtype() == rhs.getDtype() ? getDtype() : Type();
   FlatSymbolRefAttr vdevice =
       getVdevice() == rhs.getVdevice() ? getVdevice() : FlatSymbolRefAttr();
-  ShapeExprAttr shape;
-  if (hasShape() && rhs.hasShape() &&
-      proveEqual(getDims(), rhs.getDims()) == Ternary::Yes)
-    shape = getShape();
-  return get(getContext(), shape, ndim, dtype, vdevice);
-}
-
-Type TensorStructInfoType::mapPrimExprs(MapFn map) const {
-  return get(getContext(), mapDims(getShape(), map), getNdim(), getDtype(),
-             getVdevice());
-}
-
-void TensorStructInfoType::walkPrimExprs(VisitFn visit) const {
-  if (hasShape())
-    llvm::for_each(getDims(), visit);
-}
-
-void TensorStructInfoType::zipPrimExprsSameKind(Type other, ZipFn visit) const {
-  zipDims(getShape(), cast<TensorStructInfoType>(other).getShape(), visit);
+  ShapeInfo mine(*this), theirs(rhs);
+  if (mine.ndim == theirs.ndim && mine.isKnown() && theirs.isKnown() &&
+      proveSameShape(mine, theirs) == Ternary::Yes)
+    return get(getContext(), getShape(), ndim, dtype, vdevice, getShapeVar());
+  return get(getContext(), ndim, dtype, vdevice);
 }
 
 //===----------------------------------------------------------------------===//
 // Shape
 //===----------------------------------------------------------------------===//
 
+/// Rules 5.1 to 5.3.
 Ternary ShapeStructInfoType::isSubtypeOfSameKind(Type other) const {
-  auto super = cast<ShapeStructInfoType>(other);
-  return dimsBelow(getValues(), getNdim(), super.getValues(), super.getNdim());
+  return shapeBelow(ShapeInfo(*this),
+                    ShapeInfo(cast<ShapeStructInfoType>(other)), Ternary::No);
 }
 
+/// Rules 4.1 to 4.5. Unlike for a tensor, an unknown rank does not match a
+/// known one.
 Ternary ShapeStructInfoType::isCompatibleWithSameKind(Type other) const {
   return isSubtypeOfSameKind(other);
 }
 
 Type ShapeStructInfoType::unifyWithSameKind(Type other) const {
-  auto rhs = cast<ShapeStructInfoType>(other);
-  if (getNdim() != rhs.getNdim())
+  ShapeInfo mine(*this), theirs(cast<ShapeStructInfoType>(other));
+  if (mine.ndim != theirs.ndim)
     return get(getContext(), ShapeExprAttr(), -1);
-  if (getValues() && rhs.getValues() &&
-      proveEqual(getValues().getDims(), rhs.getValues().getDims()) ==
-          Ternary::Yes)
+  if (mine.isKnown() && theirs.isKnown() &&
+      proveSameShape(mine, theirs) == Ternary::Yes)
     return *this;
   return get(getContext(), ShapeExprAttr(), getNdim());
-}
-
-Type ShapeStructInfoType::mapPrimExprs(MapFn map) const {
-  return get(getContext(), mapDims(getValues(), map), getNdim());
-}
-
-void ShapeStructInfoType::walkPrimExprs(VisitFn visit) const {
-  if (getValues())
-    llvm::for_each(getValues().getDims(), visit);
-}
-
-void ShapeStructInfoType::zipPrimExprsSameKind(Type other, ZipFn visit) const {
-  zipDims(getValues(), cast<ShapeStructInfoType>(other).getValues(), visit);
 }
 
 //===----------------------------------------------------------------------===//
 // Primitive values
 //===----------------------------------------------------------------------===//
 
+/// Rules 7.1 to 7.3.
 Ternary PrimStructInfoType::isSubtypeOfSameKind(Type other) const {
   auto super = cast<PrimStructInfoType>(other);
   if (getDtype() != super.getDtype())
@@ -286,6 +214,7 @@ Ternary PrimStructInfoType::isSubtypeOfSameKind(Type other) const {
                     : Ternary::Unknown;
 }
 
+/// Rules 5.1 to 5.4.
 Ternary PrimStructInfoType::isCompatibleWithSameKind(Type other) const {
   return isSubtypeOfSameKind(other);
 }
@@ -298,22 +227,6 @@ Type PrimStructInfoType::unifyWithSameKind(Type other) const {
       proveEqual(getValue(), rhs.getValue()) == Ternary::Yes)
     return *this;
   return get(getContext(), getDtype(), PrimExprAttr());
-}
-
-Type PrimStructInfoType::mapPrimExprs(MapFn map) const {
-  return get(getContext(), getDtype(),
-             getValue() ? map(getValue()) : PrimExprAttr());
-}
-
-void PrimStructInfoType::walkPrimExprs(VisitFn visit) const {
-  if (getValue())
-    visit(getValue());
-}
-
-void PrimStructInfoType::zipPrimExprsSameKind(Type other, ZipFn visit) const {
-  PrimExprAttr theirs = cast<PrimStructInfoType>(other).getValue();
-  if (getValue() && theirs)
-    visit(getValue(), theirs);
 }
 
 //===----------------------------------------------------------------------===//
@@ -351,45 +264,72 @@ Type TupleStructInfoType::unifyWithSameKind(Type other) const {
   return get(getContext(), fields);
 }
 
-static SmallVector<Type> mapTypes(ArrayRef<Type> types, MapFn map) {
-  return llvm::map_to_vector(
-      types, [&](Type type) { return asStructInfo(type).mapPrimExprs(map); });
-}
-
-Type TupleStructInfoType::mapPrimExprs(MapFn map) const {
-  return get(getContext(), mapTypes(getFields(), map));
-}
-
-void TupleStructInfoType::walkPrimExprs(VisitFn visit) const {
-  for (Type field : getFields())
-    asStructInfo(field).walkPrimExprs(visit);
-}
-
-static void zipTypes(ArrayRef<Type> lhs, ArrayRef<Type> rhs, ZipFn visit) {
-  if (lhs.size() != rhs.size())
-    return;
-  for (auto [l, r] : llvm::zip(lhs, rhs))
-    if (sameKind(l, r))
-      asStructInfo(l).zipPrimExprsSameKind(r, visit);
-}
-
-void TupleStructInfoType::zipPrimExprsSameKind(Type other, ZipFn visit) const {
-  zipTypes(getFields(), cast<TupleStructInfoType>(other).getFields(), visit);
-}
-
 //===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
 //
-// The shape variables of a function type are bound by its own parameters, so
-// they are not variables of the scope around it: maps and walks leave function
-// types alone.
+// Two closures are compared with their own variables renamed apart, to names
+// that stand for one unknown value each: `?0`, `?1`, ... Such a variable is
+// bound around whatever is inside, so no function type binds it again.
+
+namespace {
+/// A closure whose own variables have names that occur nowhere else.
+class OpenedClosure {
+public:
+  /// The new names are not among `taken`, and are added to it.
+  OpenedClosure(FuncStructInfoType func, llvm::StringSet<> &taken);
+
+  ArrayRef<Type> getParams() const { return params; }
+  Type getRet() const { return ret; }
+  /// What the own variables are in the parameters `actuals`.
+  ShapeVarMap match(ArrayRef<Type> actuals) const {
+    return matchVars(own, params, actuals);
+  }
+  /// The new names replaced by the original ones.
+  Type restore(Type type) const { return substitute(type, originals); }
+
+private:
+  SmallVector<Type> params;
+  Type ret;
+  llvm::StringSet<> own;
+  ShapeVarMap originals;
+};
+} // namespace
+
+OpenedClosure::OpenedClosure(FuncStructInfoType func,
+                             llvm::StringSet<> &taken) {
+  MLIRContext *context = func.getContext();
+  ShapeVarMap renamed;
+  llvm::StringSet<> names = getOwnVars(func);
+  unsigned next = 0;
+  for (StringRef name : names.keys()) {
+    std::string fresh;
+    do
+      fresh = "?" + std::to_string(next++);
+    while (!taken.insert(fresh).second);
+    own.insert(fresh);
+    renameVar(renamed, context, name, fresh);
+    renameVar(originals, context, fresh, name);
+  }
+  for (Type param : func.getParams())
+    params.push_back(substitute(param, renamed));
+  ret = substitute(func.getRet(), renamed);
+}
 
 /// Whether substitution makes a dimension too large to be known.
-static bool growsTooLarge(Type type, const PrimExprMap &values) {
+static bool growsTooLarge(Type type, const ShapeVarMap &values) {
   bool result = false;
-  asStructInfo(type).walkPrimExprs(
-      [&](PrimExprAttr expr) { result |= !substitute(expr, values); });
+  auto visitExpr = [&](PrimExprAttr expr) {
+    result |= !substitute(expr, values.dims);
+  };
+  auto visitFunc = [&](Type type) {
+    auto func = cast<FuncStructInfoType>(type);
+    result |= growsTooLarge(func.getRet(), values);
+    for (Type param : func.getParams())
+      result |= growsTooLarge(param, values);
+  };
+  cast<StructInfoTypeInterface>(type).walkShapes(
+      {visitExpr, /*shapeVar=*/{}, visitFunc});
   return result;
 }
 
@@ -399,17 +339,16 @@ static Ternary compareClosures(FuncStructInfoType lhs, FuncStructInfoType rhs,
   if (lhs.getParams().size() != rhs.getParams().size() ||
       (rhs.getPure() && !lhs.getPure()))
     return Ternary::No;
-  PrimExprMap mapping;
-  zipTypes(lhs.getParams(), rhs.getParams(),
-           [&](PrimExprAttr mine, PrimExprAttr theirs) {
-             if (mine.isVar())
-               mapping.try_emplace(mine.getName(), theirs);
-           });
+  llvm::StringSet<> taken;
+  collectNames(lhs, taken);
+  collectNames(rhs, taken);
+  OpenedClosure sub(lhs, taken), super(rhs, taken);
+  ShapeVarMap mapping = sub.match(super.getParams());
   auto grows = [&](Type type) { return growsTooLarge(type, mapping); };
-  if (grows(lhs.getRet()) || llvm::any_of(lhs.getParams(), grows))
+  if (grows(sub.getRet()) || llvm::any_of(sub.getParams(), grows))
     return Ternary::Unknown;
-  Ternary result = below(substitute(lhs.getRet(), mapping), rhs.getRet());
-  for (auto [l, r] : llvm::zip(lhs.getParams(), rhs.getParams()))
+  Ternary result = below(substitute(sub.getRet(), mapping), super.getRet());
+  for (auto [l, r] : llvm::zip(sub.getParams(), super.getParams()))
     result = both(result, below(r, substitute(l, mapping)));
   return result;
 }
@@ -418,9 +357,11 @@ Ternary FuncStructInfoType::isSubtypeOfSameKind(Type other) const {
   auto super = cast<FuncStructInfoType>(other);
   if (isPacked() != super.isPacked())
     return Ternary::No;
-  if (isPacked())
-    return super.getDerive().getValue() == "empty_derive" ? Ternary::Yes
-                                                          : Ternary::Unknown;
+  if (isPacked()) // ST06: identical, or below the weakest one
+    return getDerive() == super.getDerive() ||
+                   super.getDerive().getValue() == kEmptyDerive
+               ? Ternary::Yes
+               : Ternary::No;
   return compareClosures(*this, super, isSubtype);
 }
 
@@ -428,10 +369,19 @@ Ternary FuncStructInfoType::isCompatibleWithSameKind(Type other) const {
   auto expected = cast<FuncStructInfoType>(other);
   if (isPacked() != expected.isPacked())
     return Ternary::No;
-  if (isPacked())
+  if (isPacked()) // rule 7.2
     return getDerive() == expected.getDerive() ? Ternary::Yes
                                                : Ternary::Unknown;
   return compareClosures(*this, expected, checkCompatibility);
+}
+
+/// Whether the parameters of two closures are the same, up to the names of
+/// their own variables.
+static bool haveSameParams(FuncStructInfoType lhs, FuncStructInfoType rhs) {
+  auto object = ObjectStructInfoType::get(lhs.getContext());
+  auto l = FuncStructInfoType::get(lhs.getParams(), object, true);
+  auto r = FuncStructInfoType::get(rhs.getParams(), object, true);
+  return isSubtype(l, r) == Ternary::Yes && isSubtype(r, l) == Ternary::Yes;
 }
 
 Type FuncStructInfoType::unifyWithSameKind(Type other) const {
@@ -440,13 +390,16 @@ Type FuncStructInfoType::unifyWithSameKind(Type other) const {
   if (isPacked() != rhs.isPacked())
     return object;
   if (isPacked())
-    return get(getContext(), "empty_derive");
-  if (getParams() != rhs.getParams())
+    return getDerive() == rhs.getDerive() ? *this
+                                          : get(getContext(), kEmptyDerive);
+  if (!haveSameParams(*this, rhs))
     return object;
-  return get(getParams(), unifyStructInfo(getRet(), rhs.getRet()),
-             getPure() && rhs.getPure());
+  llvm::StringSet<> taken;
+  collectNames(*this, taken);
+  collectNames(rhs, taken);
+  OpenedClosure mine(*this, taken), theirs(rhs, taken);
+  Type ret = unifyStructInfo(
+      mine.getRet(),
+      substitute(theirs.getRet(), theirs.match(mine.getParams())));
+  return get(getParams(), mine.restore(ret), getPure() && rhs.getPure());
 }
-
-Type FuncStructInfoType::mapPrimExprs(MapFn) const { return *this; }
-void FuncStructInfoType::walkPrimExprs(VisitFn) const {}
-void FuncStructInfoType::zipPrimExprsSameKind(Type, ZipFn) const {}

@@ -55,32 +55,37 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 static LogicalResult verifyRank(EmitError emitError, ShapeExprAttr shape,
                                 int64_t ndim) {
   if (ndim < -1)
-    return emitError() << "expected ndim to be -1 or more, but got " << ndim;
+    return emitError() << "expected ndim to be -1 or more, but got " << ndim
+                       << " [WF10]";
   if (shape && static_cast<int64_t>(shape.size()) != ndim)
     return emitError() << "expected ndim to be the number of dimensions, "
-                       << shape.size() << ", but got " << ndim;
+                       << shape.size() << ", but got " << ndim << " [WF10]";
   return success();
 }
 
-/// A shape is given by dimensions or by a variable.
+/// WF14, WF15: a shape is given by dimensions or by a variable.
 static LogicalResult verifyShapeVar(EmitError emitError, ShapeExprAttr shape,
-                                    StringAttr var) {
+                                    StringAttr var, StringRef row) {
   if (shape && var)
     return emitError() << "expected dimensions or a shape variable, but got "
-                          "both";
+                          "both ["
+                       << row << "]";
   if (var && var.empty())
-    return emitError() << "expected the name of a shape variable";
+    return emitError() << "expected the name of a shape variable [" << row
+                       << "]";
   return success();
 }
 
-/// WF20: one of the data types of the specification.
-static LogicalResult verifyDataType(EmitError emitError, Type dtype) {
+/// One of the data types of the specification: WF20 for tensors, WF19 for
+/// primitive values.
+static LogicalResult verifyDataType(EmitError emitError, Type dtype,
+                                    StringRef row) {
   if (isDataType(dtype))
     return success();
   return emitError()
          << "expected a data type (i1, i8 to i64, ui8 to ui64, f16, "
             "bf16, f32, f64 or an 8-bit float), but got "
-         << dtype;
+         << dtype << " [" << row << "]";
 }
 
 static LogicalResult verifyStructInfo(EmitError emitError, Type type,
@@ -96,9 +101,9 @@ LogicalResult TensorStructInfoType::verify(EmitError emitError,
                                            Type dtype, FlatSymbolRefAttr,
                                            StringAttr shapeVar) {
   if (failed(verifyRank(emitError, shape, ndim)) ||
-      failed(verifyShapeVar(emitError, shape, shapeVar)))
+      failed(verifyShapeVar(emitError, shape, shapeVar, "WF14")))
     return failure();
-  return dtype ? verifyDataType(emitError, dtype) : success();
+  return dtype ? verifyDataType(emitError, dtype, "WF20") : success();
 }
 
 LogicalResult ShapeStructInfoType::verify(EmitError emitError,
@@ -106,16 +111,16 @@ LogicalResult ShapeStructInfoType::verify(EmitError emitError,
                                           StringAttr var) {
   if (failed(verifyRank(emitError, values, ndim)))
     return failure();
-  return verifyShapeVar(emitError, values, var);
+  return verifyShapeVar(emitError, values, var, "WF15");
 }
 
 LogicalResult PrimStructInfoType::verify(EmitError emitError, Type dtype,
                                          PrimExprAttr value) {
-  if (failed(verifyDataType(emitError, dtype)))
+  if (failed(verifyDataType(emitError, dtype, "WF19")))
     return failure();
   if (value && !isa<IntegerType>(dtype)) // WF22
     return emitError() << "expected an integer data type for the value "
-                       << value.str() << ", but got " << dtype;
+                       << value.str() << ", but got " << dtype << " [WF22]";
   return success();
 }
 
@@ -132,7 +137,7 @@ LogicalResult FuncStructInfoType::verify(EmitError emitError,
                                          FlatSymbolRefAttr derive) {
   if (derive && !params.empty()) // WF17
     return emitError() << "expected parameters or a derive function, but got "
-                          "both";
+                          "both [WF17]";
   for (Type param : params)
     if (failed(verifyStructInfo(emitError, param, "each parameter")))
       return failure();
@@ -329,6 +334,9 @@ void TupleStructInfoType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+static constexpr char kBothOrNeither[] =
+    "expected either parameters and a result, or a derive function [WF17]";
+
 Type FuncStructInfoType::parse(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
   MLIRContext *context = parser.getContext();
@@ -336,11 +344,16 @@ Type FuncStructInfoType::parse(AsmParser &parser) {
     return {};
   if (succeeded(parser.parseOptionalKeyword("derive"))) {
     StringAttr name;
-    if (parser.parseEqual() || parser.parseSymbolName(name) ||
-        parser.parseGreater())
+    if (parser.parseEqual() || parser.parseSymbolName(name))
+      return {};
+    if (succeeded(parser.parseOptionalComma()))
+      return parser.emitError(loc, kBothOrNeither), Type();
+    if (parser.parseGreater())
       return {};
     return FuncStructInfoType::get(context, name.getValue());
   }
+  if (succeeded(parser.parseOptionalGreater()))
+    return parser.emitError(loc, kBothOrNeither), Type();
   SmallVector<Type> params;
   Type ret;
   bool pure = true;
@@ -351,6 +364,8 @@ Type FuncStructInfoType::parse(AsmParser &parser) {
     StringRef purity;
     if (parser.parseKeyword(&purity))
       return {};
+    if (purity == "derive")
+      return parser.emitError(loc, kBothOrNeither), Type();
     if (purity != "pure" && purity != "impure") {
       parser.emitError(parser.getCurrentLocation(),
                        "expected 'pure' or 'impure', but got '")

@@ -326,13 +326,11 @@ static bool bindsNew(Type type, const Scope &scope) {
   if (auto tuple = dyn_cast<TupleStructInfoType>(type))
     return llvm::any_of(tuple.getFields(),
                         [&](Type field) { return bindsNew(field, scope); });
-  if (auto shape = dyn_cast<ShapeStructInfoType>(type))
-    if (StringAttr var = shape.getVar(); var && !scope.shapes.contains(var))
-      return true;
   llvm::StringSet<> names;
   collectBindingVars(type, names);
-  return llvm::any_of(
-      names.keys(), [&](StringRef name) { return !scope.dims.contains(name); });
+  return llvm::any_of(names.keys(), [&](StringRef name) {
+    return !scope.dims.contains(name) && !scope.shapes.contains(name);
+  });
 }
 
 /// What a closure passes is known to be right: variables are only read.

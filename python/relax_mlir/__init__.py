@@ -28,6 +28,7 @@ from . import analysis, op
 from .block_builder import BlockBuilder
 from .compiler import Executable, compile, phases  # noqa: A004 (the name TVM uses)
 from .context import default_context, load_dialect
+from .derive import register_derive_func
 from .expr import GlobalVar, Var
 from .ir import (
     Facts,
@@ -68,6 +69,7 @@ __all__ = [
     "load_dialect",
     "op",
     "phases",
+    "register_derive_func",
     "set_global_info",
     "set_recursion_limit",
     "var",

@@ -7,35 +7,78 @@ An answer is True, False, or None where it depends on the values of shape variab
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from mlir import ir
 
 from ._mlir_libs import _relax_mlir as _ext
+from .dtypes import dtype_name
+from .ir import (
+    Dim,
+    FuncStructInfo,
+    PrimExpr,
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
 
 __all__ = [
+    "DynTensorType",
+    "FuncType",
+    "ObjectType",
+    "PackedFuncType",
+    "PrimType",
+    "ShapeType",
+    "TupleType",
+    "Type",
     "binding_vars",
     "check_compatibility",
     "derive_call_result",
     "erase_dims",
+    "erase_struct_info",
     "erase_to_well_defined",
+    "get_shape_var_mapping",
     "is_subtype",
-    "unify",
+    "substitute",
+    "unify_struct_info",
 ]
+
+
+# ---------------------------------------------------------------------------------------------
+# Relations
+# ---------------------------------------------------------------------------------------------
 
 
 def is_subtype(sub: ir.Type, super_: ir.Type) -> bool | None:
     """Say whether each value of type `sub` is of type `super_`.
 
+    Parameters
+    ----------
+    sub, super_ : StructInfo
+
+    Returns
+    -------
+    bool or None
+        None: possibly, it depends on the values of variables or on what `sub` leaves open.
+
     Examples
     --------
-    >>> from relax_mlir import TensorStructInfo
+    >>> from relax_mlir import FuncStructInfo, TensorStructInfo
     >>> matrix = TensorStructInfo(("n", 4), "float32")
     >>> is_subtype(matrix, TensorStructInfo(ndim=2))
     True
     >>> is_subtype(matrix, TensorStructInfo(("n", 5), "float32"))
     False
     >>> is_subtype(matrix, TensorStructInfo(("m", 4), "float32")) is None
+    True
+
+    The names that a function type binds do not matter:
+
+    >>> n, m = TensorStructInfo(("n",)), TensorStructInfo(("m",))
+    >>> is_subtype(FuncStructInfo([n], n), FuncStructInfo([m], m))
     True
     """
     return _ext.is_subtype(sub, super_)
@@ -44,61 +87,334 @@ def is_subtype(sub: ir.Type, super_: ir.Type) -> bool | None:
 def check_compatibility(actual: ir.Type, expected: ir.Type) -> bool | None:
     """Say whether a value of type `actual` may be used where `expected` is.
 
+    Parameters
+    ----------
+    actual, expected : StructInfo
+
     Returns
     -------
     bool or None
         None: possibly, which is checked at run time.
-    """
-    return _ext.check_compatibility(actual, expected)
-
-
-def unify(lhs: ir.Type, rhs: ir.Type) -> ir.Type:
-    """Return the least upper bound of two types.
 
     Examples
     --------
     >>> from relax_mlir import TensorStructInfo
-    >>> print(unify(TensorStructInfo(("n", 4)), TensorStructInfo(("m", 4))))
+    >>> f32 = TensorStructInfo(("n",), "float32")
+    >>> check_compatibility(TensorStructInfo(("n",), "int32"), f32)
+    False
+    >>> check_compatibility(TensorStructInfo(("n",)), f32) is None
+    True
+    """
+    return _ext.check_compatibility(actual, expected)
+
+
+def unify_struct_info(lhs: ir.Type, rhs: ir.Type) -> ir.Type:
+    """Return the least upper bound of two types.
+
+    Parameters
+    ----------
+    lhs, rhs : StructInfo
+
+    Returns
+    -------
+    StructInfo
+        The most specific type that both are subtypes of, as far as it can be proven; `lhs` where
+        both have the same values.
+
+    Examples
+    --------
+    >>> from relax_mlir import TensorStructInfo
+    >>> print(unify_struct_info(TensorStructInfo(("n", 4)), TensorStructInfo(("m", 4))))
     !relax.tensor<ndim = 2>
     """
     return _ext.unify(lhs, rhs)
 
 
-def erase_dims(type_: ir.Type) -> ir.Type:
-    """Return the type without dimensions; rank, data type and structure stay."""
-    return _ext.erase_dims(type_)
-
-
-def erase_to_well_defined(type_: ir.Type, names: Iterable[str]) -> ir.Type:
-    """Return the type without the dimensions that use other variables than `names`.
-
-    Examples
-    --------
-    >>> from relax_mlir import TensorStructInfo
-    >>> print(erase_to_well_defined(TensorStructInfo(("n", "m"), "float32"), ["n"]))
-    !relax.tensor<ndim = 2, f32>
-    """
-    return _ext.erase_to_well_defined(type_, list(names))
+# ---------------------------------------------------------------------------------------------
+# Variables
+# ---------------------------------------------------------------------------------------------
 
 
 def binding_vars(type_: ir.Type) -> list[str]:
-    """Return the variables that stand alone in a dimension: those that the type may bind.
+    """Return the variables that stand alone, in a dimension or for a shape.
+
+    Parameters
+    ----------
+    type_ : StructInfo
+
+    Returns
+    -------
+    list of str
+        Those that the type may bind, sorted.
 
     Examples
     --------
-    >>> from relax_mlir import TensorStructInfo
-    >>> binding_vars(TensorStructInfo(("n", "m * 4")))
-    ['n']
+    >>> from relax_mlir import ShapeStructInfo, TensorStructInfo
+    >>> binding_vars(TensorStructInfo(("n", "m * 4"))), binding_vars(ShapeStructInfo(var="s"))
+    (['n'], ['s'])
     """
     return _ext.binding_vars(type_)
 
 
-def derive_call_result(callee: ir.Type, arguments: Iterable[ir.Type]) -> ir.Type:
+def erase_dims(type_: ir.Type) -> ir.Type:
+    """Return the type without expressions; rank, data type, device and structure stay.
+
+    Function types stay as they are: they say how to call a value.
+
+    Parameters
+    ----------
+    type_ : StructInfo
+
+    Examples
+    --------
+    >>> from relax_mlir import TensorStructInfo
+    >>> print(erase_dims(TensorStructInfo(("n", 4), "float32")))
+    !relax.tensor<ndim = 2, f32>
+    """
+    return _ext.erase_dims(type_)
+
+
+def erase_to_well_defined(
+    type_: ir.Type, var_scope: Iterable[str] = (), shape_var_scope: Iterable[str] = ()
+) -> ir.Type:
+    """Return the type without what uses a variable that is not in scope.
+
+    Parameters
+    ----------
+    type_ : StructInfo
+    var_scope : iterable of str
+        The variables in scope that stand for a shape.
+    shape_var_scope : iterable of str
+        The variables in scope that stand for a dimension.
+
+    Returns
+    -------
+    StructInfo
+        Of the same rank. What a function type binds is in scope in it.
+
+    Examples
+    --------
+    >>> from relax_mlir import TensorStructInfo
+    >>> type_ = TensorStructInfo(("n", "m"), "float32")
+    >>> print(erase_to_well_defined(type_, [], ["n"]))
+    !relax.tensor<ndim = 2, f32>
+    >>> erase_to_well_defined(type_, [], ["n", "m"]) == type_
+    True
+    """
+    return _ext.erase_to_well_defined(type_, list(var_scope), list(shape_var_scope))
+
+
+def get_shape_var_mapping(
+    formal: ir.Type, actual: ir.Type
+) -> dict[str, PrimExpr | ShapeExpr | str]:
+    """Return what the variables that `formal` may bind are in `actual`.
+
+    Parameters
+    ----------
+    formal, actual : StructInfo
+        Types of one kind; for others nothing is known. Of function types the parameters are
+        matched.
+
+    Returns
+    -------
+    dict of str to PrimExpr, ShapeExpr or str
+        An expression for a dimension; for a shape its dimensions, or the name of the variable
+        that it is. The first occurrence of a variable counts.
+
+    Examples
+    --------
+    >>> from relax_mlir import TensorStructInfo
+    >>> formal, actual = TensorStructInfo(("n", "m")), TensorStructInfo((4, "k + 1"))
+    >>> mapping = get_shape_var_mapping(formal, actual)
+    >>> mapping["n"].text, mapping["m"].text
+    ('4', 'k + 1')
+    """
+    mapping = _ext.get_shape_var_mapping(formal, actual)
+    return {
+        name: value.value if isinstance(value, ir.StringAttr) else value
+        for name, value in mapping.items()
+    }
+
+
+def substitute(
+    type_: ir.Type, mapping: Mapping[str, Dim | ShapeExpr | tuple[Dim, ...] | list[Dim]]
+) -> ir.Type:
+    """Return the type with variables replaced, all at once.
+
+    Parameters
+    ----------
+    type_ : StructInfo
+    mapping : mapping of str to int, str, PrimExpr, ShapeExpr, tuple or list
+        An expression for a variable that stands for a dimension. For one that stands for a shape,
+        its dimensions or the name of another one.
+
+    Returns
+    -------
+    StructInfo
+        What function types bind is renamed where a value would be captured.
+
+    Examples
+    --------
+    >>> from relax_mlir import FuncStructInfo, TensorStructInfo
+    >>> print(substitute(TensorStructInfo(("n", "m")), {"n": "m", "m": 4}))
+    !relax.tensor<[m, 4]>
+    >>> print(substitute(TensorStructInfo(shape_var="s"), {"s": (2, "n")}))
+    !relax.tensor<[2, n]>
+    >>> func = FuncStructInfo([TensorStructInfo(("m",))], TensorStructInfo(("m", "n")))
+    >>> print(substitute(func, {"n": "m"}))
+    !relax.func<(!relax.tensor<[m_0]>) -> !relax.tensor<[m_0, m]>, pure>
+    """
+    with type_.context:
+        values = {name: _replacement(value) for name, value in mapping.items()}
+        return _ext.substitute(type_, values)
+
+
+def _replacement(value: Dim | ShapeExpr | tuple[Dim, ...] | list[Dim]) -> ir.Attribute:
+    if isinstance(value, ShapeExpr):
+        return value
+    if isinstance(value, (tuple, list)):
+        return ShapeExpr(value)
+    return PrimExpr(value)
+
+
+# ---------------------------------------------------------------------------------------------
+# Calls
+# ---------------------------------------------------------------------------------------------
+
+
+def derive_call_result(
+    callee: ir.Type, arguments: Iterable[ir.Type], sinfo_args: Iterable[ir.Type] = ()
+) -> ir.Type:
     """Return the type of a call of a function with arguments of these types.
+
+    Parameters
+    ----------
+    callee : FuncStructInfo
+    arguments, sinfo_args : iterable of StructInfo
+        `sinfo_args` is for packed functions, whose derive function decides.
+
+    Returns
+    -------
+    StructInfo
+        In terms of the arguments; what they do not determine is erased.
 
     Raises
     ------
     ValueError
-        If the number of arguments is not that of the parameters.
+        If the number of arguments is not that of the parameters, or the derive function fails.
+
+    Examples
+    --------
+    >>> from relax_mlir import FuncStructInfo, TensorStructInfo
+    >>> double = FuncStructInfo([TensorStructInfo(("n",))], TensorStructInfo(("n * 2",)))
+    >>> print(derive_call_result(double, [TensorStructInfo(("m + 1",))]))
+    !relax.tensor<[m * 2 + 2]>
     """
-    return _ext.derive_call_result(callee, list(arguments))
+    derive = FuncStructInfo(callee).derive
+    if derive is None:
+        return _ext.derive_call_result(callee, list(arguments))
+    return _ext.derive_by_name(derive, list(arguments), list(sinfo_args), callee.context)
+
+
+# ---------------------------------------------------------------------------------------------
+# Traditional types
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Type:
+    """A type without expressions, as Relay has them: what `erase_struct_info` returns."""
+
+
+@dataclass(frozen=True)
+class ObjectType(Type):
+    """Any value."""
+
+
+@dataclass(frozen=True)
+class DynTensorType(Type):
+    """A tensor.
+
+    Attributes
+    ----------
+    ndim : int
+        The rank, -1 where it is not known.
+    dtype : str or None
+        The name of the data type, None where it is not known.
+    """
+
+    ndim: int = -1
+    dtype: str | None = None
+
+
+@dataclass(frozen=True)
+class ShapeType(Type):
+    """A shape of `ndim` dimensions; -1 where that is not known."""
+
+    ndim: int = -1
+
+
+@dataclass(frozen=True)
+class PrimType(Type):
+    """A primitive value of the data type `dtype`."""
+
+    dtype: str
+
+
+@dataclass(frozen=True)
+class TupleType(Type):
+    """A tuple of values of the types `fields`."""
+
+    fields: tuple[Type, ...] = ()
+
+
+@dataclass(frozen=True)
+class PackedFuncType(Type):
+    """A packed function."""
+
+
+@dataclass(frozen=True)
+class FuncType(Type):
+    """A closure from `arg_types` to `ret_type`."""
+
+    arg_types: tuple[Type, ...]
+    ret_type: Type
+
+
+def erase_struct_info(type_: ir.Type) -> Type:
+    """Return the traditional type of structural information: no expressions, devices and purity.
+
+    Parameters
+    ----------
+    type_ : StructInfo
+
+    Returns
+    -------
+    Type
+
+    Examples
+    --------
+    >>> from relax_mlir import FuncStructInfo, ShapeStructInfo, TensorStructInfo
+    >>> erase_struct_info(TensorStructInfo(("n", 4), "float32", vdevice="gpu0"))
+    DynTensorType(ndim=2, dtype='float32')
+    >>> erase_struct_info(FuncStructInfo([ShapeStructInfo()]))
+    FuncType(arg_types=(ShapeType(ndim=-1),), ret_type=ObjectType())
+    """
+    return _traditional(_ext.erase_struct_info(type_))
+
+
+def _traditional(type_: ir.Type) -> Type:
+    """Convert what is left of structural information after its expressions are erased."""
+    if isinstance(type_, TensorStructInfo):
+        return DynTensorType(type_.ndim, type_.dtype)
+    if isinstance(type_, ShapeStructInfo):
+        return ShapeType(type_.ndim)
+    if isinstance(type_, PrimStructInfo):
+        return PrimType(dtype_name(type_.element_type))
+    if isinstance(type_, TupleStructInfo):
+        return TupleType(tuple(map(_traditional, type_.fields)))
+    if not isinstance(type_, FuncStructInfo):
+        return ObjectType()
+    if type_.derive is not None:
+        return PackedFuncType()
+    return FuncType(tuple(map(_traditional, type_.params)), _traditional(type_.ret))

@@ -12,7 +12,7 @@ from mlir import ir
 
 from . import op as _op
 from ._mlir_libs import _relax_mlir as _ext
-from .analysis import binding_vars, erase_to_well_defined, unify
+from .analysis import binding_vars, erase_to_well_defined, unify_struct_info
 from .context import current_context, current_location
 from .dialects import relax as _ops
 from .expr import GlobalVar, Var, as_value, build, require_context
@@ -363,9 +363,9 @@ class BlockBuilder:
                 values.append(as_value(branch()))
                 _ops.YieldOp(values[-1], loc=current_location())
         scope = _bound_before(draft.operation)
-        then_type, else_type = (erase_to_well_defined(value.type, scope) for value in values)
+        then_type, else_type = (erase_to_well_defined(value.type, scope, scope) for value in values)
         with ir.InsertionPoint(draft):
-            value = build(_ops.IfOp, unify(then_type, else_type), condition)
+            value = build(_ops.IfOp, unify_struct_info(then_type, else_type), condition)
         _replace(draft, value.owner)
         return self.emit(value, name_hint)
 
@@ -423,7 +423,8 @@ class _Body:
         if self.ret_struct_info is not None:
             return self.ret_struct_info
         scope = [name for type_ in self.types for name in binding_vars(type_)]
-        return erase_to_well_defined(value.type, [*around, *scope])
+        names = [*around, *scope]
+        return erase_to_well_defined(value.type, names, names)
 
     def release(self) -> None:
         for param in self.params:

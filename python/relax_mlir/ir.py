@@ -10,6 +10,7 @@ Everything is made in the current context, or else in the default one.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -364,6 +365,15 @@ def _int64(value: Any) -> int:
     return number
 
 
+def _identifier(name: str | None) -> str:
+    """Return the name of a variable, empty for None."""
+    if name is None:
+        return ""
+    if not re.fullmatch(r"[A-Za-z_][\w$.]*", name, re.ASCII):
+        raise ValueError(f"expected the name of a variable, but got {name!r}")
+    return name
+
+
 def var(name: str) -> PrimExpr:
     """Return the shape variable of this name.
 
@@ -466,10 +476,13 @@ class TensorStructInfo(_ext.TensorStructInfo):
         The rank where the shape is not known; -1 where it is not known either.
     vdevice : str or None
         The name of a virtual device.
+    shape_var : str or None
+        The name of the variable that stands for the shape, in place of `shape`.
 
     Attributes
     ----------
     shape : ShapeExpr or None
+    shape_var : str or None
     ndim : int
         The rank, -1 where it is not known.
     dtype : str or None
@@ -490,6 +503,8 @@ class TensorStructInfo(_ext.TensorStructInfo):
     !relax.tensor<[n, m * 4, 16], f32>
     >>> print(TensorStructInfo(ndim=2), TensorStructInfo(dtype="bool"))
     !relax.tensor<ndim = 2> !relax.tensor<*, i1>
+    >>> print(TensorStructInfo(shape_var="s", ndim=2, dtype="float32"))
+    !relax.tensor<var = s, ndim = 2, f32>
     """
 
     def __init__(
@@ -499,6 +514,7 @@ class TensorStructInfo(_ext.TensorStructInfo):
         *,
         ndim: int = -1,
         vdevice: str | None = None,
+        shape_var: str | None = None,
     ) -> None:
         if isinstance(shape, ir.Type):
             super().__init__(_cast(_ext.TensorStructInfo, shape))
@@ -506,7 +522,9 @@ class TensorStructInfo(_ext.TensorStructInfo):
         dims, rank = _shape_and_rank(shape, ndim)
         element = None if dtype is None else element_type(dtype)
         super().__init__(
-            _ext.TensorStructInfo.get(dims, rank, element, vdevice or "", current_context())
+            _ext.TensorStructInfo.get(
+                dims, rank, element, vdevice or "", _identifier(shape_var), current_context()
+            )
         )
 
     @property
@@ -524,26 +542,36 @@ class ShapeStructInfo(_ext.ShapeStructInfo):
     values : sequence of int, str or PrimExpr, ShapeExpr, None or mlir.ir.Type
     ndim : int
         The rank where the dimensions are not known; -1 where it is not known either.
+    var : str or None
+        The name of a variable that stands for the shape, in place of `values`. A signature or a
+        `match_cast` binds it.
 
     Attributes
     ----------
     values : ShapeExpr or None
     ndim : int
+    var : str or None
 
     Examples
     --------
     >>> print(ShapeStructInfo(("n", 4)), ShapeStructInfo(ndim=2), ShapeStructInfo())
     !relax.shape<[n, 4]> !relax.shape<ndim = 2> !relax.shape<*>
+    >>> print(ShapeStructInfo(var="s", ndim=2))
+    !relax.shape<var = s, ndim = 2>
     """
 
     def __init__(
-        self, values: Sequence[Dim] | ShapeExpr | ir.Type | None = None, *, ndim: int = -1
+        self,
+        values: Sequence[Dim] | ShapeExpr | ir.Type | None = None,
+        *,
+        ndim: int = -1,
+        var: str | None = None,
     ) -> None:
         if isinstance(values, ir.Type):
             super().__init__(_cast(_ext.ShapeStructInfo, values))
             return
         dims, rank = _shape_and_rank(values, ndim)
-        super().__init__(_ext.ShapeStructInfo.get(dims, rank, current_context()))
+        super().__init__(_ext.ShapeStructInfo.get(dims, rank, _identifier(var), current_context()))
 
 
 @_register

@@ -157,22 +157,6 @@ def definite_mismatch_behind_a_possible_one(case: Case) -> bool:
     return is_tensor and lacks and case.ours is False and case.level == "FAIL_L1"
 
 
-@to_fix("subtype")
-def lacks_what_is_asked(case: Case) -> bool:
-    """A tensor of unknown rank, data type or device is no subtype of one where it is known.
-
-    Subtyping, rule 4.4: "_possibly_ holds if `s1` and `s2` are _possibly_ statically equal", of
-    expressions that are "both defined". No rule lets it possibly hold where `dtype`, `ndim` or
-    `vdevice` are missing; that is compatibility, rule 6.8.
-    """
-    sub, super_ = case.infos
-    lacks = any(
-        sub.get(key) in (None, -1) and super_.get(key) not in (None, -1)
-        for key in ("dtype", "ndim", "vdevice")
-    )
-    return lacks and case.ours is None and case.level == "FAIL_L1"
-
-
 # Functions
 
 
@@ -195,6 +179,25 @@ def closure_below_packed(case: Case) -> bool:
     have undefined `params`, consider them incompatible."
     """
     return {*case.kinds} == {"closure", "packed"} and case.ours is False
+
+
+@agreed("subtype")
+def other_packed_function(case: Case) -> bool:
+    """TVM does not decide about two derive functions.
+
+    Subtyping, rule 8.2: "`F1 <: F2` only if `F1.derive_func` and `F2.derive_func` are identical".
+    """
+    return {*case.kinds} == {"packed"} and case.ours is False and case.theirs is None
+
+
+@agreed("compatible")
+def shape_of_unknown_rank(case: Case) -> bool:
+    """A shape of unknown rank is not compatible with one of known rank.
+
+    Checking Compatibility, rule 4.2: "give an error if `S1.ndim` does not match `S2.ndim`".
+    """
+    is_shape = {*case.kinds} == {"shape"} and case.infos[0]["ndim"] == -1
+    return is_shape and case.ours is False and case.theirs is None
 
 
 @agreed("compatible")
@@ -228,18 +231,6 @@ def number_of_parameters(case: Case) -> bool:
         return False
     numbers = {len(info["params"]) for info in case.infos}
     return len(numbers) == 2 and case.theirs["kind"] == "packed"
-
-
-@agreed("unify")
-def renamed_parameters(case: Case) -> bool:
-    """TVM returns the first of two closures that differ in the names of their variables.
-
-    Subtyping, `unify_struct_info`: "if unified_param <: S1.params[i] and unified_param <:
-    S2.params[i]: [...] else: return ObjectStructInfo()", where the least upper bound of the shapes
-    `[n]` and `[m]` is `ndim = 1`.
-    """
-    is_closure = {*case.kinds} == {"closure"} and case.theirs["kind"] == "closure"
-    return is_closure and case.ours == si.OBJECT and si.is_renamed(*case.infos)
 
 
 @agreed("unify")
@@ -290,29 +281,32 @@ def results_of_functions_bind(case: Case) -> bool:
     return is_right and bool(found & si.free(callee["ret"]))
 
 
-@to_fix("subtype", "compatible")
-def variables_of_functions_around(case: Case) -> bool:
-    """Variables are neither found nor replaced in a function type inside of a function type.
+@agreed("erase")
+def variables_of_functions_are_erased(case: Case) -> bool:
+    """TVM keeps function types as they are.
 
-    Auxiliary Procedures, `get_shape_var_mapping`, where both are `FuncStructInfo`: "ret = union of
-    ret and get_shape_var_mapping(S1.params[i], S2.params[i])"; Checking Compatibility, rule 7.3.3:
-    "substitute all occurrences of the shape variables in `S1` with their values in `m`".
+    Erasing Out-of-Scope Information, where `s` is `FuncStructInfo`:
+    "new_params.append(erase_to_well_defined(param, var_scope, shape_var_scope))" and
+    "ret=erase_to_well_defined(s.ret, var_scope, shape_var_scope)".
     """
-    closures = (info for info in case.infos if info["kind"] == "closure")
-    return bool(case.problems) and any(map(si.shares_variables, closures))
-
-
-@to_fix("static")
-def function_types_keep_dimensions(case: Case) -> bool:
-    """`erase_dims` leaves the parameters and the result of a function type as they are.
-
-    Traditional Types: "return FuncType(arg_types=[erase_struct_info(arg_type) for arg_type in
-    si.params], ret_type=erase_struct_info(si.ret))".
-    """
-    return case.kinds == ("closure",) and any(True for _ in si.dims(case.infos[0]))
+    return case.kinds == ("closure",) and case.is_same(case.theirs, case.infos[0])
 
 
 # Calls
+
+
+@agreed("derive")
+def results_that_are_functions(case: Case) -> bool:
+    """TVM keeps the variables of the callee in a result that is a function type.
+
+    Derivation Rules, rule 14.2.5: "For each shape variable `v` that occurs in `Sf`, replace it with
+    `m[v]`".
+    """
+    callee = case.infos[0]
+    if callee["kind"] != "closure" or "error" in case.theirs:
+        return False
+    is_right = case.is_same(case.ours, result_of_call(*case.infos))
+    return is_right and si.used_in_closures(callee["ret"]) != set()
 
 
 @agreed("derive")

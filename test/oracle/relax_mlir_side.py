@@ -12,6 +12,7 @@ from relax_mlir import (
     TupleStructInfo,
     analysis,
 )
+from relax_mlir._mlir_libs import _relax_mlir as _ext
 from structinfo import Dim, Info
 
 NAME_OF = {"add": "+", "sub": "-", "mul": "*"}
@@ -148,11 +149,11 @@ def describe_type(type_):
 ANSWER = {
     "subtype": lambda question, sub, super_: analysis.is_subtype(sub, super_),
     "compatible": lambda question, sub, super_: analysis.check_compatibility(sub, super_),
-    "unify": lambda question, lhs, rhs: describe(analysis.unify(lhs, rhs)),
+    "unify": lambda question, lhs, rhs: describe(analysis.unify_struct_info(lhs, rhs)),
     "erase": lambda question, type_: describe(
-        analysis.erase_to_well_defined(type_, question["names"])
+        analysis.erase_to_well_defined(type_, question["names"], question["names"])
     ),
-    "static": lambda question, type_: describe_type(analysis.erase_dims(type_)),
+    "static": lambda question, type_: describe_type(_ext.erase_struct_info(type_)),
     "derive": derive,
 }
 

@@ -202,10 +202,7 @@ def as_variable(dim: Dim) -> Dim:
 
 
 def substitute(info: Info, mapping: Mapping[str, Dim]) -> Info:
-    """Replace variables in StructInfo, in a closure only those that it does not bind itself."""
-    if info["kind"] == "closure":
-        own = bound_by_params(info)
-        mapping = {name: dim for name, dim in mapping.items() if name not in own}
+    """Replace variables in StructInfo, also in the closures in it."""
     result = map_own_dims(info, lambda dim: substitute_dim(dim, mapping))
     return map_parts(result, lambda part: substitute(part, mapping))
 
@@ -375,7 +372,7 @@ def _closure_below(sub, super_, values) -> Answer:
 
 
 def _packed_below(sub, super_, values) -> Answer:
-    return True if super_["derive"] in (sub["derive"], "empty_derive") else None
+    return super_["derive"] in (sub["derive"], "empty_derive")
 
 
 _BELOW = {

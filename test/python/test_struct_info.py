@@ -28,7 +28,14 @@ from relax_mlir import (
         (lambda: TensorStructInfo(), "tensor<*>"),
         (lambda: TensorStructInfo((2,), "int8", vdevice="gpu0"), "tensor<[2], i8, @gpu0>"),
         (lambda: TensorStructInfo([relax.var("n") + 1, np.int64(3)]), "tensor<[n + 1, 3]>"),
+        (lambda: TensorStructInfo(shape_var="s"), "tensor<var = s>"),
+        (
+            lambda: TensorStructInfo(shape_var="s", ndim=2, dtype="int8", vdevice="gpu0"),
+            "tensor<var = s, ndim = 2, i8, @gpu0>",
+        ),
         # GR05
+        (lambda: ShapeStructInfo(var="s"), "shape<var = s>"),
+        (lambda: ShapeStructInfo(var="s", ndim=2), "shape<var = s, ndim = 2>"),
         (lambda: ShapeStructInfo(("n", 4)), "shape<[n, 4]>"),
         (lambda: ShapeStructInfo(ndim=2), "shape<ndim = 2>"),
         (lambda: ShapeStructInfo(), "shape<*>"),
@@ -67,6 +74,8 @@ def test_accessors_gr04_tensor():
     assert [dim.text for dim in type_.shape] == ["n", "4"]
     assert (type_.ndim, type_.dtype, type_.vdevice) == (2, "float32", "gpu0")
     assert isinstance(type_.element_type, ir.F32Type)
+    assert TensorStructInfo(shape_var="s").shape_var == "s"
+    assert type_.shape_var is None
     unknown = TensorStructInfo()
     assert (unknown.shape, unknown.ndim, unknown.dtype, unknown.vdevice) == (None, -1, None, None)
 
@@ -74,6 +83,7 @@ def test_accessors_gr04_tensor():
 def test_accessors_of_other_kinds():
     assert ShapeStructInfo(("n", 4)).values == ShapeExpr(("n", 4))
     assert ShapeStructInfo(ndim=3).ndim == 3
+    assert (ShapeStructInfo(var="s").var, ShapeStructInfo().var) == ("s", None)
     assert PrimStructInfo("int64", "n").value == relax.var("n")
     assert PrimStructInfo("bool").dtype == "bool"
     inner = ShapeStructInfo()
@@ -121,6 +131,10 @@ def test_gr18_dtype_of_mlir():
         (lambda: TensorStructInfo(("n +",)), "expected a dimension such as"),
         (lambda: TensorStructInfo(("n> , f32",)), "expected a dimension such as"),
         (lambda: TensorStructInfo(ShapeStructInfo()), "expected TensorStructInfo, but got"),
+        (lambda: TensorStructInfo(("n",), shape_var="s"), "or a shape variable, but got both"),
+        (lambda: ShapeStructInfo(("n",), var="s"), "or a shape variable, but got both"),
+        (lambda: TensorStructInfo(shape_var="s + 1"), "expected the name of a variable"),
+        (lambda: ShapeStructInfo(var=""), "expected the name of a variable"),
         (lambda: PrimStructInfo("float32", 1), "expected an integer data type for the value"),
         (lambda: TupleStructInfo([relax.TensorStructInfo((), "int8").element_type]), "StructInfo"),
         (lambda: FuncStructInfo([], TensorStructInfo((), "int8").element_type), "StructInfo"),
@@ -174,14 +188,15 @@ def test_st10_possibly_compatible():
 
 def test_st07_unify():
     lhs, rhs = TensorStructInfo(("n", 4), "float32"), TensorStructInfo(("n", 5), "float32")
-    assert analysis.unify(lhs, rhs) == TensorStructInfo(ndim=2, dtype="float32")
-    assert analysis.unify(lhs, ShapeStructInfo()) == ObjectStructInfo()
+    assert analysis.unify_struct_info(lhs, rhs) == TensorStructInfo(ndim=2, dtype="float32")
+    assert analysis.unify_struct_info(lhs, ShapeStructInfo()) == ObjectStructInfo()
 
 
 def test_st08_erase_to_well_defined():
     type_ = TensorStructInfo(("n", "m"), "float32")
-    assert analysis.erase_to_well_defined(type_, ["n", "m"]) == type_
-    assert analysis.erase_to_well_defined(type_, ["n"]) == analysis.erase_dims(type_)
+    assert analysis.erase_to_well_defined(type_, [], ["n", "m"]) == type_
+    erased = analysis.erase_to_well_defined(type_, [], ["n"])
+    assert erased == analysis.erase_dims(type_)
 
 
 def test_st09_derive_call_result():

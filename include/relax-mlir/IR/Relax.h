@@ -10,6 +10,7 @@
 #define RELAX_MLIR_IR_RELAX_H
 
 #include "relax-mlir/IR/PrimExpr.h"
+#include "relax-mlir/IR/ShapeVars.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"

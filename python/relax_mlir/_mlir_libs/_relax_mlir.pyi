@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The extension; relax_mlir.ir derives the public classes.
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from mlir import ir
 
@@ -67,20 +67,23 @@ class TensorStructInfo(_StructInfo):
     ndim: int
     element_type: ir.Type | None
     vdevice: str | None
+    shape_var: str | None
     @staticmethod
     def get(
         shape: ShapeExpr | None,
         ndim: int,
         dtype: ir.Type | None,
         vdevice: str,
+        shape_var: str,
         context: ir.Context,
     ) -> ir.Type: ...
 
 class ShapeStructInfo(_StructInfo):
     values: _ShapeExpr | None
     ndim: int
+    var: str | None
     @staticmethod
-    def get(values: ShapeExpr | None, ndim: int, context: ir.Context) -> ir.Type: ...
+    def get(values: ShapeExpr | None, ndim: int, var: str, context: ir.Context) -> ir.Type: ...
 
 class PrimStructInfo(_StructInfo):
     element_type: ir.Type
@@ -112,7 +115,27 @@ def is_subtype(sub: ir.Type, super: ir.Type, /) -> bool | None: ...  # noqa: A00
 def check_compatibility(actual: ir.Type, expected: ir.Type, /) -> bool | None: ...
 def unify(lhs: ir.Type, rhs: ir.Type, /) -> ir.Type: ...
 def erase_dims(type: ir.Type, /) -> ir.Type: ...  # noqa: A002
-def erase_to_well_defined(type: ir.Type, names: Sequence[str], /) -> ir.Type: ...  # noqa: A002
+def erase_struct_info(type: ir.Type, /) -> ir.Type: ...  # noqa: A002
+def erase_to_well_defined(
+    type: ir.Type,  # noqa: A002
+    shape_vars: Sequence[str],
+    dim_vars: Sequence[str],
+    /,
+) -> ir.Type: ...
+def substitute(type: ir.Type, values: Mapping[str, ir.Attribute], /) -> ir.Type: ...  # noqa: A002
+def get_shape_var_mapping(formal: ir.Type, actual: ir.Type, /) -> dict[str, ir.Attribute]: ...
+def register_derive_func(
+    name: str,
+    function: Callable[[list[ir.Type], list[ir.Type]], ir.Type],
+    override: bool,
+) -> None: ...
+def derive_func_names() -> list[str]: ...
+def derive_by_name(
+    name: str,
+    arguments: Sequence[ir.Type],
+    sinfo_args: Sequence[ir.Type],
+    context: ir.Context,
+) -> ir.Type: ...
 def binding_vars(type: ir.Type, /) -> list[str]: ...  # noqa: A002
 def derive_call_result(callee: ir.Type, arguments: Sequence[ir.Type], /) -> ir.Type: ...
 def runtime_struct_info(type: ir.Type, devices: ir.Attribute | None = None) -> str: ...  # noqa: A002

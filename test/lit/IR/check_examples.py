@@ -26,6 +26,8 @@ CALLEES = {
     "!relax.object attributes {relax.captures = 1 : i64}",
     "relax.builtin.call_kernel ": "func.func private @exp(memref<?xf32>, memref<?xf32>)",
 }
+# What binds the variables in an example of a type.
+BOUND = ("[n, m, b, k]", "var = s, ndim = 2", "var = t")
 # What stands around an example, by its first word: RESULTS is the types behind its colon.
 RETURN = "relax.return %bindings : !relax.shape<[n, m, b, k]>"
 AROUND = {
@@ -104,7 +106,8 @@ def operand_types(example: str) -> dict[str, str]:
 def wrap(example: str) -> str:
     """Return a module in which an example can stand."""
     if example.startswith("!"):
-        return f"relax.func private @type(!relax.shape<[n, m, b, k]>, {example}) -> !relax.object"
+        bound = ", ".join(f"!relax.shape<{shape}>" for shape in BOUND)
+        return f"relax.func private @type({bound}, {example}) -> !relax.object"
     if example.startswith("#"):
         return f"func.func private @attribute() attributes {{value = {example}}}"
     if example.startswith(("relax.func", "module")):

@@ -93,3 +93,25 @@ relax.func @st06_renamed(%x: !relax.func<(!relax.tensor<[a], f32>) -> !relax.ten
 relax.func @st06_packed(%x: !relax.func<derive = @default_derive>) -> !relax.func<derive = @empty_derive> {
   relax.return %x : !relax.func<derive = @default_derive>
 }
+
+// ST06: the names that a function type binds do not matter.
+// CHECK-LABEL: relax.func @st06_names
+relax.func @st06_names(%x: !relax.func<(!relax.shape<[n]>) -> !relax.tensor<[n]>>) -> !relax.func<(!relax.shape<[m]>) -> !relax.tensor<[m]>> {
+  relax.return %x : !relax.func<(!relax.shape<[n]>) -> !relax.tensor<[n]>>
+}
+
+// ST02: a shape variable that is in scope, in a cast and behind it.
+// CHECK-LABEL: relax.func @st02_shape_variable
+relax.func @st02_shape_variable(%x: !relax.object, %y: !relax.object) -> !relax.tensor<ndim = 2, f32> {
+  %s = relax.match_cast %x : !relax.object -> !relax.shape<var = s, ndim = 2>
+  %0 = relax.match_cast %y : !relax.object -> !relax.tensor<var = s, ndim = 2, f32>
+  relax.return %0 : !relax.tensor<var = s, ndim = 2, f32>
+}
+
+// DR12: a shape variable of the callee is what the argument is.
+relax.func private @dr12_callee(!relax.shape<var = s, ndim = 2>) -> !relax.tensor<var = s, ndim = 2, f32>
+// CHECK-LABEL: relax.func @dr12_shape_variable
+relax.func @dr12_shape_variable(%x: !relax.shape<[2, n]>) -> !relax.tensor<[2, n], f32> {
+  %0 = relax.call @dr12_callee(%x) : (!relax.shape<[2, n]>) -> !relax.tensor<[2, n], f32>
+  relax.return %0 : !relax.tensor<[2, n], f32>
+}

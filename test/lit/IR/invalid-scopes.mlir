@@ -169,3 +169,78 @@ relax.func @gr08_variable_of_a_function_type(%f: !relax.func<(!relax.tensor<[k],
   %0 = relax.shape <[k]>
   relax.return %0 : !relax.shape<[k]>
 }
+
+// -----
+
+// WF14: a shape variable is bound by a shape; a tensor only uses it.
+// expected-error@+1 {{'relax.func' op argument 'x' uses shape variable 's', which no argument binds}}
+relax.func @wf14_tensor_does_not_bind(%x: !relax.tensor<var = s, ndim = 2, f32>) -> !relax.object {
+  relax.return %x : !relax.tensor<var = s, ndim = 2, f32>
+}
+
+// -----
+
+// expected-error@+1 {{'relax.func' op result uses shape variable 's', which no argument binds}}
+relax.func private @wf04_shape_variable(!relax.shape<ndim = 2>) -> !relax.tensor<var = s, f32>
+
+// -----
+
+relax.func @wf14_shape_variable_of_the_result(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.call_packed' op shape variable 's' of the result is used before it is bound}}
+  %0 = relax.call_packed "f"(%x) : (!relax.object) -> !relax.shape<var = s>
+  relax.return %0 : !relax.shape<var = s>
+}
+
+// -----
+
+relax.func @wf05_cast_to_a_tensor(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.match_cast' op shape variable 's' is used before it is bound}}
+  %0 = relax.match_cast %x : !relax.object -> !relax.tensor<var = s, f32>
+  relax.return %0 : !relax.tensor<var = s, f32>
+}
+
+// -----
+
+// Names are of one space: a variable stands for a dimension or for a shape.
+// expected-error@+1 {{'relax.func' op variable 'n' stands for a dimension and is used as a shape [WF14]}}
+relax.func private @wf14_name_of_a_dimension(!relax.tensor<[n], f32>, !relax.tensor<var = n, f32>) -> !relax.object
+
+// -----
+
+// expected-error@+1 {{'relax.func' op variable 's' stands for a shape and is used as a dimension [WF05]}}
+relax.func private @wf05_name_of_a_shape(!relax.shape<var = s>, !relax.tensor<[s], f32>) -> !relax.object
+
+// -----
+
+relax.func @wf05_shape_of_a_shape(%s: !relax.shape<var = s>) -> !relax.object {
+  // expected-error@+1 {{'relax.shape' op variable 's' stands for a shape and is used as a dimension [WF05]}}
+  %0 = relax.shape <[s + 1]>
+  relax.return %0 : !relax.shape<[s + 1]>
+}
+
+// -----
+
+// The rank of a tensor is that of its shape.
+// expected-error@+1 {{'relax.func' op shape variable 's' has ndim 2 where it is bound, but 3 here [WF14]}}
+relax.func private @wf14_rank_of_the_variable(!relax.shape<var = s, ndim = 2>) -> !relax.tensor<var = s, ndim = 3>
+
+// -----
+
+relax.func @wf14_rank_of_a_cast(%s: !relax.shape<var = s, ndim = 2>, %x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.match_cast' op shape variable 's' has ndim 2 where it is bound, but -1 here [WF14]}}
+  %0 = relax.match_cast %x : !relax.object -> !relax.tensor<var = s>
+  relax.return %0 : !relax.tensor<var = s>
+}
+
+// -----
+
+// What a function type does not bind itself is a variable of the scope around it.
+// expected-error@+1 {{'relax.func' op argument 'f' uses shape variable 'n', which no argument binds}}
+relax.func @wf06_free_variable_of_a_function_type(%f: !relax.func<(!relax.tensor<[m], f32>) -> !relax.tensor<[n, m], f32>>) -> !relax.object {
+  relax.return %f : !relax.func<(!relax.tensor<[m], f32>) -> !relax.tensor<[n, m], f32>>
+}
+
+// -----
+
+// expected-error@+1 {{'relax.func' op result uses shape variable 's', which no argument binds}}
+relax.func private @wf04_free_variable_of_a_function_type() -> !relax.func<(!relax.tensor<var = s>) -> !relax.object>

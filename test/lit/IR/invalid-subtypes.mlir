@@ -119,7 +119,8 @@ relax.func @st06_parameter(%x: !relax.func<(!relax.shape<[2]>) -> !relax.object,
 
 // expected-note@+1 {{the type is declared here}}
 relax.func @st06_purity(%x: !relax.func<() -> !relax.object, impure>) -> !relax.func<() -> !relax.object, pure> {
-  // expected-error@+1 {{'relax.return' op expected a result of type '!relax.func<() -> !relax.object, pure>', but got '!relax.func<() -> !relax.object, impure>'}}
+  // expected-error@+2 {{'relax.return' op expected a result of type '!relax.func<() -> !relax.object, pure>', but got '!relax.func<() -> !relax.object, impure>'}}
+  // expected-note@+1 {{insert relax.match_cast to check it at run time}}
   relax.return %x : !relax.func<() -> !relax.object, impure>
 }
 
@@ -129,4 +130,34 @@ relax.func @st06_purity(%x: !relax.func<() -> !relax.object, impure>) -> !relax.
 relax.func @st06_packed(%x: !relax.func<derive = @default_derive>) -> !relax.func<() -> !relax.object, impure> {
   // expected-error@+1 {{'relax.return' op expected a result of type '!relax.func<() -> !relax.object, impure>', but got '!relax.func<derive = @default_derive>'}}
   relax.return %x : !relax.func<derive = @default_derive>
+}
+
+// -----
+
+// ST06: a packed function is one of its own derive function, or of the weakest.
+// expected-note@+1 {{the type is declared here}}
+relax.func @st06_derive(%x: !relax.func<derive = @mine>) -> !relax.func<derive = @yours> {
+  // expected-error@+2 {{'relax.return' op expected a result of type '!relax.func<derive = @yours>', but got '!relax.func<derive = @mine>'}}
+  // expected-note@+1 {{insert relax.match_cast to check it at run time}}
+  relax.return %x : !relax.func<derive = @mine>
+}
+
+// -----
+
+// ST02: two shape variables may be equal.
+// expected-note@+1 {{the type is declared here}}
+relax.func @st02_shape_variables(%s: !relax.shape<var = s>, %t: !relax.shape<var = t>, %x: !relax.tensor<var = s>) -> !relax.tensor<var = t> {
+  // expected-error@+2 {{'relax.return' op expected a result of type '!relax.tensor<var = t>', but got '!relax.tensor<var = s>'}}
+  // expected-note@+1 {{insert relax.match_cast to check it at run time}}
+  relax.return %x : !relax.tensor<var = s>
+}
+
+// -----
+
+// ST06: a function that takes [4] only is not one that takes any [n].
+// expected-note@+1 {{the type is declared here}}
+relax.func @st06_not_generic(%x: !relax.func<(!relax.shape<[4]>) -> !relax.shape<[4]>>) -> !relax.func<(!relax.shape<[n]>) -> !relax.shape<[n]>> {
+  // expected-error@+2 {{'relax.return' op expected a result of type '!relax.func<(!relax.shape<[n]>) -> !relax.shape<[n]>, pure>', but got '!relax.func<(!relax.shape<[4]>) -> !relax.shape<[4]>, pure>'}}
+  // expected-note@+1 {{insert relax.match_cast to check it at run time}}
+  relax.return %x : !relax.func<(!relax.shape<[4]>) -> !relax.shape<[4]>>
 }

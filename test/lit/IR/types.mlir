@@ -57,3 +57,16 @@ relax.func private @gr08_closure(
 relax.func private @gr08_packed(
   !relax.func<derive = @default_derive>, !relax.func<derive = @empty_derive>,
   !relax.func<derive = @my.derive>) -> !relax.object
+
+// GR04, GR05: a variable stands for a shape as a whole; a shape binds it, a tensor uses it.
+// CHECK: relax.func private @gr04_shape_variable(!relax.shape<var = s, ndim = 2>, !relax.tensor<var = s, ndim = 2, f32>, !relax.shape<var = t>, !relax.tensor<var = t>) -> !relax.tensor<var = s, ndim = 2>
+relax.func private @gr04_shape_variable(
+  !relax.shape<var = s, ndim = 2>, !relax.tensor<var = s, ndim = 2, f32>, !relax.shape<var = t>,
+  !relax.tensor<var = t>) -> !relax.tensor<var = s, ndim = 2>
+
+// WF06: the order of the arguments does not matter, and a function type may use what they bind.
+// CHECK: relax.func private @gr08_free_variables
+relax.func private @gr08_free_variables(
+  !relax.func<(!relax.tensor<[m], f32>) -> !relax.tensor<[n, m], f32>>, !relax.tensor<[n], f32>,
+  !relax.func<(!relax.shape<var = t>) -> !relax.tuple<!relax.tensor<var = t>, !relax.tensor<var = s>>>,
+  !relax.shape<var = s>) -> !relax.object
