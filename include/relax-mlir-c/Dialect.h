@@ -254,7 +254,7 @@ mlirRelaxCheckCompatibility(MlirType actual, MlirType expected);
 /// The least upper bound.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxUnifyStructInfo(MlirType lhs,
                                                      MlirType rhs);
-/// `type` without any dimension, value and shape variable; function types stay.
+/// `type` without any dimension, value and shape variable.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxEraseDims(MlirType type);
 /// The traditional type as StructInfo: no dimension, value, shape variable,
 /// device, purity and name of a derive function.

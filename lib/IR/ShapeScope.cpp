@@ -55,6 +55,14 @@ static void forEachUse(Type type,
     walkVars(type, visit);
 }
 
+/// Binds what a parameter of this type may bind.
+static void bindAll(Type type, Scope &scope) {
+  forEachUse(type, [&](const ShapeVarUse &use) {
+    if (use.mayBind)
+      scope.bind(use);
+  });
+}
+
 static std::optional<StringRef> findUnboundIn(Type type, const Scope &scope) {
   if (!isa<StructInfoTypeInterface>(type))
     return std::nullopt;
@@ -93,10 +101,7 @@ static LogicalResult verifyUses(Operation *op, Type type, const Scope &scope) {
 
 LogicalResult ScopeVerifier::verifySignature(Scope &scope) {
   for (Type type : func.getArgumentTypes())
-    forEachUse(type, [&](const ShapeVarUse &use) {
-      if (use.mayBind)
-        scope.bind(use);
-    });
+    bindAll(type, scope);
   for (auto [index, type] : llvm::enumerate(func.getArgumentTypes()))
     if (std::optional<StringRef> name = findUnboundIn(type, scope)) // WF06
       return func.emitOpError()
@@ -163,7 +168,7 @@ LogicalResult ScopeVerifier::verifyOp(Operation &op, Scope &scope) {
     Scope &inner = isa<DataflowOp>(op) ? scope : branch;
     if (auto closure = dyn_cast<ClosureOp>(op))
       for (Type type : closure.getFuncStructInfo().getParams())
-        collectBindingVars(type, inner);
+        bindAll(type, inner);
     for (Block &block : region)
       if (failed(verifyBlock(block, inner)))
         return failure();

@@ -156,7 +156,10 @@ Type mlir::relax::eraseToWellDefined(
 Type mlir::relax::eraseDims(Type type) {
   auto mapExpr = [](PrimExprAttr) { return PrimExprAttr(); };
   auto mapShapeVar = [](StringAttr) { return Attribute(); };
-  return asStructInfo(type).mapShapes({mapExpr, mapShapeVar});
+  auto mapFunc = [](Type func) {
+    return mapComponents(cast<FuncStructInfoType>(func), eraseDims);
+  };
+  return asStructInfo(type).mapShapes({mapExpr, mapShapeVar, mapFunc});
 }
 
 static SmallVector<Type> eraseAll(ArrayRef<Type> types) {

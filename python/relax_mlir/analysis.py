@@ -159,8 +159,6 @@ def binding_vars(type_: ir.Type) -> list[str]:
 def erase_dims(type_: ir.Type) -> ir.Type:
     """Return the type without expressions; rank, data type, device and structure stay.
 
-    Function types stay as they are: they say how to call a value.
-
     Parameters
     ----------
     type_ : StructInfo

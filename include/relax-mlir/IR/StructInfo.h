@@ -87,8 +87,7 @@ inline Type eraseToWellDefined(Type type,
 }
 
 /// `type` without any dimension, value and shape variable: rank, data type,
-/// device and structure stay, and so do function types, which say how to call a
-/// value.
+/// device and structure stay.
 Type eraseDims(Type type);
 
 /// The traditional type (ST11) as StructInfo: eraseDims, also in function types,
