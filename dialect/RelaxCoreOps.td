@@ -69,20 +69,30 @@ def Relax_FuncOp : Relax_Op<"func",
     Shape variables that stand alone in a dimension of the signature are bound
     on entry, in any order of the arguments, and are visible in the whole body.
     A `private` function is visible in its module only; any other is an entry
-    point. `is_pure` says that the function has no visible side effects. The
-    names of the arguments are kept in `arg_names`; they are the names in the
-    text.
+    point. An `impure` function may have visible side effects. The names of the
+    arguments are kept in `arg_names`; they are the names in the text. The result
+    may be left out: it is `!relax.object` until `relax-derive-struct-info`
+    derives it (`derive_result`).
 
     **Constraints:**
     - the function has exactly one result, a Relax value;
     - (WF03, WF05, WF14-WF16) every shape variable is bound before it is used,
       where `2 * n` does not bind `n`;
     - (WF04) the result type uses variables of the arguments only;
-    - (WF06) each variable of the signature stands alone in some dimension.
+    - (WF06) each variable of the signature stands alone in some dimension;
+    - (WF08) a recursive function states its result;
+    - (WF13) the attribute `global_symbol` is the name of a function that is not
+      private;
+    - (DR15, WF21) a function that is not impure has no impure operation, unless
+      `relax.force_pure` promises that nobody sees the effects.
 
-    Example:
+    Examples:
 
     ```mlir
+    relax.func impure @log(%x: !relax.object) {
+      %0 = relax.call_packed "my.log"(%x) : (!relax.object) -> !relax.object
+      relax.return %0 : !relax.object
+    }
     relax.func private @id(%x: !relax.tensor<[n, 2], f32>) -> !relax.tensor<[n, 2], f32> {
       relax.return %x : !relax.tensor<[n, 2], f32>
     }
@@ -143,7 +153,8 @@ def Relax_DataflowOp : Relax_Op<"dataflow",
     `relax.output` names.
 
     **Constraints:**
-    - (WF07) no `relax.if`, no impure call inside;
+    - (WF07) no `relax.if`, no impure or recursive call inside, where closures
+      defined inside do not count;
     - the outputs are subtypes of the declared types.
 
     Example:
@@ -287,7 +298,7 @@ def Relax_PrimValueOp : Relax_InferredOp<"prim_value", [Pure]> {
     %2 = relax.prim_value #relax.expr<n + 1>
     ```
   }];
-  let arguments = (ins AnyAttrOf<[Relax_PrimExprAttr, APIntAttr, AnyAttrOf<[BoolAttr, F32Attr, F64Attr]>], "a number or expression">:$value);
+  let arguments = (ins AnyAttrOf<[Relax_PrimExprAttr, APIntAttr, AnyAttrOf<[BoolAttr, F32Attr, F64Attr]>], "a number or expression [WF18]">:$value);
   let results = (outs Relax_Prim:$result);
   let assemblyFormat = "$value attr-dict";
 }

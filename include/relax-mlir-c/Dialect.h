@@ -328,6 +328,17 @@ MLIR_CAPI_EXPORTED MlirType mlirRelaxDeriveByName(
     MlirType const *structInfoArgs);
 
 //===----------------------------------------------------------------------===//
+// Well-formedness
+//===----------------------------------------------------------------------===//
+
+/// Parses a module and does not verify it. Null where the text is not one.
+MLIR_CAPI_EXPORTED MlirModule
+mlirRelaxModuleParseUnverified(MlirContext context, MlirStringRef text);
+/// Reports every violation of the criteria of the specification as an error,
+/// with the id of the rule at its end. The module need not be verified.
+MLIR_CAPI_EXPORTED bool mlirRelaxCheckWellFormed(MlirModule module);
+
+//===----------------------------------------------------------------------===//
 // Passes and phases
 //===----------------------------------------------------------------------===//
 

@@ -806,6 +806,18 @@ NB_MODULE(_relax_mlir, m) {
             mlirOperationClone(mlirModuleGetOperation(module)));
       },
       nb::arg("module"));
+  m.def(
+      "parse_unverified",
+      [](const std::string &text,
+         MlirContext context) -> std::optional<MlirModule> {
+        MlirModule module =
+            mlirRelaxModuleParseUnverified(context, toRef(text));
+        if (mlirModuleIsNull(module))
+          return std::nullopt;
+        return module;
+      },
+      nb::arg("text"), nb::arg("context"));
+  m.def("check_well_formed", &mlirRelaxCheckWellFormed, nb::arg("module"));
   m.def("phases", &phases);
   bindFacts(m);
   bindPrimExpr(m);

@@ -12,12 +12,14 @@
 #include "relax-mlir/IR/DeriveFunc.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/IR/WellFormed.h"
 #include "relax-mlir/Pipelines/Pipelines.h"
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Registration.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/CAPI/Utils.h"
+#include "mlir/Parser/Parser.h"
 
 #include "llvm/ADT/SetVector.h"
 #include <map>
@@ -602,6 +604,22 @@ void mlirRelaxGetRuntimeStructInfo(MlirType type, MlirAttribute devices,
                unwrap(type), /*captured=*/{},
                dyn_cast_or_null<DictionaryAttr>(unwrap(devices))))),
            userData);
+}
+
+//===----------------------------------------------------------------------===//
+// Well-formedness
+//===----------------------------------------------------------------------===//
+
+MlirModule mlirRelaxModuleParseUnverified(MlirContext context,
+                                          MlirStringRef text) {
+  ParserConfig config(loaded(context), /*verifyAfterParse=*/false);
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(unwrap(text), config);
+  return {module ? module.release().getOperation() : nullptr};
+}
+
+bool mlirRelaxCheckWellFormed(MlirModule module) {
+  return succeeded(checkWellFormed(unwrap(module)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -327,12 +329,23 @@ LogicalResult AllocTensorOp::verify() {
 
 bool CallPackedOp::isPureOp() { return false; }
 
+/// Asked of calls that are not valid, too: those count as pure, since there is
+/// another error to report.
 bool CallOp::isPureOp() {
-  if (Value function = getFunction())
-    return cast<FuncStructInfoType>(function.getType()).getPure();
-  auto callee =
-      SymbolTable::lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());
-  return callee && callee.getIsPure();
+  ArrayRef<int32_t> sizes = getProperties().operandSegmentSizes;
+  if (std::accumulate(sizes.begin(), sizes.end(), int64_t(0)) !=
+      getNumOperands())
+    return true;
+  if (Value function = getFunction()) {
+    auto type = dyn_cast<FuncStructInfoType>(function.getType());
+    return !type || type.getPure();
+  }
+  if (!getCalleeAttr())
+    return true;
+  Operation *callee =
+      SymbolTable::lookupNearestSymbolFrom(*this, getCalleeAttr());
+  auto func = dyn_cast_or_null<FuncOp>(callee);
+  return !callee || (func && func.getIsPure());
 }
 
 /// DR12: arity, arguments, and the result derived from the callee's type.

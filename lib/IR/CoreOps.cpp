@@ -7,10 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/IR/Inference.h"
+#include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
+#include "relax-mlir/IR/WellFormed.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -51,21 +53,76 @@ static ArrayAttr argumentNames(Builder &builder,
   return anyName ? builder.getStrArrayAttr(names) : ArrayAttr();
 }
 
+/// The arguments of a function: all with names, or all types only.
+static ParseResult
+parseArguments(OpAsmParser &parser,
+               SmallVectorImpl<OpAsmParser::Argument> &arguments) {
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Paren, [&]() -> ParseResult {
+        SMLoc loc = parser.getCurrentLocation();
+        OpAsmParser::Argument argument;
+        OptionalParseResult named = parser.parseOptionalArgument(
+            argument, /*allowType=*/true, /*allowAttrs=*/true);
+        bool isNamed = named.has_value();
+        if (isNamed && failed(*named))
+          return failure();
+        if (!arguments.empty() &&
+            isNamed == arguments.front().ssaName.name.empty())
+          return parser.emitError(loc, isNamed ? "expected a type without a "
+                                                 "name, as in front of it"
+                                               : "expected the name of an "
+                                                 "argument");
+        if (!isNamed) {
+          NamedAttrList attributes;
+          if (parser.parseType(argument.type) ||
+              parser.parseOptionalAttrDict(attributes))
+            return failure();
+          argument.attrs = attributes.getDictionary(parser.getContext());
+        }
+        arguments.push_back(argument);
+        return success();
+      });
+}
+
+/// "-> type"; without it the result is to be derived.
+static ParseResult parseResults(OpAsmParser &parser, OperationState &state,
+                                StringAttr deriveResult,
+                                SmallVectorImpl<Type> &types,
+                                SmallVectorImpl<DictionaryAttr> &attributes) {
+  if (succeeded(parser.parseOptionalArrow()))
+    return call_interface_impl::parseFunctionResultList(parser, types,
+                                                        attributes);
+  state.addAttribute(deriveResult, parser.getBuilder().getUnitAttr());
+  types.push_back(ObjectStructInfoType::get(parser.getContext()));
+  attributes.emplace_back();
+  return success();
+}
+
 ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<DictionaryAttr> resultAttrs;
   SmallVector<Type> resultTypes;
   StringAttr name;
-  bool isVariadic = false;
   (void)impl::parseOptionalVisibilityKeyword(parser, result.attributes);
+  if (succeeded(parser.parseOptionalKeyword("impure")))
+    result.addAttribute(getIsPureAttrName(result.name),
+                        builder.getBoolAttr(false));
   if (parser.parseSymbolName(name, getSymNameAttrName(result.name),
                              result.attributes) ||
-      function_interface_impl::parseFunctionSignatureWithArguments(
-          parser, /*allowVariadic=*/false, arguments, isVariadic, resultTypes,
-          resultAttrs) ||
-      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+      parseArguments(parser, arguments) ||
+      parseResults(parser, result, getDeriveResultAttrName(result.name),
+                   resultTypes, resultAttrs))
     return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  NamedAttrList given;
+  if (parser.parseOptionalAttrDictWithKeyword(given))
+    return failure();
+  for (NamedAttribute attribute : given)
+    if (result.attributes.get(attribute.getName()))
+      return parser.emitError(loc, "expected attribute '")
+             << attribute.getName().getValue() << "' once";
+  result.attributes.append(given);
 
   SmallVector<Type> argumentTypes = llvm::map_to_vector(
       arguments, [](OpAsmParser::Argument &a) { return a.type; });
@@ -79,9 +136,12 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
       getResAttrsAttrName(result.name));
 
   Region *body = result.addRegion();
+  loc = parser.getCurrentLocation();
   OptionalParseResult parsed = parser.parseOptionalRegion(*body, arguments);
   if (parsed.has_value() && failed(*parsed))
     return failure();
+  if (parsed.has_value() && body->empty())
+    return parser.emitError(loc, "expected a body with one block");
   return success();
 }
 
@@ -89,18 +149,19 @@ void FuncOp::print(OpAsmPrinter &printer) {
   printer << ' ';
   if (std::optional<StringRef> visibility = getSymVisibility())
     printer << *visibility << ' ';
+  if (!getIsPure())
+    printer << "impure ";
   printer.printSymbolName(getSymName());
   function_interface_impl::printFunctionSignature(
       printer, *this, getArgumentTypes(), /*isVariadic=*/false,
-      getResultTypes());
+      getDeriveResult() ? ArrayRef<Type>() : getResultTypes());
   SmallVector<StringRef> elided = {
       getSymVisibilityAttrName(), getFunctionTypeAttrName(),
-      getArgAttrsAttrName(), getResAttrsAttrName()};
+      getArgAttrsAttrName(),      getResAttrsAttrName(),
+      getIsPureAttrName(),        getDeriveResultAttrName()};
   // The names are in the signature, where there is one.
   if (!isExternal())
     elided.push_back(getArgNamesAttrName());
-  if (getIsPure())
-    elided.push_back(getIsPureAttrName());
   function_interface_impl::printFunctionAttributes(printer, *this, elided);
   if (!isExternal()) {
     printer << ' ';
@@ -165,20 +226,36 @@ LogicalResult FuncOp::verifyType() {
   return success();
 }
 
-LogicalResult FuncOp::verify() {
-  ArrayAttr names = getArgNamesAttr();
+static LogicalResult verifyArgumentNames(FuncOp func) {
+  ArrayAttr names = func.getArgNamesAttr();
   if (!names)
     return success();
-  if (names.size() != getArgumentTypes().size())
-    return emitOpError() << "expected one name for each of "
-                         << getArgumentTypes().size() << " arguments, but got "
-                         << names.size();
+  if (names.size() != func.getArgumentTypes().size())
+    return func.emitOpError()
+           << "expected one name for each of " << func.getArgumentTypes().size()
+           << " arguments, but got " << names.size();
   llvm::StringSet<> seen;
   for (StringRef name : names.getAsValueRange<StringAttr>())
     if (!name.empty() && !seen.insert(name).second)
-      return emitOpError() << "expected distinct argument names, but got '"
-                           << name << "' twice";
+      return func.emitOpError() << "expected distinct argument names, but got '"
+                                << name << "' twice";
   return success();
+}
+
+LogicalResult FuncOp::verify() {
+  bool isValid = succeeded(verifyArgumentNames(*this));
+  isValid &= succeeded(verifyGlobalSymbol(*this));
+  if (getDeriveResult() && isExternal()) {
+    emitOpError() << "is a declaration, so it has to state its result";
+    isValid = false;
+  }
+  if (getDeriveResult() && (getNumResults() != 1 ||
+                            !isa<ObjectStructInfoType>(getResultTypes()[0]))) {
+    emitOpError() << "expected the result to be !relax.object until it is "
+                     "derived";
+    isValid = false;
+  }
+  return success(isValid);
 }
 
 LogicalResult FuncOp::verifyRegions() {
@@ -188,7 +265,56 @@ LogicalResult FuncOp::verifyRegions() {
   if (!isExternal() &&
       (getBody().front().empty() || !isa<ReturnOp>(getBody().front().back())))
     return emitOpError() << "expected its block to end with 'relax.return'";
-  return verifyShapeScopes(*this);
+  bool isValid = succeeded(verifyShapeScopes(*this));
+  if (getIsPure() && !isForcePure())
+    isValid &= succeeded(verifyPurity(*this));
+  return success(isValid);
+}
+
+//===----------------------------------------------------------------------===//
+// Purity
+//===----------------------------------------------------------------------===//
+
+void mlir::relax::walkImpure(Operation *function,
+                             llvm::function_ref<void(Operation *)> visit) {
+  function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op != function && isa<FuncOp, ClosureOp>(op))
+      return WalkResult::skip(); // it runs where it is called
+    if (auto purity = dyn_cast<PurityOpInterface>(op);
+        purity && !purity.isPureOp())
+      visit(op);
+    return WalkResult::advance();
+  });
+}
+
+LogicalResult mlir::relax::verifyPurity(Operation *function) {
+  bool isValid = true;
+  walkImpure(
+      function, [&](Operation *op) {
+        if (isa<DataflowOp>(op->getParentOp()))
+          return; // the block reports it (WF07)
+        isValid = false;
+        InFlightDiagnostic diag =
+            op->emitOpError()
+            << "is impure, which is not allowed in a pure function [DR15]";
+        diag.attachNote(function->getLoc())
+            << "the function is pure: declare it 'impure', or promise with "
+            << RelaxDialect::kForcePure << " that nobody sees the effects";
+      });
+  return success(isValid);
+}
+
+void mlir::relax::forcePurity(Operation *function) {
+  bool hasImpure = false;
+  walkImpure(function, [&](Operation *) { hasImpure = true; });
+  bool isPure = false;
+  if (auto func = dyn_cast<FuncOp>(function))
+    isPure = func.getIsPure();
+  else if (auto closure = dyn_cast<ClosureOp>(function))
+    isPure = closure.getFuncStructInfo().getPure();
+  if (hasImpure && isPure)
+    function->setAttr(RelaxDialect::kForcePure,
+                      BoolAttr::get(function->getContext(), true));
 }
 
 /// That `actual` may stand where `expected` is declared; `role` names it.
@@ -250,17 +376,21 @@ static LogicalResult verifyBody(Operation *parent, Region &region,
 }
 
 LogicalResult DataflowOp::verifyRegions() {
-  for (Operation &op : *getBody().begin()) { // WF07
-    if (isa<IfOp>(op))
-      return op.emitOpError() << "is not allowed in a dataflow block";
+  bool isValid = true;
+  auto reject = [&](Operation &op, StringRef message) {
+    isValid = false;
+    InFlightDiagnostic diag = op.emitOpError() << message << " [WF07]";
+    diag.attachNote(getLoc()) << "the dataflow block begins here";
+  };
+  for (Operation &op : getBody().front()) {
+    if (isa<IfOp, DataflowOp>(op))
+      reject(op, "is not allowed in a dataflow block");
     if (auto purity = dyn_cast<PurityOpInterface>(op);
         purity && !purity.isPureOp())
-      return op.emitOpError()
-             << "is impure, which is not allowed in a dataflow block";
-    if (isa<DataflowOp>(op))
-      return op.emitOpError() << "is not allowed in a dataflow block";
+      reject(op, "is impure, which is not allowed in a dataflow block");
   }
-  return verifyBody<OutputOp>(*this, getBody(), "an output");
+  isValid &= succeeded(verifyBody<OutputOp>(*this, getBody(), "an output"));
+  return success(isValid);
 }
 
 LogicalResult DataflowOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
@@ -268,13 +398,26 @@ LogicalResult DataflowOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
   return success();
 }
 
+/// Whether `op` is in a dataflow block, in sequences at most, but in no closure
+/// in the block.
+static bool isInDataflow(Operation *op) {
+  Operation *parent = op->getParentOp();
+  while (isa_and_nonnull<SeqOp>(parent))
+    parent = parent->getParentOp();
+  return isa_and_nonnull<DataflowOp>(parent);
+}
+
 LogicalResult SeqOp::verifyRegions() {
-  if ((*this)->getParentOfType<DataflowOp>()) // normal form, step 5
+  bool isValid = true;
+  if (isInDataflow(*this))
     for (Operation &op : getBody().front())
-      if (!isa<DataflowOp, YieldOp>(op))
-        return op.emitOpError() << "is an ordinary binding inside of a "
-                                   "'relax.seq' in a dataflow block";
-  return verifyBody<YieldOp>(*this, getBody(), "a value");
+      if (!isa<DataflowOp, YieldOp>(op)) {
+        isValid = false;
+        op.emitOpError() << "is an ordinary binding inside of a 'relax.seq' in "
+                            "a dataflow block [NF05]";
+      }
+  isValid &= succeeded(verifyBody<YieldOp>(*this, getBody(), "a value"));
+  return success(isValid);
 }
 
 LogicalResult SeqOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
@@ -308,16 +451,17 @@ LogicalResult IfOp::verify() {
 }
 
 LogicalResult IfOp::verifyRegions() {
+  bool isValid = true;
   for (Region *region : {&getThenRegion(), &getElseRegion()})
-    if (failed(verifyBody<YieldOp>(*this, *region, "a branch")))
-      return failure();
-  return success();
+    isValid &= succeeded(verifyBody<YieldOp>(*this, *region, "a branch"));
+  return success(isValid);
 }
 
 LogicalResult DTypeOp::verify() {
   if (isDataType(getValue()))
     return success();
-  return emitOpError() << "expected a data type, but got " << getValue();
+  return emitOpError() << "expected a data type, but got " << getValue()
+                       << " [WF20]";
 }
 
 //===----------------------------------------------------------------------===//
@@ -330,7 +474,7 @@ LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context,
   ShapedType type = adaptor.getValue().getShapedType();
   if (!isDataType(type.getElementType()))
     return inferError(loc, "expected a constant of a data type, but got ",
-                      type.getElementType());
+                      type.getElementType(), " [WF20]");
   SmallVector<PrimExprAttr> dims =
       llvm::map_to_vector(type.getShape(), [&](int64_t dim) {
         return PrimExprAttr::getInt(context, dim);
@@ -355,7 +499,7 @@ LogicalResult PrimValueOp::inferReturnTypes(MLIRContext *context,
     return inferError(loc,
                       "expected a number of a data type or an expression, but "
                       "got ",
-                      value);
+                      value, " [WF18]");
   Type type = number.getType();
   PrimExprAttr known;
   if (auto integer = dyn_cast<IntegerAttr>(value))

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
 
@@ -144,6 +145,39 @@ LogicalResult ClosureOp::verify() {
   return success();
 }
 
+/// The dataflow block around a closure; none where another function is closer.
+static DataflowOp findDataflow(ClosureOp closure) {
+  Operation *parent = closure->getParentOp();
+  while (parent && !isa<FuncOp, ClosureOp, DataflowOp>(parent))
+    parent = parent->getParentOp();
+  return dyn_cast_or_null<DataflowOp>(parent);
+}
+
+/// WF11: what a dataflow block binds is gone when the closure is called.
+static LogicalResult verifyCaptures(ClosureOp closure) {
+  DataflowOp dataflow = findDataflow(closure);
+  if (!dataflow)
+    return success();
+  bool isValid = true;
+  closure.getBody().walk([&](Operation *op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      Region *home = operand.get() ? operand.get().getParentRegion() : nullptr;
+      if (!home || closure.getBody().isAncestor(home) ||
+          !dataflow.getBody().isAncestor(home))
+        continue;
+      isValid = false;
+      InFlightDiagnostic diag =
+          op->emitOpError()
+          << "uses a value of the dataflow block around its closure as operand "
+          << operand.getOperandNumber()
+          << ": closures capture no such values [WF11]";
+      diag.attachNote(operand.get().getLoc()) << "the value is bound here";
+      diag.attachNote(closure.getLoc()) << "the closure is defined here";
+    }
+  });
+  return success(isValid);
+}
+
 LogicalResult ClosureOp::verifyRegions() {
   FuncStructInfoType type = getFuncStructInfo();
   SmallVector<Type> expected = {type};
@@ -155,7 +189,10 @@ LogicalResult ClosureOp::verifyRegions() {
   Block &block = getBody().front();
   if (block.empty() || !isa<ReturnOp>(block.back()))
     return emitOpError() << "expected its block to end with 'relax.return'";
-  return success();
+  bool isValid = succeeded(verifyCaptures(*this));
+  if (type.getPure() && !isForcePure())
+    isValid &= succeeded(verifyPurity(*this));
+  return success(isValid);
 }
 
 LogicalResult ClosureOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
@@ -171,9 +208,15 @@ LogicalResult GlobalVarOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
   Operation *symbol =
       SymbolTable::lookupNearestSymbolFrom(*this, getNameAttr());
   FuncStructInfoType type = getFuncStructInfo(symbol);
-  if (!type)
-    return emitOpError() << "expected " << getNameAttr()
-                         << " to be a relax.func or func.func of the module";
+  if (!type) {
+    InFlightDiagnostic diag = emitOpError()
+                              << "expected " << getNameAttr()
+                              << " to be a relax.func or func.func of the "
+                                 "module";
+    if (!symbol && OperationName(getName(), getContext()).isRegistered())
+      diag << ", not an operator, which only a call names [WF09]";
+    return diag;
+  }
   results.push_back(type);
   return success();
 }

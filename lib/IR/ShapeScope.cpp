@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // One walk over a function in program order with the set of bound variables. A
-// dataflow block shares the scope around it; a branch has one of its own.
+// dataflow block shares the scope around it; a branch, a sequence and a closure
+// have one of their own, in which what is bound around them is visible. Modules
+// that were not verified are walked too, so nothing is taken for granted here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,171 +35,263 @@ private:
   llvm::StringMap<ShapeVarUse> vars;
 };
 
+/// The variables of which an operation has said something already.
+using Names = llvm::StringSet<>;
+
+/// Reports each use of a variable that is not bound there, once for each
+/// operation, and goes on.
 class ScopeVerifier {
 public:
   explicit ScopeVerifier(FuncOp func) : func(func) {}
   LogicalResult verify();
 
 private:
-  LogicalResult verifySignature(Scope &scope);
-  LogicalResult verifyBlock(Block &block, Scope &scope);
-  LogicalResult verifyOp(Operation &op, Scope &scope);
-  LogicalResult bindCast(MatchCastOp cast, Scope &scope);
-  LogicalResult verifyAttributes(Operation &op, const Scope &scope);
+  template <typename FuncOpTy>
+  void verifySignature(FuncOpTy op, TypeRange params, Type result,
+                       Scope &scope);
+  void verifyBlock(Block &block, Scope &scope);
+  void verifyOp(Operation &op, Scope &scope);
+  void verifyRegions(Operation &op, Scope &scope);
+  void verifyAttributes(Operation &op, const Scope &scope, Names &reported);
+  void verifyResults(Operation &op, const Scope &scope, Names &reported);
+  void verifyKind(Operation *op, const ShapeVarUse &use, const Scope &scope,
+                  Names &reported);
+  void verifyKinds(Operation *op, Type type, const Scope &scope,
+                   Names &reported);
+  void bindCast(MatchCastOp cast, Scope &scope);
+  void report(Operation *op, StringRef name, const Twine &message,
+              StringRef rule);
 
   FuncOp func;
+  bool hasErrors = false;
 };
 } // namespace
 
+static void forEachUse(PrimExprAttr expr,
+                       llvm::function_ref<void(const ShapeVarUse &)> visit) {
+  if (expr.isVar())
+    return visit({expr.getName(), /*mayBind=*/true, /*isShape=*/false, -1});
+  llvm::StringSet<> names;
+  collectVars(expr, names);
+  SmallVector<StringRef> sorted(names.keys());
+  llvm::sort(sorted);
+  for (StringRef name : sorted)
+    visit({name, /*mayBind=*/false, /*isShape=*/false, -1});
+}
+
 static void forEachUse(Type type,
                        llvm::function_ref<void(const ShapeVarUse &)> visit) {
-  if (isa<StructInfoTypeInterface>(type))
+  if (isa_and_nonnull<StructInfoTypeInterface>(type))
     walkVars(type, visit);
 }
 
-/// Binds what a parameter of this type may bind.
-static void bindAll(Type type, Scope &scope) {
+static bool binds(Type type, StringRef name) {
+  bool found = false;
   forEachUse(type, [&](const ShapeVarUse &use) {
-    if (use.mayBind)
-      scope.bind(use);
+    found |= use.mayBind && use.name == name;
   });
+  return found;
 }
 
-static std::optional<StringRef> findUnboundIn(Type type, const Scope &scope) {
-  if (!isa<StructInfoTypeInterface>(type))
-    return std::nullopt;
-  return findUnbound(type,
-                     [&](StringRef name) { return scope.contains(name); });
+/// The rule on annotations of this kind, for a type that is no tuple.
+static StringRef annotationRule(Type type) {
+  return isa<ShapeStructInfoType>(type)  ? "WF15"
+         : isa<PrimStructInfoType>(type) ? "WF16"
+                                         : "WF14";
+}
+
+/// Calls back for each variable of `type` that is not bound, once, with the
+/// rule on the kind of annotation it stands in.
+static void
+forEachUnbound(Type type, const Scope &scope,
+               llvm::function_ref<void(StringRef name, StringRef rule)> visit) {
+  Names seen;
+  auto visitLeaf = [&](Type leaf) {
+    forEachUse(leaf, [&](const ShapeVarUse &use) {
+      if (!scope.contains(use.name) && seen.insert(use.name).second)
+        visit(use.name, annotationRule(leaf));
+    });
+  };
+  SmallVector<Type> worklist = {type};
+  while (!worklist.empty()) {
+    Type next = worklist.pop_back_val();
+    if (auto tuple = dyn_cast_or_null<TupleStructInfoType>(next))
+      llvm::append_range(worklist, llvm::reverse(tuple.getFields()));
+    else
+      visitLeaf(next);
+  }
 }
 
 /// That a variable stands for what it stands for where it was bound, and that a
-/// shape has the same rank there (WF14, WF15).
-static LogicalResult verifyUse(Operation *op, const ShapeVarUse &use,
-                               const Scope &scope) {
-  if (!scope.contains(use.name))
-    return success(); // reported as unbound
+/// shape has the same rank there.
+void ScopeVerifier::verifyKind(Operation *op, const ShapeVarUse &use,
+                               const Scope &scope, Names &reported) {
+  if (!scope.contains(use.name) || reported.contains(use.name))
+    return;
   ShapeVarUse bound = scope.get(use.name);
+  auto fail = [&](const Twine &message, StringRef rule) {
+    reported.insert(use.name);
+    report(op, use.name, message, rule);
+  };
   StringRef kinds[] = {"a dimension", "a shape"};
   if (bound.isShape != use.isShape)
-    return op->emitOpError()
-           << "variable '" << use.name << "' stands for "
-           << kinds[bound.isShape] << " and is used as " << kinds[use.isShape]
-           << (use.isShape ? " [WF14]" : " [WF05]");
-  if (bound.ndim != use.ndim)
-    return op->emitOpError()
-           << "shape variable '" << use.name << "' has ndim " << bound.ndim
-           << " where it is bound, but " << use.ndim << " here [WF14]";
-  return success();
+    fail("variable '" + use.name + "' stands for " + kinds[bound.isShape] +
+             " and is used as " + kinds[use.isShape],
+         use.isShape ? "WF14" : "WF05");
+  else if (bound.ndim != use.ndim)
+    fail("shape variable '" + use.name + "' has ndim " + Twine(bound.ndim) +
+             " where it is bound, but " + Twine(use.ndim) + " here",
+         "WF14");
 }
 
-static LogicalResult verifyUses(Operation *op, Type type, const Scope &scope) {
-  LogicalResult result = success();
+void ScopeVerifier::verifyKinds(Operation *op, Type type, const Scope &scope,
+                                Names &reported) {
   forEachUse(type, [&](const ShapeVarUse &use) {
-    if (succeeded(result))
-      result = verifyUse(op, use, scope);
+    verifyKind(op, use, scope, reported);
   });
-  return result;
 }
 
-LogicalResult ScopeVerifier::verifySignature(Scope &scope) {
-  for (Type type : func.getArgumentTypes())
-    bindAll(type, scope);
-  for (auto [index, type] : llvm::enumerate(func.getArgumentTypes()))
-    if (std::optional<StringRef> name = findUnboundIn(type, scope)) // WF06
-      return func.emitOpError()
-             << func.describeArgument(index) << " uses shape variable '"
-             << *name << "', which no argument binds: it must be a dimension "
-             << "by itself in one of them";
-  for (Type type : func.getResultTypes())
-    if (std::optional<StringRef> name = findUnboundIn(type, scope)) // WF04
-      return func.emitOpError() << "result uses shape variable '" << *name
-                                << "', which no argument binds";
-  for (TypeRange types :
-       {TypeRange(func.getArgumentTypes()), TypeRange(func.getResultTypes())})
-    for (Type type : types)
-      if (failed(verifyUses(func, type, scope)))
-        return failure();
-  return success();
+/// Notes where the variable is bound instead, if anywhere in the function.
+void ScopeVerifier::report(Operation *op, StringRef name, const Twine &message,
+                           StringRef rule) {
+  hasErrors = true;
+  InFlightDiagnostic diag = op->emitOpError() << message << " [" << rule << "]";
+  func.walk([&](MatchCastOp cast) {
+    if (cast == op || !binds(cast.getResult().getType(), name))
+      return WalkResult::advance();
+    diag.attachNote(cast.getLoc())
+        << "'" << name << "' is bound here, for what follows in this scope";
+    return WalkResult::interrupt();
+  });
+}
+
+template <typename FuncOpTy>
+void ScopeVerifier::verifySignature(FuncOpTy op, TypeRange params, Type result,
+                                    Scope &scope) {
+  for (Type type : params)
+    forEachUse(type, [&](const ShapeVarUse &use) {
+      if (use.mayBind)
+        scope.bind(use);
+    });
+  Names reported;
+  for (auto [index, type] : llvm::enumerate(params))
+    forEachUnbound(type, scope, [&](StringRef name, StringRef) {
+      report(op, name,
+             op.describeArgument(index) + " uses shape variable '" + name +
+                 "', which no argument binds: it must be a dimension by "
+                 "itself in one of them",
+             "WF06");
+    });
+  forEachUnbound(result, scope, [&](StringRef name, StringRef) {
+    report(op, name,
+           "result uses shape variable '" + name + "', which no argument binds",
+           "WF04");
+  });
+  for (Type type : params)
+    verifyKinds(op, type, scope, reported);
+  verifyKinds(op, result, scope, reported);
 }
 
 /// Binds the new variables of a cast, left to right.
-LogicalResult ScopeVerifier::bindCast(MatchCastOp cast, Scope &scope) {
-  LogicalResult result = success();
+void ScopeVerifier::bindCast(MatchCastOp cast, Scope &scope) {
+  Names reported;
   forEachUse(cast.getResult().getType(), [&](const ShapeVarUse &use) {
-    if (failed(result))
-      return;
     if (use.mayBind)
       scope.bind(use);
-    result = scope.contains(use.name)
-                 ? verifyUse(cast, use, scope)
-                 : cast.emitOpError() // WF05
-                       << "shape variable '" << use.name
-                       << "' is used before it is bound: only a dimension that "
-                          "is the bare variable binds it";
+    verifyKind(cast, use, scope, reported);
+    if (!scope.contains(use.name) && reported.insert(use.name).second)
+      report(cast, use.name,
+             "shape variable '" + use.name +
+                 "' is used before it is bound: only a dimension that is the "
+                 "bare variable binds it",
+             "WF05");
   });
-  return result;
 }
 
-LogicalResult ScopeVerifier::verifyAttributes(Operation &op,
-                                              const Scope &scope) {
-  SmallVector<PrimExprAttr> exprs;
-  if (auto shape = dyn_cast<ShapeOp>(op))
-    llvm::append_range(exprs, shape.getValues());
-  if (auto prim = dyn_cast<PrimValueOp>(op))
-    if (auto expr = dyn_cast<PrimExprAttr>(prim.getValue()))
-      exprs.push_back(expr);
-  auto isBound = [&](StringRef name) { return scope.contains(name); };
-  for (PrimExprAttr expr : exprs)
-    if (std::optional<StringRef> name = findUnbound(expr, isBound))
-      return op.emitOpError()
-             << "shape variable '" << *name << "' is used before it is bound";
-  auto isDim = [&](StringRef name) { return !scope.get(name).isShape; };
-  for (PrimExprAttr expr : exprs)
-    if (std::optional<StringRef> name = findUnbound(expr, isDim))
-      return verifyUse(&op, {*name, false, false, -1}, scope);
-  return success();
+void ScopeVerifier::verifyAttributes(Operation &op, const Scope &scope,
+                                     Names &reported) {
+  auto check = [&](PrimExprAttr expr) {
+    forEachUse(expr, [&](const ShapeVarUse &use) {
+      if (!scope.contains(use.name) && reported.insert(use.name).second)
+        report(&op, use.name,
+               "shape variable '" + use.name + "' is used before it is bound",
+               "WF05");
+      verifyKind(&op, use, scope, reported);
+    });
+  };
+  if (auto shape = dyn_cast<ShapeOp>(op)) {
+    if (shape.getValuesAttr())
+      for (PrimExprAttr dim : shape.getValues())
+        check(dim);
+  } else if (auto prim = dyn_cast<PrimValueOp>(op)) {
+    if (auto expr = dyn_cast_or_null<PrimExprAttr>(prim.getValueAttr()))
+      check(expr);
+  } else if (auto types = op.getAttrOfType<ArrayAttr>("sinfo_args")) {
+    for (Attribute type : types)
+      if (isa<TypeAttr>(type))
+        forEachUnbound(cast<TypeAttr>(type).getValue(), scope,
+                       [&](StringRef name, StringRef rule) {
+                         if (reported.insert(name).second)
+                           report(
+                               &op, name,
+                               "shape variable '" + name +
+                                   "' of sinfo_args is used before it is bound",
+                               rule);
+                       });
+  }
 }
 
-LogicalResult ScopeVerifier::verifyOp(Operation &op, Scope &scope) {
+void ScopeVerifier::verifyResults(Operation &op, const Scope &scope,
+                                  Names &reported) {
+  for (Type type : op.getResultTypes())
+    verifyKinds(&op, type, scope, reported);
+  for (Type type : op.getResultTypes())
+    forEachUnbound(type, scope, [&](StringRef name, StringRef rule) {
+      if (reported.insert(name).second)
+        report(&op, name,
+               "shape variable '" + name +
+                   "' of the result is used before it is bound",
+               rule);
+    });
+}
+
+/// A dataflow block shares the scope around it; any other region has its own.
+void ScopeVerifier::verifyRegions(Operation &op, Scope &scope) {
+  for (Region &region : op.getRegions()) {
+    Scope inner;
+    if (!isa<DataflowOp>(op))
+      inner = scope;
+    if (auto closure = dyn_cast<ClosureOp>(op))
+      if (auto type = dyn_cast<FuncStructInfoType>(closure.getType()))
+        verifySignature(closure, type.getParams(), type.getRet(), inner);
+    for (Block &block : region)
+      verifyBlock(block, isa<DataflowOp>(op) ? scope : inner);
+  }
+}
+
+void ScopeVerifier::verifyOp(Operation &op, Scope &scope) {
   if (auto cast = dyn_cast<MatchCastOp>(op))
     return bindCast(cast, scope);
-  if (failed(verifyAttributes(op, scope)))
-    return failure();
-  for (Region &region : op.getRegions()) {
-    Scope branch = isa<DataflowOp>(op) ? Scope() : scope;
-    Scope &inner = isa<DataflowOp>(op) ? scope : branch;
-    if (auto closure = dyn_cast<ClosureOp>(op))
-      for (Type type : closure.getFuncStructInfo().getParams())
-        bindAll(type, inner);
-    for (Block &block : region)
-      if (failed(verifyBlock(block, inner)))
-        return failure();
-  }
-  for (Type type : op.getResultTypes())
-    if (std::optional<StringRef> name = findUnboundIn(type, scope))
-      return op.emitOpError() << "shape variable '" << *name
-                              << "' of the result is used before it is bound";
-  for (Type type : op.getResultTypes())
-    if (failed(verifyUses(&op, type, scope)))
-      return failure();
-  return success();
+  Names reported;
+  verifyAttributes(op, scope, reported);
+  verifyRegions(op, scope);
+  if (!isa<ClosureOp>(op)) // its signature says it
+    verifyResults(op, scope, reported);
 }
 
-LogicalResult ScopeVerifier::verifyBlock(Block &block, Scope &scope) {
+void ScopeVerifier::verifyBlock(Block &block, Scope &scope) {
   for (Operation &op : block)
-    if (failed(verifyOp(op, scope)))
-      return failure();
-  return success();
+    verifyOp(op, scope);
 }
 
 LogicalResult ScopeVerifier::verify() {
   Scope scope;
-  if (failed(verifySignature(scope)))
-    return failure();
+  Type result = func.getNumResults() == 1 ? func.getResultTypes().front()
+                                          : Type(); // the verifier reports it
+  verifySignature(func, func.getArgumentTypes(), result, scope);
   for (Block &block : func.getBody())
-    if (failed(verifyBlock(block, scope)))
-      return failure();
-  return success();
+    verifyBlock(block, scope);
+  return failure(hasErrors);
 }
 
 LogicalResult mlir::relax::verifyShapeScopes(FuncOp func) {

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/Transforms/Passes.h"
 
@@ -78,6 +79,11 @@ struct RelaxLowerCallTIRPass
     getOperation().walk([&](TupleOp tuple) {
       if (tuple->use_empty())
         rewriter.eraseOp(tuple);
+    });
+    // What was a pure call may be a call of a packed function now.
+    getOperation()->walk([&](Operation *op) {
+      if (isa<FuncOp, ClosureOp>(op))
+        forcePurity(op);
     });
   }
 };

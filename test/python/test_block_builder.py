@@ -43,7 +43,7 @@ def test_gr16_private_impure_function():
     bb = relax.BlockBuilder()
     with bb.function("f", private=True, pure=False):
         bb.emit_func_output(None)
-    assert "relax.func private @f() -> !relax.object attributes {is_pure = false}" in text(bb)
+    assert "relax.func private impure @f() -> !relax.object {" in text(bb)
 
 
 def test_gr17_dataflow_outputs(tensor):

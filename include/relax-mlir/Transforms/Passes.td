@@ -11,6 +11,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RelaxCheckWellFormedPass : Pass<"relax-check-well-formed", "ModuleOp"> {
+  let summary = "Report all violations of the criteria WF01-WF24 at once";
+  let description = [{
+    Checks what the verifiers check, and what needs the whole module: values used
+    where they are not bound, recursion, entry points, the form of calls, virtual
+    devices. The message of each error ends with the id of the rule that is
+    broken. For a module that is too broken to be verified:
+
+    ```sh
+    relax-opt --mlir-very-unsafe-disable-verifier-on-parsing --verify-each=0 \
+      --relax-check-well-formed program.mlir
+    ```
+  }];
+}
+
 def RelaxNormalizePass : Pass<"relax-normalize", "::mlir::relax::FuncOp"> {
   let summary = "Put functions into normal form (NF01-NF05)";
   let description = [{

@@ -44,8 +44,8 @@ relax.func @op03_call_dps_packed(%x: !relax.tensor<[n], f32>, %o: !relax.object)
   relax.return %o : !relax.object
 }
 
-// CHECK-LABEL: relax.func @op04_call_packed
-relax.func @op04_call_packed(%x: !relax.tensor<[n], f32>) -> !relax.object attributes {is_pure = false} {
+// CHECK-LABEL: relax.func impure @op04_call_packed
+relax.func impure @op04_call_packed(%x: !relax.tensor<[n], f32>) -> !relax.object {
   // CHECK: relax.call_packed "my.print"(%x) : (!relax.tensor<[n], f32>) -> !relax.object
   %0 = relax.call_packed "my.print"(%x) : (!relax.tensor<[n], f32>) -> !relax.object
   // CHECK: relax.call_packed "my.shape"() : () -> !relax.shape<ndim = 2>
@@ -92,8 +92,8 @@ relax.func @sc01_odd(%x: !relax.prim<i64>) -> !relax.prim<i1> {
 }
 
 // GR14: function values are called like functions.
-// CHECK-LABEL: relax.func @gr14_function_values
-relax.func @gr14_function_values(%f: !relax.func<(!relax.tensor<[k], f32>) -> !relax.tensor<[k], f32>, pure>, %x: !relax.tensor<[n], f32>) -> !relax.object attributes {is_pure = false} {
+// CHECK-LABEL: relax.func impure @gr14_function_values
+relax.func impure @gr14_function_values(%f: !relax.func<(!relax.tensor<[k], f32>) -> !relax.tensor<[k], f32>, pure>, %x: !relax.tensor<[n], f32>) -> !relax.object {
   // CHECK: relax.call %f : !relax.func<(!relax.tensor<[k], f32>) -> !relax.tensor<[k], f32>, pure>(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
   %0 = relax.call %f : !relax.func<(!relax.tensor<[k], f32>) -> !relax.tensor<[k], f32>, pure>(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
   // GR13, DR10: a packed function derives an object.

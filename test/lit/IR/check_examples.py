@@ -116,7 +116,7 @@ def wrap(example: str) -> str:
     values = [f'{n} = "test.value"() : () -> {t}' for n, t in operand_types(example).items()]
     around = AROUND.get(example.split()[0], "EXAMPLE\n" + RETURN)
     body = around.replace("RESULTS", example.partition(" : ")[2]).replace("EXAMPLE", example)
-    head = "relax.func @example(%bindings: !relax.shape<[n, m, b, k]>) -> !relax.object {"
+    head = "relax.func impure @example(%bindings: !relax.shape<[n, m, b, k]>) -> !relax.object {"
     return "\n".join([*callees, head, *values, body, "}"])
 
 

@@ -15,7 +15,7 @@ relax.func @gr16_unnamed(%0: !relax.object, %1: !relax.object) -> !relax.object 
 }
 
 // No arguments, an impure function, and attributes of all kinds.
-// CHECK: relax.func @gr16_attributes() -> !relax.tuple<> attributes {is_pure = false, relax.note = "main"} {
+// CHECK: relax.func impure @gr16_attributes() -> !relax.tuple<> attributes {relax.note = "main"} {
 relax.func @gr16_attributes() -> !relax.tuple<> attributes {is_pure = false, relax.note = "main"} {
   // CHECK: relax.tuple()
   %0 = relax.tuple()
@@ -24,6 +24,15 @@ relax.func @gr16_attributes() -> !relax.tuple<> attributes {is_pure = false, rel
 
 // CHECK: relax.func private @gr16_argument_attributes(%x: !relax.object {relax.hint = 1 : i64}) -> (!relax.object {relax.hint}) {
 relax.func private @gr16_argument_attributes(%x: !relax.object {relax.hint = 1 : i64}) -> (!relax.object {relax.hint}) {
+  relax.return %x : !relax.object
+}
+
+// CHECK: relax.func private impure @gr16_keywords(!relax.object) -> !relax.object
+relax.func private impure @gr16_keywords(!relax.object) -> !relax.object
+
+// WF08: a result that is to be derived is left out.
+// CHECK: relax.func @wf08_left_out(%x: !relax.object) {
+relax.func @wf08_left_out(%x: !relax.object) {
   relax.return %x : !relax.object
 }
 

@@ -190,7 +190,7 @@ relax.func @gr14_no_function(%x: !relax.object) -> !relax.object {
 // DR14: called directly, a kernel gives an empty tuple.
 func.func private @kernel(tensor<4xf32>) -> tensor<4xf32>
 
-relax.func @gr14_kernel(%x: !relax.tensor<[4], f32>) -> !relax.object {
+relax.func impure @gr14_kernel(%x: !relax.tensor<[4], f32>) -> !relax.object {
   // expected-error@+1 {{'relax.call' op derives a result of type '!relax.tuple<>', which is not a subtype of the declared}}
   %0 = relax.call @kernel(%x) : (!relax.tensor<[4], f32>) -> !relax.tensor<[4], f32>
   relax.return %0 : !relax.tensor<[4], f32>

@@ -2,7 +2,7 @@
 
 // GR16: exactly one result.
 // expected-error@+1 {{'relax.func' op expected exactly one result, but got 0}}
-relax.func private @gr16_no_result()
+relax.func private @gr16_no_result() -> ()
 
 // -----
 
@@ -212,8 +212,9 @@ relax.func @wf01_output_outside(%x: !relax.object) -> !relax.object {
 
 // WF07: no control flow in a dataflow block.
 relax.func @wf07_if(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !relax.object {
+  // expected-note@+1 {{the dataflow block begins here}}
   %0 = relax.dataflow -> !relax.object {
-    // expected-error@+1 {{'relax.if' op is not allowed in a dataflow block}}
+    // expected-error@+1 {{'relax.if' op is not allowed in a dataflow block [WF07]}}
     %1 = relax.if %c : !relax.tensor<[], i1> -> !relax.object {
       relax.yield %x : !relax.object
     } else {
@@ -227,8 +228,9 @@ relax.func @wf07_if(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !relax.obje
 // -----
 
 relax.func @wf07_nested_block(%x: !relax.object) -> !relax.object {
+  // expected-note@+1 {{the dataflow block begins here}}
   relax.dataflow {
-    // expected-error@+1 {{'relax.dataflow' op is not allowed in a dataflow block}}
+    // expected-error@+1 {{'relax.dataflow' op is not allowed in a dataflow block [WF07]}}
     relax.dataflow {
       relax.output
     }
@@ -239,9 +241,10 @@ relax.func @wf07_nested_block(%x: !relax.object) -> !relax.object {
 
 // -----
 
-relax.func @wf07_call_packed(%x: !relax.object) -> !relax.object attributes {is_pure = false} {
+relax.func impure @wf07_call_packed(%x: !relax.object) -> !relax.object {
+  // expected-note@+1 {{the dataflow block begins here}}
   %0 = relax.dataflow -> !relax.object {
-    // expected-error@+1 {{'relax.call_packed' op is impure, which is not allowed in a dataflow block}}
+    // expected-error@+1 {{'relax.call_packed' op is impure, which is not allowed in a dataflow block [WF07]}}
     %1 = relax.call_packed "my.print"(%x) : (!relax.object) -> !relax.object
     relax.output %1 : !relax.object
   }
@@ -253,9 +256,10 @@ relax.func @wf07_call_packed(%x: !relax.object) -> !relax.object attributes {is_
 // DR15: a call is as pure as its callee.
 relax.func private @impure() -> !relax.object attributes {is_pure = false}
 
-relax.func @dr15_impure_callee() -> !relax.object attributes {is_pure = false} {
+relax.func impure @dr15_impure_callee() -> !relax.object {
+  // expected-note@+1 {{the dataflow block begins here}}
   %0 = relax.dataflow -> !relax.object {
-    // expected-error@+1 {{'relax.call' op is impure, which is not allowed in a dataflow block}}
+    // expected-error@+1 {{'relax.call' op is impure, which is not allowed in a dataflow block [WF07]}}
     %1 = relax.call @impure() : () -> !relax.object
     relax.output %1 : !relax.object
   }
@@ -265,9 +269,10 @@ relax.func @dr15_impure_callee() -> !relax.object attributes {is_pure = false} {
 // -----
 
 // DR15: packed functions are impure.
-relax.func @dr15_packed_function_value(%f: !relax.func<derive = @default_derive>) -> !relax.object attributes {is_pure = false} {
+relax.func impure @dr15_packed_function_value(%f: !relax.func<derive = @default_derive>) -> !relax.object {
+  // expected-note@+1 {{the dataflow block begins here}}
   %0 = relax.dataflow -> !relax.object {
-    // expected-error@+1 {{'relax.call' op is impure, which is not allowed in a dataflow block}}
+    // expected-error@+1 {{'relax.call' op is impure, which is not allowed in a dataflow block [WF07]}}
     %1 = relax.call %f : !relax.func<derive = @default_derive> () : () -> !relax.object
     relax.output %1 : !relax.object
   }
@@ -525,4 +530,117 @@ relax.func @gr15_another_terminator(%c: !relax.tensor<[], i1>, %x: !relax.object
     llvm.unreachable
   }
   relax.return %0 : !relax.object
+}
+
+// -----
+
+// WF08: a declaration has no body that a result could be derived from.
+// expected-error@+1 {{'relax.func' op is a declaration, so it has to state its result}}
+relax.func private @wf08_declaration(!relax.object)
+
+// -----
+
+// expected-error@+1 {{'relax.func' op expected the result to be !relax.object until it is derived}}
+"relax.func"() <{sym_name = "wf08_result", function_type = (!relax.object) -> !relax.shape<*>, derive_result}> ({
+^bb0(%x: !relax.object):
+  %0 = "relax.shape"() <{values = #relax.shape<[]>}> : () -> !relax.shape<*>
+  "relax.return"(%0) : (!relax.shape<*>) -> ()
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a body with one block}}
+relax.func @gr16_empty_body() -> !relax.object {
+}
+
+// -----
+
+// expected-error@+1 {{expected attribute 'is_pure' once}}
+relax.func impure @gr16_purity_twice(%x: !relax.object) -> !relax.object attributes {is_pure = true} {
+  relax.return %x : !relax.object
+}
+
+// -----
+
+// expected-error@+1 {{expected the name of an argument}}
+relax.func @gr16_argument_without_name(%x: !relax.object, !relax.object) -> !relax.object {
+  relax.return %x : !relax.object
+}
+
+// -----
+
+// expected-error@+1 {{expected a type without a name, as in front of it}}
+relax.func private @gr16_argument_with_name(!relax.object, %x: !relax.object) -> !relax.object
+
+// -----
+
+// WF09: an operator is no value.
+relax.func @wf09_operator_as_value() -> !relax.object {
+  // expected-error@+1 {{'relax.global_var' op expected @relax.add to be a relax.func or func.func of the module, not an operator, which only a call names [WF09]}}
+  %0 = relax.global_var @relax.add : !relax.func<(!relax.object, !relax.object) -> !relax.object, pure>
+  relax.return %0 : !relax.func<(!relax.object, !relax.object) -> !relax.object, pure>
+}
+
+// -----
+
+// WF09: nor an argument.
+relax.func @wf09_operator_as_argument() -> !relax.object {
+  // expected-error@+1 {{expected '('}}
+  %0 = relax.tuple relax.add : !relax.object
+  relax.return %0 : !relax.tuple<!relax.object>
+}
+
+// -----
+
+// WF13: the name outside of the module is the name inside.
+// expected-error@+1 {{'relax.func' op expected 'global_symbol' to be its name, "wf13_other_name", but got "f" [WF13]}}
+relax.func @wf13_other_name(%x: !relax.object) -> !relax.object attributes {global_symbol = "f"} {
+  relax.return %x : !relax.object
+}
+
+// -----
+
+// DR15: the calls of a closure are not those of the function around it.
+// expected-note@+1 {{the function is pure: declare it 'impure', or promise with relax.force_pure that nobody sees the effects}}
+relax.func @dr15_impure_call(%f: !relax.func<derive = @default_derive>) -> !relax.object {
+  %g = relax.closure impure () -> !relax.object {
+    %0 = relax.call_packed "f"() : () -> !relax.object
+    relax.return %0 : !relax.object
+  }
+  // expected-error@+1 {{'relax.call' op is impure, which is not allowed in a pure function [DR15]}}
+  %1 = relax.call %f : !relax.func<derive = @default_derive> () : () -> !relax.object
+  relax.return %1 : !relax.object
+}
+
+// -----
+
+// WF21: only a pure function can be forced to be.
+// expected-error@+1 {{'relax.func' op has 'relax.force_pure', so it has to be pure [WF21]}}
+relax.func impure @wf21_impure(%x: !relax.object) -> !relax.object attributes {relax.force_pure = true} {
+  relax.return %x : !relax.object
+}
+
+// -----
+
+// NF05: an ordinary binding in a dataflow block, by a sequence; one in a closure is not in the block.
+relax.func @nf05_ordinary_binding(%x: !relax.object) -> !relax.object {
+  relax.dataflow {
+    %f = relax.closure (%y: !relax.object) -> !relax.object {
+      %0 = relax.seq -> !relax.object {
+        %1 = relax.null_value
+        relax.yield %1 : !relax.object
+      }
+      relax.return %0 : !relax.object
+    }
+    %2 = relax.seq -> !relax.object {
+      %3 = relax.seq -> !relax.object {
+        // expected-error@+1 {{'relax.null_value' op is an ordinary binding inside of a 'relax.seq' in a dataflow block [NF05]}}
+        %4 = relax.null_value
+        relax.yield %4 : !relax.object
+      }
+      relax.yield %3 : !relax.object
+    }
+    relax.output
+  }
+  relax.return %x : !relax.object
 }

@@ -31,6 +31,7 @@ relax.func private @wf04_result(!relax.tensor<[n], f32>) -> !relax.tensor<[m], f
 // WF04: a variable that the body binds is not visible outside.
 // expected-error@+1 {{'relax.func' op result uses shape variable 'k', which no argument binds}}
 relax.func @wf04_bound_in_the_body(%x: !relax.object) -> !relax.tensor<[k], f32> {
+  // expected-note@+1 {{'k' is bound here, for what follows in this scope}}
   %0 = relax.match_cast %x : !relax.object -> !relax.tensor<[k], f32>
   relax.return %0 : !relax.tensor<[k], f32>
 }
@@ -56,7 +57,7 @@ relax.func @wf05_order(%x: !relax.object) -> !relax.object {
 // -----
 
 // WF03, WF14: in a tensor.
-relax.func @wf14_tensor(%x: !relax.tensor<[n], f32>) -> !relax.object {
+relax.func impure @wf14_tensor(%x: !relax.tensor<[n], f32>) -> !relax.object {
   // expected-error@+1 {{'relax.call_packed' op shape variable 'k' of the result is used before it is bound}}
   %0 = relax.call_packed "f"(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[k], f32>
   relax.return %0 : !relax.tensor<[k], f32>
@@ -65,7 +66,7 @@ relax.func @wf14_tensor(%x: !relax.tensor<[n], f32>) -> !relax.object {
 // -----
 
 // WF15: in a shape.
-relax.func @wf15_shape(%x: !relax.tensor<[n], f32>) -> !relax.object {
+relax.func impure @wf15_shape(%x: !relax.tensor<[n], f32>) -> !relax.object {
   // expected-error@+1 {{'relax.call_packed' op shape variable 'k' of the result is used before it is bound}}
   %0 = relax.call_packed "f"(%x) : (!relax.tensor<[n], f32>) -> !relax.shape<[n, k]>
   relax.return %0 : !relax.shape<[n, k]>
@@ -74,7 +75,7 @@ relax.func @wf15_shape(%x: !relax.tensor<[n], f32>) -> !relax.object {
 // -----
 
 // WF16: in a primitive value.
-relax.func @wf16_prim(%x: !relax.tensor<[n], f32>) -> !relax.object {
+relax.func impure @wf16_prim(%x: !relax.tensor<[n], f32>) -> !relax.object {
   // expected-error@+1 {{'relax.call_packed' op shape variable 'k' of the result is used before it is bound}}
   %0 = relax.call_packed "f"(%x) : (!relax.tensor<[n], f32>) -> !relax.prim<i64, k>
   relax.return %0 : !relax.prim<i64, k>
@@ -83,7 +84,7 @@ relax.func @wf16_prim(%x: !relax.tensor<[n], f32>) -> !relax.object {
 // -----
 
 // Inside a tuple.
-relax.func @wf14_tuple(%x: !relax.tensor<[n], f32>) -> !relax.object {
+relax.func impure @wf14_tuple(%x: !relax.tensor<[n], f32>) -> !relax.object {
   // expected-error@+1 {{'relax.call_packed' op shape variable 'k' of the result is used before it is bound}}
   %0 = relax.call_packed "f"(%x) : (!relax.tensor<[n], f32>) -> !relax.tuple<!relax.object, !relax.tensor<[k], f32>>
   relax.return %0 : !relax.tuple<!relax.object, !relax.tensor<[k], f32>>
@@ -112,6 +113,7 @@ relax.func @wf03_prim_value(%x: !relax.object) -> !relax.object {
 relax.func @wf03_use_before_cast(%x: !relax.object) -> !relax.object {
   // expected-error@+1 {{'relax.shape' op shape variable 'k' is used before it is bound}}
   %0 = relax.shape <[k]>
+  // expected-note@+1 {{'k' is bound here, for what follows in this scope}}
   %1 = relax.match_cast %x : !relax.object -> !relax.tensor<[k], f32>
   relax.return %0 : !relax.shape<[k]>
 }
@@ -121,6 +123,7 @@ relax.func @wf03_use_before_cast(%x: !relax.object) -> !relax.object {
 // SC03: a variable bound in a branch leaves scope with it.
 relax.func @sc03_after_the_branch(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !relax.object {
   %0 = relax.if %c : !relax.tensor<[], i1> -> !relax.object {
+    // expected-note@+1 {{'k' is bound here, for what follows in this scope}}
     %1 = relax.match_cast %x : !relax.object -> !relax.tensor<[k], f32>
     relax.yield %1 : !relax.tensor<[k], f32>
   } else {
@@ -136,6 +139,7 @@ relax.func @sc03_after_the_branch(%c: !relax.tensor<[], i1>, %x: !relax.object) 
 // SC03: nor does it reach the other branch.
 relax.func @sc03_other_branch(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !relax.object {
   %0 = relax.if %c : !relax.tensor<[], i1> -> !relax.object {
+    // expected-note@+1 {{'k' is bound here, for what follows in this scope}}
     %1 = relax.match_cast %x : !relax.object -> !relax.tensor<[k], f32>
     relax.yield %1 : !relax.tensor<[k], f32>
   } else {
@@ -152,6 +156,7 @@ relax.func @sc03_other_branch(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !
 relax.func @sc03_result_of_the_branch(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !relax.object {
   // expected-error@+1 {{'relax.if' op shape variable 'k' of the result is used before it is bound}}
   %0 = relax.if %c : !relax.tensor<[], i1> -> !relax.tensor<[k], f32> {
+    // expected-note@+1 {{'k' is bound here, for what follows in this scope}}
     %1 = relax.match_cast %x : !relax.object -> !relax.tensor<[k], f32>
     relax.yield %1 : !relax.tensor<[k], f32>
   } else {
@@ -185,7 +190,7 @@ relax.func private @wf04_shape_variable(!relax.shape<ndim = 2>) -> !relax.tensor
 
 // -----
 
-relax.func @wf14_shape_variable_of_the_result(%x: !relax.object) -> !relax.object {
+relax.func impure @wf14_shape_variable_of_the_result(%x: !relax.object) -> !relax.object {
   // expected-error@+1 {{'relax.call_packed' op shape variable 's' of the result is used before it is bound}}
   %0 = relax.call_packed "f"(%x) : (!relax.object) -> !relax.shape<var = s>
   relax.return %0 : !relax.shape<var = s>

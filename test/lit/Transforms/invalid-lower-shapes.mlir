@@ -47,7 +47,7 @@ relax.func @order_dataflow(%x: !relax.tensor<[n], f32>) -> !relax.object {
 // -----
 
 relax.func @WF14_shape_variable() -> !relax.object attributes {is_pure = false} {
-  // expected-error@+1 {{shape variable "s" of the result of k is used before it is bound}}
+  // expected-error@+1 {{shape variable 's' of the result is used before it is bound [WF14]}}
   %0 = relax.call_packed "k"() : () -> !relax.tensor<var = s, f32>
   relax.return %0 : !relax.tensor<var = s, f32>
 }

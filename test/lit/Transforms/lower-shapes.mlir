@@ -105,13 +105,13 @@ relax.func @SC03_branches(%c: !relax.tensor<[], i1>, %x: !relax.tensor<ndim = 2,
 }
 
 // OP04: the result of a packed call is checked against what was declared.
-// CHECK-LABEL: relax.func @OP04_result
+// CHECK-LABEL: relax.func impure @OP04_result
 // CHECK: %[[N:.*]] = relax.builtin.dim %x[0]
 // CHECK: %[[R:.*]] = relax.call_packed "f"
 // CHECK: relax.builtin.check %[[R]] is !relax.tensor<ndim = 1, f32> as "the result of f"
 // CHECK: relax.builtin.dim %[[R]][0]
 // CHECK: relax.builtin.check_dim
-relax.func @OP04_result(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> attributes {is_pure = false} {
+relax.func impure @OP04_result(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
   %0 = relax.call_packed "f"(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
   relax.return %0 : !relax.tensor<[n], f32>
 }

@@ -4,13 +4,13 @@
 // RUN: diff %t.once %t.twice
 
 // NF02: a sequence goes into the block around it, the innermost first, in order (NF04).
-// CHECK-LABEL: relax.func @nf02_nf04_flatten
+// CHECK-LABEL: relax.func impure @nf02_nf04_flatten
 // CHECK-NEXT: %[[A:.*]] = relax.call_packed "a"(%x)
 // CHECK-NEXT: %[[B:.*]] = relax.call_packed "b"(%[[A]])
 // CHECK-NEXT: %[[C:.*]] = relax.call_packed "c"(%[[B]])
 // CHECK-NEXT: %[[D:.*]] = relax.call_packed "d"(%[[B]])
 // CHECK-NEXT: relax.return %[[D]]
-relax.func @nf02_nf04_flatten(%x: !relax.object) -> !relax.object attributes {is_pure = false} {
+relax.func impure @nf02_nf04_flatten(%x: !relax.object) -> !relax.object {
   %0 = relax.seq -> !relax.object {
     %1 = relax.call_packed "a"(%x) : (!relax.object) -> !relax.object
     %2 = relax.seq -> !relax.object {
@@ -183,12 +183,12 @@ relax.func @nf03_forward(%x: !relax.object) -> !relax.object {
 }
 
 // NF03: an ordinary binding keeps two dataflow blocks apart, and stays outside of them.
-// CHECK-LABEL: relax.func @nf03_two_kinds
+// CHECK-LABEL: relax.func impure @nf03_two_kinds
 // CHECK: relax.dataflow
 // CHECK: }
 // CHECK-NEXT: relax.call_packed
 // CHECK-NEXT: relax.dataflow
-relax.func @nf03_two_kinds(%x: !relax.tensor<[n], f32>) -> !relax.object attributes {is_pure = false} {
+relax.func impure @nf03_two_kinds(%x: !relax.tensor<[n], f32>) -> !relax.object {
   %0 = relax.dataflow -> !relax.tensor<[n], f32> {
     %1 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
     relax.output %1 : !relax.tensor<[n], f32>

@@ -1,13 +1,13 @@
 // RUN: relax-opt %s -relax-to-non-dataflow | FileCheck %s
 
 // Outputs are replaced by the values themselves; the order stays.
-// CHECK-LABEL: relax.func @two_blocks
+// CHECK-LABEL: relax.func impure @two_blocks
 // CHECK-NOT: relax.dataflow
 // CHECK: %[[A:.*]] = relax.exp %x
 // CHECK: %[[U:.*]] = relax.call_packed "use"(%[[A]])
 // CHECK: %[[B:.*]] = relax.abs %[[A]]
 // CHECK: relax.return %[[B]]
-relax.func @two_blocks(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> attributes {is_pure = false} {
+relax.func impure @two_blocks(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
   %0 = relax.dataflow -> !relax.tensor<[n], f32> {
     %a = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
     relax.output %a : !relax.tensor<[n], f32>

@@ -34,7 +34,7 @@ relax.func @main(%x: !relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f3
 // CHECK: llvm.call @relax_function_get
 // CHECK: llvm.call @relax_function_call
 // CHECK: llvm.call @relax_value_kill
-relax.func private @OP04_packed(%x: !relax.object) -> !relax.object attributes {is_pure = false} {
+relax.func private impure @OP04_packed(%x: !relax.object) -> !relax.object {
   %0 = relax.call_packed "f"(%x) : (!relax.object) -> !relax.object
   relax.builtin.kill %0 : !relax.object
   relax.return %x : !relax.object
@@ -47,7 +47,7 @@ relax.func private @OP04_packed(%x: !relax.object) -> !relax.object attributes {
 // CHECK: %[[F:.*]] = constant @__tvm_ffi_OP04_packed
 // CHECK: %[[P:.*]] = builtin.unrealized_conversion_cast %[[F]]
 // CHECK: llvm.call @relax_entry_call(%[[HANDLE]], %{{.*}}, %[[P]],
-relax.func @GR14_call(%x: !relax.object) -> !relax.object attributes {is_pure = false} {
+relax.func impure @GR14_call(%x: !relax.object) -> !relax.object {
   %0 = relax.call @OP04_packed(%x) : (!relax.object) -> !relax.object
   relax.return %0 : !relax.object
 }
