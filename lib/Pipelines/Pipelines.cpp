@@ -27,6 +27,7 @@ using namespace mlir::relax;
 
 static void buildNormalize(OpPassManager &pm, const CompileOptions &) {
   pm.addNestedPass<relax::FuncOp>(createRelaxNormalizePass());
+  pm.addPass(createRelaxCheckWellFormedPass());
 }
 
 static void buildLegalize(OpPassManager &pm, const CompileOptions &) {
@@ -94,7 +95,7 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &) {
 }
 
 static constexpr Phase kPhases[] = {
-    {"normalize", "sequences are flattened, calls take their normal form",
+    {"normalize", "sequences are flattened, calls take their form, and all is checked",
      buildNormalize},
     {"legalize", "operators become call_tir and kernels on tensors",
      buildLegalize},

@@ -24,7 +24,7 @@ relax.func @values(%x: !relax.tensor<[n], f32>) -> !relax.object {
 // CHECK: make_closure @names.f()
 // CHECK: make_closure @names.f1()
 // CHECK-DAG: relax.func private @names.f() -> !relax.shape<[1]> attributes {my.attr = 1 : i64, relax.captures = 0 : i64, relax.force_pure = true}
-// CHECK-DAG: relax.func private @names.f1() -> !relax.shape<[1]> attributes {is_pure = false, relax.captures = 0 : i64}
+// CHECK-DAG: relax.func private impure @names.f1() -> !relax.shape<[1]> attributes {relax.captures = 0 : i64}
 relax.func @names() -> !relax.object {
   %f = relax.closure () -> !relax.shape<[1]> attributes {relax.force_pure = true, my.attr = 1 : i64} {
     %s = relax.shape <[1]>
@@ -41,10 +41,10 @@ relax.func @names() -> !relax.object {
 // -----
 
 // SC02: calls of a closure that is known pass the captured values and need no closure.
-// CHECK-LABEL: relax.func @direct
+// CHECK-LABEL: relax.func impure @direct
 // CHECK-NOT: make_closure
 // CHECK: relax.call @direct.f(%x, %x)
-// CHECK: relax.func private @direct.f(%[[X:.*]]: !relax.object, %i: !relax.object)
+// CHECK: relax.func private impure @direct.f(%[[X:.*]]: !relax.object, %i: !relax.object)
 // CHECK-NOT: make_closure
 // CHECK: relax.call @direct.f(%[[X]], %i)
 relax.func @direct(%x: !relax.object) -> !relax.object attributes {is_pure = false} {
@@ -60,14 +60,14 @@ relax.func @direct(%x: !relax.object) -> !relax.object attributes {is_pure = fal
 // -----
 
 // A nested closure that calls the one around it, and another one, captures what they captured.
-// CHECK-LABEL: relax.func @nested
+// CHECK-LABEL: relax.func impure @nested
 // CHECK: relax.builtin.make_closure @nested.outer(%x)
-// CHECK: relax.func private @nested.outer(%[[X:.*]]: !relax.object)
+// CHECK: relax.func private impure @nested.outer(%[[X:.*]]: !relax.object)
 // CHECK: relax.builtin.make_closure @nested.outer.inner(%[[X]])
-// CHECK: relax.func private @nested.outer.inner(%[[Y:.*]]: !relax.object)
+// CHECK: relax.func private impure @nested.outer.inner(%[[Y:.*]]: !relax.object)
 // CHECK: relax.call @nested.outer(%[[Y]])
 // CHECK: relax.call @nested.one(%[[Y]])
-// CHECK: relax.func private @nested.one(
+// CHECK: relax.func private impure @nested.one(
 relax.func @nested(%x: !relax.object) -> !relax.object attributes {is_pure = false} {
   %one = relax.closure impure () -> !relax.object {
     relax.return %x : !relax.object
@@ -132,9 +132,9 @@ relax.func @id(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
 
 // SE07, GR02: a kernel gets one function around it, which checks its arguments.
 // CHECK-LABEL: func.func private @k(
-// CHECK: relax.func private @k.closure(%[[A:.*]]: !relax.tensor<ndim = 1, f32>, %[[B:.*]]: !relax.prim<i64>) -> !relax.tuple<> attributes {is_pure = false}
+// CHECK: relax.func private impure @k.closure(%[[A:.*]]: !relax.tensor<ndim = 1, f32>, %[[B:.*]]: !relax.prim<i64>) -> !relax.tuple<> {
 // CHECK: relax.call @k(%[[A]], %[[B]])
-// CHECK: relax.func @main
+// CHECK: relax.func impure @main
 // CHECK: relax.call @k.closure(%x, %i)
 // CHECK: relax.builtin.make_closure @k.closure()
 // CHECK: relax.builtin.make_closure @k.closure() of !relax.func<derive = @default_derive> where []()
