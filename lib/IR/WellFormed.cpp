@@ -15,6 +15,8 @@
 
 #include "relax-mlir/IR/WellFormed.h"
 
+#include "relax-mlir/IR/VDevice.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Dominance.h"
@@ -359,6 +361,7 @@ LogicalResult WellFormedChecker::check() {
   });
   checkRecursion(graph);
   checkEntryPoints();
+  (void)verifyVDevices(module);
   return failure(counter.errors != 0);
 }
 

@@ -258,6 +258,17 @@ relax.func @wf23_tuple(%t: !relax.tuple<!relax.tensor<[n], f32>>) -> !relax.obje
 
 // -----
 
+// WF24: each device that a type names is one of the module.
+// expected-note@+1 {{the module lists @cpu0}}
+module attributes {relax.global_info = {cpu0 = #relax.vdevice<"llvm", 0>}} {
+  // expected-error@+1 {{'relax.func' op names virtual device @cpu1, which is not listed in 'relax.global_info' [WF24]}}
+  relax.func @wf24_device(%x: !relax.tensor<[n], f32, @cpu1>, %y: !relax.tensor<[n], f32, @cpu0>) -> !relax.object {
+    relax.return %x : !relax.tensor<[n], f32, @cpu1>
+  }
+}
+
+// -----
+
 // DR15: a pure function has no impure calls of its own; those of a closure are the closure's.
 // expected-note@+1 {{the function is pure: declare it 'impure', or promise with relax.force_pure that nobody sees the effects}}
 relax.func @dr15_pure(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !relax.object {

@@ -33,7 +33,7 @@ relax.func @divisor(%x: !relax.tensor<[n], f32>, %y: !relax.tensor<[n floordiv n
 }
 
 // Each value that comes from elsewhere is checked where it is first read, once.
-// CHECK-LABEL: relax.func @reads
+// CHECK-LABEL: relax.func impure @reads
 // CHECK: %[[R:.*]] = relax.call_packed "f"
 // CHECK-NEXT: relax.builtin.check %[[R]] is !relax.tensor<ndim = 1> as "the result of f"
 // CHECK-NEXT: relax.shape_of %[[R]]
@@ -76,7 +76,7 @@ relax.func @branches(%c: !relax.tensor<[], i1>, %x: !relax.tensor<*>) -> !relax.
 }
 
 // A function value is one before it is called.
-// CHECK-LABEL: relax.func @calls
+// CHECK-LABEL: relax.func impure @calls
 // CHECK-NEXT: relax.builtin.check %f is !relax.func<derive = @default_derive> as "argument 'f'"
 // CHECK-NEXT: relax.call %f
 relax.func @calls(%f: !relax.func<derive = @default_derive>, %x: !relax.tensor<[n], f32>) -> !relax.object attributes {is_pure = false} {

@@ -135,7 +135,7 @@ module attributes {relax.global_info = {a = #relax.vdevice<"llvm", 0>, b = #rela
 relax.func @WF24_signature(%x: !relax.tuple<!relax.tensor<[n], f32, @c>>) -> !relax.object {
   relax.return %x : !relax.tuple<!relax.tensor<[n], f32, @c>>
 }
-relax.func @WF24_move(%x: !relax.tensor<[n], f32>) -> !relax.object {
+relax.func impure @WF24_move(%x: !relax.tensor<[n], f32>) -> !relax.object {
   // expected-error @+1 {{'relax.to_vdevice' op names virtual device @c, which is not listed}}
   %0 = relax.to_vdevice %x to @c : !relax.tensor<[n], f32>
   // expected-error @+1 {{'relax.call_packed' op names virtual device @d, which is not listed}}

@@ -88,7 +88,7 @@ relax.func private @callee(%x: !relax.tensor<[n], f32, @cpu0>) -> !relax.tensor<
 func.func private @kernel(%x: memref<?xf32>, %y: memref<?xf32>) {
   return
 }
-// CHECK-LABEL: relax.func @DR16_calls
+// CHECK-LABEL: relax.func impure @DR16_calls
 // CHECK-SAME: %x: !relax.tensor<[n], f32, @cpu0>
 // CHECK: relax.call @callee(%x) : (!relax.tensor<[n], f32, @cpu0>) -> !relax.tensor<[n], f32, @cpu1>
 // CHECK: relax.call_tir @kernel({{.*}}@cpu1>) -> !relax.tensor<[n], f32, @cpu1>
