@@ -8,8 +8,8 @@
 
 #include "relax-mlir-c/Dialect.h"
 
-#include "relax-mlir/IR/PrimExprFacts.h"
 #include "relax-mlir/IR/DeriveFunc.h"
+#include "relax-mlir/IR/PrimExprFacts.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/WellFormed.h"

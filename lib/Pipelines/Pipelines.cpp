@@ -95,7 +95,8 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &) {
 }
 
 static constexpr Phase kPhases[] = {
-    {"normalize", "sequences are flattened, calls take their form, and all is checked",
+    {"normalize",
+     "sequences are flattened, calls take their form, and all is checked",
      buildNormalize},
     {"legalize", "operators become call_tir and kernels on tensors",
      buildLegalize},

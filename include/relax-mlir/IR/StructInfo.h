@@ -90,8 +90,9 @@ inline Type eraseToWellDefined(Type type,
 /// device and structure stay.
 Type eraseDims(Type type);
 
-/// The traditional type (ST11) as StructInfo: eraseDims, also in function types,
-/// and no device. Packed functions are one type, as are pure and impure ones.
+/// The traditional type (ST11) as StructInfo: eraseDims, also in function
+/// types, and no device. Packed functions are one type, as are pure and impure
+/// ones.
 Type eraseStructInfo(Type type);
 
 /// Replaces variables, all at once. What a function type in `type` binds is
