@@ -43,12 +43,17 @@ def Relax_CallKernelOp : Relax_BuiltinOp<"call_kernel",
   let summary = "call a kernel on inputs, integers and outputs";
   let description = [{
     Before shapes are lowered the integers are the fields of the shape value
-    `packed_ints`; after it they are operands.
+    `packed_ints`; after it they are operands. Where the kernel updates inputs,
+    `inplace_indices` says for each thing that it computes which input it is, or
+    -1 for the next one of `outs`.
 
-    Example:
+    **Constraints:** indices are -1, once for each output, or distinct inputs.
+
+    Examples:
 
     ```mlir
     relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    relax.builtin.call_kernel @relu(%x) outs() inplace [0] : (!relax.tensor<[n], f32>) -> ()
     ```
   }];
   let arguments = (ins
@@ -56,11 +61,20 @@ def Relax_CallKernelOp : Relax_BuiltinOp<"call_kernel",
     Variadic<Relax_Tensor>:$inputs,
     Optional<Relax_Shape>:$packed_ints,
     Variadic<I64>:$ints,
-    Variadic<Relax_Tensor>:$outputs);
+    Variadic<Relax_Tensor>:$outputs,
+    OptionalAttr<DenseI64ArrayAttr>:$inplace_indices);
   let assemblyFormat = [{
     $callee `(` $inputs `)` (`packed_ints` $packed_ints^ `:` type($packed_ints))?
-    (`ints` `(` $ints^ `)`)? `outs` `(` $outputs `)` attr-dict `:`
+    (`ints` `(` $ints^ `)`)? `outs` `(` $outputs `)`
+    (`inplace` $inplace_indices^)? attr-dict `:`
     functional-type($inputs, $outputs)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The parameter of the kernel that each thing it computes is put in.
+    SmallVector<int64_t> getUpdatedParams();
+    /// Whether the kernel writes into this input.
+    bool isUpdated(unsigned input);
   }];
 }
 

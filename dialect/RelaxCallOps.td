@@ -59,22 +59,29 @@ def Relax_CallTIRInplaceOp : Relax_Op<"call_tir_inplace",
   let description = [{
     Like `relax.call_tir`, with one entry of `inplace_indices` for each output:
     an index of the argument that the kernel updates and that is the output, or
-    -1 for an output that is allocated and passed behind the arguments.
+    -1 for an output that is allocated and passed behind the arguments. The
+    kernel is called as `callee(args..., packed_ints..., allocated outputs...)`.
+    One on memrefs writes into its parameters; one on tensors returns a tensor
+    for each output, in the order of the outputs.
+
+    The call is pure, since nobody sees the update. At run time an argument that
+    is updated has to be compact, and may not share memory with another one.
 
     **Constraints:**
     - indices are -1 or distinct positions of arguments, whose types are those of
-      the outputs;
-    - an argument that is updated, and whatever may alias it, has no later use.
+      the outputs, with dimensions that are proven equal;
+    - an argument that is updated, and whatever may alias it, has no later use;
+    - in a pure function it does not alias a parameter or a captured value.
 
     Example:
 
     ```mlir
-    %0 = relax.call_tir_inplace @relu(%x) inplace [0] : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    %1 = relax.call_tir_inplace @relu(%0) inplace [0] : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
     ```
   }];
   let arguments = (ins
     FlatSymbolRefAttr:$callee,
-    Variadic<Relax_TensorOrTuple>:$args,
+    Arg<Variadic<Relax_TensorOrTuple>, "", [MemWrite]>:$args,
     Optional<Relax_Shape>:$packed_ints,
     DenseI64ArrayAttr:$inplace_indices);
   let results = (outs Res<Relax_TensorOrTuple, "", [MemAlloc]>:$result);
@@ -86,6 +93,8 @@ def Relax_CallTIRInplaceOp : Relax_Op<"call_tir_inplace",
   let extraClassDeclaration = [{
     /// The types of the outputs: the result, or the fields of the tuple.
     SmallVector<TensorStructInfoType> getOutputTypes();
+    /// The argument at a position, counted as if tuples were taken apart.
+    Value getArgHolding(int64_t index);
   }];
 }
 
@@ -100,9 +109,13 @@ def Relax_CallDPSPackedOp : Relax_PackedCall<"call_dps_packed",
   let summary = "call a packed function in destination-passing style (OP03)";
   let description = [{
     Like `relax.call_tir`, with a packed function: registered under `callee`, or
-    a value.
+    a value. It gets the allocated tensors as its last arguments and fills them;
+    what it returns is dropped. A tensor keeps its shape and data type for life,
+    so the outputs are what was allocated.
 
-    **Constraints:** the shapes and data types of the result type are known.
+    **Constraints:**
+    - the shapes and data types of the result type are known;
+    - a function value is a packed function.
 
     Examples:
 
@@ -131,6 +144,8 @@ def Relax_CallPurePackedOp : Relax_PackedCall<"call_pure_packed",
     may be removed, moved or repeated, and is allowed in dataflow blocks and pure
     functions.
 
+    **Constraints:** (DR10) the result derives from `sinfo_args` where given.
+
     Example:
 
     ```mlir
@@ -152,20 +167,23 @@ def Relax_CallInplacePackedOp : Relax_PackedCall<"call_inplace_packed",
   let summary = "call a packed function that updates some of its arguments (OP06)";
   let description = [{
     Like `relax.call_pure_packed`, where the arguments at `inplace_indices` are
-    mutated. The call is pure, since nobody sees the mutation.
+    mutated; -1 in it stands for an output of its own. The call is pure, since
+    nobody sees the mutation.
 
     **Constraints:**
-    - the indices are distinct positions of tensor arguments;
-    - an argument that is mutated, and whatever may alias it, has no later use.
+    - the indices are -1 or distinct positions of arguments that are tensors or
+      objects, with at least one position;
+    - an argument that is mutated, and whatever may alias it, has no later use;
+    - in a pure function it does not alias a parameter or a captured value.
 
     Example:
 
     ```mlir
-    %0 = relax.call_inplace_packed "my.relu"(%x) inplace [0] : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    %1 = relax.call_inplace_packed "my.relu"(%0) inplace [0] : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
     ```
   }];
   let arguments = (ins OptionalAttr<StrAttr>:$callee, Optional<Relax_Func>:$function,
-                       Variadic<Relax_AnyValue>:$args,
+                       Arg<Variadic<Relax_AnyValue>, "", [MemWrite]>:$args,
                        DenseI64ArrayAttr:$inplace_indices,
                        OptionalAttr<TypeArrayAttr>:$sinfo_args);
   let results = (outs Res<Relax_AnyValue, "", [MemAlloc]>:$result);
@@ -239,6 +257,12 @@ def Relax_CallOp : Relax_Op<"call",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// The type of what is called; null for a symbol that is no function.
+    FuncStructInfoType getCalleeType();
+    /// DR10, DR12: the type of the result. `reportUnproven` is called with each
+    /// argument that may or may not be of the type expected.
+    FailureOr<Type> deriveResult(
+        function_ref<void(unsigned, Type)> reportUnproven = {});
     operand_range getArgOperands() { return getArgs(); }
     MutableOperandRange getArgOperandsMutable() { return getArgsMutable(); }
     CallInterfaceCallable getCallableForCallee() {

@@ -134,14 +134,21 @@ def Relax_ReturnOp : Relax_Op<"return",
     [Pure, ParentOneOf<["FuncOp", "ClosureOp"]>, Terminator, ReturnLike]> {
   let summary = "return of a Relax function";
   let description = [{
-    **Constraints:** (DR13) the type of the value is a subtype of the declared
-    result type.
+    A value of which it is not known that it is of the declared result type is
+    checked before the function returns.
+
+    **Constraints:** (DR13) the type of the value is compatible with the declared
+    result type, or possibly so.
 
     Example: `relax.return %x : !relax.tensor<[n], f32>`
   }];
   let arguments = (ins Relax_AnyValue:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The declared result of the function or closure; null where there is none.
+    Type getDeclaredType();
+  }];
 }
 
 def Relax_DataflowOp : Relax_Op<"dataflow",
@@ -268,6 +275,10 @@ def Relax_MatchCastOp : Relax_Op<"match_cast"> {
   let arguments = (ins Relax_AnyValue:$value);
   let results = (outs Relax_AnyValue:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let extraClassDeclaration = [{
+    /// Whether no value of the operand's type is of the result type (DR09).
+    bool alwaysFails();
+  }];
 }
 
 //===----------------------------------------------------------------------===//

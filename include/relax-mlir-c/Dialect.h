@@ -282,11 +282,17 @@ typedef void (*MlirRelaxBindingCallback)(MlirStringRef name,
 MLIR_CAPI_EXPORTED void
 mlirRelaxGetShapeVarMapping(MlirType formal, MlirType actual,
                             MlirRelaxBindingCallback callback, void *userData);
-/// The result of a call of `callee`, a FuncStructInfo, with arguments of these
-/// types. What it cannot say in terms of the arguments is erased. `callee` must
-/// have as many parameters as there are arguments, or be a packed function.
+/// Called with an argument that is possibly of the type expected.
+typedef void (*MlirRelaxUnprovenCallback)(intptr_t index, MlirType expected,
+                                          void *userData);
+/// The result of a call of `callee`, a FuncStructInfo that is no packed
+/// function, with arguments of these types. What it cannot say in terms of the
+/// caller is erased. Null after a call of `onError`, which says what is wrong:
+/// the number of arguments, or one that is incompatible.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxDeriveCallResult(
-    MlirType callee, intptr_t numArguments, MlirType const *arguments);
+    MlirType callee, intptr_t numArguments, MlirType const *arguments,
+    MlirRelaxNameCallback onError, MlirRelaxUnprovenCallback onUnproven,
+    void *userData);
 /// The type of a function of the module, a relax.func or a kernel, as a value;
 /// null for any other operation.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxGetFuncStructInfo(MlirOperation function);

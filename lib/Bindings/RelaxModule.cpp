@@ -616,20 +616,36 @@ std::vector<std::string> bindingVars(MlirType type) {
   return names;
 }
 
-MlirType deriveCallResult(MlirType callee,
-                          const std::vector<MlirType> &arguments) {
+/// The type of a call, and the arguments that are possibly of the type
+/// expected.
+using DerivedCall =
+    std::pair<MlirType, std::vector<std::pair<intptr_t, MlirType>>>;
+
+DerivedCall deriveCallResult(MlirType callee,
+                             const std::vector<MlirType> &arguments) {
   if (!mlirRelaxTypeIsAFuncStructInfo(callee))
     throw nb::value_error("expected a FuncStructInfo");
   for (MlirType argument : arguments)
     requireStructInfo(callee, argument);
-  intptr_t numParams = mlirRelaxFuncStructInfoGetNumParams(callee);
-  bool isPacked = mlirRelaxFuncStructInfoGetDerive(callee).length != 0;
-  if (!isPacked && numParams != static_cast<intptr_t>(arguments.size()))
-    throw nb::value_error(("expected " + std::to_string(numParams) +
-                           " arguments, but got " +
-                           std::to_string(arguments.size()))
-                              .c_str());
-  return mlirRelaxDeriveCallResult(callee, arguments.size(), arguments.data());
+  if (mlirRelaxFuncStructInfoGetDerive(callee).length != 0)
+    return {mlirRelaxFuncStructInfoGetResult(callee), {}};
+  struct {
+    std::string error;
+    DerivedCall call;
+  } state;
+  using State = decltype(state);
+  state.call.first = mlirRelaxDeriveCallResult(
+      callee, arguments.size(), arguments.data(),
+      [](MlirStringRef message, void *data) {
+        static_cast<State *>(data)->error.assign(message.data, message.length);
+      },
+      [](intptr_t index, MlirType expected, void *data) {
+        static_cast<State *>(data)->call.second.emplace_back(index, expected);
+      },
+      &state);
+  if (mlirTypeIsNull(state.call.first))
+    throw nb::value_error(state.error.c_str());
+  return state.call;
 }
 
 std::string runtimeStructInfo(MlirType type,

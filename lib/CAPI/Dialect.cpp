@@ -9,6 +9,7 @@
 #include "relax-mlir-c/Dialect.h"
 
 #include "relax-mlir/IR/DeriveFunc.h"
+#include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/PrimExprFacts.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
@@ -19,6 +20,7 @@
 #include "mlir/CAPI/Registration.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/CAPI/Utils.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -535,14 +537,25 @@ void mlirRelaxCollectBindingVars(MlirType type, MlirRelaxNameCallback callback,
 }
 
 MlirType mlirRelaxDeriveCallResult(MlirType callee, intptr_t numArguments,
-                                   MlirType const *arguments) {
+                                   MlirType const *arguments,
+                                   MlirRelaxNameCallback onError,
+                                   MlirRelaxUnprovenCallback onUnproven,
+                                   void *userData) {
   auto func = structInfo<FuncStructInfoType>(callee);
-  if (func.isPacked())
-    return wrap(func.getRet());
-  return wrap(
-      instantiate(func, unwrapTypes(numArguments, arguments), [](StringRef) {
-        return false;
-      }).ret);
+  MLIRContext *context = func.getContext();
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    std::string message = diagnostic.str();
+    onError(wrap(StringRef(message)), userData);
+    return success();
+  });
+  FailureOr<Type> result = deriveClosureCall(
+      func, unwrapTypes(numArguments, arguments),
+      [&] { return emitError(UnknownLoc::get(context)); },
+      [&](unsigned index, Type expected) {
+        onUnproven(index, wrap(expected), userData);
+      },
+      /*isInScope=*/[](StringRef) { return false; });
+  return wrap(failed(result) ? Type() : *result);
 }
 
 //===----------------------------------------------------------------------===//

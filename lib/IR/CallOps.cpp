@@ -7,12 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/IR/DeriveFunc.h"
+#include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SmallSet.h"
 
 #include <numeric>
 
@@ -62,8 +65,6 @@ SmallVector<TensorStructInfoType> CallTIRInplaceOp::getOutputTypes() {
 
 LogicalResult CallTIROp::verify() { return verifyOutputs(*this); }
 
-LogicalResult CallTIRInplaceOp::verify() { return verifyOutputs(*this); }
-
 /// A callee by name, or a function value.
 template <typename CallOpTy> static LogicalResult verifyCallee(CallOpTy call) {
   if (static_cast<bool>(call.getCalleeAttr()) ==
@@ -72,10 +73,150 @@ template <typename CallOpTy> static LogicalResult verifyCallee(CallOpTy call) {
   return success();
 }
 
+/// OP03, OP05, OP06: what is called is a packed function, never a closure.
+template <typename CallOpTy>
+static LogicalResult verifyPackedCallee(CallOpTy call) {
+  if (failed(verifyCallee(call)))
+    return failure();
+  if (Value function = call.getFunction())
+    if (!cast<FuncStructInfoType>(function.getType()).isPacked())
+      return call.emitOpError()
+             << "expected a packed function as the function value, but got "
+             << function.getType() << "; relax.call calls closures";
+  return success();
+}
+
 LogicalResult CallDPSPackedOp::verify() {
-  if (failed(verifyCallee(*this)))
+  if (failed(verifyPackedCallee(*this)))
     return failure();
   return verifyOutputs(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Updates in place
+//===----------------------------------------------------------------------===//
+
+/// OP02, OP06: indices are -1 or distinct positions of `numArgs` arguments.
+static LogicalResult verifyIndices(Operation *op, ArrayRef<int64_t> indices,
+                                   int64_t numArgs) {
+  llvm::SmallSet<int64_t, 4> seen;
+  for (int64_t index : indices) {
+    if (index < -1 || index >= numArgs)
+      return op->emitOpError()
+             << "expected inplace_indices to be -1 or positions of the "
+             << numArgs << " arguments, but got " << index;
+    if (index != -1 && !seen.insert(index).second)
+      return op->emitOpError() << "expected distinct inplace_indices, but got "
+                               << index << " twice";
+  }
+  return success();
+}
+
+/// The number of tensors in a value of this type, with tuples taken apart.
+static int64_t countLeaves(Type type) {
+  auto tuple = dyn_cast<TupleStructInfoType>(type);
+  if (!tuple)
+    return 1;
+  int64_t count = 0;
+  for (Type field : tuple.getFields())
+    count += countLeaves(field);
+  return count;
+}
+
+/// The leaf at a position, which is moved past the leaves in front.
+static Type findLeaf(Type type, int64_t &index) {
+  auto tuple = dyn_cast<TupleStructInfoType>(type);
+  if (!tuple)
+    return index-- == 0 ? type : Type();
+  for (Type field : tuple.getFields())
+    if (Type leaf = findLeaf(field, index))
+      return leaf;
+  return {};
+}
+
+Value CallTIRInplaceOp::getArgHolding(int64_t index) {
+  for (Value arg : getArgs()) {
+    index -= countLeaves(arg.getType());
+    if (index < 0)
+      return arg;
+  }
+  return {}; // the verifier reports the index
+}
+
+/// OP02: what is updated is the output, so it has its type, all dimensions
+/// proven.
+static LogicalResult verifyUpdatedArg(CallTIRInplaceOp call, int64_t index,
+                                      Type output) {
+  Type actual;
+  int64_t position = index;
+  for (Value arg : call.getArgs())
+    if (actual = findLeaf(arg.getType(), position); actual)
+      break;
+  Ternary answer = isSubtype(actual, output);
+  if (answer == Ternary::Yes)
+    return success();
+  InFlightDiagnostic diag = call.emitOpError()
+                            << "expected argument " << index
+                            << ", which is updated in place, to have the type "
+                            << output << " of its output, but got " << actual;
+  if (answer == Ternary::Unknown)
+    diag.attachNote() << "insert relax.match_cast to check it at run time";
+  return diag;
+}
+
+LogicalResult CallTIRInplaceOp::verify() {
+  if (failed(verifyOutputs(*this)))
+    return failure();
+  SmallVector<TensorStructInfoType> outputs = getOutputTypes();
+  ArrayRef<int64_t> indices = getInplaceIndices();
+  if (indices.size() != outputs.size())
+    return emitOpError() << "expected one of inplace_indices for each of the "
+                         << outputs.size() << " outputs, but got "
+                         << indices.size();
+  int64_t numArgs = 0;
+  for (Type type : getArgs().getTypes())
+    numArgs += countLeaves(type);
+  if (failed(verifyIndices(*this, indices, numArgs)))
+    return failure();
+  for (auto [index, output] : llvm::zip(indices, outputs))
+    if (index != -1 && failed(verifyUpdatedArg(*this, index, output)))
+      return failure();
+  return success();
+}
+
+SmallVector<int64_t> CallKernelOp::getUpdatedParams() {
+  int64_t next = getInputs().size() + getInts().size();
+  if (Value packed = getPackedInts())
+    next += std::max<int64_t>(
+        cast<ShapeStructInfoType>(packed.getType()).getNdim(), 0);
+  SmallVector<int64_t> params;
+  if (auto indices = getInplaceIndices()) {
+    for (int64_t index : *indices)
+      params.push_back(index == -1 ? next++ : index);
+    return params;
+  }
+  for (size_t i = 0, e = getOutputs().size(); i < e; ++i)
+    params.push_back(next++);
+  return params;
+}
+
+bool CallKernelOp::isUpdated(unsigned input) {
+  auto indices = getInplaceIndices();
+  return indices && llvm::is_contained(*indices, int64_t(input));
+}
+
+LogicalResult CallKernelOp::verify() {
+  auto indices = getInplaceIndices();
+  if (!indices)
+    return success();
+  if (failed(verifyIndices(*this, *indices, getInputs().size())))
+    return failure();
+  int64_t allocated = llvm::count(*indices, -1);
+  if (allocated != static_cast<int64_t>(getOutputs().size()))
+    return emitOpError() << "expected -1 in inplace_indices for each of the "
+                         << getOutputs().size() << " outputs, but got "
+                         << allocated;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -153,20 +294,21 @@ static LogicalResult verifyStructInfoArgs(Operation *call,
 }
 
 template <typename CallOpTy>
-static LogicalResult verifyPackedCall(CallOpTy call) {
+static LogicalResult verifyPackedResult(CallOpTy call) {
   if (failed(verifyStructInfoArgs(call, call.getSinfoArgsAttr())))
     return failure();
   return verifyDerived(call, derivePacked(call, call.getSinfoArgsAttr()));
 }
 
-LogicalResult CallPackedOp::verify() { return verifyPackedCall(*this); }
+LogicalResult CallPackedOp::verify() { return verifyPackedResult(*this); }
 LogicalResult CallPackedOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
   results.push_back(derivePacked(*this, getSinfoArgsAttr()));
   return success();
 }
 
 LogicalResult CallPurePackedOp::verify() {
-  return failed(verifyCallee(*this)) ? failure() : verifyPackedCall(*this);
+  return failed(verifyPackedCallee(*this)) ? failure()
+                                           : verifyPackedResult(*this);
 }
 LogicalResult
 CallPurePackedOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
@@ -175,7 +317,22 @@ CallPurePackedOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
 }
 
 LogicalResult CallInplacePackedOp::verify() {
-  return failed(verifyCallee(*this)) ? failure() : verifyPackedCall(*this);
+  if (failed(verifyPackedCallee(*this)) ||
+      failed(verifyIndices(*this, getInplaceIndices(), getArgs().size())))
+    return failure();
+  if (llvm::all_of(getInplaceIndices(), [](int64_t i) { return i == -1; }))
+    return emitOpError() << "expected an argument that is updated in "
+                            "inplace_indices; relax.call_pure_packed updates "
+                            "none";
+  for (int64_t index : getInplaceIndices())
+    if (index != -1)
+      if (Type type = getArgs()[index].getType();
+          !isa<TensorStructInfoType, ObjectStructInfoType>(type))
+        return emitOpError() << "expected argument " << index
+                             << ", which is updated in place, to be a tensor "
+                                "or object, but got "
+                             << type;
+  return verifyPackedResult(*this);
 }
 LogicalResult
 CallInplacePackedOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
@@ -348,20 +505,23 @@ bool CallOp::isPureOp() {
   return !callee || (func && func.getIsPure());
 }
 
-/// DR12: arity, arguments, and the result derived from the callee's type.
-static FailureOr<Type> deriveClosureCall(CallOp call,
-                                         FuncStructInfoType callee) {
+FailureOr<Type> mlir::relax::deriveClosureCall(
+    FuncStructInfoType callee, TypeRange args,
+    function_ref<InFlightDiagnostic()> emitError,
+    function_ref<void(unsigned, Type)> reportUnproven,
+    function_ref<bool(StringRef)> isInScope) {
   ArrayRef<Type> params = callee.getParams();
-  if (params.size() != call.getArgs().size())
-    return call.emitOpError()
-           << "expected " << params.size() << " arguments, but got "
-           << call.getArgs().size();
-  CallSignature signature = instantiate(callee, call.getArgs().getTypes());
+  if (params.size() != args.size())
+    return emitError() << "expected " << params.size() << " arguments, but got "
+                       << args.size();
+  CallSignature signature = instantiate(callee, args, isInScope);
   for (auto [index, expected] : llvm::enumerate(signature.params)) {
-    Type actual = call.getArgs()[index].getType();
-    if (checkCompatibility(actual, expected) == Ternary::No)
-      return call.emitOpError() << "expected argument " << index << " of type "
-                                << expected << ", but got " << actual;
+    Ternary answer = checkCompatibility(args[index], expected);
+    if (answer == Ternary::No)
+      return emitError() << "expected argument " << index << " of type "
+                         << expected << ", but got " << args[index];
+    if (answer == Ternary::Unknown && reportUnproven)
+      reportUnproven(index, expected);
   }
   return signature.ret;
 }
@@ -406,26 +566,31 @@ static FuncStructInfoType withBooleans(FuncStructInfoType kernel,
   return FuncStructInfoType::get(params, kernel.getRet(), kernel.getPure());
 }
 
-static FailureOr<Type> deriveCall(CallOp call) {
-  if (Value function = call.getFunction()) {
-    auto type = cast<FuncStructInfoType>(function.getType());
-    return type.isPacked() ? derivePackedValue(call, type)
-                           : deriveClosureCall(call, type);
-  }
+FuncStructInfoType CallOp::getCalleeType() {
+  if (Value function = getFunction())
+    return cast<FuncStructInfoType>(function.getType());
   Operation *symbol =
-      SymbolTable::lookupNearestSymbolFrom(call, call.getCalleeAttr());
+      SymbolTable::lookupNearestSymbolFrom(*this, getCalleeAttr());
   FuncStructInfoType type = getFuncStructInfo(symbol);
+  return type && isa<func::FuncOp>(symbol) ? withBooleans(type, getArgs())
+                                           : type;
+}
+
+FailureOr<Type>
+CallOp::deriveResult(function_ref<void(unsigned, Type)> reportUnproven) {
+  FuncStructInfoType type = getCalleeType();
   if (!type)
-    return call.emitOpError()
-           << "expected " << call.getCalleeAttr()
-           << " to be a relax.func or func.func of the module";
-  if (isa<func::FuncOp>(symbol))
-    type = withBooleans(type, call.getArgs());
-  return deriveClosureCall(call, type);
+    return emitOpError() << "expected " << getCalleeAttr()
+                         << " to be a relax.func or func.func of the module";
+  if (type.isPacked())
+    return derivePackedValue(*this, type);
+  return deriveClosureCall(
+      type, getArgs().getTypes(), [&] { return emitOpError(); },
+      reportUnproven);
 }
 
 LogicalResult CallOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
-  FailureOr<Type> type = deriveCall(*this);
+  FailureOr<Type> type = deriveResult();
   if (failed(type))
     return failure();
   results.push_back(*type);
@@ -438,7 +603,7 @@ LogicalResult CallOp::verify() {
     return failure();
   if (isDerivedWithModule(*this))
     return success(); // verifySymbolUses
-  FailureOr<Type> derived = deriveCall(*this);
+  FailureOr<Type> derived = deriveResult();
   return failed(derived) ? failure() : verifyDerived(*this, *derived);
 }
 
@@ -462,7 +627,7 @@ static LogicalResult verifyCaptures(Operation *op, FuncOp callee,
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!isDerivedWithModule(*this))
     return success();
-  FailureOr<Type> derived = deriveCall(*this);
+  FailureOr<Type> derived = deriveResult();
   if (failed(derived) || failed(verifyDerived(*this, *derived)))
     return failure();
   if (!getCallee())

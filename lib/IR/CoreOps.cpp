@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/Analysis/Alias.h"
 #include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
@@ -268,6 +269,7 @@ LogicalResult FuncOp::verifyRegions() {
   bool isValid = succeeded(verifyShapeScopes(*this));
   if (getIsPure() && !isForcePure())
     isValid &= succeeded(verifyPurity(*this));
+  isValid &= succeeded(verifyInplaceUses(*this));
   return success(isValid);
 }
 
@@ -334,17 +336,33 @@ static LogicalResult verifySubtype(Operation *op, Type actual, Type expected,
   return diag;
 }
 
-LogicalResult ReturnOp::verify() {
+Type ReturnOp::getDeclaredType() {
   Operation *parent = (*this)->getParentOp();
-  Type declared;
   if (auto closure = dyn_cast<ClosureOp>(parent))
-    declared = closure.getFuncStructInfo().getRet();
-  else if (auto func = cast<FuncOp>(parent); func.getNumResults() == 1)
-    declared = func.getResultTypes().front();
-  else
-    return success(); // the function reports it
-  return verifySubtype(*this, getValue().getType(), declared, "a result",
-                       parent);
+    return closure.getFuncStructInfo().getRet();
+  auto func = cast<FuncOp>(parent);
+  return func.getNumResults() == 1 ? func.getResultTypes().front() : Type();
+}
+
+/// DR13: what is possibly compatible is checked when the function returns.
+LogicalResult ReturnOp::verify() {
+  Type declared = getDeclaredType();
+  if (!declared) // the function reports it
+    return success();
+  if (checkCompatibility(getValue().getType(), declared) != Ternary::No)
+    return success();
+  InFlightDiagnostic diag = emitOpError()
+                            << "expected a result of type " << declared
+                            << ", but got " << getValue().getType();
+  diag.attachNote((*this)->getParentOp()->getLoc())
+      << "the type is declared here";
+  return diag;
+}
+
+bool MatchCastOp::alwaysFails() {
+  Type from = getValue().getType(), to = getResult().getType();
+  return checkCompatibility(from, to) == Ternary::No &&
+         isSubtype(to, from) == Ternary::No;
 }
 
 //===----------------------------------------------------------------------===//

@@ -28,6 +28,7 @@ using namespace mlir::relax;
 static void buildNormalize(OpPassManager &pm, const CompileOptions &) {
   pm.addNestedPass<relax::FuncOp>(createRelaxNormalizePass());
   pm.addPass(createRelaxCheckWellFormedPass());
+  pm.addPass(createRelaxDeriveStructInfoPass());
 }
 
 static void buildLegalize(OpPassManager &pm, const CompileOptions &) {
@@ -96,7 +97,8 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &) {
 
 static constexpr Phase kPhases[] = {
     {"normalize",
-     "sequences are flattened, calls take their form, and all is checked",
+     "sequences are flattened, calls take their form, all is checked and "
+     "derived",
      buildNormalize},
     {"legalize", "operators become call_tir and kernels on tensors",
      buildLegalize},

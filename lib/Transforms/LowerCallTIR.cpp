@@ -12,6 +12,7 @@
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXLOWERCALLTIRPASS
@@ -38,26 +39,79 @@ static void replaceWithOutputs(RewriterBase &rewriter, Operation *call,
                                        outputs);
 }
 
-static void lowerCallTIR(RewriterBase &rewriter, CallTIROp call) {
-  rewriter.setInsertionPoint(call);
+static void lower(RewriterBase &rewriter, CallTIROp call) {
   SmallVector<Value> outputs =
       allocate(rewriter, call.getLoc(), call.getOutputTypes());
   CallKernelOp::create(rewriter, call.getLoc(), call.getCalleeAttr(),
                        call.getArgs(), call.getPackedInts(), ValueRange(),
-                       outputs);
+                       outputs, DenseI64ArrayAttr());
   replaceWithOutputs(rewriter, call, outputs);
 }
 
-static void lowerCallDPSPacked(RewriterBase &rewriter, CallDPSPackedOp call) {
-  rewriter.setInsertionPoint(call);
+/// OP02: an output is the argument that is updated, or it is allocated.
+static void lower(RewriterBase &rewriter, CallTIRInplaceOp call) {
+  SmallVector<TensorStructInfoType> allocated;
+  for (auto [type, index] :
+       llvm::zip(call.getOutputTypes(), call.getInplaceIndices()))
+    if (index == -1)
+      allocated.push_back(type);
+  SmallVector<Value> fresh = allocate(rewriter, call.getLoc(), allocated);
+  CallKernelOp::create(rewriter, call.getLoc(), call.getCalleeAttr(),
+                       call.getArgs(), call.getPackedInts(), ValueRange(),
+                       fresh, call.getInplaceIndicesAttr());
+  auto next = fresh.begin();
+  SmallVector<Value> outputs;
+  for (auto [type, index] :
+       llvm::zip(call.getOutputTypes(), call.getInplaceIndices())) {
+    if (index == -1) {
+      outputs.push_back(*next++);
+      continue;
+    }
+    Value arg = call.getArgs()[index];
+    if (arg.getType() != type)
+      arg = MatchCastOp::create(rewriter, call.getLoc(), type, arg);
+    outputs.push_back(arg);
+  }
+  replaceWithOutputs(rewriter, call, outputs);
+}
+
+/// Calls what a call of the family calls: by name, or as a value.
+template <typename CallOpTy>
+static Value callPacked(RewriterBase &rewriter, CallOpTy call, Type result,
+                        ValueRange args, ArrayAttr sinfoArgs) {
+  if (Value function = call.getFunction())
+    return CallOp::create(rewriter, call.getLoc(), result,
+                          /*callee=*/FlatSymbolRefAttr(), function, args,
+                          sinfoArgs, /*arg_attrs=*/ArrayAttr(),
+                          /*res_attrs=*/ArrayAttr());
+  return CallPackedOp::create(rewriter, call.getLoc(), result,
+                              call.getCalleeAttr(), args, sinfoArgs);
+}
+
+static void lower(RewriterBase &rewriter, CallDPSPackedOp call) {
   SmallVector<Value> outputs =
       allocate(rewriter, call.getLoc(), call.getOutputTypes());
   SmallVector<Value> args(call.getArgs());
   llvm::append_range(args, outputs);
-  CallPackedOp::create(rewriter, call.getLoc(),
-                       ObjectStructInfoType::get(rewriter.getContext()),
-                       call.getCalleeAttr(), args, /*sinfo_args=*/ArrayAttr());
+  callPacked(rewriter, call, ObjectStructInfoType::get(rewriter.getContext()),
+             args, /*sinfoArgs=*/ArrayAttr());
   replaceWithOutputs(rewriter, call, outputs);
+}
+
+/// OP05, OP06: who may see an effect has been settled by now.
+template <typename CallOpTy>
+static void lowerPacked(RewriterBase &rewriter, CallOpTy call) {
+  rewriter.replaceOp(call,
+                     callPacked(rewriter, call, call.getResult().getType(),
+                                call.getArgs(), call.getSinfoArgsAttr()));
+}
+
+static void lower(RewriterBase &rewriter, CallPurePackedOp call) {
+  lowerPacked(rewriter, call);
+}
+
+static void lower(RewriterBase &rewriter, CallInplacePackedOp call) {
+  lowerPacked(rewriter, call);
 }
 
 namespace {
@@ -66,10 +120,10 @@ struct RelaxLowerCallTIRPass
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     getOperation().walk([&](Operation *op) {
-      if (auto call = dyn_cast<CallTIROp>(op))
-        lowerCallTIR(rewriter, call);
-      else if (auto call = dyn_cast<CallDPSPackedOp>(op))
-        lowerCallDPSPacked(rewriter, call);
+      rewriter.setInsertionPoint(op);
+      TypeSwitch<Operation *>(op)
+          .Case<CallTIROp, CallTIRInplaceOp, CallDPSPackedOp, CallPurePackedOp,
+                CallInplacePackedOp>([&](auto call) { lower(rewriter, call); });
     });
     // A field taken from a tuple just built is the value itself.
     getOperation().walk([&](GetItemOp item) {

@@ -241,6 +241,8 @@ void ShapeLowering::checkKind(Value value, Type type, const Twine &what,
     if (prim.getValue())
       addDims(prim.getValue());
   } else if (auto tuple = dyn_cast<TupleStructInfoType>(type)) { // MC05
+    if (!isa<TupleStructInfoType>(value.getType()))
+      value = relax::CastOp::create(builder, eraseDims(type), value);
     for (auto [index, field] : llvm::enumerate(tuple.getFields())) {
       if (isa<ObjectStructInfoType>(field))
         continue;
@@ -397,11 +399,6 @@ static std::string describeCast(MatchCastOp op) {
 
 void ShapeLowering::lowerCast(MatchCastOp op, Scope &scope) {
   Type from = op.getValue().getType(), to = op.getResult().getType();
-  // DR09: it still fails at run time, and not before.
-  if (checkCompatibility(from, to) == Ternary::No &&
-      isSubtype(to, from) == Ternary::No)
-    emitWarning(op.getLoc())
-        << "this cast from " << from << " to " << to << " always fails";
   if (needsCheck(from, to, scope)) {
     SmallVector<Site> sites;
     checkKind(op.getValue(), to, describeCast(op), sites);
@@ -428,10 +425,16 @@ void ShapeLowering::checkResult(Operation *call, Scope &scope) {
             "the result of " + callee, sites);
   for (const Site &site : sites)
     check(site, scope);
+  // The dimensions that they name are gone.
+  if (auto packed = dyn_cast<CallPackedOp>(call))
+    packed.removeSinfoArgsAttr();
+  else if (auto value = dyn_cast<CallOp>(call))
+    value.removeSinfoArgsAttr();
 }
 
-/// The result was proven to be of the declared type, but for functions whose
-/// variables mean something else here than in the signature.
+/// MC08: the result is checked where its type leaves open what is declared, and
+/// where functions name variables that mean something else here than in the
+/// signature.
 void ShapeLowering::checkReturn(ReturnOp op, Scope &scope) {
   Type declared = signatureType.getResult(0);
   Type actual = op.getValue().getType();
@@ -440,8 +443,9 @@ void ShapeLowering::checkReturn(ReturnOp op, Scope &scope) {
   bool isSame = llvm::all_of(names.keys(), [&](StringRef name) {
     return scope.dims.lookup(name) == signature.dims.lookup(name);
   });
-  if (!holdsFunction(declared) || (isSame && actual == declared) ||
-      !needsCheck(actual, declared, signature))
+  if (isSubtype(actual, declared) == Ternary::Yes &&
+      (!holdsFunction(declared) || (isSame && actual == declared) ||
+       !needsCheck(actual, declared, signature)))
     return;
   SmallVector<Site> sites;
   checkKind(op.getValue(), declared, "the result", sites);

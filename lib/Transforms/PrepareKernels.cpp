@@ -29,47 +29,108 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The kernels that calls in `module` name, with the number of their outputs.
-static llvm::MapVector<func::FuncOp, unsigned>
-collectKernels(ModuleOp module, const SymbolTable &symbols) {
-  llvm::MapVector<func::FuncOp, unsigned> kernels;
-  module.walk([&](Operation *op) {
-    if (auto call = dyn_cast<CallKernelOp>(op)) {
-      if (auto kernel = symbols.lookup<func::FuncOp>(call.getCallee()))
-        kernels.insert({kernel, call.getOutputs().size()});
-    } else if (auto call = dyn_cast<CallOp>(op); call && call.getCallee()) {
-      // Called directly it updates as many arguments as it has results.
-      if (auto kernel = symbols.lookup<func::FuncOp>(*call.getCallee()))
-        kernels.insert({kernel, kernel.getNumResults()});
-    }
-  });
-  return kernels;
-}
+namespace {
+/// The calls of a kernel agree on the parameters that it updates.
+struct Use {
+  Operation *call; // the first one
+  SmallVector<int64_t> updated;
+};
+using Kernels = llvm::MapVector<func::FuncOp, Use>;
+} // namespace
 
 static bool isOnTensors(func::FuncOp kernel) {
   return llvm::any_of(kernel.getArgumentTypes(), llvm::IsaPred<TensorType>);
 }
 
-static LogicalResult prepare(func::FuncOp kernel, unsigned numOutputs) {
-  unsigned numParams = kernel.getNumArguments();
-  ArrayRef<Type> types = kernel.getArgumentTypes();
-  if (numOutputs > numParams ||
-      types.take_back(numOutputs) != kernel.getResultTypes())
-    return kernel.emitOpError()
-           << "expected a kernel on tensors to return its outputs, the last "
-           << numOutputs << " of its parameters, updated";
-  for (unsigned i = 0; i < numParams; ++i)
-    if (isa<TensorType>(types[i]))
+/// The kernel that an operation calls, and the parameters that the call
+/// updates; null for any other operation.
+static std::pair<func::FuncOp, SmallVector<int64_t>>
+findKernel(Operation *op, const SymbolTable &symbols) {
+  if (auto call = dyn_cast<CallKernelOp>(op))
+    return {symbols.lookup<func::FuncOp>(call.getCallee()),
+            call.getUpdatedParams()};
+  auto call = dyn_cast<CallOp>(op);
+  if (!call || !call.getCallee())
+    return {};
+  auto kernel = symbols.lookup<func::FuncOp>(*call.getCallee());
+  if (!kernel)
+    return {};
+  // Called directly it updates as many arguments as it has results.
+  int64_t end = kernel.getNumArguments(), numResults = kernel.getNumResults();
+  return {kernel, llvm::to_vector(llvm::seq<int64_t>(
+                      std::max<int64_t>(end - numResults, 0), end))};
+}
+
+/// The kernels that calls in `module` name.
+static FailureOr<Kernels> collectKernels(ModuleOp module,
+                                         const SymbolTable &symbols) {
+  Kernels kernels;
+  WalkResult result = module.walk([&](Operation *op) {
+    auto [kernel, updated] = findKernel(op, symbols);
+    if (!kernel)
+      return WalkResult::advance();
+    auto [it, isNew] = kernels.insert({kernel, Use{op, updated}});
+    // One on memrefs writes where it likes.
+    if (isNew || it->second.updated == updated || !isOnTensors(kernel))
+      return WalkResult::advance();
+    InFlightDiagnostic diag =
+        op->emitOpError() << "expected all calls of @" << kernel.getSymName()
+                          << " to put its results in the same parameters";
+    diag.attachNote(it->second.call->getLoc()) << "another call is here";
+    return WalkResult::interrupt();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return kernels;
+}
+
+/// That a kernel on tensors returns one tensor for each parameter that it is to
+/// update, of the same type.
+static LogicalResult verifyResults(func::FuncOp kernel,
+                                   ArrayRef<int64_t> updated) {
+  SmallVector<Type> expected;
+  for (int64_t param : updated)
+    if (param < kernel.getNumArguments())
+      expected.push_back(kernel.getArgumentTypes()[param]);
+  if (expected.size() == updated.size() &&
+      TypeRange(expected) == TypeRange(kernel.getResultTypes()))
+    return success();
+  InFlightDiagnostic diag =
+      kernel.emitOpError()
+      << "expected a kernel on tensors to return its outputs, parameters ";
+  llvm::interleaveComma(updated, diag);
+  return diag << ", updated";
+}
+
+/// A parameter that is returned in place of another one is copied before
+/// anything is written, for instance where two parameters are swapped.
+static Value copyParameter(OpBuilder &builder, Location loc, Value value) {
+  auto copy = bufferization::AllocTensorOp::create(
+      builder, loc, cast<RankedTensorType>(value.getType()), ValueRange(),
+      /*copy=*/value);
+  return copy.getResult();
+}
+
+static LogicalResult prepare(func::FuncOp kernel, ArrayRef<int64_t> updated) {
+  if (failed(verifyResults(kernel, updated)))
+    return failure();
+  for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes()))
+    if (isa<TensorType>(type))
       kernel.setArgAttr(
-          i, bufferization::BufferizationDialect::kWritableAttrName,
-          BoolAttr::get(kernel.getContext(), i >= numParams - numOutputs));
+          index, bufferization::BufferizationDialect::kWritableAttrName,
+          BoolAttr::get(kernel.getContext(),
+                        llvm::is_contained(updated, int64_t(index))));
   for (Block &block : kernel.getBody()) {
     auto ret = dyn_cast<func::ReturnOp>(block.getTerminator());
     if (!ret)
       continue;
     OpBuilder builder(ret);
-    for (auto [index, operand] : llvm::enumerate(ret->getOpOperands())) {
-      Value output = kernel.getArgument(numParams - numOutputs + index);
+    for (auto [operand, param] : llvm::zip(ret->getOpOperands(), updated))
+      if (auto argument = dyn_cast<BlockArgument>(operand.get());
+          argument && argument != kernel.getArgument(param))
+        operand.set(copyParameter(builder, ret.getLoc(), argument));
+    for (auto [operand, param] : llvm::zip(ret->getOpOperands(), updated)) {
+      Value output = kernel.getArgument(param);
       operand.set(
           bufferization::MaterializeInDestinationOp::create(
               builder, ret.getLoc(), output.getType(), operand.get(), output)
@@ -84,15 +145,20 @@ struct RelaxPrepareKernelsPass
     : relax::impl::RelaxPrepareKernelsPassBase<RelaxPrepareKernelsPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    for (auto [kernel, numOutputs] : collectKernels(getOperation(), symbols)) {
+    FailureOr<Kernels> kernels = collectKernels(getOperation(), symbols);
+    if (failed(kernels))
+      return signalPassFailure();
+    for (auto &[kernel, use] : *kernels) {
       if (kernel.isExternal()) {
         kernel.emitOpError() << "is called as a kernel, but has no body";
         return signalPassFailure();
       }
       std::string name = ("relax.kernel." + kernel.getSymName()).str();
-      if ((isOnTensors(kernel) && failed(prepare(kernel, numOutputs))) ||
+      if ((isOnTensors(kernel) && failed(prepare(kernel, use.updated))) ||
           failed(symbols.rename(kernel, name)))
         return signalPassFailure();
+      // Nobody outside knows the new name, so the results may be dropped.
+      kernel.setPrivate();
     }
   }
 };

@@ -25,6 +25,7 @@ array([1., 1., 1., 1., 1., 1., 1., 1.], dtype=float32)
 # _dependencies comes first: it checks what the other modules import.
 from . import _dependencies as _dependencies
 from . import analysis, op
+from .analysis import StructInfoWarning
 from .block_builder import BlockBuilder
 from .compiler import Executable, compile, phases  # noqa: A004 (the name TVM uses)
 from .context import default_context, load_dialect
@@ -58,6 +59,7 @@ __all__ = [
     "PrimStructInfo",
     "ShapeExpr",
     "ShapeStructInfo",
+    "StructInfoWarning",
     "TensorStructInfo",
     "TupleStructInfo",
     "VDevice",

@@ -34,11 +34,13 @@ __all__ = [
     "PackedFuncType",
     "PrimType",
     "ShapeType",
+    "StructInfoWarning",
     "TupleType",
     "Type",
     "Violation",
     "WellFormedError",
     "binding_vars",
+    "cast_always_fails",
     "check_compatibility",
     "check_well_formed",
     "derive_call_result",
@@ -305,7 +307,8 @@ def derive_call_result(
     Raises
     ------
     ValueError
-        If the number of arguments is not that of the parameters, or the derive function fails.
+        If the number of arguments is not that of the parameters, one is incompatible, or the
+        derive function fails.
 
     Examples
     --------
@@ -316,7 +319,7 @@ def derive_call_result(
     """
     derive = FuncStructInfo(callee).derive
     if derive is None:
-        return _ext.derive_call_result(callee, list(arguments))
+        return _ext.derive_call_result(callee, list(arguments))[0]
     return _ext.derive_by_name(derive, list(arguments), list(sinfo_args), callee.context)
 
 
@@ -553,3 +556,25 @@ def check_well_formed(mod: ir.Module | str) -> None:
     violations = well_formed(mod)
     if violations:
         raise WellFormedError(violations)
+
+
+def cast_always_fails(actual: ir.Type, struct_info: ir.Type) -> bool:
+    """Say whether no value of type `actual` passes a match_cast to `struct_info`.
+
+    Examples
+    --------
+    >>> from relax_mlir import TensorStructInfo
+    >>> vector = TensorStructInfo(("n",), "float32")
+    >>> cast_always_fails(vector, TensorStructInfo(("m", 2), "float32"))
+    True
+    >>> cast_always_fails(vector, TensorStructInfo((4,), "float32"))
+    False
+    """
+    return (
+        check_compatibility(actual, struct_info) is False
+        and is_subtype(struct_info, actual) is False
+    )
+
+
+class StructInfoWarning(UserWarning):
+    """What a program declares may not hold, which is checked at run time only."""

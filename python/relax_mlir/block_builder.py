@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,13 @@ from mlir import ir
 
 from . import op as _op
 from ._mlir_libs import _relax_mlir as _ext
-from .analysis import binding_vars, erase_to_well_defined, unify_struct_info
+from .analysis import (
+    StructInfoWarning,
+    binding_vars,
+    check_compatibility,
+    erase_to_well_defined,
+    unify_struct_info,
+)
 from .context import current_context, current_location
 from .dialects import relax as _ops
 from .expr import GlobalVar, Var, as_value, build, require_context
@@ -197,6 +204,17 @@ class BlockBuilder:
         -------
         GlobalVar or Var
             The function, for `relax_mlir.op.call`.
+
+        Raises
+        ------
+        ValueError
+            If the value is incompatible with the declared result.
+
+        Warns
+        -----
+        StructInfoWarning
+            If it may or may not be of the type of the declared result: the function checks it
+            before it returns.
         """
         self._require(self._function is not None, "emit_func_output", "inside function")
         self._require(self._dataflow is None, "emit_func_output", "outside of dataflow")
@@ -421,10 +439,26 @@ class _Body:
     def result_type(self, value: ir.Value, around: Iterable[str] = ()) -> ir.Type:
         """Return the type that was stated, or that of the value as callers see it."""
         if self.ret_struct_info is not None:
+            self._check_result(value.type, self.ret_struct_info)
             return self.ret_struct_info
         scope = [name for type_ in self.types for name in binding_vars(type_)]
         names = [*around, *scope]
         return erase_to_well_defined(value.type, names, names)
+
+    def _check_result(self, actual: ir.Type, declared: ir.Type) -> None:
+        compatible = check_compatibility(actual, declared)
+        if compatible is False:
+            raise ValueError(
+                f"expected a result of type {declared} from function "
+                f"'{self.name}', but got {actual}"
+            )
+        if compatible is None:
+            warnings.warn(
+                f"a result of type {actual} may not be of the declared type {declared}: "
+                "match_cast would check it here, or else the function does on return",
+                StructInfoWarning,
+                stacklevel=5,
+            )
 
     def release(self) -> None:
         for param in self.params:

@@ -179,6 +179,15 @@ RELAX_RUNTIME_API int relax_tensor_data_inplace(const relax_site *site,
                                                 const TVMFFIAny *value,
                                                 void **data);
 
+// Raises ValueError where argument `index` of a kernel, a tensor that it
+// updates, shares memory with its argument `other_index`. Both tensors (checked
+// before) are compact at these addresses.
+RELAX_RUNTIME_API int
+relax_tensor_check_disjoint(const relax_site *site, const TVMFFIAny *updated,
+                            const void *updated_data, int32_t index,
+                            const TVMFFIAny *other, const void *other_data,
+                            int32_t other_index);
+
 // dst = a new, compact copy of a tensor on a device; of a tuple, a tuple of
 // copies, and so on down. Any other value is a TypeError. Raises RuntimeError
 // where either side is not in host memory.

@@ -310,6 +310,26 @@ int relax_tensor_data_inplace(const relax_site *site, const TVMFFIAny *value,
   return 0;
 }
 
+int relax_tensor_check_disjoint(const relax_site *site,
+                                const TVMFFIAny *updated,
+                                const void *updated_data, int32_t index,
+                                const TVMFFIAny *other, const void *other_data,
+                                int32_t other_index) {
+  if (isEmpty(*getTensor(updated)) || isEmpty(*getTensor(other)))
+    return 0;
+  auto begin = reinterpret_cast<uintptr_t>(updated_data);
+  auto other_begin = reinterpret_cast<uintptr_t>(other_data);
+  uintptr_t end = begin + ffi::GetDataSize(*getTensor(updated));
+  uintptr_t other_end = other_begin + ffi::GetDataSize(*getTensor(other));
+  if (end <= other_begin || other_end <= begin)
+    return 0;
+  return raiseError(site, "ValueError",
+                    "argument " + std::to_string(index) +
+                        " is updated in place, but shares memory with "
+                        "argument " +
+                        std::to_string(other_index));
+}
+
 //===----------------------------------------------------------------------===//
 // Devices
 //===----------------------------------------------------------------------===//

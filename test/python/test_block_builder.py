@@ -338,15 +338,6 @@ def test_error_wf05_unbound_shape_variable(tensor):
         bb.get()
 
 
-def test_error_dr13_result_type(tensor):
-    bb = relax.BlockBuilder()
-    x = tensor(("n",))
-    with bb.function("main", [x], ret_struct_info=relax.TensorStructInfo((4,), "float32")):
-        bb.emit_func_output(x)
-    with pytest.raises(ir.MLIRError, match="expected a result of type"):
-        bb.get()
-
-
 def test_error_value_of_a_finished_dataflow_block(tensor):
     bb = relax.BlockBuilder()
     x = tensor(("n",))

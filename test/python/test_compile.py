@@ -168,7 +168,7 @@ def test_error_module():
         (EXP.replace("relax.return %0", "relax.return %1"), "undeclared SSA value"),
         # WF05: q is not bound.
         (EXP.replace("[n], f32> {", "[q], f32> {"), "q"),
-        (EXP.replace("[n], f32> {", "[4], f32> {"), "expected a result of type"),
+        (EXP.replace("[n], f32> {", "[n], i64> {"), "expected a result of type"),
         (EXP.replace("relax.exp", "relax.erf").replace("f32", "i32"), "relax.erf"),
     ],
 )

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 import relax_mlir
 import tvm_ffi
+from mlir import ir
+from mlir.passmanager import PassManager
 
 
-def load(text: str, name: str = "main") -> Callable[..., Any]:
+def load(text: str | ir.Module, name: str = "main") -> Callable[..., Any]:
     return relax_mlir.VirtualMachine(relax_mlir.compile(text))[name]
 
 
@@ -97,6 +99,163 @@ def test_se02_bindings_alias() -> None:
     first, second = main(np.zeros(2, "float32"))
     assert array(first).tolist() == [2, 2]
     assert first.data_ptr() == second.data_ptr()
+
+
+@pytest.fixture
+def add_one() -> None:
+    """Register "semantics.add_one", which mutates its argument."""
+
+    def add_one(tensor: Any) -> None:
+        view = array(tensor)
+        view += 1
+
+    tvm_ffi.register_global_func("semantics.add_one", add_one, override=True)
+
+
+# Each binds %y to the tensor %a in its own way.
+ALIASES = {
+    "match_cast": "%y = relax.match_cast %a : T -> T",
+    "tuple": "%t = relax.tuple %a : T  %y = relax.get_item %t[0] : !relax.tuple<T>",
+    "nested": """%t = relax.tuple %a, %x : T, T
+                 %u = relax.tuple %t : !relax.tuple<T, T>
+                 %v = relax.get_item %u[0] : !relax.tuple<!relax.tuple<T, T>>
+                 %y = relax.get_item %v[0] : !relax.tuple<T, T>""",
+    "if": """%y = relax.if %c : !relax.tensor<[], i1> -> T {
+                 relax.yield %a : T
+             } else {
+                 relax.yield %x : T
+             }""",
+    "dataflow": """%y = relax.dataflow -> T {
+                     relax.output %a : T
+                   }""",
+    "seq": """%y = relax.seq -> T {
+                relax.yield %a : T
+              }""",
+    "function": "%y = relax.call @id(%a) : (T) -> T",
+    "packed": '%y = relax.call_packed "semantics.record"(%a) : (T) -> T',
+    "pure_packed": '%y = relax.call_pure_packed "semantics.record"(%a) : (T) -> T',
+}
+
+
+@pytest.mark.parametrize("alias", ALIASES.values(), ids=ALIASES)
+@pytest.mark.parametrize(
+    "source", ["%a = relax.exp %x : (T) -> T", "%a = relax.match_cast %x : T -> T"]
+)
+@pytest.mark.usefixtures("add_one", "calls")
+def test_se02_a_mutation_is_seen_through_each_alias(alias: str, source: str) -> None:
+    main = load(
+        f"""
+    relax.func private @id(%x: T) -> T {{
+      relax.return %x : T
+    }}
+    relax.func @main(%x: T, %c: !relax.tensor<[], i1>) -> !relax.object attributes {{is_pure = false}} {{
+      {source}
+      {alias}
+      %m = relax.call_packed "semantics.add_one"(%y) : (T) -> !relax.object
+      %r = relax.tuple %a, %y : T, T
+      relax.return %r : !relax.tuple<T, T>
+    }}""".replace("T,", "T ,").replace("T", "!relax.tensor<[2], f32>")
+    )
+    x = np.zeros(2, "float32")
+    first, second = main(x, np.array(True))
+    assert first.data_ptr() == second.data_ptr()
+    expected = [2, 2] if "exp" in source else [1, 1]
+    assert array(first).tolist() == array(second).tolist() == expected
+    # The argument is the caller's own tensor.
+    assert x.tolist() == ([0, 0] if "exp" in source else [1, 1])
+
+
+@pytest.mark.usefixtures("add_one")
+def test_se02_a_constant_is_new_at_each_evaluation() -> None:
+    main = load("""
+    relax.func @main() -> !relax.object attributes {is_pure = false} {
+      %0 = relax.constant dense<0.0> : tensor<2xf32>
+      %1 = relax.call_packed "semantics.add_one"(%0) : (!relax.tensor<[2], f32>) -> !relax.object
+      %2 = relax.constant dense<0.0> : tensor<2xf32>
+      %3 = relax.tuple %0, %2 : !relax.tensor<[2], f32>, !relax.tensor<[2], f32>
+      relax.return %3 : !relax.tuple<!relax.tensor<[2], f32>, !relax.tensor<[2], f32>>
+    }""")
+    for _ in range(2):
+        first, second = main()
+        assert (array(first).tolist(), array(second).tolist()) == ([1, 1], [0, 0])
+
+
+def test_se01_arguments_run_in_order(calls: list[Any]) -> None:
+    """What a tuple and a call are given runs from left to right, before the call itself."""
+    load("""
+    relax.func private @swap(%a: !relax.object, %b: !relax.object) -> !relax.object attributes {is_pure = false} {
+      %0 = relax.call_packed "semantics.record"(%b) : (!relax.object) -> !relax.object
+      %1 = relax.call_packed "semantics.record"(%a) : (!relax.object) -> !relax.object
+      relax.return %1 : !relax.object
+    }
+    relax.func @main() -> !relax.object attributes {is_pure = false} {
+      %a = relax.prim_value 1 : i64
+      %b = relax.prim_value 2 : i64
+      %0 = relax.call_packed "semantics.record"(%a) : (!relax.prim<i64, 1>) -> !relax.object
+      %1 = relax.call_packed "semantics.record"(%b) : (!relax.prim<i64, 2>) -> !relax.object
+      %2 = relax.call @swap(%0, %1) : (!relax.object, !relax.object) -> !relax.object
+      relax.return %2 : !relax.object
+    }""")()
+    assert calls == [1, 2, 2, 1]
+
+
+def test_error_se01_dimensions_run_in_order() -> None:
+    main = load("""
+    relax.func @main(%n: !relax.prim<i64, n>, %m: !relax.prim<i64, m>) -> !relax.object {
+      %0 = relax.shape <[4 floordiv n, 4 floordiv m]>
+      relax.return %0 : !relax.shape<[4 floordiv n, 4 floordiv m]>
+    }""")
+    assert tuple(main(2, 1)) == (2, 4)
+    with pytest.raises(ZeroDivisionError, match="floordiv n"):
+        main(0, 0)
+    with pytest.raises(ZeroDivisionError, match="floordiv m"):
+        main(1, 0)
+
+
+def test_error_se05_errors_come_after_the_effects_before_them(calls: list[Any]) -> None:
+    """A cast whose result is not used fails, and where it stands."""
+    main = load("""
+    relax.func @main(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object attributes {is_pure = false} {
+      %a = relax.prim_value 1 : i64
+      %0 = relax.call_packed "semantics.record"(%a) : (!relax.prim<i64, 1>) -> !relax.object
+      %1 = relax.match_cast %x : !relax.tensor<ndim = 1, f32> -> !relax.tensor<[3], f32>
+      %2 = relax.call_packed "semantics.record"(%a) : (!relax.prim<i64, 1>) -> !relax.object
+      relax.return %2 : !relax.object
+    }""")
+    main(np.zeros(3, "float32"))
+    assert calls == [1, 1]
+    calls.clear()
+    with pytest.raises(ValueError, match="match_cast"):
+        main(np.zeros(2, "float32"))
+    assert calls == [1]
+
+
+UNUSED = """
+relax.func @main(%x: !relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32> {
+  %0 = relax.dataflow -> !relax.tensor<ndim = 1, f32> {
+    %1 = relax.match_cast %x : !relax.tensor<ndim = 1, f32> -> !relax.tensor<[3], f32>
+    %2 = relax.call_pure_packed "semantics.record"(%x) : (!relax.tensor<ndim = 1, f32>) -> !relax.object
+    relax.output %x : !relax.tensor<ndim = 1, f32>
+  }
+  relax.return %0 : !relax.tensor<ndim = 1, f32>
+}
+"""
+
+
+def test_se06_a_program_becomes_more_defined(calls: list[Any]) -> None:
+    """In a dataflow block what nobody uses may go, errors with it."""
+    module = ir.Module.parse(UNUSED, context=relax_mlir.default_context())
+    with module.context:
+        pipeline = "builtin.module(relax.func(relax-dead-code-elimination))"
+        PassManager.parse(pipeline).run(module.operation)
+    main = load(module)
+    assert main(np.zeros(2, "float32")).shape == (2,)
+    assert calls == []
+
+
+def test_error_se06_it_need_not() -> None:
+    with pytest.raises(ValueError, match="match_cast"):
+        load(UNUSED)(np.zeros(2, "float32"))
 
 
 def test_se02_equal_operators_give_different_tensors() -> None:

@@ -45,6 +45,16 @@ LogicalResult inferSoftmax(OptionalLoc location, Value x, int64_t axis,
 LogicalResult inferFill(OptionalLoc location, Value shape, Type dtype,
                         InferredTypes &results);
 
+/// DR12: what a call of `callee`, which is no packed function, gives for
+/// arguments of these types. Reports a wrong number of arguments, and those
+/// that are incompatible; `reportUnproven` is called with each that is possibly
+/// compatible and the type expected. `isInScope` is as in `instantiate`.
+FailureOr<Type>
+deriveClosureCall(FuncStructInfoType callee, TypeRange args,
+                  function_ref<InFlightDiagnostic()> emitError,
+                  function_ref<void(unsigned, Type)> reportUnproven = {},
+                  function_ref<bool(StringRef)> isInScope = {});
+
 //===----------------------------------------------------------------------===//
 // Building blocks
 //===----------------------------------------------------------------------===//

@@ -81,6 +81,35 @@ def RelaxLambdaLiftPass : Pass<"relax-lambda-lift", "ModuleOp"> {
   }];
 }
 
+def RelaxDeriveStructInfoPass : Pass<"relax-derive-struct-info", "ModuleOp"> {
+  let summary = "Derive the StructInfo of a whole module (DR01-DR15)";
+  let description = [{
+    Functions in the order of their calls, callees first, those that call each
+    other by their declared types (DR01); in each one binding after the other.
+
+    - A result whose declared type is weaker than what the rule derives gets the
+      derived type. `relax.match_cast` keeps its own.
+    - A declared type that is stronger, or incompatible, is an error.
+    - A function or closure with `derive_result` gets the type of its body,
+      without what is out of scope, as result, and its callers see it (DR13). The
+      result is declared then: the attribute goes.
+    - What may or may not hold is a warning that advises `relax.match_cast`: an
+      argument of a call (DR12), a value that is returned (DR13), a cast that
+      always fails (DR09). It is checked at run time.
+  }];
+}
+
+def RelaxDeadCodeEliminationPass
+    : Pass<"relax-dead-code-elimination", "::mlir::relax::FuncOp"> {
+  let summary = "Remove bindings without uses (SE05, SE06)";
+  let description = [{
+    Removes operations that are pure and whose results nobody uses, calls of pure
+    functions included. Inside of dataflow blocks unused casts go as well, where
+    no shape variable that they bind is used: a program may become more defined
+    there, never less. Outside of them errors stay, and so do effects.
+  }];
+}
+
 def RelaxLegalizeOpsPass : Pass<"relax-legalize-ops", "ModuleOp"> {
   let summary = "Lower operators to call_tir and kernels";
   let description = [{
@@ -108,6 +137,9 @@ def RelaxLowerCallTIRPass : Pass<"relax-lower-call-tir", "::mlir::relax::FuncOp"
   let description = [{
     Replaces `relax.call_tir` by `relax.builtin.alloc_tensor` for each output
     and `relax.builtin.call_kernel`, and `relax.call_dps_packed` likewise (RF09).
+    What `relax.call_tir_inplace` updates is not allocated (OP02). The other
+    calls of packed functions become `relax.call_packed`, or `relax.call` of the
+    function value.
   }];
 }
 
@@ -160,8 +192,10 @@ def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
   let summary = "Make kernels ready for bufferization";
   let description = [{
     Marks the outputs of kernels on tensors as writable and puts results in them,
-    so that bufferization updates outputs in place. Kernels are renamed to
-    `relax.kernel.<name>`: one named `exp` must not stand for that of libm.
+    so that bufferization updates outputs in place; the parameters that
+    `relax.call_tir_inplace` updates are outputs too. Kernels are renamed to
+    `relax.kernel.<name>`, since one named `exp` must not stand for that of libm,
+    and are private.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }

@@ -116,8 +116,11 @@ private:
 
   Value map(Value value) { return mapping.lookup(value); }
   SmallVector<Value> map(ValueRange values);
-  Value emitMemref(Value tensor, MemRefType type, bool isOutput);
-  Value emitMemref(Value tensor, MemRefType type, Value address);
+  /// How a kernel uses a tensor.
+  enum class Access { Read, Update, Output };
+  Value emitData(Value tensor, const Twine &what, Access access);
+  Value emitMemref(Value tensor, MemRefType type, Value data);
+  void emitDisjoint(CallKernelOp op, ArrayRef<Value> data);
   Value emitScalar(Value prim, Type type);
   LogicalResult emitKernelCall(CallOp op, func::FuncOp kernel);
   SmallVector<Value> emitFunctionInfo(FuncStructInfoType type, ArrayAttr names,
@@ -430,7 +433,11 @@ static bool isOnlyRead(Value constant) {
     if (isa<KillOp, DimOp, CheckOp, ShapeOfOp, ToDeviceOp>(user))
       return true;
     auto call = dyn_cast<CallKernelOp>(user);
-    return call && !llvm::is_contained(call.getOutputs(), constant);
+    if (!call || llvm::is_contained(call.getOutputs(), constant))
+      return false;
+    return llvm::none_of(llvm::enumerate(call.getInputs()), [&](auto it) {
+      return it.value() == constant && call.isUpdated(it.index());
+    });
   });
 }
 
@@ -462,24 +469,39 @@ static void fillDims(ImplicitLocOpBuilder &builder, MemRefDescriptor &memref,
   }
 }
 
-/// A tensor as a memref; an input that is not compact is copied first.
-Value FunctionEmitter::emitMemref(Value tensor, MemRefType type,
-                                  bool isOutput) {
+/// The address of the elements of a tensor in row-major order. An input that is
+/// not compact is copied first; one that is updated must be compact, or the
+/// update would be lost.
+Value FunctionEmitter::emitData(Value tensor, const Twine &what,
+                                Access access) {
   Value value = map(tensor);
   Value address = emitStackArray({}, runtime.ptrType());
-  // A fresh output is compact, its slot for a copy is never used.
-  Value copy = isOutput ? value : nextSlot();
-  emitStep("relax_tensor_data", {site("kernel"), value, copy, address});
-  return emitMemref(tensor, type, address);
+  if (access == Access::Update) {
+    emitStep("relax_tensor_data_inplace", {site(what.str()), value, address});
+  } else {
+    // A fresh output is compact, its slot for a copy is never used.
+    Value copy = access == Access::Output ? value : nextSlot();
+    emitStep("relax_tensor_data", {site(what.str()), value, copy, address});
+  }
+  return LLVM::LoadOp::create(builder, runtime.ptrType(), address);
 }
 
-/// The same, once the address of the elements lies in memory at `address`.
-Value FunctionEmitter::emitMemref(Value tensor, MemRefType type,
-                                  Value address) {
-  Value value = map(tensor);
-  Value data = LLVM::LoadOp::create(builder, runtime.ptrType(), address);
-  Value dims =
-      runtime.call(builder, "relax_tensor_dims", runtime.ptrType(), {value});
+/// OP02: a tensor that is updated shares no memory with another input.
+void FunctionEmitter::emitDisjoint(CallKernelOp op, ArrayRef<Value> data) {
+  for (auto [index, updated] : llvm::enumerate(op.getInputs()))
+    for (auto [other, input] : llvm::enumerate(op.getInputs()))
+      // Of two that are updated, one check is enough.
+      if (op.isUpdated(index) && other != index &&
+          (!op.isUpdated(other) || index < other))
+        emitStep("relax_tensor_check_disjoint",
+                 {site("kernel"), map(updated), data[index], i32(index),
+                  map(input), data[other], i32(other)});
+}
+
+/// A tensor as a memref.
+Value FunctionEmitter::emitMemref(Value tensor, MemRefType type, Value data) {
+  Value dims = runtime.call(builder, "relax_tensor_dims", runtime.ptrType(),
+                            {map(tensor)});
   SmallVector<Value> sizes =
       llvm::map_to_vector(llvm::seq<int64_t>(type.getRank()), [&](int64_t i) {
         return loadElement(builder, dims, i);
@@ -509,25 +531,32 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
   if (kernel.getNumArguments() != tensors.size() + op.getInts().size())
     return op.emitOpError() << "expected " << kernel.getNumArguments()
                             << " values for the kernel";
-  SmallVector<Value> args;
-  auto addTensors = [&](ValueRange values, bool isOutput) -> LogicalResult {
-    for (Value value : values) {
+  SmallVector<Value> args, data;
+  for (auto [index, input] : llvm::enumerate(op.getInputs()))
+    data.push_back(emitData(
+        input, "kernel", op.isUpdated(index) ? Access::Update : Access::Read));
+  emitDisjoint(op, data);
+  for (Value output : op.getOutputs())
+    data.push_back(emitData(output, "kernel", Access::Output));
+  auto addTensors = [&](ValueRange values, ArrayRef<Value> data) {
+    for (auto [value, elements] : llvm::zip(values, data)) {
       Type param = kernel.getArgumentTypes()[args.size()];
       auto memref = dyn_cast<MemRefType>(param);
       int64_t ndim = cast<TensorStructInfoType>(value.getType()).getNdim();
       if (!memref || memref.getRank() != ndim)
-        return op.emitOpError()
-               << "expected parameter " << args.size() << " of "
-               << op.getCallee() << " to be a memref of rank " << ndim
-               << ", but got " << param;
-      args.push_back(emitMemref(value, memref, isOutput));
+        return LogicalResult(op.emitOpError()
+                             << "expected parameter " << args.size() << " of "
+                             << op.getCallee() << " to be a memref of rank "
+                             << ndim << ", but got " << param);
+      args.push_back(emitMemref(value, memref, elements));
     }
     return success();
   };
-  if (failed(addTensors(op.getInputs(), /*isOutput=*/false)))
+  size_t numInputs = op.getInputs().size();
+  if (failed(addTensors(op.getInputs(), ArrayRef(data).take_front(numInputs))))
     return failure();
   llvm::append_range(args, map(op.getInts()));
-  if (failed(addTensors(op.getOutputs(), /*isOutput=*/true)))
+  if (failed(addTensors(op.getOutputs(), ArrayRef(data).drop_front(numInputs))))
     return failure();
   func::CallOp::create(builder, kernel, args);
   return success();
@@ -757,9 +786,8 @@ LogicalResult FunctionEmitter::emitKernelCall(CallOp op, func::FuncOp kernel) {
       std::string what = ("argument " + Twine(index)).str();
       if (entryArgument && entryArgument.getOwner() == &source.front())
         what = source.describeArgument(entryArgument.getArgNumber());
-      Value address = emitStackArray({}, runtime.ptrType());
-      emitStep("relax_tensor_data_inplace", {site(what), map(arg), address});
-      args.push_back(emitMemref(arg, memref, address));
+      args.push_back(
+          emitMemref(arg, memref, emitData(arg, what, Access::Update)));
     } else if (isa<PrimStructInfoType>(arg.getType()) &&
                isa<IntegerType, FloatType>(param)) {
       args.push_back(emitScalar(arg, param));

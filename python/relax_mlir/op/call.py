@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from mlir import ir
 
-from ..analysis import derive_call_result
+from .._mlir_libs import _relax_mlir as _ext
+from ..analysis import StructInfoWarning, cast_always_fails, derive_call_result
 from ..dialects import relax as _ops
 from ..expr import (
     GlobalVar,
@@ -27,13 +29,20 @@ from ..ir import FuncStructInfo, ObjectStructInfo, TupleStructInfo
 __all__ = [
     "call",
     "call_dps_packed",
+    "call_inplace_packed",
     "call_packed",
+    "call_pure_packed",
     "call_tir",
+    "call_tir_inplace",
     "extern_func",
     "get_item",
     "match_cast",
     "shape_of",
 ]
+
+
+PackedFunc: TypeAlias = str | ir.Value | Var
+StructInfos: TypeAlias = ir.Type | Sequence[ir.Type]
 
 
 def _result_type(sinfo: ir.Type | Sequence[ir.Type]) -> ir.Type:
@@ -80,13 +89,94 @@ def call_tir(
     )
 
 
-def call_dps_packed(func: str, args: Any, out_sinfo: ir.Type | Sequence[ir.Type]) -> ir.Value:
+def call_tir_inplace(
+    gvar: GlobalVar | str,
+    args: TensorLike | Sequence[TensorLike],
+    inplace_indices: int | Sequence[int],
+    out_sinfo: StructInfos,
+    tir_vars: ShapeLike | None = None,
+) -> ir.Value:
+    """Call a kernel of the module, which updates some of its arguments.
+
+    Parameters
+    ----------
+    gvar : GlobalVar or str
+        The kernel, a ``func.func``. Its parameters are the arguments, the integers, and the
+        outputs that are allocated. One on memrefs writes into them; one on tensors returns a
+        tensor for each output, in the order of the outputs.
+    args : tensor or sequence of tensor
+    inplace_indices : int or sequence of int
+        For each output the position of the argument that is updated and that is the output, or
+        -1 for one that is allocated. Nothing that may be the same tensor can be used afterwards.
+    out_sinfo : TensorStructInfo or sequence of it
+        The outputs, of known shape and data type.
+    tir_vars : shape, or sequence of int, str or PrimExpr, optional
+        Integers that are passed between the arguments and the outputs.
+
+    Returns
+    -------
+    mlir.ir.Value
+        The output, or a tuple of several.
+
+    Examples
+    --------
+    >>> from relax_mlir import BlockBuilder, TensorStructInfo, Var, op
+    >>> bb = BlockBuilder()
+    >>> relu = bb.add_func('''func.func @relu(%x: tensor<?xf32>) -> tensor<?xf32> {
+    ...   %zero = arith.constant dense<0.0> : tensor<f32>
+    ...   %y = linalg.map { arith.maximumf } ins(%x, %x : tensor<?xf32>, tensor<?xf32>)
+    ...     outs(%x : tensor<?xf32>)
+    ...   return %y : tensor<?xf32>
+    ... }''')
+    >>> x = Var("x", TensorStructInfo(("n",), "float32"))
+    >>> with bb.function("main", [x]):
+    ...     y = op.negative(x)
+    ...     _ = bb.emit_func_output(op.call_tir_inplace(relu, [y], 0, y.type))
+    >>> "inplace [0]" in str(bb.get())
+    True
+    """
+    name = gvar.name if isinstance(gvar, GlobalVar) else gvar
+    return build(
+        _ops.CallTIRInplaceOp,
+        _result_type(out_sinfo),
+        name,
+        [as_tensor(arg) for arg in _list(args)],
+        _indices(inplace_indices),
+        packed_ints=None if tir_vars is None else as_shape(tir_vars),
+    )
+
+
+def _indices(indices: int | Sequence[int]) -> ir.Attribute:
+    return ir.DenseI64ArrayAttr.get([indices] if isinstance(indices, int) else list(indices))
+
+
+def _callee(func: PackedFunc) -> dict[str, Any]:
+    """Return the name of a packed function, or the value that it is, as an operand."""
+    return {"callee": func} if isinstance(func, str) else {"function": as_value(func)}
+
+
+def _list_of_types(sinfo_args: StructInfos | None) -> list[ir.Type]:
+    if sinfo_args is None:
+        return []
+    return [sinfo_args] if isinstance(sinfo_args, ir.Type) else list(sinfo_args)
+
+
+def _struct_info_args(sinfo_args: StructInfos | None) -> ir.Attribute | None:
+    if sinfo_args is None:
+        return None
+    types = _list_of_types(sinfo_args)
+    if not types:
+        raise ValueError("expected at least one StructInfo as sinfo_args, but got none")
+    return ir.ArrayAttr.get([ir.TypeAttr.get(type_) for type_ in types])
+
+
+def call_dps_packed(func: PackedFunc, args: Any, out_sinfo: StructInfos) -> ir.Value:
     """Call a packed function, which writes into tensors that are allocated for it.
 
     Parameters
     ----------
-    func : str
-        The name under which it is registered.
+    func : str, or a value
+        The name under which it is registered, or a packed function (see `extern_func`).
     args : value or sequence of value
     out_sinfo : TensorStructInfo or sequence of it
         The outputs, of known shape and data type.
@@ -97,33 +187,124 @@ def call_dps_packed(func: str, args: Any, out_sinfo: ir.Type | Sequence[ir.Type]
         The output, or a tuple of several.
     """
     values = [as_value(arg) for arg in _list(args)]
-    return build(_ops.CallDPSPackedOp, _result_type(out_sinfo), values, callee=func)
+    return build(_ops.CallDPSPackedOp, _result_type(out_sinfo), values, **_callee(func))
 
 
-def call_packed(
-    func: str, *args: Any, sinfo_args: ir.Type | Sequence[ir.Type] | None = None
-) -> ir.Value:
+def call_packed(func: PackedFunc, *args: Any, sinfo_args: StructInfos | None = None) -> ir.Value:
     """Call a packed function. The call may have side effects, so it cannot be in a dataflow block.
 
     Parameters
     ----------
-    func : str
-        The name under which it is registered with ``tvm_ffi.register_global_func``.
+    func : str, or a value
+        The name under which it is registered with ``tvm_ffi.register_global_func``, or a packed
+        function (see `extern_func`).
     *args
         Any values.
-    sinfo_args : StructInfo, optional
-        The type of the result, `ObjectStructInfo` by default.
+    sinfo_args : StructInfo or sequence of it, optional
+        The type of the result, or those of the fields of a tuple; `ObjectStructInfo` by default.
 
     Returns
     -------
     mlir.ir.Value
     """
+    if not isinstance(func, str):
+        return call(func, *args, sinfo_args=sinfo_args)
     result = ObjectStructInfo() if sinfo_args is None else _result_type(sinfo_args)
-    return build(_ops.CallPackedOp, result, func, [as_value(arg) for arg in args])
+    return build(
+        _ops.CallPackedOp,
+        result,
+        func,
+        [as_value(arg) for arg in args],
+        sinfo_args=_struct_info_args(sinfo_args),
+    )
+
+
+def call_pure_packed(func: PackedFunc, *args: Any, sinfo_args: StructInfos) -> ir.Value:
+    """Call a packed function of which you know that it has no visible side effects.
+
+    The call may be removed, moved or repeated; it can be in a dataflow block.
+
+    Parameters
+    ----------
+    func : str, or a value
+        The name under which it is registered, or a packed function (see `extern_func`).
+    *args
+        Any values.
+    sinfo_args : StructInfo or sequence of it
+        The type of the result, or those of the fields of a tuple; at least one.
+
+    Returns
+    -------
+    mlir.ir.Value
+
+    Examples
+    --------
+    >>> from relax_mlir import BlockBuilder, PrimStructInfo, TensorStructInfo, Var
+    >>> bb = BlockBuilder()
+    >>> x = Var("x", TensorStructInfo(("n",), "float32"))
+    >>> with bb.function("main", [x]):
+    ...     rows = call_pure_packed("my.rows", x, sinfo_args=PrimStructInfo("int64"))
+    ...     print(rows.type)
+    ...     _ = bb.emit_func_output(rows)
+    !relax.prim<i64>
+    """
+    return build(
+        _ops.CallPurePackedOp,
+        _result_type(sinfo_args),
+        [as_value(arg) for arg in args],
+        sinfo_args=_struct_info_args(sinfo_args),
+        **_callee(func),
+    )
+
+
+def call_inplace_packed(
+    func: PackedFunc,
+    *args: Any,
+    inplace_indices: int | Sequence[int],
+    sinfo_args: StructInfos,
+) -> ir.Value:
+    """Call a packed function that mutates some of its arguments, and has no other side effect.
+
+    Parameters
+    ----------
+    func : str, or a value
+        The name under which it is registered, or a packed function (see `extern_func`).
+    *args
+        Any values.
+    inplace_indices : int or sequence of int
+        The positions of the arguments that are mutated, tensors or objects; -1 stands for an
+        output of its own. Nothing that may be the same tensor can be used afterwards.
+    sinfo_args : StructInfo or sequence of it
+        The type of the result, or those of the fields of a tuple; at least one.
+
+    Returns
+    -------
+    mlir.ir.Value
+
+    Examples
+    --------
+    >>> from relax_mlir import BlockBuilder, TensorStructInfo, Var, op
+    >>> bb = BlockBuilder()
+    >>> x = Var("x", TensorStructInfo(("n",), "float32"))
+    >>> with bb.function("main", [x]):
+    ...     y = op.exp(x)
+    ...     z = op.call_inplace_packed("my.relu", y, inplace_indices=0, sinfo_args=y.type)
+    ...     _ = bb.emit_func_output(z)
+    >>> "inplace [0]" in str(bb.get())
+    True
+    """
+    return build(
+        _ops.CallInplacePackedOp,
+        _result_type(sinfo_args),
+        [as_value(arg) for arg in args],
+        _indices(inplace_indices),
+        sinfo_args=_struct_info_args(sinfo_args),
+        **_callee(func),
+    )
 
 
 def call(
-    func: GlobalVar | ir.Value | Var, *args: Any, sinfo_args: ir.Type | None = None
+    func: GlobalVar | ir.Value | Var, *args: Any, sinfo_args: StructInfos | None = None
 ) -> ir.Value:
     """Call a function of the module, or a function that is a value.
 
@@ -134,8 +315,9 @@ def call(
         closure (`BlockBuilder.closure`).
     *args
         Any values. A GlobalVar passes the function itself.
-    sinfo_args : StructInfo, optional
-        The type of the result. By default it is derived from the type of the function.
+    sinfo_args : StructInfo or sequence of it, optional
+        The type of the result, or those of the fields of a tuple. By default it is derived from
+        the type of the function.
 
     Returns
     -------
@@ -144,7 +326,14 @@ def call(
     Raises
     ------
     ValueError
-        If there is no such function, or the number of arguments is wrong.
+        If there is no such function, the number of arguments is wrong, or one is incompatible
+        with the parameter.
+
+    Warns
+    -----
+    StructInfoWarning
+        If an argument may or may not be of the type of the parameter: the function checks it
+        when it is called.
     """
     values = [as_value(arg) for arg in args]
     target: dict[str, Any]
@@ -154,10 +343,25 @@ def call(
         else:
             target = {"function": as_value(func)}
             callee = _function_type(target["function"])
-        derived = derive_call_result(callee, [value.type for value in values])
+        types = [value.type for value in values]
+        if callee.derive is None:
+            derived, unproven = _ext.derive_call_result(callee, types)
+        else:
+            derived = derive_call_result(callee, types, _list_of_types(sinfo_args))
+            unproven = []
     except ValueError as error:
         raise ValueError(f"relax.call: {error}") from None
-    return build(_ops.CallOp, derived if sinfo_args is None else sinfo_args, values, **target)
+    for index, expected in unproven:
+        warnings.warn(
+            f"relax.call: argument {index} of type {values[index].type} may not be of type "
+            f"{expected}: match_cast would check it here, or else the function does",
+            StructInfoWarning,
+            stacklevel=2,
+        )
+    given = _struct_info_args(sinfo_args)
+    if sinfo_args is not None and callee.derive is None:
+        derived = _result_type(sinfo_args)
+    return build(_ops.CallOp, derived, values, sinfo_args=given, **target)
 
 
 def _function_type(value: ir.Value) -> FuncStructInfo:
@@ -201,8 +405,21 @@ def match_cast(value: Any, struct_info: ir.Type) -> ir.Value:
     -------
     mlir.ir.Value
         The value itself, of that type.
+
+    Warns
+    -----
+    StructInfoWarning
+        If no value of the type of `value` is of that type, so that the check always fails.
     """
-    return build(_ops.MatchCastOp, struct_info, as_value(value))
+    operand = as_value(value)
+    result = build(_ops.MatchCastOp, struct_info, operand)
+    if cast_always_fails(operand.type, struct_info):
+        warnings.warn(
+            f"relax.match_cast: this cast from {operand.type} to {struct_info} always fails",
+            StructInfoWarning,
+            stacklevel=2,
+        )
+    return result
 
 
 def shape_of(tensor: TensorLike) -> ir.Value:

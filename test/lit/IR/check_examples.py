@@ -24,7 +24,8 @@ CALLEES = {
     "!relax.tensor<[n], f32>",
     "relax.builtin.make_closure ": "relax.func private @main.f(!relax.object, !relax.object) -> "
     "!relax.object attributes {relax.captures = 1 : i64}",
-    "relax.builtin.call_kernel ": "func.func private @exp(memref<?xf32>, memref<?xf32>)",
+    "relax.builtin.call_kernel ": "func.func private @exp(memref<?xf32>, memref<?xf32>)\n"
+    "func.func private @relu(memref<?xf32>)",
 }
 # What binds the variables in an example of a type.
 BOUND = ("[n, m, b, k]", "var = s, ndim = 2", "var = t")

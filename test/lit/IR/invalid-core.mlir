@@ -112,16 +112,6 @@ relax.func @dr13_wrong_result(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n],
 
 // -----
 
-// DR13: it may be, which has to be checked at run time.
-// expected-note@+1 {{the type is declared here}}
-relax.func @dr13_unknown_result(%x: !relax.tensor<[n], f32>, %y: !relax.tensor<[m], f32>) -> !relax.tensor<[m], f32> {
-  // expected-error@+2 {{'relax.return' op expected a result of type '!relax.tensor<[m], f32>', but got '!relax.tensor<[n], f32>'}}
-  // expected-note@+1 {{insert relax.match_cast to check it at run time}}
-  relax.return %x : !relax.tensor<[n], f32>
-}
-
-// -----
-
 func.func @gr16_return_of_another_function(%x: !relax.object) {
   // expected-error@+1 {{'relax.return' op expects parent op to be one of 'relax.func, relax.closure'}}
   relax.return %x : !relax.object

@@ -1,32 +1,5 @@
 // RUN: relax-opt %s -relax-lower-shapes -split-input-file -verify-diagnostics
 
-// DR09: a cast that always fails is worth a warning; it is an error at run time.
-relax.func @dr09_rank(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
-  // expected-warning@+1 {{this cast from '!relax.tensor<[n, m], f32>' to '!relax.tensor<[k], f32>' always fails}}
-  %0 = relax.match_cast %x : !relax.tensor<[n, m], f32> -> !relax.tensor<[k], f32>
-  relax.return %0 : !relax.tensor<[k], f32>
-}
-
-// -----
-
-// MC02
-relax.func @dr09_dimension(%x: !relax.tensor<[n], f32>) -> !relax.object {
-  // expected-warning@+1 {{this cast from '!relax.tensor<[n], f32>' to '!relax.tensor<[n + 1], f32>' always fails}}
-  %0 = relax.match_cast %x : !relax.tensor<[n], f32> -> !relax.tensor<[n + 1], f32>
-  relax.return %0 : !relax.tensor<[n + 1], f32>
-}
-
-// -----
-
-// MC06
-relax.func @dr09_kind(%x: !relax.tensor<[n], f32>) -> !relax.object {
-  // expected-warning@+1 {{this cast from '!relax.tensor<[n], f32>' to '!relax.shape<ndim = 1>' always fails}}
-  %0 = relax.match_cast %x : !relax.tensor<[n], f32> -> !relax.shape<ndim = 1>
-  relax.return %0 : !relax.shape<ndim = 1>
-}
-
-// -----
-
 relax.func @order_operator(%x: !relax.tensor<[n], f32>) -> !relax.object {
   // expected-error@+1 {{'relax.exp' op has to be lowered before shapes are: the phases normalize, legalize and memory do it}}
   %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>

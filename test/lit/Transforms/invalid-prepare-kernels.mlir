@@ -1,7 +1,7 @@
 // RUN: relax-opt %s -relax-prepare-kernels -split-input-file -verify-diagnostics
 
 // A kernel on tensors that does not return its outputs.
-// expected-error @below {{expected a kernel on tensors to return its outputs, the last 1 of its parameters, updated}}
+// expected-error @below {{expected a kernel on tensors to return its outputs, parameters 1, updated}}
 func.func private @exp(%x: tensor<?xf32>, %y: tensor<?xf32>) { return }
 
 relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
@@ -17,5 +17,20 @@ func.func private @exp(tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
 
 relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
   relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+  relax.return %y : !relax.tensor<ndim = 1, f32>
+}
+
+// -----
+
+func.func private @first(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
+
+// OP02: a kernel on tensors puts its results in the same parameters for all.
+relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
+  // expected-note@+1 {{another call is here}}
+  relax.builtin.call_kernel @first(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+  // expected-error@+1 {{'relax.builtin.call_kernel' op expected all calls of @first to put its results in the same parameters}}
+  relax.builtin.call_kernel @first(%x, %y) outs() inplace [0] : (!relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 1, f32>) -> ()
   relax.return %y : !relax.tensor<ndim = 1, f32>
 }

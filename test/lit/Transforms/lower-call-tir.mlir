@@ -37,3 +37,40 @@ relax.func @OP03_packed(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n * 2], f
   %0 = relax.call_dps_packed "tile"(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n * 2], f32>
   relax.return %0 : !relax.tensor<[n * 2], f32>
 }
+
+// OP03: a function value is called as one.
+// CHECK-LABEL: relax.func @OP03_value
+// CHECK: relax.call %f : !relax.func<derive = @default_derive>(%x, %{{.*}}) : (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.object
+relax.func @OP03_value(%f: !relax.func<derive = @default_derive>, %x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> attributes {relax.force_pure = true} {
+  %0 = relax.call_dps_packed %f : !relax.func<derive = @default_derive> (%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+func.func private @three(%x: memref<?xf32>, %y: memref<?xf32>, %k: i64, %z: memref<?xf32>) { return }
+
+// OP02: outputs in their order, allocated or updated.
+// CHECK-LABEL: relax.func @OP02_mixed
+// CHECK: %[[X:.*]] = relax.exp
+// CHECK: %[[Z:.*]] = relax.builtin.alloc_tensor : !relax.tensor<[2], f32>
+// CHECK-NOT: relax.builtin.alloc_tensor
+// CHECK: relax.builtin.call_kernel @three(%y, %[[X]]) packed_ints %{{.*}} : !relax.shape<[n]> outs(%[[Z]]) inplace [-1, 1]
+// CHECK: relax.tuple %[[Z]], %[[X]]
+relax.func @OP02_mixed(%y: !relax.tensor<[n], f32>) -> !relax.object {
+  %s = relax.shape <[n]>
+  %x = relax.exp %y : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %0 = relax.call_tir_inplace @three(%y, %x) packed_ints %s : !relax.shape<[n]> inplace [-1, 1]
+    : (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tuple<!relax.tensor<[2], f32>, !relax.tensor<[n], f32>>
+  relax.return %0 : !relax.tuple<!relax.tensor<[2], f32>, !relax.tensor<[n], f32>>
+}
+
+// OP05, OP06: what is called, without the promise.
+// CHECK-LABEL: relax.func @OP05_OP06
+// CHECK: relax.call_packed "f"(%y) : (!relax.tensor<[n], f32>) -> !relax.prim<i64>
+// CHECK: relax.call %f : !relax.func<derive = @default_derive>(%{{.*}}) : (!relax.tensor<[n], f32>) -> !relax.object
+relax.func @OP05_OP06(%f: !relax.func<derive = @default_derive>, %y: !relax.tensor<[n], f32>) -> !relax.object attributes {relax.force_pure = true} {
+  %0 = relax.call_pure_packed "f"(%y) : (!relax.tensor<[n], f32>) -> !relax.prim<i64>
+  %1 = relax.exp %y : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %2 = relax.call_inplace_packed %f : !relax.func<derive = @default_derive> (%1) inplace [0] : (!relax.tensor<[n], f32>) -> !relax.object
+  %3 = relax.tuple %0, %2 : !relax.prim<i64>, !relax.object
+  relax.return %3 : !relax.tuple<!relax.prim<i64>, !relax.object>
+}

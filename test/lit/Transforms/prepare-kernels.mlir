@@ -16,6 +16,23 @@ func.func private @other(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %x : tensor<?xf32>
 }
 
+// OP02: parameters that are updated, in the order of the results; one that is
+// returned in place of another one is copied first.
+// CHECK: func.func private @relax.kernel.swap(%[[A:.*]]: tensor<?xf32> {bufferization.writable = true}, %[[B:.*]]: tensor<?xf32> {bufferization.writable = true}, %{{.*}}: tensor<?xf32> {bufferization.writable = false})
+// CHECK: %[[B1:.*]] = bufferization.alloc_tensor() copy(%[[B]])
+// CHECK: %[[A1:.*]] = bufferization.alloc_tensor() copy(%[[A]])
+// CHECK: %[[R0:.*]] = bufferization.materialize_in_destination %[[B1]] in %[[A]]
+// CHECK: %[[R1:.*]] = bufferization.materialize_in_destination %[[A1]] in %[[B]]
+// CHECK: return %[[R0]], %[[R1]]
+func.func private @swap(%a: tensor<?xf32>, %b: tensor<?xf32>, %c: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  return %b, %a : tensor<?xf32>, tensor<?xf32>
+}
+
+relax.func @OP02_swap(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>, %z: !relax.tensor<ndim = 1, f32>) -> !relax.object {
+  relax.builtin.call_kernel @swap(%x, %y, %z) outs() inplace [0, 1] : (!relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 1, f32>) -> ()
+  relax.return %x : !relax.tensor<ndim = 1, f32>
+}
+
 relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
   relax.builtin.call_kernel @exp(%x) outs(%y) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.return %y : !relax.tensor<ndim = 1, f32>

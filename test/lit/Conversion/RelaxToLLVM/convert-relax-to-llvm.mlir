@@ -12,9 +12,8 @@ func.func private @exp(%x: memref<?x4xf32>, %k: i64, %y: memref<?x4xf32>) { retu
 // CHECK: llvm.call @relax_tensor_check
 // CHECK: llvm.call @relax_tensor_dims
 // CHECK: llvm.call @relax_tensor_alloc
-// CHECK: llvm.call @relax_tensor_data
+// CHECK-COUNT-2: llvm.call @relax_tensor_data(
 // CHECK: %[[X:.*]] = builtin.unrealized_conversion_cast {{.*}} to memref<?x4xf32>
-// CHECK: llvm.call @relax_tensor_data
 // CHECK: %[[Y:.*]] = builtin.unrealized_conversion_cast {{.*}} to memref<?x4xf32>
 // CHECK: call @exp(%[[X]], %{{.*}}, %[[Y]])
 // CHECK: llvm.call @relax_value_return(%{{.*}}, %[[RESULT]], %{{.*}})
@@ -95,4 +94,20 @@ relax.func @GR11_values() -> !relax.object {
   %6 = relax.tuple %0, %1, %2, %3, %4, %5 : !relax.prim<i64, 3>, !relax.prim<f32>, !relax.prim<i1, 1>, !relax.object, !relax.object, !relax.object
   %7 = relax.get_item %6[3] : !relax.tuple<!relax.prim<i64, 3>, !relax.prim<f32>, !relax.prim<i1, 1>, !relax.object, !relax.object, !relax.object>
   relax.return %7 : !relax.object
+}
+
+func.func private @add(%x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>) { return }
+
+// OP02: what is updated must be compact and share no memory with the rest.
+// CHECK-LABEL: func.func @__tvm_ffi_OP02_inplace(
+// CHECK: llvm.call @relax_tensor_data(
+// CHECK: llvm.call @relax_tensor_data_inplace(
+// CHECK: llvm.call @relax_tensor_data_inplace(
+// CHECK-COUNT-3: llvm.call @relax_tensor_check_disjoint(
+// CHECK-NOT: llvm.call @relax_tensor_check_disjoint(
+// CHECK: call @add(
+relax.func @OP02_inplace(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object attributes {is_pure = false} {
+  %c = relax.constant dense<1.0> : tensor<2xf32>
+  relax.builtin.call_kernel @add(%x, %y, %c) outs() inplace [1, 2] : (!relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 1, f32>, !relax.tensor<[2], f32>) -> ()
+  relax.return %c : !relax.tensor<[2], f32>
 }

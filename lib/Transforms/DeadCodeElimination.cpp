@@ -1,0 +1,221 @@
+//===- DeadCodeElimination.cpp - Remove bindings without uses -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From the end of a function to its start, so that one walk is enough. What may
+// be removed:
+//
+// - anywhere: operations without effects or errors of their own;
+// - in a dataflow block: operators and calls of pure functions too, which may
+//   end with an error, and casts that bind no shape variable which is used.
+//
+// A block of a function that only binds what nobody uses goes as a whole.
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/ShapeScope.h"
+#include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/Transforms/Passes.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXDEADCODEELIMINATIONPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Shape variables
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// In how many places each shape variable is named.
+class Mentions {
+public:
+  explicit Mentions(FuncOp func) {
+    func->walk([&](Operation *op) { count(op, 1); });
+  }
+  /// Takes the mentions of an operation back.
+  void remove(Operation *op) {
+    op->walk([&](Operation *inner) { count(inner, -1); });
+  }
+  /// Whether others than `op` name a variable.
+  bool isNamedElsewhere(StringRef name, Operation *op) const {
+    Mentions mine;
+    mine.count(op, 1);
+    return counts.lookup(name) > mine.counts.lookup(name);
+  }
+
+private:
+  Mentions() = default;
+  void count(Operation *op, int64_t step);
+
+  llvm::StringMap<int64_t> counts;
+};
+} // namespace
+
+void Mentions::count(Operation *op, int64_t step) {
+  AttrTypeWalker walker;
+  auto add = [&](StringAttr name) {
+    if (name)
+      counts[name.getValue()] += step;
+  };
+  walker.addWalk([&](PrimExprAttr expr) {
+    if (expr.isVar())
+      counts[expr.getName()] += step;
+  });
+  walker.addWalk([&](TensorStructInfoType type) { add(type.getShapeVar()); });
+  walker.addWalk([&](ShapeStructInfoType type) { add(type.getVar()); });
+  walker.walk(op->getAttrDictionary());
+  for (Type type : op->getResultTypes())
+    walker.walk(type);
+  for (Region &region : op->getRegions())
+    for (BlockArgument argument : region.getArguments())
+      walker.walk(argument.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// What may be removed
+//===----------------------------------------------------------------------===//
+
+namespace {
+class DeadCodeEliminator {
+public:
+  explicit DeadCodeEliminator(FuncOp func)
+      : mentions(func), rewriter(func.getContext()) {}
+  void visitBlock(Block &block);
+
+private:
+  void visitOp(Operation *op);
+  void dropOutputs(DataflowOp dataflow);
+  bool isRemovable(Operation *op);
+  bool isRemovableInDataflow(Operation *op);
+  bool bindsUsedVariable(MatchCastOp cast);
+  void erase(Operation *op);
+
+  Mentions mentions;
+  IRRewriter rewriter;
+};
+} // namespace
+
+/// Whether a variable that comes up in this cast is used anywhere.
+bool DeadCodeEliminator::bindsUsedVariable(MatchCastOp cast) {
+  llvm::StringSet<> names, before;
+  collectBindingVars(cast.getResult().getType(), names);
+  collectScope(cast, before);
+  return llvm::any_of(names.keys(), [&](StringRef name) {
+    return !before.contains(name) && mentions.isNamedElsewhere(name, cast);
+  });
+}
+
+/// What is updated in place is seen outside of a function that is impure.
+static bool ownsUpdates(Operation *op) {
+  while (!isa<FuncOp, ClosureOp>(op))
+    op = op->getParentOp();
+  if (auto closure = dyn_cast<ClosureOp>(op))
+    return closure.getFuncStructInfo().getPure() && !closure.isForcePure();
+  return cast<FuncOp>(op).getIsPure() && !cast<FuncOp>(op).isForcePure();
+}
+
+/// SE06: all that may happen in a dataflow block besides its values is an
+/// error.
+bool DeadCodeEliminator::isRemovableInDataflow(Operation *op) {
+  if (auto cast = dyn_cast<MatchCastOp>(op))
+    return !bindsUsedVariable(cast);
+  if (isa<CallTIRInplaceOp, CallInplacePackedOp>(op))
+    return ownsUpdates(op);
+  if (auto purity = dyn_cast<PurityOpInterface>(op))
+    return purity.isPureOp();
+  return isa_and_nonnull<RelaxDialect>(op->getDialect()) &&
+         op->getNumRegions() == 0;
+}
+
+/// SE05: outside of them only what neither has an effect nor may fail. An
+/// operator may, where the shapes of its operands turn out not to fit.
+bool DeadCodeEliminator::isRemovable(Operation *op) {
+  if (!op->use_empty() || op->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  if (isa<DataflowOp>(op->getParentOp()))
+    return isRemovableInDataflow(op);
+  if (auto dataflow = dyn_cast<DataflowOp>(op))
+    return llvm::hasSingleElement(dataflow.getBody().front());
+  return isa<ConstantOp>(op) || isMemoryEffectFree(op);
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+void DeadCodeEliminator::erase(Operation *op) {
+  mentions.remove(op);
+  rewriter.eraseOp(op);
+}
+
+/// Values that nobody uses do not leave a dataflow block.
+void DeadCodeEliminator::dropOutputs(DataflowOp dataflow) {
+  Operation *output = dataflow.getBody().front().getTerminator();
+  SmallVector<Value> outputs, results;
+  for (auto [value, result] :
+       llvm::zip(output->getOperands(), dataflow.getResults()))
+    if (!result.use_empty()) {
+      outputs.push_back(value);
+      results.push_back(result);
+    }
+  rewriter.setInsertionPoint(dataflow);
+  auto smaller = DataflowOp::create(rewriter, dataflow.getLoc(),
+                                    ValueRange(results).getTypes());
+  smaller->setDiscardableAttrs(dataflow->getDiscardableAttrDictionary());
+  rewriter.inlineRegionBefore(dataflow.getBody(), smaller.getBody(),
+                              smaller.getBody().end());
+  output->setOperands(outputs);
+  for (auto [result, replacement] : llvm::zip(results, smaller.getResults()))
+    rewriter.replaceAllUsesWith(result, replacement);
+  rewriter.eraseOp(dataflow);
+  visitBlock(smaller.getBody().front());
+  if (isRemovable(smaller))
+    erase(smaller);
+}
+
+void DeadCodeEliminator::visitOp(Operation *op) {
+  if (isRemovable(op))
+    return erase(op);
+  if (auto dataflow = dyn_cast<DataflowOp>(op);
+      dataflow && llvm::any_of(dataflow.getResults(),
+                               [](Value result) { return result.use_empty(); }))
+    return dropOutputs(dataflow);
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      visitBlock(block);
+  if (isRemovable(op))
+    erase(op);
+}
+
+/// Uses stand behind definitions, so they are gone when one is reached.
+void DeadCodeEliminator::visitBlock(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    visitOp(&op);
+}
+
+namespace {
+struct RelaxDeadCodeEliminationPass
+    : relax::impl::RelaxDeadCodeEliminationPassBase<
+          RelaxDeadCodeEliminationPass> {
+  void runOnOperation() override {
+    if (!getOperation().isExternal())
+      DeadCodeEliminator(getOperation())
+          .visitBlock(getOperation().getBody().front());
+  }
+};
+} // namespace
