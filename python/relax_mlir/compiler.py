@@ -33,7 +33,7 @@ def phases() -> list[tuple[str, str]]:
     Examples
     --------
     >>> phases()[0][0]
-    'legalize'
+    'normalize'
     """
     return _ext.phases()
 

@@ -170,6 +170,7 @@ def test_values_that_fit(place, name, type_, value, checks):
     assert same(PLACES[place][0](type_, checks=checks)(f32(3), value), value)
 
 
+# MC02, MC03, MC04, MC05
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(("name", "type_", "value", "error", "part"), BAD, ids=ids(BAD))
 def test_error_values_that_do_not_fit(place, name, type_, value, error, part):

@@ -354,6 +354,7 @@ def test_gr13_gr14_packed_function_as_a_value(packed, load, vector):
     assert values(load(bb)(f32(1, 2))) == [3, 6]
 
 
+# GR13
 def test_se04_missing_packed_function_error(load, vector):
     bb = relax.BlockBuilder()
     x = vector()

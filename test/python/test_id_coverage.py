@@ -118,6 +118,11 @@ def test_unknown_row_is_an_error(checkout, capsys):
     assert "WF99: no such row" in capsys.readouterr().err
 
 
+def test_language_is_covered():
+    """Each row of the language has a positive test, and a negative one where it can be violated."""
+    assert id_coverage.main(["--require", "GR,SC,NF,WF,MC,ST,DR,OP,SE"]) == 0
+
+
 def test_rows_of_this_project_have_unique_ids():
     rows = id_coverage.ROOT / "docs" / "spec" / "rows.tsv"
     assert len(id_coverage.read_rows(rows)) == len(rows.read_text().splitlines()) - 1

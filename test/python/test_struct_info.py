@@ -183,7 +183,12 @@ def test_st10_possibly_compatible():
     known, unknown = TensorStructInfo(("n",), "float32"), TensorStructInfo()
     assert analysis.is_subtype(known, unknown) is True
     assert analysis.check_compatibility(unknown, known) is None
+
+
+def test_st10_rejects_other_kinds():
+    known = TensorStructInfo(("n",), "float32")
     assert analysis.check_compatibility(known, ShapeStructInfo()) is False
+    assert analysis.check_compatibility(known, TensorStructInfo(ndim=2)) is False
 
 
 def test_st07_unify():

@@ -485,6 +485,7 @@ def test_op03_call_dps_packed(write, load, tensor, register):
     assert np.from_dlpack(main(np.array([1, 2], "float32"))).tolist() == [1, 2, 1, 2]
 
 
+# SE04
 def test_gr13_extern_func(write, load, tensor, register):
     name = register("test_vm.triple", lambda x: 3 * x)
     k = relax.Var("k", relax.PrimStructInfo("int64"))

@@ -20,6 +20,7 @@ relax.func @op01_relax_function(%x: !relax.tensor<[n], f32>) -> !relax.object {
 // expected-note@+1 {{the kernel is defined here}}
 func.func private @relu(tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
 
+// GR02
 relax.func @op01_number_of_parameters(%x: !relax.tensor<[n], f32>, %s: !relax.shape<[n]>) -> !relax.object {
   // expected-error@+1 {{'relax.call_tir' op passes 3 values (inputs, integers, outputs), but the kernel takes 2}}
   %0 = relax.call_tir @relu(%x) packed_ints %s : !relax.shape<[n]> : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
@@ -179,6 +180,7 @@ relax.func @op04_argument(%x: !relax.prim<i64>) -> !relax.object {
 
 // -----
 
+// SC01: only the functions of the module are in scope.
 relax.func @gr14_no_function(%x: !relax.object) -> !relax.object {
   // expected-error@+1 {{'relax.call' op expected @missing to be a relax.func or func.func of the module}}
   %0 = relax.call @missing(%x) : (!relax.object) -> !relax.object

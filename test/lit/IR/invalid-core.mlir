@@ -455,6 +455,7 @@ relax.func @gr11_string() -> !relax.object {
 
 // -----
 
+// GR10
 relax.func @dr04_not_a_tuple(%x: !relax.object) -> !relax.object {
   // expected-error@+1 {{expected a tuple, but got '!relax.object'}}
   %0 = relax.get_item %x[0] : !relax.object
