@@ -493,8 +493,9 @@ bool CallOp::isPureOp() {
   if (std::accumulate(sizes.begin(), sizes.end(), int64_t(0)) !=
       getNumOperands())
     return true;
-  if (Value function = getFunction()) {
-    auto type = dyn_cast<FuncStructInfoType>(function.getType());
+  // The accessor asserts the type of the value.
+  if (OperandRange function = getODSOperands(0); !function.empty()) {
+    auto type = dyn_cast<FuncStructInfoType>(function.front().getType());
     return !type || type.getPure();
   }
   if (!getCalleeAttr())

@@ -340,7 +340,9 @@ Type ReturnOp::getDeclaredType() {
   Operation *parent = (*this)->getParentOp();
   if (auto closure = dyn_cast<ClosureOp>(parent))
     return closure.getFuncStructInfo().getRet();
-  auto func = cast<FuncOp>(parent);
+  auto func = dyn_cast<FuncOp>(parent);
+  if (!func || !func.getFunctionTypeAttr())
+    return {}; // not verified yet
   return func.getNumResults() == 1 ? func.getResultTypes().front() : Type();
 }
 
@@ -556,9 +558,12 @@ LogicalResult ShapeOp::inferReturnTypes(MLIRContext *, OptionalLoc,
   return success();
 }
 
-LogicalResult TupleOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
+LogicalResult TupleOp::inferReturnTypes(MLIRContext *context, OptionalLoc loc,
                                         Adaptor adaptor,
                                         InferredTypes &results) {
+  for (Type type : adaptor.getFields().getTypes())
+    if (!isa<StructInfoTypeInterface>(type))
+      return inferError(loc, "expected Relax values as fields, but got ", type);
   results.push_back(TupleStructInfoType::get(
       context, llvm::to_vector(adaptor.getFields().getTypes())));
   return success();

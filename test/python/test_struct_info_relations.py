@@ -450,7 +450,7 @@ CALLS = [
     (
         "no_leak",
         ["@func<(@shape<[n]>) -> @object>", "@shape<[n]>"],
-        ["@func<(@shape<[m]>) -> @object>", "@shape<*>"],
+        ["@func<(@shape<[m]>) -> @object>", "@shape<ndim = 1>"],
         "@shape<[n]>",
         "@shape<ndim = 1>",
     ),
