@@ -614,7 +614,7 @@ LogicalResult ShapeLowering::run() {
 static LogicalResult verifyLowered(FuncOp func) {
   bool isLowered = true;
   func.walk([&](Operation *op) {
-    if (!isa<RelaxDialect>(op->getDialect()) ||
+    if (!isa_and_nonnull<RelaxDialect>(op->getDialect()) ||
         op->getName().stripDialect().starts_with("builtin.") ||
         isa<CallOp, CallPackedOp, ConstantOp, DTypeOp, ExternFuncOp, FuncOp,
             GetItemOp, IfOp, MatchCastOp, NullValueOp, PrimValueOp, ReturnOp,
