@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArgumentNames.h"
+
 #include "relax-mlir/Analysis/Alias.h"
 #include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/Purity.h"
@@ -37,10 +39,9 @@ void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name,
   state.addRegion();
 }
 
-/// The names of the arguments in the text, "" where it is the one that printing
-/// makes up. Null where no argument has a name.
-static ArrayAttr argumentNames(Builder &builder,
-                               ArrayRef<OpAsmParser::Argument> arguments) {
+ArrayAttr
+mlir::relax::argumentNames(Builder &builder,
+                           ArrayRef<OpAsmParser::Argument> arguments) {
   bool anyName = false;
   SmallVector<StringRef> names;
   for (auto [index, argument] : llvm::enumerate(arguments)) {
@@ -170,8 +171,7 @@ void FuncOp::print(OpAsmPrinter &printer) {
   }
 }
 
-static StringRef argumentName(FuncOp func, unsigned index) {
-  ArrayAttr names = func.getArgNamesAttr();
+StringRef mlir::relax::argumentName(ArrayAttr names, unsigned index) {
   if (!names || index >= names.size())
     return {};
   return cast<StringAttr>(names[index]).getValue();
@@ -180,13 +180,13 @@ static StringRef argumentName(FuncOp func, unsigned index) {
 void FuncOp::getAsmBlockArgumentNames(Region &region,
                                       OpAsmSetValueNameFn setName) {
   for (auto [index, argument] : llvm::enumerate(region.getArguments())) {
-    StringRef name = argumentName(*this, index);
+    StringRef name = argumentName(getArgNamesAttr(), index);
     setName(argument, name.empty() ? ("arg" + Twine(index)).str() : name.str());
   }
 }
 
 std::string FuncOp::describeArgument(unsigned index) {
-  StringRef name = argumentName(*this, index);
+  StringRef name = argumentName(getArgNamesAttr(), index);
   if (!name.empty())
     return ("argument '" + name + "'").str();
   unsigned captures = getNumCaptures();

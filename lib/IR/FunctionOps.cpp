@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArgumentNames.h"
+
 #include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
@@ -19,22 +21,6 @@ using namespace mlir::relax;
 //===----------------------------------------------------------------------===//
 // ClosureOp: text form
 //===----------------------------------------------------------------------===//
-
-/// The names of the parameters in the text; null where none has one.
-static ArrayAttr parameterNames(Builder &builder,
-                                ArrayRef<OpAsmParser::Argument> arguments) {
-  bool anyName = false;
-  SmallVector<StringRef> names;
-  for (auto [index, argument] : llvm::enumerate(arguments)) {
-    StringRef name = argument.ssaName.name;
-    name.consume_front("%");
-    bool madeUp = name == ("arg" + Twine(index)).str() ||
-                  name.find_first_not_of("0123456789") == StringRef::npos;
-    names.push_back(madeUp ? StringRef() : name);
-    anyName |= !madeUp;
-  }
-  return anyName ? builder.getStrArrayAttr(names) : ArrayAttr();
-}
 
 ParseResult ClosureOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
@@ -60,7 +46,7 @@ ParseResult ClosureOp::parse(OpAsmParser &parser, OperationState &result) {
       FlatSymbolRefAttr());
   if (!type)
     return failure();
-  if (ArrayAttr names = parameterNames(builder, params))
+  if (ArrayAttr names = argumentNames(builder, params))
     result.addAttribute(getArgNamesAttrName(result.name), names);
   result.addTypes(type);
   Region *body = result.addRegion();
@@ -97,25 +83,18 @@ void ClosureOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
-static StringRef parameterName(ClosureOp closure, unsigned index) {
-  ArrayAttr names = closure.getArgNamesAttr();
-  if (!names || index >= names.size())
-    return {};
-  return cast<StringAttr>(names[index]).getValue();
-}
-
 void ClosureOp::getAsmBlockArgumentNames(Region &region,
                                          OpAsmSetValueNameFn setName) {
   for (auto [index, argument] : llvm::enumerate(region.getArguments())) {
-    StringRef name =
-        index == 0 ? StringRef("self") : parameterName(*this, index - 1);
+    StringRef name = index == 0 ? StringRef("self")
+                                : argumentName(getArgNamesAttr(), index - 1);
     if (!name.empty())
       setName(argument, name);
   }
 }
 
 std::string ClosureOp::describeArgument(unsigned index) {
-  StringRef name = parameterName(*this, index);
+  StringRef name = argumentName(getArgNamesAttr(), index);
   return name.empty() ? ("argument " + Twine(index)).str()
                       : ("argument '" + name + "'").str();
 }
