@@ -43,6 +43,14 @@ from .ir import (
     TupleStructInfo,
     var,
 )
+from .ir_module import (
+    Function,
+    IRModule,
+    as_module,
+    assert_structural_equal,
+    structural_equal,
+)
+from .values import Expr
 from .vdevice import VDevice, set_global_info
 from .vm import VirtualMachine, set_recursion_limit
 
@@ -51,9 +59,12 @@ __version__ = "0.1.0"
 __all__ = [
     "BlockBuilder",
     "Executable",
+    "Expr",
     "Facts",
     "FuncStructInfo",
+    "Function",
     "GlobalVar",
+    "IRModule",
     "ObjectStructInfo",
     "PrimExpr",
     "PrimStructInfo",
@@ -66,6 +77,8 @@ __all__ = [
     "Var",
     "VirtualMachine",
     "analysis",
+    "as_module",
+    "assert_structural_equal",
     "compile",
     "default_context",
     "load_dialect",
@@ -74,5 +87,6 @@ __all__ = [
     "register_derive_func",
     "set_global_info",
     "set_recursion_limit",
+    "structural_equal",
     "var",
 ]

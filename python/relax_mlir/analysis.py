@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mlir import ir
 
@@ -26,6 +27,9 @@ from .ir import (
     TensorStructInfo,
     TupleStructInfo,
 )
+
+if TYPE_CHECKING:
+    from .ir_module import ModuleLike
 
 __all__ = [
     "DynTensorType",
@@ -498,12 +502,12 @@ def _violation(diagnostic: ir.Diagnostic) -> Violation:
     )
 
 
-def well_formed(mod: ir.Module | str) -> list[Violation]:
+def well_formed(mod: ModuleLike) -> list[Violation]:
     """Check a module against the well-formedness criteria of the specification, WF01 to WF24.
 
     Parameters
     ----------
-    mod : mlir.ir.Module or str
+    mod : IRModule, Function, mlir.ir.Module, str or BlockBuilder
         The module, or its text. It need not be verified.
 
     Returns
@@ -530,15 +534,18 @@ def well_formed(mod: ir.Module | str) -> list[Violation]:
             violations.append(_violation(diagnostic))
         return True
 
-    context = current_context() if isinstance(mod, str) else mod.context
+    from .ir_module import as_module  # which needs what this module is for
+
+    module: ir.Module | None = None if isinstance(mod, str) else as_module(mod).module
+    context = current_context() if module is None else module.context
     with context.attach_diagnostic_handler(record):
-        module = _ext.parse_unverified(mod, context) if isinstance(mod, str) else mod
+        module = _ext.parse_unverified(mod, context) if isinstance(mod, str) else module
         if module is not None:
             _ext.check_well_formed(module)
     return violations
 
 
-def check_well_formed(mod: ir.Module | str) -> None:
+def check_well_formed(mod: ModuleLike) -> None:
     """Check a module as `well_formed` does.
 
     Raises

@@ -192,6 +192,17 @@ class BlockBuilder:
             function.release()
             self._function, self._dataflow = around
 
+    def set_func_attrs(self, attrs: Mapping[str, Any]) -> None:
+        """Set attributes of the function, or the closure, that is being written.
+
+        Parameters
+        ----------
+        attrs : mapping of str to bool, int, float, str or mlir.ir.Attribute
+        """
+        self._require(self._function is not None, "set_func_attrs", "inside function")
+        assert self._function is not None
+        self._function.set_attributes(attrs)
+
     def emit_func_output(self, output: Any) -> GlobalVar | Var:
         """Return a value from the function, or from the closure, that is being written.
 
@@ -294,8 +305,8 @@ class BlockBuilder:
             self._dataflow.finish()
         self._dataflow = None
 
-    def emit(self, expr: Any, name_hint: str = "") -> ir.Value:
-        """Return a value, with a name.
+    def emit(self, expr: Any, name_hint: str = "", struct_info: ir.Type | None = None) -> ir.Value:
+        """Return a value, with a name and, where one is stated, a type.
 
         Parameters
         ----------
@@ -303,15 +314,40 @@ class BlockBuilder:
             What an operator returned, or a Python value.
         name_hint : str
             The name, kept as its location.
+        struct_info : StructInfo, optional
+            The type that is stated for the value. One that says less than the type of the value
+            is taken. One that says more is checked at run time, as `match_cast` does.
 
         Returns
         -------
         mlir.ir.Value
+
+        Raises
+        ------
+        ValueError
+            If no value of this type is of the type that is stated (DR08).
+
+        Warns
+        -----
+        StructInfoWarning
+            If the stated type says more than that of the value.
+
+        Examples
+        --------
+        >>> from relax_mlir import TensorStructInfo, Var, op
+        >>> bb = BlockBuilder()
+        >>> x = Var("x", TensorStructInfo(("n",), "float32"))
+        >>> with bb.function("main", [x]):
+        ...     y = bb.emit(op.exp(x), "y", TensorStructInfo(ndim=1))
+        ...     _ = bb.emit_func_output(y)
+        >>> print(y.type)
+        !relax.tensor<ndim = 1>
         """
         value = as_value(expr)
-        if name_hint and isinstance(value, ir.OpResult):
-            op = value.owner
-            op.location = ir.Location.name(name_hint, childLoc=op.location)
+        if struct_info is not None and value.type != struct_info:
+            value = _declared(value, struct_info)
+        if name_hint:
+            _set_name(value, name_hint)
         return value
 
     def match_cast(self, value: Any, struct_info: ir.Type, name_hint: str = "") -> ir.Value:
@@ -562,6 +598,48 @@ class _Dataflow:
         _replace(self.draft, final)
         for output, result in zip(self.outputs, final.operation.results, strict=True):
             output._value = result
+
+
+def _set_name(value: ir.Value, name: str) -> None:
+    """Keep a name as the location of the operation that makes a value."""
+    op = value.owner
+    if isinstance(op, ir.Block):
+        return
+    place = op.location.child_loc if op.location.is_a_name() else op.location
+    op.location = ir.Location.name(name, childLoc=place)
+
+
+def _declared(value: ir.Value, declared: ir.Type) -> ir.Value:
+    """Return a value as one of the type that is stated for it."""
+    require_context([declared], value.context)
+    compatible = check_compatibility(value.type, declared)
+    if compatible is False:
+        raise ValueError(f"expected a value of type {declared}, but got one of type {value.type}")
+    if compatible is None:
+        warnings.warn(
+            f"the declared type {declared} says more than the type {value.type} of the value: it "
+            "is checked at run time, as match_cast does",
+            StructInfoWarning,
+            stacklevel=3,
+        )
+    elif _weaken(value, declared):
+        return value
+    return build(_ops.MatchCastOp, declared, value)
+
+
+def _weaken(value: ir.Value, declared: ir.Type) -> bool:
+    """Give the result of an operation a type that says less, if the operation allows it."""
+    op = value.owner
+    if isinstance(op, ir.Block) or any(True for _ in value.uses):
+        return False
+    derived = value.type
+    value.set_type(declared)
+    try:
+        op.verify()
+    except ir.MLIRError:
+        value.set_type(derived)
+        return False
+    return True
 
 
 def _replace(draft: ir.OpView, final: Any) -> None:

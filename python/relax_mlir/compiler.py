@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TypeAlias
 
 from mlir import ir
 from mlir.execution_engine import ExecutionEngine
@@ -14,15 +13,12 @@ from mlir.passmanager import PassManager
 
 from ._mlir_libs import RUNTIME_LIBRARY
 from ._mlir_libs import _relax_mlir as _ext
-from .block_builder import BlockBuilder
-from .context import current_context
 from .dialects import relax as _ops
+from .ir_module import ModuleLike, as_module
 from .vdevice import GLOBAL_INFO
 
 TARGETS = ("llvm",)
 CHECKS = ("all", "necessary")
-
-ModuleLike: TypeAlias = ir.Module | str | BlockBuilder
 
 
 def phases() -> list[tuple[str, str]]:
@@ -60,14 +56,7 @@ class Executable:
 
 
 def _copy(mod: ModuleLike) -> ir.Module:
-    if isinstance(mod, BlockBuilder):
-        return mod.get()
-    if isinstance(mod, str):
-        return ir.Module.parse(mod, context=current_context())
-    if isinstance(mod, ir.Module):
-        _ext.load_dialect(mod.context)
-        return _ext.clone_module(mod)
-    raise TypeError(f"expected a Module, text of MLIR or a BlockBuilder, but got {mod!r}")
+    return as_module(mod).clone().module
 
 
 def _struct_infos(module: ir.Module) -> dict[str, str]:
@@ -108,7 +97,7 @@ def compile(  # noqa: A001 (the name TVM uses)
 
     Parameters
     ----------
-    mod : mlir.ir.Module, str or BlockBuilder
+    mod : IRModule, Function, mlir.ir.Module, str or BlockBuilder
         The program; text of MLIR as str. It is not changed.
     target : str
         "llvm": the processor of this machine.

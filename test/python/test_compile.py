@@ -156,7 +156,7 @@ def test_error_opt_level():
 
 
 def test_error_module():
-    with pytest.raises(TypeError, match="expected a Module, text of MLIR or a BlockBuilder"):
+    with pytest.raises(TypeError, match="expected a module, text of MLIR or a BlockBuilder"):
         relax.compile(3)
 
 

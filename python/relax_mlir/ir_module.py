@@ -1,0 +1,367 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules as objects that are read and changed function by function, as with TVM's IRModule."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from mlir import ir
+
+from ._mlir_libs import _relax_mlir as _ext
+from .block_builder import BlockBuilder
+from .context import current_context
+from .expr import GlobalVar
+from .ir import FuncStructInfo
+
+# What holds names of values alone.
+_NAMES = ("arg_names",)
+
+
+class IRModule:
+    """A module: functions and kernels by name, and attributes.
+
+    Parameters
+    ----------
+    module : mlir.ir.Module, str, mapping of str to function, or None
+        A module of MLIR (not copied), its text, or functions by name. By default it is empty.
+
+    Attributes
+    ----------
+    module : mlir.ir.Module
+    name : str
+        The name of the class in TVMScript.
+
+    Examples
+    --------
+    >>> mod = IRModule('''
+    ... relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
+    ...   relax.return %x : !relax.tensor<[n], f32>
+    ... }''')
+    >>> mod.get_global_vars()
+    [GlobalVar(name='main')]
+    >>> print(mod["main"].function_type.value)
+    (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    """
+
+    def __init__(self, module: Any = None) -> None:
+        self.name = "Module"
+        if isinstance(module, str):
+            module = ir.Module.parse(module, context=current_context())
+        if isinstance(module, ir.Module):
+            _ext.load_dialect(module.context)
+            self.module = module
+            return
+        self.module = ir.Module.create(ir.Location.unknown(current_context()))
+        functions: Mapping[Any, Any] = module or {}
+        for name, func in functions.items():
+            self[name] = func
+
+    @property
+    def operation(self) -> ir.Operation:
+        """The module as an operation."""
+        return self.module.operation
+
+    @property
+    def body(self) -> ir.Block:
+        """The block of the functions."""
+        return self.module.body
+
+    @property
+    def context(self) -> ir.Context:
+        """The context of the module."""
+        return self.module.context
+
+    # -- functions ----------------------------------------------------------------------------
+
+    @property
+    def functions(self) -> dict[str, ir.OpView]:
+        """The functions and kernels by name, in their order."""
+        return {
+            op.operation.attributes["sym_name"].value: op
+            for op in self.body.operations
+            if "sym_name" in op.operation.attributes
+        }
+
+    def functions_items(self) -> list[tuple[GlobalVar, ir.OpView]]:
+        """Return the functions and kernels with their names."""
+        return [(GlobalVar(name), op) for name, op in self.functions.items()]
+
+    def get_global_vars(self) -> list[GlobalVar]:
+        """Return the names of the functions and kernels, in their order."""
+        return [GlobalVar(name) for name in self.functions]
+
+    def get_global_var(self, name: str) -> GlobalVar:
+        """Return a function by its name.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        self[name]
+        return GlobalVar(name)
+
+    def __getitem__(self, name: str | GlobalVar) -> Any:
+        """Return the operation of a function, such as a ``relax.FuncOp``."""
+        functions = self.functions
+        key = _name(name)
+        if key not in functions:
+            known = ", ".join(functions) or "none"
+            raise KeyError(f"expected the name of a function ({known}), but got {key!r}")
+        return functions[key]
+
+    def __setitem__(self, name: str | GlobalVar, func: Any) -> None:
+        """Add a function under a name, or replace the one of that name by it.
+
+        The function is copied: it may be one of another module.
+        """
+        key = _name(name)
+        old = self.functions.get(key)
+        source = func.op if isinstance(func, Function) else func
+        source = source.operation
+        if source.context is not self.context:
+            text = source.get_asm(enable_debug_info=True, print_generic_op_form=True)
+            with self.context, ir.Location.unknown():
+                copy = ir.Operation.parse(text)
+            self.body.append(copy)
+        else:
+            copy = source.clone(ip=ir.InsertionPoint(self.body)).operation
+        copy.attributes["sym_name"] = ir.StringAttr.get(key, self.context)
+        if old is not None:
+            copy.move_before(old.operation)
+            old.operation.erase()
+
+    def update_func(self, gvar: str | GlobalVar, func: Any) -> None:
+        """Replace a function.
+
+        Raises
+        ------
+        KeyError
+            If there is none of that name.
+        """
+        self[gvar]
+        self[gvar] = func
+
+    def update(self, other: Any) -> None:
+        """Add the functions of another module, in place of those with the same names."""
+        for name, func in as_module(other).functions.items():
+            self[name] = func
+
+    def __delitem__(self, name: str | GlobalVar) -> None:
+        self[name].operation.erase()
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, (str, GlobalVar)) and _name(name) in self.functions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    # -- the module as a whole ----------------------------------------------------------------
+
+    @property
+    def attrs(self) -> dict[str, ir.Attribute]:
+        """The attributes of the module."""
+        attributes = self.operation.attributes
+        return {item.name: item.attr for item in attributes}
+
+    def clone(self) -> IRModule:
+        """Return a copy."""
+        return IRModule(_ext.clone_module(self.module))
+
+    def verify(self) -> None:
+        """Raise MLIRError if the module is not valid."""
+        self.operation.verify()
+
+    def script(self, **options: Any) -> str:
+        """Return the module as TVMScript, which `relax_mlir.script.from_source` reads.
+
+        Parameters
+        ----------
+        **options
+            As of `relax_mlir.script.printer.script`.
+        """
+        return _printer().script(self, **options)
+
+    def show(self, **options: Any) -> None:
+        """Print the module as TVMScript, with colours where the output shows them."""
+        _printer().show(self, **options)
+
+    def __str__(self) -> str:
+        return str(self.module)
+
+
+class Function:
+    """A function that is not part of a program yet, in a module of its own.
+
+    Attributes
+    ----------
+    module : IRModule
+    name : str
+    op : mlir.ir.OpView
+    """
+
+    def __init__(self, module: IRModule, name: str) -> None:
+        self.module = module
+        self.name = name
+
+    @property
+    def op(self) -> Any:
+        """The operation."""
+        return self.module[self.name]
+
+    @property
+    def operation(self) -> ir.Operation:
+        """The operation, of the class that all operations have."""
+        return self.op.operation
+
+    @property
+    def struct_info(self) -> FuncStructInfo:
+        """The type of the function."""
+        type_ = _ext.function_struct_info(self.operation)
+        if type_ is None:
+            raise ValueError(f"expected a function with StructInfo, but got '{self.name}'")
+        return type_
+
+    @property
+    def attrs(self) -> dict[str, ir.Attribute]:
+        """The attributes of the function."""
+        return {item.name: item.attr for item in self.operation.attributes}
+
+    def script(self, **options: Any) -> str:
+        """Return the function as TVMScript."""
+        return _printer().script(self.op, **options)
+
+    def show(self, **options: Any) -> None:
+        """Print the function as TVMScript, with colours where the output shows them."""
+        _printer().show(self.op, **options)
+
+    def __str__(self) -> str:
+        return str(self.op)
+
+
+def _printer() -> Any:
+    # It reads modules, so it needs this module first.
+    return importlib.import_module("relax_mlir.script.printer")
+
+
+ModuleLike: TypeAlias = IRModule | Function | ir.Module | str | BlockBuilder
+
+
+def _name(name: str | GlobalVar) -> str:
+    return name.name if isinstance(name, GlobalVar) else name
+
+
+def as_module(mod: ModuleLike) -> IRModule:
+    """Return what stands for a module as one.
+
+    Parameters
+    ----------
+    mod : IRModule, Function, mlir.ir.Module, str or BlockBuilder
+        A function stands for the module that holds it alone; a str is text of MLIR. A module is
+        not copied.
+
+    Returns
+    -------
+    IRModule
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    mlir.ir.MLIRError
+        If the text does not parse.
+
+    Examples
+    --------
+    >>> len(as_module("module {}"))
+    0
+    """
+    if isinstance(mod, IRModule):
+        return mod
+    if isinstance(mod, Function):
+        return mod.module
+    if isinstance(mod, (ir.Module, str)):
+        return IRModule(mod)
+    if isinstance(mod, BlockBuilder):
+        made: Any = mod.get()
+        return made if isinstance(made, IRModule) else IRModule(made)
+    raise TypeError(f"expected a module, text of MLIR or a BlockBuilder, but got {mod!r}")
+
+
+# ---------------------------------------------------------------------------------------------
+# Equality
+# ---------------------------------------------------------------------------------------------
+
+
+def _structure(mod: ModuleLike) -> tuple[dict[str, ir.Attribute], dict[str, str]]:
+    """Return what a module is apart from names of values, places and order."""
+    copy = as_module(mod).clone()
+
+    def forget(op: ir.Operation) -> ir.WalkResult:
+        for name in _NAMES:
+            if name in op.attributes:
+                del op.attributes[name]
+        return ir.WalkResult.ADVANCE
+
+    copy.operation.walk(forget)
+    texts = {
+        name: op.operation.get_asm(print_generic_op_form=True, use_local_scope=True)
+        for name, op in copy.functions.items()
+    }
+    return {name: str(attr) for name, attr in copy.attrs.items()}, texts
+
+
+def structural_equal(lhs: ModuleLike, rhs: ModuleLike) -> bool:
+    """Say whether two modules are the same apart from how they are written.
+
+    Parameters
+    ----------
+    lhs, rhs : module
+
+    Returns
+    -------
+    bool
+        Names of values and parameters, places in files and the order of functions do not matter.
+        Names of functions and of shape variables do.
+
+    Examples
+    --------
+    >>> text = '''relax.func @f(%x: !relax.object) -> !relax.object {
+    ...   relax.return %x : !relax.object
+    ... }'''
+    >>> structural_equal(text, text.replace("%x", "%y"))
+    True
+    >>> structural_equal(text, text.replace("@f", "@g"))
+    False
+    """
+    return _structure(lhs) == _structure(rhs)
+
+
+def assert_structural_equal(lhs: ModuleLike, rhs: ModuleLike) -> None:
+    """Raise AssertionError with the difference if two modules are not the same.
+
+    Parameters
+    ----------
+    lhs, rhs : module
+        As of `structural_equal`.
+    """
+    left, right = _structure(lhs), _structure(rhs)
+    if left == right:
+        return
+    difference = difflib.unified_diff(_lines(*left), _lines(*right), "lhs", "rhs", lineterm="", n=1)
+    text = "\n".join(difference)
+    raise AssertionError(f"expected the same module, but got\n{text}")
+
+
+def _lines(attrs: Mapping[str, str], functions: Mapping[str, str]) -> list[str]:
+    return [
+        *(f"{name} = {attr}" for name, attr in sorted(attrs.items())),
+        *(line for _, text in sorted(functions.items()) for line in text.splitlines()),
+    ]

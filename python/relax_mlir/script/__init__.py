@@ -1,0 +1,30 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""TVMScript: Relax programs in the syntax of Python.
+
+What one writes for TVM works here with another import::
+
+    from relax_mlir.script import ir as I, relax as R, tir as T
+
+Names of shape variables that a signature gives without quotes (``R.Tensor[(n, k), "float32"]``)
+need ``from __future__ import annotations`` before Python 3.14.
+
+Examples
+--------
+>>> mod = from_source('''
+... @R.function
+... def main(x: R.Tensor(("n",), "float32")):
+...     return x + R.const(1.0)
+... ''')
+>>> print(mod.struct_info)
+!relax.func<(!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>, pure>
+"""
+
+from . import ir, relax
+from .ir import ir_module
+from .parser.diagnostics import ScriptError
+from .parser.entry import from_source
+
+parse = from_source
+
+__all__ = ["ScriptError", "from_source", "ir", "ir_module", "parse", "relax"]

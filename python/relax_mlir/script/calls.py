@@ -1,0 +1,354 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls, casts and values of the namespace ``R``, in the spellings of all versions.
+
+The result of a call is ``out_sinfo=``, ``out_ty=`` or, in the RFC, a shape and ``dtype=``.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+from .. import op as _op
+from ..dtypes import dtype_name
+from ..expr import GlobalVar
+from ..ir import ShapeExpr, ShapeStructInfo, TensorStructInfo
+from ..ir_module import Function
+from ..vdevice import VDevice
+from .annotations import as_dim, as_dims, as_struct_info, struct_infos
+from .operators import MissingOperatorError, argument, fields, operator
+from .parser import state
+from .parser.attributes import attribute
+from .parser.expressions import SpecialForm
+
+_MISSING: Any = object()
+
+
+def _one_of(what: str, *given: Any) -> Any:
+    """Return the one that is given of several spellings of an argument."""
+    values = [value for value in given if value is not None]
+    if len(values) != 1:
+        raise TypeError(f"expected {what} once, but got it {len(values)} times")
+    return values[0]
+
+
+def _outputs(out: Any, dtype: Any) -> Any:
+    """Return the StructInfo of outputs; in the RFC's spelling `out` is a shape."""
+    if dtype is None:
+        return struct_infos(out)
+    if isinstance(dtype, (list, tuple)):
+        return [_output(shape, name) for shape, name in zip(out, dtype, strict=True)]
+    return _output(out, dtype)
+
+
+def _output(shape: Any, dtype: Any) -> ir.Type:
+    if isinstance(shape, ir.Value) and isinstance(shape.type, ShapeStructInfo):
+        return _of_shape_value(shape, dtype)
+    return TensorStructInfo(as_dims(shape), dtype)
+
+
+def _of_shape_value(shape: ir.Value, dtype: Any) -> ir.Type:
+    """Return the type of a tensor whose shape is a value; unknown dimensions get a name."""
+    type_ = shape.type
+    if type_.values is not None:
+        return TensorStructInfo(type_.values, dtype)
+    name = type_.var
+    if name is None:
+        name = state.current("a call").new_shape_name()
+        _op.match_cast(shape, ShapeStructInfo(ndim=type_.ndim, var=name))
+    return TensorStructInfo(None, dtype, ndim=type_.ndim, shape_var=name)
+
+
+def kernel(callee: Any) -> Any:
+    """Return a kernel or function that a program names, as a function of its module."""
+    if isinstance(callee, Function):
+        return state.current("a call").add_function(callee.name, callee)
+    return callee
+
+
+def _call(callee: Any, make: Any, args: Any) -> ir.Value:
+    name = callee.name if isinstance(callee, GlobalVar) else callee
+    if not isinstance(name, str):
+        raise TypeError(f"expected a kernel of the module, but got {callee!r}")
+    return make(name, [argument(arg) for arg in fields(args)])
+
+
+def call_tir(
+    gvar: Any,
+    args: Any = (),
+    out_sinfo: Any = None,
+    tir_vars: Any = None,
+    *,
+    out_ty: Any = None,
+    dtype: Any = None,
+) -> ir.Value:
+    """Call a kernel, which writes into tensors that are allocated for it.
+
+    Parameters
+    ----------
+    gvar : GlobalVar
+        A kernel of the module. The name of a packed function, in the spelling of the RFC, is
+        called as `call_dps_packed` does.
+    args : tuple of tensors
+    out_sinfo, out_ty : StructInfo or list of it
+        The outputs; with `dtype` their shape.
+    tir_vars : shape, optional
+    dtype : str, optional
+    """
+    out = _one_of("out_sinfo", out_sinfo, out_ty)
+    callee = kernel(gvar)
+    if isinstance(callee, str):
+        return call_dps_packed(callee, args, out, dtype=dtype)
+    outputs = _outputs(out, dtype)
+    ints = None if tir_vars is None else _shape_argument(tir_vars)
+    return _call(callee, lambda name, given: _op.call_tir(name, given, outputs, ints), args)
+
+
+def _shape_argument(value: Any) -> Any:
+    if isinstance(value, ir.Value) or value is None:
+        return value
+    return ShapeExpr([as_dim(dim) for dim in value])
+
+
+def call_tir_inplace(
+    gvar: Any,
+    args: Any,
+    inplace_indices: Any,
+    out_sinfo: Any = None,
+    tir_vars: Any = None,
+    *,
+    out_ty: Any = None,
+) -> ir.Value:
+    """Call a kernel that updates some of its arguments."""
+    outputs = struct_infos(_one_of("out_sinfo", out_sinfo, out_ty))
+    ints = None if tir_vars is None else _shape_argument(tir_vars)
+    return _call(
+        kernel(gvar),
+        lambda name, given: _op.call_tir_inplace(name, given, inplace_indices, outputs, ints),
+        args,
+    )
+
+
+def call_dps_packed(
+    func: Any,
+    args: Any = (),
+    out_sinfo: Any = None,
+    *,
+    out_ty: Any = None,
+    dtype: Any = None,
+    output_shape: Any = None,
+    output_dtype: Any = None,
+) -> ir.Value:
+    """Call a packed function, which writes into tensors that are allocated for it.
+
+    Parameters
+    ----------
+    func : str or a value
+    args : tuple of values
+    out_sinfo, out_ty, output_shape : StructInfo or list of it
+        The outputs; with `dtype` their shape.
+    dtype, output_dtype : str, optional
+    """
+    out = _one_of("out_sinfo", out_sinfo, out_ty, output_shape)
+    outputs = _outputs(out, dtype if dtype is not None else output_dtype)
+    return _op.call_dps_packed(func, [argument(arg) for arg in fields(args)], outputs)
+
+
+def _types(sinfo_args: Any, ty_args: Any) -> Any:
+    given = sinfo_args if ty_args is None else ty_args
+    if given is None or (isinstance(given, (list, tuple)) and not given):
+        return None
+    types = struct_infos(given)
+    return types[0] if isinstance(types, list) and len(types) == 1 else types
+
+
+def _with_attrs(value: ir.Value, attrs: dict[str, Any]) -> ir.Value:
+    """Keep the attributes that a program gives to a call."""
+    attrs.pop("attrs_type_key", None)
+    for name, given in attrs.items():
+        value.owner.attributes[name] = attribute(name, given)
+    return value
+
+
+def call_packed(
+    func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = None, **attrs: Any
+) -> ir.Value:
+    """Call a packed function, which may have side effects.
+
+    Parameters
+    ----------
+    func : str or a value
+    *args
+        Values.
+    sinfo_args, ty_args : StructInfo or list of it, optional
+        The type of the result.
+    **attrs
+        Attributes that are kept with the call.
+    """
+    types = _types(sinfo_args, ty_args)
+    value = _op.call_packed(func, *map(argument, args), sinfo_args=types)
+    return _with_attrs(value, attrs)
+
+
+def call_pure_packed(
+    func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = None
+) -> ir.Value:
+    """Call a packed function of which it is known that it has no side effects."""
+    types = _types(sinfo_args, ty_args)
+    callee = kernel(func)
+    if isinstance(callee, GlobalVar):
+        callee = _op.global_var(callee)
+    return _op.call_pure_packed(callee, *map(argument, args), sinfo_args=types)
+
+
+def call_inplace_packed(
+    func: Any, *args: Any, inplace_indices: Any, sinfo_args: Any = None, ty_args: Any = None
+) -> ir.Value:
+    """Call a packed function that mutates some of its arguments."""
+    types = _types(sinfo_args, ty_args)
+    return _op.call_inplace_packed(
+        func, *map(argument, args), inplace_indices=inplace_indices, sinfo_args=types
+    )
+
+
+def invoke_closure(
+    closure: Any, args: Any = (), sinfo_args: Any = None, ty_args: Any = None
+) -> ir.Value:
+    """Call a closure."""
+    types = _types(sinfo_args, ty_args)
+    return _op.call(closure, *map(argument, fields(args)), sinfo_args=types)
+
+
+def invoke_pure_closure(
+    closure: Any, args: Any = (), sinfo_args: Any = None, ty_args: Any = None
+) -> ir.Value:
+    """Call a closure of which it is known that it has no side effects."""
+    return invoke_closure(closure, args, sinfo_args, ty_args)
+
+
+def ExternFunc(global_symbol: str) -> ir.Value:  # noqa: N802 (the name TVM uses)
+    """Return a packed function as a value."""
+    return _op.extern_func(global_symbol)
+
+
+# ---------------------------------------------------------------------------------------------
+# Casts
+# ---------------------------------------------------------------------------------------------
+
+
+def match_cast(value: Any, struct_info: Any = None, ty: Any = None) -> ir.Value:
+    """Check a value at run time, and bind the shape variables that are new in its StructInfo."""
+    type_ = as_struct_info(_one_of("the StructInfo", struct_info, ty))
+    return _op.match_cast(argument(value), type_)
+
+
+def _match_shape(parser: Any, node: ast.Call) -> ir.Value:
+    if len(node.args) != 2 or node.keywords:
+        raise parser.error(node, "expected R.match_shape(value, (n, m))")
+    value = parser.eval(node.args[0])
+    with parser.implicit(parser.implicit_shape_var):
+        pattern = parser.eval(node.args[1])
+    with parser.at(node):
+        if not isinstance(value, ir.Value):
+            raise TypeError(f"expected a tensor or a shape, but got {value!r}")
+        dims = as_dims(pattern)
+        if isinstance(value.type, TensorStructInfo):
+            type_ = TensorStructInfo(dims, value.type.dtype, vdevice=value.type.vdevice)
+            return _op.match_cast(value, type_)
+        return _op.match_cast(value, ShapeStructInfo(dims))
+
+
+# The RFC's cast: R.match_shape(value, (n, m)) binds the variables that are new.
+match_shape = SpecialForm("R.match_shape", _match_shape)
+
+
+# ---------------------------------------------------------------------------------------------
+# Values of Python
+# ---------------------------------------------------------------------------------------------
+
+
+def const(value: Any, dtype: Any = None) -> ir.Value:
+    """Return a constant tensor."""
+    if hasattr(value, "numpy") and not isinstance(value, np.ndarray):
+        value = value.numpy()
+    return _op.const(value, dtype)
+
+
+def prim_value(value: Any, dtype: Any = None) -> ir.Value:
+    """Return a scalar."""
+    value = argument(value)
+    if isinstance(value, ir.Value):
+        return value
+    return _op.prim_value(value, dtype)
+
+
+def shape(values: Any) -> ir.Value:
+    """Return a shape."""
+    return _op.shape([as_dim(value) for value in values])
+
+
+# ---------------------------------------------------------------------------------------------
+# Devices
+# ---------------------------------------------------------------------------------------------
+
+
+class Device:
+    """A device: its kind and which one of that kind."""
+
+    def __init__(self, kind: str, index: int = 0) -> None:
+        self.kind, self.index = kind, index
+
+
+def device(dev: str, index: int = 0) -> Device:
+    """Return a device for `hint_on_device`."""
+    return Device(dev, index)
+
+
+def to_vdevice(data: Any, dst_vdevice: Any) -> ir.Value:
+    """Copy a tensor to a virtual device.
+
+    Parameters
+    ----------
+    data : tensor
+    dst_vdevice : str or VDevice
+        A device that the module lists, such as "llvm:0" or its name.
+    """
+    by_object = isinstance(dst_vdevice, VDevice)
+    name = state.vdevice_name_of(dst_vdevice) if by_object else state.vdevice_name(dst_vdevice)
+    return _op.to_vdevice(data, name)
+
+
+def hint_on_device(data: Any, dst_vdevice: Any, memory_scope: str = "global") -> ir.Value:
+    """Say that a tensor should be on a device."""
+    del memory_scope
+    index = dst_vdevice.index if isinstance(dst_vdevice, Device) else int(dst_vdevice)
+    return _op.hint_on_device(data, index)
+
+
+# ---------------------------------------------------------------------------------------------
+# Operators that are made of others
+# ---------------------------------------------------------------------------------------------
+
+
+def matmul(x1: Any, x2: Any, out_dtype: Any = None) -> ir.Value:
+    """Return the matrix product."""
+    value = operator("matmul")(x1, x2)
+    if out_dtype not in (None, "", "void") and dtype_name(out_dtype) != value.type.dtype:
+        raise MissingOperatorError("R.matmul with out_dtype is not an operator of the dialect yet")
+    return value
+
+
+def linear(data: Any, weight: Any, bias: Any = None, out_dtype: Any = None) -> ir.Value:
+    """Return data @ transpose(weight) + bias."""
+    product = matmul(data, operator("permute_dims")(weight), out_dtype)
+    return product if bias is None else product + bias
+
+
+def emit_te(func: Any, *args: Any, **kwargs: Any) -> ir.Value:
+    """Call a kernel that is made of a tensor expression while the program is parsed."""
+    builder: Any = state.current("R.emit_te").builder
+    return builder.emit_te(func, *map(argument, args), **kwargs)

@@ -1,0 +1,90 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The namespace ``I``: modules and what they say of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..vdevice import VDevice
+from .parser import entry, state
+
+__all__ = [
+    "DummyGlobalInfo",
+    "Range",
+    "dummy_global_info",
+    "ir_module",
+    "meta_var",
+    "module_attrs",
+    "module_get_attrs",
+    "module_global_infos",
+    "module_set_attr",
+    "vdevice",
+]
+
+ir_module = entry.decorator("I.ir_module", "ir_module", entry.parse_class)
+
+
+class DummyGlobalInfo:
+    """A global info without meaning."""
+
+
+def dummy_global_info() -> DummyGlobalInfo:
+    """Return a global info without meaning."""
+    return DummyGlobalInfo()
+
+
+class Range:
+    """Integers from a first one to one before the last, as of a mesh of devices."""
+
+    def __init__(self, begin: int, end: int | None = None) -> None:
+        self.begin, self.end = (0, begin) if end is None else (begin, end)
+
+
+def vdevice(
+    target: str | Mapping[str, Any] | None = None,
+    vdevice_id: int = 0,
+    memory_scope: str = "global",
+) -> VDevice:
+    """Return a virtual device for `module_global_infos`.
+
+    Parameters
+    ----------
+    target : str or mapping, optional
+        The tag or the configuration of a target.
+    vdevice_id : int
+    memory_scope : str
+    """
+    if isinstance(target, Mapping):
+        import json
+
+        target = json.dumps(dict(target), sort_keys=True)
+    return VDevice("" if target is None else str(target), vdevice_id, memory_scope)
+
+
+def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> None:
+    """Set attributes of the module that is being parsed."""
+    for name, value in attrs.items():
+        module_set_attr(name, value, allow_overwrite=allow_overwrite)
+
+
+def module_get_attrs() -> dict[str, Any]:
+    """Return the attributes of the module that is being parsed."""
+    attributes = state.current("I.module_get_attrs").builder._module.operation.attributes
+    return {item.name: item.attr for item in attributes}
+
+
+def module_set_attr(name: str, value: Any, allow_overwrite: bool = False) -> None:
+    """Set an attribute of the module that is being parsed."""
+    state.current("I.module_set_attr").set_attribute(name, value)
+
+
+def module_global_infos(infos: Mapping[str, Sequence[Any]]) -> None:
+    """List virtual devices of the module that is being parsed, by kind."""
+    state.current("I.module_global_infos").set_global_infos(dict(infos))
+
+
+def meta_var(value: Any) -> Any:
+    """Return a value of Python as it is, while the program is parsed."""
+    return value

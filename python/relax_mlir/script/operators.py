@@ -1,0 +1,129 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators as a program calls them: TVM's names, and arguments as a program writes them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlir import ir
+
+from .. import op as _op
+from ..dialects import relax as _ops
+from ..ir import PrimExpr, TupleStructInfo
+from .annotations import Annotation, Kind
+from .tvm_operators import TVM_OPERATORS
+
+# Names that changed from one version of TVM to the next.
+_SAME = {"out_ty": "out_sinfo", "ty_args": "sinfo_args"}
+
+
+class MissingOperatorError(AttributeError):
+    """A program uses an operator that is not one of the dialect."""
+
+
+def missing(name: str) -> MissingOperatorError:
+    """Return the error that TVM has an operator and the dialect has not."""
+    return MissingOperatorError(f"R.{name} is not an operator of the dialect yet")
+
+
+def argument(value: Any) -> Any:
+    """Return an argument of an operator for what a program has written."""
+    if isinstance(value, (Annotation, Kind)):
+        return (value() if isinstance(value, Kind) else value).struct_info()
+    if isinstance(value, (list, tuple)):
+        return type(value)(argument(item) for item in value)
+    if isinstance(value, typing.TypeVar):
+        return PrimExpr(value.__name__)
+    if hasattr(value, "to_relax"):
+        return value.to_relax()
+    return value
+
+
+def fields(value: Any) -> list[Any]:
+    """Return the fields of what a program gives as a tuple of arguments.
+
+    They are those of a Python tuple or list, or of a tuple of the program; another value stands
+    for a tuple of it alone.
+    """
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if not isinstance(value, ir.Value) or not isinstance(value.type, TupleStructInfo):
+        return [value]
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != _ops.TupleOp.OPERATION_NAME:
+        return [_op.get_item(value, index) for index in range(len(value.type.fields))]
+    operands = list(owner.operands)
+    is_named = owner.location.is_a_name()
+    if not is_named and not any(True for _ in value.uses):
+        owner.erase()
+    return operands
+
+
+def _find(name: str) -> Callable[..., Any] | None:
+    """Return the function that makes an operator of the dialect, or None."""
+    place: Any = _op
+    for part in name.split("."):
+        place = getattr(place, part, None)
+    return place if callable(place) else None
+
+
+@functools.cache
+def operator(name: str) -> Callable[..., Any]:
+    """Return an operator by its name after ``R.``.
+
+    Raises
+    ------
+    MissingOperatorError
+        If the dialect does not have it.
+    """
+    function = _find(name)
+    if function is None:
+        raise missing(name)
+    own = list(inspect.signature(function).parameters)
+    names = TVM_OPERATORS.get(name, ())
+
+    @functools.wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        given = {
+            _own_name(name, key, own, names): argument(value) for key, value in keywords.items()
+        }
+        return function(*(argument(arg) for arg in args), **given)
+
+    return call
+
+
+def _own_name(operator_name: str, key: str, own: Sequence[str], names: Sequence[str]) -> str:
+    """Return the name that a keyword has here."""
+    key = _SAME.get(key, key)
+    if key in own:
+        return key
+    if key not in names:
+        known = ", ".join(names or own)
+        raise TypeError(
+            f"expected an argument that R.{operator_name} has ({known}), but got '{key}'"
+        )
+    position = names.index(key)
+    if position < len(own) and own[position] not in names:
+        return own[position]
+    raise MissingOperatorError(
+        f"R.{operator_name} with {key} is not an operator of the dialect yet"
+    )
+
+
+class Namespace:
+    """Operators with a prefix, such as ``R.nn``."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return an operator."""
+        full = f"{self._name}.{name}"
+        if name.startswith("__") or (full not in TVM_OPERATORS and _find(full) is None):
+            raise MissingOperatorError(f"expected something that R has, but got R.{full}")
+        return operator(full)

@@ -1,0 +1,179 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where programs come in: decorated classes and functions, and texts."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...ir_module import Function, IRModule
+from .environment import Environment, around_class, around_function
+from .module import KINDS, ModuleParser
+from .source import Source, source_of_class, source_of_function
+
+
+def caller() -> types.FrameType:
+    """Return the frame that a decorator is in, outside of this package."""
+    frame: types.FrameType | None = sys._getframe(1)
+    package = __name__.rpartition(".parser.")[0]
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(package):
+        frame = frame.f_back
+    assert frame is not None
+    return frame
+
+
+def _in_class(function: Callable[..., Any]) -> bool:
+    """Say whether a function is in the body of a class, which parses it as a whole."""
+    around, _, _ = function.__qualname__.rpartition(".")
+    return bool(around) and not around.endswith("<locals>")
+
+
+def parse_class(cls: type, check_well_formed: bool = True) -> IRModule:
+    """Return the module that a decorated class stands for."""
+    if not inspect.isclass(cls):
+        raise TypeError(f"expected a class under @I.ir_module, but got {cls!r}")
+    frame = caller()
+    source, node = source_of_class(cls, frame)
+    parser = ModuleParser(source, Environment(*around_class(cls, frame)))
+    return parser.parse_class(node, check_well_formed)
+
+
+def parse_decorated(function: Any, what: str, check_well_formed: bool = True) -> Any:
+    """Return the function or kernel that a decorated function of Python stands for.
+
+    In the body of a class it stays as it is: the class is parsed as a whole.
+    """
+    if not inspect.isfunction(function):
+        raise TypeError(f"expected a function under {what}, but got {function!r}")
+    if _in_class(function):
+        return function
+    source, node = source_of_function(function)
+    parser = ModuleParser(source, Environment(*around_function(function, caller())))
+    return parser.parse_function(node, check_well_formed)
+
+
+def decorator(what: str, kind: str, entry: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a decorator that stands alone, as in ``@R.function``, or has options."""
+
+    def decorate(target: Any = None, **options: Any) -> Any:
+        check = bool(options.get("check_well_formed", True))
+        if target is not None:
+            return entry(target, check)
+        return lambda decorated: entry(decorated, check)
+
+    decorate.__name__ = decorate.__qualname__ = kind
+    decorate.__doc__ = f"Parse what stands under ``@{what}``."
+    return decorate
+
+
+# ---------------------------------------------------------------------------------------------
+# Texts
+# ---------------------------------------------------------------------------------------------
+
+
+def _default_names() -> dict[str, Any]:
+    import relax_mlir
+    from relax_mlir import script
+
+    names: dict[str, Any] = {"relax": relax_mlir, "I": script.ir, "R": script.relax}
+    names["T"] = getattr(script, "tir", None)
+    return {name: value for name, value in names.items() if value is not None}
+
+
+def from_source(
+    program: str,
+    extra_vars: Mapping[str, Any] | None = None,
+    *,
+    filename: str = "<text>",
+    check_well_formed: bool = True,
+) -> Any:
+    """Parse a program that is given as text.
+
+    Parameters
+    ----------
+    program : str
+        A class under ``@I.ir_module``, or a function under ``@R.function`` or ``@T.prim_func``.
+        What stands around it, such as imports, runs as Python. ``I``, ``R`` and ``T`` need no
+        import.
+    extra_vars : mapping of str to value, optional
+        Names that the program can use.
+    filename : str
+        For messages, and for the locations of operations.
+    check_well_formed : bool
+        Whether the criteria of well-formedness are checked.
+
+    Returns
+    -------
+    IRModule or Function
+
+    Raises
+    ------
+    ScriptError
+        If anything is wrong in the program; the message shows the place.
+
+    Examples
+    --------
+    >>> mod = from_source('''
+    ... @I.ir_module
+    ... class Module:
+    ...     @R.function
+    ...     def main(x: R.Tensor(("n", 4), "float32")):
+    ...         y = R.exp(x)
+    ...         return y
+    ... ''')
+    >>> mod.get_global_vars()
+    [GlobalVar(name='main')]
+    """
+    source = Source(program, filename)
+    names: dict[str, Any] = {**_default_names(), **(extra_vars or {})}
+    decorated = []
+    for node in source.tree.body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and _is_program(node):
+            decorated.append(node)
+        elif not _imports_tvm(node):
+            _run(source, node, names)
+    if len(decorated) != 1:
+        raise source.error(
+            decorated[1] if decorated else None,
+            f"expected one decorated class or function in the text, but got {len(decorated)}",
+        )
+    parser = ModuleParser(source, Environment(names))
+    node = decorated[0]
+    options = parser.decorator(node).options
+    check = check_well_formed and bool(options.get("check_well_formed", True))
+    if isinstance(node, ast.ClassDef):
+        return parser.parse_class(node, check)
+    result: Function = parser.parse_function(node, check)
+    return result
+
+
+def _is_program(node: ast.ClassDef | ast.FunctionDef) -> bool:
+    for decorator_node in node.decorator_list:
+        target = decorator_node.func if isinstance(decorator_node, ast.Call) else decorator_node
+        name = getattr(target, "attr", getattr(target, "id", ""))
+        if KINDS.get(name) in ("function", "prim_func", "ir_module"):
+            return True
+    return False
+
+
+def _imports_tvm(node: ast.stmt) -> bool:
+    """Say whether a statement imports TVM's own script, in place of which there is this one."""
+    if isinstance(node, ast.ImportFrom):
+        return (node.module or "").startswith("tvm.script")
+    return isinstance(node, ast.Import) and all(
+        alias.name.startswith("tvm") for alias in node.names
+    )
+
+
+def _run(source: Source, node: ast.stmt, names: dict[str, Any]) -> None:
+    """Run a statement of Python around a program."""
+    code = compile(ast.Module([node], []), source.filename, "exec")
+    try:
+        exec(code, names)
+    except Exception as error:
+        raise source.error(node, f"{type(error).__name__}: {error}") from error

@@ -1,0 +1,364 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs: classes with functions and kernels, or one function."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dataclasses
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from mlir import ir
+
+from ... import analysis
+from ...block_builder import BlockBuilder
+from ...dialects import relax as _ops
+from ...expr import GlobalVar
+from ...ir import ObjectStructInfo
+from ...ir_module import Function, IRModule
+from ...vdevice import VDevice, set_global_info
+from . import state, tir
+from .environment import Environment
+from .expressions import Evaluator
+from .relax import FunctionParser
+from .source import Source
+
+# What decorators are called, in any namespace.
+KINDS = {
+    "function": "function",
+    "func": "function",
+    "prim_func": "prim_func",
+    "ir_module": "ir_module",
+    "macro": "macro",
+    "pyfunc": "pyfunc",
+    "py_func": "pyfunc",
+    "rewriter": "rewriter",
+}
+
+
+@dataclasses.dataclass
+class Decorator:
+    """What stands before a definition: its kind, its options and its text."""
+
+    name: str
+    options: dict[str, Any]
+    text: str
+
+
+class ModuleNames:
+    """What the name of the class stands for in its functions."""
+
+    def __init__(self) -> None:
+        self._functions: set[str] = set()
+
+    def declare(self, name: str) -> GlobalVar:
+        """Add a function."""
+        self._functions.add(name)
+        return GlobalVar(name)
+
+    def __getattr__(self, name: str) -> GlobalVar:
+        """Return a function by its name."""
+        if name.startswith("__") or name not in self._functions:
+            known = ", ".join(sorted(self._functions)) or "none"
+            raise NameError(f"expected a function of the module ({known}), but got '{name}'")
+        return GlobalVar(name)
+
+
+class ModuleParser(Evaluator):
+    """Parses one program.
+
+    Parameters
+    ----------
+    source : Source
+    env : Environment
+        What Python has around it.
+    """
+
+    def __init__(self, source: Source, env: Environment) -> None:
+        super().__init__(source, env)
+        self.builder = BlockBuilder()
+        self.names = ModuleNames()
+        self.vdevices: dict[str, VDevice] = {}
+        self._warnings: list[tuple[warnings.WarningMessage, int]] = []
+        self._caught: list[warnings.WarningMessage] = []
+        self._function_parsers: list[FunctionParser] = []
+        self._shape_names = 0
+
+    # -- entries ------------------------------------------------------------------------------
+
+    def parse_class(self, node: ast.ClassDef, check_well_formed: bool = True) -> IRModule:
+        """Return the module that a class stands for."""
+        with self._parsing():
+            self._class(node)
+        module = self._finish(node, check_well_formed)
+        module.name = node.name
+        return module
+
+    def parse_function(self, node: ast.FunctionDef, check_well_formed: bool = True) -> Function:
+        """Return a function or kernel that stands alone."""
+        with self._parsing():
+            self._functions([node])
+        module = self._finish(node, check_well_formed)
+        return Function(module, node.name)
+
+    def _parsing(self) -> contextlib.ExitStack:
+        stack = contextlib.ExitStack()
+        stack.enter_context(state.parsing(self))
+        stack.enter_context(self.builder._context)
+        self._caught = stack.enter_context(warnings.catch_warnings(record=True)) or []
+        warnings.simplefilter("always")
+        return stack
+
+    def note_warnings(self, node: ast.stmt) -> None:
+        """Say that what was warned of until now is at a statement."""
+        self._warnings += [(warning, node.lineno) for warning in self._caught]
+        self._caught.clear()
+
+    def _finish(self, node: Any, check_well_formed: bool) -> IRModule:
+        for warning, line in self._warnings:
+            warnings.warn_explicit(warning.message, warning.category, self.source.filename, line)
+        if check_well_formed:
+            for violation in analysis.well_formed(self.builder._module):
+                if violation.rule != "WF12":  # other parts may be added
+                    rule = f" [{violation.rule}]" if violation.rule else ""
+                    message = f"{violation.message}{rule}"
+                    raise self.error_at(node, str(violation.location), message)
+        try:
+            return IRModule(self.builder.get())
+        except ir.MLIRError as error:
+            raise self._invalid(node, error) from error
+
+    def _invalid(self, node: ast.AST, error: ir.MLIRError) -> Exception:
+        for diagnostic in error.error_diagnostics:
+            return self.error_at(node, str(diagnostic.location), diagnostic.message)
+        return self.error(node, error.message)
+
+    def error_at(self, node: ast.AST, location: str, message: str) -> Exception:
+        """Return the error that something is wrong at a location of MLIR, or else at a node."""
+        place = re.search(re.escape(f'"{self.source.filename}"') + r":(\d+):(\d+)", location)
+        if place is None:
+            return self.error(node, message)
+        line, column = int(place[1]), int(place[2])
+        for found in ast.walk(node):
+            if isinstance(found, (ast.expr, ast.stmt)):
+                where = self.source.place(found)
+                if where[:2] == (line, column):
+                    return self.error(found, message)
+        return self.source.error_at(line, column, message)
+
+    # -- classes ------------------------------------------------------------------------------
+
+    def _class(self, node: ast.ClassDef) -> None:
+        with self.env.scope():
+            self.env.bind(node.name, self.names)
+            functions = []
+            for statement in node.body:
+                if isinstance(statement, ast.FunctionDef):
+                    functions.append(statement)
+                else:
+                    self._statement(statement)
+            self._functions(functions)
+
+    def _statement(self, node: ast.stmt) -> None:
+        """Write what a class holds besides functions."""
+        if isinstance(node, ast.Pass):
+            return
+        if isinstance(node, ast.Expr):
+            if not isinstance(node.value, ast.Constant):
+                self.eval(node.value)
+            return
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            value = self.eval(node.value)
+            with self.at(node.value):
+                self._add(name, value)
+            return
+        raise self.error(node, "expected a decorated function, or a call such as I.module_attrs")
+
+    def _add(self, name: str, value: Any) -> None:
+        """Add a function that exists already, or bind a name of Python."""
+        if not isinstance(value, Function):
+            self.env.bind(name, value)
+            return
+        self.add_function(name, value)
+
+    def add_function(self, name: str, function: Function) -> GlobalVar:
+        """Add a function that exists already under a name."""
+        IRModule(self.builder._module)[name] = function
+        return self.names.declare(name)
+
+    # -- functions ----------------------------------------------------------------------------
+
+    def decorator(self, node: ast.FunctionDef | ast.ClassDef) -> Decorator:
+        """Return what stands before a definition.
+
+        Raises
+        ------
+        ScriptError
+            If there is nothing, or nothing that is known.
+        """
+        for decorator in node.decorator_list:
+            call = decorator if isinstance(decorator, ast.Call) else None
+            target = decorator.func if isinstance(decorator, ast.Call) else decorator
+            name = getattr(target, "attr", getattr(target, "id", ""))
+            if name not in KINDS:
+                continue
+            keywords = [] if call is None else call.keywords
+            options = {key.arg: self.eval(key.value) for key in keywords if key.arg is not None}
+            return Decorator(KINDS[name], options, f"@{ast.unparse(target)}")
+        what = f"@{ast.unparse(node.decorator_list[0])}" if node.decorator_list else "nothing"
+        raise self.error(
+            node.decorator_list[0] if node.decorator_list else node,
+            f"expected @R.function or @T.prim_func before '{node.name}', but got {what}",
+        )
+
+    def _functions(self, nodes: list[ast.FunctionDef]) -> None:
+        decorators = {}
+        for node in nodes:
+            if node.name in decorators:
+                raise self.error(node, f"expected a new name of a function, but got '{node.name}'")
+            decorators[node.name] = self.decorator(node)
+            self.env.bind(node.name, self.names.declare(node.name))
+        for node in nodes:
+            if decorators[node.name].name == "prim_func":
+                self._kernel(node)
+        relax = {n.name: n for n in nodes if decorators[n.name].name == "function"}
+        for node in self._in_order(relax):
+            options = decorators[node.name].options
+            self._function(node, options, relax)
+        self._restore_order(nodes)
+
+    def _kernel(self, node: ast.FunctionDef) -> None:
+        operation = tir.parse_prim_func(node, self.source, self.env, self.builder._module)
+        del operation
+
+    def _function(
+        self, node: ast.FunctionDef, options: dict[str, Any], relax: dict[str, ast.FunctionDef]
+    ) -> None:
+        declared = self._declare_others(node, relax)
+        parser = FunctionParser(self)
+        pure, private = bool(options.get("pure", True)), bool(options.get("private", False))
+        try:
+            with self.inside(parser):
+                parser.function(node, pure, private)
+        finally:
+            for operation in declared:
+                operation.erase()
+
+    @contextlib.contextmanager
+    def inside(self, parser: FunctionParser) -> Iterator[None]:
+        """Have a parser be the one of the function that is being read."""
+        self._function_parsers.append(parser)
+        try:
+            yield
+        finally:
+            self._function_parsers.pop()
+
+    def function_parser(self) -> FunctionParser:
+        """Return the parser of the function that is being read.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        if not self._function_parsers:
+            raise ValueError("expected a macro to be called in a Relax function")
+        return self._function_parsers[-1]
+
+    def new_shape_name(self) -> str:
+        """Return a name for a shape that the program does not name."""
+        self._shape_names += 1
+        return f"shape_{self._shape_names}"
+
+    def _in_order(self, nodes: dict[str, ast.FunctionDef]) -> list[ast.FunctionDef]:
+        """Return functions with those that they call first, as far as that is possible."""
+        order: list[ast.FunctionDef] = []
+        seen: set[str] = set()
+        for start in nodes.values():
+            stack = [(start, iter(_uses(start, nodes)))]
+            if start.name in seen:
+                continue
+            seen.add(start.name)
+            while stack:
+                node, rest = stack[-1]
+                name = next((name for name in rest if name not in seen), None)
+                if name is None:
+                    order.append(node)
+                    stack.pop()
+                else:
+                    seen.add(name)
+                    stack.append((nodes[name], iter(_uses(nodes[name], nodes))))
+        return order
+
+    def _declare_others(
+        self, node: ast.FunctionDef, nodes: dict[str, ast.FunctionDef]
+    ) -> list[ir.Operation]:
+        """Declare the functions that this one uses and that are not there yet."""
+        there = IRModule(self.builder._module).functions
+        declared = []
+        for name in _uses(node, nodes):
+            if name in there or name == node.name:
+                continue
+            other = nodes[name]
+            options = self.decorator(other).options
+            with self.env.scope():
+                signature = FunctionParser(self).signature(other)
+            result = signature.result or ObjectStructInfo()
+            inputs = [param.struct_info for param in signature.params]
+            with self.source.location(other), ir.InsertionPoint(self.builder._module.body):
+                operation = _ops.FuncOp(
+                    name,
+                    ir.TypeAttr.get(ir.FunctionType.get(inputs, [result])),
+                    is_pure=None if options.get("pure", True) else False,
+                )
+            declared.append(operation.operation)
+        return declared
+
+    def _restore_order(self, nodes: list[ast.FunctionDef]) -> None:
+        """Put the functions in the order of the text."""
+        functions = IRModule(self.builder._module).functions
+        for node in nodes:
+            if node.name in functions:
+                _move_last(functions[node.name].operation)
+
+    # -- what a module says of itself ---------------------------------------------------------
+
+    def set_attribute(self, name: str, value: Any) -> None:
+        """Set an attribute of the module."""
+        from .attributes import attribute
+
+        self.builder._module.operation.attributes[name] = attribute(name, value)
+
+    def set_global_infos(self, infos: dict[str, Any]) -> None:
+        """List the virtual devices of the module."""
+        for key, value in infos.items():
+            devices = value if isinstance(value, (list, tuple)) else [value]
+            for index, device in enumerate(devices):
+                if not isinstance(device, VDevice):
+                    continue
+                name = f"{key}{index}" if len(devices) > 1 or key == "vdevice" else key
+                self.vdevices[name] = device
+        if self.vdevices:
+            set_global_info(self.builder._module, self.vdevices)
+
+
+def _move_last(operation: ir.Operation) -> None:
+    last = list(operation.block)[-1].operation
+    if last != operation:
+        operation.move_after(last)
+
+
+def _uses(node: ast.FunctionDef, nodes: dict[str, Any]) -> list[str]:
+    """Return the names of functions that a function mentions."""
+    names = []
+    for child in ast.walk(node):
+        if isinstance(child, ast.Attribute) and child.attr in nodes:
+            names.append(child.attr)
+        elif isinstance(child, ast.Name) and child.id in nodes:
+            names.append(child.id)
+    return list(dict.fromkeys(names))

@@ -1,0 +1,540 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Relax functions: their signatures and the statements of their bodies."""
+
+from __future__ import annotations
+
+import ast
+import typing
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mlir import ir
+
+from ... import op as _op
+from ...block_builder import BlockBuilder
+from ...dialects import relax as _ops
+from ...expr import GlobalVar, Var, as_value
+from ...ir import PrimExpr, ShapeStructInfo, TupleStructInfo
+from ..annotations import UNKNOWN, Annotation, as_annotation, as_dim
+from .expressions import Evaluator
+
+if TYPE_CHECKING:
+    from ..macros import Macro
+    from .module import ModuleParser
+
+
+class Signature:
+    """What a function says before its body."""
+
+    def __init__(self, params: list[Var], result: ir.Type | None) -> None:
+        self.params = params
+        self.result = result
+
+
+class Dataflow:
+    """What ``R.dataflow()`` returns."""
+
+
+class FunctionParser(Evaluator):
+    """Parses one Relax function, with the functions inside of it.
+
+    Parameters
+    ----------
+    module : ModuleParser
+        The program.
+    """
+
+    def __init__(self, module: ModuleParser) -> None:
+        super().__init__(module.source, module.env)
+        self.module = module
+        self.builder: BlockBuilder = module.builder
+        # The name and the value that the last statement bound, for branches.
+        self.last: tuple[str, Any] | None = None
+        # The names that a dataflow block has bound so far; None outside of one.
+        self.dataflow: list[str] | None = None
+        self._outputs: list[tuple[str, Var]] = []
+        self.shape_names: set[str] = set()
+
+    # -- signatures ---------------------------------------------------------------------------
+
+    def signature(self, node: ast.FunctionDef) -> Signature:
+        """Return the signature, and bind the shape variables of it in the current scope."""
+        self._type_params(node)
+        arguments = node.args
+        for wrong, what in (
+            (arguments.vararg, "a parameter with *"),
+            (arguments.kwarg, "a parameter with **"),
+            (next(iter(arguments.kwonlyargs), None), "a parameter by keyword only"),
+            (next(iter(arguments.defaults), None), "a default of a parameter"),
+        ):
+            if wrong is not None:
+                raise self.error(wrong, f"expected a parameter with StructInfo, but got {what}")
+        args = [*arguments.posonlyargs, *arguments.args]
+        annotations = []
+        for arg in args:
+            if arg.annotation is None:
+                raise self.error(
+                    arg,
+                    f"expected StructInfo of parameter '{arg.arg}', such as "
+                    f'{arg.arg}: R.Tensor((n, 4), "float32")',
+                )
+            annotations.append((arg.annotation, self._annotation(arg.annotation)))
+        for _, annotation in annotations:
+            for text in sorted(annotation.texts):
+                self._declare_text(text)
+        names = [arg.arg for arg in args]
+        for index, arg in enumerate(args):
+            if arg.arg in names[:index]:
+                raise self.error(arg, f"expected a new name of a parameter, but got '{arg.arg}'")
+        params = [
+            Var(name, self.resolve(place, annotation))
+            for name, (place, annotation) in zip(names, annotations, strict=True)
+        ]
+        result = None
+        if node.returns is not None:
+            result = self.resolve(node.returns, self._annotation(node.returns))
+        return Signature(params, result)
+
+    def _type_params(self, node: ast.FunctionDef) -> None:
+        """Bind the names that PEP 695 lists after the name of a function."""
+        for param in getattr(node, "type_params", []):
+            self.env.bind(param.name, self._new_shape_var(param.name))
+
+    def _annotation(self, node: ast.AST) -> Annotation:
+        """Return the StructInfo of a signature; names that are not bound are shape variables."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node = self._parse_text(node.value, node)
+        with self.implicit(self.implicit_shape_var):
+            value = self.eval(node)
+        with self.at(node):
+            return as_annotation(value)
+
+    def implicit_shape_var(self, name: str) -> Any:
+        """Bind a name that the RFC uses without a declaration to a new shape variable."""
+        if name == "_":
+            return UNKNOWN
+        variable = self._new_shape_var(name)
+        self.env.bind(name, variable)
+        return variable
+
+    def _declare_text(self, text: str) -> None:
+        """Bind a dimension that is a text if it is a name of its own."""
+        if not text.isidentifier():
+            return
+        outer = self.env.get(text)
+        if isinstance(outer, PrimExpr) and text in self.env.innermost():
+            return
+        if isinstance(outer, typing.TypeVar):
+            return
+        self.env.bind(text, self._new_shape_var(text))
+
+    def _new_shape_var(self, name: str) -> PrimExpr:
+        """Return a shape variable of a name that the function does not use yet."""
+        unique, count = name, 0
+        while unique in self.shape_names:
+            count += 1
+            unique = f"{name}_{count}"
+        self.shape_names.add(unique)
+        return PrimExpr(unique)
+
+    def _parse_text(self, text: str, node: ast.AST) -> ast.expr:
+        try:
+            tree = ast.parse(text.strip(), mode="eval").body
+        except SyntaxError as error:
+            raise self.error(
+                node, f"expected an expression, but got {text!r}: {error.msg}"
+            ) from None
+        for child in ast.walk(tree):
+            ast.copy_location(child, node)
+        return tree
+
+    def resolve(self, node: ast.AST, annotation: Annotation) -> ir.Type:
+        """Return the StructInfo of an annotation; its texts are expressions in scope."""
+
+        def dimension(text: str) -> Any:
+            return as_dim(self.eval(self._parse_text(text, node)))
+
+        with self.at(node):
+            return annotation.struct_info(dimension)
+
+    # -- functions ----------------------------------------------------------------------------
+
+    def function(self, node: ast.FunctionDef, pure: bool, private: bool) -> None:
+        """Write a function of the module."""
+        with self.env.scope():
+            self.shape_names = set()
+            signature = self.signature(node)
+            with (
+                self.at(node),
+                self.builder.function(
+                    node.name,
+                    signature.params,
+                    pure=pure,
+                    private=private,
+                    ret_struct_info=signature.result,
+                ),
+            ):
+                self._whole_body(node, signature)
+
+    def closure(self, node: ast.FunctionDef, pure: bool) -> None:
+        """Write a function inside of another one."""
+        saved = self.last, self.dataflow, self._outputs
+        self.last, self.dataflow = None, None
+        recursive = _calls(node, node.name)
+        with self.env.scope():
+            signature = self.signature(node)
+            result = signature.result
+            if result is None and recursive:
+                result = TupleStructInfo([])
+            with (
+                self.at(node),
+                self.builder.closure(
+                    node.name, signature.params, pure=pure, ret_struct_info=result
+                ) as variable,
+            ):
+                if recursive:
+                    self.env.bind(node.name, variable.value)
+                self._whole_body(node, signature)
+        self.last, self.dataflow, self._outputs = saved
+        self.bind(node.name, variable.value)
+
+    def _whole_body(self, node: ast.FunctionDef, signature: Signature) -> None:
+        for param in signature.params:
+            self.env.bind(param.name, param.value)
+        is_returned = False
+        for index, statement in enumerate(node.body):
+            if is_returned:
+                raise self.error(
+                    statement, "expected the return statement at the end, but got more after it"
+                )
+            if isinstance(statement, ast.Return):
+                self._return(statement)
+                is_returned = True
+            elif not (index == 0 and _is_docstring(statement)):
+                self.statement(statement)
+        if not is_returned:
+            with self.at(node):
+                self.builder.emit_func_output(_op.tuple())
+
+    def _return(self, node: ast.Return) -> None:
+        value: Any = ()
+        if node.value is not None:
+            value = self.eval(node.value)
+        with self.at(node):
+            self.builder.emit_func_output(as_value(value))
+
+    def inline(self, macro: Macro, arguments: dict[str, Any]) -> Any:
+        """Write the statements of a macro here, and return its value."""
+        inner = FunctionParser(self.module)
+        inner.source, inner.shape_names = macro.source, self.shape_names
+        inner.dataflow = None if self.dataflow is None else []
+        names = self.env.only(*macro.around) if macro.hygienic else self.env.scope()
+        *statements, last = macro.node.body
+        if not isinstance(last, ast.Return) or last.value is None:
+            raise macro.source.error(macro.node, "expected a macro to end with a return statement")
+        with self.module.inside(inner), names:
+            for name, value in arguments.items():
+                self.env.bind(name, value)
+            inner.body(statements[1:] if _is_docstring(macro.node.body[0]) else statements)
+            return inner.eval(last.value)
+
+    # -- statements ---------------------------------------------------------------------------
+
+    def statement(self, node: ast.stmt) -> None:
+        """Write a statement."""
+        method = getattr(self, f"_visit_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise self.error(node, _instead(node))
+        self.module.note_warnings(node)
+        method(node)
+        self.module.note_warnings(node)
+
+    def body(self, statements: list[ast.stmt]) -> None:
+        """Write statements."""
+        for statement in statements:
+            self.statement(statement)
+
+    def _visit_pass(self, node: ast.Pass) -> None:
+        pass
+
+    def _visit_return(self, node: ast.Return) -> None:
+        raise self.error(
+            node, "expected the return statement at the end of the function, but got it in a block"
+        )
+
+    def _visit_assign(self, node: ast.Assign) -> None:
+        if len(node.targets) != 1:
+            raise self.error(node.targets[1], "expected one name on the left, but got a = b = c")
+        if self._declares(node.targets[0], node.value):
+            return
+        if isinstance(node.value, ast.Name) and self.env.get(node.value.id) is self.module.names:
+            self.env.bind(_name_of(node.targets[0]), self.module.names)
+            return
+        value = self.eval(node.value)
+        if isinstance(node.value, ast.Name) and isinstance(node.targets[0], ast.Name):
+            self._alias(node.targets[0], node.value, value)
+            return
+        self._bind_target(node.targets[0], value, node.value)
+
+    def _alias(self, target: ast.Name, node: ast.Name, value: Any) -> None:
+        """Bind another name to a value, which keeps its own."""
+        if isinstance(value, PrimExpr) and value.name != target.id:
+            raise self.error(
+                target,
+                f"expected the name '{value.name}' that the shape variable has, but got "
+                f"'{target.id}'",
+            )
+        self.env.bind(target.id, value)
+        if isinstance(value, ir.Value):
+            self.last = (target.id, value)
+            if self.dataflow is not None:
+                self.dataflow.append(target.id)
+
+    def _visit_annassign(self, node: ast.AnnAssign) -> None:
+        if node.value is None:
+            raise self.error(node, "expected a value after the annotation")
+        if not isinstance(node.target, ast.Name):
+            raise self.error(node.target, "expected a name before the annotation")
+        with self.implicit(self.implicit_shape_var):
+            given = self.eval(node.annotation)
+        with self.at(node.annotation):
+            declared = as_annotation(given).struct_info()
+        value = self.eval(node.value)
+        with self.at(node.value):
+            if isinstance(value, tuple) and isinstance(declared, ShapeStructInfo):
+                value = _op.shape([as_dim(item) for item in value])
+            bindable = _op.const(value) if isinstance(value, (bool, int, float)) else value
+            result = self.builder.emit(bindable, node.target.id, declared)
+        self.bind(node.target.id, result)
+
+    def _declares(self, target: ast.AST, value: ast.AST) -> bool:
+        """Declare shape variables if that is what ``n = T.int64()`` does."""
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs = list(zip(target.elts, value.elts, strict=False))
+            if len(target.elts) != len(value.elts) or not pairs:
+                return False
+            if not all(self._is_declaration(made) for _, made in pairs):
+                return False
+            for name, made in pairs:
+                self._declare(name, made)
+            return True
+        if not self._is_declaration(value):
+            return False
+        self._declare(target, value)
+        return True
+
+    def _is_declaration(self, node: ast.AST) -> bool:
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return False
+        name = node.func.attr
+        if name in ("var", "Var", "SizeVar", "TypeVar"):
+            return True
+        is_type = name.startswith(("int", "uint", "float")) and name.strip("intufloa").isdigit()
+        return is_type and not node.args
+
+    def _declare(self, target: ast.AST, made: ast.AST) -> None:
+        if not isinstance(target, ast.Name):
+            raise self.error(target, "expected a name for the shape variable")
+        assert isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute)
+        texts = [arg.value for arg in made.args if isinstance(arg, ast.Constant)]
+        dtype = made.func.attr
+        if dtype in ("var", "Var", "SizeVar"):
+            dtype = next((text for text in texts if text in ("int32", "int64")), "int64")
+            named = [text for text in texts if text not in ("int32", "int64")]
+            if named and named[0] != target.id:
+                raise self.error(
+                    made,
+                    f"expected the name '{target.id}' of the shape variable, but got {named[0]!r}",
+                )
+        if dtype not in ("int64", "int32"):
+            raise self.error(made, f"expected a shape variable of type int64, but got {dtype}")
+        old = self.env.bound(target.id)
+        if isinstance(old, PrimExpr) and old.name is not None:
+            return
+        if old is not None:
+            raise self.error(
+                target, f"expected a new name for the shape variable, but '{target.id}' is a value"
+            )
+        self.env.bind(target.id, self._new_shape_var(target.id))
+
+    def _bind_target(self, target: ast.AST, value: Any, node: ast.AST) -> None:
+        with self.at(node):
+            if isinstance(target, ast.Name):
+                self.bind(target.id, self._bindable(value))
+                return
+        self.assign(target, value, lambda name, item: self.bind(name, self._bindable(item)))
+
+    def _bindable(self, value: Any) -> Any:
+        """Return what a name is bound to: numbers and tuples become values of the program."""
+        if isinstance(value, (bool, int, float)):
+            return _op.const(value)
+        if isinstance(value, tuple) and _has_values(value):
+            return as_value(value)
+        return value
+
+    def bind(self, name: str, value: Any) -> None:
+        """Have a name stand for a value from now on."""
+        if isinstance(value, Var):
+            value = value.value
+        if isinstance(value, ir.Value):
+            self._name(value, name)
+            self.last = (name, value)
+            if self.dataflow is not None:
+                self.dataflow.append(name)
+        self.env.bind(name, value)
+
+    def _name(self, value: ir.Value, name: str) -> None:
+        """Keep a name with the operation of a value, if it has none yet."""
+        owner = value.owner
+        if isinstance(owner, ir.Block) or owner.location.is_a_name():
+            return
+        if owner.name == _ops.DataflowOp.OPERATION_NAME:
+            return
+        owner.location = ir.Location.name(name, childLoc=owner.location)
+
+    def _visit_expr(self, node: ast.Expr) -> None:
+        value = self.eval(node.value)
+        if value is None or value is Ellipsis:
+            return
+        if not isinstance(value, ir.Value):
+            raise self.error(
+                node, f"expected a call with an effect as a statement, but got {value!r}"
+            )
+        type_ = value.type
+        is_void = isinstance(type_, TupleStructInfo) and not type_.fields
+        if not is_void and not _is_impure_call(value):
+            raise self.error(
+                node,
+                f"expected a name for this value of type {type_}, as in x = ...; only a call that "
+                "returns nothing, or that may have side effects, is a statement",
+            )
+
+    def _visit_with(self, node: ast.With) -> None:
+        if len(node.items) != 1 or node.items[0].optional_vars is not None:
+            raise self.error(node.items[-1].context_expr, "expected 'with R.dataflow():'")
+        entered = self.eval(node.items[0].context_expr)
+        if not isinstance(entered, Dataflow):
+            raise self.error(node.items[0].context_expr, "expected 'with R.dataflow():'")
+        if self.dataflow is not None:
+            raise self.error(node, "expected a dataflow block outside of another one")
+        outputs: list[tuple[str, Var]] = []
+        self._outputs, self.dataflow = outputs, []
+        with self.env.scope() as scope:
+            with self.at(node), self.builder.dataflow():
+                self.body(node.body)
+            shapes = {name: dim for name, dim in scope.items() if isinstance(dim, PrimExpr)}
+        names, self.dataflow = self.dataflow, None
+        for name in names:
+            reason = (
+                f"'{name}' is bound in the dataflow block of line {node.lineno} and can be used "
+                "there only; R.output makes it visible after the block"
+            )
+            self.env.forget(name, reason)
+        for name, dim in shapes.items():
+            self.env.bind(name, dim)
+        self.last = None
+        for name, output in outputs:
+            self.env.bind(name, output.value)
+            self.last = (name, output.value)
+
+    def output(self, node: ast.Call) -> None:
+        """Make values of a dataflow block visible after it."""
+        if self.dataflow is None:
+            raise self.error(node, "expected R.output at the end of 'with R.dataflow():'")
+        for arg in node.args:
+            if not isinstance(arg, ast.Name):
+                raise self.error(arg, "expected the name of a value of the dataflow block")
+            value = self.eval(arg)
+            if not isinstance(value, ir.Value):
+                raise self.error(arg, "expected the name of a value of the dataflow block")
+            with self.at(arg):
+                self._outputs.append((arg.id, self.builder.emit_output(value, arg.id)))
+
+    def _visit_if(self, node: ast.If) -> None:
+        if self.dataflow is not None:
+            raise self.error(node, "expected no if statement in a dataflow block [WF07]")
+        if not node.orelse:
+            raise self.error(node, "expected an else branch: both branches give a value")
+        cond = self.eval(node.test)
+        names: list[str] = []
+
+        def branch(statements: list[ast.stmt]) -> Callable[[], Any]:
+            def write() -> Any:
+                self.last = None
+                with self.env.scope():
+                    self.body(statements)
+                if self.last is None:
+                    raise self.error(
+                        statements[-1], "expected the branch to end with a binding of its value"
+                    )
+                names.append(self.last[0])
+                return self.last[1]
+
+            return write
+
+        with self.at(node):
+            cond = as_value(cond)
+            value = self.builder.if_(cond, branch(node.body), branch(node.orelse))
+        if names[0] != names[1]:
+            raise self.error(
+                node.orelse[-1],
+                f"expected both branches to bind the same name last, but got '{names[0]}' and "
+                f"'{names[1]}'",
+            )
+        self.bind(names[0], value)
+
+    def _visit_functiondef(self, node: ast.FunctionDef) -> None:
+        kind = self.module.decorator(node)
+        if kind.name != "function":
+            raise self.error(
+                node,
+                f"expected '@R.function' before a function inside of a Relax function, but got "
+                f"'{kind.text}'",
+            )
+        self.closure(node, bool(kind.options.get("pure", True)))
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _name_of(node: ast.AST) -> str:
+    assert isinstance(node, ast.Name)
+    return node.id
+
+
+def _calls(node: ast.FunctionDef, name: str) -> bool:
+    """Say whether a function names itself."""
+    return any(
+        isinstance(child, ast.Name) and child.id == name
+        for statement in node.body
+        for child in ast.walk(statement)
+    )
+
+
+def _has_values(value: Any) -> bool:
+    """Say whether a tuple holds a value of a program; one of Python values stays one."""
+    if isinstance(value, tuple):
+        return any(_has_values(field) for field in value)
+    return isinstance(value, (ir.Value, Var, GlobalVar))
+
+
+def _is_impure_call(value: ir.Value) -> bool:
+    return value.owner.name in ("relax.call_packed", "relax.call")
+
+
+def _instead(node: ast.stmt) -> str:
+    """Return what to write in place of a statement that a Relax function cannot have."""
+    kind = type(node).__name__
+    instead = {
+        "For": "a recursive function in place of a for loop",
+        "While": "a recursive function in place of a while loop",
+        "AugAssign": "a binding such as x = x + y in place of an assignment with an operator",
+        "Assert": "R.assert_op in place of assert",
+    }
+    return f"expected {instead.get(kind, f'no statement of the kind {kind} in a Relax function')}"

@@ -1,0 +1,106 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The program that is being parsed, for functions of R and I that a program calls."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ...vdevice import VDevice
+
+if TYPE_CHECKING:
+    from .module import ModuleParser
+
+_current: contextvars.ContextVar[ModuleParser | None] = contextvars.ContextVar(
+    "relax_mlir_module_parser", default=None
+)
+
+
+@contextlib.contextmanager
+def parsing(parser: ModuleParser) -> Iterator[None]:
+    """Make a parser the current one in the body of the ``with`` statement."""
+    token = _current.set(parser)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current(what: str) -> ModuleParser:
+    """Return the parser of the program that calls `what`.
+
+    Raises
+    ------
+    ValueError
+        If no program is being parsed.
+    """
+    parser = _current.get()
+    if parser is None:
+        raise ValueError(f"expected {what} in the text of a program")
+    return parser
+
+
+def vdevice_name(text: str) -> str:
+    """Return the name of the virtual device that a program writes as ``"llvm:0"``.
+
+    The text is the target, the position among the devices of that target and, optionally, the
+    memory scope; or it is the name itself.
+
+    Raises
+    ------
+    ValueError
+        If the module lists no such device.
+    """
+    parser = _current.get()
+    devices: dict[str, VDevice] = {} if parser is None else parser.vdevices
+    if parser is None or text in devices:
+        return text
+    kind, _, rest = text.partition(":")
+    index, _, scope = rest.partition(":")
+    if index and not index.isdigit():
+        raise ValueError(f'expected a device such as "llvm:0", but got {text!r}')
+    of_kind = [name for name, device in devices.items() if _kind(device.target) == kind]
+    position = int(index or 0)
+    if position < len(of_kind):
+        name = of_kind[position]
+        if not scope or devices[name].mem_scope == scope:
+            return name
+    known = ", ".join(f"{_kind(device.target)}:{device.dev_id}" for device in devices.values())
+    raise ValueError(
+        f"expected a virtual device that the module lists with I.module_global_infos "
+        f"({known or 'none'}), but got {text!r}"
+    )
+
+
+def vdevice_name_of(device: Any) -> str:
+    """Return the name of a virtual device that a program gives as an object.
+
+    Raises
+    ------
+    ValueError
+        If the module does not list it.
+    TypeError
+        If it is no virtual device.
+    """
+    if not isinstance(device, VDevice):
+        raise TypeError(f'expected a virtual device such as "llvm:0", but got {device!r}')
+    parser = _current.get()
+    for name, known in ({} if parser is None else parser.vdevices).items():
+        if known == device:
+            return name
+    raise ValueError(
+        f"expected a virtual device that the module lists with I.module_global_infos, "
+        f"but got {device!r}"
+    )
+
+
+def _kind(target: str) -> str:
+    """Return the first word of a target, or the kind of one in JSON."""
+    if target.startswith("{"):
+        import json
+
+        return str(json.loads(target).get("kind", ""))
+    return target.split()[0] if target else ""

@@ -1,0 +1,151 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The namespace ``R``: Relax functions, StructInfo and operators.
+
+Each operator of `relax_mlir.op` is here under its name, and keyword arguments may have TVM's names.
+"""
+
+# ruff: noqa: A001 (the names TVM uses)
+
+from __future__ import annotations
+
+import builtins
+import typing
+from collections.abc import Mapping
+
+from .. import op as _op
+from .annotations import Callable_ as Callable
+from .annotations import Object, Prim, Shape, Tensor, Tuple
+from .calls import (
+    ExternFunc,
+    call_dps_packed,
+    call_inplace_packed,
+    call_packed,
+    call_pure_packed,
+    call_tir,
+    call_tir_inplace,
+    const,
+    device,
+    emit_te,
+    hint_on_device,
+    invoke_closure,
+    invoke_pure_closure,
+    linear,
+    match_cast,
+    match_shape,
+    matmul,
+    prim_value,
+    shape,
+    to_vdevice,
+)
+from .macros import macro
+from .operators import MissingOperatorError, Namespace, operator
+from .parser import entry, state
+from .parser.attributes import attribute
+from .parser.expressions import SpecialForm
+from .parser.relax import Dataflow
+from .tvm_operators import NAMESPACES, TVM_OPERATORS
+
+__all__ = [
+    "Any",
+    "Callable",
+    "ExternFunc",
+    "Object",
+    "Prim",
+    "Shape",
+    "Tensor",
+    "Tuple",
+    "TupleGetItem",
+    "call_dps_packed",
+    "call_inplace_packed",
+    "call_packed",
+    "call_pure_packed",
+    "call_tir",
+    "call_tir_inplace",
+    "const",
+    "dataflow",
+    "device",
+    "dtype",
+    "emit_te",
+    "func",
+    "func_attr",
+    "function",
+    "hint_on_device",
+    "invoke_closure",
+    "invoke_pure_closure",
+    "linear",
+    "macro",
+    "match_cast",
+    "match_shape",
+    "matmul",
+    "null_value",
+    "output",
+    "outputs",
+    "prim_value",
+    "shape",
+    "str",
+    "to_vdevice",
+    "tuple",
+]
+
+
+def _parse_function(function: typing.Any, check_well_formed: bool = True) -> typing.Any:
+    return entry.parse_decorated(function, "@R.function", check_well_formed)
+
+
+function = entry.decorator("R.function", "function", _parse_function)
+# The RFC's name.
+func = function
+
+
+def dataflow() -> Dataflow:
+    """Begin a dataflow block, as in ``with R.dataflow():``."""
+    return Dataflow()
+
+
+# Make values of a dataflow block visible after it: R.output(x, y).
+output = SpecialForm("R.output", lambda parser, node: parser.output(node))
+# The RFC's name.
+outputs = output
+
+
+def func_attr(attrs: Mapping[builtins.str, typing.Any]) -> None:
+    """Set attributes of the function that is being parsed."""
+    given = {name: attribute(name, value) for name, value in attrs.items()}
+    state.current("R.func_attr").builder.set_func_attrs(given)
+
+
+# -- values of Python as values of the program ----------------------------------------------------
+
+null_value = _op.null_value
+tuple = _op.tuple
+str = _op.string
+dtype = _op.dtype
+
+
+def TupleGetItem(tuple_value: typing.Any, index: int) -> typing.Any:  # noqa: N802 (the name TVM uses)
+    """Return a field of a tuple."""
+    return _op.get_item(tuple_value, index)
+
+
+# The newest name of R.Object.
+Any = Object
+
+# -- operators ------------------------------------------------------------------------------------
+
+# The RFC's name of matmul.
+dot = matmul
+
+
+def __getattr__(name: builtins.str) -> typing.Any:
+    if name in NAMESPACES:
+        return Namespace(name)
+    if name in TVM_OPERATORS or hasattr(_op, name):
+        return operator(name)
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise MissingOperatorError(f"expected something that R has, but got R.{name}")
+
+
+def __dir__() -> list[builtins.str]:
+    return sorted({*__all__, *NAMESPACES, *(n for n in TVM_OPERATORS if "." not in n)})
