@@ -169,7 +169,7 @@ class IRModule:
     def attrs(self) -> dict[str, ir.Attribute]:
         """The attributes of the module."""
         attributes = self.operation.attributes
-        return {item.name: item.attr for item in attributes}
+        return dict(attributes.items())
 
     def clone(self) -> IRModule:
         """Return a copy."""
@@ -232,7 +232,7 @@ class Function:
     @property
     def attrs(self) -> dict[str, ir.Attribute]:
         """The attributes of the function."""
-        return {item.name: item.attr for item in self.operation.attributes}
+        return dict(self.operation.attributes.items())
 
     def script(self, **options: Any) -> str:
         """Return the function as TVMScript."""
