@@ -615,6 +615,8 @@ def _declared(value: ir.Value, declared: ir.Type) -> ir.Value:
     compatible = check_compatibility(value.type, declared)
     if compatible is False:
         raise ValueError(f"expected a value of type {declared}, but got one of type {value.type}")
+    if _restate(value, declared):
+        return value
     if compatible is None:
         warnings.warn(
             f"the declared type {declared} says more than the type {value.type} of the value: it "
@@ -622,15 +624,17 @@ def _declared(value: ir.Value, declared: ir.Type) -> ir.Value:
             StructInfoWarning,
             stacklevel=3,
         )
-    elif _weaken(value, declared):
-        return value
     return build(_ops.MatchCastOp, declared, value)
 
 
-def _weaken(value: ir.Value, declared: ir.Type) -> bool:
-    """Give the result of an operation a type that says less, if the operation allows it."""
+def _restate(value: ir.Value, declared: ir.Type) -> bool:
+    """Give the result of an operation another type, if the operation allows it.
+
+    That is one that says less, or what a packed function returns.
+    """
     op = value.owner
-    if isinstance(op, ir.Block) or any(True for _ in value.uses):
+    is_used = any(True for _ in value.uses)
+    if isinstance(op, ir.Block) or is_used or op.name == _ops.MatchCastOp.OPERATION_NAME:
         return False
     derived = value.type
     value.set_type(declared)

@@ -169,7 +169,7 @@ class IRModule:
     def attrs(self) -> dict[str, ir.Attribute]:
         """The attributes of the module."""
         attributes = self.operation.attributes
-        return dict(attributes.items())
+        return {name: attributes[name] for name in attributes}
 
     def clone(self) -> IRModule:
         """Return a copy."""
@@ -190,8 +190,18 @@ class IRModule:
         return _printer().script(self, **options)
 
     def show(self, **options: Any) -> None:
-        """Print the module as TVMScript, with colours where the output shows them."""
+        """Print the module as TVMScript, with colours where the output shows them.
+
+        Parameters
+        ----------
+        **options
+            As of `relax_mlir.script.printer.show`.
+        """
         _printer().show(self, **options)
+
+    def _repr_html_(self) -> str:
+        """Return the module as notebooks show it."""
+        return str(_printer().to_html(self))
 
     def __str__(self) -> str:
         return str(self.module)
@@ -232,7 +242,8 @@ class Function:
     @property
     def attrs(self) -> dict[str, ir.Attribute]:
         """The attributes of the function."""
-        return dict(self.operation.attributes.items())
+        attributes = self.operation.attributes
+        return {name: attributes[name] for name in attributes}
 
     def script(self, **options: Any) -> str:
         """Return the function as TVMScript."""
@@ -241,6 +252,10 @@ class Function:
     def show(self, **options: Any) -> None:
         """Print the function as TVMScript, with colours where the output shows them."""
         _printer().show(self.op, **options)
+
+    def _repr_html_(self) -> str:
+        """Return the function as notebooks show it."""
+        return str(_printer().to_html(self.op))
 
     def __str__(self) -> str:
         return str(self.op)
@@ -302,11 +317,13 @@ def as_module(mod: ModuleLike) -> IRModule:
 
 def _structure(mod: ModuleLike) -> tuple[dict[str, ir.Attribute], dict[str, str]]:
     """Return what a module is apart from names of values, places and order."""
+    from .script.printer.operators import is_default
+
     copy = as_module(mod).clone()
 
     def forget(op: ir.Operation) -> ir.WalkResult:
-        for name in _NAMES:
-            if name in op.attributes:
+        for name in list(op.attributes):
+            if name in _NAMES or is_default(op.name, name, op.attributes[name]):
                 del op.attributes[name]
         return ir.WalkResult.ADVANCE
 
@@ -328,7 +345,8 @@ def structural_equal(lhs: ModuleLike, rhs: ModuleLike) -> bool:
     Returns
     -------
     bool
-        Names of values and parameters, places in files and the order of functions do not matter.
+        Names of values and parameters, places in files and the order of functions do not matter,
+        nor whether an attribute that has its default value is stated.
         Names of functions and of shape variables do.
 
     Examples

@@ -120,11 +120,19 @@ class Annotation:
         Makes the StructInfo; it is given what says what a text stands for.
     texts : set of str
         The dimensions that are texts.
+    own : set of str, optional
+        Those of them that are in parameters of function types, which may bind them.
     """
 
-    def __init__(self, build: Callable[[Resolver], ir.Type], texts: set[str]) -> None:
+    def __init__(
+        self,
+        build: Callable[[Resolver], ir.Type],
+        texts: set[str],
+        own: set[str] | None = None,
+    ) -> None:
         self._build = build
         self.texts = texts
+        self.own = own or set()
 
     def struct_info(self, resolve: Resolver = no_text) -> ir.Type:
         """Return the StructInfo.
@@ -232,8 +240,14 @@ def _dtype(dtype: Any) -> str | None:
     return dtype_name(dtype)
 
 
-def tensor(shape: Any = None, dtype: Any = None, vdevice: Any = None, ndim: int = -1) -> Annotation:
-    """Return the StructInfo of a tensor."""
+def tensor(
+    shape: Any = None,
+    dtype: Any = None,
+    vdevice: Any = None,
+    ndim: int = -1,
+    var: str | None = None,
+) -> Annotation:
+    """Return the StructInfo of a tensor; `var` names the variable that stands for its shape."""
     if isinstance(shape, str) and dtype is None:
         shape, dtype = None, shape
     shape = None if isinstance(shape, Unknown) else shape
@@ -247,7 +261,7 @@ def tensor(shape: Any = None, dtype: Any = None, vdevice: Any = None, ndim: int 
     def build(resolve: Resolver) -> ir.Type:
         device = _vdevice_name(vdevice)
         if shape is None:
-            return TensorStructInfo(None, dtype, ndim=ndim, vdevice=device)
+            return TensorStructInfo(None, dtype, ndim=ndim, vdevice=device, shape_var=var)
         if is_value and _known_shape(shape) is None:
             return _tensor_of_shape(shape, dtype, ndim, device)
         dims = as_dims(shape, resolve)
@@ -265,8 +279,8 @@ def _tensor_of_shape(shape: ir.Value, dtype: Any, ndim: int, device: str | None)
     return TensorStructInfo(None, dtype, ndim=rank, vdevice=device, shape_var=type_.var)
 
 
-def shape(values: Any = None, ndim: int = -1) -> Annotation:
-    """Return the StructInfo of a shape."""
+def shape(values: Any = None, ndim: int = -1, var: str | None = None) -> Annotation:
+    """Return the StructInfo of a shape; `var` names a variable that stands for it as a whole."""
     if isinstance(values, Unknown):
         values = None
     if values is not None and not isinstance(values, (tuple, list, ShapeExpr, ir.Value)):
@@ -274,7 +288,7 @@ def shape(values: Any = None, ndim: int = -1) -> Annotation:
 
     def build(resolve: Resolver) -> ir.Type:
         if values is None:
-            return ShapeStructInfo(ndim=ndim)
+            return ShapeStructInfo(ndim=ndim, var=var)
         return ShapeStructInfo(as_dims(values, resolve), ndim=ndim)
 
     return Annotation(build, _texts(values))
@@ -301,7 +315,8 @@ def tuple_of(*fields: Any) -> Annotation:
     def build(resolve: Resolver) -> ir.Type:
         return TupleStructInfo([field.struct_info(resolve) for field in annotations])
 
-    return Annotation(build, {text for field in annotations for text in field.texts})
+    texts = {text for field in annotations for text in field.texts}
+    return Annotation(build, texts, {text for field in annotations for text in field.own})
 
 
 def function(
@@ -323,7 +338,8 @@ def function(
         types = [param.struct_info(resolve) for param in annotations]
         return FuncStructInfo(types, result.struct_info(resolve), purity is not False)
 
-    return Annotation(build, {text for param in annotations for text in param.texts})
+    texts = {text for param in annotations for text in param.texts}
+    return Annotation(build, texts, texts | result.own)
 
 
 def _opaque(ret: Any) -> Annotation:

@@ -174,6 +174,11 @@ def _with_attrs(value: ir.Value, attrs: dict[str, Any]) -> ir.Value:
     return value
 
 
+def call(func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = None) -> ir.Value:
+    """Call a function of the module, or one that is a value."""
+    return _op.call(func, *map(argument, args), sinfo_args=_types(sinfo_args, ty_args))
+
+
 def call_packed(
     func: Any, *args: Any, sinfo_args: Any = None, ty_args: Any = None, **attrs: Any
 ) -> ir.Value:

@@ -8,6 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..vdevice import VDevice
+from . import generic
+from .annotations import as_struct_info
+from .generic import metadata, mlir_attr, mlir_type
+from .operators import argument
 from .parser import entry, state
 
 __all__ = [
@@ -16,6 +20,11 @@ __all__ = [
     "dummy_global_info",
     "ir_module",
     "meta_var",
+    "metadata",
+    "mlir",
+    "mlir_attr",
+    "mlir_op",
+    "mlir_type",
     "module_attrs",
     "module_get_attrs",
     "module_global_infos",
@@ -72,7 +81,7 @@ def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> Non
 def module_get_attrs() -> dict[str, Any]:
     """Return the attributes of the module that is being parsed."""
     attributes = state.current("I.module_get_attrs").builder._module.operation.attributes
-    return dict(attributes.items())
+    return {name: attributes[name] for name in attributes}
 
 
 def module_set_attr(name: str, value: Any, allow_overwrite: bool = False) -> None:
@@ -88,3 +97,39 @@ def module_global_infos(infos: Mapping[str, Sequence[Any]]) -> None:
 def meta_var(value: Any) -> Any:
     """Return a value of Python as it is, while the program is parsed."""
     return value
+
+
+def mlir_op(
+    name: str,
+    *operands: Any,
+    attrs: Mapping[str, Any] | None = None,
+    types: Sequence[Any] = (),
+) -> Any:
+    """Insert an operation of MLIR by its name, such as ``"relax.builtin.kill"``.
+
+    Parameters
+    ----------
+    name : str
+    *operands : value
+    attrs : mapping of str to value, optional
+        An int becomes an i64, a float an f64; `mlir_attr` gives any other attribute.
+    types : sequence of StructInfo or mlir.ir.Type
+        The types of the results; `mlir_type` gives those that are no StructInfo.
+
+    Returns
+    -------
+    mlir.ir.Value, tuple of it or None
+    """
+    results = [as_struct_info(type_) for type_ in types]
+    return generic.mlir_op(name, *map(argument, operands), attrs=attrs, types=results)
+
+
+def mlir(text: str) -> None:
+    """Add functions to the module that is being parsed, as text of MLIR.
+
+    Parameters
+    ----------
+    text : str
+        Whole operations. They may call the other functions of the module.
+    """
+    state.current("I.mlir").add_text(text)

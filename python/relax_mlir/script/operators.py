@@ -14,7 +14,8 @@ from mlir import ir
 
 from .. import op as _op
 from ..dialects import relax as _ops
-from ..ir import PrimExpr, TupleStructInfo
+from ..expr import build
+from ..ir import PrimExpr, ShapeExpr, TupleStructInfo
 from .annotations import Annotation, Kind
 from .tvm_operators import TVM_OPERATORS
 
@@ -39,6 +40,8 @@ def argument(value: Any) -> Any:
         return type(value)(argument(item) for item in value)
     if isinstance(value, typing.TypeVar):
         return PrimExpr(value.__name__)
+    if isinstance(value, ir.Attribute) and not isinstance(value, (PrimExpr, ShapeExpr)):
+        return build(_ops.ConstantOp, value)  # one that the metadata of a program lists
     if hasattr(value, "to_relax"):
         return value.to_relax()
     return value

@@ -258,10 +258,10 @@ class Evaluator:
     def call(self, node: ast.AST, function: Any, args: list[Any], keywords: dict[str, Any]) -> Any:
         """Call something; a macro or a function of the module too."""
         with self.at(node):
-            if isinstance(function, GlobalVar):
-                from ... import op
+            if isinstance(function, (GlobalVar, ir.Value)):
+                from ..calls import call
 
-                return op.call(function, *args, **keywords)
+                return call(function, *args, **keywords)
             if not callable(function):
                 raise TypeError(f"expected a function, but got {function!r}")
             return function(*args, **keywords)

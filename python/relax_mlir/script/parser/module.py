@@ -21,6 +21,7 @@ from ...expr import GlobalVar
 from ...ir import ObjectStructInfo
 from ...ir_module import Function, IRModule
 from ...vdevice import VDevice, set_global_info
+from ..generic import mlir_functions
 from . import state, tir
 from .environment import Environment
 from .expressions import Evaluator
@@ -62,7 +63,13 @@ class ModuleNames:
 
     def __getattr__(self, name: str) -> GlobalVar:
         """Return a function by its name."""
-        if name.startswith("__") or name not in self._functions:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> GlobalVar:
+        """Return a function whose name is none of Python."""
+        if name not in self._functions:
             known = ", ".join(sorted(self._functions)) or "none"
             raise NameError(f"expected a function of the module ({known}), but got '{name}'")
         return GlobalVar(name)
@@ -87,6 +94,11 @@ class ModuleParser(Evaluator):
         self._caught: list[warnings.WarningMessage] = []
         self._function_parsers: list[FunctionParser] = []
         self._shape_names = 0
+        # Functions as text of MLIR, and what the class holds in the order of the program: names of
+        # functions, and numbers of texts.
+        self._texts: list[str] = []
+        self._order: list[str | int] = []
+        self._text_operations: list[list[ir.Operation]] = []
 
     # -- entries ------------------------------------------------------------------------------
 
@@ -159,6 +171,7 @@ class ModuleParser(Evaluator):
             for statement in node.body:
                 if isinstance(statement, ast.FunctionDef):
                     functions.append(statement)
+                    self._order.append(self._rename(statement))
                 else:
                     self._statement(statement)
             self._functions(functions)
@@ -185,6 +198,19 @@ class ModuleParser(Evaluator):
             self.env.bind(name, value)
             return
         self.add_function(name, value)
+
+    def add_text(self, text: str) -> None:
+        """Add functions as text of MLIR."""
+        self._order.append(len(self._texts))
+        self._texts.append(text)
+
+    def _rename(self, node: ast.FunctionDef) -> str:
+        """Give a function the name that its decorator says, which need not be one of Python."""
+        name = self.decorator(node).options.get("name", node.name)
+        if not isinstance(name, str) or not name:
+            raise self.error(node, f"expected the name of a function as name, but got {name!r}")
+        node.name = name
+        return name
 
     def add_function(self, name: str, function: Function) -> GlobalVar:
         """Add a function that exists already under a name."""
@@ -227,6 +253,7 @@ class ModuleParser(Evaluator):
             if decorators[node.name].name == "prim_func":
                 self._kernel(node)
         relax = {n.name: n for n in nodes if decorators[n.name].name == "function"}
+        self._add_texts(relax)
         for node in self._in_order(relax):
             options = decorators[node.name].options
             self._function(node, options, relax)
@@ -239,6 +266,11 @@ class ModuleParser(Evaluator):
     def _function(
         self, node: ast.FunctionDef, options: dict[str, Any], relax: dict[str, ast.FunctionDef]
     ) -> None:
+        if _is_declaration(node):
+            operation = self._declare(node, options)
+            if options.get("private", False):
+                operation.attributes["sym_visibility"] = ir.StringAttr.get("private")
+            return
         declared = self._declare_others(node, relax)
         parser = FunctionParser(self)
         pure, private = bool(options.get("pure", True)), bool(options.get("private", False))
@@ -304,27 +336,47 @@ class ModuleParser(Evaluator):
         for name in _uses(node, nodes):
             if name in there or name == node.name:
                 continue
-            other = nodes[name]
-            options = self.decorator(other).options
-            with self.env.scope():
-                signature = FunctionParser(self).signature(other)
-            result = signature.result or ObjectStructInfo()
-            inputs = [param.struct_info for param in signature.params]
-            with self.source.location(other), ir.InsertionPoint(self.builder._module.body):
-                operation = _ops.FuncOp(
-                    name,
-                    ir.TypeAttr.get(ir.FunctionType.get(inputs, [result])),
-                    is_pure=None if options.get("pure", True) else False,
-                )
-            declared.append(operation.operation)
+            declared.append(self._declare(nodes[name], self.decorator(nodes[name]).options))
         return declared
+
+    def _declare(self, node: ast.FunctionDef, options: dict[str, Any]) -> ir.Operation:
+        """Write a function without its body."""
+        with self.env.scope():
+            signature = FunctionParser(self).signature(node)
+        result = signature.result or ObjectStructInfo()
+        inputs = [param.struct_info for param in signature.params]
+        names = [param.name for param in signature.params]
+        is_named = names != [f"arg{index}" for index in range(len(names))]
+        with self.source.location(node), ir.InsertionPoint(self.builder._module.body):
+            operation: ir.Operation = _ops.FuncOp(
+                node.name,
+                ir.TypeAttr.get(ir.FunctionType.get(inputs, [result])),
+                is_pure=None if options.get("pure", True) else False,
+                arg_names=names if is_named else None,
+            ).operation
+        return operation
+
+    def _add_texts(self, nodes: dict[str, ast.FunctionDef]) -> None:
+        """Add the functions that are text of MLIR."""
+        if not self._texts:
+            return
+        declared = [self._declare(node, self.decorator(node).options) for node in nodes.values()]
+        self._text_operations = mlir_functions(self.builder._module, self._texts)
+        for operation in declared:
+            operation.erase()
+        for operation in (op for operations in self._text_operations for op in operations):
+            if "sym_name" in operation.attributes:
+                self.names.declare(operation.attributes["sym_name"].value)
 
     def _restore_order(self, nodes: list[ast.FunctionDef]) -> None:
         """Put the functions in the order of the text."""
         functions = IRModule(self.builder._module).functions
-        for node in nodes:
-            if node.name in functions:
-                _move_last(functions[node.name].operation)
+        for item in self._order or [node.name for node in nodes]:
+            if isinstance(item, int):
+                for operation in self._text_operations[item]:
+                    _move_last(operation)
+            elif item in functions:
+                _move_last(functions[item].operation)
 
     # -- what a module says of itself ---------------------------------------------------------
 
@@ -353,6 +405,16 @@ def _move_last(operation: ir.Operation) -> None:
         operation.move_after(last)
 
 
+def _is_declaration(node: ast.FunctionDef) -> bool:
+    """Say whether the body of a function is ``...``: it is written elsewhere."""
+    body = node.body[0] if len(node.body) == 1 else None
+    return (
+        isinstance(body, ast.Expr)
+        and isinstance(body.value, ast.Constant)
+        and body.value.value is Ellipsis
+    )
+
+
 def _uses(node: ast.FunctionDef, nodes: dict[str, Any]) -> list[str]:
     """Return the names of functions that a function mentions."""
     names = []
@@ -361,4 +423,6 @@ def _uses(node: ast.FunctionDef, nodes: dict[str, Any]) -> list[str]:
             names.append(child.attr)
         elif isinstance(child, ast.Name) and child.id in nodes:
             names.append(child.id)
+        elif isinstance(child, ast.Subscript) and isinstance(child.slice, ast.Constant):
+            names += [child.slice.value] if child.slice.value in nodes else []
     return list(dict.fromkeys(names))

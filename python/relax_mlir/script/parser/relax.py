@@ -17,6 +17,7 @@ from ...dialects import relax as _ops
 from ...expr import GlobalVar, Var, as_value
 from ...ir import PrimExpr, ShapeStructInfo, TupleStructInfo
 from ..annotations import UNKNOWN, Annotation, as_annotation, as_dim
+from ..operators import argument
 from .expressions import Evaluator
 
 if TYPE_CHECKING:
@@ -93,7 +94,11 @@ class FunctionParser(Evaluator):
         ]
         result = None
         if node.returns is not None:
-            result = self.resolve(node.returns, self._annotation(node.returns))
+            annotation = self._annotation(node.returns)
+            for text in sorted(annotation.own):  # of a function type: it may bind them itself
+                if text not in self.env:
+                    self._declare_text(text)
+            result = self.resolve(node.returns, annotation)
         return Signature(params, result)
 
     def _type_params(self, node: ast.FunctionDef) -> None:
@@ -180,6 +185,7 @@ class FunctionParser(Evaluator):
     def closure(self, node: ast.FunctionDef, pure: bool) -> None:
         """Write a function inside of another one."""
         saved = self.last, self.dataflow, self._outputs
+        shape_names = set(self.shape_names)
         self.last, self.dataflow = None, None
         recursive = _calls(node, node.name)
         with self.env.scope():
@@ -197,6 +203,7 @@ class FunctionParser(Evaluator):
                     self.env.bind(node.name, variable.value)
                 self._whole_body(node, signature)
         self.last, self.dataflow, self._outputs = saved
+        self.shape_names = shape_names  # those of its own are not visible any more
         self.bind(node.name, variable.value)
 
     def _whole_body(self, node: ast.FunctionDef, signature: Signature) -> None:
@@ -300,7 +307,11 @@ class FunctionParser(Evaluator):
             given = self.eval(node.annotation)
         with self.at(node.annotation):
             declared = as_annotation(given).struct_info()
-        value = self.eval(node.value)
+        value = argument(self.eval(node.value))
+        is_stated = isinstance(value, ir.Value) and value.type == declared
+        if isinstance(node.value, ast.Name) and is_stated:
+            self._alias(node.target, node.value, value)
+            return
         with self.at(node.value):
             if isinstance(value, tuple) and isinstance(declared, ShapeStructInfo):
                 value = _op.shape([as_dim(item) for item in value])

@@ -47,13 +47,15 @@ def vdevice_name(text: str) -> str:
     """Return the name of the virtual device that a program writes as ``"llvm:0"``.
 
     The text is the target, the position among the devices of that target and, optionally, the
-    memory scope; or it is the name itself.
+    memory scope; or it is the name itself, with an @ before it where the module need not list it.
 
     Raises
     ------
     ValueError
         If the module lists no such device.
     """
+    if text.startswith("@"):
+        return text[1:]
     parser = _current.get()
     devices: dict[str, VDevice] = {} if parser is None else parser.vdevices
     if parser is None or text in devices:

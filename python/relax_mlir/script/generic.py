@@ -1,0 +1,260 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What TVMScript has no words for: operations, types, attributes and functions of MLIR.
+
+The printer writes them, and the parser reads them, as calls in the namespace ``I``:
+
+- ``I.mlir_op("relax.builtin.dim", x, attrs={"index": 1}, types=(I.mlir_type("i64"),))``, an
+  operation by its name in MLIR;
+- ``I.mlir_type("i64")`` and ``I.mlir_attr("unit")``, a type and an attribute as text of MLIR;
+- ``I.mlir(text)`` in a module, functions and other operations as text of MLIR;
+- ``I.metadata(text)``, the constants that ``metadata["relax.expr.Constant"]`` lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mlir import ir
+
+from ..context import current_context, current_location
+
+METADATA_KEY = "relax.expr.Constant"
+_METADATA = "builtin.metadata"
+# Stands between the texts of several functions.
+_MARK = "relax_mlir.end_of_text"
+
+
+def _reason(error: ir.MLIRError) -> str:
+    return "; ".join(item.message for item in error.error_diagnostics) or error.message
+
+
+def mlir_type(text: str) -> ir.Type:
+    """Return a type from text of MLIR.
+
+    Raises
+    ------
+    ValueError
+        If it is none; the message says why.
+
+    Examples
+    --------
+    >>> print(mlir_type("!relax.object"))
+    !relax.object
+    """
+    try:
+        return ir.Type.parse(text, context=current_context())
+    except ir.MLIRError as error:
+        raise ValueError(f"expected a type of MLIR, but got {text!r}: {_reason(error)}") from None
+
+
+def mlir_attr(text: str) -> ir.Attribute:
+    """Return an attribute from text of MLIR.
+
+    Raises
+    ------
+    ValueError
+        If it is none; the message says why.
+
+    Examples
+    --------
+    >>> print(mlir_attr("3 : i32"))
+    3 : i32
+    """
+    try:
+        return ir.Attribute.parse(text, context=current_context())
+    except ir.MLIRError as error:
+        message = f"expected an attribute of MLIR, but got {text!r}: {_reason(error)}"
+        raise ValueError(message) from None
+
+
+def as_attribute(value: Any) -> ir.Attribute:
+    """Return a value of Python as an attribute.
+
+    Parameters
+    ----------
+    value : mlir.ir.Attribute, mlir.ir.Type, bool, int, float, str, list, tuple or dict
+        An int becomes an i64, a float an f64.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> print(as_attribute([1, {"a": True}]))
+    [1, {a = true}]
+    """
+    context = current_context()
+    if isinstance(value, ir.Attribute):
+        return value
+    if isinstance(value, ir.Type):
+        return ir.TypeAttr.get(value, context=context)
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value, context=context)
+    if isinstance(value, int):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context=context), value)
+    if isinstance(value, float):
+        return ir.FloatAttr.get_f64(value, loc=ir.Location.unknown(context))
+    if isinstance(value, str):
+        return ir.StringAttr.get(value, context=context)
+    if isinstance(value, (list, tuple)):
+        return ir.ArrayAttr.get([as_attribute(item) for item in value], context=context)
+    if isinstance(value, Mapping):
+        fields = {str(name): as_attribute(item) for name, item in value.items()}
+        return ir.DictAttr.get(fields, context=context)
+    raise TypeError(f"expected a value for an attribute, but got {value!r}")
+
+
+def mlir_op(
+    name: str,
+    *operands: Any,
+    attrs: Mapping[str, Any] | None = None,
+    types: Sequence[ir.Type] = (),
+) -> Any:
+    """Insert an operation at the current place.
+
+    Parameters
+    ----------
+    name : str
+        The name of the operation in MLIR, with that of its dialect.
+    *operands : value
+    attrs : mapping of str to value, optional
+        Its attributes, as of `as_attribute`.
+    types : sequence of mlir.ir.Type
+        The types of its results.
+
+    Returns
+    -------
+    mlir.ir.Value, tuple of it or None
+        Its results.
+
+    Raises
+    ------
+    ValueError
+        If the operation is not valid.
+    """
+    from ..expr import as_value
+
+    attributes = {key: as_attribute(value) for key, value in (attrs or {}).items()}
+    try:
+        op = ir.Operation.create(
+            name,
+            results=list(types),
+            operands=[as_value(operand) for operand in operands],
+            attributes=attributes,
+            loc=current_location(),
+        )
+    except ir.MLIRError as error:
+        raise ValueError(f"{name}: {_reason(error)}") from None
+    results = list(op.results)
+    if not results:
+        return None
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def mlir_functions(module: ir.Module, texts: Sequence[str]) -> list[list[ir.Operation]]:
+    """Add the operations of texts of MLIR to the end of a module.
+
+    Parameters
+    ----------
+    module : mlir.ir.Module
+        The texts may call the functions that are in it already.
+    texts : sequence of str
+        Each text holds whole operations, such as functions. All are added at once, so that they
+        may call each other.
+
+    Returns
+    -------
+    list of list of mlir.ir.Operation
+        The operations of each text.
+
+    Raises
+    ------
+    ValueError
+        If the text is not valid.
+
+    Examples
+    --------
+    >>> module = ir.Module.parse("module {}", context=current_context())
+    >>> added = mlir_functions(module, ["func.func private @f()", "func.func private @g()"])
+    >>> [len(operations) for operations in added]
+    [1, 1]
+    """
+    context = module.context
+    known = [_declaration(op.operation) for op in module.body.operations]
+    own = module.operation.attributes
+    attributes = ir.DictAttr.get({name: own[name] for name in own}, context=context)
+    parts = [part for text in texts for part in (text, f"module @{_MARK} {{}}")]
+    header = f"attributes {attributes} " if len(attributes) else ""
+    with context, ir.Location.unknown():
+        try:
+            source = "\n".join([*parts, *known])
+            # Names of its own for each mark, as symbols are unique.
+            for number in range(len(texts)):
+                source = source.replace(f"@{_MARK} {{", f"@{_MARK}.{number} {{", 1)
+            parsed = ir.Module.parse(f"module {header}{{\n{source}\n}}")
+        except ir.MLIRError as error:
+            raise ValueError(f"expected functions as text of MLIR: {_reason(error)}") from None
+    result: list[list[ir.Operation]] = [[]]
+    for op in [view.operation for view in parsed.body.operations]:
+        name = op.attributes["sym_name"].value if "sym_name" in op.attributes else ""
+        if name.startswith(_MARK):
+            result.append([])
+        elif len(result) <= len(texts):
+            op.detach_from_parent()
+            module.body.append(op)
+            result[-1].append(op)
+    return result[: len(texts)]
+
+
+def _declaration(op: ir.Operation) -> str:
+    """Return the text of a function without its body, or of any other operation."""
+    if op.name not in ("relax.func", "func.func"):
+        return str(op)
+    name = ir.FlatSymbolRefAttr.get(op.attributes["sym_name"].value, context=op.context)
+    type_ = ir.FunctionType(op.attributes["function_type"].value)
+    inputs = ", ".join(str(item) for item in type_.inputs)
+    results = ", ".join(str(item) for item in type_.results)
+    results = results if op.name == "relax.func" else f"({results})"
+    is_pure = "is_pure" not in op.attributes or op.attributes["is_pure"].value
+    purity = " impure" if op.name == "relax.func" and not is_pure else ""
+    return f"{op.name} private{purity} {name}({inputs}) -> {results}"
+
+
+def metadata_text(attrs: Sequence[ir.Attribute]) -> str:
+    """Return constants as text of MLIR, for `metadata`."""
+    context = attrs[0].context
+    with context, ir.Location.unknown():
+        module = ir.Module.create()
+        listed = ir.DictAttr.get({METADATA_KEY: ir.ArrayAttr.get(list(attrs))})
+        module.operation.attributes[_METADATA] = listed
+        return str(module).strip()
+
+
+def metadata(text: str) -> dict[str, list[ir.Attribute]]:
+    """Return what `metadata_text` wrote: lists of constants by kind.
+
+    Raises
+    ------
+    ValueError
+        If the text is not valid.
+
+    Examples
+    --------
+    >>> attr = mlir_attr("dense<1.0> : tensor<2x3xf32>")
+    >>> metadata(metadata_text([attr]))[METADATA_KEY][0] == attr
+    True
+    """
+    with current_context(), ir.Location.unknown():
+        try:
+            module = ir.Module.parse(text)
+        except ir.MLIRError as error:
+            raise ValueError(f"expected metadata as text of MLIR: {_reason(error)}") from None
+    attributes = module.operation.attributes
+    if _METADATA not in attributes or not isinstance(attributes[_METADATA], ir.DictAttr):
+        raise ValueError(f"expected metadata: a module with the attribute '{_METADATA}'")
+    kinds = attributes[_METADATA]
+    return {kinds[index].name: list(kinds[index].attr) for index in range(len(kinds))}

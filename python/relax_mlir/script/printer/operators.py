@@ -1,0 +1,192 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators as calls of functions of R, found by their definitions.
+
+The names of the operands and attributes of an operation come from its generated class, and the
+function from `relax_mlir.op`: an operator that has both needs nothing here.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mlir import ir
+
+from ... import op as _namespace
+from .types import TypePrinter, entries, quote, sequence
+
+Form = Callable[[], str]
+
+# Namespaces of R with operators whose names in the dialect do not say so.
+_NAMESPACES = ("nn", "image", "vision", "grad", "ccl", "dist", "builtin", "memory", "vm")
+_SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
+_PREFIX = "relax."
+
+
+def is_struct_info(type_: ir.Type) -> bool:
+    """Say whether a type is one of the dialect."""
+    return str(type_).startswith("!relax.")
+
+
+@functools.cache
+def _argument_names(op_class: Any) -> tuple[str, ...]:
+    """Return the names of the operands and attributes of a class, in their order."""
+    return tuple(
+        name
+        for name in inspect.signature(op_class.__init__).parameters
+        if name not in ("self", "results", "loc", "ip")
+    )
+
+
+def _names_of(view: Any) -> tuple[str, ...]:
+    return _argument_names(view.__class__)
+
+
+class OperatorArguments(Mapping[str, Any]):
+    """The operands and attributes of an operation by name; None where one is left out.
+
+    An operand is a value, or a list of values where there may be any number of them.
+    """
+
+    def __init__(self, op: ir.Operation) -> None:
+        view = op.opview
+        names = () if type(view) is ir.OpView else _names_of(view)
+        self._values = {name: _argument(getattr(view, name, None)) for name in names}
+        known = {*names, *_SEGMENTS}
+        # Attributes that the definition of the operation does not mention.
+        self.has_others = type(view) is ir.OpView or any(
+            name not in known for name, _ in entries(op.attributes)
+        )
+        results = list(op.results)
+        self._values = {
+            name: value
+            for name, value in self._values.items()
+            if not any(value is result or value == result for result in results if _is_value(value))
+        }
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values.get(name)
+
+    def __iter__(self) -> Any:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def _is_value(value: Any) -> bool:
+    return isinstance(value, ir.Value)
+
+
+def _argument(value: Any) -> Any:
+    if value is None or isinstance(value, (ir.Value, ir.Attribute)):
+        return value
+    try:
+        return list(value)
+    except TypeError:
+        return None
+
+
+@functools.cache
+def operator_path(name: str) -> tuple[str, inspect.Signature] | None:
+    """Return the function of R for an operator, and what it takes.
+
+    Examples
+    --------
+    >>> operator_path("relax.softmax")[0]
+    'R.nn.softmax'
+    """
+    if not name.startswith(_PREFIX):
+        return None
+    path = name.removeprefix(_PREFIX).split(".")
+    for prefix in ([], *([space] for space in _NAMESPACES)):
+        found: Any = _namespace
+        for part in [*prefix, *path]:
+            found = _member(found, part)
+        if callable(found):
+            return "R." + ".".join([*prefix, *path]), inspect.signature(found)
+    return None
+
+
+@functools.cache
+def default_arguments(name: str) -> dict[str, Any]:
+    """Return what the attributes of an operator are where they are left out, as Python values.
+
+    Examples
+    --------
+    >>> default_arguments("relax.sum")
+    {'keepdims': False}
+    """
+    found = operator_path(name)
+    if found is None:
+        return {}
+    return {
+        param.name: param.default
+        for param in found[1].parameters.values()
+        if param.default is not param.empty and param.default is not None
+    }
+
+
+def is_default(op_name: str, name: str, attr: ir.Attribute) -> bool:
+    """Say whether an attribute of an operator is what leaving it out means."""
+    default = default_arguments(op_name).get(name)
+    value = getattr(attr, "value", None)
+    return default is not None and type(value) is type(default) and value == default
+
+
+def _member(namespace: Any, name: str) -> Any:
+    """Return what a namespace exports under a name."""
+    names = getattr(namespace, "__all__", None)
+    if namespace is None or (names is not None and name not in names):
+        return None
+    return getattr(namespace, name, None)
+
+
+def operator_form(
+    op: ir.Operation,
+    arguments: OperatorArguments,
+    value: Callable[[ir.Value], str],
+    types: TypePrinter,
+) -> Form | None:
+    """Return what writes an operator; None if no function of R makes the same operation."""
+    found = operator_path(op.name)
+    if found is None:
+        return None
+    path, signature = found
+    params = list(signature.parameters)
+    operands: list[Any] = []
+    attributes: dict[str, ir.Attribute] = {}
+    for name, argument in arguments.items():
+        if isinstance(argument, ir.Attribute):
+            if not is_default(op.name, name, argument):
+                attributes[name] = argument
+        elif argument is not None:
+            operands.append(argument)
+    is_known = all(name in params[len(operands) :] for name in attributes)
+    if not is_known or len(operands) > len(params):
+        return None
+
+    def form() -> str:
+        args = [
+            sequence([value(item) for item in operand])
+            if isinstance(operand, list)
+            else value(operand)
+            for operand in operands
+        ]
+        args += [f"{name}={types.argument(attr)}" for name, attr in attributes.items()]
+        return f"{path}({', '.join(args)})"
+
+    return form
+
+
+def generic_form(op: ir.Operation, values: Sequence[str], types: TypePrinter, prefix: str) -> str:
+    """Return an operation by its name in MLIR, with all its attributes."""
+    args = [quote(op.name), *values]
+    fields = [f"{quote(key)}: {types.attribute(attr)}" for key, attr in entries(op.attributes)]
+    args += [f"attrs={{{', '.join(fields)}}}"] if fields else []
+    results = [types.struct_info(result.type) for result in op.results]
+    args += [f"types={sequence(results)}"] if results else []
+    return f"{prefix}.mlir_op({', '.join(args)})"

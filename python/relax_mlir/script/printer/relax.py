@@ -1,0 +1,754 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Relax functions as a program writes them.
+
+Each operation is a statement, and the leaves of expressions (constants, shapes, tuples, ...) that
+only the next statement uses are written in it: the parser makes the same operations from that, in
+the same order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mlir import ir
+
+from ..._mlir_libs import _relax_mlir as _ext
+from ...analysis import erase_to_well_defined, unify_struct_info
+from ...block_builder import _bound_before as bound_before
+from ...dtypes import dtype_name
+from ...ir import (
+    FuncStructInfo,
+    PrimExpr,
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
+from .constants import Constants, constant_text
+from .names import Names, location_name
+from .operators import Form, OperatorArguments, generic_form, is_struct_info, operator_form
+from .options import Options, is_identifier
+from .types import TypePrinter, entries, quote, sequence
+from .writer import Writer
+
+# What functions keep besides the attributes of their own.
+_FUNC_ATTRS = {
+    "sym_name",
+    "function_type",
+    "sym_visibility",
+    "arg_attrs",
+    "res_attrs",
+    "arg_names",
+    "is_pure",
+}
+_LEAVES = {
+    "relax.constant",
+    "relax.dtype",
+    "relax.extern_func",
+    "relax.global_var",
+    "relax.null_value",
+    "relax.prim_value",
+    "relax.shape",
+    "relax.string",
+    "relax.tuple",
+}
+
+
+class NotScriptError(Exception):
+    """A function has parts that TVMScript has no words for."""
+
+
+def struct_info_variables(type_: ir.Type) -> Iterator[str]:
+    """Yield the shape variables of StructInfo, those of function types too."""
+    if isinstance(type_, TensorStructInfo):
+        yield from _shape_variables(type_.shape)
+    elif isinstance(type_, ShapeStructInfo):
+        yield from _shape_variables(type_.values)
+    elif isinstance(type_, PrimStructInfo):
+        yield from [] if type_.value is None else type_.value.variables
+    elif isinstance(type_, TupleStructInfo):
+        for field in type_.fields:
+            yield from struct_info_variables(field)
+    elif isinstance(type_, FuncStructInfo) and type_.derive is None:
+        for part in [*type_.params, type_.ret]:
+            yield from struct_info_variables(part)
+
+
+def _shape_variables(shape: ShapeExpr | None) -> Iterator[str]:
+    for dim in [] if shape is None else shape.dims:
+        yield from dim.variables
+
+
+def _attribute_variables(attr: ir.Attribute) -> Iterator[str]:
+    if isinstance(attr, PrimExpr):
+        yield from attr.variables
+    elif isinstance(attr, ShapeExpr):
+        yield from _shape_variables(attr)
+    elif isinstance(attr, ir.TypeAttr):
+        yield from struct_info_variables(attr.value)
+    elif isinstance(attr, ir.ArrayAttr):
+        for item in attr:
+            yield from _attribute_variables(item)
+
+
+def _variables(function: ir.Operation) -> set[str]:
+    """Return the shape variables that a function mentions anywhere."""
+    found: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        for result in op.results:
+            found.update(struct_info_variables(result.type))
+        for _, attr in entries(op.attributes):
+            found.update(_attribute_variables(attr))
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    found.update(struct_info_variables(argument.type))
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    type_ = ir.FunctionType(function.attributes["function_type"].value)
+    for part in [*type_.inputs, *type_.results]:
+        found.update(struct_info_variables(part))
+    return found
+
+
+class _Scope:
+    """The shape variables that Python knows in a function, or in a closure in it.
+
+    Parameters
+    ----------
+    writer : Writer
+    outer : _Scope or None
+    """
+
+    def __init__(self, writer: Writer, outer: _Scope | None) -> None:
+        self.outer = outer
+        self._writer = writer
+        self._signature: set[str] = set()
+        self._declared: set[str] = set()
+        self._here: list[str] = []
+
+    def is_bound(self, name: str) -> bool:
+        """Say whether a name of Python stands for a shape variable already."""
+        return (
+            name in self._signature
+            or name in self._declared
+            or (self.outer is not None and self.outer.is_bound(name))
+        )
+
+    def bind(self, name: str) -> None:
+        """Note that the signature has a variable as a text."""
+        self._signature.add(name)
+
+    def statement(self) -> None:
+        """Begin a statement; the variables that it is the first one to use are declared here."""
+        here: list[str] = []
+        self._here = here
+        self._writer.later(lambda: [f"{name} = T.int64()" for name in here])
+
+    def use(self, name: str) -> None:
+        """Note that a variable is written as a name of Python."""
+        scope: _Scope | None = self
+        while scope is not None:
+            if name in scope._declared:
+                return
+            if name in scope._signature:
+                scope._declare(name)
+                return
+            scope = scope.outer
+        self._declare(name)
+
+    def _declare(self, name: str) -> None:
+        self._declared.add(name)
+        self._here.append(name)
+
+
+class FunctionPrinter:
+    """Writes one function of a module.
+
+    Parameters
+    ----------
+    writer : Writer
+    constants : Constants
+        Where constants go that are not written in place.
+    module_name : str
+        The name of the class.
+    devices : mapping of str to str
+        How the virtual devices of the module are written, by their names.
+    """
+
+    def __init__(
+        self, writer: Writer, constants: Constants, module_name: str, devices: Mapping[str, str]
+    ) -> None:
+        self._module_name = module_name
+        self.writer = writer
+        self.options: Options = writer.options
+        self.constants = constants
+        self.types = TypePrinter(self.options, lambda name: self._scope.use(name))
+        self.types.devices = dict(devices)
+        self._scope = _Scope(writer, None)
+        self._values: dict[ir.Value, str] = {}
+        self._inline: set[ir.Operation] = set()
+        self._dataflow = 0
+        self._names_module = False
+
+    # -- functions ----------------------------------------------------------------------------
+
+    def print(self, function: ir.Operation) -> None:
+        """Write a ``relax.func``.
+
+        Raises
+        ------
+        NotScriptError
+            If it cannot be written as TVMScript.
+        """
+        name = function.attributes["sym_name"].value
+        variables = _variables(function)
+        reserved = {self.options.ir_prefix, self._module_name, "R", "T", "metadata"}
+        reserved.add(self.options.module_alias)
+        for variable in variables:
+            if not is_identifier(variable) or variable in reserved:
+                raise NotScriptError(f"the name of the shape variable '{variable}'")
+        self._names = Names({*reserved, *variables})
+        self._require_plain(function)
+        type_ = ir.FunctionType(function.attributes["function_type"].value)
+        options = []
+        if "sym_visibility" in function.attributes:
+            options.append("private=True")
+        if "is_pure" in function.attributes and not function.attributes["is_pure"].value:
+            options.append("pure=False")
+        spelled = name
+        if not is_identifier(name):
+            spelled = self._names.reserve(name)
+            options.append(f"name={quote(name)}")
+        blocks = list(function.regions[0].blocks)
+        arguments = list(blocks[0].arguments) if blocks else []
+        with self.types.in_signature(self._scope.is_bound):
+            params = self._params(function, type_.inputs, arguments)
+            self._head(options, spelled, params, type_.results[0])
+        for variable in self._variables_of([*type_.inputs, *type_.results]):
+            self._scope.bind(variable)
+        extra = [item for item in entries(function.attributes) if item[0] not in _FUNC_ATTRS]
+        self._body(blocks[0] if blocks else None, extra)
+
+    def _require_plain(self, function: ir.Operation) -> None:
+        attributes = function.attributes
+        for name in ("arg_attrs", "res_attrs"):
+            if name in attributes and any(len(item) for item in attributes[name]):
+                raise NotScriptError("attributes of arguments and results")
+        if "sym_visibility" in attributes and attributes["sym_visibility"].value != "private":
+            raise NotScriptError("its visibility")
+        if len(function.regions[0].blocks) > 1:
+            raise NotScriptError("several blocks")
+
+    def _variables_of(self, types: Iterable[ir.Type]) -> list[str]:
+        return [name for type_ in types for name in struct_info_variables(type_)]
+
+    def _params(
+        self, op: ir.Operation, types: Sequence[ir.Type], arguments: Sequence[ir.Value]
+    ) -> list[str]:
+        given = op.attributes.get("arg_names", [])
+        hints = [item.value for item in given] or [""] * len(types)
+        params = []
+        for index, (hint, type_) in enumerate(zip(hints, types, strict=True)):
+            name = self._names.reserve(hint or f"arg{index}")
+            if arguments:
+                self._bind(arguments[index], name)
+            name = self._values[arguments[index]] if arguments else name
+            params.append(f"{name}: {self.types.struct_info(type_)}")
+        return params
+
+    def _head(self, options: list[str], name: str, params: list[str], result: ir.Type) -> None:
+        line = self.writer.line
+        line(f"@R.function({', '.join(options)})" if options else "@R.function")
+        line(f"def {name}({', '.join(params)}) -> {self.types.struct_info(result)}:")
+
+    def _body(self, block: ir.Block | None, attributes: Sequence[tuple[str, ir.Attribute]]) -> None:
+        scope = self._scope
+        with self.writer.indented():
+            if attributes:
+                fields = [f"{quote(key)}: {self.types.attribute(attr)}" for key, attr in attributes]
+                self.writer.line(f"R.func_attr({{{', '.join(fields)}}})")
+            if scope.outer is None:
+                self.writer.later(self._module_alias)
+            if block is None:
+                if attributes:
+                    raise NotScriptError("attributes of a declaration")
+                self.writer.line("...")
+                return
+            last = self._statements(block, scope)
+            scope.statement()
+            if last is None or last.name != "relax.return":
+                raise NotScriptError("how it ends")
+            self.writer.line(f"return {self._value(last.operands[0])}")
+
+    def _closure(self, op: ir.Operation) -> None:
+        type_ = op.results[0].type
+        block = op.regions[0].blocks[0]
+        own, *arguments = block.arguments
+        name = self._define(op.results[0], op)
+        self._bind(own, name)
+        outer, depth = self._scope, self._dataflow
+        with self.types.in_signature(outer.is_bound):
+            params = self._params(op, type_.params, arguments)
+            self._head([] if type_.is_pure else ["pure=False"], name, params, type_.ret)
+        self._scope, self._dataflow = _Scope(self.writer, outer), 0
+        for variable in self._variables_of([type_]):
+            if not outer.is_bound(variable):
+                self._scope.bind(variable)
+        self._body(block, [item for item in entries(op.attributes) if item[0] != "arg_names"])
+        self.writer.line()
+        self._scope, self._dataflow = outer, depth
+
+    def _module_alias(self) -> list[str]:
+        """Return the statement that names the module."""
+        alias = self.options.module_alias
+        return [f"{alias} = {self._module_name}"] if alias and self._names_module else []
+
+    # -- names --------------------------------------------------------------------------------
+
+    def _bind(self, value: ir.Value, name: str) -> None:
+        if self.options.show_object_address:
+            name = f"{name}_0x{hash(value) & (2**64 - 1):x}"
+        self._values[value] = name
+
+    def _define(self, value: ir.Value, op: ir.Operation, is_output: bool = False) -> str:
+        """Give a value its name: that of its location, or the next number."""
+        if value not in self._values:
+            hint = location_name(op.location) if len(op.results) == 1 else None
+            prefix = "lv" if self._dataflow and not is_output else "gv"
+            self._bind(value, self._names.reserve(hint) if hint else self._names.number(prefix))
+        return self._values[value]
+
+    # -- statements ---------------------------------------------------------------------------
+
+    def _statements(self, block: ir.Block, scope: _Scope | None = None) -> ir.Operation | None:
+        """Write the statements of a block, which may be the body of a function; return its end."""
+        ops = [op.operation for op in block.operations]
+        self._find_inline(ops)
+        for op in ops[:-1]:
+            if op in self._inline:
+                continue
+            if scope is not None:
+                scope.statement()
+            self._statement(op)
+        return ops[-1] if ops else None
+
+    def _statement(self, op: ir.Operation) -> None:
+        special = _STATEMENTS.get(op.name)
+        if special is not None:
+            special(self, op)
+            return
+        if len(op.regions):
+            raise NotScriptError(f"the operation {op.name}")
+        text, is_generic = self._expression(op)
+        results = list(op.results)
+        names = [self._define(result, op) for result in results]
+        if not results:
+            self.writer.line(text)
+        elif len(results) > 1 or is_generic or not self._is_annotated(op):
+            self.writer.line(f"{', '.join(names)} = {text}")
+        else:
+            self.writer.line(f"{names[0]}: {self.types.struct_info(results[0].type)} = {text}")
+
+    def _is_annotated(self, op: ir.Operation) -> bool:
+        """Say whether the type of a result is stated."""
+        if self.options.show_all_struct_info:
+            return True
+        return op.name != "relax.match_cast" and derived_type(op) != op.results[0].type
+
+    def _dataflow_block(self, op: ir.Operation) -> None:
+        self._no_attributes(op)
+        block = op.regions[0].blocks[0]
+        results = list(op.results)
+        self.writer.line("with R.dataflow():")
+        with self.writer.indented():
+            self._dataflow += 1
+            output = list(block.operations)[-1].operation
+            own = self._name_outputs(block, output, results)
+            self._statements(block)
+            for result, value in zip(results, output.operands, strict=True):
+                if value.type != result.type:
+                    raise NotScriptError("the type of an output")
+                if result not in own:
+                    self._alias(self._define(result, op, is_output=True), value)
+            self._dataflow -= 1
+            self.writer.line(f"R.output({', '.join(self._values[r] for r in results)})")
+
+    def _name_outputs(
+        self, block: ir.Block, output: ir.Operation, results: Sequence[ir.Value]
+    ) -> set[ir.Value]:
+        """Give results the names of the values of the block that they are; return these results."""
+        own: set[ir.Value] = set()
+        seen: list[ir.Value] = []
+        for result, value in zip(results, output.operands, strict=True):
+            owner = value.owner
+            is_own = isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation.block == block
+            if is_own and value not in seen:
+                name = self._define(value, owner.operation, is_output=True)
+                self._values[result] = name
+                own.add(result)
+                seen.append(value)
+        return own
+
+    def _if(self, op: ir.Operation) -> None:
+        self._no_attributes(op)
+        result = op.results[0]
+        values = [region.blocks[0].operations[-1].operands[0] for region in op.regions]
+        if result.type != _type_of_branches(op, [value.type for value in values]):
+            raise NotScriptError("the type of a branch")
+        name = self._define(result, op)
+        self.writer.line(f"if {self._value(op.operands[0])}:")
+        for index, (region, value) in enumerate(zip(op.regions, values, strict=True)):
+            if index:
+                self.writer.line("else:")
+            with self.writer.indented():
+                self._branch(region.blocks[0], name, value)
+
+    def _branch(self, block: ir.Block, name: str, value: ir.Value) -> None:
+        ops = list(block.operations)
+        last = ops[-2].operation if len(ops) > 1 else None
+        is_last = last is not None and value.owner == last and not len(last.regions)
+        if is_last:
+            self._values[value] = name
+        self._statements(block)
+        if not is_last:
+            self._alias(name, value)
+
+    def _alias(self, name: str, value: ir.Value) -> None:
+        text = self._value(value)
+        if self.options.show_all_struct_info:
+            name = f"{name}: {self.types.struct_info(value.type)}"
+        self.writer.line(f"{name} = {text}")
+
+    def _no_attributes(self, op: ir.Operation) -> None:
+        for name, _ in entries(op.attributes):
+            raise NotScriptError(f"the attribute '{name}' of {op.name}")
+
+    # -- expressions --------------------------------------------------------------------------
+
+    def _find_inline(self, ops: Sequence[ir.Operation]) -> None:
+        """Find the leaves that are written where they are used, which is right behind them."""
+        at = len(ops) - 1
+        while at >= 0:
+            op = ops[at]
+            at -= 1
+            if len(op.regions) or op.name in ("relax.output", "relax.yield"):
+                continue
+            at = self._inline_operands(op, ops, at)
+
+    def _inline_operands(self, op: ir.Operation, ops: Sequence[ir.Operation], at: int) -> int:
+        """Find the leaves of one operation among those that end at `at`; return what is left."""
+        operands = list(op.operands)
+        is_kept = op.name == "relax.get_item" or (op.name in _CALLEES and has_function(op))
+        kept = operands[0] if is_kept else None
+        for value in reversed(operands):
+            if at < 0 or (kept is not None and value == kept):
+                continue
+            leaf = ops[at]
+            if value.owner == leaf and self._is_leaf(leaf):
+                self._inline.add(leaf)
+                at = self._inline_operands(leaf, ops, at - 1)
+        return at
+
+    def _is_leaf(self, op: ir.Operation) -> bool:
+        if op.name not in _LEAVES or location_name(op.location) is not None:
+            return False
+        uses = op.results[0].uses
+        return (
+            len(list(uses)) == 1
+            and derived_type(op) == op.results[0].type
+            and not self._expression_is_generic(op)
+        )
+
+    def _expression_is_generic(self, op: ir.Operation) -> bool:
+        mark = self.constants.mark()
+        try:
+            form = self._form(op)
+        finally:
+            self.constants.back_to(mark)
+        return form is None
+
+    def _value(self, value: ir.Value) -> str:
+        owner = value.owner
+        if isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation in self._inline:
+            return self._expression(owner.operation)[0]
+        if value not in self._values:
+            raise NotScriptError("a value of another function")
+        return self._values[value]
+
+    def _expression(self, op: ir.Operation) -> tuple[str, bool]:
+        """Return the expression that makes an operation, and whether it is of MLIR's own kind."""
+        form = self._form(op)
+        if form is None:
+            values = [self._value(operand) for operand in op.operands]
+            return generic_form(op, values, self.types, self.options.ir_prefix), True
+        return form(), False
+
+    def _form(self, op: ir.Operation) -> Form | None:
+        """Return what writes an operation in TVMScript; None if there are no words for it."""
+        arguments = OperatorArguments(op)
+        if arguments.has_others:
+            return None
+        special = _EXPRESSIONS.get(op.name)
+        if special is not None:
+            return special(self, op, arguments)
+        if not all(is_struct_info(result.type) for result in op.results) or len(op.results) != 1:
+            return None
+        return operator_form(op, arguments, self._value, self.types)
+
+    def symbol(self, name: str) -> str:
+        """Return an expression for a function of the module."""
+        self._names_module = True
+        alias = self.options.module_alias or self._module_name
+        return f"{alias}.{name}" if is_identifier(name) else f"{alias}[{quote(name)}]"
+
+    # -- expressions of single operations -----------------------------------------------------
+
+    def _constant(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        attr = arguments["value"]
+        return lambda: constant_text(attr) or self.constants.reference(attr)
+
+    def _prim_value(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
+        attr = arguments["value"]
+        if isinstance(attr, PrimExpr):
+            is_number = attr.kind == "int"
+            return None if is_number else lambda: f"R.prim_value({self.types.dim(attr)})"
+        number = _number(attr, self.options.verbose_expr)
+        return None if number is None else lambda: f"R.prim_value({number})"
+
+    def _string(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
+        attr = arguments["value"]
+        return (lambda: f"R.str({quote(attr.value)})") if str(attr.type) == "none" else None
+
+    def _dtype(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        return lambda: f'R.dtype("{dtype_name(arguments["value"].value)}")'
+
+    def _shape(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        return lambda: f"R.shape([{self.types.dims(arguments['values'])}])"
+
+    def _tuple(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        def form() -> str:
+            fields = [self._value(operand) for operand in op.operands]
+            if not fields or not self.options.syntax_sugar:
+                return f"R.tuple({', '.join(fields)})"
+            return sequence(fields)
+
+        return form
+
+    def _get_item(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        return lambda: f"{self._value(op.operands[0])}[{arguments['index'].value}]"
+
+    def _extern_func(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        return lambda: f"R.ExternFunc({quote(arguments['global_symbol'].value)})"
+
+    def _global_var(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        return lambda: self.symbol(arguments["name"].value)
+
+    def _null_value(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        return lambda: "R.null_value()"
+
+    def _match_cast(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        type_ = op.results[0].type
+        return lambda: (
+            f"R.match_cast({self._value(op.operands[0])}, {self.types.struct_info(type_)})"
+        )
+
+    def _to_vdevice(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        device = quote(self.types.device(arguments["vdevice"].value))
+        return lambda: f"R.to_vdevice({self._value(op.operands[0])}, {device})"
+
+    def _hint_on_device(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        return lambda: (
+            f"R.hint_on_device({self._value(op.operands[0])}, {arguments['device'].value})"
+        )
+
+    def _split(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
+        sections, indices = arguments["sections"], arguments["indices"]
+        if (sections is None) == (indices is None):
+            return None
+        given = str(sections.value) if sections is not None else str(list(indices))
+        axis = arguments["axis"]
+        axis = None if axis is None or axis.value == 0 else axis
+
+        def form() -> str:
+            text = f"R.split({self._value(op.operands[0])}, indices_or_sections={given}"
+            return f"{text})" if axis is None else f"{text}, axis={axis.value})"
+
+        return form
+
+    # -- calls --------------------------------------------------------------------------------
+
+    def _types_argument(self, types: ir.ArrayAttr | None) -> list[str]:
+        if types is None:
+            return []
+        items = [self.types.struct_info(item.value) for item in types]
+        return [f"sinfo_args={sequence(items)}"]
+
+    def _out_types(self, type_: ir.Type) -> str:
+        if isinstance(type_, TupleStructInfo) and len(type_.fields) != 1:
+            fields = ", ".join(self.types.struct_info(field) for field in type_.fields)
+            return f"out_sinfo=[{fields}]"
+        return f"out_sinfo={self.types.struct_info(type_)}"
+
+    def _arguments(self, values: Sequence[ir.Value]) -> list[str]:
+        return [self._value(value) for value in values]
+
+    def _callee(self, arguments: OperatorArguments) -> str:
+        callee = arguments["callee"]
+        return self._value(arguments["function"]) if callee is None else quote(callee.value)
+
+    def _call(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
+        if arguments["arg_attrs"] is not None or arguments["res_attrs"] is not None:
+            return None
+        callee = arguments["callee"]
+
+        def form() -> str:
+            function = (
+                self._value(arguments["function"]) if callee is None else self.symbol(callee.value)
+            )
+            args = self._arguments(arguments["args"])
+            return f"{function}({', '.join(args + self._types_argument(arguments['sinfo_args']))})"
+
+        return form
+
+    def _call_tir(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
+        if any(isinstance(value.type, TupleStructInfo) for value in arguments["args"]):
+            return None  # R takes it apart
+
+        def form() -> str:
+            args = [self.symbol(arguments["callee"].value)]
+            args.append(sequence(self._arguments(arguments["args"])))
+            indices = arguments["inplace_indices"]
+            args += [f"inplace_indices={list(indices)}"] if indices is not None else []
+            integers = arguments["packed_ints"]
+            tir_vars = [f"tir_vars={self._value(integers)}"] if integers is not None else []
+            args.append(self._out_types(op.results[0].type))
+            name = op.name.removeprefix("relax.")
+            return f"R.{name}({', '.join(args + tir_vars)})"
+
+        return form
+
+    def _call_dps_packed(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        def form() -> str:
+            callee = self._callee(arguments)
+            args = sequence(self._arguments(arguments["args"]))
+            return f"R.call_dps_packed({callee}, {args}, {self._out_types(op.results[0].type)})"
+
+        return form
+
+    def _call_packed(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
+        if arguments["sinfo_args"] is None and op.name != "relax.call_packed":
+            return None  # R needs them
+
+        def form() -> str:
+            args = [self._callee(arguments), *self._arguments(arguments["args"])]
+            indices = arguments["inplace_indices"]
+            args += [f"inplace_indices={list(indices)}"] if indices is not None else []
+            args += self._types_argument(arguments["sinfo_args"])
+            return f"R.{op.name.removeprefix('relax.')}({', '.join(args)})"
+
+        return form
+
+
+def _type_of_branches(op: ir.Operation, types: Sequence[ir.Type]) -> ir.Type:
+    """Return the type that a branch has by default."""
+    scope = bound_before(op)
+    then_type, else_type = (erase_to_well_defined(type_, scope, scope) for type_ in types)
+    return unify_struct_info(then_type, else_type)
+
+
+def derived_type(op: ir.Operation) -> ir.Type | None:
+    """Return the type that an operation derives for its result; None if it derives none."""
+    view = op.opview
+    if op.name == "relax.global_var":
+        parent: Any = op
+        while parent.parent is not None:
+            parent = parent.parent.operation
+        for symbol in parent.regions[0].blocks[0]:
+            attributes = symbol.operation.attributes
+            if "sym_name" in attributes and attributes["sym_name"].value == view.name.value:
+                return _ext.function_struct_info(symbol.operation)
+        return None
+    if len(op.regions) or len(op.results) != 1:
+        return None
+    with op.context, ir.Location.unknown():
+        try:
+            twin: Any = ir.Operation.create(
+                op.name,
+                operands=list(op.operands),
+                attributes=dict(entries(op.attributes)),
+                infer_type=True,
+                ip=False,
+            )
+        except (ValueError, ir.MLIRError):
+            return None
+    type_ = twin.results[0].type
+    twin.erase()
+    return type_
+
+
+def has_function(op: ir.Operation) -> bool:
+    """Say whether the first operand of a call is the function that is called."""
+    return getattr(op.opview, "callee", None) is None
+
+
+def _number(attr: ir.Attribute, is_verbose: bool) -> str | None:
+    """Return a number with its data type, as the functions of T write it."""
+    if isinstance(attr, ir.BoolAttr):
+        return f"T.bool({attr.value})"
+    try:
+        name = dtype_name(attr.type)
+    except ValueError:
+        return None
+    value = attr.value
+    if isinstance(attr, ir.IntegerAttr):
+        return str(value) if name == "int64" and not is_verbose else f"T.{name}({value})"
+    if math.isfinite(value):
+        return f"T.{name}({value!r})"
+    with attr.context, ir.Location.unknown():
+        is_plain = ir.FloatAttr.get(attr.type, value) == attr
+    return f'T.{name}("{value}")' if is_plain else None
+
+
+_CALLEES = {
+    "relax.call",
+    "relax.call_dps_packed",
+    "relax.call_inplace_packed",
+    "relax.call_pure_packed",
+}
+_STATEMENTS: dict[str, Callable[[FunctionPrinter, ir.Operation], None]] = {
+    "relax.closure": FunctionPrinter._closure,
+    "relax.dataflow": FunctionPrinter._dataflow_block,
+    "relax.if": FunctionPrinter._if,
+}
+_EXPRESSIONS: dict[
+    str, Callable[[FunctionPrinter, ir.Operation, OperatorArguments], Form | None]
+] = {
+    "relax.call": FunctionPrinter._call,
+    "relax.call_dps_packed": FunctionPrinter._call_dps_packed,
+    "relax.call_inplace_packed": FunctionPrinter._call_packed,
+    "relax.call_packed": FunctionPrinter._call_packed,
+    "relax.call_pure_packed": FunctionPrinter._call_packed,
+    "relax.call_tir": FunctionPrinter._call_tir,
+    "relax.call_tir_inplace": FunctionPrinter._call_tir,
+    "relax.constant": FunctionPrinter._constant,
+    "relax.dtype": FunctionPrinter._dtype,
+    "relax.extern_func": FunctionPrinter._extern_func,
+    "relax.get_item": FunctionPrinter._get_item,
+    "relax.global_var": FunctionPrinter._global_var,
+    "relax.hint_on_device": FunctionPrinter._hint_on_device,
+    "relax.match_cast": FunctionPrinter._match_cast,
+    "relax.null_value": FunctionPrinter._null_value,
+    "relax.prim_value": FunctionPrinter._prim_value,
+    "relax.shape": FunctionPrinter._shape,
+    "relax.split": FunctionPrinter._split,
+    "relax.string": FunctionPrinter._string,
+    "relax.to_vdevice": FunctionPrinter._to_vdevice,
+    "relax.tuple": FunctionPrinter._tuple,
+}
