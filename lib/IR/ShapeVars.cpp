@@ -128,29 +128,82 @@ static Type mapComponents(FuncStructInfoType func,
       map(func.getRet()), func.getPure(), func.getDerive());
 }
 
-Type mlir::relax::eraseToWellDefined(
-    Type type, llvm::function_ref<bool(StringRef)> isShapeInScope,
-    llvm::function_ref<bool(StringRef)> isDimInScope) {
+namespace {
+/// Erases what uses a variable that is not in scope.
+///
+/// A function type whose parameter loses the dimension that binds a variable
+/// loses all dimensions that use it: nothing would give it a value.
+class Eraser {
+public:
+  using Predicate = llvm::function_ref<bool(StringRef)>;
+
+  Eraser(Predicate isShapeInScope, Predicate isDimInScope,
+         const llvm::StringSet<> &around)
+      : isShapeInScope(isShapeInScope), isDimInScope(isDimInScope),
+        around(around) {}
+
+  Type erase(Type type) const {
+    return eraseAround(type, [&](Type func) {
+      return eraseInFunc(cast<FuncStructInfoType>(func));
+    });
+  }
+
+private:
+  Type eraseAround(Type type, llvm::function_ref<Type(Type)> mapFunc) const;
+  Type eraseInFunc(FuncStructInfoType func) const;
+
+  Predicate isShapeInScope, isDimInScope;
+  /// What the function types around bind, so that those inside do not.
+  const llvm::StringSet<> &around;
+};
+} // namespace
+
+Type Eraser::eraseAround(Type type,
+                         llvm::function_ref<Type(Type)> mapFunc) const {
   auto mapExpr = [&](PrimExprAttr expr) {
     return findUnbound(expr, isDimInScope) ? PrimExprAttr() : expr;
   };
   auto mapShapeVar = [&](StringAttr var) -> Attribute {
     return isShapeInScope(var.getValue()) ? var : StringAttr();
   };
-  auto mapFunc = [&](Type type) {
-    auto func = cast<FuncStructInfoType>(type);
-    llvm::StringSet<> own = getOwnVars(func);
-    auto isOwnOr = [&own](auto isInScope) {
-      return [&own, isInScope](StringRef name) {
-        return own.contains(name) || isInScope(name);
-      };
-    };
-    return mapComponents(func, [&](Type component) {
-      return eraseToWellDefined(component, isOwnOr(isShapeInScope),
-                                isOwnOr(isDimInScope));
-    });
-  };
   return asStructInfo(type).mapShapes({mapExpr, mapShapeVar, mapFunc});
+}
+
+Type Eraser::eraseInFunc(FuncStructInfoType func) const {
+  llvm::StringSet<> own = getOwnVars(func);
+  for (const auto &entry : around)
+    own.erase(entry.getKey());
+  llvm::StringSet<> inside = around;
+  inside.insert_range(own.keys());
+  llvm::StringSet<> bound = own;
+  auto isBoundOr = [&](Predicate isInScope) {
+    return [&own, &bound, isInScope](StringRef name) {
+      return own.contains(name) ? bound.contains(name) : isInScope(name);
+    };
+  };
+  auto isShapeBound = isBoundOr(isShapeInScope);
+  auto isDimBound = isBoundOr(isDimInScope);
+  Eraser eraser(isShapeBound, isDimBound, inside);
+  // Each round may take away what bound the variables of another dimension.
+  for (bool changed = true; changed;) {
+    llvm::StringSet<> left;
+    for (Type param : func.getParams())
+      collectBindingVars(eraser.eraseAround(param, /*mapFunc=*/{}), left);
+    size_t before = bound.size();
+    for (const auto &entry : own)
+      if (!left.contains(entry.getKey()))
+        bound.erase(entry.getKey());
+    changed = bound.size() != before;
+  }
+  return mapComponents(func,
+                       [&](Type component) { return eraser.erase(component); });
+}
+
+Type mlir::relax::eraseToWellDefined(
+    Type type, llvm::function_ref<bool(StringRef)> isShapeInScope,
+    llvm::function_ref<bool(StringRef)> isDimInScope) {
+  llvm::StringSet<> around;
+  return Eraser(isShapeInScope, isDimInScope, around).erase(type);
 }
 
 Type mlir::relax::eraseDims(Type type) {
@@ -236,15 +289,28 @@ static Type substituteInFunc(FuncStructInfoType func,
   llvm::StringSet<> ownNames = getOwnVars(func);
   llvm::append_range(own, ownNames.keys());
   llvm::sort(own); // new names do not depend on the order of a hash table
+  llvm::StringSet<> bound; // by their new names
   for (StringRef name : own) {
-    if (values.contains(name) || !captured.contains(name))
+    if (values.contains(name))
       continue;
-    std::string fresh = freshName(name, taken);
-    taken.insert(fresh);
-    renameVar(inner, func.getContext(), name, fresh);
+    std::string fresh = name.str();
+    if (captured.contains(name)) {
+      fresh = freshName(name, taken);
+      taken.insert(fresh);
+      renameVar(inner, func.getContext(), name, fresh);
+    }
+    bound.insert(fresh);
   }
-  return mapComponents(
+  Type result = mapComponents(
       func, [&](Type component) { return substitute(component, inner); });
+  // A dimension that has become too large does not bind variables any more.
+  llvm::StringSet<> left = getOwnVars(cast<FuncStructInfoType>(result));
+  for (StringRef name : left.keys())
+    bound.erase(name);
+  if (bound.empty())
+    return result;
+  auto isLeft = [&](StringRef name) { return !bound.contains(name); };
+  return Eraser(isLeft, isLeft, /*around=*/bound).erase(result);
 }
 
 Type mlir::relax::substitute(Type type, const ShapeVarMap &values) {
@@ -272,15 +338,33 @@ static void matchTypes(Type formal, Type actual, ShapeVarMap &mapping) {
     asStructInfo(formal).matchSameKind(actual, mapping);
 }
 
-void mlir::relax::getShapeVarMapping(TypeRange formals, TypeRange actuals,
-                                     ShapeVarMap &mapping) {
+/// Splits pairs of types into those of functions and those of other values,
+/// also where they are fields of tuples.
+static void splitPairs(TypeRange formals, TypeRange actuals,
+                       SmallVectorImpl<std::pair<Type, Type>> &values,
+                       SmallVectorImpl<std::pair<Type, Type>> &functions) {
   if (formals.size() != actuals.size())
     return;
+  for (auto [formal, actual] : llvm::zip(formals, actuals)) {
+    auto formalTuple = dyn_cast<TupleStructInfoType>(formal);
+    auto actualTuple = dyn_cast<TupleStructInfoType>(actual);
+    if (formalTuple && actualTuple)
+      splitPairs(formalTuple.getFields(), actualTuple.getFields(), values,
+                 functions);
+    else
+      (isa<FuncStructInfoType>(formal) ? functions : values)
+          .emplace_back(formal, actual);
+  }
+}
+
+void mlir::relax::getShapeVarMapping(TypeRange formals, TypeRange actuals,
+                                     ShapeVarMap &mapping) {
+  SmallVector<std::pair<Type, Type>> values, functions;
+  splitPairs(formals, actuals, values, functions);
   // What a value has counts more than what a function accepts.
-  for (bool isFunc : {false, true})
-    for (auto [formal, actual] : llvm::zip(formals, actuals))
-      if (isa<FuncStructInfoType>(formal) == isFunc)
-        matchTypes(formal, actual, mapping);
+  for (auto [formal, actual] :
+       llvm::concat<std::pair<Type, Type>>(values, functions))
+    matchTypes(formal, actual, mapping);
 }
 
 void mlir::relax::getShapeVarMapping(Type formal, Type actual,
@@ -311,11 +395,12 @@ mlir::relax::instantiate(FuncStructInfoType callee, TypeRange arguments,
                          llvm::function_ref<bool(StringRef)> isInScope) {
   llvm::StringSet<> own = getOwnVars(callee);
   ShapeVarMap mapping = matchVars(own, callee.getParams(), arguments);
-  Type ret = eraseToWellDefined(callee.getRet(), [&](StringRef name) {
+  auto isKnown = [&](StringRef name) {
     if (own.contains(name))
       return mapping.contains(name);
     return !isInScope || isInScope(name);
-  });
+  };
+  Type ret = Eraser(isKnown, isKnown, /*around=*/own).erase(callee.getRet());
   CallSignature signature;
   signature.ret = substitute(ret, mapping);
   for (StringRef name : own.keys())

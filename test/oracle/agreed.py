@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import structinfo as si
-from cases import Case, result_of_call
+from cases import PROOFS, Case, result_of_call
 from structinfo import Info
 
 
@@ -53,6 +53,29 @@ def _are_compared_by_expressions(case: Case) -> bool:
     """Whether the answer was left to the proof that expressions are equal."""
     lhs, rhs = (si.own_dims(info) for info in case.infos)
     return case.level in ("FAIL_L2", "PASS") and 0 < len(lhs) == len(rhs)
+
+
+@agreed(*PROOFS)
+def ours_decides(case: Case) -> bool:
+    """TVM leaves open what relax-mlir decides.
+
+    Note on Proving Shapes Equivalent: "We leave it up to compiler implementations as to whether to
+    use more advanced methods for proving equivalence, such as attempting to use algebraic rewrite
+    rules."
+    """
+    return case.ours is not None and case.theirs is None
+
+
+@agreed(*PROOFS)
+def tvm_decides(case: Case) -> bool:
+    """TVM decides some comparisons of products of variables: `m <= k * m` where `k >= 4`.
+
+    Note on Proving Shapes Equivalent: "We leave it up to compiler implementations as to whether to
+    use more advanced methods for proving equivalence, such as attempting to use algebraic rewrite
+    rules." Expressions without such products are no such case.
+    """
+    is_nonlinear = any(si.is_nonlinear(dim) for info in case.infos for dim in si.own_dims(info))
+    return case.ours is None and case.theirs is not None and is_nonlinear
 
 
 @agreed("subtype", "compatible")
@@ -122,8 +145,10 @@ def simplified_away(case: Case) -> bool:
     simplifications to `PrimExpr`s used in structural information [...] can also make it easier".
     TVM erases by the names in the expression as it was written.
     """
+    if "error" in case.theirs or "error" in case.ours:
+        return False
     source = case.infos[0] if case.question == "erase" else result_of_call(*case.infos)
-    return "error" not in case.theirs and _is_simplified(case, source, case.ours, case.theirs)
+    return _is_simplified(case, source, case.ours, case.theirs)
 
 
 def _is_simplified(case: Case, source: Info, mine: Info, other: Info) -> bool:
@@ -133,7 +158,7 @@ def _is_simplified(case: Case, source: Info, mine: Info, other: Info) -> bool:
     if mine["kind"] == "tuple":
         parts = zip(*map(si.parts, (source, mine, other)), strict=True)
         return all(_is_simplified(case, *part) for part in parts)
-    names, written = (set().union(*map(si.variables, si.own_dims(x))) for x in (mine, source))
+    names, written = map(si.own_variables, (mine, source))
     return si.own_dims(mine) != [] and si.without_dims(mine) == other and names < written
 
 
@@ -168,7 +193,19 @@ def function_parameters(case: Case) -> bool:
     rule 7.3.3: "substitute all occurrences of the shape variables in `S1` with their values". Asked
     the right way round, with the variables replaced, TVM makes our answer.
     """
-    return {*case.kinds} == {"closure"} and bool(case.parts) and all(p.verdict for p in case.parts)
+    if {*case.kinds} != {"closure"}:
+        return False
+    if not case.parts:
+        return _is_shown_by_numbers(case)
+    return all(part.verdict for part in case.parts)
+
+
+def _is_shown_by_numbers(case: Case) -> bool:
+    """Whether our answer follows from putting numbers in, variables renamed apart and replaced."""
+    pair = (case.infos[0], case.infos[1])
+    answers = [results[0] for _, results in si.answers_below([pair], case.samples)]
+    is_definite = case.ours is not None or case.question == "compatible"
+    return is_definite and answers == [case.ours] * len(answers) != []
 
 
 @agreed("subtype", "compatible")
@@ -247,6 +284,19 @@ def unequal_parameters(case: Case) -> bool:
 
 
 @agreed("unify")
+def renamed_parameters(case: Case) -> bool:
+    """TVM does not see that parameters differ in the names of their variables only.
+
+    Substituting Free Shape Variables: "The mapping can be constructed by doing a simple structural
+    match, as when checking alpha-equivalence." Asked with the names of the first closure, TVM makes
+    our answer, or differs in a part.
+    """
+    if {*case.kinds} != {"closure"} or not si.renaming(*case.infos):
+        return False
+    return all(part.verdict for part in case.parts)
+
+
+@agreed("unify")
 def purity_of_both(case: Case) -> bool:
     """TVM returns the first of two closures that differ in their purity only.
 
@@ -259,6 +309,32 @@ def purity_of_both(case: Case) -> bool:
     return case.is_same({**case.theirs, "purity": False}, composed)
 
 
+def _lacks_only(case: Case, mine: object, other: object) -> bool:
+    """Whether one result is the other without some of its dimensions."""
+    if not isinstance(mine, dict) or not isinstance(other, dict) or "error" in {*mine, *other}:
+        return False
+    if mine["kind"] == "closure":
+        return case.is_same(mine, other)
+    if case.is_same(mine, other) or mine == si.without_dims(other):
+        return True
+    pairs = [*zip(si.parts(mine), si.parts(other), strict=False)]
+    is_alike = mine["kind"] == other["kind"] and len(si.parts(mine)) == len(si.parts(other))
+    return is_alike and bool(pairs) and all(_lacks_only(case, *pair) for pair in pairs)
+
+
+def _names_alone(info: Info) -> set[str]:
+    """Return the variables that stand alone, also in the results of functions."""
+    if info["kind"] == "closure":
+        return _names_alone(info["ret"])
+    return {*si.binding_dims(info)}.union(*map(_names_alone, info.get("fields", ())))
+
+
+def _closures(info: Info) -> list[Info]:
+    if info["kind"] == "closure":
+        return [info]
+    return [inner for part in si.parts(info) for inner in _closures(part)]
+
+
 @agreed("derive")
 def results_of_functions_bind(case: Case) -> bool:
     """TVM finds variables in the result of a function that is an argument.
@@ -266,19 +342,43 @@ def results_of_functions_bind(case: Case) -> bool:
     Auxiliary Procedures, `get_shape_var_mapping`: "don't look at the return field; it's not a
     binding position".
     """
-    callee, *arguments = case.infos
-    if "error" in case.theirs or callee["kind"] != "closure":
+    callee = case.infos[0]
+    if callee["kind"] != "closure":
         return False
-    found = {
-        dim
-        for param, argument in zip(callee["params"], arguments, strict=True)
-        if param["kind"] == argument["kind"] == "closure"
-        for dim, _ in si.dims(param["ret"])
-        if isinstance(dim, str)
-    }
-    expected = result_of_call(*case.infos)
-    is_right = si.same(case.ours, expected) or case.ours == si.without_dims(expected)
-    return is_right and bool(found & si.free(callee["ret"]))
+    functions = [inner for param in callee["params"] for inner in _closures(param)]
+    found = set().union(*(_names_alone(inner["ret"]) for inner in functions))
+    is_used = bool(found & si.free(callee["ret"]))
+    return is_used and _lacks_only(case, case.ours, case.theirs)
+
+
+@agreed("derive")
+def shapes_of_tensors_bind(case: Case) -> bool:
+    """TVM finds the variable for the shape of a tensor in an argument.
+
+    Auxiliary Procedures, `get_shape_var_mapping`, of two tensors: "the shapes are both ShapeExprs".
+    """
+    callee = case.infos[0]
+    if callee["kind"] != "closure":
+        return False
+    free = set().union(*map(si.free, callee["params"])) - si.bound_by_params(callee)
+    found = free & si.SHAPE_NAMES.keys() & si.free(callee["ret"])
+    return bool(found) and _lacks_only(case, case.ours, case.theirs)
+
+
+@agreed("derive")
+def parameters_of_functions_bind(case: Case) -> bool:
+    """TVM does not look at what the parameters of a function that is an argument are.
+
+    Auxiliary Procedures, `get_shape_var_mapping`, of two functions: "ret = union of ret and
+    get_shape_var_mapping(S1.params[i], S2.params[i])".
+    """
+    callee = case.infos[0]
+    if callee["kind"] != "closure":
+        return False
+    functions = [inner for param in callee["params"] for inner in _closures(param)]
+    found = set().union(*(_names_alone(param) for inner in functions for param in inner["params"]))
+    is_used = bool(found & si.bound_by_params(callee) & si.free(callee["ret"]))
+    return is_used and _lacks_only(case, case.theirs, case.ours)
 
 
 @agreed("erase")
@@ -297,24 +397,47 @@ def variables_of_functions_are_erased(case: Case) -> bool:
 
 @agreed("derive")
 def results_that_are_functions(case: Case) -> bool:
-    """TVM keeps the variables of the callee in a result that is a function type.
+    """TVM keeps a function type in the result as it is, with the variables of the callee.
 
     Derivation Rules, rule 14.2.5: "For each shape variable `v` that occurs in `Sf`, replace it with
-    `m[v]`".
+    `m[v]`", and rule 14.2.7: "Use `erase_to_well_defined(Sf.ret, Γ, Σ)`".
     """
     callee = case.infos[0]
-    if callee["kind"] != "closure" or "error" in case.theirs:
+    if callee["kind"] != "closure" or "error" in case.theirs or "error" in case.ours:
         return False
-    is_right = case.is_same(case.ours, result_of_call(*case.infos))
-    return is_right and si.used_in_closures(callee["ret"]) != set()
+    kept = _with_closures_of(callee["ret"], case.ours)
+    return bool(si.used_in_closures(callee["ret"])) and case.is_same(case.theirs, kept)
+
+
+def _with_closures_of(source: Info, info: Info) -> Info:
+    if source["kind"] == "closure":
+        return source
+    parts = iter([_with_closures_of(*x) for x in zip(*map(si.parts, (source, info)), strict=True)])
+    return si.map_parts(info, lambda part: next(parts))
 
 
 @agreed("derive")
-def arguments_are_checked_apart(case: Case) -> bool:
-    """TVM derives nothing for an argument of another type; here that is a question of its own.
+def arguments_that_may_fit(case: Case) -> bool:
+    """TVM refuses an argument that may be what is expected, as its type leaves it open.
 
-    Derivation Rules: rule 14.2.6, "After the substitutions, give an error if `Pi <: Si` does not
-    hold for some `i`", is another step than rules 14.2.5 and 14.2.7, which are compared here.
+    Checking Compatibility: "\"possibly compatible\" indicates that the structures may or may not
+    match and should likely result in a compiler warning".
     """
-    mismatches = [part for part in case.parts if part.level in ("FAIL_L0", "FAIL_L1")]
-    return case.theirs == {"error": "argument"} and "error" not in case.ours and bool(mismatches)
+    is_open = any(part.ours is None and part.level == "FAIL_L1" for part in case.parts)
+    return is_open and case.theirs == {"error": "argument"} and "error" not in case.ours
+
+
+@agreed("derive")
+def arguments_after_substitution(case: Case) -> bool:
+    """TVM compares an argument with a parameter before the variables are replaced.
+
+    Derivation Rules, rule 14.2.6: "After the substitutions, give an error if `Pi <: Si` does not
+    hold for some `i`". Asked with the variables replaced, TVM makes our answer, or differs for a
+    reason of its own.
+    """
+    refused = [part for part in case.parts if part.ours is False]
+    is_explained = bool(refused) and all(part.verdict for part in refused)
+    return is_explained and case.ours == {"error": "argument"} and "error" not in case.theirs
+
+
+# Proofs

@@ -17,8 +17,10 @@ from structinfo import Dim, Info
 DTYPES = ("float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
 VDEVICES = ("gpu0", "gpu1")
 DERIVES = ("default_derive", "default_derive", "empty_derive", "derive_ndim2")
-PAIRS = ("subtype", "compatible", "unify")
-QUESTIONS = (*PAIRS, "erase", "static", "derive")
+PAIRS = ("subtype", "compatible", "unify", "mapping")
+PROOFS = ("prove_equal", "prove_less_equal")
+QUESTIONS = (*PAIRS, "erase", "static", "derive", *PROOFS)
+NAMES = "nmkst"
 
 # The same value in other words.
 REWRITES = (
@@ -46,7 +48,8 @@ class Draw:
 
     # Expressions.
 
-    def dim(self, depth: int = 2, names="nmk") -> Dim:
+    def dim(self, depth: int = 2, names=NAMES) -> Dim:
+        names = [name for name in names if name not in si.SHAPE_NAMES]
         if depth == 0 or self.chance(0.6):
             if names and self.chance(0.6):
                 return self.rng.choice(names)
@@ -57,7 +60,7 @@ class Draw:
             return [operation, lhs, self.rng.choice((1, 2, 3, 4, 8))]
         return [operation, lhs, self.dim(depth - 1, names)]
 
-    def dims(self, names="nmk") -> list[Dim]:
+    def dims(self, names=NAMES) -> list[Dim]:
         return [self.dim(names=names) for _ in range(self.rng.choice((0, 1, 1, 2, 2, 3)))]
 
     def reworded(self, dim: Dim) -> Dim:
@@ -87,7 +90,7 @@ class Draw:
 
     # StructInfo.
 
-    def info(self, depth: int = 2, names="nmk") -> Info:
+    def info(self, depth: int = 2, names=NAMES) -> Info:
         kinds = ["tensor"] * 8 + ["shape"] * 4 + ["prim"] * 3 + ["object"]
         kinds += ["tuple", "closure"] * 3 + ["packed"] if depth else []
         return getattr(self, self.rng.choice(kinds))(depth, names)
@@ -95,19 +98,28 @@ class Draw:
     def object(self, depth=0, names="") -> Info:
         return si.OBJECT
 
-    def tensor(self, depth=0, names="nmk") -> Info:
+    def tensor(self, depth=0, names=NAMES) -> Info:
         dtype = None if self.chance(0.2) else self.rng.choice(DTYPES)
         vdevice = self.rng.choice(VDEVICES) if self.chance(0.25) else None
+        if var := self.shape_name(names, 0.12):
+            return si.tensor(None, si.SHAPE_NAMES[var], dtype, vdevice, var)
         if self.chance(0.75):
             return si.tensor(self.dims(names), dtype=dtype, vdevice=vdevice)
         return si.tensor(None, self.rng.choice((-1, 0, 1, 2, 3)), dtype, vdevice)
 
-    def shape(self, depth=0, names="nmk") -> Info:
+    def shape_name(self, names: str, probability: float) -> str:
+        """Return a variable that stands for a shape, or nothing."""
+        wanted = [name for name in names if name in si.SHAPE_NAMES]
+        return self.rng.choice(wanted) if wanted and self.chance(probability) else ""
+
+    def shape(self, depth=0, names=NAMES) -> Info:
+        if var := self.shape_name(names, 0.06):
+            return si.shape(None, si.SHAPE_NAMES[var], var)
         if self.chance(0.75):
             return si.shape(self.dims(names))
         return si.shape(None, self.rng.choice((-1, 0, 1, 2, 3)))
 
-    def prim(self, depth=0, names="nmk") -> Info:
+    def prim(self, depth=0, names=NAMES) -> Info:
         dtype = self.rng.choice(("int64", "int64", "int64", "int32", "float32", "bool"))
         if dtype == "int64" and self.chance(0.7):
             return si.prim(dtype, self.dim(names=names))
@@ -115,13 +127,13 @@ class Draw:
             return si.prim(dtype, self.rng.randrange(4))
         return si.prim(dtype)
 
-    def tuple(self, depth=1, names="nmk") -> Info:
+    def tuple(self, depth=1, names=NAMES) -> Info:
         return si.tuple_(self.info(depth - 1, names) for _ in range(self.rng.randrange(4)))
 
-    def closure(self, depth=1, names="nmk") -> Info:
+    def closure(self, depth=1, names=NAMES) -> Info:
         params = [self.info(depth - 1) for _ in range(self.rng.randrange(4))]
         bound = si.bound_by_params({"params": params})
-        free = "nmk" if self.chance(0.1) else "".join(sorted(bound))
+        free = NAMES if self.chance(0.1) else "".join(sorted(bound))
         ret = self.info(depth - 1, free)
         if bound and self.chance(0.15):  # a function that takes variables from around it
             ret = si.closure([self.shape()], self.tensor(names=free))
@@ -143,6 +155,9 @@ class Draw:
 
     def changed_dims(self, info: Info, key: str) -> Info:
         values = info[key]
+        if info["var"] and self.chance(0.5):
+            return {**info, "var": None}
+        info = {**info, "var": None}
         choice = self.rng.randrange(8)
         if choice == 0 or (values is None and choice < 4):
             return {**info, key: None, "ndim": -1}
@@ -218,9 +233,32 @@ class Draw:
         pair = (self.times_changed(lhs, 1), rhs)
         return pair if self.chance(0.5) else pair[::-1]
 
+    def proof(self) -> dict:
+        """Return two expressions, one made from the other, and bounds of the variables."""
+        lhs = self.dim(3)
+        rhs = self.dim(3) if self.chance(0.1) else lhs
+        for _ in range(self.rng.randrange(4)):
+            rhs = self.changed_dim(rhs)
+        bounds = {}
+        for name in "nmk":
+            if self.chance(0.7):
+                least = self.rng.choice((0, 0, 1, 4))
+                bounds[name] = [least, least + self.rng.choice((0, 3, 60))]
+                if self.chance(0.6):
+                    bounds[name][1] = None
+        pair = [si.prim("int64", lhs), si.prim("int64", rhs)]
+        return {"infos": pair if self.chance(0.5) else pair[::-1], "bounds": bounds}
+
     def callee(self) -> Info:
         if self.chance(0.05):
             return si.packed("default_derive")
+        if self.chance(0.04):  # a function says what a value does not
+            function = si.closure([self.shape(names="n"), si.shape(["n"])], self.tensor(names="n"))
+            value = {**self.tensor(), "shape": ["n"], "ndim": 1, "var": None}
+            return si.closure([value, function], {**value, "shape": ["n", 4], "ndim": 2})
+        if self.chance(0.03):  # a shape from around it
+            tensor = self.tensor(names="t")
+            return si.closure([{**tensor, "shape": None, "ndim": 1, "var": "t"}], tensor)
         if self.chance(0.9):
             return self.closure(2)
         function = self.closure(1)  # its variables in the result
@@ -230,8 +268,12 @@ class Draw:
     def arguments(self, callee: Info) -> list[Info]:
         if callee["kind"] == "packed":
             return [self.info(1) for _ in range(self.rng.randrange(3))]
-        values = {name: self.dim(1) for name in si.NAMES if self.chance(0.7)}
+        values: dict = {name: self.dim(1) for name in si.NAMES if self.chance(0.7)}
+        for name, ndim in si.SHAPE_NAMES.items():
+            if self.chance(0.5):
+                values[name] = tuple(self.dim(1) for _ in range(ndim))
         arguments = [si.substitute(param, values) for param in callee["params"]]
+        arguments = [si.without_dims(info) if self.chance(0.1) else info for info in arguments]
         arguments = [self.changed(info) if self.chance(0.2) else info for info in arguments]
         return arguments[:-1] if self.chance(0.05) else arguments
 
@@ -239,8 +281,10 @@ class Draw:
         if name in PAIRS:
             lhs, rhs = self.pair()
             return {"question": name, "infos": [lhs, rhs]}
+        if name in PROOFS:
+            return {"question": name, **self.proof()}
         if name == "erase":
-            names = [name for name in "nmk" if self.chance(0.5)]
+            names = [name for name in NAMES if self.chance(0.5)]
             return {"question": name, "infos": [self.info()], "names": names}
         if name == "static":
             return {"question": name, "infos": [self.info()]}
@@ -259,12 +303,17 @@ def _plain_dims(info: Info) -> Info:
     return si.map_parts(si.map_own_dims(info, si.as_variable), _plain_dims)
 
 
+def _has_fresh_names(info: Info) -> bool:
+    return not si.all_variables(info) <= {*si.NAMES, *si.SHAPE_NAMES}
+
+
 def draw(name: str, seed: int, index: int) -> Case:
     """Return one question. Its expressions have values, dimensions that are not negative."""
     draw = Draw(f"{seed}:{name}:{index}")
     while True:
         question = draw.question(name)
-        question["infos"] = [plain(info) for info in question["infos"]]
+        write = _plain_dims if name == "mapping" else plain
+        question["infos"] = [write(info) for info in question["infos"]]
         case = Case(id=f"{name}:{index}", **question)
-        if case.is_meaningful():
+        if not any(map(_has_fresh_names, case.infos)) and case.is_meaningful():
             return case

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import structinfo as si
+from cases import describe_mapping
 from relax_mlir import (
+    Facts,
     FuncStructInfo,
     ObjectStructInfo,
+    PrimExpr,
     PrimStructInfo,
+    ShapeExpr,
     ShapeStructInfo,
     TensorStructInfo,
     TupleStructInfo,
@@ -37,12 +41,15 @@ def texts_of(dims):
 def make_tensor(info: Info):
     dims = texts_of(info["shape"])
     ndim = info["ndim"] if dims is None else -1
-    return TensorStructInfo(dims, info["dtype"], ndim=ndim, vdevice=info["vdevice"])
+    names = {"vdevice": info["vdevice"], "shape_var": info["var"]}
+    if info["var"]:
+        ndim = info["ndim"]
+    return TensorStructInfo(dims, info["dtype"], ndim=ndim, **names)
 
 
 def make_shape(info: Info):
     dims = texts_of(info["values"])
-    return ShapeStructInfo(dims, ndim=info["ndim"] if dims is None else -1)
+    return ShapeStructInfo(dims, ndim=info["ndim"] if dims is None else -1, var=info["var"])
 
 
 def make_prim(info: Info):
@@ -100,9 +107,9 @@ def describe_func(type_) -> Info:
 DESCRIBE = {
     ObjectStructInfo: lambda type_: si.OBJECT,
     TensorStructInfo: lambda type_: si.tensor(
-        describe_dims(type_.shape), type_.ndim, type_.dtype, type_.vdevice
+        describe_dims(type_.shape), type_.ndim, type_.dtype, type_.vdevice, type_.shape_var
     ),
-    ShapeStructInfo: lambda type_: si.shape(describe_dims(type_.values), type_.ndim),
+    ShapeStructInfo: lambda type_: si.shape(describe_dims(type_.values), type_.ndim, type_.var),
     PrimStructInfo: lambda type_: si.prim(
         type_.dtype, None if type_.value is None else describe_dim(type_.value)
     ),
@@ -122,9 +129,29 @@ def derive(question, callee, *arguments):
     try:
         return describe(analysis.derive_call_result(callee, arguments))
     except ValueError as error:
-        if "arguments, but got" not in str(error):
-            raise
-        return {"error": "arity"}
+        if "arguments, but got" in str(error):
+            return {"error": "arity"}
+        if str(error).startswith("expected argument "):
+            return {"error": "argument"}
+        raise
+
+
+def mapping(question, formal, actual):
+    found = analysis.get_shape_var_mapping(formal, actual)
+    return describe_mapping({name: describe_value(value) for name, value in found.items()})
+
+
+def describe_value(value):
+    """Describe what a variable is: an expression, dimensions, or another variable."""
+    if isinstance(value, str):
+        return value
+    return tuple(describe_dims(value)) if isinstance(value, ShapeExpr) else describe_dim(value)
+
+
+def prove(question, *values):
+    lhs, rhs = (PrimExpr(text_of(info["value"])) for info in question["infos"])
+    bounds = {name: tuple(ends) for name, ends in question["bounds"].items()}
+    return getattr(lhs, question["question"])(rhs, Facts(bounds=bounds))
 
 
 def describe_type(type_):
@@ -155,6 +182,9 @@ ANSWER = {
     ),
     "static": lambda question, type_: describe_type(_ext.erase_struct_info(type_)),
     "derive": derive,
+    "mapping": mapping,
+    "prove_equal": prove,
+    "prove_less_equal": prove,
 }
 
 

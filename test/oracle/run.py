@@ -20,10 +20,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import distribution
 import generate
 import relax_mlir_side
 from agreed import CLASSES
-from cases import LEVELS, Case, refutation
+from cases import LEVELS, Case, disagreement, refutation
 
 HERE = Path(__file__).resolve().parent
 # Some reasons to differ are rare: fewer questions do not say that one no longer occurs.
@@ -52,6 +53,8 @@ def ask_theirs(cases: Sequence[Case], interpreter: str) -> None:
     for case, line in zip(cases, replies, strict=True):
         reply = json.loads(line)
         assert reply["id"] == case.id
+        if "unsupported" in reply:
+            continue
         case.theirs = reply["answer"]
         if case.question in LEVELS:
             case.level = reply["answer"]
@@ -63,12 +66,11 @@ def check(case: Case) -> None:
     """Find what is wrong with our answer on its own; the parts are checked before."""
     if case.problems:
         return
-    if reason := refutation(case, case.ours):
+    reason = refutation(case, case.ours)
+    if not any(part.problems for part in case.parts):
+        reason = reason or disagreement(case)
+    if reason:
         case.problems.append(reason)
-    if case.is_composed and not any(part.problems for part in case.parts):
-        composed = case.composed([part.ours for part in case.parts])
-        if not case.is_same(case.ours, composed):
-            case.problems.append(f"answered {case.ours}, but the parts make {composed}")
 
 
 def classify(case: Case) -> None:
@@ -111,6 +113,8 @@ def describe(case: Case) -> str:
         lines += [f"  {notation}" for notation in notations]
     if case.names:
         lines.append(f"  variables in scope: {case.names}")
+    if case.bounds:
+        lines.append(f"  bounds: {case.bounds}")
     answers = relax_mlir_side.notation(case.ours), relax_mlir_side.notation(case.theirs)
     lines += [f"  ours:   {answers[0]}", f"  theirs: {answers[1]} {case.level}".rstrip()]
     return "\n".join([*lines, *(f"  problem: {problem}" for problem in case.problems)])
@@ -177,14 +181,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verdicts = collections.Counter(case.verdict for case in cases)
     is_enough = args.tvm and args.count >= ENOUGH and not args.case
     unused = stale([*summary], verdicts) if is_enough else []
+    answers, seen = distribution.count(cases)
+    never = distribution.missing(answers) if args.count >= ENOUGH and not args.case else []
+    print(f"\nOur answers, by kind:\n{distribution.table(answers, seen)}")
+    for name in never:
+        print(f"\nFAILED: no case of {name}; draw other questions")
     for name in unused:
         print(f"\nFAILED: the class '{name}' of agreed.py no longer occurs; remove it")
     if args.report:
-        args.report.write_text(json.dumps({"questions": summary, "stale": unused}, indent=1))
+        report = {"questions": summary, "answers": answers, "stale": unused, "missing": never}
+        args.report.write_text(json.dumps(report, indent=1))
     print(
         f"\n{len(tops)} questions, {len(cases)} with their parts, {time.monotonic() - start:.1f} s"
     )
-    return 1 if unused or any(entry["failures"] for entry in summary.values()) else 0
+    return 1 if unused or never or any(entry["failures"] for entry in summary.values()) else 0
 
 
 if __name__ == "__main__":

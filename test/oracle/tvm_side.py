@@ -8,7 +8,7 @@ import sys
 
 import tvm
 import tvm_ffi
-from tvm import relax, tirx
+from tvm import arith, relax, tirx
 from tvm.relax import analysis
 from tvm.relax import struct_info as si
 from tvm.relax.struct_info import _ffi_api
@@ -23,7 +23,25 @@ BINARY = {
     "max": tirx.Max,
 }
 NAME_OF = {cls: name for name, cls in BINARY.items()}
-VARS = {name: tirx.Var(name, "int64") for name in ("n", "m", "k", "p")}
+
+
+class Variables(dict):
+    def __missing__(self, name):
+        return self.setdefault(name, tirx.Var(name, "int64"))
+
+
+class ShapeVariables(dict):
+    def __missing__(self, name):
+        ndim = {"s": 2, "t": 1}[name[0]]
+        return self.setdefault(name, relax.Var(name, si.ShapeStructInfo(ndim=ndim)))
+
+
+class UnsupportedError(Exception):
+    """TVM cannot say this."""
+
+
+VARS = Variables()
+SHAPE_VARS = ShapeVariables()
 # Told apart by their index: they have no names, and Python cannot compare them.
 VDEVICES = {f"gpu{index}": tvm.ir.VDevice("llvm", index, "global") for index in range(2)}
 
@@ -57,12 +75,16 @@ def make_dims(dims):
 
 def make_tensor(info):
     options = {"dtype": info["dtype"] or "", "vdevice": VDEVICES.get(info["vdevice"])}
+    if info["var"]:
+        return si.TensorStructInfo(SHAPE_VARS[info["var"]], **options)
     if info["shape"] is None:
         return si.TensorStructInfo(ndim=info["ndim"], **options)
     return si.TensorStructInfo(make_dims(info["shape"]), **options)
 
 
 def make_shape(info):
+    if info["var"]:
+        raise UnsupportedError("a variable for a shape value")
     if info["values"] is None:
         return si.ShapeStructInfo(ndim=info["ndim"])
     return si.ShapeStructInfo(make_dims(info["values"]))
@@ -114,7 +136,8 @@ def describe_dims(dims):
 
 
 def describe_tensor(info):
-    shape = None if info.shape is None else describe_dims(info.shape.values)
+    is_var = isinstance(info.shape, relax.Var)
+    shape = None if info.shape is None or is_var else describe_dims(info.shape.values)
     vdevice = None if info.vdevice is None else f"gpu{info.vdevice.vdevice_id}"
     return {
         "kind": "tensor",
@@ -122,6 +145,7 @@ def describe_tensor(info):
         "ndim": int(info.ndim),
         "dtype": str(info.dtype) or None,
         "vdevice": vdevice,
+        "var": info.shape.name_hint if is_var else None,
     }
 
 
@@ -150,6 +174,7 @@ DESCRIBE = {
         "kind": "shape",
         "values": describe_dims(info.values),
         "ndim": int(info.ndim),
+        "var": None,
     },
     si.PrimStructInfo: describe_prim,
     si.TupleStructInfo: lambda info: {"kind": "tuple", "fields": [*map(describe, info.fields)]},
@@ -182,8 +207,9 @@ def describe_type(type_):
 
 
 def erase(question, info):
-    names = {VARS[name]: VARS[name] for name in question["names"]}
-    return describe(analysis.erase_to_well_defined(info, names))
+    shapes = {SHAPE_VARS[name]: SHAPE_VARS[name] for name in question["names"] if name in "st"}
+    dims = {VARS[name]: VARS[name] for name in question["names"] if name not in "st"}
+    return describe(analysis.erase_to_well_defined(info, dims, shapes))
 
 
 def derive(question, callee, *infos):
@@ -193,6 +219,47 @@ def derive(question, callee, *infos):
         return describe(analysis.derive_call_ret_struct_info(callee, call, relax.BlockBuilder()))
     except ValueError as error:
         return {"error": "arity" if "Number of arguments" in str(error) else "argument"}
+
+
+def mapping(question, formal, actual):
+    """Ask for the value of each variable in the result of a call."""
+    if isinstance(formal, si.FuncStructInfo):
+        raise UnsupportedError("what the variables of a function type are")
+    names = sorted(binding_names(question["infos"][0]))
+    found = []
+    for name in names:
+        callee = si.FuncStructInfo([formal], si.ShapeStructInfo([VARS[name]]))
+        result = derive(question, callee, actual)
+        if "error" in result:
+            raise UnsupportedError("a mapping of incompatible types")
+        if result["values"] is not None:
+            found.append((name, result["values"][0]))
+    values = [{"kind": "prim", "dtype": "int64", "value": value} for _, value in found]
+    return {"names": [name for name, _ in found], "values": {"kind": "tuple", "fields": values}}
+
+
+def binding_names(info):
+    dims = [*(info.get("shape") or info.get("values") or ()), info.get("value")]
+    inner = (binding_names(field) for field in info.get("fields", ()))
+    return {dim for dim in dims if isinstance(dim, str)}.union(*inner)
+
+
+def prove(question, *infos):
+    lhs, rhs = (make_dim(info["value"]) for info in question["infos"])
+    analyzer = arith.Analyzer()
+    for name, (least, most) in question["bounds"].items():
+        most = arith.ConstIntBound.POS_INF if most is None else most
+        analyzer.update(VARS[name], arith.ConstIntBound(least, most))
+    for answer, comparison in COMPARISONS[question["question"]]:
+        if analyzer.can_prove(comparison(lhs, rhs)):
+            return answer
+    return None
+
+
+COMPARISONS = {
+    "prove_equal": ((True, tirx.EQ), (False, tirx.NE)),
+    "prove_less_equal": ((True, tirx.LE), (False, tirx.GT)),
+}
 
 
 def base_check(question, lhs, rhs):
@@ -206,14 +273,21 @@ ANSWER = {
     "erase": erase,
     "static": lambda question, info: describe_type(analysis.get_static_type(info)),
     "derive": derive,
+    "mapping": mapping,
+    "prove_equal": prove,
+    "prove_less_equal": prove,
 }
 
 
 def main():
     for line in sys.stdin:
         question = json.loads(line)
-        infos = [make(info) for info in question["infos"]]
-        answer = ANSWER[question["question"]](question, *infos)
+        try:
+            infos = [make(info) for info in question["infos"]]
+            answer = ANSWER[question["question"]](question, *infos)
+        except UnsupportedError as reason:
+            print(json.dumps({"id": question["id"], "unsupported": str(reason)}))
+            continue
         text = [str(info) for info in infos]
         print(json.dumps({"id": question["id"], "answer": answer, "text": text}))
 

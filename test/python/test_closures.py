@@ -593,7 +593,7 @@ CASTS = [
 
 
 @pytest.mark.parametrize(
-    ("type_", "error"), [case[1:] for case in CASTS], ids=[c[0] for c in CASTS]
+    ("type_", "error"), [pytest.param(*case[1:], id=case[0]) for case in CASTS]
 )
 def test_mc06_closure_against_a_function_type(type_, error):
     main = machine(f"""

@@ -23,7 +23,8 @@ def ask(tmp_path_factory):
         command = [sys.executable, str(ORACLE / "run.py"), "--report", str(path), *options]
         done = subprocess.run(command, capture_output=True, text=True)
         assert path.exists(), done.stdout + done.stderr
-        return json.loads(path.read_text())["questions"]
+        report = json.loads(path.read_text())
+        return report["questions"], report["answers"]
 
     return ask
 
@@ -33,12 +34,12 @@ def compared(ask):
     interpreter = os.environ.get(VARIABLE)
     if not interpreter:
         pytest.skip(f"{VARIABLE} is not set: the Python that has test/oracle/requirements.txt")
-    return ask("--tvm", interpreter, "--count", "800")
+    return ask("--tvm", interpreter, "--count", "500")[0]
 
 
 @pytest.fixture(scope="module")
 def alone(ask):
-    return ask("--count", "300")
+    return ask("--count", "200")[0]
 
 
 @pytest.fixture
@@ -57,36 +58,51 @@ def require_no_failure(entry, least):
 
 
 def test_st01_st02_st03_st04_st05_st06_subtype(compared):
-    require_no_failure(compared["subtype"], 800)
-    assert compared["subtype"]["verdicts"]["agree"] > 600
+    require_no_failure(compared["subtype"], 500)
+    assert compared["subtype"]["verdicts"]["agree"] > 400
 
 
 def test_st10_compatible(compared):
-    require_no_failure(compared["compatible"], 800)
+    require_no_failure(compared["compatible"], 500)
 
 
 def test_st07_unify(compared):
-    require_no_failure(compared["unify"], 800)
+    require_no_failure(compared["unify"], 500)
 
 
 def test_st08_erase_to_well_defined(compared):
-    require_no_failure(compared["erase"], 800)
+    require_no_failure(compared["erase"], 500)
 
 
 def test_st09_derive_call_result(compared):
-    require_no_failure(compared["derive"], 800)
+    require_no_failure(compared["derive"], 500)
+
+
+def test_st09_get_shape_var_mapping(compared):
+    require_no_failure(compared["mapping"], 500)
+
+
+def test_st12_prover(compared):
+    require_no_failure(compared["prove_equal"], 500)
+    require_no_failure(compared["prove_less_equal"], 500)
 
 
 def test_st11_traditional_types(compared):
-    require_no_failure(compared["static"], 800)
+    require_no_failure(compared["static"], 500)
 
 
-@pytest.mark.parametrize("question", ["subtype", "compatible", "unify"])
-def test_st01_st07_st10_judged_by_numbers(alone, question):
-    require_no_failure(alone[question], 300)
+@pytest.mark.parametrize(
+    "question",
+    ["subtype", "unify", "erase", "mapping", "compatible", "static", "derive", "prove_equal"],
+    ids=["st01", "st07", "st08", "st09", "st10", "st11", "dr12", "st12"],
+)
+def test_judged_by_numbers(alone, question):
+    require_no_failure(alone[question], 200)
 
 
-TENSOR = {"kind": "tensor", "shape": ["n"], "ndim": 1, "dtype": "float32", "vdevice": None}
+TENSOR = {
+    "kind": "tensor", "shape": ["n"], "ndim": 1, "dtype": "float32", "vdevice": None, "var": None
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -108,6 +124,50 @@ def test_error_st02_wrong_answer_is_not_explained(oracle, super_, ours, level):
     run.classify(case)
     assert case.problems
     assert not case.verdict
+
+
+CLOSURE = {"kind": "closure", "params": [TENSOR], "ret": TENSOR, "purity": True}
+FOUR = {**TENSOR, "shape": [4]}
+ANY = {**TENSOR, "shape": None}
+
+
+@pytest.mark.parametrize(
+    ("question", "infos", "wrong", "why"),
+    [
+        ("erase", [TENSOR], TENSOR, "not in scope"),
+        ("erase", [FOUR], ANY, "lacks the dimensions"),
+        ("erase", [CLOSURE], {**CLOSURE, "params": [ANY]}, "is not what is left"),
+        ("derive", [CLOSURE, FOUR], TENSOR, "is not what is left"),
+        ("derive", [CLOSURE, FOUR], ANY, "lacks the dimensions"),
+        ("derive", [CLOSURE, ANY], TENSOR, "is not what is left"),
+        ("derive", [CLOSURE], ANY, "expected an error"),
+        ("mapping", [TENSOR, FOUR], {"names": []}, "expected"),
+    ],
+)
+def test_error_st08_st09_wrong_variables(oracle, question, infos, wrong, why):
+    cases, run = oracle
+    case = cases.Case("wrong", question, infos)
+    case.ours = wrong
+    run.check(case)
+    assert why in case.problems[0]
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_error_st12_wrong_proof(oracle, answer):
+    cases, run = oracle
+    infos = [{"kind": "prim", "dtype": "int64", "value": value} for value in ("n", "m")]
+    case = cases.Case("wrong", "prove_equal", infos, bounds={"n": [0, 3], "m": [0, 3]})
+    case.ours = answer
+    run.check(case)
+    assert f"{answer} is wrong" in case.problems[0]
+
+
+def test_answers_that_do_not_occur(oracle):
+    import distribution
+
+    answers = {"subtype": {"tensor": {"yes": 3, "no": 1}}}
+    assert "subtype of tensor: possibly" in distribution.missing(answers)
+    assert "subtype of tensor: no" not in distribution.missing(answers)
 
 
 def test_error_st07_no_upper_bound(oracle):

@@ -9,6 +9,11 @@ from relax_mlir import analysis
 from relax_mlir._mlir_libs import _relax_mlir as ext
 
 
+def by_name(arguments, table):
+    """Parametrize a test by a table whose rows begin with their names."""
+    return pytest.mark.parametrize(arguments, [pytest.param(*row[1:], id=row[0]) for row in table])
+
+
 def parse(text):
     """Return the StructInfo written without `!relax.` in front of each type."""
     for kind in ("tensor", "shape", "prim", "tuple", "func", "object"):
@@ -187,11 +192,7 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("sub", "super_", "subtype", "compatible"),
-    [rule[1:] for rule in RULES],
-    ids=[r[0] for r in RULES],
-)
+@by_name("sub, super_, subtype, compatible", RULES)
 def test_rule(sub, super_, subtype, compatible):
     assert analysis.is_subtype(parse(sub), parse(super_)) is subtype
     assert analysis.check_compatibility(parse(sub), parse(super_)) is compatible
@@ -272,9 +273,7 @@ BOUNDS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("lhs", "rhs", "bound"), [case[1:] for case in BOUNDS], ids=[case[0] for case in BOUNDS]
-)
+@by_name("lhs, rhs, bound", BOUNDS)
 def test_bound(lhs, rhs, bound):
     assert analysis.unify_struct_info(parse(lhs), parse(rhs)) == parse(bound)
 
@@ -320,14 +319,39 @@ ERASED = [
         "@func<(@shape<var = s>) -> @tuple<@tensor<var = s>, @tensor<*>>>",
     ),
     ("st08_packed", "@func<derive = @a>", "", "", "@func<derive = @a>"),
+    # Where the dimension is erased that binds a variable, nothing else can use it.
+    (
+        "st08_unbound",
+        "@func<(@shape<[n, k * 2]>) -> @tensor<[n], f32>>",
+        "",
+        "n",
+        "@func<(@shape<ndim = 2>) -> @tensor<ndim = 1, f32>>",
+    ),
+    (
+        "st08_bound_twice",
+        "@func<(@shape<[n, k * 2]>, @tensor<[n]>) -> @shape<[n]>>",
+        "",
+        "",
+        "@func<(@shape<ndim = 2>, @tensor<[n]>) -> @shape<[n]>>",
+    ),
+    (
+        "st08_unbound_in_turn",
+        "@func<(@shape<[m, n * 2]>, @shape<[n, k * 2]>, @prim<i64, m - 1>) -> @shape<[m]>>",
+        "",
+        "",
+        "@func<(@shape<ndim = 2>, @shape<ndim = 2>, @prim<i64>) -> @shape<ndim = 1>>",
+    ),
+    (
+        "st08_unbound_inside",
+        "@func<(@shape<[n, k * 2]>) -> @func<(@shape<[n]>, @shape<[m]>) -> @shape<[n, m]>>>",
+        "",
+        "",
+        "@func<(@shape<ndim = 2>) -> @func<(@shape<ndim = 1>, @shape<[m]>) -> @shape<ndim = 2>>>",
+    ),
 ]
 
 
-@pytest.mark.parametrize(
-    ("text", "shapes", "dims", "left"),
-    [case[1:] for case in ERASED],
-    ids=[case[0] for case in ERASED],
-)
+@by_name("text, shapes, dims, left", ERASED)
 def test_erased(text, shapes, dims, left):
     assert analysis.erase_to_well_defined(parse(text), shapes, dims) == parse(left)
 
@@ -352,6 +376,12 @@ def test_erased(text, shapes, dims, left):
             {"n": "1", "m": "2"},
         ),
         ("@tuple<@shape<[n]>>", "@tuple<>", {}),
+        # Values come before functions.
+        (
+            "@tuple<@tuple<@func<(@shape<[n]>) -> @object>>, @shape<[n]>>",
+            "@tuple<@tuple<@func<(@shape<[4]>) -> @object>>, @shape<[5]>>",
+            {"n": "5"},
+        ),
         ("@func<(@shape<[n]>) -> @object>", "@func<(@shape<[m]>) -> @object>", {"n": "m"}),
         ("@func<(@shape<[n]>) -> @object>", "@func<(@shape<[4]>) -> @object>", {"n": "4"}),
         ("@func<() -> @shape<[n]>>", "@func<() -> @shape<[4]>>", {}),
@@ -413,6 +443,16 @@ def test_st09_substitute(text, mapping, result):
     assert analysis.substitute(parse(text), mapping) == parse(result)
 
 
+def test_st09_dimension_that_grows_too_large_binds_nothing():
+    def nested(name):
+        return "not(" * 100 + name + ")" * 100
+
+    text = "@func<(@shape<{}>) -> @func<(@shape<{}>) -> @shape<[{}]>>>"
+    func = parse(text.format(f"[m, {nested('k')}]", "[m]", "k"))
+    left = parse(text.format("ndim = 2", "ndim = 1", nested("n")))
+    assert analysis.substitute(func, {"k": nested("n")}) == left
+
+
 def test_error_substitute():
     with pytest.raises(ValueError, match="one context"), ir.Context():
         other = relax.PrimExpr(4)
@@ -448,6 +488,21 @@ CALLS = [
         "@shape<[k]>",
     ),
     (
+        "function_of_a_variable",
+        ["@shape<[n]>"],
+        ["@shape<[k * 2]>"],
+        "@func<(@shape<[n]>) -> @shape<[n]>>",
+        "@func<(@shape<[k * 2]>) -> @shape<[k * 2]>>",
+    ),
+    # A function on shapes that have the callee's `n` is not one on any shapes.
+    (
+        "function_of_an_undetermined_variable",
+        ["@shape<[n]>"],
+        ["@shape<ndim = 1>"],
+        "@func<(@shape<[n]>) -> @shape<[n]>>",
+        "@func<(@shape<ndim = 1>) -> @shape<ndim = 1>>",
+    ),
+    (
         "no_leak",
         ["@func<(@shape<[n]>) -> @object>", "@shape<[n]>"],
         ["@func<(@shape<[m]>) -> @object>", "@shape<ndim = 1>"],
@@ -457,12 +512,8 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("params", "args", "ret", "derived"),
-    [case[1:] for case in CALLS],
-    ids=["dr12_" + case[0] for case in CALLS],
-)
-def test_call_result(params, args, ret, derived):
+@by_name("params, args, ret, derived", CALLS)
+def test_dr12_call_result(params, args, ret, derived):
     callee = relax.FuncStructInfo([parse(param) for param in params], parse(ret))
     assert analysis.derive_call_result(callee, [parse(arg) for arg in args]) == parse(derived)
 
