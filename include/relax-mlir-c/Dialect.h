@@ -343,6 +343,11 @@ mlirRelaxModuleParseUnverified(MlirContext context, MlirStringRef text);
 /// Reports every violation of the criteria of the specification as an error,
 /// with the id of the rule at its end. The module need not be verified.
 MLIR_CAPI_EXPORTED bool mlirRelaxCheckWellFormed(MlirModule module);
+/// Whether an operation has no visible side effect of its own (DR15); what its
+/// regions hold does not count.
+MLIR_CAPI_EXPORTED bool mlirRelaxOperationIsPure(MlirOperation op);
+/// Whether an operation is a module.
+MLIR_CAPI_EXPORTED bool mlirRelaxOperationIsAModule(MlirOperation op);
 
 //===----------------------------------------------------------------------===//
 // Passes and phases

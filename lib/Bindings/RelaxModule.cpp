@@ -823,6 +823,14 @@ NB_MODULE(_relax_mlir, m) {
       },
       nb::arg("module"));
   m.def(
+      "copy_as_module",
+      [](MlirOperation op) {
+        if (!mlirRelaxOperationIsAModule(op))
+          throw nb::value_error("expected a module");
+        return mlirModuleFromOperation(mlirOperationClone(op));
+      },
+      nb::arg("operation"));
+  m.def(
       "parse_unverified",
       [](const std::string &text,
          MlirContext context) -> std::optional<MlirModule> {
@@ -834,6 +842,7 @@ NB_MODULE(_relax_mlir, m) {
       },
       nb::arg("text"), nb::arg("context"));
   m.def("check_well_formed", &mlirRelaxCheckWellFormed, nb::arg("module"));
+  m.def("is_pure", &mlirRelaxOperationIsPure, nb::arg("operation"));
   m.def("phases", &phases);
   bindFacts(m);
   bindPrimExpr(m);

@@ -635,6 +635,15 @@ bool mlirRelaxCheckWellFormed(MlirModule module) {
   return succeeded(checkWellFormed(unwrap(module)));
 }
 
+bool mlirRelaxOperationIsPure(MlirOperation op) {
+  auto purity = dyn_cast<PurityOpInterface>(unwrap(op));
+  return !purity || purity.isPureOp();
+}
+
+bool mlirRelaxOperationIsAModule(MlirOperation op) {
+  return isa<ModuleOp>(unwrap(op));
+}
+
 //===----------------------------------------------------------------------===//
 // Passes and phases
 //===----------------------------------------------------------------------===//

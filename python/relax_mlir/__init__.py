@@ -54,6 +54,8 @@ from .values import Expr
 from .vdevice import VDevice, set_global_info
 from .vm import VirtualMachine, set_recursion_limit
 
+from . import instrument, transform  # isort: skip (they need all of the above)
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -81,6 +83,7 @@ __all__ = [
     "assert_structural_equal",
     "compile",
     "default_context",
+    "instrument",
     "load_dialect",
     "op",
     "phases",
@@ -88,5 +91,6 @@ __all__ = [
     "set_global_info",
     "set_recursion_limit",
     "structural_equal",
+    "transform",
     "var",
 ]

@@ -85,6 +85,18 @@ class _Dump:
         self.count += 1
 
 
+def _run_phase(name: str, module: ir.Module, checks: str) -> None:
+    """Run a phase as a whole, or pass by pass where somebody watches."""
+    from .transform import PassContext, phase  # which needs this module
+
+    context = PassContext.current()
+    if context.instruments:
+        phase(name, checks=checks).execute(module, context)
+    else:
+        pipeline = f"builtin.module(relax-phase-{name}{{checks={checks}}})"
+        PassManager.parse(pipeline).run(module.operation)
+
+
 def compile(  # noqa: A001 (the name TVM uses)
     mod: ModuleLike,
     target: str = "llvm",
@@ -124,6 +136,8 @@ def compile(  # noqa: A001 (the name TVM uses)
 
     Notes
     -----
+    The instruments of the current `relax_mlir.transform.PassContext` see each pass.
+
     With ``checks="necessary"`` a program that fails no check gives the same results, and any other
     may give wrong ones or read memory that is not its own. What stays is: the number of
     arguments; before a value is first read (by a kernel, as a condition, as a shape, for its
@@ -158,8 +172,7 @@ def compile(  # noqa: A001 (the name TVM uses)
         module.operation.verify()
         struct_infos = _struct_infos(module)
         for name, _ in phases():
-            pipeline = f"builtin.module(relax-phase-{name}{{checks={checks}}})"
-            PassManager.parse(pipeline).run(module.operation)
+            _run_phase(name, module, checks)
             dump(name, module)
         engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=[RUNTIME_LIBRARY])
     return Executable(engine, struct_infos)

@@ -169,7 +169,7 @@ class IRModule:
     def attrs(self) -> dict[str, ir.Attribute]:
         """The attributes of the module."""
         attributes = self.operation.attributes
-        return {name: attributes[name] for name in attributes}
+        return dict(attributes.items())
 
     def clone(self) -> IRModule:
         """Return a copy."""
@@ -242,8 +242,7 @@ class Function:
     @property
     def attrs(self) -> dict[str, ir.Attribute]:
         """The attributes of the function."""
-        attributes = self.operation.attributes
-        return {name: attributes[name] for name in attributes}
+        return dict(self.operation.attributes.items())
 
     def script(self, **options: Any) -> str:
         """Return the function as TVMScript."""

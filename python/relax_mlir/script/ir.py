@@ -81,7 +81,7 @@ def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> Non
 def module_get_attrs() -> dict[str, Any]:
     """Return the attributes of the module that is being parsed."""
     attributes = state.current("I.module_get_attrs").builder._module.operation.attributes
-    return {name: attributes[name] for name in attributes}
+    return dict(attributes.items())
 
 
 def module_set_attr(name: str, value: Any, allow_overwrite: bool = False) -> None:

@@ -1,23 +1,19 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Questions about structural information and modules, under the names of the specification.
-
-An answer is True, False, or None where it depends on the values of shape variables.
-"""
+"""Questions about structural information: relations, variables, calls, traditional types."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+import enum
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from mlir import ir
 
-from ._mlir_libs import _relax_mlir as _ext
-from .context import current_context
-from .dtypes import dtype_name
-from .ir import (
+from .._mlir_libs import _relax_mlir as _ext
+from ..dtypes import dtype_name
+from ..ir import (
     Dim,
     FuncStructInfo,
     PrimExpr,
@@ -26,38 +22,8 @@ from .ir import (
     ShapeStructInfo,
     TensorStructInfo,
     TupleStructInfo,
+    var,
 )
-
-if TYPE_CHECKING:
-    from .ir_module import ModuleLike
-
-__all__ = [
-    "DynTensorType",
-    "FuncType",
-    "ObjectType",
-    "PackedFuncType",
-    "PrimType",
-    "ShapeType",
-    "StructInfoWarning",
-    "TupleType",
-    "Type",
-    "Violation",
-    "WellFormedError",
-    "binding_vars",
-    "cast_always_fails",
-    "check_compatibility",
-    "check_well_formed",
-    "derive_call_result",
-    "erase_dims",
-    "erase_struct_info",
-    "erase_to_well_defined",
-    "get_shape_var_mapping",
-    "is_subtype",
-    "substitute",
-    "unify_struct_info",
-    "well_formed",
-]
-
 
 # ---------------------------------------------------------------------------------------------
 # Relations
@@ -142,6 +108,99 @@ def unify_struct_info(lhs: ir.Type, rhs: ir.Type) -> ir.Type:
     return _ext.unify(lhs, rhs)
 
 
+struct_info_lca = unify_struct_info
+type_lca = unify_struct_info
+
+
+class BaseCheckResult(enum.IntEnum):
+    """How far a type is from covering another one; see `struct_info_base_check`.
+
+    Attributes
+    ----------
+    FAIL_L0
+        No value is of both types.
+    FAIL_L1
+        The other type leaves open what this one says of kind, rank, data type or device.
+    FAIL_L2
+        It depends on the values of shape variables.
+    PASS
+    """
+
+    FAIL_L0 = 0
+    FAIL_L1 = 1
+    FAIL_L2 = 2
+    PASS = 3
+
+
+def struct_info_base_check(base: ir.Type, derived: ir.Type) -> BaseCheckResult:
+    """Say whether a type covers another one, and if not, how far it is from it.
+
+    Parameters
+    ----------
+    base, derived : StructInfo
+
+    Returns
+    -------
+    BaseCheckResult
+        PASS where each value of type `derived` is of type `base`.
+
+    Examples
+    --------
+    >>> from relax_mlir import TensorStructInfo
+    >>> base = TensorStructInfo(("n", 4), "float32")
+    >>> for derived in (
+    ...     base,
+    ...     TensorStructInfo(("m", 4), "float32"),
+    ...     TensorStructInfo(("n", 4)),
+    ...     TensorStructInfo(("n", 5), "float32"),
+    ... ):
+    ...     print(struct_info_base_check(base, derived).name)
+    PASS
+    FAIL_L2
+    FAIL_L1
+    FAIL_L0
+    """
+    answer = is_subtype(derived, base)
+    if answer is not None:
+        return BaseCheckResult.PASS if answer else _base_check_of_others(base, derived)
+    if is_subtype(erase_dims(derived), erase_dims(base)):
+        return BaseCheckResult.FAIL_L2
+    return BaseCheckResult.FAIL_L1
+
+
+def _base_check_of_others(base: ir.Type, derived: ir.Type) -> BaseCheckResult:
+    """Return how far types are from each other of which the second is no subtype."""
+    # What is no subtype may still have values in common: those of the narrower one.
+    if is_subtype(base, derived) is False:
+        return BaseCheckResult.FAIL_L0
+    return BaseCheckResult.FAIL_L1
+
+
+type_base_check = struct_info_base_check
+
+
+def cast_always_fails(actual: ir.Type, struct_info: ir.Type) -> bool:
+    """Say whether no value of type `actual` passes a match_cast to `struct_info`.
+
+    Examples
+    --------
+    >>> from relax_mlir import TensorStructInfo
+    >>> vector = TensorStructInfo(("n",), "float32")
+    >>> cast_always_fails(vector, TensorStructInfo(("m", 2), "float32"))
+    True
+    >>> cast_always_fails(vector, TensorStructInfo((4,), "float32"))
+    False
+    """
+    return (
+        check_compatibility(actual, struct_info) is False
+        and is_subtype(struct_info, actual) is False
+    )
+
+
+class StructInfoWarning(UserWarning):
+    """What a program declares may not hold, which is checked at run time only."""
+
+
 # ---------------------------------------------------------------------------------------------
 # Variables
 # ---------------------------------------------------------------------------------------------
@@ -168,6 +227,101 @@ def binding_vars(type_: ir.Type) -> list[str]:
     return _ext.binding_vars(type_)
 
 
+def _dimensions(type_: ir.Type, values: bool) -> Iterator[PrimExpr]:
+    """Yield the dimensions in a type, and the values of primitives if asked for, in order."""
+    shape = None
+    if isinstance(type_, TensorStructInfo):
+        shape = type_.shape
+    elif isinstance(type_, ShapeStructInfo):
+        shape = type_.values
+    elif isinstance(type_, PrimStructInfo) and values and type_.value is not None:
+        yield type_.value
+    yield from shape.dims if shape is not None else ()
+    if isinstance(type_, TupleStructInfo):
+        inner = type_.fields
+    elif isinstance(type_, FuncStructInfo) and type_.derive is None:
+        inner = [*type_.params, type_.ret]
+    else:
+        return
+    for field in inner:
+        yield from _dimensions(field, values)
+
+
+def tir_vars_in_struct_info(type_: ir.Type) -> list[PrimExpr]:
+    """Return the variables in the dimensions and primitive values of a type.
+
+    Parameters
+    ----------
+    type_ : StructInfo
+
+    Returns
+    -------
+    list of PrimExpr
+        Each once, in the order of their first occurrence; those of one dimension by name.
+        Variables that stand for a whole shape are not among them.
+
+    Examples
+    --------
+    >>> from relax_mlir import TensorStructInfo
+    >>> [v.name for v in tir_vars_in_struct_info(TensorStructInfo(("m", "n * 4", "m")))]
+    ['m', 'n']
+    """
+    names = (name for dim in _dimensions(type_, values=True) for name in dim.variables)
+    with type_.context:
+        return [var(name) for name in dict.fromkeys(names)]
+
+
+tir_vars_in_type = tir_vars_in_struct_info
+
+
+def definable_tir_vars_in_struct_info(type_: ir.Type) -> list[PrimExpr]:
+    """Return the variables that a type may bind: those that stand alone in a dimension.
+
+    Parameters
+    ----------
+    type_ : StructInfo
+
+    Returns
+    -------
+    list of PrimExpr
+        Each once, in the order of their first occurrence.
+
+    Examples
+    --------
+    >>> from relax_mlir import TensorStructInfo
+    >>> [v.name for v in definable_tir_vars_in_struct_info(TensorStructInfo(("m", "n * 4")))]
+    ['m']
+    """
+    bound = set(binding_vars(type_))
+    return [found for found in tir_vars_in_struct_info(type_) if found.name in bound]
+
+
+definable_tir_vars_in_type = definable_tir_vars_in_struct_info
+
+
+def collect_non_negative_expressions(type_: ir.Type) -> list[PrimExpr]:
+    """Return the expressions of a type that are 0 or more since they are dimensions.
+
+    Parameters
+    ----------
+    type_ : StructInfo
+
+    Returns
+    -------
+    list of PrimExpr
+        Each once, in order; numbers are left out.
+
+    Examples
+    --------
+    >>> from relax_mlir import PrimStructInfo, TensorStructInfo, TupleStructInfo
+    >>> type_ = TupleStructInfo([TensorStructInfo(("n - 1", 4)), PrimStructInfo("int64", "k")])
+    >>> [expr.text for expr in collect_non_negative_expressions(type_)]
+    ['n - 1']
+    """
+    dims = (dim for dim in _dimensions(type_, values=False) if dim.value is None)
+    return list(dict.fromkeys(dims))
+
+
 def erase_dims(type_: ir.Type) -> ir.Type:
     """Return the type without expressions; rank, data type, device and structure stay.
 
@@ -185,7 +339,12 @@ def erase_dims(type_: ir.Type) -> ir.Type:
 
 
 def erase_to_well_defined(
-    type_: ir.Type, var_scope: Iterable[str] = (), shape_var_scope: Iterable[str] = ()
+    type_: ir.Type,
+    var_scope: Iterable[str] | Mapping[Any, Any] | None = None,
+    shape_var_scope: Iterable[str] | None = None,
+    *,
+    shape_var_map: Mapping[Any, Any] | None = None,
+    var_map: Mapping[Any, Any] | None = None,
 ) -> ir.Type:
     """Return the type without what uses a variable that is not in scope.
 
@@ -193,9 +352,13 @@ def erase_to_well_defined(
     ----------
     type_ : StructInfo
     var_scope : iterable of str
-        The variables in scope that stand for a shape.
+        The variables in scope that stand for a shape. A mapping is a `shape_var_map`.
     shape_var_scope : iterable of str
         The variables in scope that stand for a dimension.
+    shape_var_map : mapping of str or PrimExpr to int, str or PrimExpr, optional
+        The variables in scope that stand for a dimension, with what replaces them, as in TVM.
+    var_map : mapping of str to ShapeExpr, tuple of dimensions or str, optional
+        Those that stand for a shape, likewise.
 
     Returns
     -------
@@ -210,8 +373,24 @@ def erase_to_well_defined(
     !relax.tensor<ndim = 2, f32>
     >>> erase_to_well_defined(type_, [], ["n", "m"]) == type_
     True
+    >>> print(erase_to_well_defined(type_, shape_var_map={"n": 4, "m": "k"}))
+    !relax.tensor<[4, k], f32>
     """
-    return _ext.erase_to_well_defined(type_, list(var_scope), list(shape_var_scope))
+    if isinstance(var_scope, Mapping):
+        var_scope, shape_var_map = None, var_scope
+    dims = {_name_of(name): value for name, value in (shape_var_map or {}).items()}
+    shapes = {_name_of(name): value for name, value in (var_map or {}).items()}
+    erased = _ext.erase_to_well_defined(
+        type_, [*(var_scope or ()), *shapes], [*(shape_var_scope or ()), *dims]
+    )
+    return substitute(erased, dims | shapes) if dims or shapes else erased
+
+
+def _name_of(variable: Any) -> str:
+    name = variable.name if isinstance(variable, PrimExpr) else variable
+    if not isinstance(name, str):
+        raise TypeError(f"expected the name of a variable, but got {variable!r}")
+    return name
 
 
 def get_shape_var_mapping(
@@ -327,6 +506,51 @@ def derive_call_result(
     return _ext.derive_by_name(derive, list(arguments), list(sinfo_args), callee.context)
 
 
+def derive_call_ret_struct_info(func_sinfo: ir.Type, call: Any, ctx: Any = None) -> ir.Type:
+    """Return the type that a call has by the type of what it calls.
+
+    Parameters
+    ----------
+    func_sinfo : FuncStructInfo
+    call : mlir.ir.OpView, mlir.ir.Operation or mlir.ir.Value
+        A ``relax.call``, or any other operation on the arguments alone; or the value of one.
+        What it calls does not matter.
+    ctx
+        Not used; TVM's has a BlockBuilder there.
+
+    Returns
+    -------
+    StructInfo
+
+    Raises
+    ------
+    ValueError
+        As of `derive_call_result`.
+
+    Examples
+    --------
+    >>> from relax_mlir import BlockBuilder, FuncStructInfo, TensorStructInfo, Var, op
+    >>> double = FuncStructInfo([TensorStructInfo(("n",))], TensorStructInfo(("n * 2",)))
+    >>> bb = BlockBuilder()
+    >>> x = Var("x", TensorStructInfo(("m + 1",), "float32"))
+    >>> with bb.function("main", [x]):
+    ...     y = op.exp(x)
+    ...     print(derive_call_ret_struct_info(double, y))
+    ...     _ = bb.emit_func_output(y)
+    !relax.tensor<[m * 2 + 2]>
+    """
+    operation = (call.owner if isinstance(call, ir.Value) else call).operation
+    arguments = list(operation.operands)
+    if operation.name == "relax.call" and "callee" not in operation.attributes:
+        arguments = arguments[1:]  # the function
+    given = operation.attributes.get("sinfo_args", ())
+    types = [argument.type for argument in arguments]
+    return derive_call_result(func_sinfo, types, [attr.value for attr in given])
+
+
+derive_call_ret_type = derive_call_ret_struct_info
+
+
 # ---------------------------------------------------------------------------------------------
 # Traditional types
 # ---------------------------------------------------------------------------------------------
@@ -431,157 +655,4 @@ def _traditional(type_: ir.Type) -> Type:
     return FuncType(tuple(map(_traditional, type_.params)), _traditional(type_.ret))
 
 
-# ---------------------------------------------------------------------------------------------
-# Well-formedness
-# ---------------------------------------------------------------------------------------------
-
-_RULE = re.compile(r" \[([A-Z]{2}\d\d)\]$")
-# The rules that the parser of MLIR holds, which knows no ids.
-_PARSER_RULES = {
-    "redefinition of SSA value": "WF02",
-    "use of undeclared SSA value name": "WF02",
-}
-
-
-@dataclass(frozen=True)
-class Violation:
-    """What is wrong at one place of a module.
-
-    Attributes
-    ----------
-    rule : str or None
-        The id of the criterion, such as "WF05"; None for what is no Relax at all.
-    message : str
-    location : mlir.ir.Location
-    notes : tuple of (str, mlir.ir.Location)
-        Other places, such as where a value is bound, and what they have to do with it.
-    """
-
-    rule: str | None
-    message: str
-    location: ir.Location
-    notes: tuple[tuple[str, ir.Location], ...] = ()
-
-    def __str__(self) -> str:
-        rule = f" [{self.rule}]" if self.rule else ""
-        lines = [f"{_place(self.location)}: {self.message}{rule}"]
-        lines += [f"  {_place(location)}: {note}" for note, location in self.notes]
-        return "\n".join(lines)
-
-
-class WellFormedError(ValueError):
-    """A module is not well-formed.
-
-    Attributes
-    ----------
-    violations : list of Violation
-    """
-
-    def __init__(self, violations: list[Violation]) -> None:
-        super().__init__("\n".join(map(str, violations)))
-        self.violations = violations
-
-
-def _place(location: ir.Location) -> str:
-    return str(location).removeprefix("loc(").removesuffix(")")
-
-
-def _violation(diagnostic: ir.Diagnostic) -> Violation:
-    message = diagnostic.message
-    found = _RULE.search(message)
-    rule = found[1] if found else None
-    for text, parser_rule in _PARSER_RULES.items():
-        if rule is None and text in message:
-            rule = parser_rule
-    notes = [(note.message, note.location) for note in diagnostic.notes]
-    return Violation(
-        rule,
-        _RULE.sub("", message),
-        diagnostic.location,
-        tuple(note for note in notes if not note[0].startswith("see current operation")),
-    )
-
-
-def well_formed(mod: ModuleLike) -> list[Violation]:
-    """Check a module against the well-formedness criteria of the specification, WF01 to WF24.
-
-    Parameters
-    ----------
-    mod : IRModule, Function, mlir.ir.Module, str or BlockBuilder
-        The module, or its text. It need not be verified.
-
-    Returns
-    -------
-    list of Violation
-        All of them, at once. Text that does not parse gives the errors of the parser.
-
-    Examples
-    --------
-    >>> for violation in well_formed('''
-    ... relax.func private @f(%x: !relax.tensor<[n * 2], f32>) -> !relax.shape<[m]> {
-    ...   %0 = relax.match_cast %x : !relax.tensor<[n * 2], f32> -> !relax.shape<[m]>
-    ...   relax.return %0 : !relax.shape<[m]>
-    ... }'''):
-    ...     print(violation.rule, violation.message.partition(":")[0])
-    WF06 'relax.func' op argument 'x' uses shape variable 'n', which no argument binds
-    WF04 'relax.func' op result uses shape variable 'm', which no argument binds
-    WF12 'builtin.module' op expected a function that is not private, to enter the program by
-    """
-    violations: list[Violation] = []
-
-    def record(diagnostic: ir.Diagnostic) -> bool:
-        if diagnostic.severity == ir.DiagnosticSeverity.ERROR:
-            violations.append(_violation(diagnostic))
-        return True
-
-    from .ir_module import as_module  # which needs what this module is for
-
-    module: ir.Module | None = None if isinstance(mod, str) else as_module(mod).module
-    context = current_context() if module is None else module.context
-    with context.attach_diagnostic_handler(record):
-        module = _ext.parse_unverified(mod, context) if isinstance(mod, str) else module
-        if module is not None:
-            _ext.check_well_formed(module)
-    return violations
-
-
-def check_well_formed(mod: ModuleLike) -> None:
-    """Check a module as `well_formed` does.
-
-    Raises
-    ------
-    WellFormedError
-        If there are violations; the message lists them all.
-
-    Examples
-    --------
-    >>> check_well_formed('''
-    ... relax.func @f(%x: !relax.object) -> !relax.object {
-    ...   relax.return %x : !relax.object
-    ... }''')
-    """
-    violations = well_formed(mod)
-    if violations:
-        raise WellFormedError(violations)
-
-
-def cast_always_fails(actual: ir.Type, struct_info: ir.Type) -> bool:
-    """Say whether no value of type `actual` passes a match_cast to `struct_info`.
-
-    Examples
-    --------
-    >>> from relax_mlir import TensorStructInfo
-    >>> vector = TensorStructInfo(("n",), "float32")
-    >>> cast_always_fails(vector, TensorStructInfo(("m", 2), "float32"))
-    True
-    >>> cast_always_fails(vector, TensorStructInfo((4,), "float32"))
-    False
-    """
-    return (
-        check_compatibility(actual, struct_info) is False
-        and is_subtype(struct_info, actual) is False
-    )
-
-
-class StructInfoWarning(UserWarning):
-    """What a program declares may not hold, which is checked at run time only."""
+get_static_type = erase_struct_info

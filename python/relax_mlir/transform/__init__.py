@@ -1,0 +1,77 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Passes, from module to module, under the names that TVM has for them.
+
+Each pass of this project is a class here with the options as keyword arguments: `LegalizeOps`,
+`DeadCodeElimination` and so on; `passes` lists them. `Sequential` puts passes together,
+`module_pass`, `function_pass` and `dataflowblock_pass` make passes of Python, and `PassContext`
+says which of them run and who watches them.
+
+Examples
+--------
+>>> from relax_mlir import transform
+>>> sorted(transform.passes())[:3]
+['CallTIRRewrite', 'CheckWellFormed', 'ConvertToLLVM']
+>>> mod = transform.Sequential([transform.Normalize(), transform.LegalizeOps()])("module {}")
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from .base import MLIRPass, Pass, PassError, Sequential
+from .pass_context import ConfigOption, PassContext, PassInfo, register_config_option
+from .phases import phase
+from .python_pass import (
+    DataflowBlockPass,
+    FunctionPass,
+    ModulePass,
+    dataflowblock_pass,
+    function_pass,
+    module_pass,
+)
+from .registry import PASSES as _PASSES
+from .registry import TVM_PASSES as _TVM_PASSES
+
+__all__ = [
+    "ConfigOption",
+    "DataflowBlockPass",
+    "FunctionPass",
+    "MLIRPass",
+    "ModulePass",
+    "Pass",
+    "PassContext",
+    "PassError",
+    "PassInfo",
+    "Sequential",
+    "dataflowblock_pass",
+    "function_pass",
+    "module_pass",
+    "passes",
+    "phase",
+    "register_config_option",
+]
+__all__ += sorted(_PASSES)  # the passes that TableGen declares
+
+
+def passes() -> dict[str, type[MLIRPass]]:
+    """Return the passes of this project by name, where TVM has one under that name."""
+    return {cls.name(): cls for cls in _PASSES.values()}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PASSES:
+        return _PASSES[name]
+    message = f"module 'relax_mlir.transform' has no attribute '{name}'"
+    if name in _TVM_PASSES:
+        message = f"relax_mlir has no pass '{name}' yet; transform.passes() lists those it has"
+        # For "from relax_mlir.transform import ..." Python asks whether there is the attribute,
+        # and would forget the reason why there is none.
+        if sys._getframe(1).f_code.co_name == "_handle_fromlist":
+            raise ImportError(message, name=__name__)
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PASSES])

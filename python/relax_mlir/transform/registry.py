@@ -1,0 +1,81 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Passes by their names: ours, TVM's, and those that users write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ._passes_gen import PASSES as _GENERATED
+from .base import MLIRPass, Pass
+
+# The passes that have another name in TVM, by the name of TVM.
+_TVM_NAMES = {"CallTIRRewrite": "LowerCallTIR", "VMShapeLower": "LowerShapes"}
+
+# The passes of TVM that may be missing here: `transform.__getattr__` says so.
+_TVM_TEXT = """
+AdjustMatmulOrder AllocateWorkspace AlterOpImpl AnnotateTIROpPattern
+AttachAttrLayoutFreeBuffers AttachExternModules AttachGlobalSymbol BindParams BindSymbolicVars
+BundleModelParams CallTIRRewrite CanonicalizeBindings CombineParallelMatmul ComputePrimValue
+ConvertLayout ConvertToDataflow DataflowUseInplaceCalls DeadCodeElimination
+DecomposeOpsForInference DecomposeOpsForTraining EliminateCommonSubexpr ExpandMatmulOfSum
+ExpandTupleArguments FastMathTransform FoldBatchnormToConv2D FoldConstant FuseOps
+FuseOpsByPattern FuseTIR FuseTransposeMatmul Gradient IPCAllReduceRewrite
+InlinePrivateFunctions KillAfterLastUse LambdaLift LazyGetInput LazySetOutput
+LazyTransformParams LegalizeOps LiftTransformParams LowerAllocTensor LowerGPUIPCAllocStorage
+LowerRuntimeBuiltin MergeCompositeFunctions MetaScheduleApplyDatabase MetaScheduleTuneIRMod
+MetaScheduleTuneTIR Normalize NormalizeGlobalVar OptimizeLayoutTransform RealizeVDevice
+RemovePurityChecking RemoveRedundantReshape RemoveUnusedOutputs RemoveUnusedParameters
+ReorderPermuteDimsAfterConcat ReorderTakeAfterMatmul RewriteCUDAGraph RewriteDataflowReshape
+RunCodegen SpecializePrimFuncBasedOnCallSite SplitCallTIRByPattern SplitLayoutRewritePreproc
+StaticPlanBlockMemory ToMixedPrecision ToNonDataflow TopologicalSort UpdateParamStructInfo
+UpdateParamType UpdateVDevice VMBuiltinLower VMShapeLower
+"""
+TVM_PASSES = frozenset(_TVM_TEXT.split())
+
+_OURS: tuple[type[MLIRPass], ...] = _GENERATED
+PASSES: dict[str, type[MLIRPass]] = {cls.__name__: cls for cls in _OURS}
+for _tvm_name, _name in _TVM_NAMES.items():
+    PASSES[_tvm_name] = PASSES[_name]
+    PASSES[_name].tvm_name = _tvm_name
+for _cls in _OURS:
+    _cls.register()
+
+_BY_ARGUMENT = {cls.argument: cls for cls in _OURS}
+_users: dict[str, Callable[[], Pass]] = {}
+
+
+def register_pass(name: str, make: Callable[[], Pass]) -> None:
+    """Make a pass known by its name, for passes that require it."""
+    _users[name] = make
+
+
+def get_pass(name: str) -> Callable[[], Pass]:
+    """Return what makes the pass of a name.
+
+    Parameters
+    ----------
+    name : str
+        The name of a pass of this project, in TVM, or of a pass that was written in Python.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+
+    Examples
+    --------
+    >>> get_pass("CallTIRRewrite")().pipeline()
+    'relax.func(relax-lower-call-tir)'
+    """
+    known = _users.get(name) or PASSES.get(name)
+    if known is None:
+        raise ValueError(f"expected the name of a pass, but got {name!r}")
+    return known
+
+
+def name_of(pipeline: str) -> str:
+    """Return the name of a pass in the text of a pipeline: ours, or what MLIR calls it."""
+    argument = pipeline.rpartition("(")[2].rstrip(")").partition("{")[0].strip()
+    known = _BY_ARGUMENT.get(argument)
+    return known.name() if known is not None else argument
