@@ -100,23 +100,18 @@ def call_tir_inplace(
 
     Parameters
     ----------
-    gvar : GlobalVar or str
-        The kernel, a ``func.func``. Its parameters are the arguments, the integers, and the
-        outputs that are allocated. One on memrefs writes into them; one on tensors returns a
-        tensor for each output, in the order of the outputs.
-    args : tensor or sequence of tensor
+    gvar, args, out_sinfo, tir_vars
+        As of `call_tir`. The kernel's parameters are the arguments, the integers, and the outputs
+        that are allocated. One on memrefs writes into them; one on tensors returns a tensor for
+        each output, in the order of the outputs.
     inplace_indices : int or sequence of int
         For each output the position of the argument that is updated and that is the output, or
         -1 for one that is allocated. Nothing that may be the same tensor can be used afterwards.
-    out_sinfo : TensorStructInfo or sequence of it
-        The outputs, of known shape and data type.
-    tir_vars : shape, or sequence of int, str or PrimExpr, optional
-        Integers that are passed between the arguments and the outputs.
 
     Returns
     -------
     mlir.ir.Value
-        The output, or a tuple of several.
+        As of `call_tir`.
 
     Examples
     --------
@@ -175,16 +170,16 @@ def call_dps_packed(func: PackedFunc, args: Any, out_sinfo: StructInfos) -> ir.V
 
     Parameters
     ----------
-    func : str, or a value
-        The name under which it is registered, or a packed function (see `extern_func`).
+    func
+        As of `call_packed`.
     args : value or sequence of value
-    out_sinfo : TensorStructInfo or sequence of it
-        The outputs, of known shape and data type.
+    out_sinfo
+        As of `call_tir`.
 
     Returns
     -------
     mlir.ir.Value
-        The output, or a tuple of several.
+        As of `call_tir`.
     """
     values = [as_value(arg) for arg in _list(args)]
     return build(_ops.CallDPSPackedOp, _result_type(out_sinfo), values, **_callee(func))
@@ -226,12 +221,8 @@ def call_pure_packed(func: PackedFunc, *args: Any, sinfo_args: StructInfos) -> i
 
     Parameters
     ----------
-    func : str, or a value
-        The name under which it is registered, or a packed function (see `extern_func`).
-    *args
-        Any values.
-    sinfo_args : StructInfo or sequence of it
-        The type of the result, or those of the fields of a tuple; at least one.
+    func, *args, sinfo_args
+        As of `call_packed`; there has to be one in `sinfo_args`.
 
     Returns
     -------
@@ -267,15 +258,11 @@ def call_inplace_packed(
 
     Parameters
     ----------
-    func : str, or a value
-        The name under which it is registered, or a packed function (see `extern_func`).
-    *args
-        Any values.
+    func, *args, sinfo_args
+        As of `call_packed`; there has to be one in `sinfo_args`.
     inplace_indices : int or sequence of int
         The positions of the arguments that are mutated, tensors or objects; -1 stands for an
         output of its own. Nothing that may be the same tensor can be used afterwards.
-    sinfo_args : StructInfo or sequence of it
-        The type of the result, or those of the fields of a tuple; at least one.
 
     Returns
     -------

@@ -51,6 +51,6 @@ def hint_on_device(data: Any, device: int) -> ir.Value:
     Raises
     ------
     ValueError
-        If `data` holds anything else.
+        As of `to_vdevice`.
     """
     return build(_ops.HintOnDeviceOp, as_value(data), device)
