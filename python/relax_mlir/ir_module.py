@@ -80,11 +80,12 @@ class IRModule:
     @property
     def functions(self) -> dict[str, ir.OpView]:
         """The functions and kernels by name, in their order."""
-        return {
-            op.operation.attributes["sym_name"].value: op
-            for op in self.body.operations
-            if "sym_name" in op.operation.attributes
-        }
+        found = {}
+        for op in self.body.operations:
+            if "sym_name" in op.operation.attributes:
+                op._module = self.module  # which MLIR does not keep alive for it
+                found[op.operation.attributes["sym_name"].value] = op
+        return found
 
     def functions_items(self) -> list[tuple[GlobalVar, ir.OpView]]:
         """Return the functions and kernels with their names."""

@@ -118,7 +118,7 @@ class BaseCheckResult(enum.IntEnum):
     Attributes
     ----------
     FAIL_L0
-        No value is of both types.
+        The types exclude each other, or only the other one is an impure function.
     FAIL_L1
         The other type leaves open what this one says of kind, rank, data type or device.
     FAIL_L2
@@ -170,7 +170,10 @@ def struct_info_base_check(base: ir.Type, derived: ir.Type) -> BaseCheckResult:
 
 def _base_check_of_others(base: ir.Type, derived: ir.Type) -> BaseCheckResult:
     """Return how far types are from each other of which the second is no subtype."""
-    # What is no subtype may still have values in common: those of the narrower one.
+    functions = isinstance(base, FuncStructInfo) and isinstance(derived, FuncStructInfo)
+    if functions and base.is_pure and not derived.is_pure:
+        return BaseCheckResult.FAIL_L0
+    # What is no subtype may still leave open what the other one says.
     if is_subtype(base, derived) is False:
         return BaseCheckResult.FAIL_L0
     return BaseCheckResult.FAIL_L1
