@@ -20,11 +20,11 @@ Examples
 !relax.func<(!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>, pure>
 """
 
-from . import ir, relax
+from . import ir, relax, tir
 from .ir import ir_module
 from .parser.diagnostics import ScriptError
 from .parser.entry import from_source
 
 parse = from_source
 
-__all__ = ["ScriptError", "from_source", "ir", "ir_module", "parse", "relax"]
+__all__ = ["ScriptError", "from_source", "ir", "ir_module", "parse", "relax", "tir"]

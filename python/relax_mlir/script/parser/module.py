@@ -20,6 +20,7 @@ from ...dialects import relax as _ops
 from ...expr import GlobalVar
 from ...ir import ObjectStructInfo
 from ...ir_module import Function, IRModule
+from ...tir.fit import fit_kernels
 from ...vdevice import VDevice, set_global_info
 from ..generic import mlir_functions
 from . import state, tir
@@ -133,6 +134,7 @@ class ModuleParser(Evaluator):
     def _finish(self, node: Any, check_well_formed: bool) -> IRModule:
         for warning, line in self._warnings:
             warnings.warn_explicit(warning.message, warning.category, self.source.filename, line)
+        fit_kernels(self.builder._module)
         if check_well_formed:
             for violation in analysis.well_formed(self.builder._module):
                 if violation.rule != "WF12":  # other parts may be added

@@ -1,0 +1,441 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes kernels as ``T.prim_func``.
+
+The text is parsed again before it is returned: what does not give the same function is not
+written in this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+from ...tir import expr as _expr
+from ...tir import stmt as st
+from ...tir.expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, StringImm, Var
+from ...tir.raising import NotRaisableError, raise_function
+
+
+class NotPrimFuncError(ValueError):
+    """A kernel cannot be written as ``T.prim_func``."""
+
+
+def prim_func_lines(op: ir.Operation, indent: int = 4) -> list[str]:
+    """Return the lines of a kernel as ``T.prim_func``.
+
+    Parameters
+    ----------
+    op : mlir.ir.Operation
+        A ``func.func``.
+    indent : int
+        The number of spaces that a body is indented by.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    NotPrimFuncError
+        If there is no such text from which the same function is parsed.
+    """
+    with op.context:
+        try:
+            function = raise_function(op)
+            lines = FunctionText(function, indent).lines()
+        except NotRaisableError as error:
+            raise NotPrimFuncError(str(error)) from None
+        _require_same(op, "\n".join(lines))
+    return lines
+
+
+def _require_same(op: ir.Operation, text: str) -> None:
+    """Parse the text again, and compare."""
+    from .. import tir as T  # noqa: N812 (as programs call it)
+    from ..parser.diagnostics import ScriptError
+    from ..parser.environment import Environment
+    from ..parser.source import Source
+    from ..parser.tir import parse_prim_func
+
+    source = Source(text, "<kernel>")
+    with ir.Location.unknown():
+        module = ir.Module.create()
+    try:
+        node: Any = source.tree.body[0]
+        again = parse_prim_func(node, source, Environment({"T": T}), module)
+    except ScriptError as error:
+        raise NotPrimFuncError(str(error)) from error
+    if _generic(again) != _generic(op):
+        raise NotPrimFuncError("the text stands for another function")
+
+
+def _generic(op: ir.Operation) -> str:
+    """Return an operation as text that says all but its locations."""
+    return op.get_asm(print_generic_op_form=True, assume_verified=True, use_local_scope=True)
+
+
+def print_prim_func(op: ir.Operation, indent: int = 4) -> str | None:
+    """Return a kernel as ``T.prim_func``, or None if it cannot be written so."""
+    try:
+        return "\n".join(prim_func_lines(op, indent))
+    except NotPrimFuncError:
+        return None
+
+
+# ---------------------------------------------------------------------------------------------
+# Statements
+# ---------------------------------------------------------------------------------------------
+
+
+class FunctionText:
+    """Writes a tensor program.
+
+    Parameters
+    ----------
+    function : PrimFunc
+    indent : int
+    """
+
+    def __init__(self, function: st.PrimFunc, indent: int = 4) -> None:
+        self.function = function
+        self.indent = indent
+        self._lines: list[str] = []
+        self._depth = 0
+
+    def lines(self) -> list[str]:
+        """Return the lines."""
+        function = self.function
+        self._line("@T.prim_func(private=True)" if function.private else "@T.prim_func")
+        params, matches = self._params()
+        self._line(f"def {function.name}({', '.join(params)}):")
+        self._depth += 1
+        if function.attrs:
+            self._line(f"T.func_attr({_attribute(function.attrs)})")
+        for line in matches:
+            self._line(line)
+        self._body(function.body, not function.attrs and not matches)
+        return self._lines
+
+    def _line(self, text: str) -> None:
+        self._lines.append(" " * (self.indent * self._depth) + text)
+
+    # -- parameters ---------------------------------------------------------------------------
+
+    def _params(self) -> tuple[list[str], list[str]]:
+        """Return the parameters, and the statements that say what they are."""
+        params, matches = [], []
+        scalars = {id(param) for param in self.function.params if isinstance(param, Var)}
+        names = {param.name for param in self.function.params}
+        variables: dict[int, Var] = {}
+        for param in self.function.params:
+            if isinstance(param, Var):
+                params.append(f"{param.name}: T.{param.dtype}")
+                continue
+            free = [var for dim in param.shape for var in _expr.undefined_vars(dim)]
+            if not free:
+                params.append(f"{param.name}: T.Buffer({_shape(param)}, {_quote(param.dtype)})")
+                continue
+            variables.update((id(var), var) for var in free if id(var) not in scalars)
+            handle = _new_name(f"var_{param.name}", names)
+            params.append(f"{handle}: T.handle")
+            matches.append(
+                f"{param.name} = T.match_buffer({handle}, {_shape(param)}, {_quote(param.dtype)})"
+            )
+        declared = [f"{var.name} = T.{var.dtype}()" for var in variables.values()]
+        return params, declared + matches
+
+    # -- statements ---------------------------------------------------------------------------
+
+    def _body(self, stmts: Sequence[st.Stmt], needs_line: bool = True) -> None:
+        for stmt in stmts:
+            getattr(self, f"_{type(stmt).__name__.lower()}")(stmt)
+        if not stmts and needs_line:
+            self._line("T.evaluate(0)")
+
+    def _indented(self, stmts: Sequence[st.Stmt]) -> None:
+        self._depth += 1
+        self._body(stmts)
+        self._depth -= 1
+
+    def _bufferstore(self, stmt: st.BufferStore) -> None:
+        self._line(f"{_element(stmt.buffer, stmt.indices)} = {text(stmt.value)}")
+
+    def _for(self, stmt: st.For) -> None:
+        loops = [stmt]
+        while (
+            _is_plain(loops[-1])
+            and len(loops[-1].body) == 1
+            and isinstance(loops[-1].body[0], st.For)
+            and _is_plain(loops[-1].body[0])
+            and not _uses(loops[-1].body[0].stop, loops)
+        ):
+            loops.append(loops[-1].body[0])
+        if len(loops) > 1:
+            names = ", ".join(loop.var.name for loop in loops)
+            extents = ", ".join(text(loop.stop) for loop in loops)
+            self._line(f"for {names} in T.grid({extents}):")
+        else:
+            self._line(f"for {stmt.var.name} in {self._range(stmt)}:")
+        self._indented(loops[-1].body)
+
+    def _range(self, stmt: st.For) -> str:
+        name = "range" if stmt.kind == "serial" else f"T.{stmt.kind}"
+        args = [text(stmt.stop)]
+        if not _is_zero(stmt.min):
+            args.insert(0, text(stmt.min))
+        if stmt.thread is not None:
+            args.append(f"thread={_quote(stmt.thread)}")
+        if stmt.step is not None:
+            if stmt.kind == "serial":
+                name = "T.serial"
+            args.append(f"step={text(stmt.step)}")
+        if stmt.annotations:
+            if stmt.kind == "serial":
+                name = "T.serial"
+            args.append(f"annotations={_attribute(stmt.annotations)}")
+        return f"{name}({', '.join(args)})"
+
+    def _while(self, stmt: st.While) -> None:
+        self._line(f"while {text(stmt.condition)}:")
+        self._indented(stmt.body)
+
+    def _ifthenelse(self, stmt: st.IfThenElse) -> None:
+        self._line(f"if {text(stmt.condition)}:")
+        self._indented(stmt.then_body)
+        if stmt.else_body:
+            self._line("else:")
+            self._indented(stmt.else_body)
+
+    def _let(self, stmt: st.Let) -> None:
+        self._line(f"{stmt.var.name}: T.let[T.{stmt.var.dtype}] = {text(stmt.value)}")
+
+    def _alloc(self, stmt: st.Alloc) -> None:
+        buffer = stmt.buffer
+        args = [_shape(buffer), _quote(buffer.dtype)]
+        if buffer.scope() != "global":
+            args.append(f"scope={_quote(buffer.scope())}")
+        self._line(f"{buffer.name} = T.alloc_buffer({', '.join(args)})")
+
+    def _evaluate(self, stmt: st.Evaluate) -> None:
+        self._line(f"T.evaluate({text(stmt.value)})")
+
+    def _block(self, stmt: st.Block) -> None:
+        self._line(f"with T.sblock({_quote(stmt.name)}):")
+        self._depth += 1
+        for axes in _remapped(stmt.axes):
+            self._axes(axes)
+        for predicate in stmt.predicates:
+            self._line(f"T.where({text(predicate)})")
+        if stmt.annotations:
+            self._line(f"T.sblock_attr({_attribute(stmt.annotations)})")
+        if stmt.init:
+            self._line("with T.init():")
+            self._indented(stmt.init)
+        self._body(stmt.body)
+        self._depth -= 1
+
+    def _axes(self, axes: Sequence[st.Axis]) -> None:
+        if len(axes) == 1 and not isinstance(axes[0].binding, Var):
+            (axis,) = axes
+            domain = text(axis.extent)
+            if not _is_zero(axis.min):
+                domain = f"({text(axis.min)}, {text(_expr.add(axis.min, axis.extent))})"
+            self._line(f"{axis.var.name} = T.axis.{axis.kind}({domain}, {text(axis.binding)})")
+            return
+        names = ", ".join(axis.var.name for axis in axes)
+        kinds = "".join("R" if axis.kind == "reduce" else "S" for axis in axes)
+        bindings = ", ".join(text(axis.binding) for axis in axes)
+        self._line(f"{names} = T.axis.remap({_quote(kinds)}, [{bindings}])")
+
+
+def _remapped(axes: Sequence[st.Axis]) -> list[list[st.Axis]]:
+    """Return axes in groups: those of loops together, any other one alone."""
+    groups: list[list[st.Axis]] = []
+    for axis in axes:
+        plain = isinstance(axis.binding, Var) and axis.kind in ("spatial", "reduce")
+        if plain and groups and isinstance(groups[-1][0].binding, Var):
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+    return groups
+
+
+def _is_plain(stmt: Any) -> bool:
+    return (
+        isinstance(stmt, st.For)
+        and stmt.kind == "serial"
+        and stmt.step is None
+        and stmt.thread is None
+        and not stmt.annotations
+        and _is_zero(stmt.min)
+    )
+
+
+def _is_zero(expr: PrimExpr) -> bool:
+    return isinstance(expr, IntImm) and expr.value == 0
+
+
+def _uses(expr: PrimExpr, loops: Sequence[st.For]) -> bool:
+    variables = {id(loop.var) for loop in loops}
+    return any(id(var) in variables for var in _expr.undefined_vars(expr))
+
+
+def _new_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+# ---------------------------------------------------------------------------------------------
+# Expressions
+# ---------------------------------------------------------------------------------------------
+
+_NAMED = {
+    _expr.Min: "T.min",
+    _expr.Max: "T.max",
+    _expr.Mod: "T.truncmod",
+    _expr.Select: "T.Select",
+}
+
+
+def text(expr: PrimExpr) -> str:
+    """Return an expression as TVMScript.
+
+    Examples
+    --------
+    >>> i = Var("i", "int64")
+    >>> text(_expr.Cast("float32", i * 2 + 1) * FloatImm("float32", 0.1))
+    'T.Cast("float32", i * T.int64(2) + T.int64(1)) * T.float32(0.1)'
+    """
+    return _text(expr, 0)
+
+
+def _text(expr: PrimExpr, around: int) -> str:
+    leaf = _leaf(expr)
+    if leaf is not None:
+        return leaf
+    if isinstance(expr, _expr.Cast):
+        return f'T.Cast("{expr.dtype}", {_text(expr.value, 0)})'
+    if isinstance(expr, _expr.Not):
+        inner = f"not {_text(expr.a, 3)}"
+        return f"({inner})" if around > 2 else inner
+    if type(expr) in _NAMED:
+        return f"{_NAMED[type(expr)]}({_list(expr.operands())})"
+    if isinstance(expr, _expr.Div) and not _expr.is_float(expr.dtype):
+        return f"T.truncdiv({_list(expr.operands())})"
+    if isinstance(expr, _expr.BinaryOp):
+        return _binary(expr, around)
+    if isinstance(expr, Call):
+        return _call(expr)
+    raise NotRaisableError(f"the expression {expr}")
+
+
+def _leaf(expr: PrimExpr) -> str | None:
+    """Return an expression without operators as text, None for any other one."""
+    if isinstance(expr, Var):
+        return expr.name
+    if isinstance(expr, IntImm):
+        return _integer(expr)
+    if isinstance(expr, FloatImm):
+        return f"T.{expr.dtype}({_float(expr)})"
+    if isinstance(expr, StringImm):
+        return _quote(expr.value)
+    if isinstance(expr, BufferLoad):
+        return _element(expr.buffer, expr.indices)
+    if isinstance(expr, st.BufferData):
+        return f"{expr.buffer.name}.data"
+    return None
+
+
+# How tightly operators bind, as in Python.
+_PRECEDENCE = {
+    _expr.Or: 1,
+    _expr.And: 2,
+    _expr.Add: 6,
+    _expr.Sub: 6,
+    _expr.Mul: 7,
+    _expr.Div: 7,
+    _expr.FloorDiv: 7,
+    _expr.FloorMod: 7,
+}
+
+
+def _binary(expr: _expr.BinaryOp, around: int) -> str:
+    level = _PRECEDENCE.get(type(expr), 4)
+    comparison = isinstance(expr, _expr.CmpOp)
+    a = _text(expr.a, level + 1 if comparison else level)
+    b = _text(expr.b, level + 1)
+    result = f"{a} {expr.symbol} {b}"
+    return f"({result})" if level < around else result
+
+
+def _call(expr: Call) -> str:
+    if expr.op == "reinterpret":
+        return f'T.reinterpret("{expr.dtype}", {_list(expr.args)})'
+    if expr.op == "call_extern":
+        return f'T.call_extern("{expr.dtype}", {_list(expr.args)})'
+    return f"T.{expr.op}({_list(expr.args)})"
+
+
+def _list(exprs: Sequence[PrimExpr]) -> str:
+    return ", ".join(text(expr) for expr in exprs)
+
+
+def _integer(expr: IntImm) -> str:
+    if expr.dtype == "int32":
+        return str(expr.value)
+    if expr.dtype == "bool":
+        return f"T.bool({bool(expr.value)})"
+    return f"T.{expr.dtype}({expr.value})"
+
+
+def _float(expr: FloatImm) -> str:
+    """Return the shortest number that is the same one in its data type."""
+    value = float(expr.value)
+    if not np.isfinite(value):
+        return _quote("nan" if np.isnan(value) else "inf" if value > 0 else "-inf")
+    if expr.dtype == "float64":
+        return repr(value)
+    short = np.format_float_positional if 1e-4 <= abs(value) < 1e16 or not value else None
+    number = np.float32(value)
+    if float(number) != value:
+        return repr(value)
+    if short is not None:
+        return short(number, unique=True, trim="0")
+    return np.format_float_scientific(number, unique=True, trim="0")
+
+
+def _element(buffer: st.Buffer, indices: Sequence[PrimExpr]) -> str:
+    return f"{buffer.name}[{_list(indices) if indices else '()'}]"
+
+
+def _shape(buffer: st.Buffer) -> str:
+    comma = "," if len(buffer.shape) == 1 else ""
+    return f"({_list(buffer.shape)}{comma})"
+
+
+def _quote(value: str) -> str:
+    if value.isprintable() and '"' not in value and "\\" not in value:
+        return f'"{value}"'
+    return repr(value)
+
+
+def _attribute(value: Any) -> str:
+    """Return a value of an attribute as Python."""
+    if isinstance(value, bool | int) or value is None:
+        return repr(value)
+    if isinstance(value, float):
+        return repr(value) if np.isfinite(value) else f"float({_quote(str(value))})"
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, PrimExpr):
+        return f"T.{value.dtype}({value.value})" if isinstance(value, IntImm) else text(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_attribute, value))}]"
+    assert isinstance(value, Mapping)
+    return "{" + ", ".join(f"{_quote(k)}: {_attribute(v)}" for k, v in value.items()) + "}"

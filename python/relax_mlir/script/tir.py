@@ -1,0 +1,1016 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The namespace ``T``: tensor programs in TVMScript.
+
+What stands in an expression makes expressions of `relax_mlir.tir`. What stands for a statement
+makes a description of it, which only the parser of ``T.prim_func`` can use.
+
+Examples
+--------
+>>> n = int64()
+>>> n
+int64()
+>>> float16(1.5), int64(3) + 4, if_then_else(Var("i", "int32") < 3, 1.0, 0.0)
+(float16(1.5), int64(7), if_then_else(i < 3, float32(1.0), float32(0.0)))
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..tir import expr as _expr
+from ..tir import op as _op
+from ..tir.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    BufferLoad,
+    Call,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    PrimExpr,
+    Range,
+    StringImm,
+    Sub,
+    Var,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    ceildiv,
+    const,
+    convert,
+    floordiv,
+    floormod,
+    shift_left,
+    shift_right,
+    truncdiv,
+    truncmod,
+)
+from ..tir.stmt import Buffer as _Buffer
+
+__all__ = [
+    "EQ",
+    "GE",
+    "GT",
+    "LE",
+    "LT",
+    "NE",
+    "Add",
+    "And",
+    "Buffer",
+    "BufferLoad",
+    "Call",
+    "Cast",
+    "DType",
+    "Div",
+    "FloatImm",
+    "FloorDiv",
+    "FloorMod",
+    "IntImm",
+    "Let",
+    "LetStmt",
+    "Max",
+    "Min",
+    "Mod",
+    "Mul",
+    "Not",
+    "Or",
+    "PrimExpr",
+    "Range",
+    "Select",
+    "StringImm",
+    "Sub",
+    "Var",
+    "abs",
+    "acos",
+    "acosh",
+    "all",
+    "alloc_buffer",
+    "alloc_local",
+    "alloc_shared",
+    "allocate",
+    "any",
+    "asin",
+    "asinh",
+    "assume",
+    "atan",
+    "atan2",
+    "atanh",
+    "attr",
+    "axis",
+    "bfloat16",
+    "bind",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "block",
+    "block_attr",
+    "bool",
+    "boolean",
+    "buffer",
+    "buffer_store",
+    "call_extern",
+    "call_pure_extern",
+    "cast",
+    "ceil",
+    "ceildiv",
+    "clz",
+    "const",
+    "convert",
+    "copysign",
+    "cos",
+    "cosh",
+    "decl_buffer",
+    "div",
+    "erf",
+    "evaluate",
+    "exp",
+    "exp2",
+    "exp10",
+    "fabs",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float16",
+    "float32",
+    "float64",
+    "floor",
+    "floordiv",
+    "floormod",
+    "fmod",
+    "func_attr",
+    "grid",
+    "handle",
+    "hypot",
+    "if_then_else",
+    "index",
+    "indexdiv",
+    "indexmod",
+    "infinity",
+    "init",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "ldexp",
+    "let",
+    "likely",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "match_buffer",
+    "max",
+    "max_value",
+    "meta_var",
+    "min",
+    "min_value",
+    "nearbyint",
+    "parallel",
+    "popcount",
+    "pow",
+    "power",
+    "prim_func",
+    "reads",
+    "reinterpret",
+    "round",
+    "rsqrt",
+    "sblock",
+    "sblock_alloc_buffer",
+    "sblock_attr",
+    "serial",
+    "shift_left",
+    "shift_right",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "target",
+    "thread_binding",
+    "trunc",
+    "truncdiv",
+    "truncmod",
+    "tvm_thread_invariant",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "unroll",
+    "var",
+    "vectorized",
+    "void",
+    "where",
+    "writes",
+]
+
+# ---------------------------------------------------------------------------------------------
+# Data types
+# ---------------------------------------------------------------------------------------------
+
+
+class DType:
+    """A data type. It annotates parameters, and makes variables, constants and casts.
+
+    Parameters
+    ----------
+    name : str
+
+    Examples
+    --------
+    >>> T_int64 = DType("int64")
+    >>> T_int64(3), T_int64(Var("x", "int32"))
+    (int64(3), Cast('int64', x))
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = self.__name__ = name
+
+    @property
+    def dtype(self) -> str:
+        """The name."""
+        return self.name
+
+    def __call__(self, value: Any = None, is_size_var: Any = False) -> PrimExpr:
+        """Return a new variable, or a value as one of the data type."""
+        if value is None:
+            return _expr.SizeVar("", self.name) if is_size_var else Var("", self.name)
+        if self.name == "handle":
+            return Var("", "handle")
+        if isinstance(value, str):
+            if _expr.is_float(self.name):
+                return FloatImm(self.name, float(value))
+            raise TypeError(f"expected a number, but got {value!r}")
+        return _expr.cast(self.name, value)
+
+    def __repr__(self) -> str:
+        return f"T.{self.name}"
+
+
+bool = DType("bool")  # noqa: A001 (TVM's name)
+boolean = bool
+int8, int16, int32, int64 = (DType(f"int{bits}") for bits in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (DType(f"uint{bits}") for bits in (8, 16, 32, 64))
+float16, float32, float64 = (DType(f"float{bits}") for bits in (16, 32, 64))
+bfloat16 = DType("bfloat16")
+float8_e4m3fn, float8_e5m2 = DType("float8_e4m3fn"), DType("float8_e5m2")
+handle = DType("handle")
+void = DType("void")
+
+
+def var(dtype: Any, name: str = "") -> Var:
+    """Return a new variable."""
+    return Var(name, dtype)
+
+
+def index(value: Any = None) -> PrimExpr:
+    """Return a variable or a constant of the type of indices, int64."""
+    return int64(value)
+
+
+class LetType:
+    """``T.let`` and ``T.let[T.int32]``: the annotation of a name for a value.
+
+    Parameters
+    ----------
+    dtype : str, optional
+    """
+
+    def __init__(self, dtype: str | None = None) -> None:
+        self.dtype = dtype
+
+    def __getitem__(self, dtype: Any) -> LetType:
+        return LetType(_dtype(dtype))
+
+
+let = LetType()
+
+
+def _dtype(dtype: Any) -> str:
+    return dtype.name if isinstance(dtype, DType) else _expr.dtype_of(dtype)
+
+
+# ---------------------------------------------------------------------------------------------
+# Buffers
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class BufferType:
+    """The type of a buffer: ``T.Buffer(shape, dtype)``."""
+
+    shape: tuple[Any, ...]
+    dtype: str
+    scope: str = "global"
+
+    def describe(self) -> str:
+        """Return what it is, for messages."""
+        return "T.Buffer"
+
+
+def _buffer_type(
+    shape: Any, dtype: Any = "float32", *, scope: str = "global", **layout: Any
+) -> BufferType:
+    """Return the type of a buffer without strides or offsets of its own."""
+    for name, value in layout.items():
+        if name in _HINTS:
+            continue
+        if name not in _LAYOUT:
+            raise TypeError(f"expected a shape, a data type and a scope, but got '{name}'")
+        plain = value.value if isinstance(value, IntImm) else value
+        if isinstance(plain, PrimExpr) or plain not in _LAYOUT[name]:
+            raise ValueError(
+                f"expected a buffer that is dense, row by row, but got {name}={value!r}"
+            )
+    if isinstance(shape, int | PrimExpr | str):
+        shape = (shape,)
+    return BufferType(tuple(shape), _dtype(dtype), scope or "global")
+
+
+# What may be said of the layout of a buffer, since it is so anyway.
+_LAYOUT: dict[str, tuple[Any, ...]] = {
+    "data": (None,),
+    "strides": (None, [], ()),
+    "elem_offset": (None, 0),
+    "align": (None, -1, 0, 1, 2, 4, 8, 16, 32, 64),
+    "offset_factor": (None, 0, 1),
+    "buffer_type": (None, "", "default"),
+    "layout": (None, "default"),
+    "logical_scope": (None, ""),
+}
+# What may be said for memory of other targets.
+_HINTS = ("axis_separators", "annotations")
+
+
+class _BufferConstructor:
+    """``T.Buffer(shape, dtype)``, also written ``T.Buffer[shape, dtype]``."""
+
+    def __call__(self, shape: Any, dtype: Any = "float32", **layout: Any) -> BufferType:
+        return _buffer_type(shape, dtype, **layout)
+
+    def __getitem__(self, keys: Any) -> BufferType:
+        if isinstance(keys, tuple) and len(keys) == 2 and isinstance(keys[1], str | DType):
+            return _buffer_type(*keys)
+        return _buffer_type(keys)
+
+
+Buffer = buffer = _BufferConstructor()
+
+
+@dataclasses.dataclass(frozen=True)
+class MatchBuffer:
+    """``T.match_buffer``."""
+
+    param: Any
+    type: BufferType
+
+
+@dataclasses.dataclass(frozen=True)
+class Allocation:
+    """``T.alloc_buffer`` and its kin."""
+
+    type: BufferType
+
+
+@dataclasses.dataclass(frozen=True)
+class Region:
+    """A part of a buffer, ``A[0:4]``."""
+
+    buffer: _Buffer
+    indices: tuple[Any, ...]
+
+    def describe(self) -> str:
+        """Return what it is, for messages."""
+        return f"a slice of buffer '{self.buffer.name}'"
+
+
+class Scalar:
+    """A local variable that can be assigned to.
+
+    Parameters
+    ----------
+    buffer : relax_mlir.tir.stmt.Buffer
+        Of no dimensions.
+    """
+
+    def __init__(self, buffer: _Buffer) -> None:
+        self.buffer = buffer
+
+    def load(self) -> PrimExpr:
+        """Return its value."""
+        return BufferLoad(self.buffer, ())
+
+
+def match_buffer(
+    param: Any, shape: Any = None, dtype: Any = "float32", *rest: Any, **layout: Any
+) -> MatchBuffer:
+    """Say that a handle is a buffer of a shape and a data type.
+
+    Parameters
+    ----------
+    param : variable
+        A parameter of type ``T.handle``.
+    shape : sequence of int, variable or expression
+        A variable that is a dimension of its own gets its value from the buffer.
+    dtype : str
+    """
+    if shape is None:
+        raise TypeError("expected a shape")
+    for name, value in zip(("data", "strides", "elem_offset", "scope"), rest, strict=False):
+        layout.setdefault(name, value)
+    return MatchBuffer(param, _buffer_type(shape, dtype, **layout))
+
+
+def alloc_buffer(shape: Any, dtype: Any = "float32", *rest: Any, **layout: Any) -> Allocation:
+    """Allocate a buffer for the rest of the body."""
+    for name, value in zip(("data", "strides", "elem_offset", "scope"), rest, strict=False):
+        layout.setdefault(name, value)
+    return Allocation(_buffer_type(shape, dtype, **layout))
+
+
+sblock_alloc_buffer = alloc_buffer
+
+
+def decl_buffer(shape: Any, dtype: Any = "float32", *rest: Any, **layout: Any) -> Allocation:
+    """Allocate a buffer for the rest of the body."""
+    return alloc_buffer(shape, dtype, *rest, **layout)
+
+
+def allocate(extents: Any, dtype: Any, scope: str = "global", **_: Any) -> Allocation:
+    """Allocate memory for the rest of the body, or for that of ``with``."""
+    return Allocation(_buffer_type(extents, dtype, scope=scope))
+
+
+def alloc_local(shape: Any, dtype: Any = "float32", **layout: Any) -> Allocation:
+    """Allocate a small buffer for the rest of the body."""
+    return alloc_buffer(shape, dtype, scope="local", **layout)
+
+
+def alloc_shared(shape: Any, dtype: Any = "float32", **layout: Any) -> Allocation:
+    """Allocate a buffer that threads share."""
+    return alloc_buffer(shape, dtype, scope="shared", **layout)
+
+
+def buffer_store(buffer: Any, value: Any, indices: Any) -> Store:
+    """Store a value to an element of a buffer."""
+    many = isinstance(indices, tuple | list)
+    return Store(buffer, tuple(indices) if many else (indices,), value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Store:
+    """``T.buffer_store``."""
+
+    buffer: Any
+    indices: tuple[Any, ...]
+    value: Any
+
+
+# ---------------------------------------------------------------------------------------------
+# Functions
+# ---------------------------------------------------------------------------------------------
+
+
+def prim_func(function: Any = None, **options: Any) -> Any:
+    """Parse a tensor program, under ``@T.prim_func`` or ``@T.prim_func(private=True)``.
+
+    Parameters
+    ----------
+    private : bool
+        Whether only the module sees the function.
+    check_well_formed : bool
+        Whether the criteria of well-formedness are checked.
+
+    Returns
+    -------
+    Function
+        In a class under ``@I.ir_module``, which is parsed as a whole, the function of Python.
+    """
+    from .parser import entry
+
+    def parse(decorated: Any) -> Any:
+        check = options.get("check_well_formed", True)
+        return entry.parse_decorated(decorated, "@T.prim_func", check is not False)
+
+    return parse if function is None else parse(function)
+
+
+@dataclasses.dataclass(frozen=True)
+class FuncAttr:
+    """``T.func_attr``."""
+
+    attrs: dict[str, Any]
+
+
+def func_attr(attrs: Mapping[str, Any]) -> FuncAttr:
+    """Give the function attributes."""
+    if not isinstance(attrs, Mapping):
+        raise TypeError(f"expected a dictionary, but got {attrs!r}")
+    return FuncAttr(dict(attrs))
+
+
+@dataclasses.dataclass(frozen=True)
+class MetaVar:
+    """``T.meta_var``."""
+
+    value: Any
+
+
+def meta_var(value: Any) -> MetaVar:
+    """Name a value while the program is parsed."""
+    return MetaVar(value)
+
+
+# ---------------------------------------------------------------------------------------------
+# Loops
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class ForFrame:
+    """One loop, or several nested ones."""
+
+    kind: str
+    ranges: tuple[tuple[PrimExpr, PrimExpr], ...]  # first value, and the one after the last
+    step: PrimExpr | None = None
+    thread: str | None = None
+    annotations: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def describe(self) -> str:
+        """Return what it is, for messages."""
+        return "a loop"
+
+
+def _range(start: Any, stop: Any) -> tuple[PrimExpr, PrimExpr]:
+    if stop is None:
+        last = convert(start)
+        first: PrimExpr = const(0, last.dtype)
+    else:
+        first, last = _expr.match_types(start, stop)
+    if not _expr.is_integer(last.dtype):
+        raise TypeError(f"expected an integer as range of a loop, but got {last.dtype}")
+    return first, last
+
+
+def _loop(
+    kind: str,
+    start: Any,
+    stop: Any,
+    step: Any = None,
+    annotations: Any = None,
+    thread: str | None = None,
+) -> ForFrame:
+    first, last = _range(start, stop)
+    if step is not None:
+        step = _expr.cast(first.dtype, step)
+        if isinstance(step, IntImm):
+            if step.value <= 0:
+                raise ValueError(f"expected a positive step, but got {step.value}")
+            if step.value == 1:
+                step = None
+    return ForFrame(kind, ((first, last),), step, thread, dict(annotations or {}))
+
+
+def serial(start: Any, stop: Any = None, *, annotations: Any = None, step: Any = None) -> ForFrame:
+    """Loop over the integers from `start` to `stop`, exclusively; from 0 with one argument."""
+    return _loop("serial", start, stop, step, annotations)
+
+
+def parallel(
+    start: Any, stop: Any = None, *, annotations: Any = None, step: Any = None
+) -> ForFrame:
+    """Loop in any order."""
+    return _loop("parallel", start, stop, step, annotations)
+
+
+def vectorized(
+    start: Any, stop: Any = None, *, annotations: Any = None, step: Any = None
+) -> ForFrame:
+    """Loop with vectors."""
+    return _loop("vectorized", start, stop, step, annotations)
+
+
+def unroll(start: Any, stop: Any = None, *, annotations: Any = None, step: Any = None) -> ForFrame:
+    """Loop without a loop."""
+    return _loop("unroll", start, stop, step, annotations)
+
+
+def thread_binding(
+    start: Any, stop: Any = None, thread: str | None = None, *, annotations: Any = None
+) -> ForFrame:
+    """Loop with threads of a device; on a processor, one after another."""
+    if thread is None:
+        if not isinstance(stop, str):
+            raise TypeError("expected thread, such as 'threadIdx.x'")
+        stop, thread = None, stop
+    return _loop("thread_binding", start, stop, None, annotations, thread)
+
+
+def grid(*extents: Any) -> ForFrame:
+    """Loop over all tuples of integers below `extents`; a pair is a first value and an end."""
+    ranges = [
+        _range(*extent) if isinstance(extent, tuple | list) else _range(extent, None)
+        for extent in extents
+    ]
+    return ForFrame("serial", tuple(ranges))
+
+
+# ---------------------------------------------------------------------------------------------
+# Blocks
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class BlockFrame:
+    """``with T.sblock(name)``."""
+
+    name: str
+
+    def describe(self) -> str:
+        """Return what it is, for messages."""
+        return "a block"
+
+
+def sblock(name: str = "", no_realize: Any = False, exec_scope: str = "") -> BlockFrame:
+    """Compute one point of an iteration domain, see `axis`."""
+    return BlockFrame(name)
+
+
+block = sblock
+
+
+@dataclasses.dataclass(frozen=True)
+class InitFrame:
+    """``with T.init()``."""
+
+    def describe(self) -> str:
+        """Return what it is, for messages."""
+        return "T.init()"
+
+
+def init() -> InitFrame:
+    """Give the value that a reduction starts with."""
+    return InitFrame()
+
+
+@dataclasses.dataclass(frozen=True)
+class Axis:
+    """``T.axis.spatial`` and its kin; no domain where it is that of the loop."""
+
+    kind: str
+    domain: tuple[Any, Any] | None
+    binding: Any
+
+    def describe(self) -> str:
+        """Return what it is, for messages."""
+        return f"T.axis.{self.kind}"
+
+
+class axis:  # noqa: N801 (TVM's name)
+    """The axes of a block."""
+
+    @staticmethod
+    def _axis(kind: str, dom: Any, value: Any) -> Axis:
+        if isinstance(dom, Range):
+            start, extent = dom.min, dom.extent
+        elif isinstance(dom, tuple | list):
+            if len(dom) != 2:
+                raise ValueError(f"expected an extent or a pair of bounds, but got {dom!r}")
+            start, stop = _range(*dom)
+            extent = _expr.subtract(stop, start)
+        else:
+            start, extent = _range(dom, None)
+        return Axis(kind, (start, extent), _expr.cast(extent.dtype, value))
+
+    @staticmethod
+    def spatial(dom: Any, value: Any, dtype: Any = None) -> Axis:
+        """Compute each point of the output once."""
+        return axis._axis("spatial", dom, value)
+
+    @staticmethod
+    def reduce(dom: Any, value: Any, dtype: Any = None) -> Axis:
+        """Combine all points."""
+        return axis._axis("reduce", dom, value)
+
+    @staticmethod
+    def scan(dom: Any, value: Any, dtype: Any = None) -> Axis:
+        """Compute points in order."""
+        return axis._axis("scan", dom, value)
+
+    @staticmethod
+    def opaque(dom: Any, value: Any, dtype: Any = None) -> Axis:
+        """Compute points in order, with any effect."""
+        return axis._axis("opaque", dom, value)
+
+    @staticmethod
+    def remap(kinds: str, bindings: Sequence[Any], dtype: Any = None) -> Any:
+        """Return the axes of loops: S is spatial, R is reduce."""
+        if len(kinds) != len(bindings):
+            raise ValueError(f"expected {len(kinds)} variables of loops, but got {len(bindings)}")
+        names = {"S": "spatial", "R": "reduce"}
+        for kind in kinds:
+            if kind not in names:
+                raise ValueError(f"expected S or R for an axis, but got {kind!r}")
+        axes = [
+            Axis(names[kind], None, binding) for kind, binding in zip(kinds, bindings, strict=True)
+        ]
+        return axes[0] if len(axes) == 1 else axes
+
+    S, R = spatial, reduce
+
+
+@dataclasses.dataclass(frozen=True)
+class Hint:
+    """A statement that changes nothing that is computed."""
+
+    name: str
+    needs_block: Any
+
+    def describe(self) -> str:
+        """Return what it is, for messages."""
+        return f"T.{self.name}"
+
+
+def reads(*regions: Any) -> Hint:
+    """Say what a block reads; it is derived anyway."""
+    return Hint("reads", True)
+
+
+def writes(*regions: Any) -> Hint:
+    """Say what a block writes; it is derived anyway."""
+    return Hint("writes", True)
+
+
+def assume(condition: Any) -> Hint:
+    """Say what is true; no use is made of it."""
+    return Hint("assume", False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Where:
+    """``T.where``."""
+
+    condition: Any
+
+    def describe(self) -> str:
+        """Return what it is, for messages."""
+        return "T.where"
+
+
+def where(predicate: Any) -> Where:
+    """Compute a block only where a condition is true."""
+    return Where(predicate)
+
+
+@dataclasses.dataclass(frozen=True)
+class BlockAttr:
+    """``T.sblock_attr``."""
+
+    attrs: dict[str, Any]
+
+    def describe(self) -> str:
+        """Return what it is, for messages."""
+        return "T.sblock_attr"
+
+
+def sblock_attr(attrs: Mapping[str, Any]) -> BlockAttr:
+    """Give a block attributes."""
+    return BlockAttr(dict(attrs))
+
+
+block_attr = sblock_attr
+
+
+def attr(node: Any, attr_key: str, value: Any) -> Hint:
+    """Give the rest of the body, or that of ``with``, an attribute; no use is made of it."""
+    return Hint("attr", False)
+
+
+def target(config: Any, host: Any = None) -> Any:
+    """Return what a target is made from, as an attribute."""
+    return config
+
+
+# ---------------------------------------------------------------------------------------------
+# Other statements
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluate:
+    """``T.evaluate``."""
+
+    value: Any
+
+
+def evaluate(value: Any) -> Evaluate:
+    """Compute a value for the effect of doing so."""
+    return Evaluate(value)
+
+
+@dataclasses.dataclass(frozen=True)
+class LetFrame:
+    """``T.LetStmt``."""
+
+    value: Any
+    var: Any = None
+
+
+def LetStmt(value: Any, type_annotation: Any = None, *, var: Any = None) -> LetFrame:  # noqa: N802 (TVM's name)
+    """Name a value for the rest of the body, or for that of ``with``."""
+    if isinstance(type_annotation, DType) and isinstance(value, PrimExpr):
+        value = _expr.cast(type_annotation.name, value)
+    return LetFrame(value, var)
+
+
+bind = LetStmt
+
+# ---------------------------------------------------------------------------------------------
+# Expressions
+# ---------------------------------------------------------------------------------------------
+
+
+def _intrinsic(function: Callable[..., PrimExpr]) -> Callable[..., PrimExpr]:
+    """Return a function that may be told the data type of its result, which is known anyway."""
+
+    @functools.wraps(function)
+    def intrinsic(*args: Any, dtype: Any = None) -> PrimExpr:
+        return function(*args)
+
+    return intrinsic
+
+
+acos = _intrinsic(_op.acos)
+acosh = _intrinsic(_op.acosh)
+asin = _intrinsic(_op.asin)
+asinh = _intrinsic(_op.asinh)
+atan = _intrinsic(_op.atan)
+atan2 = _intrinsic(_op.atan2)
+atanh = _intrinsic(_op.atanh)
+ceil = _intrinsic(_op.ceil)
+clz = _intrinsic(_op.clz)
+copysign = _intrinsic(_op.copysign)
+cos = _intrinsic(_op.cos)
+cosh = _intrinsic(_op.cosh)
+erf = _intrinsic(_op.erf)
+exp = _intrinsic(_op.exp)
+exp2 = _intrinsic(_op.exp2)
+exp10 = _intrinsic(_op.exp10)
+floor = _intrinsic(_op.floor)
+fmod = _intrinsic(_op.fmod)
+hypot = _intrinsic(_op.hypot)
+if_then_else = _intrinsic(_op.if_then_else)
+indexdiv = _op.indexdiv
+indexmod = _op.indexmod
+infinity = _op.infinity
+isfinite = _intrinsic(_op.isfinite)
+isinf = _intrinsic(_op.isinf)
+isnan = _intrinsic(_op.isnan)
+ldexp = _intrinsic(_op.ldexp)
+likely = _op.likely
+log = _intrinsic(_op.log)
+log1p = _intrinsic(_op.log1p)
+log2 = _intrinsic(_op.log2)
+log10 = _intrinsic(_op.log10)
+max_value = _op.max_value
+min_value = _op.min_value
+nearbyint = _intrinsic(_op.nearbyint)
+popcount = _intrinsic(_op.popcount)
+pow = _intrinsic(_op.pow)  # noqa: A001 (TVM's name)
+power = _intrinsic(_op.power)
+reinterpret = _op.reinterpret
+round = _intrinsic(_op.round)  # noqa: A001 (TVM's name)
+rsqrt = _intrinsic(_op.rsqrt)
+sigmoid = _intrinsic(_op.sigmoid)
+sin = _intrinsic(_op.sin)
+sinh = _intrinsic(_op.sinh)
+sqrt = _intrinsic(_op.sqrt)
+tan = _intrinsic(_op.tan)
+tanh = _intrinsic(_op.tanh)
+trunc = _intrinsic(_op.trunc)
+
+
+def Cast(dtype: Any, value: Any) -> PrimExpr:  # noqa: N802 (TVM's name)
+    """Return a value as one of another data type."""
+    return _expr.cast(_dtype(dtype), value)
+
+
+def cast(value: Any, dtype: Any) -> PrimExpr:
+    """Return a value as one of another data type."""
+    return _expr.cast(_dtype(dtype), value)
+
+
+def Select(condition: Any, true_value: Any, false_value: Any) -> PrimExpr:  # noqa: N802 (TVM's name)
+    """Return one of two values, both of which are computed."""
+    a, b = _expr.match_types(true_value, false_value)
+    return _expr.Select(condition, a, b)
+
+
+def Let(expr: Any, where: Mapping[Var, Any]) -> PrimExpr:  # noqa: N802 (TVM's name)
+    """Return an expression where variables have values."""
+    if len(where) != 1:
+        raise ValueError(f"expected one variable in T.Let, but got {len(where)}")
+    (variable, value), *_ = where.items()
+    return _expr.Let(variable, _expr.cast(variable.dtype, value), expr)
+
+
+def Div(a: Any, b: Any) -> PrimExpr:  # noqa: N802 (TVM's name)
+    """Return the quotient; that of integers is rounded towards zero."""
+    return _expr.div(a, b)
+
+
+div = Div
+
+
+def abs(x: Any) -> PrimExpr:  # noqa: A001 (TVM's name)
+    """Return the absolute value."""
+    return _op.abs(x)
+
+
+fabs = abs
+
+
+def max(a: Any, b: Any) -> PrimExpr:  # noqa: A001 (TVM's name)
+    """Return the larger one of two values."""
+    return _expr.maximum(a, b)
+
+
+def min(a: Any, b: Any) -> PrimExpr:  # noqa: A001 (TVM's name)
+    """Return the smaller one of two values."""
+    return _expr.minimum(a, b)
+
+
+def all(*conditions: Any) -> PrimExpr:  # noqa: A001 (TVM's name)
+    """Return whether all conditions are true."""
+    return _op.all(*conditions)
+
+
+def any(*conditions: Any) -> PrimExpr:  # noqa: A001 (TVM's name)
+    """Return whether one condition is true."""
+    return _op.any(*conditions)
+
+
+def logical_and(a: Any, b: Any) -> PrimExpr:
+    """Return whether both are true."""
+    return _expr.logical_and(a, b)
+
+
+def logical_or(a: Any, b: Any) -> PrimExpr:
+    """Return whether one is true."""
+    return _expr.logical_or(a, b)
+
+
+def logical_not(a: Any) -> PrimExpr:
+    """Return whether it is false."""
+    return _expr.logical_not(a)
+
+
+def tvm_thread_invariant(condition: Any) -> PrimExpr:
+    """Return the condition, which all threads agree on."""
+    return convert(condition)
+
+
+def call_extern(dtype: Any, func_name: Any = None, *args: Any) -> PrimExpr:
+    """Call a C function of the process, with numbers and addresses ``A.data``.
+
+    Parameters
+    ----------
+    dtype : str
+        That of the result.
+    func_name : str
+        Its symbol.
+    *args : PrimExpr
+    """
+    if not isinstance(func_name, str):
+        raise TypeError("expected a data type and the name of a function, as strings")
+    converted = [arg if isinstance(arg, PrimExpr) else convert(arg) for arg in args]
+    return Call(_dtype(dtype), "call_extern", (StringImm(func_name), *converted))
+
+
+def call_pure_extern(dtype: Any, func_name: Any = None, *args: Any) -> PrimExpr:
+    """Call a C function of the process that has no effect."""
+    return call_extern(dtype, func_name, *args)

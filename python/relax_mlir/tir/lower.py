@@ -1,0 +1,898 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensor programs as ``func.func`` on memrefs, in destination-passing style.
+
+A structured block, where each axis is a loop and each element that is stored is found by the
+spatial axes, becomes ``linalg.generic``, after ``linalg.fill`` where it has a constant ``T.init``.
+Everything else becomes loops of scf with loads and stores.
+
+Names of buffers, loops and blocks are kept in locations, and what the types of MLIR do not say
+of a buffer (symbolic dimensions, unsigned integers) in the attribute `TYPE` of the argument.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mlir import ir
+from mlir.dialects import arith, func, linalg, memref, scf
+
+from ..context import current_context
+from ..dtypes import element_type
+from ..ir import PrimStructInfo, TensorStructInfo
+from . import expr as _expr
+from . import stmt as st
+from .dims import to_dim
+from .emit import Emitter, kernel_type
+from .expr import BufferLoad, Call, IntImm, PrimExpr, StringImm, Var
+
+TYPE = "relax.struct_info"
+"""The attribute of an argument, and of an allocation, for what its type does not say."""
+LOOP, THREAD, ANNOTATIONS, SCOPE = "relax.loop", "relax.thread", "relax.annotations", "relax.scope"
+# A parameter that no buffer is matched with, until a call says what it is.
+HANDLE = "!llvm.ptr"
+# Buffers up to that many bytes lie on the stack.
+STACK_BYTES = 1024
+_RESERVED = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs", "no_inline")
+
+
+class LoweringError(ValueError):
+    """A program cannot become a ``func.func``.
+
+    Attributes
+    ----------
+    span : Span or None
+        Where it is wrong.
+    """
+
+    def __init__(self, span: st.Span | None, message: str) -> None:
+        super().__init__(message)
+        self.span = span
+
+
+def lower(function: st.PrimFunc) -> ir.Operation:
+    """Emit a function at the insertion point of the current context.
+
+    Parameters
+    ----------
+    function : PrimFunc
+
+    Returns
+    -------
+    mlir.ir.Operation
+        The ``func.func``.
+
+    Raises
+    ------
+    LoweringError
+        If it uses what has no counterpart.
+    """
+    return _Lowering(function).run()
+
+
+# ---------------------------------------------------------------------------------------------
+# Locations and attributes
+# ---------------------------------------------------------------------------------------------
+
+
+def _location(span: st.Span | None, *names: str) -> ir.Location:
+    loc = (
+        ir.Location.unknown()
+        if span is None
+        else ir.Location.file(span.file, span.line, span.column)
+    )
+    for name in reversed(names):
+        if name:
+            loc = ir.Location.name(name, childLoc=loc)
+    return loc
+
+
+def location_names(loc: ir.Location) -> list[str]:
+    """Return the names in a location, outermost first.
+
+    Examples
+    --------
+    >>> from mlir import ir
+    >>> with ir.Context():
+    ...     location_names(_location(None, "C", "i"))
+    ['C', 'i']
+    """
+    names = []
+    while loc.is_a_name():
+        names.append(loc.name_str)
+        loc = loc.child_loc
+    return names
+
+
+def to_attribute(value: Any) -> ir.Attribute:
+    """Return a value of ``T.func_attr`` as an attribute.
+
+    Raises
+    ------
+    TypeError
+        If there is no such attribute.
+    """
+    if isinstance(value, ir.Attribute):
+        return value
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value)
+    if isinstance(value, int):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    if isinstance(value, float):
+        return ir.FloatAttr.get_f64(value)
+    if isinstance(value, str | StringImm):
+        return ir.StringAttr.get(value if isinstance(value, str) else value.value)
+    if value is None:
+        return ir.UnitAttr.get()
+    if isinstance(value, IntImm) and value.dtype == "bool":
+        return ir.BoolAttr.get(bool(value.value))
+    if isinstance(value, IntImm):
+        return ir.IntegerAttr.get(element_type(value.dtype), value.value)
+    if isinstance(value, _expr.FloatImm):
+        return ir.FloatAttr.get(element_type(value.dtype), value.value)
+    if isinstance(value, list | tuple):
+        return ir.ArrayAttr.get([to_attribute(element) for element in value])
+    if isinstance(value, Mapping):
+        return ir.DictAttr.get({str(key): to_attribute(item) for key, item in value.items()})
+    raise TypeError(f"expected a number, a string, a list or a dictionary, but got {value!r}")
+
+
+# ---------------------------------------------------------------------------------------------
+# Structured blocks
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class _Structure:
+    """A block that is a ``linalg.generic``."""
+
+    block: st.Block
+    loops: list[st.For]
+    iters: list[Var]  # by loop
+    iterator_types: list[str]
+    constants: dict[int, PrimExpr]  # axes without a loop
+    lets: list[st.Let]
+    stores: list[st.BufferStore]
+    inputs: list[BufferLoad]
+    maps: list[ir.AffineMap]  # of the inputs, then the outputs
+    init: list[st.BufferStore]
+
+
+class _NotStructuredError(Exception):
+    """A block has to become loops."""
+
+
+def _same(a: PrimExpr, b: PrimExpr) -> bool:
+    """Say whether two dimensions are equal for all values of their variables."""
+    if _expr.structural_equal(a, b):
+        return True
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return False
+    try:
+        return bool(to_dim(a) == to_dim(b))
+    except (TypeError, ValueError):
+        return False
+
+
+def _bare(expr: PrimExpr) -> PrimExpr:
+    """Return an integer without the casts around it that keep its value."""
+    while (
+        isinstance(expr, _expr.Cast)
+        and _expr.is_int(expr.dtype)
+        and _expr.is_int(expr.value.dtype)
+        and _expr.bits(expr.dtype) >= _expr.bits(expr.value.dtype)
+    ):
+        expr = expr.value
+    return expr
+
+
+class _Structurer:
+    """Finds the structure of a nest of loops.
+
+    Parameters
+    ----------
+    root : For or Block
+    """
+
+    def __init__(self, root: st.Stmt) -> None:
+        self.loops: list[st.For] = []
+        stmt = root
+        while isinstance(stmt, st.For):
+            if stmt.kind != "serial" or stmt.step is not None or stmt.annotations:
+                raise _NotStructuredError
+            if not _is_zero(stmt.min) or len(stmt.body) != 1:
+                raise _NotStructuredError
+            self.loops.append(stmt)
+            stmt = stmt.body[0]
+        if not isinstance(stmt, st.Block) or stmt.predicates or stmt.annotations:
+            raise _NotStructuredError
+        self.block = stmt
+        # An extent that depends on a loop is not that of a box.
+        variables = {id(loop.var) for loop in self.loops}
+        for loop in self.loops:
+            if any(id(var) in variables for var in _expr.undefined_vars(loop.extent)):
+                raise _NotStructuredError
+
+    def run(self) -> _Structure:
+        """Return the structure.
+
+        Raises
+        ------
+        _NotStructuredError
+            If it has none.
+        """
+        self._bind_axes()
+        self._split_body()
+        self._find_operands()
+        return _Structure(
+            self.block,
+            self.loops,
+            self.iters,
+            self.iterator_types,
+            self.constants,
+            self.lets,
+            self.stores,
+            self.inputs,
+            self.maps,
+            self.init,
+        )
+
+    def _bind_axes(self) -> None:
+        positions = {id(loop.var): i for i, loop in enumerate(self.loops)}
+        iters: list[Var | None] = [None] * len(self.loops)
+        kinds = [""] * len(self.loops)
+        self.constants: dict[int, PrimExpr] = {}
+        if not self.loops:
+            raise _NotStructuredError
+        for axis in self.block.axes:
+            if axis.kind not in ("spatial", "reduce") or not _is_zero(axis.min):
+                raise _NotStructuredError
+            binding = _bare(axis.binding)
+            if _is_zero(binding) and isinstance(axis.extent, IntImm) and axis.extent.value == 1:
+                self.constants[id(axis.var)] = _expr.const(0, axis.var.dtype)
+                continue
+            position = positions.get(id(binding))
+            if position is None or iters[position] is not None:
+                raise _NotStructuredError
+            if not _same(axis.extent, self.loops[position].extent):
+                raise _NotStructuredError
+            iters[position] = axis.var
+            kinds[position] = "parallel" if axis.kind == "spatial" else "reduction"
+        found = [var for var in iters if var is not None]
+        if len(found) != len(iters):
+            raise _NotStructuredError
+        self.iters, self.iterator_types = found, kinds
+        self.dims = {id(var): i for i, var in enumerate(found)}
+
+    def _split_body(self) -> None:
+        self.lets = [stmt for stmt in self.block.body if isinstance(stmt, st.Let)]
+        self.stores = [stmt for stmt in self.block.body if isinstance(stmt, st.BufferStore)]
+        self.init = [stmt for stmt in self.block.init if isinstance(stmt, st.BufferStore)]
+        if not self.stores or [*self.lets, *self.stores] != self.block.body:
+            raise _NotStructuredError
+        if len(self.init) != len(self.block.init):
+            raise _NotStructuredError
+        outputs = {id(store.buffer): store for store in self.stores}
+        if len(outputs) != len(self.stores):
+            raise _NotStructuredError
+        for init in self.init:
+            store = outputs.get(id(init.buffer))
+            if store is None or not _same_indices(init.indices, store.indices):
+                raise _NotStructuredError
+        if self.init and len(self.init) != len(self.stores):
+            raise _NotStructuredError
+        # What a loop variable of the source, or of another axis, stands for is not known inside.
+        outer = {id(loop.var) for loop in self.loops}
+        for expr in self._expressions():
+            if any(id(var) in outer for var in _expr.undefined_vars(expr)):
+                raise _NotStructuredError
+
+    def _expressions(self) -> Iterator[PrimExpr]:
+        stmts: list[Any] = [*self.lets, *self.stores, *self.init]
+        for stmt in stmts:
+            yield stmt.value
+            if isinstance(stmt, st.BufferStore):
+                yield from stmt.indices
+
+    def _find_operands(self) -> None:
+        outputs = {id(store.buffer): store for store in self.stores}
+        context = current_context()
+        output_maps = [self._output_map(store) for store in self.stores]
+        self.inputs: list[BufferLoad] = []
+        input_maps = []
+        computed: list[Any] = [*self.lets, *self.stores]
+        for position, stmt in enumerate(computed):
+            stored = {id(s.buffer) for s in self.stores[: max(position - len(self.lets), 0)]}
+            for load, guarded in _loads(stmt.value):
+                output = outputs.get(id(load.buffer))
+                if output is not None:
+                    # An output is read where it is written, and before that.
+                    if not _same_indices(load.indices, output.indices) or id(load.buffer) in stored:
+                        raise _NotStructuredError
+                    continue
+                exprs = self._input_exprs(load, guarded)
+                if exprs is None or any(_same_load(load, known) for known in self.inputs):
+                    continue
+                self.inputs.append(load)
+                input_maps.append(ir.AffineMap.get(len(self.loops), 0, exprs, context))
+        for init in self.init:
+            for load, _ in _loads(init.value):
+                if id(load.buffer) in outputs:
+                    raise _NotStructuredError
+            if self._reductions(init.value):
+                raise _NotStructuredError
+        self.maps = [*input_maps, *output_maps]
+        covered = {
+            expr.position
+            for affine_map in self.maps
+            for expr in affine_map.results
+            if isinstance(expr, ir.AffineDimExpr)
+        }
+        if len(covered) != len(self.loops):
+            raise _NotStructuredError
+
+    def _reductions(self, expr: PrimExpr) -> bool:
+        reduced = {
+            id(var)
+            for var, kind in zip(self.iters, self.iterator_types, strict=True)
+            if kind == "reduction"
+        }
+        return any(id(var) in reduced for var in _expr.undefined_vars(expr))
+
+    def _output_map(self, store: st.BufferStore) -> ir.AffineMap:
+        """Return where an output is stored: each element of it by one point of the spatial axes."""
+        exprs = []
+        used = set()
+        for index, size in zip(store.indices, store.buffer.shape, strict=True):
+            position = self.dims.get(id(_bare(index)))
+            if position is None:
+                constant = self.constants.get(id(_bare(index)), _bare(index))
+                if not (_is_zero(constant) and isinstance(size, IntImm) and size.value == 1):
+                    raise _NotStructuredError
+                exprs.append(ir.AffineExpr.get_constant(0))
+                continue
+            if position in used or not _same(size, self.loops[position].extent):
+                raise _NotStructuredError
+            used.add(position)
+            exprs.append(ir.AffineExpr.get_dim(position))
+        spatial = {i for i, kind in enumerate(self.iterator_types) if kind == "parallel"}
+        if used != spatial:
+            raise _NotStructuredError
+        return ir.AffineMap.get(len(self.loops), 0, exprs, current_context())
+
+    def _input_exprs(self, load: BufferLoad, guarded: bool) -> list[ir.AffineExpr] | None:
+        """Return where an input is read; None if that is not affine, or not always in bounds."""
+        exprs = []
+        for index, size in zip(load.indices, load.buffer.shape, strict=True):
+            linear = self._linear(_bare(index))
+            if linear is None:
+                return None
+            coefficients, offset = linear
+            if len(coefficients) == 1 and offset == 0 and [*coefficients.values()] == [1]:
+                (position,) = coefficients
+                if not _same(size, self.loops[position].extent):
+                    return None
+                exprs.append(ir.AffineExpr.get_dim(position))
+                continue
+            if guarded or not self._in_bounds(coefficients, offset, size):
+                return None
+            expr = ir.AffineExpr.get_constant(offset)
+            for position, factor in coefficients.items():
+                expr = expr + ir.AffineExpr.get_dim(position) * factor
+            exprs.append(expr)
+        return exprs
+
+    def _linear(self, expr: PrimExpr) -> tuple[dict[int, int], int] | None:
+        """Return the factors of the loops, and the constant, in an index."""
+        if isinstance(expr, IntImm):
+            return {}, expr.value
+        if id(expr) in self.constants:
+            return {}, 0
+        if id(expr) in self.dims:
+            return {self.dims[id(expr)]: 1}, 0
+        if isinstance(expr, _expr.Add | _expr.Sub):
+            a, b = self._linear(_bare(expr.a)), self._linear(_bare(expr.b))
+            if a is None or b is None:
+                return None
+            sign = 1 if isinstance(expr, _expr.Add) else -1
+            factors = dict(a[0])
+            for position, factor in b[0].items():
+                factors[position] = factors.get(position, 0) + sign * factor
+            return {p: f for p, f in sorted(factors.items()) if f}, a[1] + sign * b[1]
+        if isinstance(expr, _expr.Mul):
+            a, b = self._linear(_bare(expr.a)), self._linear(_bare(expr.b))
+            if a is None or b is None or (a[0] and b[0]):
+                return None
+            (factors, offset), scale = (a, b[1]) if a[0] else (b, a[1])
+            return {p: f * scale for p, f in factors.items() if f * scale}, offset * scale
+        return None
+
+    def _in_bounds(self, coefficients: dict[int, int], offset: int, size: PrimExpr) -> bool:
+        """Say whether an index is in bounds; where sizes are not known, the program says so."""
+        low = high = offset
+        for position, factor in coefficients.items():
+            extent = self.loops[position].extent
+            if not isinstance(extent, IntImm):
+                return low >= 0 and all(f > 0 for f in coefficients.values())
+            last = max(extent.value - 1, 0) * factor
+            low, high = low + min(last, 0), high + max(last, 0)
+        return low >= 0 and (not isinstance(size, IntImm) or high < size.value)
+
+
+def _is_zero(expr: PrimExpr) -> bool:
+    return isinstance(expr, IntImm) and expr.value == 0
+
+
+def _same_indices(a: Sequence[PrimExpr], b: Sequence[PrimExpr]) -> bool:
+    return all(_expr.structural_equal(_bare(x), _bare(y)) for x, y in zip(a, b, strict=True))
+
+
+def _same_load(a: BufferLoad, b: BufferLoad) -> bool:
+    return a.buffer is b.buffer and _same_indices(a.indices, b.indices)
+
+
+def _loads(expr: PrimExpr, guarded: bool = False) -> Iterator[tuple[BufferLoad, bool]]:
+    """Yield what is loaded in an expression, and whether that is only done on a condition."""
+    if isinstance(expr, BufferLoad):
+        yield expr, guarded
+    operands = expr.operands()
+    lazy = isinstance(expr, Call) and expr.op == "if_then_else"
+    for i, operand in enumerate(operands):
+        yield from _loads(operand, guarded or (lazy and i > 0))
+
+
+def find_structure(stmt: st.Stmt) -> _Structure | None:
+    """Return the structure of a nest of loops with a block, or None if it has none."""
+    try:
+        return _Structurer(stmt).run()
+    except _NotStructuredError:
+        return None
+
+
+# ---------------------------------------------------------------------------------------------
+# Emission
+# ---------------------------------------------------------------------------------------------
+
+
+class _Kernel(Emitter):
+    """Emits expressions; what is the same between two effects is computed once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Elements that a region has as arguments.
+        self.elements: list[tuple[BufferLoad, ir.Value]] = []
+        self._nodes: dict[Any, PrimExpr] = {}
+
+    def load(self, node: Any) -> ir.Value:
+        """Return an element, from the arguments of the region if it is one of them."""
+        for known, value in self.elements:
+            if _same_load(known, node):
+                return value
+        return super().load(node)
+
+    def forget(self) -> None:
+        """Emit everything anew from here on: memory may have changed."""
+        self._scopes = [{}]
+        self._nodes = {}
+
+    def value(self, expr: Any) -> ir.Value:
+        """Return the value of an expression."""
+        return super().value(self._unique(expr))
+
+    def index(self, expr: Any) -> ir.Value:
+        """Return an integer as an index."""
+        return super().index(self._unique(expr))
+
+    def _unique(self, expr: PrimExpr) -> PrimExpr:
+        """Return the expression with one node for each of the same ones."""
+        done: dict[int, PrimExpr] = {}
+
+        def visit(node: PrimExpr) -> None:
+            old = node.operands()
+            operands = [done[id(operand)] for operand in old]
+            if isinstance(node, Var | st.BufferData):
+                done[id(node)] = node
+                return
+            if any(a is not b for a, b in zip(old, operands, strict=True)):
+                node_key: PrimExpr = node.rebuild(operands)
+            else:
+                node_key = node
+            payload = tuple(repr(part) for part in _expr._payload(node))
+            key = (type(node), node.dtype, payload, *map(id, operands))
+            done[id(node)] = self._nodes.setdefault(key, node_key)
+
+        _expr.post_order_visit(expr, visit)
+        return done[id(expr)]
+
+    def known(self, var: Var) -> bool:
+        """Say whether a variable stands for something."""
+        return id(var) in self._bound
+
+
+class _Lowering:
+    """Emits one function."""
+
+    def __init__(self, function: st.PrimFunc) -> None:
+        self.function = function
+        self.kernel = _Kernel()
+        self.last_alloca: ir.Operation | None = None
+
+    @contextlib.contextmanager
+    def _at(self, span: st.Span | None, *names: str) -> Iterator[None]:
+        """Emit at a place of the source; what goes wrong, goes wrong there."""
+        with _location(span, *names):
+            try:
+                yield
+            except (LoweringError, ir.MLIRError):
+                raise
+            except (ValueError, TypeError) as error:
+                raise LoweringError(span, str(error)) from error
+
+    def run(self) -> ir.Operation:
+        """Emit the function."""
+        function = self.function
+        with self._at(function.span):
+            types = [self._param_type(param) for param in function.params]
+            op = func.FuncOp(function.name, ir.FunctionType.get(types, []))
+            if function.private:
+                op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+            for name, value in function.attrs.items():
+                if name in _RESERVED:
+                    raise LoweringError(function.span, f"expected another name than '{name}'")
+                op.attributes[name] = to_attribute(value)
+            attrs = [self._param_attrs(param) for param in function.params]
+            if any(len(each) for each in attrs):
+                op.arg_attrs = ir.ArrayAttr.get(attrs)
+            locs = [_location(function.span, param.name) for param in function.params]
+            block = op.add_entry_block(locs)
+        self.entry = block
+        try:
+            with ir.InsertionPoint(block):
+                self._bind_params(block)
+                self._body(function.body)
+                with self._at(function.span):
+                    func.ReturnOp([])
+            self._drop_unused()
+        except BaseException:
+            op.erase()
+            raise
+        return op.operation
+
+    # -- parameters ---------------------------------------------------------------------------
+
+    @staticmethod
+    def _buffer_type(buffer: st.Buffer) -> ir.MemRefType:
+        dynamic = ir.ShapedType.get_dynamic_size()
+        sizes = [dim.value if isinstance(dim, IntImm) else dynamic for dim in buffer.shape]
+        return ir.MemRefType.get(sizes, kernel_type(buffer.dtype))
+
+    def _param_type(self, param: st.Param) -> ir.Type:
+        if isinstance(param, st.Buffer):
+            return self._buffer_type(param)
+        if param.dtype == "handle":
+            return ir.Type.parse(HANDLE)
+        return kernel_type(param.dtype)
+
+    def _param_attrs(self, param: st.Param) -> ir.DictAttr:
+        if isinstance(param, st.Buffer):
+            says_more = _expr.is_uint(param.dtype) or any(
+                not isinstance(dim, IntImm) and self._dim_count(dim) != 1 for dim in param.shape
+            )
+            if not says_more:
+                return ir.DictAttr.get({})
+            try:
+                type_: ir.Type = TensorStructInfo([to_dim(dim) for dim in param.shape], param.dtype)
+            except TypeError as error:
+                raise LoweringError(self.function.span, str(error)) from None
+        elif _expr.is_uint(param.dtype):
+            type_ = PrimStructInfo(param.dtype)
+        elif param.dtype == "int64" and self._dim_count(param) > 1:
+            type_ = PrimStructInfo(param.dtype, to_dim(param))
+        else:
+            return ir.DictAttr.get({})
+        return ir.DictAttr.get({TYPE: ir.TypeAttr.get(type_)})
+
+    def _dim_count(self, dim: PrimExpr) -> int:
+        """Return how many dimensions use a variable; 0 for another dimension."""
+        if not isinstance(dim, Var):
+            return 0
+        return sum(
+            var is dim
+            for param in self.function.params
+            for other in ((param,) if isinstance(param, Var) else param.shape)
+            for var in _expr.undefined_vars(other)
+        )
+
+    def _bind_params(self, block: ir.Block) -> None:
+        """Give parameters and the variables of their shapes their values."""
+        self.dims: list[ir.Operation] = []
+        with self._at(self.function.span):
+            for param, value in zip(self.function.params, block.arguments, strict=True):
+                if isinstance(param, Var) and param.dtype != "handle":
+                    self.kernel.bind(param, value)
+            for param, value in zip(self.function.params, block.arguments, strict=True):
+                if not isinstance(param, st.Buffer):
+                    continue
+                self.kernel.bind_source(param, value)
+                for axis, dim in enumerate(param.shape):
+                    if isinstance(dim, Var) and not self.kernel.known(dim):
+                        position = arith.ConstantOp.create_index(axis)
+                        op = memref.DimOp(value, position)
+                        self.dims += [op.operation, position.operation]
+                        self.kernel.bind(dim, op.result)
+
+    def _drop_unused(self) -> None:
+        for op in self.dims:
+            if not any(True for _ in op.results[0].uses):
+                op.erase()
+
+    # -- statements ---------------------------------------------------------------------------
+
+    def _body(self, stmts: Sequence[st.Stmt]) -> None:
+        self.kernel.forget()
+        for stmt in stmts:
+            self._stmt(stmt)
+            if not isinstance(stmt, st.Let):
+                self.kernel.forget()
+
+    def _stmt(self, stmt: st.Stmt) -> None:
+        if isinstance(stmt, st.For | st.Block):
+            structure = find_structure(stmt)
+            if structure is not None:
+                self._structured(structure)
+                return
+        getattr(self, f"_{type(stmt).__name__.lower()}")(stmt)
+
+    def _bufferstore(self, stmt: st.BufferStore) -> None:
+        with self._at(stmt.span):
+            value = self.kernel.value(stmt.value)
+            indices = [self.kernel.index(index) for index in stmt.indices]
+            memref.StoreOp(value, self._buffer(stmt.buffer), indices)
+
+    def _buffer(self, buffer: st.Buffer) -> ir.Value:
+        known = self.kernel._sources.get(id(buffer))
+        if known is None:
+            raise ValueError(f"expected buffer '{buffer.name}' to be allocated here")
+        return known[1]
+
+    def _for(self, stmt: st.For) -> None:
+        with self._at(stmt.span, stmt.var.name):
+            start = self.kernel.index(stmt.min)
+            stop = self.kernel.index(stmt.stop)
+            step = self.kernel.index(
+                _expr.const(1, stmt.var.dtype) if stmt.step is None else stmt.step
+            )
+            loop = scf.ForOp(start, stop, step)
+            if stmt.kind != "serial":
+                loop.attributes[LOOP] = ir.StringAttr.get(stmt.kind)
+            if stmt.thread is not None:
+                loop.attributes[THREAD] = ir.StringAttr.get(stmt.thread)
+            if stmt.annotations:
+                loop.attributes[ANNOTATIONS] = to_attribute(stmt.annotations)
+        self.kernel.bind(stmt.var, loop.induction_variable)
+        with ir.InsertionPoint(loop.body):
+            self._body(stmt.body)
+            with self._at(stmt.span):
+                scf.YieldOp([])
+
+    def _while(self, stmt: st.While) -> None:
+        with self._at(stmt.span):
+            loop = scf.WhileOp([], [])
+            before, after = (region.blocks.append() for region in loop.regions)
+            self.kernel.forget()
+            with ir.InsertionPoint(before):
+                scf.ConditionOp(self.kernel.value(stmt.condition), [])
+        with ir.InsertionPoint(after):
+            self._body(stmt.body)
+            with self._at(stmt.span):
+                scf.YieldOp([])
+
+    def _ifthenelse(self, stmt: st.IfThenElse) -> None:
+        with self._at(stmt.span):
+            branch = scf.IfOp(self.kernel.value(stmt.condition), has_else=bool(stmt.else_body))
+        self._branch(branch.then_block, stmt.then_body, stmt.span)
+        if stmt.else_body:
+            self._branch(branch.else_block, stmt.else_body, stmt.span)
+
+    def _branch(self, block: ir.Block, body: Sequence[st.Stmt], span: st.Span | None) -> None:
+        with ir.InsertionPoint(block):
+            self._body(body)
+            with self._at(span):
+                scf.YieldOp([])
+
+    def _let(self, stmt: st.Let) -> None:
+        with self._at(stmt.span, stmt.var.name):
+            self.kernel.bind(stmt.var, self.kernel.value(stmt.value))
+
+    def _alloc(self, stmt: st.Alloc) -> None:
+        buffer = stmt.buffer
+        with self._at(stmt.span, buffer.name):
+            type_ = self._buffer_type(buffer)
+            if type_.has_static_shape and _bytes(buffer) <= STACK_BYTES:
+                with self._entry():
+                    op: Any = memref.AllocaOp(type_, [], [])
+                self.last_alloca = op.operation
+            else:
+                sizes = []
+                for dim in buffer.shape:
+                    if not isinstance(dim, IntImm):
+                        sizes.append(self.kernel.index(dim))
+                op = memref.AllocOp(type_, sizes, [])
+            if buffer.scope() != "global":
+                op.attributes[SCOPE] = ir.StringAttr.get(buffer.scope())
+            if _expr.is_uint(buffer.dtype):
+                op.attributes[TYPE] = ir.TypeAttr.get(element_type(buffer.dtype))
+        self.kernel.bind_source(buffer, op.result)
+
+    @contextlib.contextmanager
+    def _entry(self) -> Iterator[None]:
+        """Emit where the function starts, so that the stack grows once."""
+        if self.last_alloca is None:
+            point = ir.InsertionPoint.at_block_begin(self.entry)
+        else:
+            point = ir.InsertionPoint.after(self.last_alloca)
+        with point:
+            yield
+
+    def _evaluate(self, stmt: st.Evaluate) -> None:
+        with self._at(stmt.span):
+            value = stmt.value
+            if isinstance(value, Call) and value.op == "call_extern":
+                self._call_extern(value)
+                return
+            if isinstance(value, IntImm | _expr.FloatImm):
+                return  # T.evaluate(0) stands for nothing
+            self.kernel.value(value)
+
+    def _call_extern(self, call: Call) -> None:
+        raise ValueError(f"expected no call of an external function, but got {call}")
+
+    def _block(self, stmt: st.Block) -> None:
+        """Emit a block that is not structured: axes are names for what they are bound to."""
+        first = []
+        for axis in stmt.axes:
+            with self._at(stmt.span, axis.var.name):
+                self.kernel.bind(axis.var, self._axis(axis))
+            if axis.kind == "reduce":
+                first.append(_expr.compare(_expr.EQ, axis.var, axis.min))
+        with contextlib.ExitStack() as stack:
+            for predicate in stmt.predicates:
+                self._guard(stack, predicate, stmt.span)
+            if stmt.init:
+                self._init(first, stmt)
+            self._body(stmt.body)
+
+    def _axis(self, axis: st.Axis) -> ir.Value:
+        binding = _bare(axis.binding)
+        known = self.kernel._bound.get(id(binding))
+        return self.kernel.value(axis.binding) if known is None else known[1]
+
+    def _guard(
+        self, stack: contextlib.ExitStack, condition: PrimExpr, span: st.Span | None
+    ) -> None:
+        with self._at(span):
+            branch = scf.IfOp(self.kernel.value(condition))
+            with ir.InsertionPoint(branch.then_block):
+                scf.YieldOp([])
+            terminator = branch.then_block.operations[0]
+        stack.enter_context(ir.InsertionPoint(terminator))
+
+    def _init(self, first: Sequence[PrimExpr], stmt: st.Block) -> None:
+        if not first:
+            self._body(stmt.init)
+            return
+        condition = first[0]
+        for other in first[1:]:
+            condition = _expr.logical_and(condition, other)
+        self._ifthenelse(st.IfThenElse(condition, stmt.init, span=stmt.span))
+
+    # -- structured blocks --------------------------------------------------------------------
+
+    def _structured(self, structure: _Structure) -> None:
+        block = structure.block
+        names = [block.name or "_", *(var.name for var in structure.iters)]
+        if structure.init:
+            self._structured_init(structure)
+        with self._at(block.span, *names):
+            self._generic(
+                structure,
+                structure.inputs,
+                structure.stores,
+                structure.lets,
+                structure.maps,
+                structure.iterator_types,
+                structure.iters,
+            )
+
+    def _structured_init(self, structure: _Structure) -> None:
+        count = len(structure.stores)
+        spatial = [i for i, kind in enumerate(structure.iterator_types) if kind == "parallel"]
+        maps = structure.maps[-count:]
+        by_buffer = {id(init.buffer): init for init in structure.init}
+        for store, output_map in zip(structure.stores, maps, strict=True):
+            init = by_buffer[id(store.buffer)]
+            with self._at(init.span, structure.block.name + "_init"):
+                if not _expr.undefined_vars(init.value) and not any(_loads(init.value)):
+                    value = self.kernel.value(init.value)
+                    linalg.fill(value, outs=[self._buffer(init.buffer)])
+                    continue
+                renamed = {position: ir.AffineExpr.get_dim(i) for i, position in enumerate(spatial)}
+                exprs = [
+                    renamed[expr.position] if isinstance(expr, ir.AffineDimExpr) else expr
+                    for expr in output_map.results
+                ]
+                self._generic(
+                    structure,
+                    [],
+                    [init],
+                    [],
+                    [ir.AffineMap.get(len(spatial), 0, exprs)],
+                    ["parallel"] * len(spatial),
+                    [structure.iters[i] for i in spatial],
+                )
+
+    def _generic(
+        self,
+        structure: _Structure,
+        inputs: Sequence[BufferLoad],
+        stores: Sequence[st.BufferStore],
+        lets: Sequence[st.Let],
+        maps: Sequence[ir.AffineMap],
+        iterator_types: Sequence[str],
+        iters: Sequence[Var],
+    ) -> None:
+        operands = [self._buffer(load.buffer) for load in inputs]
+        outputs = [self._buffer(store.buffer) for store in stores]
+        kinds = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterator_types]
+        op = linalg.GenericOp(
+            [],
+            operands,
+            outputs,
+            ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
+            ir.ArrayAttr.get(kinds),
+        )
+        types = [value.type.element_type for value in (*operands, *outputs)]
+        body = op.regions[0].blocks.append(*types, arg_locs=[ir.Location.current] * len(types))
+        arguments = list(body.arguments)
+        elements = list(zip(inputs, arguments, strict=False))
+        for store, argument in zip(stores, arguments[len(inputs) :], strict=True):
+            elements.append((BufferLoad(store.buffer, store.indices), argument))
+        kernel = self.kernel
+        saved, kernel.elements = kernel.elements, elements
+        kernel.forget()
+        try:
+            with ir.InsertionPoint(body):
+                exprs = [*(let.value for let in lets), *(store.value for store in stores)]
+                needed = {id(var) for expr in exprs for var in _free(expr, elements)}
+                for position, var in enumerate(iters):
+                    if id(var) in needed:
+                        kernel.bind(var, linalg.IndexOp(position).result)
+                for axis in structure.block.axes:
+                    if id(axis.var) in structure.constants and id(axis.var) in needed:
+                        kernel.bind(axis.var, arith.ConstantOp.create_index(0).result)
+                for let in lets:
+                    kernel.bind(let.var, kernel.value(let.value))
+                linalg.YieldOp([kernel.value(store.value) for store in stores])
+        finally:
+            kernel.elements = saved
+
+
+def _free(expr: PrimExpr, elements: Sequence[tuple[BufferLoad, ir.Value]]) -> Iterator[Var]:
+    """Yield the variables of an expression outside elements that are known."""
+    if isinstance(expr, Var):
+        yield expr
+    if isinstance(expr, BufferLoad) and any(_same_load(expr, known) for known, _ in elements):
+        return
+    for operand in expr.operands():
+        yield from _free(operand, elements)
+
+
+def _bytes(buffer: st.Buffer) -> int:
+    total = buffer.itemsize
+    for dim in buffer.shape:
+        assert isinstance(dim, IntImm)
+        total *= dim.value
+    return total

@@ -1,0 +1,1177 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""``func.func`` on memrefs as tensor programs: the way back of `relax_mlir.tir.lower`.
+
+What operations stand for is recognized from their shape alone, so the result is what they may
+have been made from. Whoever needs to be sure lowers it again, and compares.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import keyword
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from mlir import ir
+
+from ..dtypes import dtype_name
+from ..ir import PrimStructInfo, TensorStructInfo
+from . import expr as _expr
+from . import stmt as st
+from .dims import from_dim
+from .expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, Var
+from .lower import ANNOTATIONS, HANDLE, LOOP, SCOPE, THREAD, TYPE, location_names
+
+# Operations in expressions of one function, counted as often as they are written.
+MOST_NODES = 100_000
+
+
+class NotRaisableError(ValueError):
+    """A function has no counterpart as tensor program."""
+
+
+def raise_function(op: ir.Operation) -> st.PrimFunc:
+    """Return a ``func.func`` as a tensor program.
+
+    Parameters
+    ----------
+    op : mlir.ir.Operation
+
+    Raises
+    ------
+    NotRaisableError
+        If it holds what tensor programs do not.
+    """
+    return _Raising(op).run()
+
+
+def from_attribute(attr: ir.Attribute) -> Any:
+    """Return an attribute as a value of ``T.func_attr``.
+
+    Raises
+    ------
+    NotRaisableError
+        If there is none.
+    """
+    if isinstance(attr, ir.BoolAttr):
+        return attr.value
+    if isinstance(attr, ir.IntegerAttr):
+        if not isinstance(attr.type, ir.IntegerType):
+            raise NotRaisableError(f"the attribute {attr}")
+        if attr.type == ir.IntegerType.get_signless(64, attr.context):
+            return attr.value
+        return IntImm(dtype_name(attr.type), attr.value)
+    if isinstance(attr, ir.FloatAttr):
+        if isinstance(attr.type, ir.F64Type):
+            return attr.value
+        return FloatImm(dtype_name(attr.type), attr.value)
+    if isinstance(attr, ir.StringAttr):
+        if not isinstance(attr.type, ir.NoneType):
+            raise NotRaisableError(f"the attribute {attr}")
+        return attr.value
+    if isinstance(attr, ir.UnitAttr):
+        return None
+    if isinstance(attr, ir.ArrayAttr):
+        return [from_attribute(element) for element in attr]
+    if isinstance(attr, ir.DictAttr):
+        return {item.name: from_attribute(item.attr) for item in attr}
+    raise NotRaisableError(f"the attribute {attr}")
+
+
+# ---------------------------------------------------------------------------------------------
+# Operations
+# ---------------------------------------------------------------------------------------------
+
+
+def _owner(value: ir.Value) -> ir.Operation | None:
+    return value.owner if isinstance(value, ir.OpResult) else None
+
+
+def _is(value: ir.Value, *names: str) -> ir.Operation | None:
+    """Return the operation that makes a value, if it has one of some names."""
+    op = _owner(value)
+    return op if op is not None and op.name in names else None
+
+
+def _constant(value: ir.Value) -> int | float | None:
+    op = _is(value, "arith.constant")
+    if op is None:
+        return None
+    attr = op.attributes["value"]
+    return attr.value if isinstance(attr, ir.IntegerAttr | ir.FloatAttr | ir.BoolAttr) else None
+
+
+def _equals(value: ir.Value, number: int) -> bool:
+    known = _constant(value)
+    return known is not None and known == number
+
+
+def _select(value: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value] | None:
+    op = _is(value, "arith.select")
+    return None if op is None else tuple(op.operands)
+
+
+_Division = tuple[ir.Value, ir.Value, bool]  # dividend, divisor, whether they are unsigned
+
+
+def _match_div(value: ir.Value) -> _Division | None:
+    """Return the operands of a quotient of integers rounded towards zero."""
+    op = _is(value, "arith.divsi", "arith.divui")
+    if op is not None:
+        return op.operands[0], op.operands[1], op.name == "arith.divui"
+    outer = _select(value)
+    if outer is None or not _equals(outer[1], 0):
+        return None
+    inner = outer[2]
+    around_negated = _select(inner)
+    if around_negated is not None:
+        inner = around_negated[2]
+    op = _is(inner, "arith.divsi", "arith.divui")
+    safe = None if op is None else _select(op.operands[1])
+    if op is None or safe is None or not _equals(safe[1], 1):
+        return None
+    return op.operands[0], safe[2], op.name == "arith.divui"
+
+
+def _match_rem(value: ir.Value) -> _Division | None:
+    """Return the operands of a remainder with the sign of the dividend."""
+    op = _is(value, "arith.remsi", "arith.remui")
+    if op is not None:
+        return op.operands[0], op.operands[1], op.name == "arith.remui"
+    outer = _select(value)
+    if outer is None or not _equals(outer[1], 0):
+        return None
+    difference = _is(outer[2], "arith.subi")
+    product = None if difference is None else _is(difference.operands[1], "arith.muli")
+    if product is None:
+        return None
+    operands = _match_div(product.operands[0])
+    return operands if operands is not None and operands[1] == product.operands[1] else None
+
+
+def _match_floor_div(value: ir.Value) -> _Division | None:
+    parts = _select(value)
+    below = None if parts is None else _is(parts[1], "arith.subi")
+    if parts is None or below is None or below.operands[0] != parts[2]:
+        return None
+    return _match_div(parts[2]) if _equals(below.operands[1], 1) else None
+
+
+def _match_floor_mod(value: ir.Value) -> _Division | None:
+    parts = _select(value)
+    above = None if parts is None else _is(parts[1], "arith.addi")
+    if parts is None or above is None or above.operands[0] != parts[2]:
+        return None
+    operands = _match_rem(parts[2])
+    return operands if operands is not None and operands[1] == above.operands[1] else None
+
+
+def _match_float_to_int(value: ir.Value) -> tuple[ir.Value, bool] | None:
+    """Return the float that becomes an integer, and whether that is signed."""
+    outer = _select(value)
+    inner = None if outer is None else _select(outer[2])
+    op = None if inner is None else _is(inner[2], "arith.fptosi", "arith.fptoui")
+    safe = None if op is None else _select(op.operands[0])
+    if op is None or safe is None:
+        return None
+    return safe[1], op.name == "arith.fptosi"
+
+
+def _match_sigmoid(value: ir.Value) -> ir.Value | None:
+    op = _is(value, "arith.divf")
+    if op is None or not _equals(op.operands[0], 1):
+        return None
+    total = _is(op.operands[1], "arith.addf")
+    power = None if total is None else _is(total.operands[1], "math.exp")
+    negated = None if power is None else _is(power.operands[0], "arith.negf")
+    return None if negated is None else negated.operands[0]
+
+
+def _match_shift(value: ir.Value) -> tuple[str, ir.Value, ir.Value] | None:
+    """Return the name and the operands of a shift by an amount that is not known."""
+    outer = _select(value)
+    if outer is not None and _equals(outer[1], 0):
+        op = _is(outer[2], "arith.shli", "arith.shrui")
+    else:
+        op = _is(value, "arith.shrsi")
+    if op is None:
+        return None
+    limited = _select(op.operands[1])
+    if limited is None or _constant(limited[1]) is None:
+        return None
+    name = "shift_left" if op.name == "arith.shli" else "shift_right"
+    return name, op.operands[0], limited[2]
+
+
+_BINARY: dict[str, tuple[Any, str]] = {
+    # The node, and what the operands are: any, signed or unsigned.
+    "arith.addi": (_expr.Add, "any"),
+    "arith.addf": (_expr.Add, "any"),
+    "arith.subi": (_expr.Sub, "any"),
+    "arith.subf": (_expr.Sub, "any"),
+    "arith.muli": (_expr.Mul, "any"),
+    "arith.mulf": (_expr.Mul, "any"),
+    "arith.divf": (_expr.Div, "any"),
+    "arith.minimumf": (_expr.Min, "any"),
+    "arith.maximumf": (_expr.Max, "any"),
+    "arith.minsi": (_expr.Min, "signed"),
+    "arith.maxsi": (_expr.Max, "signed"),
+    "arith.minui": (_expr.Min, "unsigned"),
+    "arith.maxui": (_expr.Max, "unsigned"),
+    "arith.divsi": (_expr.Div, "signed"),
+    "arith.remsi": (_expr.Mod, "signed"),
+    "arith.divui": (_expr.FloorDiv, "unsigned"),
+    "arith.remui": (_expr.FloorMod, "unsigned"),
+}
+_CALLS = {
+    "arith.remf": "fmod",
+    "math.absf": "abs",
+    "math.absi": "abs",
+    "math.acos": "acos",
+    "math.acosh": "acosh",
+    "math.asin": "asin",
+    "math.asinh": "asinh",
+    "math.atan": "atan",
+    "math.atan2": "atan2",
+    "math.atanh": "atanh",
+    "math.ceil": "ceil",
+    "math.copysign": "copysign",
+    "math.cos": "cos",
+    "math.cosh": "cosh",
+    "math.ctlz": "clz",
+    "math.ctpop": "popcount",
+    "math.erf": "erf",
+    "math.exp": "exp",
+    "math.exp2": "exp2",
+    "math.expm1": "expm1",
+    "math.floor": "floor",
+    "math.isfinite": "isfinite",
+    "math.isinf": "isinf",
+    "math.isnan": "isnan",
+    "math.log": "log",
+    "math.log10": "log10",
+    "math.log1p": "log1p",
+    "math.log2": "log2",
+    "math.powf": "pow",
+    "math.roundeven": "round",
+    "math.rsqrt": "rsqrt",
+    "math.sin": "sin",
+    "math.sinh": "sinh",
+    "math.sqrt": "sqrt",
+    "math.tan": "tan",
+    "math.tanh": "tanh",
+    "math.trunc": "trunc",
+}
+_COMPARE: dict[int, tuple[Any, str]] = {
+    0: (_expr.EQ, "any"),
+    1: (_expr.NE, "any"),
+    2: (_expr.LT, "signed"),
+    3: (_expr.LE, "signed"),
+    4: (_expr.GT, "signed"),
+    5: (_expr.GE, "signed"),
+    6: (_expr.LT, "unsigned"),
+    7: (_expr.LE, "unsigned"),
+    8: (_expr.GT, "unsigned"),
+    9: (_expr.GE, "unsigned"),
+}
+_COMPARE_FLOATS: dict[int, Any] = {
+    1: _expr.EQ,
+    2: _expr.GT,
+    3: _expr.GE,
+    4: _expr.LT,
+    5: _expr.LE,
+    13: _expr.NE,
+}
+_BITWISE: dict[str, tuple[str, Any]] = {
+    "arith.andi": ("bitwise_and", _expr.And),
+    "arith.ori": ("bitwise_or", _expr.Or),
+    "arith.xori": ("bitwise_xor", None),
+}
+_SHIFTS = {
+    "arith.shli": ("shift_left", "any"),
+    "arith.shrsi": ("shift_right", "signed"),
+    "arith.shrui": ("shift_right", "unsigned"),
+}
+# Operations that only compute; any other one is a statement.
+_PURE = ("arith.", "math.", "memref.load", "memref.dim", "linalg.index")
+
+
+class _Open(PrimExpr):
+    """A constant whose data type follows from what is around it."""
+
+    def __init__(self, value: int | float, dtype: str) -> None:
+        self.value, self.dtype = value, dtype
+
+
+def _fix(expr: PrimExpr, dtype: str) -> PrimExpr:
+    """Return an expression as one of a data type that is held in the same way."""
+    if isinstance(expr, _Open):
+        if _expr.is_float(dtype):
+            return FloatImm(dtype, expr.value)
+        width = _expr.bits(dtype)
+        value = int(expr.value) % 2**width
+        if _expr.is_int(dtype) and value >= 2 ** (width - 1):
+            value -= 2**width
+        return IntImm(dtype, value)
+    if expr.dtype == dtype:
+        return expr
+    if isinstance(expr, _expr.Cast) and _resizes(expr):
+        return _expr.Cast(dtype, expr.value)
+    return _expr.Cast(dtype, expr)
+
+
+def _resizes(expr: _expr.Cast) -> bool:
+    """Say whether a cast is one of integers that means the same for the result of either sign."""
+    source = expr.value.dtype
+    integers = all(_expr.is_integer(dtype) for dtype in (source, expr.dtype))
+    return source == "bool" or (integers and _expr.bits(source) != _expr.bits(expr.dtype))
+
+
+def _close(expr: PrimExpr) -> PrimExpr:
+    return _fix(expr, expr.dtype) if isinstance(expr, _Open) else expr
+
+
+def _join(a: PrimExpr, b: PrimExpr, sign: str = "any") -> tuple[PrimExpr, PrimExpr]:
+    """Return two operands with one data type."""
+    if isinstance(a, _Open) and not isinstance(b, _Open):
+        dtype = b.dtype
+    elif isinstance(b, _Open) or a.dtype == b.dtype:
+        dtype = a.dtype
+    else:
+        dtype = _expr.promote(a.dtype, b.dtype)
+    dtype = _signed(dtype, sign)
+    return _fix(a, dtype), _fix(b, dtype)
+
+
+def _signed(dtype: str, sign: str) -> str:
+    if sign == "signed" and _expr.is_uint(dtype):
+        return dtype.removeprefix("u")
+    if sign == "unsigned" and _expr.is_int(dtype):
+        return "u" + dtype
+    return dtype
+
+
+# ---------------------------------------------------------------------------------------------
+# Functions
+# ---------------------------------------------------------------------------------------------
+
+
+class _Raising:
+    """Raises one function.
+
+    Parameters
+    ----------
+    op : mlir.ir.Operation
+    """
+
+    def __init__(self, op: ir.Operation) -> None:
+        self.op = op
+        self.names = _Names()
+        # What values stand for: variables, and what elements of regions are.
+        self.known: dict[ir.Value, PrimExpr] = {}
+        self.buffers: dict[ir.Value, st.Buffer] = {}
+        # How many operations expressions may still be made of; each is written where it is used.
+        self.size = MOST_NODES
+
+    def run(self) -> st.PrimFunc:
+        """Return the function."""
+        op = self.op
+        if len(op.regions[0].blocks) != 1:
+            raise NotRaisableError("a function without a body, or with several blocks")
+        name = op.attributes["sym_name"].value
+        if not name.isidentifier():
+            raise NotRaisableError(f"the name '{name}'")
+        if list(op.attributes["function_type"].value.results):
+            raise NotRaisableError("results")
+        self.names.take(name)
+        entry = op.regions[0].blocks[0]
+        params = self._params(entry)
+        attrs, private = {}, False
+        for key, attr in op.attributes.items():
+            if key == "sym_visibility":
+                if attr.value != "private":
+                    raise NotRaisableError(f"visibility {attr}")
+                private = True
+            elif key not in ("sym_name", "function_type", "arg_attrs"):
+                attrs[key] = from_attribute(attr)
+        body = self._region(entry, "func.return")
+        return st.PrimFunc(name, params, body, attrs=attrs, private=private)
+
+    # -- parameters ---------------------------------------------------------------------------
+
+    def _params(self, entry: ir.Block) -> list[st.Param]:
+        given: Any = self.op.attributes.get("arg_attrs", [])
+        types: list[ir.Type | None] = []
+        for i in range(len(entry.arguments)):
+            attrs = {item.name: item.attr for item in given[i]} if len(given) else {}
+            if set(attrs) - {TYPE}:
+                raise NotRaisableError(f"the attributes {given[i]} of an argument")
+            types.append(attrs[TYPE].value if TYPE in attrs else None)
+        # Names of dimensions are names of the program.
+        variables: dict[str, PrimExpr] = {}
+        for type_ in types:
+            if isinstance(type_, TensorStructInfo) and type_.shape is not None:
+                for dim in type_.shape.dims:
+                    for name in dim.variables:
+                        if name not in variables:
+                            variables[name] = Var(self.names.new(name), self._dim_dtype())
+        return [
+            self._param(i, argument, type_, variables)
+            for i, (argument, type_) in enumerate(zip(entry.arguments, types, strict=True))
+        ]
+
+    def _dim_dtype(self) -> str:
+        return "int64"
+
+    def _param(
+        self, i: int, value: ir.Value, type_: ir.Type | None, variables: dict[str, PrimExpr]
+    ) -> st.Param:
+        wanted = next(iter(location_names(value.location)), None)
+        if isinstance(value.type, ir.MemRefType):
+            name = self.names.new(wanted or _letter(i))
+            if not isinstance(type_, TensorStructInfo | None):
+                raise NotRaisableError(f"the type {type_} of an argument")
+            buffer = self._buffer(name, value.type, type_, variables)
+            self.buffers[value] = buffer
+            return buffer
+        if str(value.type) == HANDLE:
+            return Var(self.names.new(wanted or _letter(i).lower()), "handle")
+        dtype = type_.dtype if isinstance(type_, PrimStructInfo) else _scalar_dtype(value.type)
+        # A variable of a shape may be a parameter.
+        value_of = type_.value if isinstance(type_, PrimStructInfo) else None
+        var = variables.get(value_of.name) if value_of is not None and value_of.name else None
+        if not isinstance(var, Var):
+            var = Var(self.names.new(wanted or f"x{i}"), dtype)
+        self.known[value] = var
+        return var
+
+    def _buffer(
+        self,
+        name: str,
+        type_: ir.MemRefType,
+        info: Any,
+        variables: dict[str, PrimExpr],
+        sizes: Sequence[PrimExpr] | None = None,
+    ) -> st.Buffer:
+        if type_.memory_space is not None or str(type_.layout) != str(_identity(type_.rank)):
+            raise NotRaisableError(f"the layout of {type_}")
+        dtype = info.dtype if isinstance(info, TensorStructInfo) else dtype_name(type_.element_type)
+        shape: list[PrimExpr] = []
+        dynamic = iter(sizes or ())
+        for axis, size in enumerate(type_.shape):
+            if isinstance(info, TensorStructInfo) and info.shape is not None:
+                dim = from_dim(info.shape.dims[axis], variables)
+                shape.append(_expr.const(dim.value) if isinstance(dim, IntImm) else dim)
+            elif size != ir.ShapedType.get_dynamic_size():
+                shape.append(_expr.const(size))
+            elif sizes is not None:
+                shape.append(next(dynamic))
+            else:
+                shape.append(Var(self.names.new("nmkl"[axis] if axis < 4 else "n"), "int64"))
+        return st.Buffer(name, shape, dtype)
+
+    # -- statements ---------------------------------------------------------------------------
+
+    def _region(self, block: ir.Block, end: str) -> list[st.Stmt]:
+        """Return the operations of a block as statements."""
+        return _Body(self, block, end).run()
+
+    def _buffer_of(self, value: ir.Value) -> st.Buffer:
+        buffer = self.buffers.get(value)
+        if buffer is None:
+            raise NotRaisableError(f"the memory {value}")
+        return buffer
+
+    # -- expressions --------------------------------------------------------------------------
+
+    def index(self, value: ir.Value) -> PrimExpr:
+        """Return a value of type index."""
+        known = self.known.get(value)
+        if known is not None:
+            return known
+        number = _constant(value)
+        if number is not None:
+            return _expr.const(int(number))
+        for match, node in (
+            (_match_floor_div, _expr.FloorDiv),
+            (_match_floor_mod, _expr.FloorMod),
+            (_match_div, _expr.Div),
+            (_match_rem, _expr.Mod),
+        ):
+            operands = match(value)
+            if operands is not None:
+                return node(*_expr.match_types(*(self.index(operand) for operand in operands[:2])))
+        op = _owner(value)
+        if op is None:
+            raise NotRaisableError(f"the value {value}")
+        if op.name in _BINARY:
+            node, _ = _BINARY[op.name]
+            return node(*_expr.match_types(*(self.index(operand) for operand in op.operands)))
+        if op.name == "arith.select":
+            a, b = _expr.match_types(self.index(op.operands[1]), self.index(op.operands[2]))
+            return _expr.Select(_close(self.value(op.operands[0])), a, b)
+        if op.name in ("arith.index_cast", "arith.index_castui"):
+            inner = _close(self.value(op.operands[0]))
+            sign = "signed" if op.name == "arith.index_cast" else "unsigned"
+            return _fix(inner, _signed(inner.dtype, sign))
+        if op.name == "memref.dim":
+            return self._dim(op)
+        raise NotRaisableError(f"the operation {op.name}")
+
+    def _dim(self, op: ir.Operation) -> PrimExpr:
+        axis = _constant(op.operands[1])
+        buffer = self._buffer_of(op.operands[0])
+        if not isinstance(axis, int) or not 0 <= axis < buffer.ndim:
+            raise NotRaisableError("a dimension that is not known")
+        return buffer.shape[axis]
+
+    def value(self, value: ir.Value) -> PrimExpr:
+        """Return a value, as it is computed with."""
+        known = self.known.get(value)
+        if known is not None:
+            return known
+        op = _owner(value)
+        if op is None:
+            raise NotRaisableError(f"the value {value}")
+        number = _constant(value)
+        if number is not None:
+            if isinstance(value.type, ir.IntegerType) and value.type.width == 1:
+                return IntImm("bool", int(number) & 1)
+            return _Open(number, _scalar_dtype(value.type))
+        self.size -= 1
+        if self.size < 0:
+            raise NotRaisableError("expressions that are too long")
+        idiom = self._idiom(value)
+        if idiom is not None:
+            return idiom
+        return self._operation(op)
+
+    def _idiom(self, value: ir.Value) -> PrimExpr | None:
+        """Return what several operations together stand for."""
+        for match, node in (
+            (_match_floor_div, _expr.FloorDiv),
+            (_match_floor_mod, _expr.FloorMod),
+            (_match_div, _expr.Div),
+            (_match_rem, _expr.Mod),
+        ):
+            operands = match(value)
+            if operands is None:
+                continue
+            *pair, unsigned = operands
+            a, b = (self.value(operand) for operand in pair)
+            made: Any = node
+            if unsigned and node in (_expr.Div, _expr.Mod):
+                made = _expr.FloorDiv if node is _expr.Div else _expr.FloorMod
+            return made(*_join(a, b, "unsigned" if unsigned else "signed"))
+        converted = _match_float_to_int(value)
+        if converted is not None:
+            source, signed = converted
+            dtype = _scalar_dtype(value.type)
+            return _expr.Cast(
+                _signed(dtype, "signed" if signed else "unsigned"), _close(self.value(source))
+            )
+        argument = _match_sigmoid(value)
+        if argument is not None:
+            return self._call("sigmoid", [argument])
+        shift = _match_shift(value)
+        if shift is not None:
+            name, x, amount = shift
+            a, b = _join(self.value(x), self.value(amount))
+            return Call(a.dtype, name, (a, b))
+        return None
+
+    def _call(self, name: str, operands: Sequence[ir.Value]) -> PrimExpr:
+        args = [self.value(operand) for operand in operands]
+        if len(args) == 2:
+            args = list(_join(args[0], args[1]))
+        args = [_close(arg) for arg in args]
+        if name in ("isnan", "isinf", "isfinite"):
+            return Call("bool", name, args)
+        return Call(args[0].dtype, name, args)
+
+    def _operation(self, op: ir.Operation) -> PrimExpr:
+        name = op.name
+        if name in _BINARY:
+            node, sign = _BINARY[name]
+            return node(*_join(self.value(op.operands[0]), self.value(op.operands[1]), sign))
+        if name in _CALLS:
+            return self._call(_CALLS[name], op.operands)
+        if name == "memref.load":
+            buffer = self._buffer_of(op.operands[0])
+            return BufferLoad(buffer, [self.index(value) for value in list(op.operands)[1:]])
+        if name == "arith.cmpi":
+            return self._compare(op)
+        if name == "arith.cmpf":
+            kind = _COMPARE_FLOATS.get(op.attributes["predicate"].value)
+            if kind is None:
+                raise NotRaisableError(f"the comparison {op}")
+            return kind(*_join(self.value(op.operands[0]), self.value(op.operands[1])))
+        if name in _BITWISE:
+            return self._bitwise(op)
+        if name in _SHIFTS:
+            called, sign = _SHIFTS[name]
+            a, b = _join(self.value(op.operands[0]), self.value(op.operands[1]), sign)
+            return Call(a.dtype, called, (a, b))
+        if name == "arith.select":
+            a, b = _join(self.value(op.operands[1]), self.value(op.operands[2]))
+            return _expr.Select(_close(self.value(op.operands[0])), a, b)
+        if name == "scf.if":
+            return self._if_then_else(op)
+        if name == "arith.bitcast":
+            source = _close(self.value(op.operands[0]))
+            return Call(_scalar_dtype(op.results[0].type), "reinterpret", (source,))
+        return self._conversion(op)
+
+    def _compare(self, op: ir.Operation) -> PrimExpr:
+        node, sign = _COMPARE[op.attributes["predicate"].value]
+        if isinstance(op.operands[0].type, ir.IndexType):
+            raise NotRaisableError("a comparison of indices")
+        a, b = _join(self.value(op.operands[0]), self.value(op.operands[1]))
+        if a.dtype != "bool":
+            a, b = _join(a, b, sign)
+        return node(a, b)
+
+    def _bitwise(self, op: ir.Operation) -> PrimExpr:
+        name, logical = _BITWISE[op.name]
+        a, b = _join(self.value(op.operands[0]), self.value(op.operands[1]))
+        if a.dtype == "bool" and logical is not None:
+            return logical(a, b)
+        if op.name == "arith.xori" and isinstance(b, IntImm):
+            if b.dtype == "bool" and b.value:
+                return _expr.Not(a)
+            if b.value in (-1, 2 ** _expr.bits(b.dtype) - 1) and b.dtype != "bool":
+                return Call(a.dtype, "bitwise_not", (a,))
+        return Call(a.dtype, name, (a, b))
+
+    def _if_then_else(self, op: ir.Operation) -> PrimExpr:
+        if len(op.results) != 1:
+            raise NotRaisableError("a condition with several results")
+        condition = _close(self.value(op.operands[0]))
+        values = []
+        for region in op.regions:
+            *_, end = region.blocks[0].operations
+            values.append(self.value(end.operands[0]))
+        a, b = _join(values[0], values[1])
+        return Call(a.dtype, "if_then_else", (condition, a, b))
+
+    def _conversion(self, op: ir.Operation) -> PrimExpr:
+        name = op.name
+        if len(op.results) != 1 or len(op.operands) != 1:
+            raise NotRaisableError(f"the operation {name}")
+        to, source = op.results[0].type, op.operands[0]
+        visit = _CONVERSIONS.get(name)
+        if visit is None:
+            raise NotRaisableError(f"the operation {name}")
+        return visit(self, name, source, to)
+
+    def _extend(self, name: str, source: ir.Value, to: ir.Type) -> PrimExpr:
+        inner = _is(source, "arith.truncf")
+        if inner is not None and inner.operands[0].type == to:
+            # Rounded, and computed with further.
+            return _expr.Cast(_scalar_dtype(source.type), _close(self.value(inner.operands[0])))
+        x = _close(self.value(source))
+        if isinstance(source.type, ir.F16Type | ir.BF16Type) and isinstance(to, ir.F32Type):
+            return x  # held as f32
+        return _expr.Cast(_scalar_dtype(to), x)
+
+    def _truncate(self, name: str, source: ir.Value, to: ir.Type) -> PrimExpr:
+        x, dtype = self.value(source), _scalar_dtype(to)
+        if not isinstance(to, ir.F16Type | ir.BF16Type):
+            return _expr.Cast(dtype, _close(x))
+        # The end of a computation.
+        if isinstance(x, _Open) or x.dtype == dtype:
+            return _fix(x, dtype)
+        raise NotRaisableError("a float that is rounded in its computation")
+
+    def _from_int(self, name: str, source: ir.Value, to: ir.Type) -> PrimExpr:
+        sign = "signed" if name in ("arith.sitofp", "arith.extsi") else "unsigned"
+        x = _close(self.value(source))
+        if x.dtype != "bool":
+            x = _fix(x, _signed(x.dtype, sign))
+        return _expr.Cast(_scalar_dtype(to), x)
+
+    def _narrow_int(self, name: str, source: ir.Value, to: ir.Type) -> PrimExpr:
+        x = _close(self.value(source))
+        sign = "unsigned" if _expr.is_uint(x.dtype) else "signed"
+        return _expr.Cast(_signed(_scalar_dtype(to), sign), x)
+
+    def _from_index(self, name: str, source: ir.Value, to: ir.Type) -> PrimExpr:
+        x = self.known.get(source)
+        if not isinstance(x, Var):
+            raise NotRaisableError("an index as a number")
+        if x.dtype != _scalar_dtype(to):
+            raise NotRaisableError("an index of two data types")
+        return x
+
+
+_CONVERSIONS: dict[str, Callable[[_Raising, str, ir.Value, ir.Type], PrimExpr]] = {
+    "arith.extf": _Raising._extend,
+    "arith.truncf": _Raising._truncate,
+    "arith.sitofp": _Raising._from_int,
+    "arith.uitofp": _Raising._from_int,
+    "arith.extsi": _Raising._from_int,
+    "arith.extui": _Raising._from_int,
+    "arith.trunci": _Raising._narrow_int,
+    "arith.index_cast": _Raising._from_index,
+}
+
+
+def _letter(i: int) -> str:
+    return chr(ord("A") + i) if i < 26 else f"A{i}"
+
+
+def _identity(rank: int) -> ir.AffineMapAttr:
+    return ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
+
+
+def _scalar_dtype(type_: ir.Type) -> str:
+    if isinstance(type_, ir.IndexType):
+        raise NotRaisableError("an index as a number")
+    try:
+        return dtype_name(type_)
+    except (ValueError, TypeError):
+        raise NotRaisableError(f"the type {type_}") from None
+
+
+class _Names:
+    """Names that are not taken."""
+
+    def __init__(self) -> None:
+        self.taken = {"T", "I", "R", "range", *_KEYWORDS}
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """Free the names that are taken in the body of ``with``, after it."""
+        saved = set(self.taken)
+        try:
+            yield
+        finally:
+            self.taken = saved
+
+    def take(self, name: str) -> None:
+        """Have a name be taken."""
+        self.taken.add(name)
+
+    def new(self, name: str) -> str:
+        """Return a name that is not taken, and take it."""
+        name = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "x"
+        if not name.isidentifier():
+            name = f"x{name}"
+        result, count = name, 0
+        while result in self.taken:
+            count += 1
+            result = f"{name}_{count}"
+        self.taken.add(result)
+        return result
+
+
+_KEYWORDS = frozenset(keyword.kwlist)
+
+
+# ---------------------------------------------------------------------------------------------
+# Bodies
+# ---------------------------------------------------------------------------------------------
+
+
+class _Body:
+    """Raises the operations of one block.
+
+    Parameters
+    ----------
+    raising : _Raising
+    block : mlir.ir.Block
+    end : str
+        The name of its terminator.
+    """
+
+    def __init__(self, raising: _Raising, block: ir.Block, end: str) -> None:
+        self.raising = raising
+        self.block = block
+        self.end = end
+        self.stmts: list[st.Stmt] = []
+        # Operations that only compute, and are not part of a statement yet.
+        self.pending: list[ir.Operation] = []
+        self.fills: list[tuple[st.Buffer, PrimExpr]] = []
+
+    def run(self) -> list[st.Stmt]:
+        """Return the statements."""
+        for op in self.block.operations:
+            op = op.operation
+            if op.name == self.end:
+                self._name_values(op)
+                if op.name in ("func.return", "scf.yield") and len(op.operands):
+                    raise NotRaisableError("results")
+                break
+            if self._is_pure(op):
+                if op.name == "memref.dim":
+                    self.raising.known[op.results[0]] = self._dim_var(op)
+                    axis = _owner(op.operands[1])
+                    self.pending = [each for each in self.pending if each != axis]
+                    continue
+                self.pending.append(op)
+                continue
+            visit = _STATEMENTS.get(op.name)
+            if visit is None:
+                raise NotRaisableError(f"the operation {op.name}")
+            self._name_values(op)
+            visit(self, op)
+        if self.fills:
+            raise NotRaisableError("memory that is filled")
+        return self.stmts
+
+    @staticmethod
+    def _is_pure(op: ir.Operation) -> bool:
+        if op.name == "scf.if":
+            return len(op.results) > 0
+        return op.name.startswith(_PURE)
+
+    def _dim_var(self, op: ir.Operation) -> PrimExpr:
+        dim = self.raising._dim(op)
+        if isinstance(dim, Var):
+            _retype(dim, op.results[0])
+        return dim
+
+    def _name_values(self, statement: ir.Operation) -> None:
+        """Name the values before a statement that other ones use, too."""
+        needed = self._needed(statement)
+        mine = {*needed, statement}
+        named = []
+        for op in self.pending:
+            users = [use.owner.operation for use in op.results[0].uses]
+            if op in needed:
+                inside = all(
+                    self._around(user) in mine
+                    and (user.block == self.block or self._is_pure(self._around(user)))
+                    for user in users
+                )
+                if not inside:
+                    named.append(op)
+            elif not users or any(self._around(user) not in self.pending for user in users):
+                named.append(op)
+        for op in named:
+            self._let(op)
+        self.pending = []
+
+    def _needed(self, statement: ir.Operation) -> list[ir.Operation]:
+        needed: list[ir.Operation] = []
+        stack = list(_operands(statement))
+        while stack:
+            op = _owner(stack.pop())
+            if op is None or op in needed or op not in self.pending:
+                continue
+            if op.results[0] in self.raising.known:
+                continue
+            needed.append(op)
+            stack.extend(_operands(op))
+        return needed
+
+    def _around(self, op: ir.Operation) -> ir.Operation:
+        """Return the operation of this block that holds another one."""
+        op = op.operation
+        while op.block != self.block:
+            op = op.parent.operation
+        return op
+
+    def _let(self, op: ir.Operation | None) -> None:
+        assert op is not None
+        value = op.results[0]
+        if isinstance(value.type, ir.IndexType):
+            raise NotRaisableError("an index with a name")
+        expr = _close(self.raising.value(value))
+        name = next(iter(location_names(op.location)), "x")
+        var = Var(self.raising.names.new(name), expr.dtype)
+        self.stmts.append(st.Let(var, expr))
+        self.raising.known[value] = var
+
+    # -- statements ---------------------------------------------------------------------------
+
+    def _store(self, op: ir.Operation) -> None:
+        value, memory, *indices = op.operands
+        buffer = self.raising._buffer_of(memory)
+        stored = _fix(self.raising.value(value), buffer.dtype)
+        self.stmts.append(
+            st.BufferStore(buffer, stored, tuple(self.raising.index(index) for index in indices))
+        )
+
+    def _for(self, op: ir.Operation) -> None:
+        if len(op.results):
+            raise NotRaisableError("a loop with results")
+        raising = self.raising
+        start, stop, step = (raising.index(operand) for operand in op.operands)
+        block = op.regions[0].blocks[0]
+        induction = block.arguments[0]
+        attrs = dict(op.attributes.items())
+        attrs.pop("operandSegmentSizes", None)
+        kind = attrs.pop(LOOP).value if LOOP in attrs else "serial"
+        thread = attrs.pop(THREAD).value if THREAD in attrs else None
+        annotations = from_attribute(attrs.pop(ANNOTATIONS)) if ANNOTATIONS in attrs else {}
+        if attrs:
+            raise NotRaisableError(f"the attributes {', '.join(attrs)} of a loop")
+        dtype = _used_dtype(induction) or ("int32" if _small(start, stop) else "int64")
+        name = next(iter(location_names(op.location)), "i")
+        with raising.names.scope():
+            var = Var(raising.names.new(name), dtype)
+            raising.known[induction] = var
+            body = raising._region(block, "scf.yield")
+        one = isinstance(step, IntImm) and step.value == 1
+        start, stop = _as_dtype(start, dtype), _as_dtype(stop, dtype)
+        self.stmts.append(
+            st.For(
+                var,
+                start,
+                stop,
+                body,
+                kind=kind,
+                step=None if one else _as_dtype(step, dtype),
+                thread=thread,
+                annotations=annotations,
+            )
+        )
+
+    def _if(self, op: ir.Operation) -> None:
+        condition = _close(self.raising.value(op.operands[0]))
+        bodies = []
+        for region in op.regions:
+            with self.raising.names.scope():
+                blocks = list(region.blocks)
+                bodies.append(self.raising._region(blocks[0], "scf.yield") if blocks else [])
+        self.stmts.append(st.IfThenElse(condition, *bodies))
+
+    def _while(self, op: ir.Operation) -> None:
+        if len(op.operands) or len(op.results):
+            raise NotRaisableError("a loop with results")
+        before, after = (region.blocks[0] for region in op.regions)
+        *others, end = [each.operation for each in before.operations]
+        if end.name != "scf.condition" or not all(self._is_pure(each) for each in others):
+            raise NotRaisableError("statements before a condition")
+        condition = _close(self.raising.value(end.operands[0]))
+        with self.raising.names.scope():
+            self.stmts.append(st.While(condition, self.raising._region(after, "scf.yield")))
+
+    def _alloc(self, op: ir.Operation) -> None:
+        raising = self.raising
+        attrs = dict(op.attributes.items())
+        attrs.pop("operandSegmentSizes", None)
+        scope = attrs.pop(SCOPE).value if SCOPE in attrs else "global"
+        element = attrs.pop(TYPE).value if TYPE in attrs else None
+        if attrs:
+            raise NotRaisableError(f"the attributes {', '.join(attrs)} of an allocation")
+        sizes = [raising.index(size) for size in op.operands]
+        name = raising.names.new(next(iter(location_names(op.location)), "buf"))
+        buffer = raising._buffer(name, op.results[0].type, None, {}, sizes)
+        dtype = buffer.dtype if element is None else dtype_name(element)
+        buffer = st.Buffer(name, buffer.shape, dtype, scope)
+        raising.buffers[op.results[0]] = buffer
+        self.stmts.append(st.Alloc(buffer))
+
+    def _fill(self, op: ir.Operation) -> None:
+        value, memory = op.operands
+        buffer = self.raising._buffer_of(memory)
+        self.fills.append((buffer, _fix(self.raising.value(value), buffer.dtype)))
+
+    def _generic(self, op: ir.Operation) -> None:
+        fills, self.fills = self.fills, []
+        with self.raising.names.scope():
+            self.stmts.append(_Generic(self.raising, op, fills).run())
+
+
+def _operands(op: ir.Operation) -> list[ir.Value]:
+    """Return the operands of an operation, and of those in its regions."""
+    values = list(op.operands)
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                values.extend(_operands(inner.operation))
+    return values
+
+
+def _used_dtype(value: ir.Value) -> str | None:
+    """Return the data type that an index is used as, or None."""
+    dtypes = {
+        str(dtype_name(use.owner.operation.results[0].type))
+        for use in value.uses
+        if use.owner.operation.name == "arith.index_cast"
+    }
+    return dtypes.pop() if len(dtypes) == 1 else None
+
+
+def _retype(var: Var, value: ir.Value) -> None:
+    dtype = _used_dtype(value)
+    if dtype is not None:
+        var.dtype = dtype
+
+
+def _small(*ends: PrimExpr) -> bool:
+    return all(isinstance(end, IntImm) and end.dtype == "int32" for end in ends)
+
+
+def _as_dtype(expr: PrimExpr, dtype: str) -> PrimExpr:
+    if isinstance(expr, IntImm):
+        return IntImm(dtype, expr.value)
+    if expr.dtype == dtype:
+        return expr
+    if _expr.bits(expr.dtype) > _expr.bits(dtype):
+        raise NotRaisableError("an index of two data types")
+    return _expr.Cast(dtype, expr)
+
+
+_STATEMENTS: dict[str, Callable[[_Body, ir.Operation], None]] = {
+    "memref.store": _Body._store,
+    "memref.alloc": _Body._alloc,
+    "memref.alloca": _Body._alloc,
+    "scf.for": _Body._for,
+    "scf.if": _Body._if,
+    "scf.while": _Body._while,
+    "linalg.fill": _Body._fill,
+    "linalg.generic": _Body._generic,
+}
+
+
+# ---------------------------------------------------------------------------------------------
+# Structured operations
+# ---------------------------------------------------------------------------------------------
+
+
+class _Generic:
+    """Raises a ``linalg.generic`` to a nest of loops with a block.
+
+    Parameters
+    ----------
+    raising : _Raising
+    op : mlir.ir.Operation
+    fills : list of (Buffer, PrimExpr)
+        What its outputs are filled with before.
+    """
+
+    def __init__(
+        self, raising: _Raising, op: ir.Operation, fills: list[tuple[st.Buffer, PrimExpr]]
+    ) -> None:
+        self.raising, self.op, self.fills = raising, op, fills
+
+    def run(self) -> st.Stmt:
+        """Return the nest."""
+        op, raising = self.op, self.raising
+        if len(op.results):
+            raise NotRaisableError("an operation on tensors")
+        known = {"indexing_maps", "iterator_types", "operandSegmentSizes"}
+        others = set(op.attributes) - known
+        if others:
+            raise NotRaisableError(f"the attributes {', '.join(others)} of an operation")
+        maps = [attr.value for attr in op.attributes["indexing_maps"]]
+        kinds = [str(attr) for attr in op.attributes["iterator_types"]]
+        buffers = [raising._buffer_of(operand) for operand in op.operands]
+        name, *axes = location_names(op.location) or [""]
+        extents = self._extents(maps, buffers, len(kinds))
+        body = op.regions[0].blocks[0]
+        self._read_indices(body)
+        loops, iters = [], []
+        for i, kind in enumerate(kinds):
+            dtype = self.dtypes.get(i) or ("int32" if isinstance(extents[i], IntImm) else "int64")
+            iter_name = axes[i] if i < len(axes) else f"v_i{i}"
+            extent = _as_dtype(extents[i], dtype)
+            zero = IntImm(dtype, 0)
+            loop_var = Var(raising.names.new(_loop_name(iter_name)), dtype)
+            var = Var(raising.names.new(iter_name), dtype)
+            loops.append(st.For(loop_var, zero, extent, []))
+            role = "reduce" if "reduction" in kind else "spatial"
+            iters.append(st.Axis(var, role, zero, extent, loop_var))
+        for op_index, position in self.indices:
+            raising.known[op_index] = iters[position].var
+        places = [
+            tuple(self._place(expr, iters) for expr in affine_map.results) for affine_map in maps
+        ]
+        for argument, buffer, place in zip(body.arguments, buffers, places, strict=True):
+            raising.known[argument] = BufferLoad(buffer, place)
+        statements = _Body(raising, body, "linalg.yield")
+        block = st.Block("" if name == "_" else name, [], iters)
+        outputs = (
+            len(op.attributes["operandSegmentSizes"]) and op.attributes["operandSegmentSizes"][1]
+        )
+        self._init(block, buffers[-outputs:], places[-outputs:])
+        block.body = self._stores(statements, buffers[-outputs:], places[-outputs:])
+        nest: st.Stmt = block
+        for loop in reversed(loops):
+            loop.body.append(nest)
+            nest = loop
+        return nest
+
+    def _extents(
+        self, maps: Sequence[ir.AffineMap], buffers: Sequence[st.Buffer], count: int
+    ) -> list[PrimExpr]:
+        extents: list[PrimExpr | None] = [None] * count
+        for affine_map, buffer in zip(maps, buffers, strict=True):
+            for expr, size in zip(affine_map.results, buffer.shape, strict=True):
+                if isinstance(expr, ir.AffineDimExpr) and extents[expr.position] is None:
+                    extents[expr.position] = size
+        found = [extent for extent in extents if extent is not None]
+        if len(found) != count:
+            raise NotRaisableError("a loop without an extent")
+        return found
+
+    def _read_indices(self, body: ir.Block) -> None:
+        self.indices: list[tuple[ir.Value, int]] = []
+        self.dtypes: dict[int, str] = {}
+        for op in body.operations:
+            if op.operation.name == "linalg.index":
+                position = op.operation.attributes["dim"].value
+                self.indices.append((op.operation.results[0], position))
+                dtype = _used_dtype(op.operation.results[0])
+                if dtype is not None:
+                    self.dtypes[position] = dtype
+
+    def _place(self, expr: ir.AffineExpr, iters: Sequence[st.Axis]) -> PrimExpr:
+        """Return an affine expression of the axes."""
+        if isinstance(expr, ir.AffineDimExpr):
+            return iters[expr.position].var
+        if isinstance(expr, ir.AffineConstantExpr):
+            return _expr.const(expr.value)
+        if isinstance(expr, ir.AffineAddExpr):
+            return _expr.add(self._place(expr.lhs, iters), self._place(expr.rhs, iters))
+        if isinstance(expr, ir.AffineMulExpr):
+            return _expr.multiply(self._place(expr.lhs, iters), self._place(expr.rhs, iters))
+        raise NotRaisableError(f"the index {expr}")
+
+    def _init(
+        self,
+        block: st.Block,
+        outputs: Sequence[st.Buffer],
+        places: Sequence[tuple[PrimExpr, ...]],
+    ) -> None:
+        if not self.fills:
+            return
+        filled = [buffer for buffer, _ in self.fills]
+        if len(filled) != len(outputs) or any(
+            a is not b for a, b in zip(filled, outputs, strict=True)
+        ):
+            raise NotRaisableError("memory that is filled")
+        block.init = [
+            st.BufferStore(buffer, value, place)
+            for (buffer, value), place in zip(self.fills, places, strict=True)
+        ]
+
+    def _stores(
+        self,
+        statements: _Body,
+        outputs: Sequence[st.Buffer],
+        places: Sequence[tuple[PrimExpr, ...]],
+    ) -> list[st.Stmt]:
+        *others, end = [op.operation for op in statements.block.operations]
+        for op in others:
+            if not statements._is_pure(op):
+                raise NotRaisableError(f"the operation {op.name} in linalg.generic")
+            if op.name != "linalg.index":
+                statements.pending.append(op)
+        statements._name_values(end)
+        for value, buffer, place in zip(end.operands, outputs, places, strict=True):
+            stored = _fix(self.raising.value(value), buffer.dtype)
+            statements.stmts.append(st.BufferStore(buffer, stored, place))
+        return statements.stmts
+
+
+def _loop_name(axis: str) -> str:
+    if axis.startswith("v_") and len(axis) > 2:
+        return axis[2:]
+    if axis.startswith("v") and len(axis) > 1 and axis[1:].isidentifier():
+        return axis[1:]
+    return f"{axis}_0"
