@@ -206,6 +206,18 @@ def Relax_CheckDimOp : Relax_BuiltinOp<"check_dim"> {
   }];
 }
 
+def Relax_CheckBoundsOp : Relax_BuiltinOp<"check_bounds"> {
+  let summary = "check that a shape variable is in its declared bounds";
+  let description = [{
+    Example: `relax.builtin.check_bounds %n from 1 to 128 of "n"`
+  }];
+  let arguments = (ins I64:$value, OptionalAttr<I64Attr>:$lower,
+                       OptionalAttr<I64Attr>:$upper, StrAttr:$name);
+  let assemblyFormat = [{
+    $value (`from` $lower^)? (`to` $upper^)? `of` $name attr-dict
+  }];
+}
+
 def Relax_CheckDivisorOp : Relax_BuiltinOp<"check_divisor"> {
   let summary = "check that the divisor of a dimension expression is not zero";
   let description = [{

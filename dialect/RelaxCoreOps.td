@@ -30,6 +30,11 @@ def Relax_InferTypes : TraitList<[
         Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &results);
     static bool isCompatibleReturnTypes(::mlir::TypeRange derived,
                                         ::mlir::TypeRange declared);
+    static ::llvm::LogicalResult refineReturnTypes(
+        ::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types);
   }], [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
         ::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
@@ -41,11 +46,27 @@ def Relax_InferTypes : TraitList<[
         return ::llvm::failure();
       return $cppClass::inferReturnTypes(context, location, adaptor, results);
     }
+    ::llvm::LogicalResult $cppClass::refineReturnTypes(
+        ::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      return ::mlir::relax::verifyInferredTypes(
+          location, $cppClass::getOperationName(), operands, types,
+          [&](::llvm::SmallVectorImpl<::mlir::Type> &results) {
+            return $cppClass::inferReturnTypes(context, location, operands,
+                attributes, properties, regions, results);
+          },
+          [](::mlir::TypeRange derived, ::mlir::TypeRange declared) {
+            return $cppClass::isCompatibleReturnTypes(derived, declared);
+          });
+    }
   }]>
 ]>;
 
 // An operation whose result types follow from its operands and attributes. The
-// declared type of a result may be weaker than the derived one, never stronger.
+// declared type of a result may be weaker than the derived one, never stronger;
+// where that is open, the facts in scope decide.
 class Relax_InferredOp<string mnemonic, list<Trait> traits = []>
     : Relax_Op<mnemonic, !listconcat(traits, [Relax_InferTypes])> {
   code compatibleDefinition = [{
@@ -83,6 +104,10 @@ def Relax_FuncOp : Relax_Op<"func",
     - (WF08) a recursive function states its result;
     - (WF13) the attribute `global_symbol` is the name of a function that is not
       private;
+    - the attributes `tir_var_lower_bound` and `tir_var_upper_bound` are
+      dictionaries from shape variables that the arguments bind to integers of 64
+      bits, none above the other one. They are facts in the whole body, and are
+      checked on entry;
     - (DR15, WF21) a function that is not impure has no impure operation, unless
       `relax.force_pure` promises that nobody sees the effects.
 
@@ -95,6 +120,10 @@ def Relax_FuncOp : Relax_Op<"func",
     }
     relax.func private @id(%x: !relax.tensor<[n, 2], f32>) -> !relax.tensor<[n, 2], f32> {
       relax.return %x : !relax.tensor<[n, 2], f32>
+    }
+    relax.func @small(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+        attributes {tir_var_lower_bound = {n = 1}, tir_var_upper_bound = {n = 128}} {
+      relax.return %x : !relax.tensor<[n], f32>
     }
     ```
   }];
@@ -216,6 +245,12 @@ def Relax_SeqOp : Relax_Op<"seq",
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`->` type($result) attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The type of the result, with the variables that are in scope behind the
+    /// sequence (DR07).
+    ::mlir::Type deriveResult(
+        ::llvm::function_ref<bool(::llvm::StringRef)> isInScope);
+  }];
 }
 
 def Relax_IfOp : Relax_Op<"if",
@@ -246,6 +281,12 @@ def Relax_IfOp : Relax_Op<"if",
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The type of the result, with the variables that are in scope behind the
+    /// branches (DR06, DR07).
+    ::mlir::Type deriveResult(
+        ::llvm::function_ref<bool(::llvm::StringRef)> isInScope);
+  }];
 }
 
 def Relax_YieldOp : Relax_Op<"yield",

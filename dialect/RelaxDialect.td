@@ -49,6 +49,10 @@ def Relax_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kCaptures = "relax.captures";
     /// On a function: its name for those outside of the module.
     static constexpr ::llvm::StringLiteral kGlobalSymbol = "global_symbol";
+    /// On a function: the least and the greatest values of shape variables that
+    /// its arguments bind.
+    static constexpr ::llvm::StringLiteral kLowerBound = "tir_var_lower_bound";
+    static constexpr ::llvm::StringLiteral kUpperBound = "tir_var_upper_bound";
     void registerAttributes();
     void registerTypes();
     void registerOps();

@@ -161,6 +161,21 @@ MLIR_CAPI_EXPORTED MlirRelaxTernary mlirRelaxPrimExprProveLessEqual(
 MLIR_CAPI_EXPORTED MlirAttribute
 mlirRelaxPrimExprSimplify(MlirAttribute expr, MlirRelaxPrimExprFacts facts);
 
+/// What is known of shape variables where an operation stands: a copy, to be
+/// destroyed.
+MLIR_CAPI_EXPORTED MlirRelaxPrimExprFacts
+mlirRelaxCollectFacts(MlirOperation op);
+/// Calls back for each variable with bounds, where an end that is not known is
+/// null, in order of their names; then for each relation, lhs = rhs or
+/// lhs <= rhs.
+MLIR_CAPI_EXPORTED void mlirRelaxPrimExprFactsVisit(
+    MlirRelaxPrimExprFacts facts,
+    void (*visitBounds)(MlirStringRef name, int64_t const *lower,
+                        int64_t const *upper, void *userData),
+    void (*visitRelation)(MlirAttribute lhs, MlirAttribute rhs, bool isEquality,
+                          void *userData),
+    void *userData);
+
 MLIR_CAPI_EXPORTED bool mlirRelaxAttributeIsAShapeExpr(MlirAttribute attr);
 MLIR_CAPI_EXPORTED MlirTypeID mlirRelaxShapeExprGetTypeID(void);
 MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxShapeExprGet(
@@ -254,6 +269,13 @@ mlirRelaxCheckCompatibility(MlirType actual, MlirType expected);
 /// The least upper bound.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxUnifyStructInfo(MlirType lhs,
                                                      MlirType rhs);
+/// The same questions where the facts hold.
+MLIR_CAPI_EXPORTED MlirRelaxTernary mlirRelaxIsSubtypeUnder(
+    MlirType sub, MlirType super, MlirRelaxPrimExprFacts facts);
+MLIR_CAPI_EXPORTED MlirRelaxTernary mlirRelaxCheckCompatibilityUnder(
+    MlirType actual, MlirType expected, MlirRelaxPrimExprFacts facts);
+MLIR_CAPI_EXPORTED MlirType mlirRelaxUnifyStructInfoUnder(
+    MlirType lhs, MlirType rhs, MlirRelaxPrimExprFacts facts);
 /// `type` without any dimension, value and shape variable.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxEraseDims(MlirType type);
 /// The traditional type as StructInfo: no dimension, value, shape variable,

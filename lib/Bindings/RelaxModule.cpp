@@ -305,12 +305,20 @@ public:
   }
   /// The facts, for questions about `expr`.
   MlirRelaxPrimExprFacts about(MlirAttribute expr) const {
-    if (context)
-      requireContext(mlirAttributeGetContext(expr), *context);
-    return facts;
+    return in(mlirAttributeGetContext(expr));
+  }
+  /// The facts, for questions about two types.
+  MlirRelaxPrimExprFacts about(MlirType lhs, MlirType rhs) const {
+    requireStructInfo(lhs, rhs);
+    return in(mlirTypeGetContext(lhs));
   }
 
 private:
+  MlirRelaxPrimExprFacts in(MlirContext other) const {
+    if (context)
+      requireContext(other, *context);
+    return facts;
+  }
   void requireSameContext(MlirAttribute lhs, MlirAttribute rhs) {
     requireExprs(lhs, rhs);
     if (!context)
@@ -322,7 +330,36 @@ private:
   std::optional<MlirContext> context;
 };
 
+/// The facts where an operation stands: bounds by name, then pairs that are
+/// equal, then pairs of which the first is at most the second.
+nb::tuple collectFacts(MlirOperation op) {
+  struct Lists {
+    nb::dict bounds;
+    nb::list equal, lessEqual;
+  } lists;
+  MlirRelaxPrimExprFacts facts = mlirRelaxCollectFacts(op);
+  mlirRelaxPrimExprFactsVisit(
+      facts,
+      [](MlirStringRef name, const int64_t *lower, const int64_t *upper,
+         void *data) {
+        auto end = [](const int64_t *value) -> nb::object {
+          return value ? nb::cast(*value) : nb::none();
+        };
+        static_cast<Lists *>(data)->bounds[nb::str(name.data, name.length)] =
+            nb::make_tuple(end(lower), end(upper));
+      },
+      [](MlirAttribute lhs, MlirAttribute rhs, bool isEquality, void *data) {
+        auto *lists = static_cast<Lists *>(data);
+        (isEquality ? lists->equal : lists->lessEqual)
+            .append(nb::make_tuple(lhs, rhs));
+      },
+      &lists);
+  mlirRelaxPrimExprFactsDestroy(facts);
+  return nb::make_tuple(lists.bounds, lists.equal, lists.lessEqual);
+}
+
 void bindFacts(nb::module_ &m) {
+  m.def("collect_facts", &collectFacts, nb::arg("op"));
   nb::class_<Facts>(m, "PrimExprFacts")
       .def(nb::init<>())
       .def("add_bounds", &Facts::addBounds, nb::arg("name"),
@@ -759,17 +796,17 @@ std::vector<std::pair<std::string, std::string>> phases() {
 
 void bindStructInfoFunctions(nb::module_ &m) {
   m.def("is_struct_info", &mlirRelaxTypeIsAStructInfo, nb::arg("type"));
-  m.def("is_subtype", [](MlirType sub, MlirType super) {
-    requireStructInfo(sub, super);
-    return toOptional(mlirRelaxIsSubtype(sub, super));
+  m.def("is_subtype", [](MlirType sub, MlirType super, const Facts &facts) {
+    return toOptional(
+        mlirRelaxIsSubtypeUnder(sub, super, facts.about(sub, super)));
   });
-  m.def("check_compatibility", [](MlirType actual, MlirType expected) {
-    requireStructInfo(actual, expected);
-    return toOptional(mlirRelaxCheckCompatibility(actual, expected));
-  });
-  m.def("unify", [](MlirType lhs, MlirType rhs) {
-    requireStructInfo(lhs, rhs);
-    return mlirRelaxUnifyStructInfo(lhs, rhs);
+  m.def("check_compatibility",
+        [](MlirType actual, MlirType expected, const Facts &facts) {
+          return toOptional(mlirRelaxCheckCompatibilityUnder(
+              actual, expected, facts.about(actual, expected)));
+        });
+  m.def("unify", [](MlirType lhs, MlirType rhs, const Facts &facts) {
+    return mlirRelaxUnifyStructInfoUnder(lhs, rhs, facts.about(lhs, rhs));
   });
   m.def("erase_dims", [](MlirType type) {
     requireStructInfo(type);

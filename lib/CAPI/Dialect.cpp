@@ -12,6 +12,7 @@
 #include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/PrimExprFacts.h"
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/WellFormed.h"
 #include "relax-mlir/Pipelines/Pipelines.h"
@@ -273,6 +274,29 @@ MlirAttribute mlirRelaxPrimExprSimplify(MlirAttribute attr,
   return wrap(simplify(expr(attr), facts(known)));
 }
 
+MlirRelaxPrimExprFacts mlirRelaxCollectFacts(MlirOperation op) {
+  return {new PrimExprFacts(collectFacts(unwrap(op)))};
+}
+
+void mlirRelaxPrimExprFactsVisit(
+    MlirRelaxPrimExprFacts known,
+    void (*visitBounds)(MlirStringRef name, int64_t const *lower,
+                        int64_t const *upper, void *userData),
+    void (*visitRelation)(MlirAttribute lhs, MlirAttribute rhs, bool isEquality,
+                          void *userData),
+    void *userData) {
+  SmallVector<StringRef> names(facts(known).getAllBounds().keys());
+  llvm::sort(names);
+  for (StringRef name : names) {
+    PrimExprRange range = facts(known).getBounds(name);
+    visitBounds(wrap(name), range.lower ? &*range.lower : nullptr,
+                range.upper ? &*range.upper : nullptr, userData);
+  }
+  for (const PrimExprFacts::Relation &relation : facts(known).getRelations())
+    visitRelation(wrap(relation.lhs), wrap(relation.rhs), relation.isEquality,
+                  userData);
+}
+
 bool mlirRelaxAttributeIsAShapeExpr(MlirAttribute attr) {
   return isa<ShapeExprAttr>(unwrap(attr));
 }
@@ -459,6 +483,25 @@ MlirStringRef mlirRelaxFuncStructInfoGetDerive(MlirType type) {
 
 MlirRelaxTernary mlirRelaxIsSubtype(MlirType sub, MlirType super) {
   return wrap(isSubtype(unwrap(sub), unwrap(super)));
+}
+
+MlirRelaxTernary mlirRelaxIsSubtypeUnder(MlirType sub, MlirType super,
+                                         MlirRelaxPrimExprFacts known) {
+  FactsScope scope(facts(known));
+  return wrap(isSubtype(unwrap(sub), unwrap(super)));
+}
+
+MlirRelaxTernary
+mlirRelaxCheckCompatibilityUnder(MlirType actual, MlirType expected,
+                                 MlirRelaxPrimExprFacts known) {
+  FactsScope scope(facts(known));
+  return wrap(checkCompatibility(unwrap(actual), unwrap(expected)));
+}
+
+MlirType mlirRelaxUnifyStructInfoUnder(MlirType lhs, MlirType rhs,
+                                       MlirRelaxPrimExprFacts known) {
+  FactsScope scope(facts(known));
+  return wrap(unifyStructInfo(unwrap(lhs), unwrap(rhs)));
 }
 
 MlirRelaxTernary mlirRelaxCheckCompatibility(MlirType actual,

@@ -152,7 +152,7 @@ static LogicalResult verifyUpdatedArg(CallTIRInplaceOp call, int64_t index,
   for (Value arg : call.getArgs())
     if (actual = findLeaf(arg.getType(), position); actual)
       break;
-  Ternary answer = isSubtype(actual, output);
+  Ternary answer = isSubtypeAt(call, actual, output);
   if (answer == Ternary::Yes)
     return success();
   InFlightDiagnostic diag = call.emitOpError()
@@ -276,7 +276,7 @@ static Type derivePacked(Operation *call, ArrayAttr sinfoArgs) {
 /// That what a call derives is a subtype of what it declares.
 static LogicalResult verifyDerived(Operation *call, Type derived) {
   Type declared = call->getResult(0).getType();
-  if (isSubtypeBeforeRealize(derived, declared) == Ternary::Yes)
+  if (isSubtypeAt(call, derived, declared) == Ternary::Yes)
     return success();
   return call->emitOpError()
          << "derives a result of type " << derived

@@ -243,8 +243,50 @@ static LogicalResult verifyArgumentNames(FuncOp func) {
   return success();
 }
 
+/// That the bounds are integers, of variables that the arguments bind.
+static LogicalResult verifyBounds(FuncOp func) {
+  llvm::StringSet<> names;
+  for (Type type : func.getArgumentTypes())
+    if (isa<StructInfoTypeInterface>(type))
+      walkVars(type, [&](const ShapeVarUse &use) {
+        if (use.mayBind && !use.isShape)
+          names.insert(use.name);
+      });
+  for (StringRef attribute :
+       {RelaxDialect::kLowerBound, RelaxDialect::kUpperBound}) {
+    Attribute value = func->getAttr(attribute);
+    auto bounds = dyn_cast_if_present<DictionaryAttr>(value);
+    if (value && !bounds)
+      return func.emitOpError()
+             << "expected '" << attribute
+             << "' to be a dictionary from shape variables to integers, but "
+                "got "
+             << value;
+    for (NamedAttribute bound :
+         bounds ? bounds.getValue() : ArrayRef<NamedAttribute>()) {
+      StringRef name = bound.getName().getValue();
+      if (!names.contains(name))
+        return func.emitOpError()
+               << "declares a bound of '" << name << "' in '" << attribute
+               << "', which no argument binds as a dimension";
+      auto number = dyn_cast<IntegerAttr>(bound.getValue());
+      if (!number || !number.getType().isInteger(64))
+        return func.emitOpError()
+               << "expected the bound of '" << name << "' in '" << attribute
+               << "' to be an integer of 64 bits, but got " << bound.getValue();
+    }
+  }
+  for (auto [name, range] : getDeclaredBounds(func))
+    if (range.isEmpty())
+      return func.emitOpError()
+             << "declares the lower bound " << *range.lower << " of '" << name
+             << "', which is above the upper bound " << *range.upper;
+  return success();
+}
+
 LogicalResult FuncOp::verify() {
   bool isValid = succeeded(verifyArgumentNames(*this));
+  isValid &= succeeded(verifyBounds(*this));
   isValid &= succeeded(verifyGlobalSymbol(*this));
   if (getDeriveResult() && isExternal()) {
     emitOpError() << "is a declaration, so it has to state its result";
@@ -322,8 +364,7 @@ void mlir::relax::forcePurity(Operation *function) {
 /// That `actual` may stand where `expected` is declared; `role` names it.
 static LogicalResult verifySubtype(Operation *op, Type actual, Type expected,
                                    StringRef role, Operation *declaration) {
-  Ternary answer = isSubtypeBeforeRealize(actual, expected);
-  if (answer == Ternary::Yes)
+  if (isSubtypeAt(op, actual, expected) == Ternary::Yes)
     return success();
   InFlightDiagnostic diag = op->emitOpError()
                             << "expected " << role << " of type " << expected
@@ -440,20 +481,41 @@ LogicalResult SeqOp::verifyRegions() {
   return success(isValid);
 }
 
-LogicalResult SeqOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
-  for (Type type : getBody().front().back().getOperandTypes())
-    results.push_back(eraseOutOfScope(type, *this));
-  return success();
+/// The type that a region yields, without what only the region knows.
+static Type deriveYield(Region &region,
+                        llvm::function_ref<bool(StringRef)> isInScope) {
+  return eraseToWellDefined(
+      cast<YieldOp>(region.front().back()).getValue().getType(), isInScope);
+}
+
+Type SeqOp::deriveResult(llvm::function_ref<bool(StringRef)> isInScope) {
+  return deriveYield(getBody(), isInScope);
 }
 
 /// DR06: the least upper bound of both branches.
+Type IfOp::deriveResult(llvm::function_ref<bool(StringRef)> isInScope) {
+  return unifyStructInfo(deriveYield(getThenRegion(), isInScope),
+                         deriveYield(getElseRegion(), isInScope));
+}
+
+/// The scope where an operation stands, found out when the first variable is
+/// asked for.
+template <typename OpTy> static Type deriveInScope(OpTy op) {
+  std::optional<llvm::StringSet<>> scope;
+  return op.deriveResult([&](StringRef name) {
+    if (!scope)
+      collectScope(op, scope.emplace());
+    return scope->contains(name);
+  });
+}
+
+LogicalResult SeqOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
+  results.push_back(deriveInScope(*this));
+  return success();
+}
+
 LogicalResult IfOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
-  auto branch = [&](Region &region) {
-    return eraseOutOfScope(
-        cast<YieldOp>(region.front().back()).getValue().getType(), *this);
-  };
-  results.push_back(
-      unifyStructInfo(branch(getThenRegion()), branch(getElseRegion())));
+  results.push_back(deriveInScope(*this));
   return success();
 }
 

@@ -113,6 +113,11 @@ bool ClosureOp::isForcePure() {
 }
 
 LogicalResult ClosureOp::verify() {
+  for (StringRef attribute :
+       {RelaxDialect::kLowerBound, RelaxDialect::kUpperBound})
+    if ((*this)->hasAttr(attribute))
+      return emitOpError() << "has '" << attribute
+                           << "', which belongs on a relax.func";
   if (getFuncStructInfo().isPacked())
     return emitOpError() << "expected the type of a closure, but got "
                          << getFuncStructInfo();

@@ -12,6 +12,7 @@
 
 #include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
 
 #include "mlir/IR/Builders.h"

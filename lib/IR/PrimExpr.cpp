@@ -222,6 +222,36 @@ PrimExprAttr PrimExprAttr::getCall(PrimExprKind kind,
 // Questions
 //===----------------------------------------------------------------------===//
 
+/// Replaces each remainder x mod y by x - (x floordiv y) * y, which it is
+/// wherever it is defined. Returns false where there is none, or the result
+/// would be too large. The operands of atoms stay as they are.
+static bool expandRemainders(Polynomial &polynomial) {
+  bool found = false;
+  Polynomial result;
+  for (const auto &[monomial, coefficient] : polynomial.getTerms()) {
+    std::optional<Polynomial> product = Polynomial();
+    product->addTerm({}, coefficient);
+    for (PrimExprAttr atom : monomial) {
+      std::optional<Polynomial> factor;
+      if (atom.getKind() == PrimExprKind::Mod && !atom.isTooLarge()) {
+        PrimExprAttr x = atom.getOperands()[0], y = atom.getOperands()[1];
+        factor = Polynomial::linear(
+            x, PrimExprAttr::getMul(PrimExprAttr::getFloorDiv(x, y), y), -1);
+        found = true;
+      } else {
+        factor.emplace().addTerm({atom}, 1);
+      }
+      product = factor ? Polynomial::product(*product, *factor) : std::nullopt;
+      if (!product)
+        return false;
+    }
+    if (!result.add(*product))
+      return false;
+  }
+  polynomial = std::move(result);
+  return found;
+}
+
 Ternary mlir::relax::proveEqual(PrimExprAttr lhs, PrimExprAttr rhs) {
   if (lhs == rhs)
     return Ternary::Yes;
@@ -230,6 +260,11 @@ Ternary mlir::relax::proveEqual(PrimExprAttr lhs, PrimExprAttr rhs) {
   std::optional<Polynomial> difference = Polynomial::linear(lhs, rhs, -1);
   if (!difference)
     return Ternary::Unknown;
+  if (!difference->getConstant()) {
+    Polynomial expanded = *difference;
+    if (expandRemainders(expanded) && expanded.getConstant())
+      difference = std::move(expanded);
+  }
   if (std::optional<int64_t> constant = difference->getConstant())
     return *constant == 0 ? Ternary::Yes : Ternary::No;
   // 2 * n = 3 has no solution in integers.

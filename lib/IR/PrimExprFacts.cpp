@@ -74,6 +74,11 @@ void PrimExprFacts::addRelation(PrimExprAttr lhs, PrimExprAttr rhs,
                                 bool isEquality) {
   if (lhs.isTooLarge() || rhs.isTooLarge() || addAsBounds(lhs, rhs, isEquality))
     return;
+  if (llvm::any_of(relations, [&](const Relation &known) {
+        return known.lhs == lhs && known.rhs == rhs &&
+               known.isEquality == isEquality;
+      }))
+    return;
   llvm::StringSet<> names;
   collectVars(lhs, names);
   collectVars(rhs, names);
@@ -361,4 +366,60 @@ PrimExprRange mlir::relax::getRange(PrimExprAttr expr,
   if (facts.isContradictory())
     return {};
   return RangeAnalysis(facts).of(expr);
+}
+
+//===----------------------------------------------------------------------===//
+// Facts of a place
+//===----------------------------------------------------------------------===//
+
+static thread_local const PrimExprFacts *currentFacts = nullptr;
+
+FactsScope::FactsScope(const PrimExprFacts &facts) : outer(currentFacts) {
+  currentFacts = &facts;
+}
+
+FactsScope::~FactsScope() { currentFacts = outer; }
+
+const PrimExprFacts &FactsScope::current() {
+  static const PrimExprFacts none;
+  return currentFacts ? *currentFacts : none;
+}
+
+DimensionProver::DimensionProver(ArrayRef<PrimExprAttr> dims,
+                                 ArrayRef<PrimExprAttr> moreDims)
+    : dims(dims) {
+  llvm::append_range(this->dims, moreDims);
+}
+
+const PrimExprFacts &DimensionProver::getFacts() {
+  if (!facts) {
+    facts = FactsScope::current();
+    for (PrimExprAttr dim : dims)
+      facts->addDimension(dim);
+  }
+  return *facts;
+}
+
+Ternary DimensionProver::proveEqual(PrimExprAttr lhs, PrimExprAttr rhs) {
+  Ternary equal = mlir::relax::proveEqual(lhs, rhs);
+  return equal == Ternary::Unknown
+             ? mlir::relax::proveEqual(lhs, rhs, getFacts())
+             : equal;
+}
+
+Ternary DimensionProver::proveEqual(ArrayRef<PrimExprAttr> lhs,
+                                    ArrayRef<PrimExprAttr> rhs) {
+  // One pair that the normal form decides may settle all.
+  Ternary equal = mlir::relax::proveEqual(lhs, rhs);
+  return equal == Ternary::Unknown
+             ? mlir::relax::proveEqual(lhs, rhs, getFacts())
+             : equal;
+}
+
+Ternary DimensionProver::proveEqual(PrimExprAttr expr, int64_t value) {
+  return proveEqual(expr, PrimExprAttr::getInt(expr.getContext(), value));
+}
+
+PrimExprRange DimensionProver::getRange(PrimExprAttr expr) {
+  return mlir::relax::getRange(expr, getFacts());
 }

@@ -625,11 +625,36 @@ static Ternary proveSimplified(PrimExprAttr lhs, PrimExprAttr rhs,
   return lhs == left && rhs == right ? answer : prove(lhs, rhs, facts);
 }
 
+/// Whether the difference of two expressions is a sum of variables, and
+/// products of them, that no relation speaks of: each has any value in its
+/// range, so the range of the sum says all.
+static bool isRangeExact(PrimExprAttr lhs, PrimExprAttr rhs,
+                         const PrimExprFacts &facts) {
+  std::optional<Polynomial> difference = Polynomial::linear(lhs, rhs, -1);
+  return difference &&
+         llvm::all_of(difference->getTerms(),
+                      [](const auto &term) {
+                        const auto &[monomial, factor] = term;
+                        return monomial.empty() ||
+                               ((factor == 1 || factor == -1) &&
+                                llvm::all_of(monomial, [](PrimExprAttr atom) {
+                                  return atom.isVar();
+                                }));
+                      }) &&
+         facts.getRelevant({lhs, rhs}).empty();
+}
+
 Ternary mlir::relax::proveEqual(PrimExprAttr lhs, PrimExprAttr rhs,
                                 const PrimExprFacts &facts) {
   Ternary equal = proveEqual(lhs, rhs);
-  if (equal != Ternary::Unknown)
+  if (equal != Ternary::Unknown || facts.isContradictory())
     return equal;
+  if (isRangeExact(lhs, rhs, facts)) {
+    PrimExprRange difference = differenceRange(lhs, rhs, facts);
+    if (!difference.contains(0))
+      return Ternary::No;
+    return difference.getConstant() ? Ternary::Yes : Ternary::Unknown;
+  }
   return proveSimplified(lhs, rhs, facts, proveEqualOnce);
 }
 
@@ -639,8 +664,11 @@ Ternary mlir::relax::proveEqual(ArrayRef<PrimExprAttr> lhs,
   if (lhs.size() != rhs.size())
     return Ternary::No;
   Ternary result = Ternary::Yes;
-  for (auto [l, r] : llvm::zip(lhs, rhs))
+  for (auto [l, r] : llvm::zip(lhs, rhs)) {
     result = both(result, proveEqual(l, r, facts));
+    if (result == Ternary::No)
+      return result;
+  }
   return result;
 }
 

@@ -17,6 +17,9 @@
 
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/IR/VDevice.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -302,13 +305,25 @@ LogicalResult mlir::relax::verifyShapeScopes(FuncOp func) {
 // Queries
 //===----------------------------------------------------------------------===//
 
+/// The casts whose facts and variables the operations behind `op` see, in any
+/// order. Those that are not valid say nothing.
+static void forEachCast(Operation &op,
+                        llvm::function_ref<void(MatchCastOp)> visit) {
+  if (auto cast = dyn_cast<MatchCastOp>(op))
+    if (op.getNumOperands() == 1 && op.getNumResults() == 1 &&
+        isa<StructInfoTypeInterface>(cast.getResult().getType()))
+      visit(cast);
+  if (isa<DataflowOp>(op)) // shares the scope around it
+    for (Region &region : op.getRegions())
+      for (Operation &inner : region.getOps())
+        forEachCast(inner, visit);
+}
+
 /// What `op` binds for the operations behind it.
 static void collectBound(Operation &op, llvm::StringSet<> &names) {
-  if (auto cast = dyn_cast<MatchCastOp>(op))
+  forEachCast(op, [&](MatchCastOp cast) {
     collectBindingVars(cast.getResult().getType(), names);
-  if (isa<DataflowOp>(op)) // shares the scope around it
-    for (Operation &inner : op.getRegion(0).front())
-      collectBound(inner, names);
+  });
 }
 
 void mlir::relax::collectScope(Operation *op, llvm::StringSet<> &names) {
@@ -332,4 +347,205 @@ Type mlir::relax::eraseOutOfScope(Type type, Operation *op) {
   collectScope(op, scope);
   return eraseToWellDefined(
       type, [&](StringRef name) { return scope.contains(name); });
+}
+
+//===----------------------------------------------------------------------===//
+// Facts
+//===----------------------------------------------------------------------===//
+
+SmallVector<std::pair<StringRef, PrimExprRange>>
+mlir::relax::getDeclaredBounds(FuncOp func) {
+  std::map<StringRef, PrimExprRange> ranges;
+  auto visit = [&](StringRef attribute,
+                   std::optional<int64_t> PrimExprRange::*end) {
+    if (auto bounds = func->getAttrOfType<DictionaryAttr>(attribute))
+      for (NamedAttribute bound : bounds)
+        if (auto value = dyn_cast<IntegerAttr>(bound.getValue());
+            value && value.getType().isInteger(64)) // else it is not verified
+          ranges[bound.getName().getValue()].*end = value.getInt();
+  };
+  visit(RelaxDialect::kLowerBound, &PrimExprRange::lower);
+  visit(RelaxDialect::kUpperBound, &PrimExprRange::upper);
+  return {ranges.begin(), ranges.end()};
+}
+
+void mlir::relax::addFactsOfValue(Type type, PrimExprFacts &facts) {
+  SmallVector<Type> worklist = {type};
+  while (!worklist.empty()) {
+    Type next = worklist.pop_back_val();
+    if (auto tuple = dyn_cast_or_null<TupleStructInfoType>(next))
+      llvm::append_range(worklist, tuple.getFields());
+    auto tensor = dyn_cast_or_null<TensorStructInfoType>(next);
+    if (tensor && tensor.hasShape())
+      for (PrimExprAttr dim : tensor.getDims())
+        facts.addDimension(dim);
+  }
+}
+
+static void addEqual(ArrayRef<PrimExprAttr> lhs, ArrayRef<PrimExprAttr> rhs,
+                     PrimExprFacts &facts) {
+  if (lhs.size() == rhs.size())
+    for (auto [l, r] : llvm::zip(lhs, rhs))
+      if (l != r)
+        facts.addEqual(l, r);
+}
+
+void mlir::relax::addFactsOfCast(Type from, Type to, PrimExprFacts &facts) {
+  addFactsOfValue(from, facts);
+  addFactsOfValue(to, facts);
+  SmallVector<std::pair<Type, Type>> worklist = {{from, to}};
+  while (!worklist.empty()) {
+    auto [lhs, rhs] = worklist.pop_back_val();
+    if (!lhs || !rhs || lhs == rhs || lhs.getTypeID() != rhs.getTypeID())
+      continue;
+    if (auto tensor = dyn_cast<TensorStructInfoType>(lhs)) {
+      auto other = cast<TensorStructInfoType>(rhs);
+      if (tensor.hasShape() && other.hasShape())
+        addEqual(tensor.getDims(), other.getDims(), facts);
+    } else if (auto shape = dyn_cast<ShapeStructInfoType>(lhs)) {
+      auto other = cast<ShapeStructInfoType>(rhs);
+      if (shape.getValues() && other.getValues())
+        addEqual(shape.getValues().getDims(), other.getValues().getDims(),
+                 facts);
+    } else if (auto prim = dyn_cast<PrimStructInfoType>(lhs)) {
+      auto other = cast<PrimStructInfoType>(rhs);
+      if (prim.getValue() && other.getValue())
+        addEqual(prim.getValue(), other.getValue(), facts);
+    } else if (auto tuple = dyn_cast<TupleStructInfoType>(lhs)) {
+      for (auto [l, r] : llvm::zip(tuple.getFields(),
+                                   cast<TupleStructInfoType>(rhs).getFields()))
+        worklist.push_back({l, r});
+    }
+  }
+}
+
+PrimExprFacts mlir::relax::collectFacts(Operation *op) {
+  ScopeAnalysis analysis;
+  analysis.moveTo(op);
+  return analysis.getFacts();
+}
+
+Ternary mlir::relax::isSubtypeAt(Operation *op, Type sub, Type super) {
+  Ternary answer = isSubtypeBeforeRealize(sub, super);
+  if (answer != Ternary::Unknown)
+    return answer;
+  PrimExprFacts facts = collectFacts(op);
+  FactsScope scope(facts);
+  return isSubtypeBeforeRealize(sub, super);
+}
+
+bool mlir::relax::reliesOnFacts(Operation *op) {
+  SmallVector<Type> derived;
+  if (auto rule = dyn_cast<DeriveOpInterface>(op)) {
+    if (failed(rule.deriveResultTypes(derived)))
+      return true;
+    return !areSubtypes(derived, op->getResultTypes());
+  }
+  if (isa<CallTIRInplaceOp>(op)) // says it of operands, not of its results
+    return true;
+  auto rule = dyn_cast<InferTypeOpInterface>(op);
+  if (!rule || !isa<RelaxDialect>(op->getDialect()))
+    return false;
+  return failed(rule.inferReturnTypes(
+             op->getContext(), /*location=*/std::nullopt, op->getOperands(),
+             op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
+             op->getRegions(), derived)) ||
+         !areSubtypes(derived, op->getResultTypes());
+}
+
+/// Adds what `op` says for the operations behind it.
+void ScopeAnalysis::pass(Operation *op, Frame &frame) {
+  forEachCast(*op, [&](MatchCastOp cast) {
+    collectBindingVars(cast.getResult().getType(), frame.names);
+    addFactsOfCast(cast.getValue().getType(), cast.getResult().getType(),
+                   frame.facts);
+  });
+}
+
+void ScopeAnalysis::enter(Block *block) {
+  Frame frame{block, block->empty() ? nullptr : &block->front(), {}, {}};
+  Operation *parent = block->getParentOp();
+  bool isFunction = isa_and_nonnull<FuncOp, ClosureOp>(parent);
+  if (!isFunction && !frames.empty())
+    frame.facts = frames.back().facts;
+  if (isFunction)
+    for (BlockArgument argument : block->getArguments())
+      if (isa<StructInfoTypeInterface>(argument.getType())) {
+        collectBindingVars(argument.getType(), frame.names);
+        addFactsOfValue(argument.getType(), frame.facts);
+      }
+  if (auto func = dyn_cast_or_null<FuncOp>(parent))
+    for (auto [name, range] : getDeclaredBounds(func))
+      frame.facts.addBounds(name, range.lower, range.upper);
+  frames.push_back(std::move(frame));
+}
+
+void ScopeAnalysis::moveTo(Operation *op) {
+  SmallVector<Operation *> path; // from the place to the function
+  for (; op && op->getBlock(); op = op->getParentOp()) {
+    path.push_back(op);
+    if (isa_and_nonnull<FuncOp>(op->getParentOp()))
+      break;
+  }
+  size_t depth = 0;
+  for (Operation *target : llvm::reverse(path)) {
+    Block *block = target->getBlock();
+    Operation *known = depth < frames.size() && frames[depth].block == block
+                           ? frames[depth].next
+                           : nullptr;
+    if (!known || (known != target && !known->isBeforeInBlock(target))) {
+      frames.resize(depth);
+      enter(block);
+    } else if (known != target) {
+      frames.resize(depth + 1);
+    }
+    Frame &frame = frames[depth++];
+    for (; frame.next != target; frame.next = frame.next->getNextNode())
+      pass(frame.next, frame);
+  }
+  frames.resize(depth);
+}
+
+bool ScopeAnalysis::isInScope(StringRef name) const {
+  return llvm::any_of(
+      frames, [&](const Frame &frame) { return frame.names.contains(name); });
+}
+
+const PrimExprFacts &ScopeAnalysis::getFacts() const {
+  static const PrimExprFacts none;
+  return frames.empty() ? none : frames.back().facts;
+}
+
+//===----------------------------------------------------------------------===//
+// Declared types
+//===----------------------------------------------------------------------===//
+
+/// The operation that `operands` are of, while there is one: none of a builder.
+static Operation *getOwner(ValueRange operands) {
+  auto *operand = dyn_cast_if_present<OpOperand *>(operands.getBase());
+  return operand && !operands.empty() ? operand->getOwner() : nullptr;
+}
+
+LogicalResult mlir::relax::verifyInferredTypes(
+    std::optional<Location> location, StringRef name, ValueRange operands,
+    TypeRange declared,
+    llvm::function_ref<LogicalResult(SmallVectorImpl<Type> &)> infer,
+    llvm::function_ref<bool(TypeRange, TypeRange)> areCompatible) {
+  SmallVector<Type> derived;
+  if (failed(infer(derived)))
+    return failure();
+  if (areCompatible(derived, declared))
+    return success();
+  if (Operation *owner = getOwner(operands)) {
+    PrimExprFacts facts = collectFacts(owner);
+    FactsScope scope(facts);
+    SmallVector<Type> refined;
+    if (failed(infer(refined)))
+      return failure();
+    if (areCompatible(refined, declared))
+      return success();
+  }
+  return emitOptionalError(
+      location, "'", name, "' op inferred type(s) ", derived,
+      " are incompatible with return type(s) of operation ", declared);
 }

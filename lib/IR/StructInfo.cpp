@@ -13,6 +13,7 @@
 
 #include "relax-mlir/IR/StructInfo.h"
 
+#include "relax-mlir/IR/PrimExprFacts.h"
 #include "relax-mlir/IR/VDevice.h"
 
 using namespace mlir;
@@ -96,25 +97,31 @@ namespace {
 /// them, or neither, and a rank.
 struct ShapeInfo {
   explicit ShapeInfo(TensorStructInfoType type)
-      : dims(type.getShape()), var(type.getShapeVar()), ndim(type.getNdim()) {}
+      : dims(type.getShape()), var(type.getShapeVar()), ndim(type.getNdim()),
+        isTensor(true) {}
   explicit ShapeInfo(ShapeStructInfoType type)
-      : dims(type.getValues()), var(type.getVar()), ndim(type.getNdim()) {}
+      : dims(type.getValues()), var(type.getVar()), ndim(type.getNdim()),
+        isTensor(false) {}
 
   bool isKnown() const { return dims || var; }
 
   ShapeExprAttr dims;
   StringAttr var;
   int64_t ndim;
+  bool isTensor;
 };
 } // namespace
 
-/// Whether two shapes are the same. What is not known, and a variable, may be
-/// any shape; all shapes of rank 0 are one.
+/// Whether the shape of a value is another one. What is not known, and a
+/// variable, may be any shape; all shapes of rank 0 are one. The value exists,
+/// so that no dimension of it is negative where it is a tensor.
 static Ternary proveSameShape(const ShapeInfo &lhs, const ShapeInfo &rhs) {
   if (lhs.ndim == 0 && rhs.ndim == 0)
     return Ternary::Yes;
   if (lhs.dims && rhs.dims)
-    return proveEqual(lhs.dims.getDims(), rhs.dims.getDims());
+    return DimensionProver(lhs.isTensor ? lhs.dims.getDims()
+                                        : ArrayRef<PrimExprAttr>())
+        .proveEqual(lhs.dims.getDims(), rhs.dims.getDims());
   return lhs.var && lhs.var == rhs.var ? Ternary::Yes : Ternary::Unknown;
 }
 
@@ -166,10 +173,18 @@ Type TensorStructInfoType::unifyWithSameKind(Type other) const {
   Type dtype = getDtype() == rhs.getDtype() ? getDtype() : Type();
   FlatSymbolRefAttr vdevice =
       getVdevice() == rhs.getVdevice() ? getVdevice() : FlatSymbolRefAttr();
+  auto withShapeOf = [&](TensorStructInfoType type) {
+    return get(getContext(), type.getShape(), ndim, dtype, vdevice,
+               type.getShapeVar());
+  };
   ShapeInfo mine(*this), theirs(rhs);
-  if (mine.ndim == theirs.ndim && mine.isKnown() && theirs.isKnown() &&
-      proveSameShape(mine, theirs) == Ternary::Yes)
-    return get(getContext(), getShape(), ndim, dtype, vdevice, getShapeVar());
+  if (mine.ndim != theirs.ndim || !mine.isKnown() || !theirs.isKnown())
+    return get(getContext(), ndim, dtype, vdevice);
+  // [n - 1] has some of the values of [max(n - 1, 0)], which is the bound then.
+  if (proveSameShape(theirs, mine) == Ternary::Yes)
+    return withShapeOf(*this);
+  if (proveSameShape(mine, theirs) == Ternary::Yes)
+    return withShapeOf(rhs);
   return get(getContext(), ndim, dtype, vdevice);
 }
 
@@ -210,8 +225,9 @@ Ternary PrimStructInfoType::isSubtypeOfSameKind(Type other) const {
     return Ternary::No;
   if (!super.getValue())
     return Ternary::Yes;
-  return getValue() ? proveEqual(getValue(), super.getValue())
-                    : Ternary::Unknown;
+  return getValue()
+             ? DimensionProver({}).proveEqual(getValue(), super.getValue())
+             : Ternary::Unknown;
 }
 
 /// Rules 5.1 to 5.4.
@@ -224,7 +240,8 @@ Type PrimStructInfoType::unifyWithSameKind(Type other) const {
   if (getDtype() != rhs.getDtype())
     return ObjectStructInfoType::get(getContext());
   if (getValue() && rhs.getValue() &&
-      proveEqual(getValue(), rhs.getValue()) == Ternary::Yes)
+      DimensionProver({}).proveEqual(getValue(), rhs.getValue()) ==
+          Ternary::Yes)
     return *this;
   return get(getContext(), getDtype(), PrimExprAttr());
 }

@@ -94,7 +94,7 @@ namespace {
 class DeadCodeEliminator {
 public:
   explicit DeadCodeEliminator(FuncOp func)
-      : mentions(func), rewriter(func.getContext()) {}
+      : func(func), mentions(func), rewriter(func.getContext()) {}
   void visitBlock(Block &block);
 
 private:
@@ -103,8 +103,13 @@ private:
   bool isRemovable(Operation *op);
   bool isRemovableInDataflow(Operation *op);
   bool bindsUsedVariable(MatchCastOp cast);
+  bool mayStateUsedFact();
   void erase(Operation *op);
 
+  FuncOp func;
+  /// Whether types in the function follow from what casts say; found out when
+  /// it matters, and not again.
+  std::optional<bool> reliesOnCasts;
   Mentions mentions;
   IRRewriter rewriter;
 };
@@ -120,6 +125,17 @@ bool DeadCodeEliminator::bindsUsedVariable(MatchCastOp cast) {
   });
 }
 
+/// Whether a cast may be what makes the declared type of an operation right.
+bool DeadCodeEliminator::mayStateUsedFact() {
+  if (!reliesOnCasts)
+    reliesOnCasts = func.walk([](Operation *op) {
+                          return reliesOnFacts(op) ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+                        })
+                        .wasInterrupted();
+  return *reliesOnCasts;
+}
+
 /// What is updated in place is seen outside of a function that is impure.
 static bool ownsUpdates(Operation *op) {
   while (!isa<FuncOp, ClosureOp>(op))
@@ -133,7 +149,7 @@ static bool ownsUpdates(Operation *op) {
 /// error.
 bool DeadCodeEliminator::isRemovableInDataflow(Operation *op) {
   if (auto cast = dyn_cast<MatchCastOp>(op))
-    return !bindsUsedVariable(cast);
+    return !bindsUsedVariable(cast) && !mayStateUsedFact();
   if (isa<CallTIRInplaceOp, CallInplacePackedOp>(op))
     return ownsUpdates(op);
   if (auto purity = dyn_cast<PurityOpInterface>(op))

@@ -124,6 +124,8 @@ private:
   /// and its result is what is declared.
   FailureOr<SmallVector<Type>> deriveResults(Operation &op);
   LogicalResult refine(Operation &op, ArrayRef<Type> derived);
+
+  ScopeAnalysis scope;
 };
 } // namespace
 
@@ -144,8 +146,13 @@ static FailureOr<SmallVector<Type>> deriveCall(CallOp call) {
 
 FailureOr<SmallVector<Type>> Derivation::deriveResults(Operation &op) {
   SmallVector<Type> types;
+  auto isInScope = [&](StringRef name) { return scope.isInScope(name); };
   if (auto call = dyn_cast<CallOp>(op))
     return deriveCall(call);
+  if (auto branch = dyn_cast<IfOp>(op))
+    return SmallVector<Type>{branch.deriveResult(isInScope)};
+  if (auto seq = dyn_cast<SeqOp>(op))
+    return SmallVector<Type>{seq.deriveResult(isInScope)};
   if (auto rule = dyn_cast<DeriveOpInterface>(op)) {
     if (failed(rule.deriveResultTypes(types)))
       return failure();
@@ -194,7 +201,7 @@ LogicalResult Derivation::refine(Operation &op, ArrayRef<Type> derived) {
 LogicalResult Derivation::checkReturn(ReturnOp ret) {
   Type actual = ret.getValue().getType(), declared = ret.getDeclaredType();
   if (checkCompatibility(actual, declared) == Ternary::No)
-    return ret.verify();
+    return ret.verify(); // under the facts in scope
   if (isSubtype(actual, declared) != Ternary::Yes)
     emitWarning(ret.getLoc())
         << "a result of type " << actual << " may not be of the declared type "
@@ -211,12 +218,12 @@ LogicalResult Derivation::deriveClosure(ClosureOp closure) {
     return success();
   auto ret = cast<ReturnOp>(closure.getBody().front().back());
   FuncStructInfoType declared = closure.getFuncStructInfo();
-  llvm::StringSet<> scope;
-  collectScope(closure, scope);
+  llvm::StringSet<> params;
   for (Type param : declared.getParams())
-    collectBindingVars(param, scope);
+    collectBindingVars(param, params);
+  scope.moveTo(closure);
   Type body = eraseToWellDefined(ret.getValue().getType(), [&](StringRef name) {
-    return scope.contains(name);
+    return params.contains(name) || scope.isInScope(name);
   });
   auto type =
       FuncStructInfoType::get(declared.getParams(), body, declared.getPure());
@@ -233,6 +240,8 @@ LogicalResult Derivation::deriveOp(Operation &op) {
     for (Block &block : region)
       if (failed(deriveBlock(block)))
         return failure();
+  scope.moveTo(&op);
+  FactsScope known(scope.getFacts());
   if (auto ret = dyn_cast<ReturnOp>(op))
     return checkReturn(ret);
   if (auto cast = dyn_cast<MatchCastOp>(op)) {

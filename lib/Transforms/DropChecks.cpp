@@ -170,7 +170,8 @@ void CheckDropper::dropAll() {
           Description{
               check.getWhatAttr(),
               StringAttr::get(func.getContext(), toString(check.getType()))});
-    if (isa<CheckOp, CheckDimOp, CheckFunctionOp, CheckShapeOp>(op))
+    if (isa<CheckOp, CheckBoundsOp, CheckDimOp, CheckFunctionOp, CheckShapeOp>(
+            op))
       checks.push_back(op);
   });
   for (Operation *check : checks)

@@ -8,20 +8,25 @@
 //
 // One walk in program order with the facts that hold there: what is known of
 // each value, by its making or by a check before, which values are the
-// dimensions of which tensor, and which of them were compared. A region starts
-// with the facts of the place where it stands.
+// dimensions of which tensor, and what was compared. A region starts with the
+// facts of the place where it stands.
+//
+// Integers are expressions over those that are read, so that facts about shape
+// variables prove checks: declared bounds, dimensions that are not negative,
+// and all that was checked before.
 //
 //===----------------------------------------------------------------------===//
 
 #include "DropChecks.h"
 
+#include "relax-mlir/IR/PrimExprFacts.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXELIMINATECHECKSPASS
@@ -37,8 +42,38 @@ struct Facts {
   DenseMap<Value, SmallVector<Type>> types;
   /// Dimensions that were read.
   DenseMap<std::pair<Value, int64_t>, Value> dims;
-  /// Pairs of integers that are equal.
-  DenseSet<std::pair<Value, Value>> equal;
+  /// What is known of integers, as expressions.
+  PrimExprFacts integers;
+  /// Variables that are equal to expressions without them. No value of the map
+  /// has a variable of it.
+  PrimExprMap equal;
+};
+
+class CheckEliminator {
+public:
+  explicit CheckEliminator(MLIRContext *context) : context(context) {}
+  void visit(Block &block, Facts &facts);
+
+private:
+  void visitOp(Operation &op, Facts &facts);
+  void visit(DimOp op, Facts &facts);
+  void visit(CheckOp op, Facts &facts);
+  void visit(CheckDimOp op, Facts &facts);
+  void visit(CheckBoundsOp op, Facts &facts);
+  void visit(CheckDivisorOp op, Facts &facts);
+
+  /// An integer over those that are not computed from others.
+  PrimExprAttr exprOf(Value value);
+  PrimExprAttr exprOf(Value value, const Facts &facts);
+  PrimExprAttr newVar();
+  /// Null where the operation is no arithmetic of expressions.
+  PrimExprAttr compute(Operation &op);
+
+  MLIRContext *context;
+  /// Of all integers before the place; those of the whole function, as a value
+  /// is the same wherever it is in scope.
+  DenseMap<Value, PrimExprAttr> exprs;
+  unsigned numVars = 0;
 };
 } // namespace
 
@@ -81,7 +116,7 @@ static Value constructedDim(ImplicitLocOpBuilder &builder, Value value,
 }
 
 /// Replaces a read by the value that is known.
-static void simplify(DimOp op, Facts &facts) {
+void CheckEliminator::visit(DimOp op, Facts &facts) {
   Value value = stripCasts(op.getValue());
   if (auto shape = value.getDefiningOp<ShapeOfOp>())
     value = stripCasts(shape.getTensor());
@@ -92,26 +127,66 @@ static void simplify(DimOp op, Facts &facts) {
     known = facts.dims.lookup({value, index});
   if (!known) {
     facts.dims[{value, index}] = op.getResult();
+    if (isa<TensorStructInfoType>(op.getValue().getType()))
+      facts.integers.addDimension(exprOf(op.getResult()));
     return;
   }
   op.getResult().replaceAllUsesWith(known);
   op.erase();
 }
 
-static bool areEqual(Value lhs, Value rhs, const Facts &facts) {
-  if (lhs == rhs || facts.equal.contains({lhs, rhs}) ||
-      facts.equal.contains({rhs, lhs}))
-    return true;
-  APInt l, r;
-  return matchPattern(lhs, m_ConstantInt(&l)) &&
-         matchPattern(rhs, m_ConstantInt(&r)) && l == r;
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+PrimExprAttr CheckEliminator::newVar() {
+  return PrimExprAttr::getVar(context, "v" + std::to_string(numVars++));
+}
+
+PrimExprAttr CheckEliminator::exprOf(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)) &&
+      constant.getSignificantBits() <= 64)
+    return PrimExprAttr::getInt(context, constant.getSExtValue());
+  PrimExprAttr &expr = exprs[value];
+  if (!expr)
+    expr = newVar();
+  return expr;
+}
+
+/// The same, in terms of what it is equal to.
+PrimExprAttr CheckEliminator::exprOf(Value value, const Facts &facts) {
+  PrimExprAttr expr = exprOf(value);
+  PrimExprAttr result = substitute(expr, facts.equal);
+  return result ? result : expr;
+}
+
+PrimExprAttr CheckEliminator::compute(Operation &op) {
+  if (op.getNumOperands() != 2 || op.getNumResults() != 1 ||
+      !op.getResult(0).getType().isInteger(64))
+    return {};
+  PrimExprAttr lhs = exprOf(op.getOperand(0)), rhs = exprOf(op.getOperand(1));
+  PrimExprAttr result;
+  if (isa<arith::AddIOp>(op))
+    result = PrimExprAttr::getAdd(lhs, rhs);
+  else if (isa<arith::SubIOp>(op))
+    result = PrimExprAttr::getSub(lhs, rhs);
+  else if (isa<arith::MulIOp>(op))
+    result = PrimExprAttr::getMul(lhs, rhs);
+  else if (isa<arith::FloorDivSIOp>(op))
+    result = PrimExprAttr::getFloorDiv(lhs, rhs);
+  else if (isa<arith::MinSIOp>(op))
+    result = PrimExprAttr::getCall(PrimExprKind::Min, {lhs, rhs});
+  else if (isa<arith::MaxSIOp>(op))
+    result = PrimExprAttr::getCall(PrimExprKind::Max, {lhs, rhs});
+  return result && !result.isTooLarge() ? result : PrimExprAttr();
 }
 
 //===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//
 
-static void simplify(CheckOp op, Facts &facts) {
+void CheckEliminator::visit(CheckOp op, Facts &facts) {
   if (!isa<StructInfoTypeInterface>(op.getType()))
     return;
   Value value = stripCasts(op.getValue());
@@ -126,29 +201,98 @@ static void simplify(CheckOp op, Facts &facts) {
     known.push_back(op.getType());
 }
 
-static void simplify(CheckDimOp op, Facts &facts) {
-  if (areEqual(op.getActual(), op.getWanted(), facts))
-    op.erase();
-  else
-    facts.equal.insert(std::pair<Value, Value>(op.getActual(), op.getWanted()));
+/// Notes that a variable is equal to an expression, so that whatever has it is
+/// compared by normal form. Returns false where the expression has it too.
+static bool addSubstitution(PrimExprAttr var, PrimExprAttr expr, Facts &facts) {
+  if (!var.isVar() ||
+      findUnbound(expr, [&](StringRef name) { return name != var.getName(); }))
+    return false;
+  PrimExprMap step;
+  step[var.getName()] = expr;
+  SmallVector<std::pair<StringRef, PrimExprAttr>> changed;
+  for (auto &entry : facts.equal) {
+    PrimExprAttr value = substitute(entry.second, step);
+    if (!value)
+      return false;
+    changed.push_back({entry.first(), value});
+  }
+  for (auto [name, value] : changed)
+    facts.equal[name] = value;
+  facts.equal[var.getName()] = expr;
+  // What was known of the variable holds for the expression.
+  PrimExprRange range = facts.integers.getBounds(var.getName());
+  MLIRContext *context = var.getContext();
+  if (range.lower)
+    facts.integers.addLessEqual(PrimExprAttr::getInt(context, *range.lower),
+                                expr);
+  if (range.upper)
+    facts.integers.addLessEqual(expr,
+                                PrimExprAttr::getInt(context, *range.upper));
+  if (!facts.integers.getRelevant(var).empty())
+    facts.integers.addEqual(var, expr);
+  return true;
 }
 
-static void simplify(Block &block, Facts &facts) {
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (auto dim = dyn_cast<DimOp>(op)) {
-      simplify(dim, facts);
-    } else if (auto check = dyn_cast<CheckOp>(op)) {
-      simplify(check, facts);
-    } else if (auto check = dyn_cast<CheckDimOp>(op)) {
-      simplify(check, facts);
-    } else {
-      for (Region &region : op.getRegions())
-        for (Block &inner : region) {
-          Facts copy = facts;
-          simplify(inner, copy);
-        }
-    }
+void CheckEliminator::visit(CheckDimOp op, Facts &facts) {
+  PrimExprAttr actual = exprOf(op.getActual(), facts);
+  PrimExprAttr wanted = exprOf(op.getWanted(), facts);
+  if (proveEqual(actual, wanted, facts.integers) == Ternary::Yes)
+    op.erase();
+  else if (!addSubstitution(actual, wanted, facts) &&
+           !addSubstitution(wanted, actual, facts))
+    facts.integers.addEqual(actual, wanted);
+}
+
+void CheckEliminator::visit(CheckBoundsOp op, Facts &facts) {
+  PrimExprAttr value = exprOf(op.getValue(), facts);
+  bool isProven = true;
+  auto visitBound = [&](std::optional<int64_t> end, bool isLower) {
+    if (!end)
+      return;
+    PrimExprAttr bound = PrimExprAttr::getInt(context, *end);
+    PrimExprAttr lhs = isLower ? bound : value, rhs = isLower ? value : bound;
+    isProven &= proveLessEqual(lhs, rhs, facts.integers) == Ternary::Yes;
+    facts.integers.addLessEqual(lhs, rhs);
+  };
+  visitBound(op.getLower(), /*isLower=*/true);
+  visitBound(op.getUpper(), /*isLower=*/false);
+  if (isProven)
+    op.erase();
+}
+
+void CheckEliminator::visit(CheckDivisorOp op, Facts &facts) {
+  if (proveEqual(exprOf(op.getDivisor(), facts),
+                 PrimExprAttr::getInt(context, 0),
+                 facts.integers) == Ternary::No)
+    op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+void CheckEliminator::visitOp(Operation &op, Facts &facts) {
+  if (isa_and_nonnull<arith::ArithDialect>(op.getDialect())) {
+    if (PrimExprAttr expr = compute(op))
+      exprs[op.getResult(0)] = expr;
+    return;
   }
+  if (auto alloc = dyn_cast<AllocTensorOp>(op))
+    for (Value dim : alloc.getDims())
+      facts.integers.addDimension(exprOf(dim, facts));
+  for (Region &region : op.getRegions())
+    for (Block &inner : region) {
+      Facts copy = facts;
+      visit(inner, copy);
+    }
+}
+
+void CheckEliminator::visit(Block &block, Facts &facts) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    llvm::TypeSwitch<Operation &>(op)
+        .Case<DimOp, CheckOp, CheckDimOp, CheckBoundsOp, CheckDivisorOp>(
+            [&](auto op) { visit(op, facts); })
+        .Default([&](Operation &op) { visitOp(op, facts); });
 }
 
 namespace {
@@ -158,7 +302,8 @@ struct RelaxEliminateChecksPass
     if (getOperation().isExternal())
       return;
     Facts facts;
-    simplify(getOperation().getBody().front(), facts);
+    CheckEliminator(&getContext())
+        .visit(getOperation().getBody().front(), facts);
     eraseDeadDims(getOperation());
   }
 };

@@ -16,6 +16,7 @@
 #include "DropChecks.h"
 
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
 #include "relax-mlir/Transforms/Passes.h"
@@ -60,6 +61,7 @@ public:
 private:
   void bindCaptures(Scope &scope);
   void lowerSignature(Scope &scope);
+  void checkBounds(const Scope &scope);
   void lowerBlock(Block &block, Scope &scope);
   void lowerOps(ArrayRef<Operation *> ops, Scope &scope);
   void lowerOp(Operation *op, Scope &scope);
@@ -373,7 +375,22 @@ void ShapeLowering::lowerSignature(Scope &scope) {
     for (const Site &site : sites[i])
       check(site, scope);
   }
+  checkBounds(scope);
   signature = scope;
+}
+
+/// What is declared is relied on in the body.
+void ShapeLowering::checkBounds(const Scope &scope) {
+  auto attribute = [&](std::optional<int64_t> end) {
+    return end ? builder.getI64IntegerAttr(*end) : IntegerAttr();
+  };
+  for (auto [name, range] : getDeclaredBounds(func))
+    CheckBoundsOp::create(builder, scope.dims.lookup(name),
+                          attribute(range.lower), attribute(range.upper),
+                          builder.getStringAttr(name));
+  // The variables that they name are gone.
+  func->removeAttr(RelaxDialect::kLowerBound);
+  func->removeAttr(RelaxDialect::kUpperBound);
 }
 
 /// Whether a value of type `from` has to be looked at to be of type `to`. The

@@ -64,6 +64,8 @@ public:
   void addDimension(PrimExprAttr expr);
 
   PrimExprRange getBounds(StringRef name) const;
+  /// The variables that have bounds, with them.
+  const llvm::StringMap<PrimExprRange> &getAllBounds() const { return bounds; }
   ArrayRef<Relation> getRelations() const { return relations; }
   /// The relations that say something of the variables of `exprs`, directly or
   /// through other variables; at most kMaxRelations of them.
@@ -98,6 +100,47 @@ Ternary proveLessEqual(PrimExprAttr lhs, PrimExprAttr rhs,
 Ternary proveLess(PrimExprAttr lhs, PrimExprAttr rhs,
                   const PrimExprFacts &facts);
 Ternary proveNonNegative(PrimExprAttr expr, const PrimExprFacts &facts);
+
+//===----------------------------------------------------------------------===//
+// Facts of a place
+//===----------------------------------------------------------------------===//
+
+/// While it lives, types are compared and derived under these facts, in this
+/// thread. The interfaces through which MLIR derives types have no parameter
+/// for them.
+class FactsScope {
+public:
+  explicit FactsScope(const PrimExprFacts &facts);
+  ~FactsScope();
+  FactsScope(const FactsScope &) = delete;
+  FactsScope &operator=(const FactsScope &) = delete;
+
+  /// The facts of the innermost scope; none outside of all.
+  static const PrimExprFacts &current();
+
+private:
+  const PrimExprFacts *outer;
+};
+
+/// Questions about the dimensions of tensors that exist: none of them is
+/// negative, and the facts of the FactsScope hold. What the normal form decides
+/// costs no more than it does.
+class DimensionProver {
+public:
+  explicit DimensionProver(ArrayRef<PrimExprAttr> dims,
+                           ArrayRef<PrimExprAttr> moreDims = {});
+
+  Ternary proveEqual(PrimExprAttr lhs, PrimExprAttr rhs);
+  Ternary proveEqual(ArrayRef<PrimExprAttr> lhs, ArrayRef<PrimExprAttr> rhs);
+  Ternary proveEqual(PrimExprAttr expr, int64_t value);
+  PrimExprRange getRange(PrimExprAttr expr);
+
+private:
+  const PrimExprFacts &getFacts();
+
+  SmallVector<PrimExprAttr> dims;
+  std::optional<PrimExprFacts> facts;
+};
 
 /// An expression with the value of `expr` wherever `expr` is defined and the
 /// facts hold; at times it is defined elsewhere too. It has no operations whose

@@ -96,6 +96,9 @@ def RelaxDeriveStructInfoPass : Pass<"relax-derive-struct-info", "ModuleOp"> {
     - What may or may not hold is a warning that advises `relax.match_cast`: an
       argument of a call (DR12), a value that is returned (DR13), a cast that
       always fails (DR09). It is checked at run time.
+    - Facts in scope count (ST12): declared bounds, dimensions that are not
+      negative, and what casts before compare. Nothing is warned of that they
+      prove, and what they refute is an error.
   }];
 }
 
@@ -105,8 +108,9 @@ def RelaxDeadCodeEliminationPass
   let description = [{
     Removes operations that are pure and whose results nobody uses, calls of pure
     functions included. Inside of dataflow blocks unused casts go as well, where
-    no shape variable that they bind is used: a program may become more defined
-    there, never less. Outside of them errors stay, and so do effects.
+    no shape variable that they bind is used, and no declared type follows only
+    from what casts compare: a program may become more defined there, never less.
+    Outside of them errors stay, and so do effects.
   }];
 }
 
@@ -174,7 +178,8 @@ def RelaxEliminateChecksPass
     Where shapes are lowered, removes a check of a value whose kind, rank, data
     type and device follow from what makes it or were checked before; reads a
     dimension once, and not at all where the tensor or shape is made of it; and
-    removes the comparison of a dimension with itself or a repeated one.
+    removes checks of dimensions, bounds and divisors that follow from those
+    before, and from dimensions not being negative.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

@@ -91,6 +91,7 @@ private:
   LogicalResult emit(CallPackedOp op);
   LogicalResult emit(relax::CastOp op);
   LogicalResult emit(CheckDimOp op);
+  LogicalResult emit(CheckBoundsOp op);
   LogicalResult emit(CheckDivisorOp op);
   LogicalResult emit(CheckFunctionOp op);
   LogicalResult emit(CheckOp op);
@@ -397,6 +398,30 @@ LogicalResult FunctionEmitter::emit(CheckDimOp op) {
                  {site(op.getWhat(), op.getExpected()), i64(op.getIndex()),
                   runtime.string(builder, op.getExpr()), wanted, actual});
   });
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(CheckBoundsOp op) {
+  Value actual = map(op.getValue());
+  auto check = [&](arith::CmpIPredicate predicate, StringRef relation,
+                   std::optional<int64_t> end, StringRef attribute) {
+    if (!end)
+      return;
+    Value bound = i64(*end);
+    Value holds = arith::CmpIOp::create(builder, predicate, actual, bound);
+    emitAssert(holds, [&] {
+      std::string name = op.getName().str();
+      std::string expected = name + relation.str() + std::to_string(*end);
+      std::string expr = attribute.str() + "['" + name + "']";
+      runtime.call(builder, "relax_dim_raise", builder.getI32Type(),
+                   {site("shape variable '" + name + "'", expected), i64(-1),
+                    runtime.string(builder, expr), bound, actual});
+    });
+  };
+  check(arith::CmpIPredicate::sge, " >= ", op.getLower(),
+        RelaxDialect::kLowerBound);
+  check(arith::CmpIPredicate::sle, " <= ", op.getUpper(),
+        RelaxDialect::kUpperBound);
   return success();
 }
 
@@ -866,11 +891,11 @@ LogicalResult FunctionEmitter::emitOp(Operation *op) {
   builder.setLoc(op->getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<AllocTensorOp, CallKernelOp, CallOp, CallPackedOp, relax::CastOp,
-            CheckDimOp, CheckDivisorOp, CheckFunctionOp, CheckOp, CheckShapeOp,
-            ConstantOp, DimOp, DTypeOp, ExternFuncOp, GetItemOp, IfOp, KillOp,
-            MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp, PrimValueOp,
-            ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, TupleOp, YieldOp>(
-          [&](auto op) { return emit(op); })
+            CheckBoundsOp, CheckDimOp, CheckDivisorOp, CheckFunctionOp, CheckOp,
+            CheckShapeOp, ConstantOp, DimOp, DTypeOp, ExternFuncOp, GetItemOp,
+            IfOp, KillOp, MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp,
+            PrimValueOp, ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, TupleOp,
+            YieldOp>([&](auto op) { return emit(op); })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa_and_nonnull<arith::ArithDialect>(op->getDialect())) {
           builder.clone(*op, mapping);

@@ -20,6 +20,7 @@
 #include "relax-mlir/Conversion/KernelBuilder.h"
 #include "relax-mlir/Conversion/RelaxToLinalg.h"
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/VDevice.h"
 #include "relax-mlir/Transforms/Passes.h"
 
@@ -111,13 +112,35 @@ static FailureOr<Type> deriveResult(Operation *op) {
   return types.front();
 }
 
+/// The tensors of a result, which is one or a tuple of them.
+static SmallVector<TensorStructInfoType> getTensors(Type result) {
+  SmallVector<TensorStructInfoType> tensors;
+  if (auto tuple = dyn_cast<TupleStructInfoType>(result)) {
+    for (Type field : tuple.getFields())
+      tensors.push_back(cast<TensorStructInfoType>(field));
+  } else {
+    tensors.push_back(cast<TensorStructInfoType>(result));
+  }
+  return tensors;
+}
+
+/// The same where operands alone leave the shape open, under what is known
+/// where the operator stands.
+static FailureOr<Type> deriveResultInScope(Operation *op) {
+  FailureOr<Type> result = deriveResult(op);
+  if (failed(result) ||
+      llvm::all_of(getTensors(*result), [](TensorStructInfoType tensor) {
+        return tensor.hasShape();
+      }))
+    return result;
+  PrimExprFacts facts = collectFacts(op);
+  FactsScope scope(facts);
+  return deriveResult(op);
+}
+
 static LogicalResult collectOutputs(Operation *op, Type result,
                                     Signature &signature) {
-  SmallVector<Type> types = {result};
-  if (auto tuple = dyn_cast<TupleStructInfoType>(result))
-    types.assign(tuple.getFields().begin(), tuple.getFields().end());
-  for (Type type : types) {
-    auto tensor = cast<TensorStructInfoType>(type);
+  for (TensorStructInfoType tensor : getTensors(result)) {
     if (!tensor.hasShape() || !tensor.getDtype())
       return op->emitOpError()
              << "cannot be lowered: its result is " << tensor
@@ -132,21 +155,45 @@ static LogicalResult collectOutputs(Operation *op, Type result,
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// Checks at run time those pairs of dimensions that are not known to be equal.
-/// All variables are bound here, so a cast to one compares. The attribute names
-/// the operator in the message of the error.
-static void emitChecks(OpBuilder &builder, Operation *op,
-                       const DimPairs &pairs) {
+/// Those pairs of dimensions that are not known to be equal.
+static llvm::SetVector<std::pair<PrimExprAttr, PrimExprAttr>>
+findOpen(Operation *op, const DimPairs &pairs) {
   llvm::SetVector<std::pair<PrimExprAttr, PrimExprAttr>> open;
   for (auto pair : pairs)
     if (proveEqual(pair.first, pair.second) != Ternary::Yes)
       open.insert(pair);
+  if (open.empty())
+    return open;
+  PrimExprFacts facts = collectFacts(op);
+  for (Type type : op->getOperandTypes())
+    addFactsOfValue(type, facts);
+  open.remove_if([&](const std::pair<PrimExprAttr, PrimExprAttr> &pair) {
+    return proveEqual(pair.first, pair.second, facts) == Ternary::Yes;
+  });
+  return open;
+}
+
+/// Checks at run time those pairs of dimensions that are not known to be equal.
+/// All variables are bound here, so a cast to one compares. The attribute names
+/// the operator in the message of the error.
+static LogicalResult emitChecks(OpBuilder &builder, Operation *op,
+                                const DimPairs &pairs) {
+  llvm::SetVector<std::pair<PrimExprAttr, PrimExprAttr>> open =
+      findOpen(op, pairs);
+  for (auto [actual, expected] : open)
+    if (actual.isTooLarge() || expected.isTooLarge())
+      return op->emitOpError()
+             << "cannot be lowered: what its shapes have to satisfy is an "
+                "expression beyond the limits of "
+             << PrimExprAttr::kMaxSize << " operations and depth "
+             << PrimExprAttr::kMaxDepth
+             << "; insert relax.match_cast of its operands to variables";
   SmallVector<PrimExprAttr> actual =
       llvm::to_vector(llvm::make_first_range(open));
   SmallVector<PrimExprAttr> expected =
       llvm::to_vector(llvm::make_second_range(open));
   if (actual.empty())
-    return;
+    return success();
   MLIRContext *context = builder.getContext();
   auto from = ShapeExprAttr::get(context, actual);
   auto to = ShapeExprAttr::get(context, expected);
@@ -156,6 +203,7 @@ static void emitChecks(OpBuilder &builder, Operation *op,
                                    ShapeStructInfoType::get(to), shape);
   check->setAttr("relax.checks",
                  builder.getStringAttr(op->getName().getStringRef()));
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,7 +298,7 @@ LogicalResult Legalizer::legalize(Operation *op,
   Signature signature;
   if (failed(collectInputs(op, signature)))
     return failure();
-  FailureOr<Type> result = deriveResult(op);
+  FailureOr<Type> result = deriveResultInScope(op);
   if (failed(result))
     return failure();
   // Without tensors as operands the device is that of the declared type.
@@ -261,8 +309,9 @@ LogicalResult Legalizer::legalize(Operation *op,
   if (failed(kernel))
     return failure();
   OpBuilder builder(op);
-  if (entry.checks)
-    emitChecks(builder, op, entry.checks(op, *result));
+  if (entry.checks &&
+      failed(emitChecks(builder, op, entry.checks(op, *result))))
+    return failure();
   SmallVector<Value> args =
       llvm::filter_to_vector(op->getOperands(), [](Value value) {
         return isa<TensorStructInfoType>(value.getType());

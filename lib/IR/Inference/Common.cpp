@@ -8,6 +8,8 @@
 
 #include "relax-mlir/IR/Inference.h"
 
+#include "relax-mlir/IR/PrimExprFacts.h"
+
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -119,13 +121,14 @@ mlir::relax::normalizeAxes(OptionalLoc location, ArrayRef<int64_t> axes,
 }
 
 /// One dimension of a broadcast; null where it cannot be decided.
-static FailureOr<PrimExprAttr>
-broadcastDim(OptionalLoc location, PrimExprAttr lhs, PrimExprAttr rhs) {
+static FailureOr<PrimExprAttr> broadcastDim(OptionalLoc location,
+                                            PrimExprAttr lhs, PrimExprAttr rhs,
+                                            DimensionProver &prover) {
   if (lhs.getConstant() == 1)
     return rhs;
   if (rhs.getConstant() == 1)
     return lhs;
-  switch (proveEqual(lhs, rhs)) {
+  switch (prover.proveEqual(lhs, rhs)) {
   case Ternary::Yes:
     return lhs;
   case Ternary::Unknown:
@@ -133,8 +136,14 @@ broadcastDim(OptionalLoc location, PrimExprAttr lhs, PrimExprAttr rhs) {
   case Ternary::No:
     break;
   }
-  // Different for sure, but one may still be 1 unless both are constants.
-  if (!lhs.getConstant() || !rhs.getConstant())
+  // Different for sure, but one may still be 1, or is.
+  Ternary lhsIsOne = prover.proveEqual(lhs, 1);
+  Ternary rhsIsOne = prover.proveEqual(rhs, 1);
+  if (lhsIsOne == Ternary::Yes)
+    return rhs;
+  if (rhsIsOne == Ternary::Yes)
+    return lhs;
+  if (lhsIsOne == Ternary::Unknown || rhsIsOne == Ternary::Unknown)
     return PrimExprAttr();
   return inferError(location, "expected dimensions that broadcast, but got ",
                     lhs.str(), " and ", rhs.str());
@@ -149,9 +158,10 @@ FailureOr<ShapeExprAttr> mlir::relax::broadcastDims(OptionalLoc location,
   size_t offset = lhs.size() - rhs.size();
   SmallVector<PrimExprAttr> dims(lhs.take_front(offset));
   bool decided = true;
+  DimensionProver prover(lhs, rhs);
   for (size_t i = offset; i < lhs.size(); ++i) {
     FailureOr<PrimExprAttr> dim =
-        broadcastDim(location, lhs[i], rhs[i - offset]);
+        broadcastDim(location, lhs[i], rhs[i - offset], prover);
     if (failed(dim))
       return failure();
     decided &= static_cast<bool>(*dim);

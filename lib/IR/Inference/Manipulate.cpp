@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/IR/Inference.h"
+#include "relax-mlir/IR/PrimExprFacts.h"
 #include "relax-mlir/IR/VDevice.h"
 
 using namespace mlir;
@@ -51,8 +52,10 @@ LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *,
     return inferError(location, "expected a shape of rank ", x.getNdim(),
                       " or more, but got ", shape);
   ArrayRef<PrimExprAttr> tail = target.take_back(x.getDims().size());
+  DimensionProver prover(x.getDims(), target);
   for (auto [from, to] : llvm::zip(x.getDims(), tail))
-    if (from.getConstant() != 1 && proveEqual(from, to) == Ternary::No)
+    if (prover.proveEqual(from, to) == Ternary::No &&
+        prover.proveEqual(from, 1) == Ternary::No)
       return inferError(location,
                         "expected dimensions that broadcast, but got ",
                         from.str(), " and ", to.str());
@@ -74,7 +77,8 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context,
   PrimExprAttr before = PrimExprAttr::getProduct(context, x.getDims());
   PrimExprAttr after =
       PrimExprAttr::getProduct(context, shape.getValues().getDims());
-  if (proveEqual(before, after) == Ternary::No)
+  DimensionProver prover(x.getDims(), shape.getValues().getDims());
+  if (prover.proveEqual(before, after) == Ternary::No)
     return inferError(location, "expected a shape of ", before.str(),
                       " elements, but got ", after.str());
   return success();
@@ -84,10 +88,11 @@ LogicalResult FlattenOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
                                           Adaptor adaptor,
                                           InferredTypes &results) {
   TensorStructInfoType x = tensorType(adaptor.getX());
-  results.push_back(
-      x.hasShape()
-          ? withDims(x, {PrimExprAttr::getProduct(context, x.getDims())})
-          : withRank(x, 1));
+  PrimExprAttr size = x.hasShape()
+                          ? PrimExprAttr::getProduct(context, x.getDims())
+                          : PrimExprAttr();
+  results.push_back(size && !size.isTooLarge() ? withDims(x, size)
+                                               : withRank(x, 1));
   return success();
 }
 
@@ -135,10 +140,12 @@ static LogicalResult squeezeAll(OptionalLoc location, TensorStructInfoType x,
     return success();
   }
   SmallVector<PrimExprAttr> dims;
+  DimensionProver prover(x.getDims());
   for (PrimExprAttr dim : x.getDims()) {
-    if (dim.getConstant() == 1)
+    Ternary isOne = prover.proveEqual(dim, 1);
+    if (isOne == Ternary::Yes)
       continue;
-    if (!dim.getConstant())
+    if (isOne == Ternary::Unknown)
       return inferError(location, "expected axes to squeeze, as dimension ",
                         dim.str(), " may be 1");
     dims.push_back(dim);
@@ -165,12 +172,12 @@ LogicalResult SqueezeOp::inferReturnTypes(MLIRContext *context,
     results.push_back(withRank(x, x.getNdim() - axes->size()));
     return success();
   }
-  PrimExprAttr one = PrimExprAttr::getInt(context, 1);
   SmallVector<PrimExprAttr> dims;
+  DimensionProver prover(x.getDims());
   for (auto [index, dim] : llvm::enumerate(x.getDims())) {
     if (!llvm::is_contained(*axes, static_cast<int64_t>(index)))
       dims.push_back(dim);
-    else if (proveEqual(dim, one) == Ternary::No)
+    else if (prover.proveEqual(dim, 1) == Ternary::No)
       return inferError(location, "expected dimension ", index,
                         " to be 1, but got ", dim.str());
   }
@@ -220,9 +227,10 @@ static LogicalResult checkConcatPart(OptionalLoc location,
                       first, " and ", part);
   if (!first.hasShape() || !part.hasShape())
     return success();
+  DimensionProver prover(first.getDims(), part.getDims());
   for (int64_t i = 0; i < first.getNdim(); ++i)
     if (i != axis &&
-        proveEqual(first.getDims()[i], part.getDims()[i]) == Ternary::No)
+        prover.proveEqual(first.getDims()[i], part.getDims()[i]) == Ternary::No)
       return inferError(location, "expected dimension ", i, " to be ",
                         first.getDims()[i].str(), ", but got ",
                         part.getDims()[i].str());
@@ -232,9 +240,10 @@ static LogicalResult checkConcatPart(OptionalLoc location,
 /// Whether all dimensions but `axis` are known to be equal.
 static bool concatIsDecided(TensorStructInfoType first,
                             TensorStructInfoType part, int64_t axis) {
+  DimensionProver prover(first.getDims(), part.getDims());
   for (int64_t i = 0; i < first.getNdim(); ++i)
-    if (i != axis &&
-        proveEqual(first.getDims()[i], part.getDims()[i]) != Ternary::Yes)
+    if (i != axis && prover.proveEqual(first.getDims()[i], part.getDims()[i]) !=
+                         Ternary::Yes)
       return false;
   return true;
 }
@@ -291,7 +300,8 @@ splitSizes(OptionalLoc location, PrimExprAttr dim,
   SmallVector<PrimExprAttr> sizes;
   if (sections) {
     PrimExprAttr divisor = PrimExprAttr::getInt(context, *sections);
-    if (PrimExprAttr::getMod(dim, divisor).getConstant() != 0)
+    if (DimensionProver(dim).proveEqual(PrimExprAttr::getMod(dim, divisor),
+                                        0) != Ternary::Yes)
       return inferError(location, "expected dimension ", dim.str(),
                         " to be a known multiple of ", *sections,
                         " sections; use indices");
@@ -309,7 +319,7 @@ splitSizes(OptionalLoc location, PrimExprAttr dim,
   }
   PrimExprAttr last =
       PrimExprAttr::getSub(dim, PrimExprAttr::getInt(context, previous));
-  if (last.getConstant().value_or(0) < 0)
+  if (DimensionProver(dim).getRange(last).upper.value_or(0) < 0)
     return inferError(location, "expected indices up to ", dim.str(),
                       ", the dimension, but got ", previous);
   sizes.push_back(last);

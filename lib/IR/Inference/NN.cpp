@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/IR/Inference.h"
+#include "relax-mlir/IR/PrimExprFacts.h"
 #include "relax-mlir/IR/VDevice.h"
 
 using namespace mlir;
@@ -40,7 +41,7 @@ static FailureOr<ShapeExprAttr> matmulDims(OptionalLoc location,
                                            MLIRContext *context) {
   PrimExprAttr lhsInner = lhs.back();
   PrimExprAttr rhsInner = rhs.size() == 1 ? rhs[0] : rhs[rhs.size() - 2];
-  Ternary inner = proveEqual(lhsInner, rhsInner);
+  Ternary inner = DimensionProver(lhs, rhs).proveEqual(lhsInner, rhsInner);
   if (inner == Ternary::No)
     return inferError(location, "expected equal inner dimensions, but got ",
                       lhsInner.str(), " and ", rhsInner.str());
@@ -111,8 +112,9 @@ static LogicalResult checkNormParameter(OptionalLoc location,
                       ", the number of axes, but got ", parameter);
   if (!x.hasShape() || !parameter.hasShape())
     return success();
+  DimensionProver prover(x.getDims(), parameter.getDims());
   for (auto [axis, dim] : llvm::zip(axes, parameter.getDims()))
-    if (proveEqual(x.getDims()[axis], dim) == Ternary::No)
+    if (prover.proveEqual(x.getDims()[axis], dim) == Ternary::No)
       return inferError(location, "expected ", name, " with dimension ",
                         x.getDims()[axis].str(), " as x has at axis ", axis,
                         ", but got ", dim.str());

@@ -15,6 +15,7 @@ from .._mlir_libs import _relax_mlir as _ext
 from ..dtypes import dtype_name
 from ..ir import (
     Dim,
+    Facts,
     FuncStructInfo,
     PrimExpr,
     PrimStructInfo,
@@ -22,6 +23,7 @@ from ..ir import (
     ShapeStructInfo,
     TensorStructInfo,
     TupleStructInfo,
+    _native,
     var,
 )
 
@@ -30,12 +32,14 @@ from ..ir import (
 # ---------------------------------------------------------------------------------------------
 
 
-def is_subtype(sub: ir.Type, super_: ir.Type) -> bool | None:
+def is_subtype(sub: ir.Type, super_: ir.Type, facts: Facts | None = None) -> bool | None:
     """Say whether each value of type `sub` is of type `super_`.
 
     Parameters
     ----------
     sub, super_ : StructInfo
+    facts : Facts, optional
+        What is known of the variables, besides that no dimension of a tensor is negative.
 
     Returns
     -------
@@ -58,16 +62,27 @@ def is_subtype(sub: ir.Type, super_: ir.Type) -> bool | None:
     >>> n, m = TensorStructInfo(("n",)), TensorStructInfo(("m",))
     >>> is_subtype(FuncStructInfo([n], n), FuncStructInfo([m], m))
     True
+
+    A tensor exists, so that its dimensions are not negative:
+
+    >>> is_subtype(TensorStructInfo(("n",)), TensorStructInfo(("max(n, 0)",)))
+    True
+    >>> is_subtype(n, m, Facts(equalities=[("n", "m")]))
+    True
     """
-    return _ext.is_subtype(sub, super_)
+    return _ext.is_subtype(sub, super_, _native(facts))
 
 
-def check_compatibility(actual: ir.Type, expected: ir.Type) -> bool | None:
+def check_compatibility(
+    actual: ir.Type, expected: ir.Type, facts: Facts | None = None
+) -> bool | None:
     """Say whether a value of type `actual` may be used where `expected` is.
 
     Parameters
     ----------
     actual, expected : StructInfo
+    facts : Facts, optional
+        What is known of the variables, besides that no dimension of a tensor is negative.
 
     Returns
     -------
@@ -83,15 +98,17 @@ def check_compatibility(actual: ir.Type, expected: ir.Type) -> bool | None:
     >>> check_compatibility(TensorStructInfo(("n",)), f32) is None
     True
     """
-    return _ext.check_compatibility(actual, expected)
+    return _ext.check_compatibility(actual, expected, _native(facts))
 
 
-def unify_struct_info(lhs: ir.Type, rhs: ir.Type) -> ir.Type:
+def unify_struct_info(lhs: ir.Type, rhs: ir.Type, facts: Facts | None = None) -> ir.Type:
     """Return the least upper bound of two types.
 
     Parameters
     ----------
     lhs, rhs : StructInfo
+    facts : Facts, optional
+        What is known of the variables, besides that no dimension of a tensor is negative.
 
     Returns
     -------
@@ -105,7 +122,49 @@ def unify_struct_info(lhs: ir.Type, rhs: ir.Type) -> ir.Type:
     >>> print(unify_struct_info(TensorStructInfo(("n", 4)), TensorStructInfo(("m", 4))))
     !relax.tensor<ndim = 2>
     """
-    return _ext.unify(lhs, rhs)
+    return _ext.unify(lhs, rhs, _native(facts))
+
+
+def facts_at(op: ir.Operation | ir.OpView) -> Facts:
+    """Return what is known of shape variables where an operation stands.
+
+    Declared bounds of the function (``tir_var_lower_bound``, ``tir_var_upper_bound``), that no
+    dimension of a tensor is negative, and what each ``relax.match_cast`` before the operation
+    says: the dimensions of the value and those that it checks are equal. Derivation, the warnings
+    of ``relax-derive-struct-info`` and the checks of operators rely on these facts.
+
+    Parameters
+    ----------
+    op : mlir.ir.Operation
+
+    Returns
+    -------
+    Facts
+
+    Examples
+    --------
+    >>> from relax_mlir import default_context
+    >>> tensor = "!relax.tensor<[n], f32>"
+    >>> mod = ir.Module.parse(
+    ...     f"relax.func @main(%x: {tensor}) -> !relax.object "
+    ...     "attributes {tir_var_upper_bound = {n = 128}} {"
+    ...     f"  %0 = relax.match_cast %x : {tensor} -> !relax.tensor<[k], f32>"
+    ...     "  relax.return %0 : !relax.tensor<[k], f32>"
+    ...     "}",
+    ...     default_context(),
+    ... )
+    >>> facts_at(mod.body.operations[0].regions[0].blocks[0].operations[1])
+    Facts(bounds={'k': (0, None), 'n': (0, 128)}, equalities=[('n', 'k')], inequalities=[])
+    """
+    operation = op.operation
+    with operation.context:
+        bounds, equalities, inequalities = _ext.collect_facts(operation)
+        # Bounds that cross say that no run gets here.
+        for name, (lower, upper) in list(bounds.items()):
+            if lower is not None and upper is not None and lower > upper:
+                del bounds[name]
+                inequalities += [(PrimExpr(lower), var(name)), (var(name), PrimExpr(upper))]
+        return Facts(bounds, equalities, inequalities)
 
 
 struct_info_lca = unify_struct_info

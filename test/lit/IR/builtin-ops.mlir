@@ -59,6 +59,12 @@ relax.func @mc07_checks(%x: !relax.object, %t: !relax.tensor<ndim = 2, f32>, %p:
   %1 = relax.builtin.dim %p[0] : !relax.prim<i64>
   // CHECK: relax.builtin.check_dim %[[D]] equals %[[P]] at 1 of "argument 't'" expecting "!relax.tensor<[n, m], f32>" where "m"
   relax.builtin.check_dim %0 equals %1 at 1 of "argument 't'" expecting "!relax.tensor<[n, m], f32>" where "m"
+  // CHECK: relax.builtin.check_bounds %[[P]] from 1 to 128 of "m"
+  relax.builtin.check_bounds %1 from 1 to 128 of "m"
+  // CHECK: relax.builtin.check_bounds %[[P]] from 1 of "m"
+  relax.builtin.check_bounds %1 from 1 of "m"
+  // CHECK: relax.builtin.check_bounds %[[P]] to 128 of "m"
+  relax.builtin.check_bounds %1 to 128 of "m"
   // CHECK: relax.builtin.check_divisor %[[P]] of "m floordiv n"
   relax.builtin.check_divisor %1 of "m floordiv n"
   relax.return %x : !relax.object

@@ -80,3 +80,41 @@ relax.func @shape_of(%x: !relax.tensor<[n], f32>) -> !relax.object {
   %2 = relax.shape <[k]>
   relax.return %2 : !relax.shape<[k]>
 }
+
+// Facts prove checks (ST12): dimensions that were compared are one number, also
+// in expressions.
+// CHECK-LABEL: relax.func @expressions
+// CHECK: relax.builtin.check_dim
+// CHECK-NOT: relax.builtin.check_dim
+// CHECK: relax.return
+relax.func @expressions(%x: !relax.tensor<[n], f32>, %u: !relax.object, %v: !relax.object) -> !relax.object {
+  %0 = relax.match_cast %u : !relax.object -> !relax.tensor<[n * 2, k], f32>
+  %1 = relax.match_cast %0 : !relax.tensor<[n * 2, k], f32> -> !relax.tensor<[n + n, k], f32>
+  %2 = relax.match_cast %0 : !relax.tensor<[n * 2, k], f32> -> !relax.tensor<[n * 2, max(k, 0)], f32>
+  relax.return %2 : !relax.tensor<[n * 2, max(k, 0)], f32>
+}
+
+// Without a relation between both, a dimension is compared.
+// CHECK-LABEL: relax.func @open
+// CHECK: relax.builtin.check_dim
+// CHECK: relax.builtin.check_dim
+// CHECK-NOT: relax.builtin.check_dim
+// CHECK: relax.return
+relax.func @open(%x: !relax.tensor<[n, m], f32>, %p: !relax.prim<i64, p>) -> !relax.object {
+  %0 = relax.match_cast %x : !relax.tensor<[n, m], f32> -> !relax.tensor<[m, m], f32>
+  %1 = relax.match_cast %p : !relax.prim<i64, p> -> !relax.prim<i64, max(p, 0)>
+  %2 = relax.match_cast %0 : !relax.tensor<[m, m], f32> -> !relax.tensor<[n, n], f32>
+  relax.return %2 : !relax.tensor<[n, n], f32>
+}
+
+// Declared bounds are checked on entry, and proven where they follow from what
+// is known.
+// CHECK-LABEL: relax.func @bounds
+// CHECK: relax.builtin.check_bounds %{{.*}} from 1 to 128 of "n"
+// CHECK-NOT: relax.builtin.check_
+// CHECK: relax.return
+relax.func @bounds(%x: !relax.tensor<[n, m], f32>) -> !relax.object attributes {tir_var_lower_bound = {m = 0, n = 1}, tir_var_upper_bound = {n = 128}} {
+  %0 = relax.match_cast %x : !relax.tensor<[n, m], f32> -> !relax.tensor<[min(n, 128), m], f32>
+  %1 = relax.shape <[m floordiv n]>
+  relax.return %1 : !relax.shape<[m floordiv n]>
+}

@@ -83,3 +83,12 @@ relax.func @calls(%f: !relax.func<derive = @default_derive>, %x: !relax.tensor<[
   %0 = relax.call %f : !relax.func<derive = @default_derive> (%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
   relax.return %0 : !relax.tensor<[n], f32>
 }
+
+// Declared bounds are promises of the caller here.
+// CHECK-LABEL: relax.func @bounds
+// CHECK-NOT: tir_var_upper_bound
+// CHECK-NOT: check_bounds
+// CHECK: relax.return
+relax.func @bounds(%x: !relax.tensor<[n], f32>) -> !relax.object attributes {tir_var_upper_bound = {n = 4}} {
+  relax.return %x : !relax.tensor<[n], f32>
+}

@@ -148,3 +148,15 @@ relax.func private @SE03_captures(%s: !relax.shape<[n]>, %x: !relax.tensor<[n], 
 relax.func @MC02_shape_variable(%x: !relax.tensor<var = s, f32>, %s: !relax.shape<var = s>, %t: !relax.tuple<!relax.shape<var = s>>) -> !relax.object {
   relax.return %x : !relax.tensor<var = s, f32>
 }
+
+// MC08: declared bounds are checked behind what binds the variables.
+// CHECK-LABEL: relax.func @MC08_bounds
+// CHECK-NOT: tir_var_
+// CHECK: %[[N:.*]] = relax.builtin.dim %x[0]
+// CHECK: %[[M:.*]] = relax.builtin.dim %x[1]
+// CHECK: relax.builtin.check_bounds %[[M]] from -3 of "m"
+// CHECK: relax.builtin.check_bounds %[[N]] from 1 to 4 of "n"
+// CHECK-NEXT: relax.return
+relax.func @MC08_bounds(%x: !relax.tensor<[n, m], f32>) -> !relax.object attributes {tir_var_lower_bound = {n = 1, m = -3}, tir_var_upper_bound = {n = 4}} {
+  relax.return %x : !relax.tensor<[n, m], f32>
+}
