@@ -110,22 +110,6 @@ def ours_proves_equal(case: Case) -> bool:
     return case.ours is True and case.theirs is None and _are_compared_by_expressions(case)
 
 
-@agreed("subtype", "compatible", "unify")
-def tvm_proves_equal(case: Case) -> bool:
-    """TVM knows that `n floordiv 3 * 3 + n mod 3` is `n`, which relax-mlir leaves open.
-
-    Note on Proving Shapes Equivalent: "We leave it up to compiler implementations as to whether to
-    use more advanced methods for proving equivalence, such as attempting to use algebraic rewrite
-    rules." Polynomials are no such case: relax-mlir decides them.
-    """
-    operations = {name for info in case.infos for name in si.operations(si.own_dims(info))}
-    if not operations & {"floordiv", "mod", "min", "max"}:
-        return False
-    if case.question == "unify":
-        return _keeps_dims(case, case.theirs, case.ours)
-    return case.ours is None and case.theirs is True and _are_compared_by_expressions(case)
-
-
 @agreed("subtype", "compatible")
 def rank_zero(case: Case) -> bool:
     """A shape of rank 0 is known, whether it says `ndim = 0` or `[]`.
