@@ -54,12 +54,17 @@ from .values import Expr
 from .vdevice import VDevice, set_global_info
 from .vm import VirtualMachine, set_recursion_limit
 
-from . import instrument, transform  # isort: skip (they need all of the above)
+# These need all of the above.
+# isort: split
+from . import expr_functor, instrument, transform
+from .binding_rewrite import DataflowBlockRewrite
+from .expr_functor import PyExprMutator, PyExprVisitor
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BlockBuilder",
+    "DataflowBlockRewrite",
     "Executable",
     "Expr",
     "Facts",
@@ -70,6 +75,8 @@ __all__ = [
     "ObjectStructInfo",
     "PrimExpr",
     "PrimStructInfo",
+    "PyExprMutator",
+    "PyExprVisitor",
     "ShapeExpr",
     "ShapeStructInfo",
     "StructInfoWarning",
@@ -83,6 +90,7 @@ __all__ = [
     "assert_structural_equal",
     "compile",
     "default_context",
+    "expr_functor",
     "instrument",
     "load_dialect",
     "op",

@@ -21,6 +21,7 @@ import sys
 from typing import Any
 
 from .base import MLIRPass, Pass, PassError, Sequential
+from .find import find
 from .pass_context import ConfigOption, PassContext, PassInfo, register_config_option
 from .phases import phase
 from .python_pass import (
@@ -46,6 +47,7 @@ __all__ = [
     "PassInfo",
     "Sequential",
     "dataflowblock_pass",
+    "find",
     "function_pass",
     "module_pass",
     "passes",
