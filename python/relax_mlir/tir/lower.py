@@ -13,6 +13,7 @@ of a buffer (symbolic dimensions, unsigned integers) in the attribute `TYPE` of 
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -27,7 +28,7 @@ from . import expr as _expr
 from . import stmt as st
 from .dims import to_dim
 from .emit import Emitter, kernel_type
-from .expr import BufferLoad, Call, IntImm, PrimExpr, StringImm, Var
+from .expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, StringImm, Var
 
 TYPE = "relax.struct_info"
 """The attribute of an argument, and of an allocation, for what its type does not say."""
@@ -131,7 +132,7 @@ def to_attribute(value: Any) -> ir.Attribute:
         return ir.BoolAttr.get(bool(value.value))
     if isinstance(value, IntImm):
         return ir.IntegerAttr.get(element_type(value.dtype), value.value)
-    if isinstance(value, _expr.FloatImm):
+    if isinstance(value, FloatImm):
         return ir.FloatAttr.get(element_type(value.dtype), value.value)
     if isinstance(value, list | tuple):
         return ir.ArrayAttr.get([to_attribute(element) for element in value])
@@ -486,26 +487,37 @@ class _Kernel(Emitter):
         """Return an integer as an index."""
         return super().index(self._unique(expr))
 
+    def _index(self, node: PrimExpr) -> ir.Value:
+        if isinstance(node, IntImm):
+            return arith.ConstantOp.create_index(node.value).result
+        return super()._index(node)
+
     def _unique(self, expr: PrimExpr) -> PrimExpr:
-        """Return the expression with one node for each of the same ones."""
+        """Return the expression with one node for each of the same ones, but for constants."""
         done: dict[int, PrimExpr] = {}
 
         def visit(node: PrimExpr) -> None:
-            old = node.operands()
-            operands = [done[id(operand)] for operand in old]
-            if isinstance(node, Var | st.BufferData):
+            if isinstance(node, Var | st.BufferData | IntImm | FloatImm | StringImm):
                 done[id(node)] = node
                 return
-            if any(a is not b for a, b in zip(old, operands, strict=True)):
-                node_key: PrimExpr = node.rebuild(operands)
-            else:
-                node_key = node
+            operands: list[PrimExpr] = []
+            parts: list[Any] = []
+            for operand in node.operands():
+                if isinstance(operand, IntImm | FloatImm | StringImm):
+                    operands.append(copy.copy(operand))
+                    parts.append((operand.dtype, repr(operand.value)))
+                else:
+                    operands.append(done[id(operand)])
+                    parts.append((id(operands[-1]),))
             payload = tuple(repr(part) for part in _expr._payload(node))
-            key = (type(node), node.dtype, payload, *map(id, operands))
-            done[id(node)] = self._nodes.setdefault(key, node_key)
+            key = (type(node), node.dtype, payload, *parts)
+            if key not in self._nodes:
+                self._nodes[key] = node.rebuild(operands)
+            done[id(node)] = self._nodes[key]
 
         _expr.post_order_visit(expr, visit)
-        return done[id(expr)]
+        unique = done[id(expr)]
+        return copy.copy(unique) if isinstance(unique, IntImm | FloatImm) else unique
 
     def known(self, var: Var) -> bool:
         """Say whether a variable stands for something."""
@@ -743,7 +755,7 @@ class _Lowering:
             if isinstance(value, Call) and value.op == "call_extern":
                 self._call_extern(value)
                 return
-            if isinstance(value, IntImm | _expr.FloatImm):
+            if isinstance(value, IntImm | FloatImm):
                 return  # T.evaluate(0) stands for nothing
             self.kernel.value(value)
 

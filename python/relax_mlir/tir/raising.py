@@ -31,19 +31,21 @@ class NotRaisableError(ValueError):
     """A function has no counterpart as tensor program."""
 
 
-def raise_function(op: ir.Operation) -> st.PrimFunc:
+def raise_function(op: ir.Operation, dim_dtype: str = "int64") -> st.PrimFunc:
     """Return a ``func.func`` as a tensor program.
 
     Parameters
     ----------
     op : mlir.ir.Operation
+    dim_dtype : str
+        The data type of variables that are dimensions.
 
     Raises
     ------
     NotRaisableError
         If it holds what tensor programs do not.
     """
-    return _Raising(op).run()
+    return _Raising(op, dim_dtype).run()
 
 
 def from_attribute(attr: ir.Attribute) -> Any:
@@ -293,6 +295,18 @@ _SHIFTS = {
     "arith.shrsi": ("shift_right", "signed"),
     "arith.shrui": ("shift_right", "unsigned"),
 }
+# What is computed as an index where one is wanted.
+_INDEX_OPS = (
+    "arith.addi",
+    "arith.subi",
+    "arith.muli",
+    "arith.divsi",
+    "arith.remsi",
+    "arith.minsi",
+    "arith.maxsi",
+    "arith.select",
+    "arith.extsi",
+)
 # Operations that only compute; any other one is a statement.
 _PURE = ("arith.", "math.", "memref.load", "memref.dim", "linalg.index")
 
@@ -363,16 +377,21 @@ class _Raising:
     Parameters
     ----------
     op : mlir.ir.Operation
+    dim_dtype : str
     """
 
-    def __init__(self, op: ir.Operation) -> None:
+    def __init__(self, op: ir.Operation, dim_dtype: str) -> None:
         self.op = op
+        self.dim_dtype = dim_dtype
         self.names = _Names()
         # What values stand for: variables, and what elements of regions are.
         self.known: dict[ir.Value, PrimExpr] = {}
         self.buffers: dict[ir.Value, st.Buffer] = {}
         # How many operations expressions may still be made of; each is written where it is used.
         self.size = MOST_NODES
+        # The operands of values, in the order in which they are asked for, while that is noted.
+        self.trace: dict[ir.Value | None, list[ir.Value]] | None = None
+        self.under_way: list[ir.Value | None] = []
 
     def run(self) -> st.PrimFunc:
         """Return the function."""
@@ -415,14 +434,11 @@ class _Raising:
                 for dim in type_.shape.dims:
                     for name in dim.variables:
                         if name not in variables:
-                            variables[name] = Var(self.names.new(name), self._dim_dtype())
+                            variables[name] = Var(self.names.new(name), self.dim_dtype)
         return [
             self._param(i, argument, type_, variables)
             for i, (argument, type_) in enumerate(zip(entry.arguments, types, strict=True))
         ]
-
-    def _dim_dtype(self) -> str:
-        return "int64"
 
     def _param(
         self, i: int, value: ir.Value, type_: ir.Type | None, variables: dict[str, PrimExpr]
@@ -441,6 +457,8 @@ class _Raising:
         # A variable of a shape may be a parameter.
         value_of = type_.value if isinstance(type_, PrimStructInfo) else None
         var = variables.get(value_of.name) if value_of is not None and value_of.name else None
+        if var is not None and var.dtype != dtype:
+            raise NotRaisableError("a dimension of two data types")
         if not isinstance(var, Var):
             var = Var(self.names.new(wanted or f"x{i}"), dtype)
         self.known[value] = var
@@ -461,14 +479,15 @@ class _Raising:
         dynamic = iter(sizes or ())
         for axis, size in enumerate(type_.shape):
             if isinstance(info, TensorStructInfo) and info.shape is not None:
-                dim = from_dim(info.shape.dims[axis], variables)
+                given = info.shape.dims[axis]
+                dim = variables[given.name] if given.name else from_dim(given, variables)
                 shape.append(_expr.const(dim.value) if isinstance(dim, IntImm) else dim)
             elif size != ir.ShapedType.get_dynamic_size():
                 shape.append(_expr.const(size))
             elif sizes is not None:
                 shape.append(next(dynamic))
             else:
-                shape.append(Var(self.names.new("nmkl"[axis] if axis < 4 else "n"), "int64"))
+                shape.append(Var(self.names.new("nmkl"[axis] if axis < 4 else "n"), self.dim_dtype))
         return st.Buffer(name, shape, dtype)
 
     # -- statements ---------------------------------------------------------------------------
@@ -490,6 +509,24 @@ class _Raising:
         known = self.known.get(value)
         if known is not None:
             return known
+        with self._recorded(value):
+            return self._index(value)
+
+    @contextlib.contextmanager
+    def _recorded(self, value: ir.Value) -> Iterator[None]:
+        """Note that a value is an operand of the one under way."""
+        if self.trace is None:
+            yield
+            return
+        self.trace.setdefault(self.under_way[-1], []).append(value)
+        self.trace.setdefault(value, [])
+        self.under_way.append(value)
+        try:
+            yield
+        finally:
+            self.under_way.pop()
+
+    def _index(self, value: ir.Value) -> PrimExpr:
         number = _constant(value)
         if number is not None:
             return _expr.const(int(number))
@@ -531,6 +568,10 @@ class _Raising:
         known = self.known.get(value)
         if known is not None:
             return known
+        with self._recorded(value):
+            return self._value(value)
+
+    def _value(self, value: ir.Value) -> PrimExpr:
         op = _owner(value)
         if op is None:
             raise NotRaisableError(f"the value {value}")
@@ -614,8 +655,9 @@ class _Raising:
             a, b = _join(self.value(op.operands[0]), self.value(op.operands[1]), sign)
             return Call(a.dtype, called, (a, b))
         if name == "arith.select":
+            condition = _close(self.value(op.operands[0]))
             a, b = _join(self.value(op.operands[1]), self.value(op.operands[2]))
-            return _expr.Select(_close(self.value(op.operands[0])), a, b)
+            return _expr.Select(condition, a, b)
         if name == "scf.if":
             return self._if_then_else(op)
         if name == "arith.bitcast":
@@ -666,7 +708,7 @@ class _Raising:
         return visit(self, name, source, to)
 
     def _extend(self, name: str, source: ir.Value, to: ir.Type) -> PrimExpr:
-        inner = _is(source, "arith.truncf")
+        inner = None if source in self.known else _is(source, "arith.truncf")
         if inner is not None and inner.operands[0].type == to:
             # Rounded, and computed with further.
             return _expr.Cast(_scalar_dtype(source.type), _close(self.value(inner.operands[0])))
@@ -799,7 +841,7 @@ class _Body:
         for op in self.block.operations:
             op = op.operation
             if op.name == self.end:
-                self._name_values(op)
+                self._name_values(op, [])
                 if op.name in ("func.return", "scf.yield") and len(op.operands):
                     raise NotRaisableError("results")
                 break
@@ -814,7 +856,7 @@ class _Body:
             visit = _STATEMENTS.get(op.name)
             if visit is None:
                 raise NotRaisableError(f"the operation {op.name}")
-            self._name_values(op)
+            self._name_values(op, _roots(op))
             visit(self, op)
         if self.fills:
             raise NotRaisableError("memory that is filled")
@@ -832,39 +874,61 @@ class _Body:
             _retype(dim, op.results[0])
         return dim
 
-    def _name_values(self, statement: ir.Operation) -> None:
-        """Name the values before a statement that other ones use, too."""
-        needed = self._needed(statement)
-        mine = {*needed, statement}
-        named = []
-        for op in self.pending:
-            users = [use.owner.operation for use in op.results[0].uses]
-            if op in needed:
-                inside = all(
-                    self._around(user) in mine
-                    and (user.block == self.block or self._is_pure(self._around(user)))
-                    for user in users
-                )
-                if not inside:
-                    named.append(op)
-            elif not users or any(self._around(user) not in self.pending for user in users):
-                named.append(op)
-        for op in named:
-            self._let(op)
-        self.pending = []
+    def _name_values(self, statement: ir.Operation, roots: Sequence[ir.Value]) -> None:
+        """Name the values before a statement that other ones use, or that are computed too early.
 
-    def _needed(self, statement: ir.Operation) -> list[ir.Operation]:
-        needed: list[ir.Operation] = []
-        stack = list(_operands(statement))
-        while stack:
-            op = _owner(stack.pop())
-            if op is None or op in needed or op not in self.pending:
+        Parameters
+        ----------
+        statement : mlir.ir.Operation
+        roots : sequence of mlir.ir.Value
+            What the statement uses, in the order in which it computes it.
+        """
+        pending, self.pending = self.pending, []
+        if not pending:
+            return
+        roots = [root for root in roots if root not in self.raising.known]
+        positions = {op: i for i, op in enumerate(pending)}
+        others = [op for op in pending if self._is_used_elsewhere(op, positions, statement)]
+        trace = self._trace(roots, others)
+        nodes = [op.results[0] for op in pending if op.results[0] in trace]
+        kept = {op.results[0] for op in others}
+        children = {
+            value: [each for each in operands if _owner(each) in positions]
+            for value, operands in trace.items()
+        }
+        for value in _segments(nodes, children, roots, kept):
+            self._let(_owner(value))
+
+    def _is_used_elsewhere(
+        self, op: ir.Operation, pending: dict[ir.Operation, int], statement: ir.Operation
+    ) -> bool:
+        users = [use.owner.operation for use in op.results[0].uses]
+        for user in users:
+            if user.name.startswith("arith.index_cast") and _is_index_op(op):
+                return True  # without a name it is computed as an index
+            around = self._around(user)
+            if around in pending:
                 continue
-            if op.results[0] in self.raising.known:
-                continue
-            needed.append(op)
-            stack.extend(_operands(op))
-        return needed
+            if around != statement or user.block != self.block:
+                return True
+        return not users
+
+    def _trace(
+        self, roots: Sequence[ir.Value], others: Sequence[ir.Operation]
+    ) -> dict[ir.Value | None, list[ir.Value]]:
+        """Return the operands of values, in the order in which they are computed."""
+        raising = self.raising
+        trace: dict[ir.Value | None, list[ir.Value]] = {}
+        saved, raising.trace, raising.under_way = raising.trace, trace, [None]
+        try:
+            for value in (*(op.results[0] for op in others), *roots):
+                if isinstance(value.type, ir.IndexType):
+                    raising.index(value)
+                else:
+                    raising.value(value)
+        finally:
+            raising.trace = saved
+        return trace
 
     def _around(self, op: ir.Operation) -> ir.Operation:
         """Return the operation of this block that holds another one."""
@@ -976,14 +1040,95 @@ class _Body:
             self.stmts.append(_Generic(self.raising, op, fills).run())
 
 
-def _operands(op: ir.Operation) -> list[ir.Value]:
-    """Return the operands of an operation, and of those in its regions."""
-    values = list(op.operands)
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                values.extend(_operands(inner.operation))
-    return values
+def _is_index_op(op: ir.Operation) -> bool:
+    """Say whether what a number is computed by would be computed as an index."""
+    result = op.results[0]
+    is_conversion = _match_float_to_int(result) is not None or _match_shift(result) is not None
+    return op.name in _INDEX_OPS and not is_conversion
+
+
+def _roots(op: ir.Operation) -> list[ir.Value]:
+    """Return the values that a statement uses, in the order in which it computes them."""
+    return [value for value in op.operands if not isinstance(value.type, ir.MemRefType)]
+
+
+def _segments(
+    nodes: Sequence[ir.Value],
+    children: dict[ir.Value | None, list[ir.Value]],
+    roots: Sequence[ir.Value],
+    kept: set[ir.Value],
+) -> list[ir.Value]:
+    """Return which values have names, so that all are computed in a given order.
+
+    Parameters
+    ----------
+    nodes : sequence of mlir.ir.Value
+        What is computed, in order.
+    children : dict of mlir.ir.Value to list of mlir.ir.Value
+        The operands, in order.
+    roots : sequence of mlir.ir.Value
+        What is used in the end, in order.
+    kept : set of mlir.ir.Value
+        What has to have a name.
+    """
+    positions = {value: i for i, value in enumerate(nodes)}
+    named: list[ir.Value] = []
+    end, wanted = len(nodes), list(roots)
+    while True:
+        start = _first(nodes, positions, children, wanted, kept, end, bool(named))
+        if start == 0:
+            return named[::-1]
+        end = start
+        named.append(nodes[end - 1])
+        wanted = [nodes[end - 1]]
+
+
+def _first(
+    nodes: Sequence[ir.Value],
+    positions: dict[ir.Value, int],
+    children: dict[ir.Value | None, list[ir.Value]],
+    wanted: Sequence[ir.Value],
+    kept: set[ir.Value],
+    end: int,
+    is_named: bool,
+) -> int:
+    """Return the least position from which on nodes are what computing `wanted` computes."""
+    lowest = max((i + 1 for i in range(end - is_named) if nodes[i] in kept), default=0)
+    for start in range(lowest, end):
+        if _computes(nodes, positions, children, wanted, start, end):
+            return start
+    if is_named:
+        raise NotRaisableError("values in an order of their own")
+    return end
+
+
+def _computes(
+    nodes: Sequence[ir.Value],
+    positions: dict[ir.Value, int],
+    children: dict[ir.Value | None, list[ir.Value]],
+    wanted: Sequence[ir.Value],
+    start: int,
+    end: int,
+) -> bool:
+    """Say whether what comes before `start` being known, the nodes up to `end` are computed."""
+    place = start
+    for root in wanted:
+        stack = [(root, iter(children.get(root, ())))]
+        while stack:
+            value, rest = stack[-1]
+            at = positions.get(value)
+            if at is None or at < place:
+                stack.pop()
+                continue
+            child = next((each for each in rest if positions.get(each, -1) >= place), None)
+            if child is not None:
+                stack.append((child, iter(children.get(child, ()))))
+                continue
+            if at != place:
+                return False
+            place += 1
+            stack.pop()
+    return place == end
 
 
 def _used_dtype(value: ir.Value) -> str | None:
@@ -1162,7 +1307,7 @@ class _Generic:
                 raise NotRaisableError(f"the operation {op.name} in linalg.generic")
             if op.name != "linalg.index":
                 statements.pending.append(op)
-        statements._name_values(end)
+        statements._name_values(end, list(end.operands))
         for value, buffer, place in zip(end.operands, outputs, places, strict=True):
             stored = _fix(self.raising.value(value), buffer.dtype)
             statements.stmts.append(st.BufferStore(buffer, stored, place))

@@ -97,6 +97,10 @@ def parse_prim_func(
             raise source.error_at(error.span.line, error.span.column, str(error)) from None
 
 
+def _range(start: Any, stop: Any = None, step: Any = None) -> T.ForFrame:
+    return T.serial(start, stop, step=step)
+
+
 def _private(node: ast.FunctionDef) -> bool:
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call):
@@ -354,7 +358,7 @@ class Parser:
             and isinstance(node.func, ast.Name)
             and self.env.get(node.func.id) is range
         ):
-            frame = self._call(node, T.serial, *self._arguments(node))
+            frame = self._call(node, _range, *self._arguments(node))
         else:
             frame = self.evaluate(node)
         if isinstance(frame, range):

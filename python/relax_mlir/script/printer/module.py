@@ -13,6 +13,7 @@ from ...vdevice import GLOBAL_INFO
 from .constants import Constants
 from .options import Options, is_identifier
 from .relax import FunctionPrinter, NotScriptError
+from .tir import NotPrimFuncError, prim_func_lines
 from .types import TypePrinter, block_text, entries, quote
 from .writer import Writer
 
@@ -136,6 +137,8 @@ class ModulePrinter:
 
     def _member(self, op: ir.Operation, may_be_text: bool = True) -> bool:
         """Write a function; return whether that was possible."""
+        if op.name == "func.func" and self._kernel(op):
+            return True
         if op.name == "relax.func":
             mark, constants = self.writer.mark(), self.constants.mark()
             printer = FunctionPrinter(self.writer, self.constants, self._name, self._device_names)
@@ -148,6 +151,16 @@ class ModulePrinter:
         if may_be_text:
             self._text(op)
         return may_be_text
+
+    def _kernel(self, op: ir.Operation) -> bool:
+        """Write a kernel as ``T.prim_func``; return whether that was possible."""
+        try:
+            lines = prim_func_lines(op, self.options.indent_spaces)
+        except NotPrimFuncError:
+            return False
+        for line in lines:
+            self.writer.line(line)
+        return True
 
     def _text(self, op: ir.Operation) -> None:
         """Write an operation as text of MLIR."""

@@ -43,14 +43,18 @@ def prim_func_lines(op: ir.Operation, indent: int = 4) -> list[str]:
     NotPrimFuncError
         If there is no such text from which the same function is parsed.
     """
+    reasons = []
     with op.context:
-        try:
-            function = raise_function(op)
-            lines = FunctionText(function, indent).lines()
-        except NotRaisableError as error:
-            raise NotPrimFuncError(str(error)) from None
-        _require_same(op, "\n".join(lines))
-    return lines
+        for dim_dtype in ("int64", "int32"):
+            try:
+                function = raise_function(op, dim_dtype)
+                lines = FunctionText(function, indent).lines()
+                _require_same(op, "\n".join(lines))
+            except (NotRaisableError, NotPrimFuncError) as error:
+                reasons.append(str(error))
+                continue
+            return lines
+    raise NotPrimFuncError(reasons[0])
 
 
 def _require_same(op: ir.Operation, text: str) -> None:
@@ -323,7 +327,7 @@ def _text(expr: PrimExpr, around: int) -> str:
         return f'T.Cast("{expr.dtype}", {_text(expr.value, 0)})'
     if isinstance(expr, _expr.Not):
         inner = f"not {_text(expr.a, 3)}"
-        return f"({inner})" if around > 2 else inner
+        return f"({inner})" if around > 3 else inner
     if type(expr) in _NAMED:
         return f"{_NAMED[type(expr)]}({_list(expr.operands())})"
     if isinstance(expr, _expr.Div) and not _expr.is_float(expr.dtype):
