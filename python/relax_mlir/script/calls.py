@@ -25,9 +25,6 @@ from .parser import state
 from .parser.attributes import attribute
 from .parser.expressions import SpecialForm
 
-_MISSING: Any = object()
-
-
 def _one_of(what: str, *given: Any) -> Any:
     """Return the one that is given of several spellings of an argument."""
     values = [value for value in given if value is not None]
@@ -65,6 +62,8 @@ def _of_shape_value(shape: ir.Value, dtype: Any) -> ir.Type:
 
 def kernel(callee: Any) -> Any:
     """Return a kernel or function that a program names, as a function of its module."""
+    if isinstance(callee, ExternFunc):
+        return callee.global_symbol
     if isinstance(callee, Function):
         return state.current("a call").add_function(callee.name, callee)
     return callee
@@ -155,7 +154,7 @@ def call_dps_packed(
     """
     out = _one_of("out_sinfo", out_sinfo, out_ty, output_shape)
     outputs = _outputs(out, dtype if dtype is not None else output_dtype)
-    return _op.call_dps_packed(func, [argument(arg) for arg in fields(args)], outputs)
+    return _op.call_dps_packed(kernel(func), [argument(arg) for arg in fields(args)], outputs)
 
 
 def _types(sinfo_args: Any, ty_args: Any) -> Any:
@@ -195,7 +194,7 @@ def call_packed(
         Attributes that are kept with the call.
     """
     types = _types(sinfo_args, ty_args)
-    value = _op.call_packed(func, *map(argument, args), sinfo_args=types)
+    value = _op.call_packed(kernel(func), *map(argument, args), sinfo_args=types)
     return _with_attrs(value, attrs)
 
 
@@ -216,7 +215,7 @@ def call_inplace_packed(
     """Call a packed function that mutates some of its arguments."""
     types = _types(sinfo_args, ty_args)
     return _op.call_inplace_packed(
-        func, *map(argument, args), inplace_indices=inplace_indices, sinfo_args=types
+        kernel(func), *map(argument, args), inplace_indices=inplace_indices, sinfo_args=types
     )
 
 
@@ -235,9 +234,24 @@ def invoke_pure_closure(
     return invoke_closure(closure, args, sinfo_args, ty_args)
 
 
-def ExternFunc(global_symbol: str) -> ir.Value:  # noqa: N802 (the name TVM uses)
-    """Return a packed function as a value."""
-    return _op.extern_func(global_symbol)
+class ExternFunc:
+    """A packed function, by the name under which it is registered.
+
+    Parameters
+    ----------
+    global_symbol : str
+    """
+
+    def __init__(self, global_symbol: str) -> None:
+        self.global_symbol = global_symbol
+
+    def __call__(self, *args: Any, **keywords: Any) -> ir.Value:
+        """Call the function, as `call_packed` does."""
+        return call_packed(self.global_symbol, *args, **keywords)
+
+    def to_relax(self) -> ir.Value:
+        """Return the function as a value of a program."""
+        return _op.extern_func(self.global_symbol)
 
 
 # ---------------------------------------------------------------------------------------------

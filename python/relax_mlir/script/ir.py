@@ -80,18 +80,38 @@ def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> Non
 
 def module_get_attrs() -> dict[str, Any]:
     """Return the attributes of the module that is being parsed."""
-    attributes = state.current("I.module_get_attrs").builder._module.operation.attributes
-    return dict(attributes.items())
+    parser = state.current_or_none()
+    return {} if parser is None else parser.attributes()
 
 
 def module_set_attr(name: str, value: Any, allow_overwrite: bool = False) -> None:
-    """Set an attribute of the module that is being parsed."""
-    state.current("I.module_set_attr").set_attribute(name, value)
+    """Set an attribute of the module that is being parsed.
+
+    Raises
+    ------
+    ValueError
+        If it is there already and may not be overwritten.
+    """
+    # Python runs the body of the class too, before it is parsed.
+    parser = state.current_or_none()
+    if parser is None:
+        return
+    if not allow_overwrite and name in parser.attributes():
+        raise ValueError(f"expected a new attribute of the module, but got '{name}' again")
+    parser.set_attribute(name, value)
 
 
 def module_global_infos(infos: Mapping[str, Sequence[Any]]) -> None:
-    """List virtual devices of the module that is being parsed, by kind."""
-    state.current("I.module_global_infos").set_global_infos(dict(infos))
+    """List virtual devices of the module that is being parsed, by kind.
+
+    Raises
+    ------
+    ValueError
+        If the module lists some already.
+    """
+    parser = state.current_or_none()
+    if parser is not None:
+        parser.set_global_infos(dict(infos))
 
 
 def meta_var(value: Any) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
+import itertools
 import re
 import warnings
 from collections.abc import Iterator
@@ -55,14 +56,14 @@ class ModuleNames:
     """What the name of the class stands for in its functions."""
 
     def __init__(self) -> None:
-        self._functions: set[str] = set()
+        self._functions: dict[str, Any] = {}
 
-    def declare(self, name: str) -> GlobalVar:
-        """Add a function."""
-        self._functions.add(name)
-        return GlobalVar(name)
+    def declare(self, name: str, function: Any = None) -> Any:
+        """Add a function of the module, or something else that is called."""
+        self._functions[name] = GlobalVar(name) if function is None else function
+        return self._functions[name]
 
-    def __getattr__(self, name: str) -> GlobalVar:
+    def __getattr__(self, name: str) -> Any:
         """Return a function by its name."""
         if name.startswith("__"):
             raise AttributeError(name)
@@ -73,7 +74,7 @@ class ModuleNames:
         if name not in self._functions:
             known = ", ".join(sorted(self._functions)) or "none"
             raise NameError(f"expected a function of the module ({known}), but got '{name}'")
-        return GlobalVar(name)
+        return self._functions[name]
 
 
 class ModuleParser(Evaluator):
@@ -115,8 +116,18 @@ class ModuleParser(Evaluator):
         """Return a function or kernel that stands alone."""
         with self._parsing():
             self._functions([node])
+            name = self._rename(node.name)
         module = self._finish(node, check_well_formed)
-        return Function(module, node.name)
+        return Function(module, name)
+
+    def _rename(self, name: str) -> str:
+        """Give a function that stands alone the name that its attribute global_symbol states."""
+        operation = IRModule(self.builder._module)[name].operation
+        if "global_symbol" not in operation.attributes or "function_type" not in operation.attributes:
+            return name
+        new = str(operation.attributes["global_symbol"].value)
+        operation.attributes["sym_name"] = ir.StringAttr.get(new)
+        return new
 
     def _parsing(self) -> contextlib.ExitStack:
         stack = contextlib.ExitStack()
@@ -196,10 +207,11 @@ class ModuleParser(Evaluator):
 
     def _add(self, name: str, value: Any) -> None:
         """Add a function that exists already, or bind a name of Python."""
-        if not isinstance(value, Function):
-            self.env.bind(name, value)
-            return
-        self.add_function(name, value)
+        if isinstance(value, Function):
+            value = self.add_function(name, value)
+        elif callable(value):
+            self.names.declare(name, value)
+        self.env.bind(name, value)
 
     def add_text(self, text: str) -> None:
         """Add functions as text of MLIR."""
@@ -217,7 +229,8 @@ class ModuleParser(Evaluator):
     def add_function(self, name: str, function: Function) -> GlobalVar:
         """Add a function that exists already under a name."""
         IRModule(self.builder._module)[name] = function
-        return self.names.declare(name)
+        added: GlobalVar = self.names.declare(name)
+        return added
 
     # -- functions ----------------------------------------------------------------------------
 
@@ -382,6 +395,10 @@ class ModuleParser(Evaluator):
 
     # -- what a module says of itself ---------------------------------------------------------
 
+    def attributes(self) -> dict[str, ir.Attribute]:
+        """Return the attributes of the module."""
+        return {item.name: item.attr for item in self.builder._module.operation.attributes}
+
     def set_attribute(self, name: str, value: Any) -> None:
         """Set an attribute of the module."""
         from .attributes import attribute
@@ -390,6 +407,8 @@ class ModuleParser(Evaluator):
 
     def set_global_infos(self, infos: dict[str, Any]) -> None:
         """List the virtual devices of the module."""
+        if self.vdevices:
+            raise ValueError("expected I.module_global_infos once in a module")
         for key, value in infos.items():
             devices = value if isinstance(value, (list, tuple)) else [value]
             for index, device in enumerate(devices):
@@ -399,6 +418,13 @@ class ModuleParser(Evaluator):
                 self.vdevices[name] = device
         if self.vdevices:
             set_global_info(self.builder._module, self.vdevices)
+
+    def add_vdevice(self, device: VDevice) -> str:
+        """Add a virtual device, and return its name."""
+        name = next(f"vdevice{i}" for i in itertools.count() if f"vdevice{i}" not in self.vdevices)
+        self.vdevices[name] = device
+        set_global_info(self.builder._module, self.vdevices)
+        return name
 
 
 def _move_last(operation: ir.Operation) -> None:

@@ -54,7 +54,8 @@ class FunctionParser(Evaluator):
         self.last: tuple[str, Any] | None = None
         # The names that a dataflow block has bound so far; None outside of one.
         self.dataflow: list[str] | None = None
-        self._outputs: list[tuple[str, Var]] = []
+        self._outputs: list[tuple[str, Var]] | None = None
+        self._is_returned = False
         self.shape_names: set[str] = set()
 
     # -- signatures ---------------------------------------------------------------------------
@@ -186,7 +187,7 @@ class FunctionParser(Evaluator):
         """Write a function inside of another one."""
         saved = self.last, self.dataflow, self._outputs
         shape_names = set(self.shape_names)
-        self.last, self.dataflow = None, None
+        self.last, self.dataflow, self._is_returned = None, None, False
         recursive = _calls(node, node.name)
         with self.env.scope():
             signature = self.signature(node)
@@ -204,25 +205,29 @@ class FunctionParser(Evaluator):
                 self._whole_body(node, signature)
         self.last, self.dataflow, self._outputs = saved
         self.shape_names = shape_names  # those of its own are not visible any more
+        self._is_returned = False
         self.bind(node.name, variable.value)
 
     def _whole_body(self, node: ast.FunctionDef, signature: Signature) -> None:
         for param in signature.params:
             self.env.bind(param.name, param.value)
-        is_returned = False
         for index, statement in enumerate(node.body):
-            if is_returned:
+            if self._is_returned:
                 raise self.error(
                     statement, "expected the return statement at the end, but got more after it"
                 )
             if isinstance(statement, ast.Return):
                 self._return(statement)
-                is_returned = True
+            elif isinstance(statement, ast.With) and isinstance(statement.body[-1], ast.Return):
+                self._dataflow_block(statement, statement.body[-1])
             elif not (index == 0 and _is_docstring(statement)):
                 self.statement(statement)
-        if not is_returned:
-            with self.at(node):
-                self.builder.emit_func_output(_op.tuple())
+        if not self._is_returned:
+            raise self.error(
+                node.body[-1],
+                f"expected a return statement at the end of function '{node.name}'; one without a "
+                "result ends with return R.tuple()",
+            )
 
     def _return(self, node: ast.Return) -> None:
         value: Any = ()
@@ -230,6 +235,7 @@ class FunctionParser(Evaluator):
             value = self.eval(node.value)
         with self.at(node):
             self.builder.emit_func_output(as_value(value))
+        self._is_returned = True
 
     def inline(self, macro: Macro, arguments: dict[str, Any]) -> Any:
         """Write the statements of a macro here, and return its value."""
@@ -422,6 +428,10 @@ class FunctionParser(Evaluator):
             )
 
     def _visit_with(self, node: ast.With) -> None:
+        self._dataflow_block(node)
+
+    def _dataflow_block(self, node: ast.With, end: ast.Return | None = None) -> None:
+        """Write a dataflow block; one that ends the function may hold its return statement."""
         if len(node.items) != 1 or node.items[0].optional_vars is not None:
             raise self.error(node.items[-1].context_expr, "expected 'with R.dataflow():'")
         entered = self.eval(node.items[0].context_expr)
@@ -429,13 +439,29 @@ class FunctionParser(Evaluator):
             raise self.error(node.items[0].context_expr, "expected 'with R.dataflow():'")
         if self.dataflow is not None:
             raise self.error(node, "expected a dataflow block outside of another one")
-        outputs: list[tuple[str, Var]] = []
-        self._outputs, self.dataflow = outputs, []
+        self._outputs, self.dataflow = None, []
+        result = None
         with self.env.scope() as scope:
             with self.at(node), self.builder.dataflow():
-                self.body(node.body)
+                for statement in node.body if end is None else node.body[:-1]:
+                    if self._outputs is not None:
+                        message = "expected R.output at the end of the dataflow block"
+                        raise self.error(statement, f"{message}, but got more after it")
+                    self.statement(statement)
+                if end is not None and end.value is not None:
+                    value = self.eval(end.value)
+                    with self.at(end):
+                        result = self.builder.emit_output(as_value(value))
             shapes = {name: dim for name, dim in scope.items() if isinstance(dim, PrimExpr)}
-        names, self.dataflow = self.dataflow, None
+        self._leave_dataflow(node, shapes)
+        if end is not None and result is not None:
+            with self.at(end):
+                self.builder.emit_func_output(result)
+            self._is_returned = True
+
+    def _leave_dataflow(self, node: ast.With, shapes: dict[str, Any]) -> None:
+        """Forget what a dataflow block has bound, but for its outputs and shape variables."""
+        names, self.dataflow = self.dataflow or [], None
         for name in names:
             reason = (
                 f"'{name}' is bound in the dataflow block of line {node.lineno} and can be used "
@@ -445,22 +471,27 @@ class FunctionParser(Evaluator):
         for name, dim in shapes.items():
             self.env.bind(name, dim)
         self.last = None
-        for name, output in outputs:
+        for name, output in self._outputs or []:
             self.env.bind(name, output.value)
             self.last = (name, output.value)
+        self._outputs = None
 
     def output(self, node: ast.Call) -> None:
         """Make values of a dataflow block visible after it."""
         if self.dataflow is None:
             raise self.error(node, "expected R.output at the end of 'with R.dataflow():'")
+        outputs: list[tuple[str, Var]] = []
         for arg in node.args:
             if not isinstance(arg, ast.Name):
                 raise self.error(arg, "expected the name of a value of the dataflow block")
             value = self.eval(arg)
-            if not isinstance(value, ir.Value):
-                raise self.error(arg, "expected the name of a value of the dataflow block")
+            if not isinstance(value, ir.Value) or arg.id not in self.dataflow:
+                raise self.error(
+                    arg, f"expected a name that the dataflow block binds, but got '{arg.id}'"
+                )
             with self.at(arg):
-                self._outputs.append((arg.id, self.builder.emit_output(value, arg.id)))
+                outputs.append((arg.id, self.builder.emit_output(value, arg.id)))
+        self._outputs = outputs
 
     def _visit_if(self, node: ast.If) -> None:
         if self.dataflow is not None:

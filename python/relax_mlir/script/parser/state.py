@@ -29,6 +29,11 @@ def parsing(parser: ModuleParser) -> Iterator[None]:
         _current.reset(token)
 
 
+def current_or_none() -> ModuleParser | None:
+    """Return the parser of the program that is being parsed, or None."""
+    return _current.get()
+
+
 def current(what: str) -> ModuleParser:
     """Return the parser of the program that calls `what`.
 
@@ -80,23 +85,22 @@ def vdevice_name(text: str) -> str:
 def vdevice_name_of(device: Any) -> str:
     """Return the name of a virtual device that a program gives as an object.
 
+    A device that the module does not list is added to it.
+
     Raises
     ------
-    ValueError
-        If the module does not list it.
     TypeError
         If it is no virtual device.
     """
     if not isinstance(device, VDevice):
         raise TypeError(f'expected a virtual device such as "llvm:0", but got {device!r}')
     parser = _current.get()
-    for name, known in ({} if parser is None else parser.vdevices).items():
+    if parser is None:
+        raise ValueError(f"expected {device!r} in the text of a program")
+    for name, known in parser.vdevices.items():
         if known == device:
             return name
-    raise ValueError(
-        f"expected a virtual device that the module lists with I.module_global_infos, "
-        f"but got {device!r}"
-    )
+    return parser.add_vdevice(device)
 
 
 def _kind(target: str) -> str:

@@ -1,0 +1,95 @@
+"""A stand-in of the package ``tvm`` for the statements around programs in TVM's tests.
+
+``tvm.script`` is `relax_mlir.script`. Anything else is a `Stub`, of which everything can be asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+
+class Stub:
+    """Something of TVM: its attributes, and what it returns, are such things again."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Stub(f"{self._name}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return Stub(f"{self._name}()")
+
+    def __getitem__(self, key: Any) -> Any:
+        return Stub(f"{self._name}[]")
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        return None
+
+    def __repr__(self) -> str:
+        return f"<stub {self._name}>"
+
+
+class Place(Stub):
+    """A module of TVM of which some names are here."""
+
+    def __init__(self, name: str, here: dict[str, Any]) -> None:
+        super().__init__(name)
+        self._here = here
+
+    def __getattr__(self, name: str) -> Any:
+        here = self.__dict__.get("_here", {})
+        return here[name] if name in here else super().__getattr__(name)
+
+
+def _tvm() -> Place:
+    script = importlib.import_module("relax_mlir.script")
+    r, i = script.relax, script.ir
+    ir = Place("tvm.ir", {"VDevice": i.vdevice})
+    relax = Place("tvm.relax", {"op": r, "const": r.const, "ExternFunc": r.ExternFunc})
+    names = {"script": script, "ir": ir, "relax": relax}
+    for name in ("te", "topi"):
+        with contextlib.suppress(ModuleNotFoundError):
+            names[name] = importlib.import_module(f"relax_mlir.{name}")
+    with contextlib.suppress(ModuleNotFoundError):
+        names["tirx"] = importlib.import_module("relax_mlir.tir")
+    return Place("tvm", names)
+
+
+TVM = _tvm()
+
+
+def _of_tvm(name: str) -> Any:
+    place: Any = TVM
+    for part in name.split(".")[1:]:
+        if part in ("parser", "_core", "core") and place is TVM.script:
+            continue
+        place = getattr(place, part, Stub(name))
+    return place
+
+
+def import_(
+    name: str,
+    globals: Any = None,
+    locals: Any = None,
+    fromlist: Any = (),
+    level: int = 0,
+) -> Any:
+    """Import as Python does, but for TVM and for what may not be installed."""
+    if name.split(".")[0] == "tvm":
+        return _of_tvm(name) if fromlist else TVM
+    try:
+        return __import__(name, globals, locals, fromlist, level)
+    except ImportError:
+        return Stub(name)
