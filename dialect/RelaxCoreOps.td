@@ -259,7 +259,7 @@ def Relax_IfOp : Relax_Op<"if",
   let summary = "branch on a Boolean scalar (GR15)";
   let description = [{
     **Constraints:**
-    - `cond` may be a Boolean tensor of rank 0;
+    - `cond` may be a Boolean tensor of rank 0, or is a Boolean primitive value;
     - (DR06) what both branches yield is a subtype of the result type.
 
     Example:

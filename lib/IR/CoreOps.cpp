@@ -525,9 +525,11 @@ LogicalResult IfOp::verify() {
   if (tensor)
     fits = (!tensor.hasRank() || tensor.getNdim() == 0) &&
            (!tensor.getDtype() || tensor.getDtype().isInteger(1));
+  if (auto prim = dyn_cast<PrimStructInfoType>(getCond().getType()))
+    fits = prim.getDtype().isInteger(1);
   if (!fits)
-    return emitOpError()
-           << "expected a condition of type !relax.tensor<[], i1>, but got "
+    return emitOpError() << "expected a condition of type "
+                            "!relax.tensor<[], i1> or !relax.prim<i1>, but got "
            << getCond().getType();
   return success();
 }

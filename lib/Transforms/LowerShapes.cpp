@@ -472,6 +472,8 @@ void ShapeLowering::checkReturn(ReturnOp op, Scope &scope) {
 
 /// A condition must be one Boolean, which its type may leave open.
 void ShapeLowering::checkCondition(IfOp op) {
+  if (isa<PrimStructInfoType>(op.getCond().getType()))
+    return;
   MLIRContext *context = builder.getContext();
   auto scalar = TensorStructInfoType::get(ShapeExprAttr::get(context, {}),
                                           builder.getI1Type());

@@ -22,9 +22,10 @@ from .context import current_location
 from .dialects import relax as _ops
 from .dtypes import element_type, is_numpy
 from .ir import Dim, FuncStructInfo, PrimExpr, ShapeExpr, ShapeStructInfo, TensorStructInfo
+from .operators import Operators
 
 
-class Var:
+class Var(Operators):
     """A named value: a parameter of a function, or an output of a dataflow block.
 
     Parameters
@@ -77,6 +78,12 @@ class GlobalVar:
     """
 
     name: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> ir.Value:
+        """Call the function, as `relax_mlir.op.call` does."""
+        from . import op  # which needs this module
+
+        return op.call(self, *args, **kwargs)
 
 
 def struct_info_of(function: GlobalVar) -> FuncStructInfo:

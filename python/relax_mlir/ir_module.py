@@ -17,6 +17,8 @@ from .context import current_context
 from .expr import GlobalVar
 from .ir import FuncStructInfo
 
+# Where the attributes of a module are: MLIR wants a prefix in the names of its own.
+MODULE_ATTRS = "relax.module_attrs"
 # What holds names of values alone.
 _NAMES = ("arg_names",)
 
@@ -168,9 +170,37 @@ class IRModule:
 
     @property
     def attrs(self) -> dict[str, ir.Attribute]:
-        """The attributes of the module."""
+        """The attributes that the program has given to the module."""
         attributes = self.operation.attributes
-        return dict(attributes.items())
+        found = {name: attributes[name] for name in attributes if name != MODULE_ATTRS}
+        if MODULE_ATTRS in attributes:
+            found.update({item.name: item.attr for item in attributes[MODULE_ATTRS]})
+        return found
+
+    def set_attr(self, name: str, value: ir.Attribute) -> None:
+        """Set an attribute of the module.
+
+        Parameters
+        ----------
+        name : str
+            One without the prefix of a dialect, ``relax.`` or the like, is kept in the attribute
+            ``relax.module_attrs``: MLIR wants prefixes.
+        value : mlir.ir.Attribute
+
+        Examples
+        --------
+        >>> mod = IRModule()
+        >>> mod.set_attr("workers", ir.Attribute.parse("2 : i64", mod.context))
+        >>> print(mod.attrs["workers"])
+        2 : i64
+        """
+        attributes = self.operation.attributes
+        if "." in name:
+            attributes[name] = value
+            return
+        known = attributes[MODULE_ATTRS] if MODULE_ATTRS in attributes else ()
+        attrs = {**{item.name: item.attr for item in known}, name: value}
+        attributes[MODULE_ATTRS] = ir.DictAttr.get(attrs, context=self.context)
 
     def clone(self) -> IRModule:
         """Return a copy."""
@@ -315,7 +345,7 @@ def as_module(mod: ModuleLike) -> IRModule:
 # ---------------------------------------------------------------------------------------------
 
 
-def _structure(mod: ModuleLike) -> tuple[dict[str, ir.Attribute], dict[str, str]]:
+def _structure(mod: ModuleLike) -> tuple[dict[str, str], dict[str, str]]:
     """Return what a module is apart from names of values, places and order."""
     from .script.printer.operators import is_default
 
@@ -332,7 +362,7 @@ def _structure(mod: ModuleLike) -> tuple[dict[str, ir.Attribute], dict[str, str]
         name: op.operation.get_asm(print_generic_op_form=True, use_local_scope=True)
         for name, op in copy.functions.items()
     }
-    return {name: str(attr) for name, attr in copy.attrs.items()}, texts
+    return {item.name: str(item.attr) for item in copy.operation.attributes}, texts
 
 
 def structural_equal(lhs: ModuleLike, rhs: ModuleLike) -> bool:

@@ -206,7 +206,7 @@ RELAX_RUNTIME_API int relax_constant_get(const relax_site *site, TVMFFIAny *dst,
                                          int32_t ndim, const int64_t *dims,
                                          relax_dtype dtype, int32_t fresh);
 
-// Reads a tensor (checked before) that is one Boolean; stores 0 or 1.
+// Reads a bool, or a tensor (checked before) that is one; stores 0 or 1.
 RELAX_RUNTIME_API int relax_tensor_bool(const relax_site *site,
                                         const TVMFFIAny *value,
                                         int32_t *result);

@@ -404,6 +404,10 @@ RELAX_COLD static int raiseBool(const relax_site *site,
 
 int relax_tensor_bool(const relax_site *site, const TVMFFIAny *value,
                       int32_t *result) {
+  if (value->type_index == kTVMFFIBool) {
+    *result = value->v_int64 != 0;
+    return 0;
+  }
   const DLTensor &tensor = *getTensor(value);
   bool isOne = true;
   for (int32_t i = 0; i < tensor.ndim; ++i)

@@ -208,6 +208,12 @@ static void testBoolean() {
   CHECK(result == 1);
   CHECK(relax_tensor_bool(&site, View(data, {}, makeDType(kDLUInt, 1)),
                           &result) == 0);
+  TVMFFIAny scalar{};
+  scalar.type_index = kTVMFFIBool;
+  scalar.v_int64 = 1;
+  result = -1;
+  CHECK(relax_tensor_bool(&site, &scalar, &result) == 0);
+  CHECK(result == 1);
   CHECK_RAISES(relax_tensor_bool(&site, View(data, {2}, kBool), &result),
                "ValueError",
                "main: if: expected one Boolean, but got a tensor of rank 1, "

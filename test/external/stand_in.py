@@ -79,17 +79,11 @@ def _of_tvm(name: str) -> Any:
     return place
 
 
-def import_(
-    name: str,
-    globals: Any = None,
-    locals: Any = None,
-    fromlist: Any = (),
-    level: int = 0,
-) -> Any:
+def import_(name: str, *rest: Any) -> Any:
     """Import as Python does, but for TVM and for what may not be installed."""
     if name.split(".")[0] == "tvm":
-        return _of_tvm(name) if fromlist else TVM
+        return _of_tvm(name) if len(rest) > 2 and rest[2] else TVM
     try:
-        return __import__(name, globals, locals, fromlist, level)
+        return __import__(name, *rest)
     except ImportError:
         return Stub(name)

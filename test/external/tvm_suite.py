@@ -174,9 +174,7 @@ class Runner:
     def _arguments(self, node: ast.FunctionDef, names: dict[str, Any]) -> dict[str, Any]:
         """Return what to call a function with: the first parameters of its tests, or defaults."""
         params = [arg.arg for arg in node.args.args]
-        given: dict[str, Any] = {
-            name: names.get(name, stand_in.Stub(name)) for name in params
-        }
+        given: dict[str, Any] = {name: names.get(name, stand_in.Stub(name)) for name in params}
         defaults = node.args.defaults
         for name, default in zip(params[len(params) - len(defaults) :], defaults, strict=True):
             given[name] = self._eval(default, names)
@@ -251,7 +249,9 @@ class Runner:
 
     def _define(self, node: Any, names: dict[str, Any]) -> None:
         """Run a definition, inside of a function if it names variables of one."""
-        outer = [n for child in ast.walk(node) if isinstance(child, ast.Nonlocal) for n in child.names]
+        outer = [
+            n for child in ast.walk(node) if isinstance(child, ast.Nonlocal) for n in child.names
+        ]
         if not outer:
             exec(compile(ast.Module([node], []), str(self.path), "exec"), names)
             return
@@ -293,9 +293,7 @@ def round_trip(module: Any) -> None:
     if not hasattr(printer, "script"):
         return
     text = printer.script(mod)
-    again = importlib.import_module("relax_mlir.script").from_source(
-        text, check_well_formed=False
-    )
+    again = importlib.import_module("relax_mlir.script").from_source(text, check_well_formed=False)
     relax.assert_structural_equal(mod, relax.as_module(again))
     if printer.script(relax.as_module(again)) != text:
         raise AssertionError("expected the same text when it is printed again")

@@ -14,6 +14,8 @@ from typing import Any
 
 from mlir import ir
 
+from .. import tir
+from ..dialects import relax as _ops
 from ..dtypes import dtype_name
 from ..ir import (
     Dim,
@@ -54,7 +56,7 @@ def as_dim(value: Any, resolve: Resolver = no_text) -> Dim:
 
     Parameters
     ----------
-    value : int, str, PrimExpr, typing.TypeVar, a scalar value of a program, or one of `tir`
+    value : int, str, PrimExpr, typing.TypeVar, tir.PrimExpr, or a scalar value of a program
     resolve : callable
         Says what a text stands for.
 
@@ -75,19 +77,31 @@ def as_dim(value: Any, resolve: Resolver = no_text) -> Dim:
                 f"expected a scalar of known value as a dimension, but got one of {value.type}"
             )
         return value.type.value
+    if isinstance(value, tir.PrimExpr):
+        return _of_expression(value)
     if hasattr(value, "__index__"):
         return int(value)
-    if hasattr(value, "to_prim_expr"):
-        return value.to_prim_expr()
     raise TypeError(
         f"expected a dimension: an int, a shape variable or an expression over them, but got "
         f"{_shown(value)}"
     )
 
 
+def _of_expression(expr: tir.PrimExpr) -> Dim:
+    if isinstance(expr, tir.IntImm):
+        return expr.value
+    for variable in tir.undefined_vars(expr):
+        if variable.dtype != "int64":
+            raise TypeError(
+                f"expected shape variables of type int64, but '{variable.name}' is of type "
+                f"{variable.dtype}"
+            )
+    return tir.to_dim(expr)
+
+
 def as_dims(values: Any, resolve: Resolver = no_text) -> list[Dim]:
     """Return the dimensions of a shape: a sequence of them, or a value of known dimensions."""
-    known = _known_shape(values)
+    known = known_shape(values)
     if known is not None:
         return list(known.dims)
     if isinstance(values, str) or not isinstance(values, (list, tuple, ShapeExpr)):
@@ -97,12 +111,16 @@ def as_dims(values: Any, resolve: Resolver = no_text) -> list[Dim]:
     return [as_dim(value, resolve) for value in values]
 
 
-def _known_shape(value: Any) -> ShapeExpr | None:
+def known_shape(value: Any) -> ShapeExpr | None:
+    """Return the dimensions of a shape, if they are known."""
     if isinstance(value, ShapeExpr):
         return value
-    if isinstance(value, ir.Value) and isinstance(value.type, ShapeStructInfo):
-        return value.type.values
-    return None
+    if not isinstance(value, ir.Value) or not isinstance(value.type, ShapeStructInfo):
+        return None
+    owner = value.owner
+    if isinstance(owner, _ops.ShapeOp):  # whose declared type may say less
+        return owner.values
+    return value.type.values
 
 
 def _shown(value: Any) -> str:
@@ -233,6 +251,11 @@ def _vdevice_name(vdevice: Any) -> str | None:
     return vdevice_name_of(vdevice)
 
 
+def _check_rank(ndim: Any) -> None:
+    if not isinstance(ndim, int) or isinstance(ndim, bool):
+        raise TypeError(f"expected an int as ndim, but got {ndim!r}")
+
+
 def _dtype(dtype: Any) -> str | None:
     """Return the name of a data type, or None where it is not known."""
     if dtype is None or isinstance(dtype, Unknown) or dtype in ("", "void"):
@@ -250,6 +273,7 @@ def tensor(
     """Return the StructInfo of a tensor; `var` names the variable that stands for its shape."""
     if isinstance(shape, str) and dtype is None:
         shape, dtype = None, shape
+    _check_rank(ndim)
     shape = None if isinstance(shape, Unknown) else shape
     dtype = _dtype(dtype)
     is_value = isinstance(shape, ir.Value) and not isinstance(shape.type, PrimStructInfo)
@@ -262,7 +286,7 @@ def tensor(
         device = _vdevice_name(vdevice)
         if shape is None:
             return TensorStructInfo(None, dtype, ndim=ndim, vdevice=device, shape_var=var)
-        if is_value and _known_shape(shape) is None:
+        if is_value and known_shape(shape) is None:
             return _tensor_of_shape(shape, dtype, ndim, device)
         dims = as_dims(shape, resolve)
         return TensorStructInfo(dims, dtype, ndim=ndim, vdevice=device)
@@ -281,6 +305,7 @@ def _tensor_of_shape(shape: ir.Value, dtype: Any, ndim: int, device: str | None)
 
 def shape(values: Any = None, ndim: int = -1, var: str | None = None) -> Annotation:
     """Return the StructInfo of a shape; `var` names a variable that stands for it as a whole."""
+    _check_rank(ndim)
     if isinstance(values, Unknown):
         values = None
     if values is not None and not isinstance(values, (tuple, list, ShapeExpr, ir.Value)):

@@ -19,11 +19,12 @@ from ..expr import GlobalVar
 from ..ir import ShapeExpr, ShapeStructInfo, TensorStructInfo
 from ..ir_module import Function
 from ..vdevice import VDevice
-from .annotations import as_dim, as_dims, as_struct_info, struct_infos
+from .annotations import as_dim, as_dims, as_struct_info, known_shape, struct_infos
 from .operators import MissingOperatorError, argument, fields, operator
 from .parser import state
 from .parser.attributes import attribute
 from .parser.expressions import SpecialForm
+
 
 def _one_of(what: str, *given: Any) -> Any:
     """Return the one that is given of several spellings of an argument."""
@@ -50,9 +51,10 @@ def _output(shape: Any, dtype: Any) -> ir.Type:
 
 def _of_shape_value(shape: ir.Value, dtype: Any) -> ir.Type:
     """Return the type of a tensor whose shape is a value; unknown dimensions get a name."""
+    known = known_shape(shape)
+    if known is not None:
+        return TensorStructInfo(known, dtype)
     type_ = shape.type
-    if type_.values is not None:
-        return TensorStructInfo(type_.values, dtype)
     name = type_.var
     if name is None:
         name = state.current("a call").new_shape_name()

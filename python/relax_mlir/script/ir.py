@@ -13,6 +13,7 @@ from .annotations import as_struct_info
 from .generic import metadata, mlir_attr, mlir_type
 from .operators import argument
 from .parser import entry, state
+from .parser.relax import MetaVar
 
 __all__ = [
     "DummyGlobalInfo",
@@ -115,8 +116,8 @@ def module_global_infos(infos: Mapping[str, Sequence[Any]]) -> None:
 
 
 def meta_var(value: Any) -> Any:
-    """Return a value of Python as it is, while the program is parsed."""
-    return value
+    """Have a name of a program stand for a value of Python, as in ``n = I.meta_var(4)``."""
+    return MetaVar(value)
 
 
 def mlir_op(

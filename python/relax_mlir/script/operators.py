@@ -10,13 +10,16 @@ import typing
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from mlir import ir
 
 from .. import op as _op
+from .. import tir
 from ..dialects import relax as _ops
+from ..dtypes import is_numpy
 from ..expr import build
 from ..ir import PrimExpr, ShapeExpr, TupleStructInfo
-from .annotations import Annotation, Kind
+from .annotations import Annotation, Kind, as_dim
 from .tvm_operators import TVM_OPERATORS
 
 # Names that changed from one version of TVM to the next.
@@ -42,9 +45,22 @@ def argument(value: Any) -> Any:
         return PrimExpr(value.__name__)
     if isinstance(value, ir.Attribute) and not isinstance(value, (PrimExpr, ShapeExpr)):
         return build(_ops.ConstantOp, value)  # one that the metadata of a program lists
+    if isinstance(value, tir.PrimExpr):
+        return _scalar(value)
     if hasattr(value, "to_relax"):
         return value.to_relax()
     return value
+
+
+def _scalar(expr: tir.PrimExpr) -> Any:
+    """Return a scalar expression as a number of its data type, or as a dimension."""
+    if isinstance(expr, (tir.IntImm, tir.FloatImm)):
+        if is_numpy(expr.dtype):
+            return np.dtype(expr.dtype).type(expr.value)
+        return _op.prim_value(expr.value, expr.dtype)
+    if isinstance(expr, tir.StringImm):
+        return expr.value
+    return as_dim(expr)
 
 
 def fields(value: Any) -> list[Any]:
@@ -58,12 +74,12 @@ def fields(value: Any) -> list[Any]:
     if not isinstance(value, ir.Value) or not isinstance(value.type, TupleStructInfo):
         return [value]
     owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != _ops.TupleOp.OPERATION_NAME:
+    if not isinstance(owner, _ops.TupleOp):
         return [_op.get_item(value, index) for index in range(len(value.type.fields))]
-    operands = list(owner.operands)
+    operands = list(owner.operation.operands)
     is_named = owner.location.is_a_name()
     if not is_named and not any(True for _ in value.uses):
-        owner.erase()
+        owner.operation.erase()
     return operands
 
 

@@ -272,7 +272,7 @@ relax.func impure @dr15_packed_function_value(%f: !relax.func<derive = @default_
 // -----
 
 relax.func @gr15_condition_data_type(%c: !relax.tensor<[], f32>, %x: !relax.object) -> !relax.object {
-  // expected-error@+1 {{'relax.if' op expected a condition of type !relax.tensor<[], i1>, but got '!relax.tensor<[], f32>'}}
+  // expected-error@+1 {{'relax.if' op expected a condition of type !relax.tensor<[], i1> or !relax.prim<i1>, but got '!relax.tensor<[], f32>'}}
   %0 = relax.if %c : !relax.tensor<[], f32> -> !relax.object {
     relax.yield %x : !relax.object
   } else {
@@ -284,7 +284,7 @@ relax.func @gr15_condition_data_type(%c: !relax.tensor<[], f32>, %x: !relax.obje
 // -----
 
 relax.func @gr15_condition_rank(%c: !relax.tensor<[1], i1>, %x: !relax.object) -> !relax.object {
-  // expected-error@+1 {{'relax.if' op expected a condition of type !relax.tensor<[], i1>, but got '!relax.tensor<[1], i1>'}}
+  // expected-error@+1 {{'relax.if' op expected a condition of type !relax.tensor<[], i1> or !relax.prim<i1>, but got '!relax.tensor<[1], i1>'}}
   %0 = relax.if %c : !relax.tensor<[1], i1> -> !relax.object {
     relax.yield %x : !relax.object
   } else {
@@ -295,8 +295,20 @@ relax.func @gr15_condition_rank(%c: !relax.tensor<[1], i1>, %x: !relax.object) -
 
 // -----
 
+relax.func @gr15_condition_primitive(%c: !relax.prim<i64>, %x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.if' op expected a condition of type !relax.tensor<[], i1> or !relax.prim<i1>, but got '!relax.prim<i64>'}}
+  %0 = relax.if %c : !relax.prim<i64> -> !relax.object {
+    relax.yield %x : !relax.object
+  } else {
+    relax.yield %x : !relax.object
+  }
+  relax.return %0 : !relax.object
+}
+
+// -----
+
 relax.func @gr15_condition_kind(%c: !relax.shape<*>, %x: !relax.object) -> !relax.object {
-  // expected-error@+1 {{'relax.if' op expected a condition of type !relax.tensor<[], i1>, but got '!relax.shape<*>'}}
+  // expected-error@+1 {{'relax.if' op expected a condition of type !relax.tensor<[], i1> or !relax.prim<i1>, but got '!relax.shape<*>'}}
   %0 = relax.if %c : !relax.shape<*> -> !relax.object {
     relax.yield %x : !relax.object
   } else {

@@ -2,49 +2,77 @@
 
 from __future__ import annotations
 
+import re
+import sys
+import traceback
+from pathlib import Path
+
 import pytest
 from relax_mlir.script import ScriptError, from_source
+from relax_mlir.script import relax as R
 
-# By what is wrong: a body of a function of x, and the error.
-BODIES = {
-    "unbound_name": (
-        "y = R.exp(z)\nreturn y",
-        """
-        program.py:3:15: expected a name that is bound, but got 'z'
-          y = R.exp(z)
-                    ^
-        """,
-    ),
-    "missing_operator": (
-        "y = R.ccl.allreduce(x)\nreturn y",
-        """
-        program.py:3:9: R.ccl.allreduce is not an operator of the dialect yet
-          y = R.ccl.allreduce(x)
-              ^^^^^^^^^^^^^^^
-        """,
-    ),
-    "dataflow_variable_outside": (
-        "with R.dataflow():\n    y = R.exp(x)\n    z = R.exp(y)\n    R.output(z)\nreturn y",
-        """
-        program.py:7:12: expected a name that is visible here, but 'y' is bound in the dataflow \
-block of line 3 and can be used there only; R.output makes it visible after the block
-          return y
-                 ^
-        """,
-    ),
+# Sections of a name, a program and its error.
+CASES = {
+    match[1]: (match[2], match[3].strip("\n"))
+    for match in re.finditer(
+        r"^== (\w+)\n(.*?)\n--\n(.*?)(?=^== |\Z)",
+        Path(__file__).with_name("errors.txt").read_text(),
+        re.DOTALL | re.MULTILINE,
+    )
 }
 
 
-def dedent(text: str) -> str:
-    lines = text.strip("\n").splitlines()
-    return "\n".join(line[8:] for line in lines if line.strip())
-
-
-@pytest.mark.parametrize("case", BODIES)
-def test_error_of_a_body(case: str) -> None:
-    body, expected = BODIES[case]
-    lines = ["@R.function", 'def main(x: R.Tensor(("n", 4), "float32")):']
-    lines += [f"    {line}" for line in body.splitlines()]
+@pytest.mark.parametrize("case", CASES)
+def test_error_at_its_place(case: str) -> None:
+    program, expected = CASES[case]
     with pytest.raises(ScriptError) as caught:
-        from_source("\n".join(lines), filename="program.py")
-    assert str(caught.value) == dedent(expected)
+        from_source(program, filename="program.py")
+    assert str(caught.value) == expected
+
+
+def test_there_are_many_kinds_of_errors() -> None:
+    assert len(CASES) >= 70
+
+
+def test_error_in_a_file_names_the_line_of_the_file() -> None:
+    with pytest.raises(ScriptError) as caught:
+
+        @R.function
+        def main(x: R.Tensor(("n",), "float32")):
+            return R.exp(y)
+
+    error = caught.value
+    assert error.filename == __file__
+    assert Path(__file__).read_text().splitlines()[error.lineno - 1] == error.text
+    assert error.text[error.offset - 1 : error.end_offset - 1] == "y"
+
+
+def test_error_is_shown_by_python_too() -> None:
+    with pytest.raises(ScriptError) as caught:
+        from_source("@R.function\ndef f(x: R.Tensor):\n    return z\n", filename="program.py")
+    shown = "".join(traceback.format_exception_only(caught.type, caught.value))
+    assert 'File "program.py", line 3' in shown
+    assert "    return z\n           ^\n" in shown
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="Python reads it from 3.12 on")
+def test_error_of_a_type_parameter_before_python_3_12() -> None:
+    with pytest.raises(ScriptError, match=r"expected Python 3\.12 or newer"):
+        from_source("@R.function\ndef f[n](x: R.Tensor((n,))):\n    return x\n")
+
+
+def test_error_without_text() -> None:
+    names: dict[str, object] = {"R": R}
+    code = "@R.function\ndef f(x: R.Tensor):\n    return x\n"
+    with pytest.raises(ScriptError, match="expected function 'f' from a file, but its text"):
+        exec(compile(code, "<nowhere>", "exec"), names)
+
+
+def test_error_of_a_text_without_a_program() -> None:
+    with pytest.raises(ScriptError, match="expected one decorated class or function in the text"):
+        from_source("x = 1\n")
+
+
+def test_error_of_what_is_decorated() -> None:
+    with pytest.raises(TypeError, match=r"expected a function under @R\.function, but got 3"):
+        R.function(3)

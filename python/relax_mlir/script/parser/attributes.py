@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
+from ... import tir
 from ...ir import PrimExpr
 
 
@@ -42,6 +43,8 @@ def attribute(name: str, value: Any) -> ir.Attribute:
     for types, convert in _CONVERSIONS:
         if isinstance(value, types):
             return convert(name, value)
+    if isinstance(value, (tir.IntImm, tir.FloatImm, tir.StringImm)):
+        return attribute(name, value.value)
     if hasattr(value, "__index__"):
         return attribute(name, int(value))
     raise TypeError(

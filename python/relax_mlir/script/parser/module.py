@@ -123,7 +123,10 @@ class ModuleParser(Evaluator):
     def _rename(self, name: str) -> str:
         """Give a function that stands alone the name that its attribute global_symbol states."""
         operation = IRModule(self.builder._module)[name].operation
-        if "global_symbol" not in operation.attributes or "function_type" not in operation.attributes:
+        if (
+            "global_symbol" not in operation.attributes
+            or "function_type" not in operation.attributes
+        ):
             return name
         new = str(operation.attributes["global_symbol"].value)
         operation.attributes["sym_name"] = ir.StringAttr.get(new)
@@ -133,7 +136,8 @@ class ModuleParser(Evaluator):
         stack = contextlib.ExitStack()
         stack.enter_context(state.parsing(self))
         stack.enter_context(self.builder._context)
-        self._caught = stack.enter_context(warnings.catch_warnings(record=True)) or []
+        caught = stack.enter_context(warnings.catch_warnings(record=True))
+        self._caught = [] if caught is None else caught
         warnings.simplefilter("always")
         return stack
 
@@ -143,6 +147,7 @@ class ModuleParser(Evaluator):
         self._caught.clear()
 
     def _finish(self, node: Any, check_well_formed: bool) -> IRModule:
+        self.note_warnings(node)
         for warning, line in self._warnings:
             warnings.warn_explicit(warning.message, warning.category, self.source.filename, line)
         fit_kernels(self.builder._module)
@@ -397,13 +402,13 @@ class ModuleParser(Evaluator):
 
     def attributes(self) -> dict[str, ir.Attribute]:
         """Return the attributes of the module."""
-        return {item.name: item.attr for item in self.builder._module.operation.attributes}
+        return IRModule(self.builder._module).attrs
 
     def set_attribute(self, name: str, value: Any) -> None:
         """Set an attribute of the module."""
         from .attributes import attribute
 
-        self.builder._module.operation.attributes[name] = attribute(name, value)
+        IRModule(self.builder._module).set_attr(name, attribute(name, value))
 
     def set_global_infos(self, infos: dict[str, Any]) -> None:
         """List the virtual devices of the module."""

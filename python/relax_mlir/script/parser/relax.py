@@ -15,7 +15,9 @@ from ... import op as _op
 from ...block_builder import BlockBuilder
 from ...dialects import relax as _ops
 from ...expr import GlobalVar, Var, as_value
-from ...ir import PrimExpr, ShapeStructInfo, TupleStructInfo
+from ...ir import ShapeStructInfo, TupleStructInfo
+from ...tir import Var as ShapeVar
+from ...tir import shape_var
 from ..annotations import UNKNOWN, Annotation, as_annotation, as_dim
 from ..operators import argument
 from .expressions import Evaluator
@@ -25,12 +27,22 @@ if TYPE_CHECKING:
     from .module import ModuleParser
 
 
+_DTYPES = ("int64", "int32")
+
+
 class Signature:
     """What a function says before its body."""
 
     def __init__(self, params: list[Var], result: ir.Type | None) -> None:
         self.params = params
         self.result = result
+
+
+class MetaVar:
+    """What ``I.meta_var`` returns: a value of Python that a name is bound to as it is."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 class Dataflow:
@@ -57,6 +69,13 @@ class FunctionParser(Evaluator):
         self._outputs: list[tuple[str, Var]] | None = None
         self._is_returned = False
         self.shape_names: set[str] = set()
+
+    def _eval_name(self, node: ast.Name) -> Any:
+        value = super()._eval_name(node)
+        if isinstance(value, typing.TypeVar):
+            self.shape_names.add(value.__name__)
+            return shape_var(value.__name__)
+        return value
 
     # -- signatures ---------------------------------------------------------------------------
 
@@ -129,20 +148,20 @@ class FunctionParser(Evaluator):
         if not text.isidentifier():
             return
         outer = self.env.get(text)
-        if isinstance(outer, PrimExpr) and text in self.env.innermost():
+        if isinstance(outer, ShapeVar) and text in self.env.innermost():
             return
         if isinstance(outer, typing.TypeVar):
             return
         self.env.bind(text, self._new_shape_var(text))
 
-    def _new_shape_var(self, name: str) -> PrimExpr:
+    def _new_shape_var(self, name: str) -> ShapeVar:
         """Return a shape variable of a name that the function does not use yet."""
         unique, count = name, 0
         while unique in self.shape_names:
             count += 1
             unique = f"{name}_{count}"
         self.shape_names.add(unique)
-        return PrimExpr(unique)
+        return shape_var(unique)
 
     def _parse_text(self, text: str, node: ast.AST) -> ast.expr:
         try:
@@ -234,7 +253,8 @@ class FunctionParser(Evaluator):
         if node.value is not None:
             value = self.eval(node.value)
         with self.at(node):
-            self.builder.emit_func_output(as_value(value))
+            self.builder.emit_func_output(_value(value))
+        self.module.note_warnings(node)
         self._is_returned = True
 
     def inline(self, macro: Macro, arguments: dict[str, Any]) -> Any:
@@ -292,7 +312,7 @@ class FunctionParser(Evaluator):
 
     def _alias(self, target: ast.Name, node: ast.Name, value: Any) -> None:
         """Bind another name to a value, which keeps its own."""
-        if isinstance(value, PrimExpr) and value.name != target.id:
+        if isinstance(value, ShapeVar) and value.name != target.id:
             raise self.error(
                 target,
                 f"expected the name '{value.name}' that the shape variable has, but got "
@@ -322,7 +342,7 @@ class FunctionParser(Evaluator):
             if isinstance(value, tuple) and isinstance(declared, ShapeStructInfo):
                 value = _op.shape([as_dim(item) for item in value])
             bindable = _op.const(value) if isinstance(value, (bool, int, float)) else value
-            result = self.builder.emit(bindable, node.target.id, declared)
+            result = self.builder.emit(_value(bindable), node.target.id, declared)
         self.bind(node.target.id, result)
 
     def _declares(self, target: ast.AST, value: ast.AST) -> bool:
@@ -357,23 +377,28 @@ class FunctionParser(Evaluator):
         texts = [arg.value for arg in made.args if isinstance(arg, ast.Constant)]
         dtype = made.func.attr
         if dtype in ("var", "Var", "SizeVar"):
-            dtype = next((text for text in texts if text in ("int32", "int64")), "int64")
-            named = [text for text in texts if text not in ("int32", "int64")]
+            dtype = next((text for text in texts if text in _DTYPES), "int64")
+            named = [text for text in texts if text not in _DTYPES]
             if named and named[0] != target.id:
                 raise self.error(
                     made,
                     f"expected the name '{target.id}' of the shape variable, but got {named[0]!r}",
                 )
-        if dtype not in ("int64", "int32"):
-            raise self.error(made, f"expected a shape variable of type int64, but got {dtype}")
         old = self.env.bound(target.id)
-        if isinstance(old, PrimExpr) and old.name is not None:
+        if isinstance(old, ShapeVar):
+            if dtype not in (old.dtype, "TypeVar"):
+                raise self.error(
+                    made, f"expected a variable of type {old.dtype}, as before, but got {dtype}"
+                )
             return
         if old is not None:
             raise self.error(
                 target, f"expected a new name for the shape variable, but '{target.id}' is a value"
             )
-        self.env.bind(target.id, self._new_shape_var(target.id))
+        variable = self._new_shape_var(target.id)
+        if dtype not in ("int64", "TypeVar"):
+            variable = ShapeVar(target.id, dtype)
+        self.env.bind(target.id, variable)
 
     def _bind_target(self, target: ast.AST, value: Any, node: ast.AST) -> None:
         with self.at(node):
@@ -384,10 +409,12 @@ class FunctionParser(Evaluator):
 
     def _bindable(self, value: Any) -> Any:
         """Return what a name is bound to: numbers and tuples become values of the program."""
+        if isinstance(value, MetaVar):
+            return value.value
         if isinstance(value, (bool, int, float)):
             return _op.const(value)
         if isinstance(value, tuple) and _has_values(value):
-            return as_value(value)
+            return _value(value)
         return value
 
     def bind(self, name: str, value: Any) -> None:
@@ -406,7 +433,7 @@ class FunctionParser(Evaluator):
         owner = value.owner
         if isinstance(owner, ir.Block) or owner.location.is_a_name():
             return
-        if owner.name == _ops.DataflowOp.OPERATION_NAME:
+        if isinstance(owner, _ops.DataflowOp):
             return
         owner.location = ir.Location.name(name, childLoc=owner.location)
 
@@ -451,8 +478,8 @@ class FunctionParser(Evaluator):
                 if end is not None and end.value is not None:
                     value = self.eval(end.value)
                     with self.at(end):
-                        result = self.builder.emit_output(as_value(value))
-            shapes = {name: dim for name, dim in scope.items() if isinstance(dim, PrimExpr)}
+                        result = self.builder.emit_output(_value(value))
+            shapes = {name: dim for name, dim in scope.items() if isinstance(dim, ShapeVar)}
         self._leave_dataflow(node, shapes)
         if end is not None and result is not None:
             with self.at(end):
@@ -516,7 +543,7 @@ class FunctionParser(Evaluator):
             return write
 
         with self.at(node):
-            cond = as_value(cond)
+            cond = _value(cond)
             value = self.builder.if_(cond, branch(node.body), branch(node.orelse))
         if names[0] != names[1]:
             raise self.error(
@@ -535,6 +562,11 @@ class FunctionParser(Evaluator):
                 f"'{kind.text}'",
             )
         self.closure(node, bool(kind.options.get("pure", True)))
+
+
+def _value(value: Any) -> ir.Value:
+    """Return a value of the program for what a program has written."""
+    return as_value(argument(value))
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -567,7 +599,7 @@ def _has_values(value: Any) -> bool:
 
 
 def _is_impure_call(value: ir.Value) -> bool:
-    return value.owner.name in ("relax.call_packed", "relax.call")
+    return isinstance(value.owner, (_ops.CallPackedOp, _ops.CallOp))
 
 
 def _instead(node: ast.stmt) -> str:

@@ -1,0 +1,71 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the operators of Python mean for values of a program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlir import ir
+
+
+def _op(name: str) -> Any:
+    # The operators need the modules that make values.
+    from . import op
+
+    return getattr(op, name)
+
+
+def _binary(name: str, meaning: str) -> Any:
+    def method(self: Any, other: Any) -> ir.Value:
+        return _op(name)(self, other)
+
+    method.__doc__ = meaning
+    return method
+
+
+def _swapped(name: str, meaning: str) -> Any:
+    def method(self: Any, other: Any) -> ir.Value:
+        return _op(name)(other, self)
+
+    method.__doc__ = meaning
+    return method
+
+
+class Operators:
+    """What Python's operators mean for values of a program."""
+
+    __add__ = _binary("add", "Return self + other.")
+    __sub__ = _binary("subtract", "Return self - other.")
+    __mul__ = _binary("multiply", "Return self * other.")
+    __truediv__ = _binary("divide", "Return self / other.")
+    __floordiv__ = _binary("floor_divide", "Return self // other.")
+    __mod__ = _binary("mod", "Return self % other.")
+    __pow__ = _binary("power", "Return self ** other.")
+    __radd__ = _swapped("add", "Return other + self.")
+    __rsub__ = _swapped("subtract", "Return other - self.")
+    __rmul__ = _swapped("multiply", "Return other * self.")
+    __rtruediv__ = _swapped("divide", "Return other / self.")
+    __rfloordiv__ = _swapped("floor_divide", "Return other // self.")
+    __rmod__ = _swapped("mod", "Return other % self.")
+    __rpow__ = _swapped("power", "Return other ** self.")
+    __lt__ = _binary("less", "Return self < other.")
+    __le__ = _binary("less_equal", "Return self <= other.")
+    __gt__ = _binary("greater", "Return self > other.")
+    __ge__ = _binary("greater_equal", "Return self >= other.")
+
+    def __neg__(self) -> ir.Value:
+        """Return -self."""
+        return _op("negative")(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> ir.Value:
+        """Call the function that this is, as `relax_mlir.op.call` does."""
+        return _op("call")(self, *args, **kwargs)
+
+    def __getitem__(self, index: int) -> ir.Value:
+        """Return a field of the tuple that this is."""
+        return _op("get_item")(self, index)
+
+    def astype(self, dtype: Any) -> ir.Value:
+        """Return the tensor converted to another data type."""
+        return _op("astype")(self, dtype)
