@@ -195,10 +195,10 @@ class IRModule:
         2 : i64
         """
         attributes = self.operation.attributes
-        if "." in name:
+        if "." in name or name in ("sym_name", "sym_visibility"):
             attributes[name] = value
             return
-        known = attributes[MODULE_ATTRS] if MODULE_ATTRS in attributes else ()
+        known = attributes.get(MODULE_ATTRS, ())
         attrs = {**{item.name: item.attr for item in known}, name: value}
         attributes[MODULE_ATTRS] = ir.DictAttr.get(attrs, context=self.context)
 

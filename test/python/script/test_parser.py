@@ -158,7 +158,7 @@ KINDS = {
     "R.Callable((R.Tensor,), R.Tensor)": (
         "!relax.func<(!relax.tensor<*>) -> !relax.tensor<*>, pure>"
     ),
-    "R.Callable((R.Object,), R.Object, False)": "!relax.func<(!relax.object) -> !relax.object, impure>",
+    "R.Callable((R.Any,), R.Any, False)": "!relax.func<(!relax.object) -> !relax.object, impure>",
     "None": "!relax.tuple<>",
 }
 

@@ -116,11 +116,11 @@ class ModuleParser(Evaluator):
         """Return a function or kernel that stands alone."""
         with self._parsing():
             self._functions([node])
-            name = self._rename(node.name)
+            name = self._name_by_symbol(node.name)
         module = self._finish(node, check_well_formed)
         return Function(module, name)
 
-    def _rename(self, name: str) -> str:
+    def _name_by_symbol(self, name: str) -> str:
         """Give a function that stands alone the name that its attribute global_symbol states."""
         operation = IRModule(self.builder._module)[name].operation
         if (
@@ -137,7 +137,8 @@ class ModuleParser(Evaluator):
         stack.enter_context(state.parsing(self))
         stack.enter_context(self.builder._context)
         caught = stack.enter_context(warnings.catch_warnings(record=True))
-        self._caught = [] if caught is None else caught
+        assert caught is not None
+        self._caught = caught
         warnings.simplefilter("always")
         return stack
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from mlir import ir
 
+from ...ir_module import MODULE_ATTRS
 from ...vdevice import GLOBAL_INFO
 from .constants import Constants
 from .options import Options, is_identifier
@@ -83,6 +84,7 @@ class ModulePrinter:
         """Write the attributes of a module; return whether there are none."""
         prefix = self.options.ir_prefix
         attributes = dict(entries(module.attributes))
+        attributes.update(entries(attributes.pop(MODULE_ATTRS, {})))
         name = attributes.get("sym_name")
         if name is not None and name.value == self._class_name(module) and not self.options.name:
             del attributes["sym_name"]

@@ -34,11 +34,13 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("ir_prefix", "module_alias", "name"):
             value: Any = getattr(self, name)
-            may_be_empty = name != "ir_prefix"
-            if not (may_be_empty and not value) and not is_identifier(value):
+            if not value and name != "ir_prefix":  # may be left out
+                continue
+            if not is_identifier(value):
                 raise ValueError(f"expected a name in Python as {name}, but got {value!r}")
-        if not isinstance(self.indent_spaces, int) or self.indent_spaces < 1:
-            raise ValueError(f"expected 1 or more as indent_spaces, but got {self.indent_spaces!r}")
+        indent: Any = self.indent_spaces
+        if not isinstance(indent, int) or indent < 1:
+            raise ValueError(f"expected 1 or more as indent_spaces, but got {indent!r}")
 
 
 def is_identifier(name: Any) -> bool:
