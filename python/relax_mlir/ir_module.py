@@ -16,6 +16,7 @@ from .block_builder import BlockBuilder
 from .context import current_context
 from .expr import GlobalVar
 from .ir import FuncStructInfo
+from .vdevice import GLOBAL_INFO
 
 # Where the attributes of a module are: MLIR wants a prefix in the names of its own.
 MODULE_ATTRS = "relax.module_attrs"
@@ -170,9 +171,10 @@ class IRModule:
 
     @property
     def attrs(self) -> dict[str, ir.Attribute]:
-        """The attributes that the program has given to the module."""
+        """The attributes of the module, without its virtual devices."""
         attributes = self.operation.attributes
-        found = {name: attributes[name] for name in attributes if name != MODULE_ATTRS}
+        hidden = (MODULE_ATTRS, GLOBAL_INFO)
+        found = {name: attributes[name] for name in attributes if name not in hidden}
         if MODULE_ATTRS in attributes:
             found.update({item.name: item.attr for item in attributes[MODULE_ATTRS]})
         return found

@@ -26,5 +26,7 @@ from .parser.diagnostics import ScriptError
 from .parser.entry import from_source
 
 parse = from_source
+# TVM's newest name of it.
+tirx = tir
 
-__all__ = ["ScriptError", "from_source", "ir", "ir_module", "parse", "relax", "tir"]
+__all__ = ["ScriptError", "from_source", "ir", "ir_module", "parse", "relax", "tir", "tirx"]

@@ -28,6 +28,7 @@ from ..ir import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from .tir import DType
 
 # Returns the dimension that a text stands for.
 Resolver = Callable[[str], Dim]
@@ -212,9 +213,8 @@ def as_annotation(value: Any) -> Annotation:
         return Annotation(lambda resolve: value, set())
     if value is None:
         return Annotation(lambda resolve: TupleStructInfo([]), set())
-    name = getattr(value, "__relax_dtype__", None)  # of the functions of T, such as T.int64
-    if isinstance(name, str):
-        return prim(name)
+    if isinstance(value, DType):  # such as T.int64
+        return prim(value.dtype)
     raise TypeError(
         'expected StructInfo such as R.Tensor((n, 4), "float32"), R.Shape([n]), R.Tuple(...), '
         f'R.Callable(...), R.Prim("int64") or R.Object, but got {_shown(value)}'

@@ -80,9 +80,7 @@ def _default_names() -> dict[str, Any]:
     import relax_mlir
     from relax_mlir import script
 
-    names: dict[str, Any] = {"relax": relax_mlir, "I": script.ir, "R": script.relax}
-    names["T"] = getattr(script, "tir", None)
-    return {name: value for name, value in names.items() if value is not None}
+    return {"relax": relax_mlir, "I": script.ir, "R": script.relax, "T": script.tir}
 
 
 def from_source(

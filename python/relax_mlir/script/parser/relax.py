@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from .module import ModuleParser
 
 
-_DTYPES = ("int64", "int32")
-
-
 class Signature:
     """What a function says before its body."""
 
@@ -299,25 +296,20 @@ class FunctionParser(Evaluator):
     def _visit_assign(self, node: ast.Assign) -> None:
         if len(node.targets) != 1:
             raise self.error(node.targets[1], "expected one name on the left, but got a = b = c")
-        if self._declares(node.targets[0], node.value):
-            return
         if isinstance(node.value, ast.Name) and self.env.get(node.value.id) is self.module.names:
             self.env.bind(_name_of(node.targets[0]), self.module.names)
             return
         value = self.eval(node.value)
         if isinstance(node.value, ast.Name) and isinstance(node.targets[0], ast.Name):
-            self._alias(node.targets[0], node.value, value)
+            self._alias(node.targets[0], value)
             return
-        self._bind_target(node.targets[0], value, node.value)
+        self._bind_target(node.targets[0], value)
 
-    def _alias(self, target: ast.Name, node: ast.Name, value: Any) -> None:
+    def _alias(self, target: ast.Name, value: Any) -> None:
         """Bind another name to a value, which keeps its own."""
-        if isinstance(value, ShapeVar) and value.name != target.id:
-            raise self.error(
-                target,
-                f"expected the name '{value.name}' that the shape variable has, but got "
-                f"'{target.id}'",
-            )
+        if isinstance(value, ShapeVar):
+            self._declare(target, target.id, value)
+            return
         self.env.bind(target.id, value)
         if isinstance(value, ir.Value):
             self.last = (target.id, value)
@@ -336,7 +328,7 @@ class FunctionParser(Evaluator):
         value = argument(self.eval(node.value))
         is_stated = isinstance(value, ir.Value) and value.type == declared
         if isinstance(node.value, ast.Name) and is_stated:
-            self._alias(node.target, node.value, value)
+            self._alias(node.target, value)
             return
         with self.at(node.value):
             if isinstance(value, tuple) and isinstance(declared, ShapeStructInfo):
@@ -345,67 +337,38 @@ class FunctionParser(Evaluator):
             result = self.builder.emit(_value(bindable), node.target.id, declared)
         self.bind(node.target.id, result)
 
-    def _declares(self, target: ast.AST, value: ast.AST) -> bool:
-        """Declare shape variables if that is what ``n = T.int64()`` does."""
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            pairs = list(zip(target.elts, value.elts, strict=False))
-            if len(target.elts) != len(value.elts) or not pairs:
-                return False
-            if not all(self._is_declaration(made) for _, made in pairs):
-                return False
-            for name, made in pairs:
-                self._declare(name, made)
-            return True
-        if not self._is_declaration(value):
-            return False
-        self._declare(target, value)
-        return True
-
-    def _is_declaration(self, node: ast.AST) -> bool:
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            return False
-        name = node.func.attr
-        if name in ("var", "Var", "SizeVar", "TypeVar"):
-            return True
-        is_type = name.startswith(("int", "uint", "float")) and name.strip("intufloa").isdigit()
-        return is_type and not node.args
-
-    def _declare(self, target: ast.AST, made: ast.AST) -> None:
-        if not isinstance(target, ast.Name):
-            raise self.error(target, "expected a name for the shape variable")
-        assert isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute)
-        texts = [arg.value for arg in made.args if isinstance(arg, ast.Constant)]
-        dtype = made.func.attr
-        if dtype in ("var", "Var", "SizeVar"):
-            dtype = next((text for text in texts if text in _DTYPES), "int64")
-            named = [text for text in texts if text not in _DTYPES]
-            if named and named[0] != target.id:
-                raise self.error(
-                    made,
-                    f"expected the name '{target.id}' of the shape variable, but got {named[0]!r}",
-                )
-        old = self.env.bound(target.id)
+    def _declare(self, node: ast.AST, name: str, made: ShapeVar) -> None:
+        """Have a name stand for a shape variable, as ``n = T.int64()`` says."""
+        if made.name not in ("", name):
+            raise self.error(
+                node, f"expected the name '{made.name}' of the shape variable, but got '{name}'"
+            )
+        old = self.env.bound(name)
         if isinstance(old, ShapeVar):
-            if dtype not in (old.dtype, "TypeVar"):
+            if made.dtype != old.dtype:
                 raise self.error(
-                    made, f"expected a variable of type {old.dtype}, as before, but got {dtype}"
+                    node,
+                    f"expected a variable of type {old.dtype}, as before, but got {made.dtype}",
                 )
             return
         if old is not None:
             raise self.error(
-                target, f"expected a new name for the shape variable, but '{target.id}' is a value"
+                node, f"expected a new name for the shape variable, but '{name}' is a value"
             )
-        variable = self._new_shape_var(target.id)
-        if dtype not in ("int64", "TypeVar"):
-            variable = ShapeVar(target.id, dtype)
-        self.env.bind(target.id, variable)
+        is_shape = made.dtype == "int64"
+        variable = self._new_shape_var(name) if is_shape else ShapeVar(name, made.dtype)
+        self.env.bind(name, variable)
 
-    def _bind_target(self, target: ast.AST, value: Any, node: ast.AST) -> None:
+    def _bind_target(self, target: ast.AST, value: Any) -> None:
+        """Bind the names on the left of an assignment."""
+        self.assign(target, value, lambda name, item: self._bind_name(target, name, item))
+
+    def _bind_name(self, node: ast.AST, name: str, value: Any) -> None:
+        if isinstance(value, ShapeVar):
+            self._declare(node, name, value)
+            return
         with self.at(node):
-            if isinstance(target, ast.Name):
-                self.bind(target.id, self._bindable(value))
-                return
-        self.assign(target, value, lambda name, item: self.bind(name, self._bindable(item)))
+            self.bind(name, self._bindable(value))
 
     def _bindable(self, value: Any) -> Any:
         """Return what a name is bound to: numbers and tuples become values of the program."""
