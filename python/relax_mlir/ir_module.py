@@ -364,7 +364,8 @@ def _structure(mod: ModuleLike) -> tuple[dict[str, str], dict[str, str]]:
         name: op.operation.get_asm(print_generic_op_form=True, use_local_scope=True)
         for name, op in copy.functions.items()
     }
-    return {item.name: str(item.attr) for item in copy.operation.attributes}, texts
+    attributes = copy.operation.attributes
+    return {name: str(attributes[name]) for name in attributes}, texts
 
 
 def structural_equal(lhs: ModuleLike, rhs: ModuleLike) -> bool:

@@ -10,6 +10,8 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 
 class Stub:
     """Something of TVM: its attributes, and what it returns, are such things again."""
@@ -53,18 +55,57 @@ class Place(Stub):
         return here[name] if name in here else super().__getattr__(name)
 
 
+class Operators:
+    """A namespace of operators, in which those that are not there can be named."""
+
+    def __init__(self, names: Any) -> None:
+        self._names = names
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            found = getattr(self._names, name)
+        except AttributeError as error:
+            message = str(error)
+            return lambda *args, **keywords: _raise(message)
+        return found if callable(found) else Operators(found)
+
+
+def _raise(message: str) -> None:
+    raise AttributeError(message)
+
+
+def _call(op: Any, *args: Any, **keywords: Any) -> Any:
+    """A call of an operator that a test registers with TVM itself."""
+    raise AttributeError(f"{op} is not an operator of the dialect yet")
+
+
 def _tvm() -> Place:
     script = importlib.import_module("relax_mlir.script")
     r, i = script.relax, script.ir
-    ir = Place("tvm.ir", {"VDevice": i.vdevice})
-    relax = Place("tvm.relax", {"op": r, "const": r.const, "ExternFunc": r.ExternFunc})
-    names = {"script": script, "ir": ir, "relax": relax}
+    here = ("ExternFunc", "ShapeExpr", "TupleGetItem", "const", "call_tir", "call_dps_packed")
+    relax = {name: getattr(r, name) for name in here}
+    relax.update({"op": Operators(r), "Call": _call, "PrimValue": r.prim_value, "Tuple": tuple})
+    names = {
+        "script": script,
+        "ir": Place("tvm.ir", {"VDevice": i.vdevice}),
+        "relax": Place("tvm.relax", relax),
+        "runtime": Place("tvm.runtime", {"tensor": np.asarray}),
+        "testing": Place("tvm.testing", {"parameter": _first, "parameters": _first}),
+        "cpu": r.cpu,
+        "cuda": r.cuda,
+        "device": r.device,
+    }
     for name in ("te", "topi"):
         with contextlib.suppress(ModuleNotFoundError):
             names[name] = importlib.import_module(f"relax_mlir.{name}")
     with contextlib.suppress(ModuleNotFoundError):
         names["tirx"] = importlib.import_module("relax_mlir.tir")
     return Place("tvm", names)
+
+
+def _first(*values: Any, **keywords: Any) -> Any:
+    """The first one of the parameters of a test."""
+    return values[0]
 
 
 TVM = _tvm()

@@ -17,6 +17,7 @@ import builtins
 import collections
 import dataclasses
 import importlib
+import inspect
 import linecache
 import re
 import sys
@@ -37,9 +38,19 @@ PATTERNS = (
 )
 MISSING = re.compile(r"is not an operator of the dialect yet")
 
+# Programs of which TVM does not check what the specification asks for, by our error.
+BY_SPECIFICATION = {
+    r"\[WF13\]": "WF13: global_symbol is the name of the function",
+    r"\[WF06\]": "WF06: a variable of the signature stands alone in some dimension",
+    r"expected a result of type": "DR13: the value fits the declared result",
+    r"in place, but it may be argument": "DR15: a pure function has no visible effect",
+    r"expected a value of type .*, but got one of type": "DR08: the value fits the annotation",
+}
+
 # What a program is found to be.
 OK = "ok"
 REFUSED = "refused, as expected"
+BY_RULE = "refused by a rule that TVM does not check"
 MISSING_OPERATOR = "operator that the dialect does not have"
 ERROR = "error"
 ACCEPTED = "accepted, but TVM refuses it"
@@ -93,7 +104,9 @@ class Runner:
         self.path = path
         self.check = check
         self.results: list[Result] = []
-        self.calls: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
+        # Functions that tests call, until the first call.
+        self.pending: dict[str, tuple[ast.FunctionDef, dict[str, Any]]] = {}
+        self.is_xfail = False
         self.text = path.read_text()
         self.tree = ast.parse(self.text)
 
@@ -105,6 +118,9 @@ class Runner:
             "__builtins__": {**vars(builtins), "__import__": stand_in.import_},
         }
         self._statements(self.tree.body, names, negative=False)
+        for name in list(self.pending):
+            node, around = self.pending.pop(name)
+            self._body(node, {**around, **self._arguments(node, around)})
         return self.results
 
     # -- statements ---------------------------------------------------------------------------
@@ -157,19 +173,31 @@ class Runner:
             self._try(ast.copy_location(plain, node), names)
             real = names.get(node.name)
             if has_programs and callable(real):
-                names[node.name] = self._recorder(node.name, real)
-        if not has_programs:
-            return
-        inner = dict(names)
-        inner.update(self._arguments(node, names))
-        self._statements(node.body, inner, negative=False)
+                self.pending[node.name] = node, dict(names)
+                names[node.name] = self._counted(node.name, real)
+        elif has_programs:
+            self._body(node, {**names, **self._arguments(node, names)})
 
-    def _recorder(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def record(*args: Any, **keywords: Any) -> Any:
-            self.calls.setdefault(name, (args, keywords))
+    def _body(self, node: ast.FunctionDef, names: dict[str, Any]) -> None:
+        saved, self.is_xfail = (
+            self.is_xfail,
+            any("xfail" in ast.unparse(decorator) for decorator in node.decorator_list),
+        )
+        self._statements(node.body, names, negative=False)
+        self.is_xfail = saved
+
+    def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function whose programs are counted when it is first called."""
+
+        def call(*args: Any, **keywords: Any) -> Any:
+            if name in self.pending:
+                node, around = self.pending.pop(name)
+                given = inspect.signature(function).bind_partial(*args, **keywords)
+                given.apply_defaults()
+                self._body(node, {**around, **given.arguments})
             return function(*args, **keywords)
 
-        return record
+        return call
 
     def _arguments(self, node: ast.FunctionDef, names: dict[str, Any]) -> dict[str, Any]:
         """Return what to call a function with: the first parameters of its tests, or defaults."""
@@ -241,6 +269,8 @@ class Runner:
             names.setdefault(node.name, stand_in.Stub(node.name))
             if MISSING.search(str(error)):
                 result.outcome = MISSING_OPERATOR
+            elif any(re.search(pattern, str(error)) for pattern in BY_SPECIFICATION):
+                result.outcome = BY_RULE
             elif negative and type(error).__name__ in ("ScriptError", "TypeError", "ValueError"):
                 result.outcome = REFUSED
         else:
@@ -263,6 +293,8 @@ class Runner:
 
     def _is_ill_formed(self, node: Any) -> bool:
         """Say whether the test of a program states that it is not well formed."""
+        if self.is_xfail:  # TVM itself does not find it
+            return False
         lines = self.text.splitlines()[node.end_lineno : node.end_lineno + 12]
         for line in lines:
             if re.search(rf"assert not .*well_formed\(\s*{node.name}\b", line):
@@ -304,16 +336,29 @@ def table(results: Sequence[Result]) -> str:
     by_file: dict[str, collections.Counter[str]] = {}
     for result in results:
         by_file.setdefault(result.file, collections.Counter())[result.outcome] += 1
-    lines = [f"{'file':58} {'read':>5} {'of':>5} {'no op':>6} {'error':>6}"]
+    lines = [f"{'file':58} {'read':>5} {'of':>5} {'no op':>6} {'rule':>5} {'error':>6}"]
     total: collections.Counter[str] = collections.Counter()
     for name, counts in [*by_file.items(), ("total", total)]:
         good = counts[OK] + counts[REFUSED]
         bad = counts[ERROR] + counts[ACCEPTED]
         of = sum(counts.values())
-        lines.append(f"{name:58} {good:5} {of:5} {counts[MISSING_OPERATOR]:6} {bad:6}")
+        row = f"{name:58} {good:5} {of:5} {counts[MISSING_OPERATOR]:6} {counts[BY_RULE]:5} {bad:6}"
+        lines.append(row)
         if counts is not total:
             total.update(counts)
     return "\n".join(lines)
+
+
+def summary(results: Sequence[Result]) -> str:
+    """Return how many programs are read of those that need no missing operator."""
+    count = collections.Counter(result.outcome for result in results)
+    good, by_rule = count[OK] + count[REFUSED], count[BY_RULE]
+    counted = len(results) - count[MISSING_OPERATOR]
+    return (
+        f"{good} of {counted} programs that need no missing operator are read "
+        f"({100 * good / max(1, counted):.1f} %), {by_rule} more break a rule of the "
+        f"specification; {100 * (good + by_rule) / max(1, counted):.1f} % are treated as it says"
+    )
 
 
 def main() -> None:
@@ -328,14 +373,12 @@ def main() -> None:
         results += run_file(path, round_trip)
     if options.list:
         for result in results:
-            if result.outcome in (ERROR, ACCEPTED):
+            if result.outcome in (ERROR, ACCEPTED, BY_RULE):
                 first = result.message.strip().splitlines()[:3]
                 print(f"{result.file}:{result.line} {result.name}: {result.outcome}")
                 print("    " + "\n    ".join(first))
     print(table(results), flush=True)
-    good = sum(r.outcome in (OK, REFUSED) for r in results)
-    counted = sum(r.outcome != MISSING_OPERATOR for r in results)
-    print(f"{good} of {counted} without a missing operator: {100 * good / max(1, counted):.1f} %")
+    print(summary(results))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import numpy as np
 from mlir import ir
 
 from .. import op as _op
+from .. import tir
 from ..dtypes import dtype_name
 from ..expr import GlobalVar
 from ..ir import ShapeExpr, ShapeStructInfo, TensorStructInfo
@@ -24,6 +25,8 @@ from .operators import MissingOperatorError, argument, fields, operator
 from .parser import state
 from .parser.attributes import attribute
 from .parser.expressions import SpecialForm
+
+_SCALARS = (tir.IntImm, tir.FloatImm)
 
 
 def _one_of(what: str, *given: Any) -> Any:
@@ -292,10 +295,42 @@ match_shape = SpecialForm("R.match_shape", _match_shape)
 # ---------------------------------------------------------------------------------------------
 
 
-def const(value: Any, dtype: Any = None) -> ir.Value:
-    """Return a constant tensor."""
+class Constant:
+    """A constant tensor that is made outside of a program, for programs that name it.
+
+    Parameters
+    ----------
+    value, dtype
+        As of `const`.
+    """
+
+    def __init__(self, value: Any, dtype: Any = None) -> None:
+        self.value = value
+        self.dtype = dtype
+
+    def to_relax(self) -> ir.Value:
+        """Return it as a value of the program that is being parsed."""
+        return _op.const(self.value, self.dtype)
+
+
+def const(value: Any, dtype: Any = None) -> Any:
+    """Return a constant tensor.
+
+    Parameters
+    ----------
+    value : bool, int, float, numpy.ndarray or nested sequence of numbers
+    dtype : str, numpy.dtype, torch.dtype or mlir.ir.Type, optional
+
+    Returns
+    -------
+    mlir.ir.Value or Constant
+        Outside of a program, something for programs to name.
+    """
     if hasattr(value, "numpy") and not isinstance(value, np.ndarray):
         value = value.numpy()
+    value = getattr(value, "value", value) if isinstance(value, _SCALARS) else value
+    if state.current_or_none() is None:
+        return Constant(value, dtype)
     return _op.const(value, dtype)
 
 
@@ -327,6 +362,16 @@ class Device:
 def device(dev: str, index: int = 0) -> Device:
     """Return a device for `hint_on_device`."""
     return Device(dev, index)
+
+
+def cpu(index: int = 0) -> Device:
+    """Return a processor, for `hint_on_device`."""
+    return Device("cpu", index)
+
+
+def cuda(index: int = 0) -> Device:
+    """Return a GPU, for `hint_on_device`."""
+    return Device("cuda", index)
 
 
 def to_vdevice(data: Any, dst_vdevice: Any) -> ir.Value:

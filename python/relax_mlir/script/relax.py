@@ -25,6 +25,8 @@ from .calls import (
     call_tir,
     call_tir_inplace,
     const,
+    cpu,
+    cuda,
     device,
     emit_te,
     hint_on_device,
@@ -53,6 +55,7 @@ __all__ = [
     "Object",
     "Prim",
     "Shape",
+    "ShapeExpr",
     "Tensor",
     "Tuple",
     "TupleGetItem",
@@ -63,6 +66,8 @@ __all__ = [
     "call_tir",
     "call_tir_inplace",
     "const",
+    "cpu",
+    "cuda",
     "dataflow",
     "device",
     "dtype",
@@ -117,6 +122,7 @@ def func_attr(attrs: Mapping[builtins.str, typing.Any]) -> None:
 
 # -- values of Python as values of the program ----------------------------------------------------
 
+ShapeExpr = shape
 null_value = _op.null_value
 tuple = _op.tuple
 str = _op.string

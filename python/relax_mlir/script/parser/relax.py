@@ -480,7 +480,7 @@ class FunctionParser(Evaluator):
                     arg, f"expected a name that the dataflow block binds, but got '{arg.id}'"
                 )
             with self.at(arg):
-                outputs.append((arg.id, self.builder.emit_output(value, arg.id)))
+                outputs.append((arg.id, self.builder.emit_output(value)))
         self._outputs = outputs
 
     def _visit_if(self, node: ast.If) -> None:

@@ -69,6 +69,8 @@ def vdevice_name(text: str) -> str:
     index, _, scope = rest.partition(":")
     if index and not index.isdigit():
         raise ValueError(f'expected a device such as "llvm:0", but got {text!r}')
+    if kind == "vdevice" and int(index or 0) < len(devices):
+        return list(devices)[int(index or 0)]
     of_kind = [name for name, device in devices.items() if _kind(device.target) == kind]
     position = int(index or 0)
     if position < len(of_kind):
