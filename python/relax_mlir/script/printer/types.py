@@ -26,6 +26,8 @@ from .options import Options
 
 # How tight the operators of Python bind.
 _SUM, _PRODUCT, _FACTOR, _ATOM = range(4)
+_COMPARISONS = ("eq", "lt", "le")
+_CONDITIONS = ("and", "or", "not", *_COMPARISONS)
 _CALLS = {
     "min": "min",
     "max": "max",
@@ -60,6 +62,8 @@ class TypePrinter:
 
     def dim(self, expr: PrimExpr) -> str:
         """Return a dimension: a number, an expression, or a text in a signature."""
+        if not is_expression(expr):
+            return f"{self._options.ir_prefix}.mlir_attr({quote(str(expr))})"
         text = self._expr(expr)[0]
         is_text = False
         for name in expr.variables:
@@ -87,8 +91,13 @@ class TypePrinter:
             lhs, rhs = expr.operands
             operator = "//" if kind == "floordiv" else "%"
             return f"{self._at(lhs, _PRODUCT)} {operator} {self._at(rhs, _FACTOR)}", _PRODUCT
-        operands = ", ".join(self._expr(operand)[0] for operand in expr.operands)
-        return f"T.{_CALLS[kind]}({operands})", _ATOM
+        texts = [self._expr(operand)[0] for operand in expr.operands]
+        if kind in _COMPARISONS:  # of one data type
+            texts = [
+                f"T.int64({operand.value})" if operand.kind == "int" else text
+                for operand, text in zip(expr.operands, texts, strict=True)
+            ]
+        return f"T.{_CALLS[kind]}({', '.join(texts)})", _ATOM
 
     def _number(self, value: int | None) -> tuple[str, int]:
         assert value is not None
@@ -216,6 +225,22 @@ class TypePrinter:
         if isinstance(attr, PrimExpr):
             return self.dim(attr)
         return self.attribute(attr)
+
+
+def is_expression(expr: PrimExpr) -> bool:
+    """Say whether T has an expression for a dimension: its conditions are no numbers."""
+    return expr.kind not in _CONDITIONS and _has_kinds(expr)
+
+
+def _has_kinds(expr: PrimExpr) -> bool:
+    operands = expr.operands
+    if sum(operand.kind == "int" for operand in operands) > 1 and expr.kind != "select":
+        return False  # Python would compute it: only the dialect keeps what overflows
+    wanted = [expr.kind in ("and", "or", "not")] * len(operands)
+    if expr.kind == "select":
+        wanted = [True, False, False]
+    are_conditions = [operand.kind in _CONDITIONS for operand in operands]
+    return wanted == are_conditions and all(_has_kinds(operand) for operand in operands)
 
 
 def _plain(attr: ir.Attribute) -> str | None:
