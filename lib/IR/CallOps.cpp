@@ -518,6 +518,8 @@ FailureOr<Type> mlir::relax::deriveClosureCall(
   CallSignature signature = instantiate(callee, args, isInScope);
   for (auto [index, expected] : llvm::enumerate(signature.params)) {
     Ternary answer = checkCompatibility(args[index], expected);
+    if (signature.isOpen[index])
+      answer = both(answer, Ternary::Unknown);
     if (answer == Ternary::No)
       return emitError() << "expected argument " << index << " of type "
                          << expected << ", but got " << args[index];

@@ -329,6 +329,21 @@ Type mlir::relax::substitute(Type type, const ShapeVarMap &values) {
   return asStructInfo(type).mapShapes({mapExpr, mapShapeVar, mapFunc});
 }
 
+bool mlir::relax::growsTooLarge(Type type, const ShapeVarMap &values) {
+  bool result = false;
+  auto visitExpr = [&](PrimExprAttr expr) {
+    result |= !substitute(expr, values.dims);
+  };
+  auto visitFunc = [&](Type type) {
+    auto func = cast<FuncStructInfoType>(type);
+    result |= growsTooLarge(func.getRet(), values);
+    for (Type param : func.getParams())
+      result |= growsTooLarge(param, values);
+  };
+  asStructInfo(type).walkShapes({visitExpr, /*shapeVar=*/{}, visitFunc});
+  return result;
+}
+
 //===----------------------------------------------------------------------===//
 // Matching
 //===----------------------------------------------------------------------===//
@@ -406,8 +421,10 @@ mlir::relax::instantiate(FuncStructInfoType callee, TypeRange arguments,
   for (StringRef name : own.keys())
     if (!mapping.contains(name))
       renameVar(mapping, callee.getContext(), name, ("?" + name).str());
-  for (Type param : callee.getParams())
+  for (Type param : callee.getParams()) {
     signature.params.push_back(substitute(param, mapping));
+    signature.isOpen.push_back(growsTooLarge(param, mapping));
+  }
   return signature;
 }
 

@@ -333,23 +333,6 @@ OpenedClosure::OpenedClosure(FuncStructInfoType func,
   ret = substitute(func.getRet(), renamed);
 }
 
-/// Whether substitution makes a dimension too large to be known.
-static bool growsTooLarge(Type type, const ShapeVarMap &values) {
-  bool result = false;
-  auto visitExpr = [&](PrimExprAttr expr) {
-    result |= !substitute(expr, values.dims);
-  };
-  auto visitFunc = [&](Type type) {
-    auto func = cast<FuncStructInfoType>(type);
-    result |= growsTooLarge(func.getRet(), values);
-    for (Type param : func.getParams())
-      result |= growsTooLarge(param, values);
-  };
-  cast<StructInfoTypeInterface>(type).walkShapes(
-      {visitExpr, /*shapeVar=*/{}, visitFunc});
-  return result;
-}
-
 /// Compares two closures: parameters contravariant, results covariant.
 static Ternary compareClosures(FuncStructInfoType lhs, FuncStructInfoType rhs,
                                llvm::function_ref<Ternary(Type, Type)> below) {

@@ -179,6 +179,16 @@ def test_dr12_erases_what_no_argument_says(tensor):
         assert call_of(vector, tensor(dtype=F32)) == "!relax.tensor<ndim = 1, f32>"
 
 
+def test_dr12_expects_what_grows_too_large(tensor):
+    def nested(name):
+        return "not(" * 100 + name + ")" * 100
+
+    func = relax.FuncStructInfo([struct_info("n"), struct_info(nested("n"))], struct_info("n"))
+    with pytest.warns(relax.StructInfoWarning, match="argument 1 .* may not be of type"):
+        params = [relax.Var("f", func), tensor(("k", nested("k"))), tensor(ndim=1, name="y")]
+        derive(params, lambda bb, f, x, y: op.call(f, op.sum(x, axis=[0]), y))
+
+
 def test_error_dr12_arity(tensor):
     with pytest.raises(ValueError, match=r"relax\.call: expected 1 arguments, but got 2"):
         call_of(SQUARE, tensor((3, 3)), tensor((3, 3), name="y"))

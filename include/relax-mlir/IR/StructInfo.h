@@ -100,6 +100,9 @@ Type eraseStructInfo(Type type);
 /// one of the scope around, which the function type does not bind again.
 Type substitute(Type type, const ShapeVarMap &values);
 
+/// Whether substitution makes a dimension too large to be known.
+bool growsTooLarge(Type type, const ShapeVarMap &values);
+
 /// Has `map` replace one variable by another, whatever it stands for.
 void renameVar(ShapeVarMap &map, MLIRContext *context, StringRef from,
                StringRef to);
@@ -126,6 +129,8 @@ ShapeVarMap matchVars(const llvm::StringSet<> &names, TypeRange formals,
 /// A function type in terms of one call.
 struct CallSignature {
   SmallVector<Type> params;
+  /// Whether a dimension of the parameter is too large to be known.
+  SmallVector<bool> isOpen;
   Type ret;
 };
 
