@@ -1,0 +1,876 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensor expressions as kernels: functions of linalg on tensors, in destination-passing style.
+
+Each operation becomes one ``linalg.generic``. An element that is loaded at an affine function of
+the loops is an operand, so that the operation fuses and tiles; any other one is extracted in the
+body.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mlir import ir
+from mlir.dialects import arith, func, linalg, scf, tensor
+
+from ..context import current_context
+from ..tir import expr as _expr
+from ..tir.dims import to_dim
+from ..tir.emit import Emitter, kernel_type
+from ..tir.expr import (
+    Call,
+    CommReducer,
+    IntImm,
+    IterVar,
+    PrimExpr,
+    ProducerLoad,
+    Reduce,
+    Select,
+    Var,
+)
+from ..tir.op import if_then_else
+from .operation import kernel_name
+from .tensor import ComputeOp, Operation, PlaceholderOp, ScanOp, Tensor, free_vars, loads_of
+
+# ---------------------------------------------------------------------------------------------
+# Which loads are operands
+# ---------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class _Map:
+    """How an operand is accessed, and the loops that linalg takes the bounds of from it."""
+
+    map: ir.AffineMap
+    bounds: set[int]
+
+
+class _Loops:
+    """The loops of an operation: its axes and those it reduces over."""
+
+    def __init__(self, axes: Sequence[IterVar], same: Callable[[PrimExpr, PrimExpr], bool]) -> None:
+        self.axes = list(axes)
+        self.position = {id(axis.var): index for index, axis in enumerate(axes)}
+        self._same = same
+
+    def map_of(self, load: ProducerLoad) -> _Map | None:
+        """Return the indices as a map of the loops if they are affine, and may be an operand's."""
+        results = []
+        plain: set[int] = set()
+        for index, size in zip(load.indices, load.producer.shape, strict=True):
+            terms = self._linear(index)
+            if terms is None or not self._fits(terms, size, load):
+                return None
+            if list(terms[0].values()) == [1] and terms[1] == 0:
+                plain.update(terms[0])
+            results.append(_affine(*terms))
+        return _Map(ir.AffineMap.get(len(self.axes), 0, results), plain)
+
+    def _linear(self, index: PrimExpr) -> tuple[dict[int, int], int] | None:
+        """Return the factors of the loops and a constant, or None."""
+        if isinstance(index, IntImm):
+            return {}, index.value
+        if isinstance(index, Var):
+            loop = self.position.get(id(index))
+            first = None if loop is None else self.axes[loop].dom.min
+            return (
+                ({loop: 1}, first.value) if isinstance(first, IntImm) and loop is not None else None
+            )
+        if isinstance(index, _expr.Cast) and _expr.is_integer(index.dtype):
+            same_sign = _expr.is_int(index.dtype) == _expr.is_int(index.value.dtype)
+            wider = _expr.bits(index.dtype) >= _expr.bits(index.value.dtype)
+            return self._linear(index.value) if same_sign and wider else None
+        if isinstance(index, (_expr.Add, _expr.Sub, _expr.Mul)):
+            a, b = self._linear(index.a), self._linear(index.b)
+            return None if a is None or b is None else _combine(index, a, b)
+        return None
+
+    def _fits(self, terms: tuple[dict[int, int], int], size: PrimExpr, load: ProducerLoad) -> bool:
+        """Say whether linalg takes a loop from this dimension, if at all, with the right bound."""
+        factors, offset = terms
+        if list(factors.values()) == [1] and offset == 0:
+            (loop,) = factors
+            return self._same(self.axes[loop].dom.extent, size)
+        extents = [self.axes[loop].dom.extent for loop in factors]
+        if not isinstance(size, IntImm):
+            # That a constant is below a size that is not known yet is not verified.
+            return bool(factors) or offset == 0
+        if not all(isinstance(extent, IntImm) for extent in extents):
+            return bool(factors) or 0 <= offset < size.value
+        steps = [
+            factor * (extent.value - 1)
+            for factor, extent in zip(factors.values(), extents, strict=True)
+            if isinstance(extent, IntImm)
+        ]
+        if any(isinstance(extent, IntImm) and extent.value == 0 for extent in extents):
+            return False
+        least = offset + sum(step for step in steps if step < 0)
+        most = offset + sum(step for step in steps if step > 0)
+        if least < 0 or most >= size.value:
+            raise ValueError(
+                f"expected indices of '{load.producer.name}' from 0 to {size.value - 1}, but got "
+                f"{least} to {most} in {load}; if_then_else computes only what it takes"
+            )
+        return True
+
+
+def _combine(
+    node: PrimExpr, a: tuple[dict[int, int], int], b: tuple[dict[int, int], int]
+) -> tuple[dict[int, int], int] | None:
+    """Return a sum, difference or product of two affine functions, if that is one."""
+    if isinstance(node, _expr.Mul):
+        if a[0] and b[0]:
+            return None
+        (terms, offset), factor = (b, a[1]) if not a[0] else (a, b[1])
+        scaled = {loop: value * factor for loop, value in terms.items()}
+        return {loop: value for loop, value in scaled.items() if value}, offset * factor
+    sign = -1 if isinstance(node, _expr.Sub) else 1
+    total = dict(a[0])
+    for loop, value in b[0].items():
+        total[loop] = total.get(loop, 0) + sign * value
+    return {loop: value for loop, value in total.items() if value}, a[1] + sign * b[1]
+
+
+def _affine(factors: Mapping[int, int], offset: int) -> ir.AffineExpr:
+    result = None
+    for loop, factor in sorted(factors.items()):
+        term = ir.AffineExpr.get_dim(loop)
+        term = term if factor == 1 else ir.AffineExpr.get_mul(term, factor)
+        result = term if result is None else ir.AffineExpr.get_add(result, term)
+    constant = ir.AffineConstantExpr.get(offset)
+    if result is None:
+        return constant
+    return ir.AffineExpr.get_add(result, constant) if offset else result
+
+
+def _certain_loads(exprs: Sequence[PrimExpr]) -> list[ProducerLoad]:
+    """Return the loads that happen for each element, each node once."""
+    found: dict[int, ProducerLoad] = {}
+    seen: set[int] = set()
+    todo = list(reversed(exprs))
+    while todo:
+        node = todo.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, ProducerLoad):
+            found[id(node)] = node
+        operands = node.operands()
+        if isinstance(node, Call) and node.op == "if_then_else":
+            operands = operands[:1]
+        todo.extend(reversed(operands))
+    return list(found.values())
+
+
+def _guard_selects(expr: PrimExpr) -> PrimExpr:
+    """Let a Select of loads compute only what it takes: the other one may be out of bounds."""
+
+    def loads(node: PrimExpr) -> bool:
+        return next(loads_of([node]), None) is not None
+
+    def replace(node: PrimExpr) -> PrimExpr | None:
+        if not isinstance(node, Select) or not (loads(node.true_value) or loads(node.false_value)):
+            return None
+        condition, true_value, false_value = map(_guard_selects, node.operands())
+        return if_then_else(condition, true_value, false_value)
+
+    return _expr.transform(expr, replace)
+
+
+# ---------------------------------------------------------------------------------------------
+# Bodies
+# ---------------------------------------------------------------------------------------------
+
+
+class _BodyEmitter(Emitter):
+    """Emits what one element is computed from."""
+
+    def __init__(self, kernel: _Kernel) -> None:
+        super().__init__(kernel.variables)
+        self._kernel = kernel
+        self._operands: dict[int, tuple[ProducerLoad, ir.Value]] = {}
+        # Operations whose elements are computed where they are used, see `_Kernel._scan`.
+        self.inlined: set[int] = set()
+        self.states: dict[int, ir.Value] = {}
+
+    def bind_operand(self, load: ProducerLoad, element: ir.Value) -> None:
+        """Let an element of an operand stand for a load."""
+        self._operands[id(load)] = (load, element)
+
+    def load(self, node: Any) -> ir.Value:
+        """Return an element of an operand, or one that is extracted."""
+        known = self._operands.get(id(node))
+        if known is not None:
+            return known[1]
+        source: Tensor = node.producer
+        if id(source.op) in self.inlined:
+            return self.element(source, node.indices)
+        value = self.states.get(id(source))
+        if value is None:
+            value = self._kernel.value_of(source)
+        return tensor.ExtractOp(value, [self._index(index) for index in node.indices]).result
+
+    def element(self, source: Tensor, indices: Sequence[PrimExpr]) -> ir.Value:
+        """Return an element, computed here."""
+        op = source.op
+        if not isinstance(op, ComputeOp):
+            raise ValueError(f"expected '{source.name}' in a scan to be made by compute")
+        values = {axis.var: index for axis, index in zip(op.axis, indices, strict=True)}
+        body = _expr.substitute(_guard_selects(op.body[source.value_index]), values)
+        if not isinstance(body, Reduce):
+            return self.value(body)
+        axes = {axis.var: _expr.Var(axis.var.name, axis.var.dtype) for axis in body.axis}
+        moved = [
+            IterVar(
+                _expr.Range.from_min_extent(
+                    _expr.substitute(axis.dom.min, values),
+                    _expr.substitute(axis.dom.extent, values),
+                ),
+                axes[axis.var],
+                axis.iter_type,
+            )
+            for axis in body.axis
+        ]
+        parts = [_expr.substitute(part, axes) for part in body.operands()]
+        renamed = body.rebuild(parts)
+        assert isinstance(renamed, Reduce)
+        renamed.axis = tuple(moved)
+        results = self.reduce([renamed])
+        return self._narrow_any(results[body.value_index], body.dtype)
+
+    def reduce(self, reductions: Sequence[Reduce]) -> list[ir.Value]:
+        """Return the outputs of a reduction, by loops at this place, as they are computed with."""
+        first = reductions[0]
+        values = [self._value(start) for start in first.init or first.combiner.identity_element]
+        return self._reduce_loops(first, list(first.axis), values)
+
+    def _reduce_loops(
+        self, reduction: Reduce, axes: list[IterVar], values: list[ir.Value]
+    ) -> list[ir.Value]:
+        if not axes:
+            return self.combine(reduction, values)
+        axis, *rest = axes
+        begin = self._index(axis.dom.min)
+        end = arith.AddIOp(begin, self._index(axis.dom.extent)).result
+        step = self._index(_expr.const(1, "int64"))
+        loop = scf.ForOp(begin, end, step, values)
+        with self.scope(loop.body):
+            self.bind(axis.var, loop.induction_variable)
+            scf.YieldOp(self._reduce_loops(reduction, rest, list(loop.inner_iter_args)))
+        return list(loop.results)
+
+    def combine(self, reduction: Reduce, values: Sequence[ir.Value]) -> list[ir.Value]:
+        """Return the outputs with one more element, as they are computed with."""
+        combiner: CommReducer = reduction.combiner
+        condition = reduction.condition
+        certain = isinstance(condition, IntImm) and bool(condition)
+        for index, source in enumerate(reduction.source):
+            guarded = source
+            if not certain:
+                identity = combiner.identity_element[index]
+                guarded = Call(source.dtype, "if_then_else", (condition, source, identity))
+            self.bind(combiner.lhs[index], values[index])
+            self.bind(combiner.rhs[index], self._value(guarded))
+        return [self._value(result) for result in combiner.result]
+
+
+# ---------------------------------------------------------------------------------------------
+# Kernels
+# ---------------------------------------------------------------------------------------------
+
+
+class _Kernel:
+    """A kernel that is being written."""
+
+    def __init__(
+        self, inputs: Sequence[Tensor], ints: Sequence[Var], outputs: Sequence[Tensor]
+    ) -> None:
+        self.inputs, self.ints, self.outputs = list(inputs), list(ints), list(outputs)
+        self._values: dict[tuple[int, int], ir.Value] = {}
+        self._destinations: dict[tuple[int, int], ir.Value] = {}
+        self.variables: dict[Var, ir.Value] = {}
+        self._names: dict[Var, str] = {}
+        self._emitter = Emitter()
+        self._arguments: list[ir.Value] = []
+
+    # -- the function -------------------------------------------------------------------------
+
+    def build(self, name: str) -> func.FuncOp:
+        """Write the function at the current insertion point."""
+        ops = _sorted(self.outputs)
+        self._check(ops)
+        types = [
+            *(self.type_of(each) for each in self.inputs),
+            *(ir.IntegerType.get_signless(64) for _ in self.ints),
+            *(self.type_of(each) for each in self.outputs),
+        ]
+        results = types[len(self.inputs) + len(self.ints) :]
+        function = func.FuncOp(name, ir.FunctionType.get(types, results))
+        with ir.InsertionPoint(function.add_entry_block()):
+            self._bind(list(function.arguments), ops)
+            for op in ops:
+                with _named(op.name):
+                    self._write(op)
+            func.ReturnOp([self._result(index) for index in range(len(self.outputs))])
+        return function
+
+    def _check(self, ops: Sequence[Operation]) -> None:
+        known = {id(each.op) for each in self.inputs}
+        for each in self.inputs:
+            if not isinstance(each.op, PlaceholderOp):
+                raise ValueError(f"expected a placeholder as input, but got {each}")
+        for op in ops:
+            if isinstance(op, PlaceholderOp) and id(op) not in known:
+                raise ValueError(
+                    f"expected the placeholder '{op.name}' to be an input, since it is read"
+                )
+
+    def type_of(self, each: Tensor, dtype: ir.Type | None = None) -> ir.Type:
+        """Return the type of a tensor in kernels."""
+        dynamic = ir.ShapedType.get_dynamic_size()
+        sizes = [dim.value if isinstance(dim, IntImm) else dynamic for dim in each.shape]
+        return ir.RankedTensorType.get(sizes, dtype or kernel_type(each.dtype))
+
+    def _bind(self, arguments: list[ir.Value], ops: Sequence[Operation]) -> None:
+        used = {id(variable) for variable in self._used(ops)}
+        end = len(self.inputs)
+        for each, argument in zip(self.inputs, arguments, strict=False):
+            self._values[id(each.op), each.value_index] = argument
+            for axis, dim in enumerate(each.shape):
+                if isinstance(dim, Var) and dim not in self._names:
+                    self._name(dim)
+                    if id(dim) in used:
+                        position = arith.ConstantOp(ir.IndexType.get(), axis).result
+                        self.variables[dim] = tensor.DimOp(argument, position).result
+        for variable, argument in zip(self.ints, arguments[end:], strict=False):
+            self._name(variable)
+            index = arith.IndexCastOp(ir.IndexType.get(), argument).result
+            self.variables[variable] = index
+        for index, each in enumerate(self.outputs):
+            argument = arguments[end + len(self.ints) + index]
+            self._destinations.setdefault((id(each.op), each.value_index), argument)
+        self._arguments = arguments
+        self._emitter = Emitter(self.variables)
+
+    def _used(self, ops: Sequence[Operation]) -> list[Var]:
+        """Return the variables whose values are needed."""
+        outputs = {id(each.op) for each in self.outputs}
+        found: list[Var] = []
+        for op in ops:
+            if isinstance(op, PlaceholderOp):
+                continue
+            for each in op.outputs:
+                if id(op) not in outputs or isinstance(op, ScanOp):
+                    found += free_vars([each])
+            if isinstance(op, ComputeOp):
+                for expr in op.body:
+                    found += _expr.undefined_vars(expr)
+                for axis in op.reduce_axis:
+                    found += _expr.undefined_vars(axis.dom.extent)
+                    found += _expr.undefined_vars(axis.dom.min)
+            if isinstance(op, ScanOp):
+                reads = [*op.init, *op.update, *op.state_placeholder]
+                found += free_vars(reads)
+                found += free_vars([t for each in op.update for t in _reach(each)])
+            if op.num_outputs > 1:
+                found += free_vars(op.outputs)
+        return found
+
+    def _name(self, variable: Var) -> None:
+        """Give a variable a name of its own, for proofs."""
+        self._names.setdefault(variable, f"v{len(self._names)}")
+
+    def same(self, a: PrimExpr, b: PrimExpr) -> bool:
+        """Say whether two dimensions are proven to be equal."""
+        if _expr.structural_equal(a, b):
+            return True
+        for variable in [*_expr.undefined_vars(a), *_expr.undefined_vars(b)]:
+            self._name(variable)
+        try:
+            lhs, rhs = to_dim(a, self._names), to_dim(b, self._names)
+        except TypeError:
+            return False
+        return lhs == rhs or lhs.prove_equal(rhs) is True
+
+    # -- tensors ------------------------------------------------------------------------------
+
+    def value_of(self, each: Tensor) -> ir.Value:
+        """Return the value of a tensor that is written already."""
+        return self._values[id(each.op), each.value_index]
+
+    def destination(self, each: Tensor) -> ir.Value:
+        """Return the tensor that another one is written into."""
+        given = self._destinations.get((id(each.op), each.value_index))
+        return self._empty(each) if given is None else given
+
+    def _empty(self, each: Tensor, dtype: ir.Type | None = None) -> ir.Value:
+        dynamic = [self.size(dim) for dim in each.shape if not isinstance(dim, IntImm)]
+        return tensor.EmptyOp(
+            [dim.value if isinstance(dim, IntImm) else dynamic.pop(0) for dim in each.shape],
+            dtype or kernel_type(each.dtype),
+        ).result
+
+    def size(self, dim: PrimExpr) -> ir.Value:
+        """Return a dimension as an index."""
+        return self._emitter.index(dim)
+
+    def _result(self, index: int) -> ir.Value:
+        """Return what is returned for an output: what was written into it, or a copy."""
+        each = self.outputs[index]
+        key = id(each.op), each.value_index
+        argument = self._arguments[len(self.inputs) + len(self.ints) + index]
+        is_written = self._destinations.get(key) == argument
+        if is_written and not isinstance(each.op, PlaceholderOp):
+            return self._values[key]
+        return linalg.copy(self._values[key], outs=[argument])
+
+    # -- operations ---------------------------------------------------------------------------
+
+    def _write(self, op: Operation) -> None:
+        if isinstance(op, PlaceholderOp):
+            return
+        if isinstance(op, ScanOp):
+            results = self._scan(op)
+        elif isinstance(op, ComputeOp):
+            results = self._compute(op)
+        else:
+            raise ValueError(f"expected placeholder, compute or scan, but got '{op.name}'")
+        for index, result in enumerate(results):
+            self._values[id(op), index] = result
+
+    def _compute(self, op: ComputeOp) -> list[ir.Value]:
+        body = [_guard_selects(expr) for expr in op.body]
+        reductions = [expr for expr in body if isinstance(expr, Reduce)]
+        own = {id(axis.var) for axis in op.axis}
+        if not reductions or _depends(reductions[0].axis, own):
+            destinations = [self.destination(each) for each in op.outputs]
+            return self._generic(op.axis, [], body, destinations)
+        reduction = reductions[0]
+        outputs = self._starts(op, reduction)
+        results = self._generic(op.axis, reduction.axis, body, outputs)
+        return [
+            self._rounded(each, result) for each, result in zip(op.outputs, results, strict=True)
+        ]
+
+    def _starts(self, op: ComputeOp, reduction: Reduce) -> list[ir.Value]:
+        """Return the outputs of a reduction, filled with what it starts with."""
+        starts = reduction.init or reduction.combiner.identity_element
+        filled = []
+        for each, start, result in zip(op.outputs, starts, reduction.combiner.result, strict=True):
+            wide = ir.F32Type.get() if _is_summed(each.dtype, result) else None
+            output = self.destination(each) if wide is None else self._empty(each, wide)
+            if isinstance(start, (IntImm, _expr.FloatImm)):
+                value = Emitter().value(start if wide is None else _expr.cast("float32", start))
+                filled.append(linalg.fill(value, outs=[output]))
+            else:
+                filled += self._generic(op.axis, [], [start], [output])
+        return filled
+
+    def _rounded(self, each: Tensor, result: ir.Value) -> ir.Value:
+        """Return a sum, computed with f32, as a tensor of its own data type."""
+        type_ = kernel_type(each.dtype)
+        if ir.RankedTensorType(result.type).element_type == type_:
+            return result
+        identity = ir.AffineMap.get_identity(each.ndim)
+        destination = self.destination(each)
+
+        def body(elements: Sequence[ir.Value]) -> list[ir.Value]:
+            return [arith.TruncFOp(type_, elements[0]).result]
+
+        return _build_generic([result], [destination], [identity] * 2, each.ndim, 0, body)[0]
+
+    def _generic(
+        self,
+        axes: Sequence[IterVar],
+        reduced: Sequence[IterVar],
+        body: Sequence[PrimExpr],
+        outputs: Sequence[ir.Value],
+    ) -> list[ir.Value]:
+        """Write one operation of linalg."""
+        loops = _Loops([*axes, *reduced], self.same)
+        inputs: list[ir.Value] = []
+        maps: list[_Map] = []
+        uses: list[tuple[ProducerLoad, int]] = []
+        in_body = bool(body) and isinstance(body[0], Reduce) and not reduced
+        loads = [] if in_body else _certain_loads(_parts(body))
+        for load in loads:
+            map_ = loops.map_of(load)
+            if map_ is None:
+                continue
+            value = self.value_of(load.producer)
+            same = [
+                i for i, known in enumerate(inputs) if known == value and maps[i].map == map_.map
+            ]
+            if not same:
+                inputs.append(value)
+                maps.append(map_)
+            uses.append((load, same[0] if same else len(inputs) - 1))
+        self._add_window(axes, reduced, inputs, maps)
+        rank = len(axes)
+        identity = ir.AffineMap.get(
+            len(loops.axes), 0, [ir.AffineExpr.get_dim(loop) for loop in range(rank)]
+        )
+        used = {id(variable) for expr in body for variable in _all_vars(expr)}
+
+        def write(elements: Sequence[ir.Value]) -> list[ir.Value]:
+            emitter = _BodyEmitter(self)
+            for loop, axis in enumerate(loops.axes):
+                if id(axis.var) in used:
+                    index = linalg.IndexOp(loop).result
+                    if not _is_zero(axis.dom.min):
+                        index = arith.AddIOp(index, self.size(axis.dom.min)).result
+                    emitter.bind(axis.var, index)
+            for load, position in uses:
+                emitter.bind_operand(load, elements[position])
+            return self._elements(emitter, body, elements[len(inputs) :], bool(reduced))
+
+        all_maps = [*(map_.map for map_ in maps), *[identity] * len(outputs)]
+        return _build_generic(inputs, outputs, all_maps, rank, len(reduced), write)
+
+    def _elements(
+        self,
+        emitter: _BodyEmitter,
+        body: Sequence[PrimExpr],
+        old: Sequence[ir.Value],
+        is_reduced: bool,
+    ) -> list[ir.Value]:
+        """Return the new elements of the outputs."""
+        reductions = [expr for expr in body if isinstance(expr, Reduce)]
+        if not reductions:
+            return [
+                _as_type(emitter.value(expr), element.type)
+                for expr, element in zip(body, old, strict=True)
+            ]
+        first = reductions[0]
+        values = emitter.combine(first, old) if is_reduced else emitter.reduce(reductions)
+        return [_as_type(value, element.type) for value, element in zip(values, old, strict=True)]
+
+    def _add_window(
+        self,
+        axes: Sequence[IterVar],
+        reduced: Sequence[IterVar],
+        inputs: list[ir.Value],
+        maps: list[_Map],
+    ) -> None:
+        """Add an operand that is not read for loops whose bounds follow from no other one."""
+        found = {loop for map_ in maps for loop in map_.bounds}
+        missing = [
+            (len(axes) + i, axis) for i, axis in enumerate(reduced) if len(axes) + i not in found
+        ]
+        if not missing:
+            return
+        sizes: list[Any] = [
+            axis.dom.extent.value
+            if isinstance(axis.dom.extent, IntImm)
+            else self.size(axis.dom.extent)
+            for _, axis in missing
+        ]
+        inputs.append(tensor.EmptyOp(sizes, ir.F32Type.get()).result)
+        exprs = [ir.AffineExpr.get_dim(loop) for loop, _ in missing]
+        window = ir.AffineMap.get(len(axes) + len(reduced), 0, exprs)
+        maps.append(_Map(window, {loop for loop, _ in missing}))
+
+    # -- scans --------------------------------------------------------------------------------
+
+    def _scan(self, op: ScanOp) -> list[ir.Value]:
+        """Write loops over the rows, and in a row over its elements."""
+        outputs = [self.destination(each) for each in op.outputs]
+        begin = self.size(op.scan_axis.dom.min)
+        outputs = [
+            self._first_rows(self.value_of(first), output)
+            for first, output in zip(op.init, outputs, strict=True)
+        ]
+        end = arith.AddIOp(begin, self.size(op.scan_axis.dom.extent)).result
+        one = arith.ConstantOp(ir.IndexType.get(), 1).result
+        loop = scf.ForOp(begin, end, one, outputs)
+        with ir.InsertionPoint(loop.body):
+            states = list(loop.inner_iter_args)
+            for index, update in enumerate(op.update):
+                sizes = [self._outer_size(op, loop, dim) for dim in update.shape[1:]]
+                self._row(op, index, [loop.induction_variable], sizes, states, one)
+            scf.YieldOp(states)
+        return list(loop.results)
+
+    def _outer_size(self, op: ScanOp, loop: scf.ForOp, dim: PrimExpr) -> ir.Value:
+        with ir.InsertionPoint(loop):
+            return Emitter(self.variables).index(dim)
+
+    @staticmethod
+    def _first_rows(rows: ir.Value, output: ir.Value) -> ir.Value:
+        type_ = ir.RankedTensorType(rows.type)
+        sizes = []
+        for axis in range(type_.rank):
+            position = arith.ConstantOp(ir.IndexType.get(), axis).result
+            sizes.append(tensor.DimOp(rows, position).result)
+        dynamic = ir.ShapedType.get_dynamic_size()
+        return tensor.InsertSliceOp(
+            rows,
+            output,
+            [],
+            [size for axis, size in enumerate(sizes) if type_.is_dynamic_dim(axis)],
+            [],
+            [0] * type_.rank,
+            [dynamic if type_.is_dynamic_dim(i) else type_.shape[i] for i in range(type_.rank)],
+            [1] * type_.rank,
+        ).result
+
+    def _row(
+        self,
+        op: ScanOp,
+        index: int,
+        indices: list[ir.Value],
+        sizes: list[ir.Value],
+        states: list[ir.Value],
+        one: ir.Value,
+    ) -> None:
+        """Write the loops over the rest of one row, and replace its state by the new one."""
+        if not sizes:
+            states[index] = self._cell(op, index, indices, states)
+            return
+        zero = arith.ConstantOp(ir.IndexType.get(), 0).result
+        loop = scf.ForOp(zero, sizes[0], one, [states[index]])
+        with ir.InsertionPoint(loop.body):
+            inner = list(states)
+            inner[index] = loop.inner_iter_args[0]
+            self._row(op, index, [*indices, loop.induction_variable], sizes[1:], inner, one)
+            scf.YieldOp([inner[index]])
+        states[index] = loop.results[0]
+
+    def _cell(
+        self, op: ScanOp, index: int, indices: list[ir.Value], states: list[ir.Value]
+    ) -> ir.Value:
+        emitter = _BodyEmitter(self)
+        emitter.inlined = op.inlined()
+        emitter.states = {
+            id(each): state for each, state in zip(op.state_placeholder, states, strict=True)
+        }
+        update = op.update[index]
+        variables = []
+        for axis, place in zip(update.op.axis, indices, strict=True):  # type: ignore[attr-defined]
+            variables.append(axis.var)
+            emitter.bind(axis.var, place)
+        value = emitter.element(update, variables)
+        return tensor.InsertOp(value, states[index], indices).result
+
+
+def _is_zero(expr: PrimExpr) -> bool:
+    return isinstance(expr, IntImm) and expr.value == 0
+
+
+def _is_summed(dtype: str, result: PrimExpr) -> bool:
+    """Say whether floats of 16 bits are rounded with each element of a reduction."""
+    if not _expr.is_float(dtype) or _expr.bits(dtype) != 16:
+        return False
+    return not isinstance(result, (_expr.Min, _expr.Max, Var))
+
+
+def _depends(axes: Sequence[IterVar], variables: set[int]) -> bool:
+    ends = [end for axis in axes for end in (axis.dom.min, axis.dom.extent)]
+    return any(
+        id(variable) in variables or next(loads_of([end]), None) is not None
+        for end in ends
+        for variable in [*_expr.undefined_vars(end), Var("none")]
+    )
+
+
+def _parts(body: Sequence[PrimExpr]) -> list[PrimExpr]:
+    """Return what is computed for each element, without what counts under a condition only."""
+    parts: list[PrimExpr] = []
+    for expr in body:
+        if isinstance(expr, Reduce):
+            certain = isinstance(expr.condition, IntImm) and bool(expr.condition)
+            parts += expr.source if certain else ()
+            parts.append(expr.condition)
+        else:
+            parts.append(expr)
+    return parts
+
+
+def _all_vars(expr: PrimExpr) -> list[Var]:
+    """Return all variables of an expression, also those that it binds itself."""
+    found: list[Var] = []
+
+    def visit(node: PrimExpr) -> None:
+        if isinstance(node, Var):
+            found.append(node)
+        elif isinstance(node, Reduce):
+            for axis in node.axis:
+                for end in (axis.dom.min, axis.dom.extent):
+                    _expr.post_order_visit(end, visit)
+
+    _expr.post_order_visit(expr, visit)
+    return found
+
+
+def _as_type(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """Return a float, as it is computed with, as one of the type that holds it."""
+    if value.type == type_:
+        return value
+    op = arith.TruncFOp if value.type.width > type_.width else arith.ExtFOp
+    return op(type_, value).result
+
+
+def _build_generic(
+    inputs: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+    maps: Sequence[ir.AffineMap],
+    parallel: int,
+    reduced: int,
+    body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]],
+) -> list[ir.Value]:
+    kinds = ["parallel"] * parallel + ["reduction"] * reduced
+    op = linalg.GenericOp(
+        [output.type for output in outputs],
+        inputs,
+        outputs,
+        ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
+        ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]),
+    )
+    types = [ir.RankedTensorType(value.type).element_type for value in (*inputs, *outputs)]
+    block = op.regions[0].blocks.append(*types)
+    with ir.InsertionPoint(block):
+        linalg.YieldOp(body(list(block.arguments)))
+    return list(op.results)
+
+
+@contextlib.contextmanager
+def _named(name: str) -> Iterator[None]:
+    location = ir.Location.current
+    with ir.Location.name(name, childLoc=location):
+        yield
+
+
+def _reach(each: Tensor) -> list[Tensor]:
+    """Return the tensors that a tensor is computed from, with itself."""
+    return [tensor_ for op in _sorted([each]) for tensor_ in op.outputs]
+
+
+def _sorted(tensors: Sequence[Tensor]) -> list[Operation]:
+    """Return the operations that tensors come from, each after those that it reads."""
+    done: dict[int, Operation] = {}
+    stack = [(each.op, False) for each in reversed(tensors)]
+    while stack:
+        op, is_ready = stack.pop()
+        if id(op) in done:
+            continue
+        if is_ready:
+            done[id(op)] = op
+        else:
+            stack.append((op, True))
+            stack.extend((each.op, False) for each in reversed(op.input_tensors))
+    return list(done.values())
+
+
+def unbound_vars(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Var]:
+    """Return the variables that are no dimension of an input: those that a kernel has to be given.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of Tensor
+    """
+    bound = {id(dim) for each in inputs for dim in each.shape if isinstance(dim, Var)}
+    reached = [each for output in outputs for each in _reach(output)]
+    for op in _sorted(outputs):
+        if isinstance(op, ScanOp):
+            reached += [each for update in op.update for each in _reach(update)]
+    return [var for var in free_vars([*inputs, *reached]) if id(var) not in bound]
+
+
+def build_kernel(
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+    name: str,
+    ints: Sequence[Var] | None = None,
+    attrs: Mapping[str, ir.Attribute] | None = None,
+) -> func.FuncOp:
+    """Return tensors as a kernel, outside of any module.
+
+    Parameters
+    ----------
+    inputs : sequence of Tensor
+        The placeholders.
+    outputs : sequence of Tensor
+    name : str
+    ints : sequence of Var, optional
+        The integers that the kernel is given; by default `unbound_vars`.
+    attrs : mapping of str to mlir.ir.Attribute, optional
+
+    Returns
+    -------
+    mlir.dialects.func.FuncOp
+        Its parameters are the inputs, the integers as i64 and the outputs; it returns the outputs.
+
+    Raises
+    ------
+    ValueError
+        If a placeholder is missing, or what is computed cannot be a kernel.
+    """
+    given = unbound_vars(inputs, outputs) if ints is None else list(ints)
+    location = ir.Location.unknown(current_context())
+    with current_context(), location:
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            function = _Kernel(inputs, given, outputs).build(kernel_name(name))
+        for key, value in (attrs or {}).items():
+            function.attributes[key] = value
+        try:
+            module.operation.verify()
+        except ir.MLIRError as error:
+            reason = "; ".join(each.message for each in error.error_diagnostics)
+            raise ValueError(f"expected '{name}' to be a kernel, but {reason}") from None
+        # The module goes with the last reference to it.
+        function.operation.detach_from_parent()
+    return function
+
+
+def create_prim_func(
+    ops: Sequence[Any], index_dtype_override: str | None = None, name: str = "main"
+) -> func.FuncOp:
+    """Return tensors as a kernel.
+
+    Parameters
+    ----------
+    ops : sequence of Tensor and Var
+        Placeholders, the tensors that are the results, and variables that no input gives.
+    index_dtype_override : str, optional
+        Not needed: indices are of type index.
+    name : str
+
+    Returns
+    -------
+    mlir.dialects.func.FuncOp
+        Its parameters are the placeholders, the variables as i64 and the results; it returns the
+        results. `BlockBuilder.add_func` takes it.
+
+    Examples
+    --------
+    >>> from relax_mlir import te
+    >>> A = te.placeholder(("n",), name="A")
+    >>> B = te.compute(A.shape, lambda i: A[i] + 1, name="B")
+    >>> kernel = te.create_prim_func([A, B], name="add_one")
+    >>> print(kernel.type)
+    (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    """
+    tensors = [each for each in ops if isinstance(each, Tensor)]
+    ints = [each for each in ops if isinstance(each, Var)]
+    others: list[Any] = [each for each in ops if not isinstance(each, (Tensor, Var))]
+    if others:
+        raise TypeError(f"expected tensors and variables, but got {others[0]!r}")
+    inputs = [each for each in tensors if isinstance(each.op, PlaceholderOp)]
+    outputs = [each for each in tensors if not isinstance(each.op, PlaceholderOp)]
+    if not outputs:
+        raise ValueError("expected at least one computed tensor, the result")
+    known = {id(variable) for variable in ints}
+    for variable in unbound_vars(inputs, outputs):
+        if id(variable) not in known:
+            raise ValueError(
+                f"expected '{variable.name}' in the list, since it is no dimension of an input"
+            )
+    return build_kernel(inputs, outputs, name, ints)
+
+
+__all__ = ["build_kernel", "create_prim_func", "unbound_vars"]
