@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -55,6 +55,8 @@ class Var(Operators):
     @property
     def value(self) -> ir.Value:
         """The value of MLIR that the variable stands for."""
+        if self._value is None and _bind_parameter:
+            _bind_parameter[-1](self)
         if self._value is None:
             raise ValueError(
                 f"expected '{self.name}' to be a parameter of the function that is being built, or "
@@ -64,6 +66,11 @@ class Var(Operators):
 
     def __repr__(self) -> str:
         return f"Var({self.name!r}, {self.struct_info})"
+
+
+# What makes a variable a parameter of the function that is being written, if its parameters are
+# stated at the end only.
+_bind_parameter: list[Callable[[Var], None]] = []
 
 
 @dataclasses.dataclass(frozen=True)

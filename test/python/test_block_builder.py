@@ -306,7 +306,9 @@ def test_error_names(tensor):
         bb.function("copy").__enter__()
     with pytest.raises(ValueError, match="expected another name for an attribute"):
         bb.function("f", [], {"sym_name": "g"}).__enter__()
-    with pytest.raises(TypeError, match="expected a bool, int, float, str or Attribute as 'a'"):
+    with pytest.raises(
+        TypeError, match="expected a bool, int, float, str, list, dict or Attribute as 'a'"
+    ):
         bb.function("f", [], {"a": object()}).__enter__()
 
 

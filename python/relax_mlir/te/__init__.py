@@ -72,6 +72,7 @@ from ..tir.op import (
     truncmod,
 )
 from . import tag
+from .call import KernelCall, call_kernel
 from .lower import build_kernel, create_prim_func, unbound_vars
 from .operation import compute, placeholder, scan, size_var, var
 from .tag import tag_scope
@@ -79,6 +80,7 @@ from .tensor import ComputeOp, Operation, PlaceholderOp, ScanOp, Tensor, TensorS
 
 __all__ = [
     "ComputeOp",
+    "KernelCall",
     "Operation",
     "PlaceholderOp",
     "ScanOp",
@@ -100,6 +102,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_xor",
     "build_kernel",
+    "call_kernel",
     "ceil",
     "ceildiv",
     "comm_reducer",

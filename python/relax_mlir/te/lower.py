@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -89,27 +90,47 @@ class _Loops:
             return None if a is None or b is None else _combine(index, a, b)
         return None
 
+    def is_inside(self, load: ProducerLoad) -> bool:
+        """Say whether the indices are certain to be within the shape."""
+        for index, size in zip(load.indices, load.producer.shape, strict=True):
+            terms = self._linear(index)
+            if terms is None:
+                return False
+            factors, offset = terms
+            if list(factors.values()) == [1] and offset == 0:
+                (loop,) = factors
+                if not self._same(self.axes[loop].dom.extent, size):
+                    return False
+                continue
+            ends = self._ends(factors, offset)
+            if ends is None or not isinstance(size, IntImm):
+                return False
+            if ends[0] < 0 or ends[1] >= size.value:
+                return False
+        return True
+
+    def _ends(self, factors: Mapping[int, int], offset: int) -> tuple[int, int] | None:
+        """Return the least and the greatest value of an affine function, if they are known."""
+        low = high = offset
+        for loop, factor in factors.items():
+            extent = self.axes[loop].dom.extent
+            if not isinstance(extent, IntImm) or extent.value == 0:
+                return None
+            step = factor * (extent.value - 1)
+            low, high = low + min(step, 0), high + max(step, 0)
+        return low, high
+
     def _fits(self, terms: tuple[dict[int, int], int], size: PrimExpr, load: ProducerLoad) -> bool:
         """Say whether linalg takes a loop from this dimension, if at all, with the right bound."""
         factors, offset = terms
         if list(factors.values()) == [1] and offset == 0:
             (loop,) = factors
             return self._same(self.axes[loop].dom.extent, size)
-        extents = [self.axes[loop].dom.extent for loop in factors]
-        if not isinstance(size, IntImm):
-            # That a constant is below a size that is not known yet is not verified.
-            return bool(factors) or offset == 0
-        if not all(isinstance(extent, IntImm) for extent in extents):
-            return bool(factors) or 0 <= offset < size.value
-        steps = [
-            factor * (extent.value - 1)
-            for factor, extent in zip(factors.values(), extents, strict=True)
-            if isinstance(extent, IntImm)
-        ]
-        if any(isinstance(extent, IntImm) and extent.value == 0 for extent in extents):
-            return False
-        least = offset + sum(step for step in steps if step < 0)
-        most = offset + sum(step for step in steps if step > 0)
+        ends = self._ends(factors, offset)
+        if not isinstance(size, IntImm) or ends is None:
+            # What is not known yet is not verified; but no loop that never runs.
+            return not any(_is_zero(self.axes[loop].dom.extent) for loop in factors)
+        least, most = ends
         if least < 0 or most >= size.value:
             raise ValueError(
                 f"expected indices of '{load.producer.name}' from 0 to {size.value - 1}, but got "
@@ -166,17 +187,19 @@ def _certain_loads(exprs: Sequence[PrimExpr]) -> list[ProducerLoad]:
     return list(found.values())
 
 
-def _guard_selects(expr: PrimExpr) -> PrimExpr:
-    """Let a Select of loads compute only what it takes: the other one may be out of bounds."""
+def _guard_selects(
+    expr: PrimExpr, is_inside: Callable[[ProducerLoad], bool] = lambda load: False
+) -> PrimExpr:
+    """Let a Select compute only what it takes, where the other value may be out of bounds."""
 
-    def loads(node: PrimExpr) -> bool:
-        return next(loads_of([node]), None) is not None
+    def is_safe(node: PrimExpr) -> bool:
+        return all(is_inside(load) for load in loads_of([node]))
 
     def replace(node: PrimExpr) -> PrimExpr | None:
-        if not isinstance(node, Select) or not (loads(node.true_value) or loads(node.false_value)):
+        if not isinstance(node, Select) or (is_safe(node.true_value) and is_safe(node.false_value)):
             return None
-        condition, true_value, false_value = map(_guard_selects, node.operands())
-        return if_then_else(condition, true_value, false_value)
+        condition, *values = (_guard_selects(each, is_inside) for each in node.operands())
+        return if_then_else(condition, *values)
 
     return _expr.transform(expr, replace)
 
@@ -190,7 +213,7 @@ class _BodyEmitter(Emitter):
     """Emits what one element is computed from."""
 
     def __init__(self, kernel: _Kernel) -> None:
-        super().__init__(kernel.variables)
+        super().__init__(resolve=kernel.variable)
         self._kernel = kernel
         self._operands: dict[int, tuple[ProducerLoad, ir.Value]] = {}
         # Operations whose elements are computed where they are used, see `_Kernel._scan`.
@@ -287,14 +310,21 @@ class _Kernel:
     """A kernel that is being written."""
 
     def __init__(
-        self, inputs: Sequence[Tensor], ints: Sequence[Var], outputs: Sequence[Tensor]
+        self,
+        inputs: Sequence[Tensor],
+        ints: Sequence[Var],
+        outputs: Sequence[Tensor],
+        by_name: bool,
     ) -> None:
+        self._by_name = by_name
         self.inputs, self.ints, self.outputs = list(inputs), list(ints), list(outputs)
         self._values: dict[tuple[int, int], ir.Value] = {}
         self._destinations: dict[tuple[int, int], ir.Value] = {}
-        self.variables: dict[Var, ir.Value] = {}
+        self._dims: dict[Any, tuple[ir.Value, int | None]] = {}
+        self._variables: dict[Any, ir.Value] = {}
         self._names: dict[Var, str] = {}
-        self._emitter = Emitter()
+        self._numbers: dict[Any, int] = {}
+        self._emitter = Emitter(resolve=self.variable)
         self._arguments: list[ir.Value] = []
 
     # -- the function -------------------------------------------------------------------------
@@ -311,7 +341,7 @@ class _Kernel:
         results = types[len(self.inputs) + len(self.ints) :]
         function = func.FuncOp(name, ir.FunctionType.get(types, results))
         with ir.InsertionPoint(function.add_entry_block()):
-            self._bind(list(function.arguments), ops)
+            self._bind(function.entry_block)
             for op in ops:
                 with _named(op.name):
                     self._write(op)
@@ -335,54 +365,43 @@ class _Kernel:
         sizes = [dim.value if isinstance(dim, IntImm) else dynamic for dim in each.shape]
         return ir.RankedTensorType.get(sizes, dtype or kernel_type(each.dtype))
 
-    def _bind(self, arguments: list[ir.Value], ops: Sequence[Operation]) -> None:
-        used = {id(variable) for variable in self._used(ops)}
+    def _bind(self, block: ir.Block) -> None:
+        self._block = block
+        self._arguments = list(block.arguments)
         end = len(self.inputs)
-        for each, argument in zip(self.inputs, arguments, strict=False):
+        for each, argument in zip(self.inputs, self._arguments, strict=False):
             self._values[id(each.op), each.value_index] = argument
             for axis, dim in enumerate(each.shape):
-                if isinstance(dim, Var) and dim not in self._names:
-                    self._name(dim)
-                    if id(dim) in used:
-                        position = arith.ConstantOp(ir.IndexType.get(), axis).result
-                        self.variables[dim] = tensor.DimOp(argument, position).result
-        for variable, argument in zip(self.ints, arguments[end:], strict=False):
-            self._name(variable)
-            index = arith.IndexCastOp(ir.IndexType.get(), argument).result
-            self.variables[variable] = index
+                if isinstance(dim, Var):
+                    self._dims.setdefault(self._key(dim), (argument, axis))
+        for variable, argument in zip(self.ints, self._arguments[end:], strict=False):
+            self._dims.setdefault(self._key(variable), (argument, None))
         for index, each in enumerate(self.outputs):
-            argument = arguments[end + len(self.ints) + index]
+            argument = self._arguments[end + len(self.ints) + index]
             self._destinations.setdefault((id(each.op), each.value_index), argument)
-        self._arguments = arguments
-        self._emitter = Emitter(self.variables)
 
-    def _used(self, ops: Sequence[Operation]) -> list[Var]:
-        """Return the variables whose values are needed."""
-        outputs = {id(each.op) for each in self.outputs}
-        found: list[Var] = []
-        for op in ops:
-            if isinstance(op, PlaceholderOp):
-                continue
-            for each in op.outputs:
-                if id(op) not in outputs or isinstance(op, ScanOp):
-                    found += free_vars([each])
-            if isinstance(op, ComputeOp):
-                for expr in op.body:
-                    found += _expr.undefined_vars(expr)
-                for axis in op.reduce_axis:
-                    found += _expr.undefined_vars(axis.dom.extent)
-                    found += _expr.undefined_vars(axis.dom.min)
-            if isinstance(op, ScanOp):
-                reads = [*op.init, *op.update, *op.state_placeholder]
-                found += free_vars(reads)
-                found += free_vars([t for each in op.update for t in _reach(each)])
-            if op.num_outputs > 1:
-                found += free_vars(op.outputs)
-        return found
+    def _key(self, variable: Var) -> Any:
+        """Return what variables that are the same one have in common."""
+        return variable.name if self._by_name else id(variable)
+
+    def variable(self, variable: Var) -> ir.Value | None:
+        """Return the value of a dimension, as an index, computed at the start of the function."""
+        key = self._key(variable)
+        if key not in self._variables and key in self._dims:
+            argument, axis = self._dims[key]
+            with ir.InsertionPoint.at_block_begin(self._block):
+                if axis is None:
+                    value = arith.IndexCastOp(ir.IndexType.get(), argument).result
+                else:
+                    value = tensor.DimOp(argument, _index(axis)).result
+            self._variables[key] = value
+        return self._variables.get(key)
 
     def _name(self, variable: Var) -> None:
-        """Give a variable a name of its own, for proofs."""
-        self._names.setdefault(variable, f"v{len(self._names)}")
+        """Give a variable a name for proofs, the same one as to those that it is the same as."""
+        key = self._key(variable)
+        number = self._numbers.setdefault(key, len(self._numbers))
+        self._names[variable] = f"v{number}"
 
     def same(self, a: PrimExpr, b: PrimExpr) -> bool:
         """Say whether two dimensions are proven to be equal."""
@@ -443,7 +462,8 @@ class _Kernel:
             self._values[id(op), index] = result
 
     def _compute(self, op: ComputeOp) -> list[ir.Value]:
-        body = [_guard_selects(expr) for expr in op.body]
+        loops = _Loops([*op.axis, *op.reduce_axis], self.same)
+        body = [_guard_selects(expr, loops.is_inside) for expr in op.body]
         reductions = [expr for expr in body if isinstance(expr, Reduce)]
         own = {id(axis.var) for axis in op.axis}
         if not reductions or _depends(reductions[0].axis, own):
@@ -502,9 +522,8 @@ class _Kernel:
             if map_ is None:
                 continue
             value = self.value_of(load.producer)
-            same = [
-                i for i, known in enumerate(inputs) if known == value and maps[i].map == map_.map
-            ]
+            known = [(i, maps[i].map) for i, other in enumerate(inputs) if other == value]
+            same = [i for i, other in known if other == map_.map]
             if not same:
                 inputs.append(value)
                 maps.append(map_)
@@ -514,7 +533,8 @@ class _Kernel:
         identity = ir.AffineMap.get(
             len(loops.axes), 0, [ir.AffineExpr.get_dim(loop) for loop in range(rank)]
         )
-        used = {id(variable) for expr in body for variable in _all_vars(expr)}
+        operands = {id(load) for load, _ in uses}
+        used = {id(variable) for variable in _vars_in_body(body, operands)}
 
         def write(elements: Sequence[ir.Value]) -> list[ir.Value]:
             emitter = _BodyEmitter(self)
@@ -578,71 +598,38 @@ class _Kernel:
 
     def _scan(self, op: ScanOp) -> list[ir.Value]:
         """Write loops over the rows, and in a row over its elements."""
-        outputs = [self.destination(each) for each in op.outputs]
+        states = [self.destination(each) for each in op.outputs]
+        one = _index(1)
         begin = self.size(op.scan_axis.dom.min)
-        outputs = [
-            self._first_rows(self.value_of(first), output)
-            for first, output in zip(op.init, outputs, strict=True)
-        ]
         end = arith.AddIOp(begin, self.size(op.scan_axis.dom.extent)).result
-        one = arith.ConstantOp(ir.IndexType.get(), 1).result
-        loop = scf.ForOp(begin, end, one, outputs)
+        for index, first in enumerate(op.init):
+            sizes = [self.size(dim) for dim in first.shape]
+            copied = functools.partial(_extract, self.value_of(first))
+            states[index] = _nest(sizes, one, states[index], copied)
+        sizes_of = [[self.size(dim) for dim in update.shape[1:]] for update in op.update]
+        loop = scf.ForOp(begin, end, one, states)
         with ir.InsertionPoint(loop.body):
-            states = list(loop.inner_iter_args)
-            for index, update in enumerate(op.update):
-                sizes = [self._outer_size(op, loop, dim) for dim in update.shape[1:]]
-                self._row(op, index, [loop.induction_variable], sizes, states, one)
-            scf.YieldOp(states)
+            rows = list(loop.inner_iter_args)
+            for index, sizes in enumerate(sizes_of):
+                row = [loop.induction_variable]
+
+                def cell(
+                    indices: Sequence[ir.Value],
+                    state: ir.Value,
+                    index: int = index,
+                    row: list[ir.Value] = row,
+                ) -> ir.Value:
+                    states = [*rows[:index], state, *rows[index + 1 :]]
+                    return self._cell(op, index, [*row, *indices], states)
+
+                rows[index] = _nest(sizes, one, rows[index], cell, row)
+            scf.YieldOp(rows)
         return list(loop.results)
-
-    def _outer_size(self, op: ScanOp, loop: scf.ForOp, dim: PrimExpr) -> ir.Value:
-        with ir.InsertionPoint(loop):
-            return Emitter(self.variables).index(dim)
-
-    @staticmethod
-    def _first_rows(rows: ir.Value, output: ir.Value) -> ir.Value:
-        type_ = ir.RankedTensorType(rows.type)
-        sizes = []
-        for axis in range(type_.rank):
-            position = arith.ConstantOp(ir.IndexType.get(), axis).result
-            sizes.append(tensor.DimOp(rows, position).result)
-        dynamic = ir.ShapedType.get_dynamic_size()
-        return tensor.InsertSliceOp(
-            rows,
-            output,
-            [],
-            [size for axis, size in enumerate(sizes) if type_.is_dynamic_dim(axis)],
-            [],
-            [0] * type_.rank,
-            [dynamic if type_.is_dynamic_dim(i) else type_.shape[i] for i in range(type_.rank)],
-            [1] * type_.rank,
-        ).result
-
-    def _row(
-        self,
-        op: ScanOp,
-        index: int,
-        indices: list[ir.Value],
-        sizes: list[ir.Value],
-        states: list[ir.Value],
-        one: ir.Value,
-    ) -> None:
-        """Write the loops over the rest of one row, and replace its state by the new one."""
-        if not sizes:
-            states[index] = self._cell(op, index, indices, states)
-            return
-        zero = arith.ConstantOp(ir.IndexType.get(), 0).result
-        loop = scf.ForOp(zero, sizes[0], one, [states[index]])
-        with ir.InsertionPoint(loop.body):
-            inner = list(states)
-            inner[index] = loop.inner_iter_args[0]
-            self._row(op, index, [*indices, loop.induction_variable], sizes[1:], inner, one)
-            scf.YieldOp([inner[index]])
-        states[index] = loop.results[0]
 
     def _cell(
         self, op: ScanOp, index: int, indices: list[ir.Value], states: list[ir.Value]
     ) -> ir.Value:
+        """Return an element of a row."""
         emitter = _BodyEmitter(self)
         emitter.inlined = op.inlined()
         emitter.states = {
@@ -653,8 +640,33 @@ class _Kernel:
         for axis, place in zip(update.op.axis, indices, strict=True):  # type: ignore[attr-defined]
             variables.append(axis.var)
             emitter.bind(axis.var, place)
-        value = emitter.element(update, variables)
-        return tensor.InsertOp(value, states[index], indices).result
+        return emitter.element(update, variables)
+
+
+def _nest(
+    sizes: Sequence[ir.Value],
+    one: ir.Value,
+    output: ir.Value,
+    element: Callable[[Sequence[ir.Value], ir.Value], ir.Value],
+    outer: Sequence[ir.Value] = (),
+    indices: Sequence[ir.Value] = (),
+) -> ir.Value:
+    """Write loops that insert elements into a tensor, at the outer and their own indices."""
+    if not sizes:
+        return tensor.InsertOp(element(indices, output), output, [*outer, *indices]).result
+    loop = scf.ForOp(_index(0), sizes[0], one, [output])
+    with ir.InsertionPoint(loop.body):
+        inner = [*indices, loop.induction_variable]
+        scf.YieldOp([_nest(sizes[1:], one, loop.inner_iter_args[0], element, outer, inner)])
+    return loop.results[0]
+
+
+def _extract(source: ir.Value, indices: Sequence[ir.Value], _: ir.Value) -> ir.Value:
+    return tensor.ExtractOp(source, list(indices)).result
+
+
+def _index(value: int) -> ir.Value:
+    return arith.ConstantOp(ir.IndexType.get(), value).result
 
 
 def _is_zero(expr: PrimExpr) -> bool:
@@ -690,19 +702,22 @@ def _parts(body: Sequence[PrimExpr]) -> list[PrimExpr]:
     return parts
 
 
-def _all_vars(expr: PrimExpr) -> list[Var]:
-    """Return all variables of an expression, also those that it binds itself."""
+def _vars_in_body(body: Sequence[PrimExpr], operands: set[int]) -> list[Var]:
+    """Return the variables that the body of an operation needs, besides the maps of operands."""
     found: list[Var] = []
-
-    def visit(node: PrimExpr) -> None:
+    seen: set[int] = set()
+    todo = list(body)
+    while todo:
+        node = todo.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
         if isinstance(node, Var):
             found.append(node)
         elif isinstance(node, Reduce):
-            for axis in node.axis:
-                for end in (axis.dom.min, axis.dom.extent):
-                    _expr.post_order_visit(end, visit)
-
-    _expr.post_order_visit(expr, visit)
+            todo += [end for axis in node.axis for end in (axis.dom.min, axis.dom.extent)]
+        if id(node) not in operands:
+            todo += node.operands()
     return found
 
 
@@ -765,19 +780,31 @@ def _sorted(tensors: Sequence[Tensor]) -> list[Operation]:
     return list(done.values())
 
 
-def unbound_vars(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Var]:
+def unbound_vars(
+    inputs: Sequence[Tensor], outputs: Sequence[Tensor], by_name: bool = False
+) -> list[Var]:
     """Return the variables that are no dimension of an input: those that a kernel has to be given.
 
     Parameters
     ----------
     inputs, outputs : sequence of Tensor
+    by_name : bool
+        Whether two variables of one name are the same.
     """
-    bound = {id(dim) for each in inputs for dim in each.shape if isinstance(dim, Var)}
+
+    def key(variable: Var) -> Any:
+        return variable.name if by_name else id(variable)
+
+    bound = {key(dim) for each in inputs for dim in each.shape if isinstance(dim, Var)}
     reached = [each for output in outputs for each in _reach(output)]
     for op in _sorted(outputs):
         if isinstance(op, ScanOp):
             reached += [each for update in op.update for each in _reach(update)]
-    return [var for var in free_vars([*inputs, *reached]) if id(var) not in bound]
+    found: dict[Any, Var] = {}
+    for variable in free_vars([*inputs, *reached]):
+        if key(variable) not in bound:
+            found.setdefault(key(variable), variable)
+    return list(found.values())
 
 
 def build_kernel(
@@ -786,6 +813,7 @@ def build_kernel(
     name: str,
     ints: Sequence[Var] | None = None,
     attrs: Mapping[str, ir.Attribute] | None = None,
+    by_name: bool = False,
 ) -> func.FuncOp:
     """Return tensors as a kernel, outside of any module.
 
@@ -798,6 +826,8 @@ def build_kernel(
     ints : sequence of Var, optional
         The integers that the kernel is given; by default `unbound_vars`.
     attrs : mapping of str to mlir.ir.Attribute, optional
+    by_name : bool
+        Whether two variables of one name are the same.
 
     Returns
     -------
@@ -809,12 +839,12 @@ def build_kernel(
     ValueError
         If a placeholder is missing, or what is computed cannot be a kernel.
     """
-    given = unbound_vars(inputs, outputs) if ints is None else list(ints)
+    given = unbound_vars(inputs, outputs, by_name) if ints is None else list(ints)
     location = ir.Location.unknown(current_context())
     with current_context(), location:
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            function = _Kernel(inputs, given, outputs).build(kernel_name(name))
+            function = _Kernel(inputs, given, outputs, by_name).build(kernel_name(name))
         for key, value in (attrs or {}).items():
             function.attributes[key] = value
         try:

@@ -104,9 +104,7 @@ def _axis_names(
     optional = [p.name for p in params if p.default is not kinds.empty]
     is_open = any(p.kind == kinds.VAR_POSITIONAL for p in params)
     if optional:
-        raise TypeError(
-            f"expected fcompute to take indices only, but it has default '{optional[0]}'"
-        )
+        raise TypeError(f"expected fcompute to take indices only, but '{optional[0]}' is optional")
     if is_open:
         rest = count - len(names)
         if varargs is not None and len(varargs) != rest:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -209,13 +210,16 @@ class TensorSlice(ExprOp):
         return f"{self.tensor.name}[{', '.join(map(str, self.indices))}]"
 
 
+def _library() -> Any:
+    # Which builds on this module.
+    return importlib.import_module("relax_mlir.topi")
+
+
 def _topi(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     """Return a method that computes each element of two tensors, or of a tensor and a number."""
 
     def method(self: Tensor, other: Any) -> Tensor:
-        from .. import topi  # which builds on this module
-
-        function = getattr(topi, name)
+        function = getattr(_library(), name)
         return function(other, self) if swap else function(self, other)
 
     method.__doc__ = f"Return `relax_mlir.topi.{name}` of both."
@@ -285,14 +289,10 @@ class Tensor:
 
     def astype(self, dtype: Any) -> Tensor:
         """Return the elements as ones of another data type."""
-        from .. import topi
-
-        return topi.cast(self, dtype)
+        return _library().cast(self, dtype)
 
     def __neg__(self) -> Tensor:
-        from .. import topi
-
-        return topi.negative(self)
+        return _library().negative(self)
 
     __add__ = _topi("add")
     __radd__ = _topi("add", swap=True)

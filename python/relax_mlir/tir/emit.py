@@ -429,6 +429,8 @@ class Emitter:
         What stands for variables: values of type index, or of the data type.
     sources : iterable of (object, mlir.ir.Value), optional
         The tensors or memrefs that stand for what elements are loaded from.
+    resolve : callable, optional
+        Returns what stands for any other variable, or None.
 
     Examples
     --------
@@ -456,7 +458,9 @@ class Emitter:
         self,
         values: Mapping[Var, ir.Value] | None = None,
         sources: Any = (),
+        resolve: Callable[[Var], ir.Value | None] | None = None,
     ) -> None:
+        self._resolve = resolve
         # With the nodes, so that they live and their ids stay theirs.
         self._bound: dict[int, tuple[Var, ir.Value]] = {}
         self._sources: dict[int, tuple[Any, ir.Value]] = {}
@@ -574,13 +578,18 @@ class Emitter:
         return self._widen(x, dtype) if is_float(dtype) else x
 
     def _variable(self, node: Var) -> ir.Value:
-        known = self._bound.get(id(node))
-        if known is None:
+        value = self._bound_value(node)
+        if value is None:
             raise ValueError(f"expected the variable '{node.name}' to be known here")
-        value = known[1]
         if isinstance(value.type, ir.IndexType):
             return arith.IndexCastOp(kernel_type(node.dtype), value).result
         return self._widen_any(value, node.dtype)
+
+    def _bound_value(self, node: Var) -> ir.Value | None:
+        known = self._bound.get(id(node))
+        if known is not None:
+            return known[1]
+        return None if self._resolve is None else self._resolve(node)
 
     def _binary(self, node: BinaryOp) -> ir.Value:
         a, b = self._value(node.a), self._value(node.b)
@@ -631,9 +640,9 @@ class Emitter:
             values = (self._index(node.true_value), self._index(node.false_value))
             return _select(self._value(node.condition), *values)
         if isinstance(node, Var):
-            bound = self._bound.get(id(node))
-            if bound is not None and isinstance(bound[1].type, ir.IndexType):
-                return bound[1]
+            bound = self._bound_value(node)
+            if bound is not None and isinstance(bound.type, ir.IndexType):
+                return bound
         if is_float(node.dtype) or node.dtype in ("handle", "void"):
             raise TypeError(f"expected an integer as index, but got {node} of type {node.dtype}")
         op = arith.IndexCastOp if is_int(node.dtype) else arith.IndexCastUIOp
