@@ -56,7 +56,7 @@ from .vm import VirtualMachine, set_recursion_limit
 
 # These need all of the above.
 # isort: split
-from . import expr_functor, instrument, transform
+from . import expr_functor, instrument, te, tir, topi, transform
 from .binding_rewrite import DataflowBlockRewrite
 from .expr_functor import PyExprMutator, PyExprVisitor
 
@@ -99,6 +99,9 @@ __all__ = [
     "set_global_info",
     "set_recursion_limit",
     "structural_equal",
+    "te",
+    "tir",
+    "topi",
     "transform",
     "var",
 ]

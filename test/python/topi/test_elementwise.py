@@ -83,7 +83,11 @@ def test_rf11_topi_binary_of_integers(run_te, dtype):
 
 def test_rf11_topi_numbers_as_operands(run_te):
     x = rng.standard_normal((2, 3)).astype("float32")
-    results = run_te(lambda A: [topi.add(A, 1), topi.subtract(2.5, A), A * 2 + A / 4, -A, 1 - A], x)
+
+    def function(A):
+        return [topi.add(A, 1), topi.subtract(2.5, A), A * 2 + A / 4, -A, 1 - A]
+
+    results = run_te(function, x)
     for actual, expected in zip(results, [x + 1, 2.5 - x, x * 2 + x / 4, -x, 1 - x], strict=True):
         np.testing.assert_allclose(actual, expected, 1e-6)
     assert repr(topi.add(1, 2)) == "3"
@@ -124,7 +128,9 @@ def test_rf11_topi_where_broadcasts(run_te):
 
 def test_rf11_topi_broadcast_to(run_te):
     x = rng.standard_normal((3, 1)).astype("float32")
-    check(run_te(lambda A: topi.broadcast_to(A, (2, A.shape[0], 4)), x), np.broadcast_to(x, (2, 3, 4)))
+    check(
+        run_te(lambda A: topi.broadcast_to(A, (2, A.shape[0], 4)), x), np.broadcast_to(x, (2, 3, 4))
+    )
 
 
 def test_rf11_topi_elementwise_is_one_operation_with_affine_maps():
@@ -136,15 +142,15 @@ def test_rf11_topi_elementwise_is_one_operation_with_affine_maps():
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda A, B, I: topi.add(A, B), r"\(3, n\) and \(4\) may not broadcast: n and 4"),
+        (lambda A, B, N: topi.add(A, B), r"\(3, n\) and \(4\) may not broadcast: n and 4"),
         (
-            lambda A, B, I: topi.add(te.placeholder((2,)), te.placeholder((3,))),
+            lambda A, B, N: topi.add(te.placeholder((2,)), te.placeholder((3,))),
             r"\(2\) and \(3\) do not broadcast: 2 and 3",
         ),
-        (lambda A, B, I: topi.exp(I), "expected a tensor of floats in exp, but got one of int32"),
-        (lambda A, B, I: topi.broadcast_to(B, (1,)), "expected a shape that .* broadcasts to"),
-        (lambda A, B, I: topi.bitwise_and(A, A), "expected integers in bitwise_and"),
-        (lambda A, B, I: topi.add(A, "x"), "expected an expression or a number, but got 'x'"),
+        (lambda A, B, N: topi.exp(N), "expected a tensor of floats in exp, but got one of int32"),
+        (lambda A, B, N: topi.broadcast_to(B, (1,)), "expected a shape that .* broadcasts to"),
+        (lambda A, B, N: topi.bitwise_and(A, A), "expected integers in bitwise_and"),
+        (lambda A, B, N: topi.add(A, "x"), "expected an expression or a number, but got 'x'"),
     ],
 )
 def test_rf11_topi_wrong_operands(make, message):

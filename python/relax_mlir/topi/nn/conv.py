@@ -29,14 +29,12 @@ def pads_of(padding: Any, kernel: Sequence[PrimExpr], dilation: Sequence[int]) -
     if isinstance(padding, str):
         if padding == "VALID":
             return [0] * count, [0] * count
-        sizes = [constant(size) for size in kernel]
-        if padding != "SAME" or None in sizes:
+        if padding != "SAME":
             raise ValueError(f"expected padding 'SAME' or 'VALID', but got {padding!r}")
-        total = [
-            (size - 1) * step
-            for size, step in zip(sizes, dilation, strict=True)
-            if size is not None
-        ]
+        if None in map(constant, kernel):
+            raise ValueError("expected a filter of known size with padding 'SAME'")
+        sizes = [constant(size) or 0 for size in kernel]
+        total = [(size - 1) * step for size, step in zip(sizes, dilation, strict=True)]
         return [each // 2 for each in total], [each - each // 2 for each in total]
     values = list(padding) if isinstance(padding, (list, tuple)) else [padding] * count
     if len(values) == count:
