@@ -91,6 +91,8 @@ class BlockBuilder:
         self._discarded: list[ir.Operation] = []
         self._kernels: dict[str, str] | None = None
         self._names = _Names()
+        # Whether names are what a program says, which may say one twice and none.
+        self._keeps_names = False
         self._scopes: list[contextlib.ExitStack] = []
 
     @staticmethod
@@ -572,7 +574,10 @@ class BlockBuilder:
 
     def _set_name(self, value: ir.Value, name_hint: str, default: str) -> None:
         """Give the result of an operation its name, unless it has one and no other is wanted."""
-        if not isinstance(value.owner, ir.Block):
+        if self._keeps_names:
+            if name_hint:
+                _set_name(value, name_hint)
+        elif not isinstance(value.owner, ir.Block):
             known = _name_of(value)
             if name_hint and name_hint != known:
                 _set_name(value, self._names.unique(name_hint))

@@ -29,7 +29,7 @@ class IRModule:
 
     Parameters
     ----------
-    module : mlir.ir.Module, str, mapping of str to function, or None
+    module : mlir.ir.Module, IRModule, str, mapping of str to function, or None
         A module of MLIR (not copied), its text, or functions by name. By default it is empty.
 
     Attributes
@@ -54,6 +54,8 @@ class IRModule:
         self.name = "Module"
         if isinstance(module, str):
             module = ir.Module.parse(module, context=current_context())
+        if isinstance(module, IRModule):
+            module = module.module
         if isinstance(module, ir.Module):
             _ext.load_dialect(module.context)
             self.module = module

@@ -90,6 +90,7 @@ class ModuleParser(Evaluator):
     def __init__(self, source: Source, env: Environment) -> None:
         super().__init__(source, env)
         self.builder = BlockBuilder()
+        self.builder._keeps_names = True
         self.names = ModuleNames()
         self.vdevices: dict[str, VDevice] = {}
         self._warnings: list[tuple[warnings.WarningMessage, int]] = []
