@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mlir import ir
-from mlir.dialects import arith, func, linalg, memref, scf
+from mlir.dialects import arith, func, linalg, llvm, memref, scf
 
 from ..context import current_context
 from ..dtypes import element_type
@@ -440,7 +440,7 @@ def _loads(expr: PrimExpr, guarded: bool = False) -> Iterator[tuple[BufferLoad, 
     if isinstance(expr, BufferLoad):
         yield expr, guarded
     operands = expr.operands()
-    lazy = isinstance(expr, Call) and expr.op == "if_then_else"
+    lazy = isinstance(expr, _expr.Select) or (isinstance(expr, Call) and expr.op == "if_then_else")
     for i, operand in enumerate(operands):
         yield from _loads(operand, guarded or (lazy and i > 0))
 
@@ -487,6 +487,55 @@ class _Kernel(Emitter):
         """Return an integer as an index."""
         return super().index(self._unique(expr))
 
+    def _call(self, node: Call) -> ir.Value:
+        if node.op != "call_extern":
+            return super()._call(node)
+        results = list(self.call_extern(node).results)
+        if not results:
+            raise ValueError(f"expected a result of the function in {node}")
+        return self._widen_any(results[0], node.dtype)
+
+    def call_extern(self, node: Call) -> ir.Operation:
+        """Emit a call of a C function, which the module declares."""
+        name, *args = node.args
+        assert isinstance(name, StringImm)
+        values = [
+            self._value(arg) if isinstance(arg, st.BufferData) else self.value(arg) for arg in args
+        ]
+        results = []
+        if node.dtype != "void":
+            is_pointer = node.dtype == "handle"
+            results = [ir.Type.parse(HANDLE) if is_pointer else kernel_type(node.dtype)]
+        type_ = ir.FunctionType.get([value.type for value in values], results)
+        root = ir.InsertionPoint.current.block.owner
+        while root.parent is not None:
+            root = root.parent
+        block = root.regions[0].blocks[0]
+        for op in block.operations:
+            if "sym_name" in op.attributes and op.attributes["sym_name"].value == name.value:
+                if op.attributes.get("function_type") != ir.TypeAttr.get(type_):
+                    raise ValueError(f"expected {name.value} to be of one type, but got {type_}")
+                break
+        else:
+            with ir.InsertionPoint.at_block_begin(block):
+                func.FuncOp(name.value, type_, visibility="private")
+        return func.CallOp(results, name.value, values).operation
+
+    def _emit(self, node: PrimExpr) -> Any:
+        if isinstance(node, StringImm):
+            return node.value  # the name of a function
+        return (
+            self._address(node.buffer) if isinstance(node, st.BufferData) else super()._emit(node)
+        )
+
+    def _address(self, buffer: st.Buffer) -> ir.Value:
+        known = self._sources.get(id(buffer))
+        if known is None:
+            raise ValueError(f"expected buffer '{buffer.name}' to be allocated here")
+        address = memref.ExtractAlignedPointerAsIndexOp(known[1]).result
+        number = arith.IndexCastOp(kernel_type("int64"), address).result
+        return llvm.IntToPtrOp(ir.Type.parse(HANDLE), number).result
+
     def _index(self, node: PrimExpr) -> ir.Value:
         if isinstance(node, IntImm):
             return arith.ConstantOp.create_index(node.value).result
@@ -510,14 +559,27 @@ class _Kernel(Emitter):
                     operands.append(done[id(operand)])
                     parts.append((id(operands[-1]),))
             payload = tuple(repr(part) for part in _expr._payload(node))
+            if isinstance(node, Call) and node.op == "call_extern":
+                payload = (*payload, str(id(node)))  # it may have an effect
             key = (type(node), node.dtype, payload, *parts)
             if key not in self._nodes:
-                self._nodes[key] = node.rebuild(operands)
+                made = node.rebuild(operands)
+                # What is not taken may be out of bounds.
+                if isinstance(node, _expr.Select) and self._loads_from_memory(operands[1:]):
+                    made = Call(node.dtype, "if_then_else", operands)
+                self._nodes[key] = made
             done[id(node)] = self._nodes[key]
 
         _expr.post_order_visit(expr, visit)
         unique = done[id(expr)]
         return copy.copy(unique) if isinstance(unique, IntImm | FloatImm) else unique
+
+    def _loads_from_memory(self, exprs: Sequence[PrimExpr]) -> bool:
+        return any(
+            not any(_same_load(load, known) for known, _ in self.elements)
+            for expr in exprs
+            for load, _ in _loads(expr)
+        )
 
     def known(self, var: Var) -> bool:
         """Say whether a variable stands for something."""
@@ -753,14 +815,11 @@ class _Lowering:
         with self._at(stmt.span):
             value = stmt.value
             if isinstance(value, Call) and value.op == "call_extern":
-                self._call_extern(value)
+                self.kernel.call_extern(value)
                 return
             if isinstance(value, IntImm | FloatImm):
                 return  # T.evaluate(0) stands for nothing
             self.kernel.value(value)
-
-    def _call_extern(self, call: Call) -> None:
-        raise ValueError(f"expected no call of an external function, but got {call}")
 
     def _block(self, stmt: st.Block) -> None:
         """Emit a block that is not structured: axes are names for what they are bound to."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mlir import ir
+from mlir.dialects import llvm
 
 from ..dtypes import dtype_name
 from ..ir import PrimStructInfo, TensorStructInfo
@@ -308,7 +309,15 @@ _INDEX_OPS = (
     "arith.extsi",
 )
 # Operations that only compute; any other one is a statement.
-_PURE = ("arith.", "math.", "memref.load", "memref.dim", "linalg.index")
+_PURE = (
+    "arith.",
+    "math.",
+    "memref.load",
+    "memref.dim",
+    "memref.extract_aligned_pointer_as_index",
+    "linalg.index",
+    "llvm.inttoptr",
+)
 
 
 class _Open(PrimExpr):
@@ -887,6 +896,8 @@ class _Body:
         if not pending:
             return
         roots = [root for root in roots if root not in self.raising.known]
+        pending = [op for op in pending if not _is_address(op)]
+        roots = [root for root in roots if not isinstance(root.type, llvm.PointerType)]
         positions = {op: i for i, op in enumerate(pending)}
         others = [op for op in pending if self._is_used_elsewhere(op, positions, statement)]
         trace = self._trace(roots, others)
@@ -1029,6 +1040,38 @@ class _Body:
         raising.buffers[op.results[0]] = buffer
         self.stmts.append(st.Alloc(buffer))
 
+    def _call(self, op: ir.Operation) -> None:
+        results = list(op.results)
+        if len(results) > 1:
+            raise NotRaisableError("a call with several results")
+        args: list[PrimExpr] = [_expr.StringImm(op.attributes["callee"].value)]
+        for operand in op.operands:
+            buffer = self._address(operand)
+            if buffer is None:
+                args.append(_close(self.raising.value(operand)))
+            else:
+                args.append(buffer.data)
+        dtype = "void"
+        if results:
+            is_pointer = isinstance(results[0].type, llvm.PointerType)
+            dtype = "handle" if is_pointer else _scalar_dtype(results[0].type)
+        call = Call(dtype, "call_extern", args)
+        if not results or not list(results[0].uses):
+            self.stmts.append(st.Evaluate(call))
+            return
+        var = Var(self.raising.names.new(next(iter(location_names(op.location)), "x")), dtype)
+        self.stmts.append(st.Let(var, call))
+        self.raising.known[results[0]] = var
+
+    def _address(self, value: ir.Value) -> st.Buffer | None:
+        """Return the buffer that a value is the address of, or None."""
+        pointer = _is(value, "llvm.inttoptr")
+        number = None if pointer is None else _is(pointer.operands[0], "arith.index_cast")
+        if number is None:
+            return None
+        address = _is(number.operands[0], "memref.extract_aligned_pointer_as_index")
+        return None if address is None else self.raising._buffer_of(address.operands[0])
+
     def _fill(self, op: ir.Operation) -> None:
         value, memory = op.operands
         buffer = self.raising._buffer_of(memory)
@@ -1038,6 +1081,14 @@ class _Body:
         fills, self.fills = self.fills, []
         with self.raising.names.scope():
             self.stmts.append(_Generic(self.raising, op, fills).run())
+
+
+def _is_address(op: ir.Operation) -> bool:
+    """Say whether an operation is one of those that make an address."""
+    if op.name == "arith.index_cast":
+        owner = _owner(op.operands[0])
+        return owner is not None and owner.name == "memref.extract_aligned_pointer_as_index"
+    return op.name in ("memref.extract_aligned_pointer_as_index", "llvm.inttoptr")
 
 
 def _is_index_op(op: ir.Operation) -> bool:
@@ -1168,6 +1219,7 @@ _STATEMENTS: dict[str, Callable[[_Body, ir.Operation], None]] = {
     "scf.for": _Body._for,
     "scf.if": _Body._if,
     "scf.while": _Body._while,
+    "func.call": _Body._call,
     "linalg.fill": _Body._fill,
     "linalg.generic": _Body._generic,
 }

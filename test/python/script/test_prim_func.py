@@ -535,6 +535,24 @@ def test_rf05_loop_kinds_are_kept():
     np.testing.assert_array_equal(got, x)
 
 
+def test_rf05_select_reads_only_what_it_takes():
+    """As in TVM, where a value that is not taken may be out of bounds."""
+    kernel = """
+    @T.prim_func
+    def k(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.sblock("shift"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = T.Select(vi >= 4, A[vi - 4], A[vi] * T.float32(2))
+    """
+    params = 'x: R.Tensor((8,), "float32")'
+    x = np.arange(8, dtype="float32")
+    got = run(kernel, params, 'R.Tensor((8,), "float32")', x)
+    np.testing.assert_array_equal(got, [0, 2, 4, 6, 0, 1, 2, 3])
+    call = 'out = R.call_tir(Module.k, (x,), R.Tensor((8,), "float32"))'
+    assert "scf.if" in str(module(kernel, params, call))
+
+
 # As decorated functions of Python.
 
 
@@ -573,3 +591,18 @@ def test_rf05_decorated_function_uses_python_around_it():
     text = str(fill)
     assert "memref<2x3xi32>" in text
     assert "arith.constant 3" in text
+
+
+def test_rf05_external_functions():
+    kernel = """
+    @T.prim_func
+    def k(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = T.call_extern("float32", "cosf", A[i])
+            B[i] += T.call_pure_extern("float32", "sinf", A[i])
+        T.evaluate(T.call_extern("handle", "memcpy", B.data, A.data, T.int64(8)))
+    """
+    got = run(kernel, 'x: R.Tensor((4,), "float32")', 'R.Tensor((4,), "float32")', X[0])
+    expected = np.cos(X[0]) + np.sin(X[0])
+    expected[:2] = X[0, :2]
+    np.testing.assert_allclose(got, expected, rtol=1e-6)
