@@ -61,8 +61,9 @@ class PrimExpr(_ext.PrimExpr):
 
     Parameters
     ----------
-    value : int, str, PrimExpr or mlir.ir.Attribute
-        A constant, or an expression in the syntax of the dialect.
+    value : int, str, PrimExpr, tir.PrimExpr or mlir.ir.Attribute
+        A constant, or an expression in the syntax of the dialect. Variables of `relax_mlir.tir` are
+        taken by their names.
 
     Attributes
     ----------
@@ -96,6 +97,8 @@ class PrimExpr(_ext.PrimExpr):
     """
 
     def __init__(self, value: Dim | ir.Attribute) -> None:
+        if hasattr(value, "as_dim"):
+            value = value.as_dim()
         if isinstance(value, ir.Attribute):
             super().__init__(_cast(_ext.PrimExpr, value))
         elif isinstance(value, str):

@@ -58,7 +58,7 @@ class IRModule:
             module = module.module
         if isinstance(module, ir.Module):
             _ext.load_dialect(module.context)
-            self.module = module
+            self.module: ir.Module = module
             return
         self.module = ir.Module.create(ir.Location.unknown(current_context()))
         functions: Mapping[Any, Any] = module or {}

@@ -180,7 +180,7 @@ def compute(
     dims = as_shape(shape)
     names = _axis_names(fcompute, len(dims), varargs_names)
     axis = tuple(
-        IterVar(Range(dim), Var(each, dim.dtype)) for dim, each in zip(dims, names, strict=True)
+        IterVar(Range(dim), SizeVar(each, dim.dtype)) for dim, each in zip(dims, names, strict=True)
     )
     body = _checked_body(fcompute(*(each.var for each in axis)), name)
     outputs = ComputeOp(name, resolve(tag), dict(attrs or {}), axis, body).outputs

@@ -597,7 +597,7 @@ class Emitter:
         signed = is_int(node.a.dtype)
         if isinstance(node, CmpOp):
             return _compare(node.symbol, a, b, signed)
-        return _BINARY[type(node)](a, b, signed)
+        return _BINARY[type(node)](a, b, signed and not _divides_naturals(node))
 
     def _call(self, node: Call) -> ir.Value:
         if node.op == "if_then_else":
@@ -633,7 +633,8 @@ class Emitter:
         if isinstance(node, IntImm):
             return _constant(index, node.value)
         if isinstance(node, _INDEX_OPS) and not is_float(node.dtype):
-            return _BINARY[type(node)](self._index(node.a), self._index(node.b), True)
+            a, b = self._index(node.a), self._index(node.b)
+            return _BINARY[type(node)](a, b, not _divides_naturals(node))
         if isinstance(node, Cast) and _widens(node.value.dtype, node.dtype):
             return self._index(node.value)
         if isinstance(node, Select):
@@ -647,6 +648,12 @@ class Emitter:
             raise TypeError(f"expected an integer as index, but got {node} of type {node.dtype}")
         op = arith.IndexCastOp if is_int(node.dtype) else arith.IndexCastUIOp
         return op(index, self._value(node)).result
+
+
+def _divides_naturals(node: PrimExpr) -> bool:
+    """Say whether this is a division that does not have to know about negative numbers."""
+    kinds = (_expr.FloorDiv, _expr.FloorMod)
+    return isinstance(node, kinds) and all(map(_expr.is_non_negative, node.operands()))
 
 
 def _widens(from_dtype: str, to_dtype: str) -> bool:

@@ -262,6 +262,12 @@ class PrimExpr(ExprOp):
         """Say whether both are the same node."""
         return self is other
 
+    def as_dim(self) -> Dimension:
+        """Return the expression as a dimension of the dialect, its variables by their names."""
+        from .dims import to_dim  # which builds on this module
+
+        return to_dim(self)
+
     def __repr__(self) -> str:
         return _Writer().text(self)
 
@@ -286,7 +292,7 @@ class Var(PrimExpr):
 
 
 class SizeVar(Var):
-    """A variable that is not negative, such as a dimension."""
+    """A variable that is not negative, such as a dimension or an index."""
 
 
 class _Imm(PrimExpr):
@@ -1331,6 +1337,31 @@ def undefined_vars(expr: PrimExpr) -> list[Var]:
 
     post_order_visit(expr, visit)
     return [variable for key, variable in found.items() if key not in bound]
+
+
+def is_non_negative(expr: PrimExpr) -> bool:
+    """Say whether an integer is certain not to be negative.
+
+    Examples
+    --------
+    >>> n, i = SizeVar("n", "int64"), Var("i", "int64")
+    >>> is_non_negative(n * 4 + 1), is_non_negative(n - 1), is_non_negative(i)
+    (True, False, False)
+    """
+    if isinstance(expr, IntImm):
+        return expr.value >= 0
+    if isinstance(expr, SizeVar) or is_uint(expr.dtype):
+        return True
+    if isinstance(expr, (Add, Mul, FloorDiv, Div, Min)):
+        return is_non_negative(expr.a) and is_non_negative(expr.b)
+    if isinstance(expr, Max):
+        return is_non_negative(expr.a) or is_non_negative(expr.b)
+    if isinstance(expr, FloorMod):
+        return is_non_negative(expr.b)
+    if isinstance(expr, Cast):
+        wider = is_int(expr.dtype) and bits(expr.dtype) >= bits(expr.value.dtype)
+        return wider and is_int(expr.value.dtype) and is_non_negative(expr.value)
+    return False
 
 
 def _payload(expr: PrimExpr) -> tuple[Any, ...]:

@@ -345,7 +345,8 @@ def reduce_axis(dom: Range | Sequence[ExprLike], name: str = "rv", thread_tag: s
         if len(dom) != 2:
             raise ValueError(f"expected a pair, the first and the last value, but got {dom!r}")
         dom = Range(*match_types(*dom))
-    return IterVar(dom, Var(name, dom.extent.dtype), "CommReduce")
+    kind = _expr.SizeVar if _expr.is_non_negative(dom.min) else Var
+    return IterVar(dom, kind(name, dom.extent.dtype), "CommReduce")
 
 
 def _axes(axis: Any) -> list[IterVar]:

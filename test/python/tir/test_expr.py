@@ -226,6 +226,25 @@ def test_dimensions_round_trip(dim):
         assert folded.value == attr.evaluate({"n": n, "m": m})
 
 
+def test_expressions_are_dimensions_of_types():
+    n = tir.Var("n", "int64")
+    assert TensorStructInfo((n, n * 2 + 1, 4), "float32") == TensorStructInfo(
+        ("n", "n * 2 + 1", 4), "float32"
+    )
+    assert relax_mlir.PrimExpr("m") + n is not None
+    with pytest.raises(TypeError, match="expected a dimension"):
+        TensorStructInfo((tir.Var("x", "float32"),), "float32")
+
+
+def test_what_is_not_negative_is_divided_as_unsigned():
+    a, x = Buffer("a", "int64"), np.arange(7)
+    size = tir.SizeVar("i", "int64")
+    expr = tir.substitute(load(a) * 0 + size // 3 + size % 3, {})
+    bound = tir.transform(expr, lambda node: INDEX if node is size else None)
+    np.testing.assert_array_equal(run(bound, [a], x), x // 3 + x % 3)
+    assert tir.expr.is_non_negative(size // 3) and not tir.expr.is_non_negative(size - 1)
+
+
 # ---------------------------------------------------------------------------------------------
 # Emission
 # ---------------------------------------------------------------------------------------------
