@@ -47,7 +47,7 @@ def test_rf11_topi_unary(run_te):
 
 BINARY = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
-    "floor_divide": np.floor_divide, "mod": np.mod, "floor_mod": np.mod, "maximum": np.maximum,
+    "floor_divide": np.floor_divide, "mod": np.fmod, "floor_mod": np.mod, "maximum": np.maximum,
     "minimum": np.minimum, "atan2": np.arctan2, "log_add_exp": np.logaddexp,
     "greater": np.greater, "greater_equal": np.greater_equal, "less": np.less,
     "less_equal": np.less_equal, "equal": np.equal, "not_equal": np.not_equal,

@@ -271,7 +271,8 @@ def pool2d(x, kernel, stride, dilation, pads, kind, ceil_mode, count_include_pad
     sizes = []
     for i, size in enumerate((height, width)):
         span = size + pads[i] + pads[i + 2] - (kernel[i] - 1) * dilation[i] - 1
-        sizes.append((math.ceil if ceil_mode else math.floor)(span / stride[i]) + 1)
+        number = (math.ceil if ceil_mode else math.floor)(span / stride[i]) + 1
+        sizes.append(number - (ceil_mode and (number - 1) * stride[i] - pads[i] >= size))
     out = np.zeros((n, c, *sizes), "float32")
     for i, j in np.ndindex(*sizes):
         values, count = [], 0
@@ -300,6 +301,7 @@ def pool2d(x, kernel, stride, dilation, pads, kind, ceil_mode, count_include_pad
         ((3, 3), (2, 2), (1, 1), (1, 1, 1, 1), False, False),
         ((3, 3), (2, 2), (1, 1), (0, 0, 0, 0), True, True),
         ((3, 3), (2, 2), (1, 1), (1, 1, 1, 1), True, False),
+        ((3, 2), (2, 3), (1, 1), (1, 1, 1, 0), True, True),
         ((2, 2), (1, 1), (2, 2), (1, 1, 1, 1), False, False),
     ],
 )

@@ -55,7 +55,12 @@ def _pool(
     for i, at in enumerate(axes):
         borders[0][at], borders[1][at] = before[i], after[i] + extra[i]
         span = before[i] + after[i] + extra[i] - (sizes[i] - 1) * holes[i] - 1
-        shape[at] = canonical((data.shape[at] + span) // steps[i] + 1)
+        count_at = (data.shape[at] + span) // steps[i] + 1
+        if ceil_mode:
+            # But no window begins behind the input.
+            begin = (count_at - 1) * steps[i] - before[i]
+            count_at = count_at - (begin >= data.shape[at]).astype(count_at.dtype)
+        shape[at] = canonical(count_at)
         if (constant(shape[at]) or 0) < 0:
             raise ValueError(
                 f"expected a kernel that is not larger than the padded input: {kernel}"
