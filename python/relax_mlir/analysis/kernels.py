@@ -15,7 +15,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..ir import Facts, PrimExpr
+from ..ir import Facts, PrimExpr, TensorStructInfo
 from .variables import defining_op, operation_of, walk
 
 _INDEX_OPS: dict[str, Callable[[PrimExpr, PrimExpr], PrimExpr]] = {
@@ -33,6 +33,8 @@ _DIVISIONS: dict[str, Callable[[PrimExpr, PrimExpr], PrimExpr]] = {
     "arith.remsi": lambda lhs, rhs: lhs % rhs,
     "arith.remui": lambda lhs, rhs: lhs % rhs,
 }
+# The predicate of arith.cmpi for "less than" on signed integers.
+_SLT = 2
 _CASTS = ("arith.index_cast", "arith.index_castui")
 # Views of the same elements in the same order.
 _VIEWS = tuple(
@@ -76,12 +78,15 @@ class _Scope:
     loops : list of PrimExpr
         Those of the structured operation that is looked at.
     facts : Facts
+    stated : dict of (int, int) to PrimExpr
+        The sizes of parameters that the kernel states in terms of shape variables.
     """
 
     params: list[ir.Value]
     values: dict[ir.Value, PrimExpr] = field(default_factory=dict)
     loops: list[PrimExpr] = field(default_factory=list)
     facts: Facts = field(default_factory=Facts)
+    stated: dict[tuple[int, int], PrimExpr] = field(default_factory=dict)
 
     def index(self, value: ir.Value) -> PrimExpr:
         """Return an index as an expression."""
@@ -105,7 +110,21 @@ class _Scope:
         if op.name == "affine.apply":
             operands = [self.index(operand) for operand in op.operands]
             return self.apply(op.attributes["map"].value, operands)[0]
+        if op.name == "arith.select":
+            condition, then, otherwise = op.operands
+            return self.index(then if self._holds(condition) else otherwise)
         return self._arithmetic(op)
+
+    def _holds(self, condition: ir.Value) -> bool:
+        """Say whether one index is less than another one, where that is known."""
+        op = defining_op(condition)
+        if op is None or op.name != "arith.cmpi" or op.attributes["predicate"].value != _SLT:
+            raise _Unknown
+        lhs, rhs = (self.index(operand) for operand in op.operands)
+        answer = (lhs + 1).prove_less_equal(rhs, self.facts)
+        if answer is None:
+            raise _Unknown
+        return answer
 
     def _arithmetic(self, op: ir.Operation) -> PrimExpr:
         make = _INDEX_OPS.get(op.name) or _DIVISIONS.get(op.name)
@@ -123,7 +142,7 @@ class _Scope:
 
     def _named(self, expr: PrimExpr) -> PrimExpr:
         """Return a variable for a dividend, of which the prover then knows more."""
-        variable = PrimExpr(f"q{len(self.facts.equalities)}")
+        variable = PrimExpr(f"dividend${len(self.facts.equalities)}")
         for known, value in self.facts.equalities:
             if value == expr:
                 return known
@@ -148,9 +167,10 @@ class _Scope:
 
     def _dynamic_size(self, value: ir.Value, axis: int) -> PrimExpr:
         if value in self.params:
-            name = f"s{self.params.index(value)}_{axis}"
-            self.facts.bounds[name] = (0, None)
-            return PrimExpr(name)
+            place = self.params.index(value)
+            size = self.stated.get((place, axis), PrimExpr(f"size${place}${axis}"))
+            self.facts.inequalities.append((PrimExpr(0), size))
+            return size
         op = defining_op(value)
         if op is not None and op.name.endswith(".cast"):
             return self.sizes(op.operands[0])[axis]
@@ -240,7 +260,8 @@ def has_reshape_pattern(func: Any) -> bool:
     block = kernel.regions[0].blocks[0]
     with kernel.context:
         try:
-            return _is_reshape(_Scope(list(block.arguments)), block)
+            scope = _Scope(list(block.arguments), stated=_stated_sizes(kernel))
+            return _is_reshape(scope, block)
         except _Unknown:
             return False
 
@@ -250,6 +271,18 @@ def _kernel(func: Any) -> ir.Operation:
     if operation is None or operation.name != "func.func":
         raise TypeError(f"expected a kernel, a func.func, but got {func!r}")
     return operation
+
+
+def _stated_sizes(kernel: ir.Operation) -> dict[tuple[int, int], PrimExpr]:
+    """Return the sizes of parameters that have StructInfo, by parameter and dimension."""
+    found: dict[tuple[int, int], PrimExpr] = {}
+    for place, attrs in enumerate(kernel.attributes.get("arg_attrs", ())):
+        if "relax.struct_info" in attrs:
+            type_ = attrs["relax.struct_info"].value
+            if isinstance(type_, TensorStructInfo) and type_.shape is not None:
+                sizes = enumerate(type_.shape.dims)
+                found.update({(place, axis): size for axis, size in sizes})
+    return found
 
 
 def _is_reshape(scope: _Scope, block: ir.Block) -> bool:
@@ -303,7 +336,7 @@ def _is_reshape_structured(scope: _Scope, op: ir.Operation) -> bool:
     sizes = scope.sizes(output)
     scope.loops = [PrimExpr(0)] * out_map.n_dims
     for result, size in zip(out_map.results, sizes, strict=True):
-        scope.loops[result.position] = scope.loop(f"i{result.position}", size)
+        scope.loops[result.position] = scope.loop(f"loop${result.position}", size)
     body = op.regions[0].blocks[0]
     *_, yield_ = body.operations
     value = yield_.operation.operands[0]
@@ -354,7 +387,7 @@ def _is_reshape_loop(scope: _Scope, loop: ir.Operation) -> bool:
             return False
         sizes.append(scope.index(upper))
         body = loop.regions[0].blocks[0]
-        scope.values[body.arguments[0]] = scope.loop(f"i{len(sizes)}", sizes[-1])
+        scope.values[body.arguments[0]] = scope.loop(f"loop${len(sizes)}", sizes[-1])
         writers = [
             op.operation
             for op in body.operations
@@ -383,7 +416,7 @@ def _covers(
         return False
     counter, count = PrimExpr(0), PrimExpr(1)
     for place, size in enumerate(sizes):
-        counter = counter * size + PrimExpr(f"i{place + 1}")
+        counter = counter * size + PrimExpr(f"loop${place + 1}")
         count = count * size
     elements = PrimExpr(1)
     for size in scope.sizes(output):
@@ -392,7 +425,7 @@ def _covers(
         return False
     is_counter = scope.flat(written, output).prove_equal(counter, scope.facts) is True
     # Loops in another order reach all elements, too.
-    by_loop = {PrimExpr(f"i{place + 1}"): size for place, size in enumerate(sizes)}
+    by_loop = {PrimExpr(f"loop${place + 1}"): size for place, size in enumerate(sizes)}
     is_permutation = len(set(written)) == len(by_loop) == len(written) and all(
         index in by_loop and by_loop[index].prove_equal(size, scope.facts) is True
         for index, size in zip(written, scope.sizes(output), strict=True)

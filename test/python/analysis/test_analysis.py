@@ -1,3 +1,4 @@
+# ruff: noqa: N803, N805, N806 (the buffers of tensor programs)
 """Analyses of values, functions, kernels and memory."""
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from mlir import ir
 from relax_mlir import IRModule, analysis, op, transform
 from relax_mlir.analysis import BaseCheckResult, var_name
 from relax_mlir.dialects import relax as ops
+from relax_mlir.script import ir as I  # noqa: N812
+from relax_mlir.script import tir as T  # noqa: N812
 
 TWO_BLOCKS = """
 relax.func @main(%x: !relax.tensor<[n], f32>, %c: !relax.tensor<[], i1>)
@@ -74,20 +77,20 @@ def test_all_names_of_tvm_are_there() -> None:
 
 # -- structural information -----------------------------------------------------------------------
 
-T, S, P = relax.TensorStructInfo, relax.ShapeStructInfo, relax.PrimStructInfo
-O, Tup, F = relax.ObjectStructInfo, relax.TupleStructInfo, relax.FuncStructInfo  # noqa: E741
+Tensor, S, P = relax.TensorStructInfo, relax.ShapeStructInfo, relax.PrimStructInfo
+Object, Tup, F = relax.ObjectStructInfo, relax.TupleStructInfo, relax.FuncStructInfo
 
 
 # What TVM 0.25 answers.
 @pytest.mark.parametrize(
     ("base", "derived", "expected"),
     [
-        (O(), T(("n",), "float32"), "PASS"),
-        (T(), O(), "FAIL_L1"),
-        (S(), O(), "FAIL_L1"),
-        (P("int64"), O(), "FAIL_L1"),
-        (Tup([]), O(), "FAIL_L1"),
-        (T(), S(), "FAIL_L0"),
+        (Object(), Tensor(("n",), "float32"), "PASS"),
+        (Tensor(), Object(), "FAIL_L1"),
+        (S(), Object(), "FAIL_L1"),
+        (P("int64"), Object(), "FAIL_L1"),
+        (Tup([]), Object(), "FAIL_L1"),
+        (Tensor(), S(), "FAIL_L0"),
         (P("int64"), P("int32"), "FAIL_L0"),
         (P("int64", "n"), P("int64"), "FAIL_L2"),
         (P("int64"), P("int64", "n"), "PASS"),
@@ -97,19 +100,19 @@ O, Tup, F = relax.ObjectStructInfo, relax.TupleStructInfo, relax.FuncStructInfo 
         (S(("n",)), S(("m",)), "FAIL_L2"),
         (S((1,)), S((2,)), "FAIL_L0"),
         (S(("n",)), S(("n",)), "PASS"),
-        (T(dtype="float32"), T(dtype="int32"), "FAIL_L0"),
-        (T(dtype="float32"), T(), "FAIL_L1"),
-        (T(ndim=2), T(), "FAIL_L1"),
-        (T(ndim=2), T(ndim=3), "FAIL_L0"),
-        (T(("n", 4)), T(("n", 4), "float32"), "PASS"),
-        (T(("n", 4)), T(ndim=2), "FAIL_L2"),
-        (T(("n", 4)), T(("m", 4)), "FAIL_L2"),
-        (T(("n", 4)), T(("n", 5)), "FAIL_L0"),
-        (Tup([T(), S()]), Tup([T()]), "FAIL_L0"),
-        (Tup([T(ndim=2)]), Tup([T()]), "FAIL_L1"),
-        (Tup([T(("n",))]), Tup([T(("m",))]), "FAIL_L2"),
-        (F([T()], T()), F([T()], T(), purity=False), "FAIL_L0"),
-        (F([T()], T(), purity=False), F([T()], T()), "PASS"),
+        (Tensor(dtype="float32"), Tensor(dtype="int32"), "FAIL_L0"),
+        (Tensor(dtype="float32"), Tensor(), "FAIL_L1"),
+        (Tensor(ndim=2), Tensor(), "FAIL_L1"),
+        (Tensor(ndim=2), Tensor(ndim=3), "FAIL_L0"),
+        (Tensor(("n", 4)), Tensor(("n", 4), "float32"), "PASS"),
+        (Tensor(("n", 4)), Tensor(ndim=2), "FAIL_L2"),
+        (Tensor(("n", 4)), Tensor(("m", 4)), "FAIL_L2"),
+        (Tensor(("n", 4)), Tensor(("n", 5)), "FAIL_L0"),
+        (Tup([Tensor(), S()]), Tup([Tensor()]), "FAIL_L0"),
+        (Tup([Tensor(ndim=2)]), Tup([Tensor()]), "FAIL_L1"),
+        (Tup([Tensor(("n",))]), Tup([Tensor(("m",))]), "FAIL_L2"),
+        (F([Tensor()], Tensor()), F([Tensor()], Tensor(), purity=False), "FAIL_L0"),
+        (F([Tensor()], Tensor(), purity=False), F([Tensor()], Tensor()), "PASS"),
     ],
     ids=str,
 )
@@ -118,13 +121,13 @@ def test_base_check(base: ir.Type, derived: ir.Type, expected: str) -> None:
 
 
 def test_variables_of_types() -> None:
-    type_ = Tup([T(("m", "n * 4")), P("int64", "k"), S(("m", "j"))])
+    type_ = Tup([Tensor(("m", "n * 4")), P("int64", "k"), S(("m", "j"))])
     assert [v.name for v in analysis.tir_vars_in_struct_info(type_)] == ["m", "n", "k", "j"]
     definable = analysis.definable_tir_vars_in_struct_info(type_)
     assert [v.name for v in definable] == [v for v in ["m", "k", "j"] if v in names_of(definable)]
     assert {"m", "j"} <= set(names_of(definable))
     assert "n" not in names_of(definable)
-    assert analysis.tir_vars_in_struct_info(T(shape_var="s")) == []
+    assert analysis.tir_vars_in_struct_info(Tensor(shape_var="s")) == []
 
 
 def names_of(variables) -> list[str]:
@@ -133,27 +136,29 @@ def names_of(variables) -> list[str]:
 
 def test_non_negative_expressions() -> None:
     found = analysis.collect_non_negative_expressions(
-        F([T(("n", 4)), P("int64", "k")], S(("n - 1", "n")))
+        F([Tensor(("n", 4)), P("int64", "k")], S(("n - 1", "n")))
     )
     assert [expr.text for expr in found] == ["n", "n - 1"]
 
 
 def test_erase_to_well_defined_takes_what_tvm_takes() -> None:
     n, m = relax.var("n"), relax.var("m")
-    type_ = T((n, m), "float32")
-    assert analysis.erase_to_well_defined(type_, {n: n, m: m + 1}) == T((n, m + 1), "float32")
-    assert analysis.erase_to_well_defined(type_, shape_var_map={n: n}) == T(None, "float32", ndim=2)
-    assert analysis.erase_to_well_defined(type_) == T(None, "float32", ndim=2)
-    shape = T(shape_var="s", dtype="float32")
-    assert analysis.erase_to_well_defined(shape, var_map={"s": (2, 3)}) == T((2, 3), "float32")
+    type_ = Tensor((n, m), "float32")
+    assert analysis.erase_to_well_defined(type_, {n: n, m: m + 1}) == Tensor((n, m + 1), "float32")
+    assert analysis.erase_to_well_defined(type_, shape_var_map={n: n}) == Tensor(
+        None, "float32", ndim=2
+    )
+    assert analysis.erase_to_well_defined(type_) == Tensor(None, "float32", ndim=2)
+    shape = Tensor(shape_var="s", dtype="float32")
+    assert analysis.erase_to_well_defined(shape, var_map={"s": (2, 3)}) == Tensor((2, 3), "float32")
     with pytest.raises(TypeError, match="expected the name of a variable, but got 3"):
         analysis.erase_to_well_defined(type_, {3: 4})
 
 
 def test_derive_call_of_an_operation(two_blocks: IRModule) -> None:
-    callee = F([T(("k",), "float32")], T(("k * 2",), "float32"))
+    callee = F([Tensor(("k",), "float32")], Tensor(("k * 2",), "float32"))
     exp = body(two_blocks)[0].body.blocks[0].operations[0]
-    expected = T(("n * 2",), "float32")
+    expected = Tensor(("n * 2",), "float32")
     assert analysis.derive_call_ret_struct_info(callee, exp) == expected
     assert analysis.derive_call_ret_struct_info(callee, exp.result, None) == expected
     with pytest.raises(ValueError, match="argument"):
@@ -389,7 +394,7 @@ def test_well_formed_takes_modules_and_says_yes(two_blocks: IRModule) -> None:
 
 def kernels(*operators) -> dict[str, bool]:
     bb = relax.BlockBuilder()
-    x = relax.Var("x", T(("n", 4, 6), "float32"))
+    x = relax.Var("x", Tensor(("n", 4, 6), "float32"))
     with bb.function("main", [x]):
         bb.emit_func_output(tuple(operator(x) for operator in operators))
     mod = transform.LegalizeOps()(bb)
@@ -454,6 +459,64 @@ def test_reshape_pattern_of_loops(upper: str, size: str, read: str, expected: bo
     assert analysis.has_reshape_pattern(mod["kernel"]) is expected
 
 
+@I.ir_module
+class Kernels:
+    @T.prim_func
+    def reshape(A: T.Buffer((8, 3), "float32"), B: T.Buffer((2, 4, 3), "float32")):
+        for i, j, k in T.grid(2, 4, 3):
+            with T.block("B"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                B[vi, vj, vk] = A[(vi * 12 + vj * 3 + vk) // 3, (vi * 12 + vj * 3 + vk) % 3]
+
+    @T.prim_func
+    def reshape_wrong(A: T.Buffer((8, 3), "float32"), B: T.Buffer((2, 4, 3), "float32")):
+        for i, j, k in T.grid(2, 4, 3):
+            with T.block("B"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                B[vi, vj, vk] = A[(vi * 12 + vj * 3 + vk) // 3, (vi * 12 + vj * 3 + vk + 1) % 3]
+
+    @T.prim_func
+    def flatten(a: T.handle, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n, 4))
+        B = T.match_buffer(b, (n * 4,))
+        for i in range(n * 4):
+            with T.block("B"):
+                vi = T.axis.remap("S", [i])
+                B[vi] = A[vi // 4, vi % 4]
+
+    @T.prim_func
+    def expand_dims(a: T.handle, b: T.handle):
+        n, m = T.int64(), T.int64()
+        A = T.match_buffer(a, (n, m))
+        B = T.match_buffer(b, (n, 1, m))
+        for i, j, k in T.grid(n, 1, m):
+            with T.block("B"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                B[vi, vj, vk] = A[vi, vk]
+
+    @T.prim_func
+    def transpose(A: T.Buffer((8, 3), "float32"), B: T.Buffer((3, 8), "float32")):
+        for i, j in T.grid(3, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vj, vi]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("reshape", True),
+        ("reshape_wrong", False),
+        ("flatten", True),
+        ("expand_dims", True),
+        ("transpose", False),
+    ],
+)
+def test_reshape_pattern_of_tensor_programs(name: str, expected: bool) -> None:
+    assert analysis.has_reshape_pattern(Kernels[name]) is expected
+
+
 GENERIC = """
 #read = affine_map<{read}>
 #write = affine_map<(i, j) -> (i, j)>
@@ -489,8 +552,8 @@ def test_reshape_pattern_of_what_is_no_kernel(two_blocks: IRModule) -> None:
 
 def test_layouts_follow_the_output() -> None:
     bb = relax.BlockBuilder()
-    x = relax.Var("x", T((1, 8, 4, 4), "float32"))
-    y = relax.Var("y", T((8, 1, 1), "float32"))
+    x = relax.Var("x", Tensor((1, 8, 4, 4), "float32"))
+    y = relax.Var("y", Tensor((8, 1, 1), "float32"))
     with bb.function("main", [x, y]):
         bb.emit_func_output(op.exp(x))
     kernel = transform.LegalizeOps()(bb)
