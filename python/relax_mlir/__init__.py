@@ -25,6 +25,7 @@ array([1., 1., 1., 1., 1., 1., 1., 1.], dtype=float32)
 # _dependencies comes first: it checks what the other modules import.
 from . import _dependencies as _dependencies
 from . import analysis, op
+from . import packed as packed
 from .analysis import StructInfoWarning
 from .block_builder import BlockBuilder
 from .compiler import Executable, compile, phases  # noqa: A004 (the name TVM uses)

@@ -36,4 +36,5 @@ from .device import *
 from .linear_algebra import *
 from .manipulate import *
 from .reduce import *
+from .set import *
 from .unary import *

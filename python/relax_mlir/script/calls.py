@@ -17,7 +17,7 @@ from .. import op as _op
 from .. import tir
 from ..dtypes import dtype_name
 from ..expr import GlobalVar
-from ..ir import ShapeExpr, ShapeStructInfo, TensorStructInfo
+from ..ir import ObjectStructInfo, ShapeExpr, ShapeStructInfo, TensorStructInfo
 from ..ir_module import Function
 from ..vdevice import VDevice
 from .annotations import as_dim, as_dims, as_struct_info, known_shape, struct_infos
@@ -53,16 +53,21 @@ def _output(shape: Any, dtype: Any) -> ir.Type:
 
 
 def _of_shape_value(shape: ir.Value, dtype: Any) -> ir.Type:
-    """Return the type of a tensor whose shape is a value; unknown dimensions get a name."""
+    """Return the type of a tensor whose shape is a value; unknown dimensions get names."""
     known = known_shape(shape)
     if known is not None:
         return TensorStructInfo(known, dtype)
-    type_ = shape.type
-    name = type_.var
-    if name is None:
-        name = state.current("a call").new_shape_name()
-        _op.match_cast(shape, ShapeStructInfo(ndim=type_.ndim, var=name))
-    return TensorStructInfo(None, dtype, ndim=type_.ndim, shape_var=name)
+    parser = state.current("a call")
+    names = [parser.new_shape_name() for _ in range(shape.type.ndim)]
+    _op.match_cast(shape, ShapeStructInfo(names))
+    return TensorStructInfo(names, dtype)
+
+
+def _has_rank(shape: Any) -> bool:
+    """Say whether an output shape of the RFC's spelling has a known rank."""
+    if not isinstance(shape, ir.Value) or not isinstance(shape.type, ShapeStructInfo):
+        return True
+    return known_shape(shape) is not None or shape.type.ndim != -1
 
 
 def kernel(callee: Any) -> Any:
@@ -78,7 +83,48 @@ def _call(callee: Any, make: Any, args: Any) -> ir.Value:
     name = callee.name if isinstance(callee, GlobalVar) else callee
     if not isinstance(name, str):
         raise TypeError(f"expected a kernel of the module, but got {callee!r}")
-    return make(name, [argument(arg) for arg in fields(args)])
+    given = [argument(arg) for arg in fields(args)]
+    return make(name, _fitting(name, given))
+
+
+def _fitting(name: str, args: list[Any]) -> list[Any]:
+    """Return arguments of a kernel; what is known less of them than it needs is checked first."""
+    params = state.current("a call").kernel_params(name)
+    return [
+        _fit(arg, params[index]) if index < len(params) else arg for index, arg in enumerate(args)
+    ]
+
+
+def _fit(arg: Any, param: ir.Type) -> Any:
+    if not isinstance(arg, ir.Value) or not isinstance(param, ir.ShapedType):
+        return arg
+    type_ = arg.type
+    is_tensor = isinstance(type_, TensorStructInfo)
+    if not is_tensor and not isinstance(type_, ObjectStructInfo):
+        return arg
+    rank = param.rank
+    dims: Any = type_.shape.dims if is_tensor and type_.shape is not None else [None] * rank
+    if len(dims) != rank or (is_tensor and type_.dtype not in (None, _dtype_of(param))):
+        return arg
+    parser = state.current("a call")
+    wanted = [
+        _fit_dim(dim, None if param.is_dynamic_dim(index) else param.get_dim_size(index), parser)
+        for index, dim in enumerate(dims)
+    ]
+    if is_tensor and type_.dtype is not None and wanted == list(dims):
+        return arg
+    device = type_.vdevice if is_tensor else None
+    return _op.match_cast(arg, TensorStructInfo(wanted, _dtype_of(param), vdevice=device))
+
+
+def _fit_dim(dim: Any, size: int | None, parser: Any) -> Any:
+    if size is not None and (dim is None or dim.value is None):
+        return size
+    return parser.new_shape_name() if dim is None else dim
+
+
+def _dtype_of(param: Any) -> str:
+    return dtype_name(param.element_type)
 
 
 def call_tir(
@@ -158,8 +204,18 @@ def call_dps_packed(
     dtype, output_dtype : str, optional
     """
     out = _one_of("out_sinfo", out_sinfo, out_ty, output_shape)
-    outputs = _outputs(out, dtype if dtype is not None else output_dtype)
-    return _op.call_dps_packed(kernel(func), [argument(arg) for arg in fields(args)], outputs)
+    dtype = dtype if dtype is not None else output_dtype
+    callee, given = kernel(func), [argument(arg) for arg in fields(args)]
+    if isinstance(callee, str) and dtype is not None and not _has_rank(out):
+        return _op.call_pure_packed(
+            "relax_mlir.run.call_dps_packed",
+            callee,
+            out,
+            dtype_name(dtype),
+            *given,
+            sinfo_args=TensorStructInfo(None, dtype),
+        )
+    return _op.call_dps_packed(callee, given, _outputs(out, dtype))
 
 
 def _types(sinfo_args: Any, ty_args: Any) -> Any:
@@ -197,8 +253,15 @@ def call_packed(
         The type of the result.
     **attrs
         Attributes that are kept with the call.
+
+    Notes
+    -----
+    In the spelling of the RFC, which knows no purity, a call in a dataflow block has none.
     """
     types = _types(sinfo_args, ty_args)
+    parser = state.current_or_none()
+    if parser is not None and parser.function_parser().is_opaque_dataflow():
+        return call_pure_packed(func, *args, sinfo_args=types or ObjectStructInfo())
     value = _op.call_packed(kernel(func), *map(argument, args), sinfo_args=types)
     return _with_attrs(value, attrs)
 
@@ -412,6 +475,11 @@ def linear(data: Any, weight: Any, bias: Any = None, out_dtype: Any = None) -> i
     """Return data @ transpose(weight) + bias."""
     product = matmul(data, operator("permute_dims")(weight), out_dtype)
     return product if bias is None else product + bias
+
+
+def read_tensor_from_file(path: str) -> ir.Value:
+    """Read a tensor, as the RFC does, by the packed function ``read_tensor_from_file``."""
+    return _op.call_packed("read_tensor_from_file", path)
 
 
 def emit_te(func: Any, *args: Any, **kwargs: Any) -> ir.Value:

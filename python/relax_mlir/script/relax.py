@@ -37,6 +37,7 @@ from .calls import (
     match_shape,
     matmul,
     prim_value,
+    read_tensor_from_file,
     shape,
     to_vdevice,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "output",
     "outputs",
     "prim_value",
+    "read_tensor_from_file",
     "shape",
     "str",
     "to_vdevice",

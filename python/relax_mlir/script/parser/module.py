@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mlir import ir
+from mlir.dialects import func
 
 from ... import analysis
 from ...block_builder import BlockBuilder
@@ -24,7 +25,7 @@ from ...ir_module import Function, IRModule
 from ...tir.fit import fit_kernels
 from ...vdevice import VDevice, set_global_info
 from ..generic import mlir_functions
-from . import state, tir
+from . import rfc, state, tir
 from .environment import Environment
 from .expressions import Evaluator
 from .relax import FunctionParser
@@ -295,10 +296,14 @@ class ModuleParser(Evaluator):
             return
         declared = self._declare_others(node, relax)
         parser = FunctionParser(self)
-        pure, private = bool(options.get("pure", True)), bool(options.get("private", False))
+        private = bool(options.get("private", False))
+        pure = options.get("pure")
+        parser.is_rfc = rfc.is_spelling(node)
+        if pure is None:  # which the RFC does not know
+            pure = not (parser.is_rfc and rfc.has_effects(node))
         try:
             with self.inside(parser):
-                parser.function(node, pure, private)
+                parser.function(node, bool(pure), private)
         finally:
             for operation in declared:
                 operation.erase()
@@ -323,6 +328,13 @@ class ModuleParser(Evaluator):
         if not self._function_parsers:
             raise ValueError("expected a macro to be called in a Relax function")
         return self._function_parsers[-1]
+
+    def kernel_params(self, name: str) -> list[ir.Type]:
+        """Return the types of the parameters of a kernel, or none for anything else."""
+        operation = IRModule(self.builder._module).functions.get(name)
+        if not isinstance(operation, func.FuncOp):
+            return []
+        return list(operation.type.inputs)
 
     def new_shape_name(self) -> str:
         """Return a name for a shape that the program does not name."""

@@ -65,6 +65,8 @@ class FunctionParser(Evaluator):
         self.dataflow: list[str] | None = None
         self._outputs: list[tuple[str, Var]] | None = None
         self._is_returned = False
+        # Whether it is in the spelling of the RFC.
+        self.is_rfc = False
         self.shape_names: set[str] = set()
 
     def _eval_name(self, node: ast.Name) -> Any:
@@ -73,6 +75,10 @@ class FunctionParser(Evaluator):
             self.shape_names.add(value.__name__)
             return shape_var(value.__name__)
         return value
+
+    def is_opaque_dataflow(self) -> bool:
+        """Say whether calls of packed functions have no effects, as the RFC has it."""
+        return self.is_rfc and self.dataflow is not None
 
     # -- signatures ---------------------------------------------------------------------------
 
