@@ -47,5 +47,25 @@ def unique(x: Any) -> Any:
     return tvm_ffi.from_dlpack(np.unique(np.from_dlpack(x)))
 
 
-for _function in (call_dps_packed, unique):
+def scalar_tensor(value: Any, dtype: str) -> Any:
+    """Return a scalar as a tensor of rank 0.
+
+    Parameters
+    ----------
+    value : bool, int or float
+    dtype : str
+
+    Returns
+    -------
+    tvm_ffi.Tensor
+    """
+    return tvm_ffi.from_dlpack(np.array(value, dtype))
+
+
+def truth(value: int) -> bool:
+    """Return whether a number is not 0."""
+    return value != 0
+
+
+for _function in (call_dps_packed, scalar_tensor, truth, unique):
     tvm_ffi.register_global_func(f"relax_mlir.run.{_function.__name__}", _function, override=True)

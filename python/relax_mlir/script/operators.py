@@ -18,12 +18,16 @@ from .. import tir
 from ..dialects import relax as _ops
 from ..dtypes import is_numpy
 from ..expr import build
-from ..ir import PrimExpr, ShapeExpr, TupleStructInfo
+from ..ir import PrimExpr, PrimStructInfo, ShapeExpr, TensorStructInfo, TupleStructInfo
 from .annotations import Annotation, Kind, as_dim
 from .tvm_operators import TVM_OPERATORS
 
 # Names that changed from one version of TVM to the next.
 _SAME = {"out_ty": "out_sinfo", "ty_args": "sinfo_args"}
+
+
+# The names of parameters that are tensors.
+_TENSORS = ("condition", "data", "fill_value", "indices", "x", "x1", "x2")
 
 
 class MissingOperatorError(AttributeError):
@@ -60,7 +64,7 @@ def _scalar(expr: tir.PrimExpr) -> Any:
         return _op.prim_value(expr.value, expr.dtype)
     if isinstance(expr, tir.StringImm):
         return expr.value
-    return as_dim(expr)
+    return truth(expr) if expr.dtype == "bool" else as_dim(expr)
 
 
 def fields(value: Any) -> list[Any]:
@@ -109,11 +113,38 @@ def operator(name: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         given = {
-            _own_name(name, key, own, names): argument(value) for key, value in keywords.items()
+            _own_name(name, key, own, names): _operand(key, argument(value))
+            for key, value in keywords.items()
         }
-        return function(*(argument(arg) for arg in args), **given)
+        labels = [*names, *("" for _ in range(len(args) - len(names)))]
+        operands = [
+            _operand(label, argument(arg)) for label, arg in zip(labels, args, strict=False)
+        ]
+        return function(*operands, **given)
 
     return call
+
+
+def _operand(name: str, value: Any) -> Any:
+    """Return an operand; a scalar becomes a tensor where an operator takes tensors."""
+    is_value = isinstance(value, ir.Value) and isinstance(value.type, PrimStructInfo)
+    return scalar_tensor(value) if is_value and name in _TENSORS else value
+
+
+def scalar_tensor(value: ir.Value) -> ir.Value:
+    """Return a primitive value as a tensor of rank 0."""
+    owner, dtype = value.owner, value.type.dtype
+    if isinstance(owner, _ops.PrimValueOp) and not isinstance(owner.value, PrimExpr):
+        return _op.const(owner.value.value, dtype)
+    result = TensorStructInfo((), dtype)
+    return _op.call_pure_packed("relax_mlir.run.scalar_tensor", value, dtype, sinfo_args=result)
+
+
+def truth(value: Any) -> ir.Value:
+    """Return a condition over shape variables as a primitive value."""
+    result = PrimStructInfo("bool")
+    number = _op.prim_value(as_dim(value))
+    return _op.call_pure_packed("relax_mlir.run.truth", number, sinfo_args=result)
 
 
 def _own_name(operator_name: str, key: str, own: Sequence[str], names: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 from relax_mlir import StructInfoWarning, op
-from relax_mlir.script import from_source
+from relax_mlir.script import ScriptError, from_source
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
 
@@ -501,3 +501,20 @@ def test_error_of_operators_on_what_is_no_tensor() -> None:
     with pytest.raises(TypeError, match="expected a tensor, but got a value of type"):  # noqa: SIM117
         with bb.function("main", [x]):
             bb.emit(x + 1)
+
+
+def test_scalars_become_tensors_where_operators_take_them(load) -> None:
+    body = "y = R.add(x, s)\nz = R.multiply(y, R.prim_value(2.0))\nreturn R.take(z, i, axis=0)"
+    head = 'x: R.Tensor(("n",), "float32"), s: R.Prim("float32"), i: R.Prim("int64")'
+    assert "float64" not in str(read("return R.add(x, s)", head))
+    with pytest.raises(ScriptError, match="of the same data type"):
+        read(body, head)
+    main = load(read(body.replace("R.prim_value(2.0)", "2.0"), head))
+    assert np.from_dlpack(main(np.arange(3, dtype=F32), 0.5, 2)).item() == 5.0
+
+
+def test_gr15_branch_on_a_shape(load) -> None:
+    body = "n = T.int64()\nif n % 2 == 0:\n    y = x + 1.0\nelse:\n    y = x\nreturn y"
+    main = load(read(body, 'x: R.Tensor(("n",), "float32")'))
+    assert np.from_dlpack(main(np.zeros(2, F32))).tolist() == [1.0, 1.0]
+    assert np.from_dlpack(main(np.zeros(1, F32))).tolist() == [0.0]

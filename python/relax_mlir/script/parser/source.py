@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import linecache
 import re
 import types
@@ -129,8 +130,12 @@ def _of_text(text: str, filename: str) -> Source:
     return Source(text, filename)
 
 
-def _of_file(filename: str, what: str) -> Source:
-    """Return the text of a file, of a cell of a notebook, or of what doctest runs."""
+def _of_file(filename: str, what: str, line: int) -> Source:
+    """Return the text of a file, of a cell of a notebook, or of what doctest runs.
+
+    Where the file is not Python as a whole, as a page of documentation is not, it is the definition
+    that starts at a line.
+    """
     linecache.checkcache(filename)
     lines = linecache.getlines(filename)
     if not lines:
@@ -138,7 +143,20 @@ def _of_file(filename: str, what: str) -> Source:
             f"expected {what} from a file, but its text is not there (it comes from {filename}): "
             "write it to a file, or give the text to relax_mlir.script.from_source"
         )
-    return _of_text("".join(lines), filename)
+    try:
+        return _of_text("".join(lines), filename)
+    except ScriptError:
+        return _of_text(_block(lines, line), filename)
+
+
+def _block(lines: Sequence[str], line: int) -> str:
+    """Return the definition that starts at a line, at the same place as in the file."""
+    block = inspect.getblock(lines[line - 1 :])
+    is_indented = lines[line - 1][:1].isspace() and line > 1
+    above = ["\n"] * (line - 1)
+    if is_indented:
+        above[-1] = "if True:\n"
+    return "".join([*above, *block])
 
 
 def _matching(source: Source, name: str, kind: type[ast.AST], lines: Sequence[int]) -> Any:
@@ -172,7 +190,8 @@ def source_of_function(function: Callable[..., Any]) -> tuple[Source, ast.Functi
         If the text is not there.
     """
     code = function.__code__
-    source = _of_file(code.co_filename, f"function '{function.__name__}'")
+    what = f"function '{function.__name__}'"
+    source = _of_file(code.co_filename, what, code.co_firstlineno)
     node = _matching(source, function.__name__, ast.FunctionDef, [code.co_firstlineno])
     if node is None:
         raise ScriptError(
@@ -200,7 +219,7 @@ def source_of_class(cls: type, frame: types.FrameType) -> tuple[Source, ast.Clas
     filename = frame.f_code.co_filename
     lines = [code.co_firstlineno for code in codes if code.co_filename == filename]
     first = getattr(cls, "__firstlineno__", None)
-    source = _of_file(filename, f"class '{cls.__name__}'")
+    source = _of_file(filename, f"class '{cls.__name__}'", first or frame.f_lineno)
     known = [first] if first is not None else []
     node = _matching(source, cls.__name__, ast.ClassDef, [*known, *lines, frame.f_lineno])
     if node is None:
