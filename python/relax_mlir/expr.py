@@ -21,7 +21,15 @@ from .constants import elements_attr, scalar_attr
 from .context import current_location
 from .dialects import relax as _ops
 from .dtypes import element_type, is_numpy
-from .ir import Dim, FuncStructInfo, PrimExpr, ShapeExpr, ShapeStructInfo, TensorStructInfo
+from .ir import (
+    Dim,
+    FuncStructInfo,
+    PrimExpr,
+    PrimStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    TensorStructInfo,
+)
 from .operators import Operators
 
 
@@ -339,17 +347,44 @@ def tensor_type(value: ir.Value) -> TensorStructInfo:
     return value.type
 
 
+def scalar_tensor(value: ir.Value) -> ir.Value:
+    """Return a primitive value as a tensor of rank 0.
+
+    Parameters
+    ----------
+    value : mlir.ir.Value
+        Its data type is that of the tensor.
+
+    Returns
+    -------
+    mlir.ir.Value
+    """
+    from .op import call_pure_packed  # which needs this module
+
+    owner, name = value.owner, value.type.dtype
+    if isinstance(owner, _ops.PrimValueOp) and not isinstance(owner.value, PrimExpr):
+        return const(owner.value.value, name)
+    result = TensorStructInfo((), name)
+    return call_pure_packed("relax_mlir.run.scalar_tensor", value, name, sinfo_args=result)
+
+
+def _scalar_as_tensor(value: ir.Value | None) -> ir.Value | None:
+    is_scalar = value is not None and isinstance(value.type, PrimStructInfo)
+    return scalar_tensor(value) if is_scalar else value
+
+
 def as_tensors(*operands: TensorLike) -> list[ir.Value]:
     """Return operands as tensors of one data type.
 
-    Numbers and arrays become constants of the data type that the first other operand has.
+    Primitive values become tensors of rank 0, and numbers and arrays constants of the data type
+    that the first other operand has.
 
     Raises
     ------
     ValueError
         If a number or an array cannot be of that data type.
     """
-    given = [_given(operand) for operand in operands]
+    given = [_scalar_as_tensor(_given(operand)) for operand in operands]
     known = (tensor_type(value).dtype for value in given if value is not None)
     wanted = next((name for name in known if name is not None), None)
     return [

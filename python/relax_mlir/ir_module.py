@@ -50,6 +50,8 @@ class IRModule:
     (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
     """
 
+    module: ir.Module
+
     def __init__(self, module: Any = None) -> None:
         self.name = "Module"
         if isinstance(module, str):

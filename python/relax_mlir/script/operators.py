@@ -17,8 +17,8 @@ from .. import op as _op
 from .. import tir
 from ..dialects import relax as _ops
 from ..dtypes import is_numpy
-from ..expr import build
-from ..ir import PrimExpr, PrimStructInfo, ShapeExpr, TensorStructInfo, TupleStructInfo
+from ..expr import build, scalar_tensor
+from ..ir import PrimExpr, PrimStructInfo, ShapeExpr, TupleStructInfo
 from .annotations import Annotation, Kind, as_dim
 from .tvm_operators import TVM_OPERATORS
 
@@ -129,15 +129,6 @@ def _operand(name: str, value: Any) -> Any:
     """Return an operand; a scalar becomes a tensor where an operator takes tensors."""
     is_value = isinstance(value, ir.Value) and isinstance(value.type, PrimStructInfo)
     return scalar_tensor(value) if is_value and name in _TENSORS else value
-
-
-def scalar_tensor(value: ir.Value) -> ir.Value:
-    """Return a primitive value as a tensor of rank 0."""
-    owner, dtype = value.owner, value.type.dtype
-    if isinstance(owner, _ops.PrimValueOp) and not isinstance(owner.value, PrimExpr):
-        return _op.const(owner.value.value, dtype)
-    result = TensorStructInfo((), dtype)
-    return _op.call_pure_packed("relax_mlir.run.scalar_tensor", value, dtype, sinfo_args=result)
 
 
 def truth(value: Any) -> ir.Value:

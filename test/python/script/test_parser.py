@@ -518,3 +518,18 @@ def test_gr15_branch_on_a_shape(load) -> None:
     main = load(read(body, 'x: R.Tensor(("n",), "float32")'))
     assert np.from_dlpack(main(np.zeros(2, F32))).tolist() == [1.0, 1.0]
     assert np.from_dlpack(main(np.zeros(1, F32))).tolist() == [0.0]
+
+
+def test_emit_te_calls_a_kernel_made_on_the_spot(load) -> None:
+    from relax_mlir import te, topi
+
+    def scaled(x, factor):
+        return te.compute(x.shape, lambda i: x[i] * factor, name="scaled")
+
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")):
+        y = R.emit_te(scaled, x, 3.0, primfunc_name_hint="triple")
+        return R.emit_te(topi.add, x, y)
+
+    assert "triple" in main.module
+    assert np.from_dlpack(load(main)(np.ones(3, F32))).tolist() == [4.0] * 3
