@@ -230,7 +230,7 @@ class BlockBuilder:
                 raise ValueError(f"expected emit_func_output in function '{function.name}'")
         except BaseException:
             # Kept, because values of it may still be in use.
-            self._discarded.append(function.op.operation.detach_from_parent())
+            self._discarded.append(_isolated(function.op.operation.detach_from_parent()))
             raise
         finally:
             if isinstance(function, _Function) and function.is_open:
@@ -1147,6 +1147,59 @@ def _name_of(value: ir.Value) -> str:
     if isinstance(value.owner, ir.Block) or not value.owner.location.is_a_name():
         return ""
     return value.owner.location.name_str
+
+
+def _isolated(discarded: ir.Operation) -> ir.Operation:
+    """Have a function that is discarded use no values of others, nor they its own.
+
+    It may be destroyed before them or after them, which MLIR forbids to what is in use.
+    """
+    ops: list[Any] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        ops.append(op)
+        return ir.WalkResult.ADVANCE
+
+    discarded.walk(visit)
+    inside = set(ops)
+    values = {value for op in ops for value in op.results}
+    blocks = [block for op in ops for region in op.regions for block in region.blocks]
+    values |= {argument for block in blocks for argument in block.arguments}
+
+    def replace(user: ir.Operation, index: int) -> None:
+        type_ = user.operands[index].type
+        stand_in = ir.Operation.create(
+            "builtin.unrealized_conversion_cast",
+            results=[type_],
+            loc=ir.Location.unknown(user.context),
+            ip=ir.InsertionPoint(user),
+        )
+        user.operands[index] = stand_in.results[0]
+
+    for op in ops:
+        if op != discarded:
+            for index, operand in enumerate(list(op.operands)):
+                if operand not in values:
+                    replace(op, index)
+    for value in values:
+        for use in list(value.uses):
+            if use.owner.operation not in inside:
+                replace(use.owner.operation, use.operand_number)
+    return discarded
+
+
+def _attribute(name: str, value: Any) -> ir.Attribute:
+    if isinstance(value, ir.Attribute):
+        return value
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value)
+    if isinstance(value, int):
+        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+    if isinstance(value, float):
+        return ir.FloatAttr.get_f64(value)
+    if isinstance(value, str):
+        return ir.StringAttr.get(value)
+    raise TypeError(f"expected a bool, int, float, str or Attribute as '{name}', but got {value!r}")
 
 
 def _main_function(ops: Sequence[ir.Operation]) -> ir.Operation:

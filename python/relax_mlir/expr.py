@@ -301,8 +301,9 @@ def as_value(value: Any) -> ir.Value:
     ----------
     value
         A value of MLIR or a Var stays what it is. A number or PrimExpr becomes a primitive value,
-        an array a constant, a str a string, a dtype a data type, a ShapeExpr a shape, a GlobalVar
-        the function, None the null object, a tuple or list a tuple of its fields.
+        an array or an attribute of elements a constant, a str a string, a dtype a data type, a
+        ShapeExpr a shape, a GlobalVar the function, None the null object, a tuple or list a tuple
+        of its fields.
 
     Raises
     ------
@@ -319,6 +320,8 @@ def as_value(value: Any) -> ir.Value:
     for types, convert in _CONVERSIONS:
         if isinstance(value, types):
             return convert(value)
+    if isinstance(value, ir.Attribute):
+        return build(_ops.ConstantOp, value)
     if type(value).__module__ == "torch" and type(value).__name__ == "dtype":
         return dtype(value)
     raise TypeError(f"expected a value of a Relax program, but got {value!r}")

@@ -399,6 +399,9 @@ def const(value: Any, dtype: Any = None) -> Any:
 
 def prim_value(value: Any, dtype: Any = None) -> ir.Value:
     """Return a scalar."""
+    if isinstance(value, (tir.IntImm, tir.FloatImm)):
+        number = bool(value.value) if value.dtype == "bool" else value.value
+        return _op.prim_value(number, value.dtype)
     value = argument(value)
     if isinstance(value, ir.Value):
         return value
@@ -448,14 +451,14 @@ def to_vdevice(data: Any, dst_vdevice: Any) -> ir.Value:
     """
     by_object = isinstance(dst_vdevice, VDevice)
     name = state.vdevice_name_of(dst_vdevice) if by_object else state.vdevice_name(dst_vdevice)
-    return _op.to_vdevice(data, name)
+    return _op.to_vdevice(argument(data), name)
 
 
 def hint_on_device(data: Any, dst_vdevice: Any, memory_scope: str = "global") -> ir.Value:
     """Say that a tensor should be on a device."""
     del memory_scope
     index = dst_vdevice.index if isinstance(dst_vdevice, Device) else int(dst_vdevice)
-    return _op.hint_on_device(data, index)
+    return _op.hint_on_device(argument(data), index)
 
 
 # ---------------------------------------------------------------------------------------------

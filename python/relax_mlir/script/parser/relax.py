@@ -500,8 +500,10 @@ class FunctionParser(Evaluator):
         def branch(statements: list[ast.stmt]) -> Callable[[], Any]:
             def write() -> Any:
                 self.last = None
+                shape_names = set(self.shape_names)
                 with self.env.scope():
                     self.body(statements)
+                self.shape_names = shape_names  # its own are not visible any more
                 if self.last is None:
                     raise self.error(
                         statements[-1], "expected the branch to end with a binding of its value"

@@ -71,13 +71,15 @@ def vdevice_name(text: str) -> str:
         raise ValueError(f'expected a device such as "llvm:0", but got {text!r}')
     if kind == "vdevice" and int(index or 0) < len(devices):
         return list(devices)[int(index or 0)]
-    of_kind = [name for name, device in devices.items() if _kind(device.target) == kind]
+    of_kind = [name for name, device in devices.items() if kind_of_target(device.target) == kind]
     position = int(index or 0)
     if position < len(of_kind):
         name = of_kind[position]
         if not scope or devices[name].mem_scope == scope:
             return name
-    known = ", ".join(f"{_kind(device.target)}:{device.dev_id}" for device in devices.values())
+    known = ", ".join(
+        f"{kind_of_target(device.target)}:{device.dev_id}" for device in devices.values()
+    )
     raise ValueError(
         f"expected a virtual device that the module lists with I.module_global_infos "
         f"({known or 'none'}), but got {text!r}"
@@ -105,7 +107,7 @@ def vdevice_name_of(device: Any) -> str:
     return parser.add_vdevice(device)
 
 
-def _kind(target: str) -> str:
+def kind_of_target(target: str) -> str:
     """Return the first word of a target, or the kind of one in JSON."""
     if target.startswith("{"):
         import json

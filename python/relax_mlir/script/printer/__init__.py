@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...ir_module import IRModule
 from .highlight import display, html
 from .module import ModulePrinter, operation_of
 from .options import make_options
@@ -81,7 +82,8 @@ def script(value: Any, **options: Any) -> str:
 
 
 def _script(value: Any, given: dict[str, Any], most_metadata: int | None = None) -> tuple[str, int]:
-    options = make_options(given)
+    name = value.name if isinstance(value, IRModule) and value.name != "Module" else None
+    options = make_options({"name": name, **given})
     op = operation_of(value)
     printer = ModulePrinter(options)
     text = printer.module(op) if op.name == "builtin.module" else printer.function(op)

@@ -55,7 +55,7 @@ def constant_text(attr: ir.Attribute) -> str | None:
         return None
     name = dtype_name(attr.type.element_type)
     try:
-        if elements_attr(np.asarray(value, _exact(name)), name) != attr:
+        if elements_attr(np.asarray(_as_written(value), _exact(name)), name) != attr:
             return None
     except (ValueError, TypeError, ir.MLIRError):
         return None
@@ -78,6 +78,13 @@ def _numbers(attr: ir.Attribute) -> Any:
         return None
     numbers = np.array(attr).tolist()
     return numbers if list(np.shape(numbers)) == shape else None
+
+
+def _as_written(value: Any) -> Any:
+    """Return numbers as they are read again: there is one NaN only."""
+    if isinstance(value, list):
+        return [_as_written(item) for item in value]
+    return math.nan if isinstance(value, float) and math.isnan(value) else value
 
 
 def _literal(value: Any) -> str:

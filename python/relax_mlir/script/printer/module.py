@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from mlir import ir
 
 from ...ir_module import MODULE_ATTRS
 from ...vdevice import GLOBAL_INFO
+from ..parser.state import kind_of_target
 from .constants import Constants
 from .options import Options, is_identifier
 from .relax import FunctionPrinter, NotScriptError
@@ -85,9 +87,6 @@ class ModulePrinter:
         prefix = self.options.ir_prefix
         attributes = dict(entries(module.attributes))
         attributes.update(entries(attributes.pop(MODULE_ATTRS, {})))
-        name = attributes.get("sym_name")
-        if name is not None and name.value == self._class_name(module) and not self.options.name:
-            del attributes["sym_name"]
         devices = attributes.get(GLOBAL_INFO)
         if devices is not None:
             text = self._devices(devices)
@@ -116,24 +115,23 @@ class ModulePrinter:
             )
             args = [quote(target) if target else "None", match.group(2), quote(scope)]
             made[name] = f"{self.options.ir_prefix}.vdevice({', '.join(args)})"
-            kinds[name] = target, scope
+            kinds[name] = kind_of_target(target), scope
         self._device_names = {name: name for name in made}
         listed = [f"vdevice{index}" for index in range(len(made))]
         if set(listed) == set(made):  # the names that the parser gives to a list
-            self._number(listed, kinds)
+            self._number([(name, *kinds[name]) for name in listed])
             fields = [f'"vdevice": [{", ".join(made[name] for name in listed)}]']
         else:
-            fields = [f"{quote(name)}: {text}" for name, text in made.items()]
+            fields = [f"{quote(name)}: [{text}]" for name, text in made.items()]
         return f"{self.options.ir_prefix}.module_global_infos({{{', '.join(fields)}}})"
 
-    def _number(self, names: list[str], kinds: dict[str, tuple[str, str]]) -> None:
+    def _number(self, devices: Sequence[tuple[str, str, str]]) -> None:
         """Have devices be written as ``"llvm:1:global"``, by their number of those of a kind."""
         counts: dict[str, int] = {}
-        for name in names:
-            target, scope = kinds[name]
-            if re.fullmatch(r"\w+", target):
-                self._device_names[name] = f"{target}:{counts.get(target, 0)}:{scope}"
-                counts[target] = counts.get(target, 0) + 1
+        for name, kind, scope in devices:
+            if re.fullmatch(r"\w+", kind):
+                self._device_names[name] = f"{kind}:{counts.get(kind, 0)}:{scope}"
+            counts[kind] = counts.get(kind, 0) + 1
 
     # -- members ------------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ the same order.
 
 from __future__ import annotations
 
+import contextlib
+import enum
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -131,7 +133,9 @@ class _Scope:
         self._writer = writer
         self._signature: set[str] = set()
         self._declared: set[str] = set()
-        self._here: list[str] = []
+        # The variables that the signature binds are declared at the start of the body.
+        self._first: list[str] = []
+        self._here = self._first
 
     def is_bound(self, name: str) -> bool:
         """Say whether a name of Python stands for a shape variable already."""
@@ -145,11 +149,24 @@ class _Scope:
         """Note that the signature has a variable as a text."""
         self._signature.add(name)
 
+    def begin(self) -> None:
+        """Begin the body."""
+        self._writer.later(lambda: _declarations(self._first))
+
     def statement(self) -> None:
-        """Begin a statement; the variables that it is the first one to use are declared here."""
+        """Begin a statement; other variables that it is the first one to use are declared here."""
         here: list[str] = []
         self._here = here
-        self._writer.later(lambda: [f"{name} = T.int64()" for name in here])
+        self._writer.later(lambda: _declarations(here))
+
+    @contextlib.contextmanager
+    def branch(self) -> Iterator[None]:
+        """Have variables that are declared in the ``with`` statement be known there only."""
+        declared = set(self._declared)
+        try:
+            yield
+        finally:
+            self._declared = declared
 
     def use(self, name: str) -> None:
         """Note that a variable is written as a name of Python."""
@@ -158,14 +175,24 @@ class _Scope:
             if name in scope._declared:
                 return
             if name in scope._signature:
-                scope._declare(name)
+                if name not in scope._first:
+                    scope._first.append(name)
                 return
             scope = scope.outer
-        self._declare(name)
-
-    def _declare(self, name: str) -> None:
         self._declared.add(name)
         self._here.append(name)
+
+
+def _declarations(names: Sequence[str]) -> list[str]:
+    return [f"{name} = T.int64()" for name in names]
+
+
+class _Phase(enum.IntEnum):
+    """When the parser makes an operation for a part of an expression."""
+
+    ARGUMENT = 0  # as soon as it reads it
+    CALL = 1  # when an operator takes its arguments
+    LAST = 2  # when a tuple or a function is needed as a value
 
 
 class FunctionPrinter:
@@ -276,12 +303,13 @@ class FunctionPrinter:
                 self.writer.line(f"R.func_attr({{{', '.join(fields)}}})")
             if scope.outer is None:
                 self.writer.later(self._module_alias)
+            scope.begin()
             if block is None:
                 if attributes:
                     raise NotScriptError("attributes of a declaration")
                 self.writer.line("...")
                 return
-            last = self._statements(block, scope)
+            last = self._statements(block)
             scope.statement()
             if last is None or last.name != "relax.return":
                 raise NotScriptError("how it ends")
@@ -320,22 +348,23 @@ class FunctionPrinter:
     def _define(self, value: ir.Value, op: ir.Operation, is_output: bool = False) -> str:
         """Give a value its name: that of its location, or the next number."""
         if value not in self._values:
-            hint = location_name(op.location) if len(op.results) == 1 else None
+            # The parser names the values that leave a block, not the block.
+            is_named = len(op.results) == 1 and op.name != "relax.dataflow"
+            hint = location_name(op.location) if is_named else None
             prefix = "lv" if self._dataflow and not is_output else "gv"
             self._bind(value, self._names.reserve(hint) if hint else self._names.number(prefix))
         return self._values[value]
 
     # -- statements ---------------------------------------------------------------------------
 
-    def _statements(self, block: ir.Block, scope: _Scope | None = None) -> ir.Operation | None:
-        """Write the statements of a block, which may be the body of a function; return its end."""
+    def _statements(self, block: ir.Block) -> ir.Operation | None:
+        """Write the statements of a block; return what ends it."""
         ops = [op.operation for op in block.operations]
         self._find_inline(ops)
         for op in ops[:-1]:
             if op in self._inline:
                 continue
-            if scope is not None:
-                scope.statement()
+            self._scope.statement()
             self._statement(op)
         return ops[-1] if ops else None
 
@@ -366,6 +395,10 @@ class FunctionPrinter:
         self._no_attributes(op)
         block = op.regions[0].blocks[0]
         results = list(op.results)
+        for inner in block.operations:
+            if inner.operation.name == "relax.match_cast":  # known behind the block too
+                for variable in self._variables_of([inner.operation.results[0].type]):
+                    self._scope.use(variable)
         self.writer.line("with R.dataflow():")
         with self.writer.indented():
             self._dataflow += 1
@@ -407,7 +440,7 @@ class FunctionPrinter:
         for index, (region, value) in enumerate(zip(op.regions, values, strict=True)):
             if index:
                 self.writer.line("else:")
-            with self.writer.indented():
+            with self.writer.indented(), self._scope.branch():
                 self._branch(region.blocks[0], name, value)
 
     def _branch(self, block: ir.Block, name: str, value: ir.Value) -> None:
@@ -422,6 +455,7 @@ class FunctionPrinter:
 
     def _alias(self, name: str, value: ir.Value) -> None:
         text = self._value(value)
+        self._scope.statement()
         if self.options.show_all_struct_info:
             name = f"{name}: {self.types.struct_info(value.type)}"
         self.writer.line(f"{name} = {text}")
@@ -440,21 +474,45 @@ class FunctionPrinter:
             at -= 1
             if len(op.regions) or op.name in ("relax.output", "relax.yield"):
                 continue
-            at = self._inline_operands(op, ops, at)
+            at, _ = self._inline_operands(op, ops, at, _Phase.LAST)
 
-    def _inline_operands(self, op: ir.Operation, ops: Sequence[ir.Operation], at: int) -> int:
-        """Find the leaves of one operation among those that end at `at`; return what is left."""
+    def _inline_operands(
+        self, op: ir.Operation, ops: Sequence[ir.Operation], at: int, phase: int
+    ) -> tuple[int, int]:
+        """Find the leaves of one operation among those that end at `at`.
+
+        The parser makes them in phases; those of an earlier phase come first.
+
+        Returns
+        -------
+        tuple of int
+            What is left of `at`, and the phase of the first leaf.
+        """
         operands = list(op.operands)
-        is_kept = op.name == "relax.get_item" or (op.name in _CALLEES and has_function(op))
+        is_kept = op.name in ("relax.get_item", "relax.match_cast") or (
+            op.name in _CALLEES and has_function(op)
+        )
         kept = operands[0] if is_kept else None
         for value in reversed(operands):
             if at < 0 or (kept is not None and value == kept):
                 continue
             leaf = ops[at]
             if value.owner == leaf and self._is_leaf(leaf):
-                self._inline.add(leaf)
-                at = self._inline_operands(leaf, ops, at - 1)
-        return at
+                own = self._phase(leaf)
+                if own <= phase:
+                    self._inline.add(leaf)
+                    at, phase = self._inline_operands(leaf, ops, at - 1, own)
+        return at, phase
+
+    def _phase(self, leaf: ir.Operation) -> int:
+        """Return when the parser makes a leaf that is written in another statement."""
+        if leaf.name == "relax.global_var" or (
+            leaf.name == "relax.tuple" and len(leaf.operands) and self.options.syntax_sugar
+        ):
+            return _Phase.LAST
+        if leaf.name == "relax.constant" and constant_text(leaf.attributes["value"]) is None:
+            return _Phase.CALL
+        return _Phase.ARGUMENT
 
     def _is_leaf(self, op: ir.Operation) -> bool:
         if op.name not in _LEAVES or location_name(op.location) is not None:
