@@ -288,17 +288,16 @@ def test_error_of_options(option, value, message):
 # ------------------------------------------------------------------------------------------ names
 
 
-def test_names_are_those_of_locations(write, tensor):
-    bb = relax.BlockBuilder()
-    x, y = tensor((2,)), tensor((2,), name="y")
-    with bb.function("main", [x, y]):
-        a = bb.emit(op.exp(x), "a")
-        b = bb.emit(op.exp(a), "a")
-        c = bb.emit(op.exp(b), "lambda")
-        d = bb.emit(op.exp(c), "2nd.part")
-        bb.emit_func_output(bb.emit(op.add(d, y), "R"))
-    names = [line.split(":")[0] for line in printer.script(bb).split("\n") if "= R." in line]
-    assert [name.strip() for name in names] == ["a", "a_1", "lambda_", "v2nd_part", "R_1"]
+def test_names_are_those_of_locations():
+    types = "(!relax.tensor<[2], f32>) -> !relax.tensor<[2], f32>"
+    names = ["a", "a", "lambda", "2nd.part", "R"]
+    lines = [f'%{n + 1} = relax.exp %{n} : {types} loc("{name}")' for n, name in enumerate(names)]
+    program = f"""relax.func @f(%0: !relax.tensor<[2], f32>) -> !relax.object {{
+      {chr(10).join(lines)}
+      relax.return %5 : !relax.tensor<[2], f32>
+    }}"""
+    made = [line.split(":")[0] for line in statements(program) if "= R." in line]
+    assert made == ["a", "a_1", "lambda_", "v2nd_part", "R_1"]
 
 
 def test_names_of_parameters_that_shape_variables_have():

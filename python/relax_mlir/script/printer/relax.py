@@ -510,7 +510,10 @@ class FunctionPrinter:
             leaf.name == "relax.tuple" and len(leaf.operands) and self.options.syntax_sugar
         ):
             return _Phase.LAST
-        if leaf.name == "relax.constant" and constant_text(leaf.attributes["value"]) is None:
+        is_listed = (
+            leaf.name == "relax.constant" and constant_text(leaf.attributes["value"]) is None
+        )
+        if is_listed or leaf.name == "relax.extern_func":
             return _Phase.CALL
         return _Phase.ARGUMENT
 
