@@ -649,7 +649,7 @@ class BlockBuilder:
         """
         from .te.call import call_kernel
 
-        self._require(self._function is not None, "call_te", "inside function")
+        self._require(self._function is not None or self._is_here(), "call_te", "inside function")
         made = call_kernel(func, args, kwargs)
         visible = _visible_here()
         for name in made.variables():
@@ -831,6 +831,16 @@ class BlockBuilder:
         return self.emit(value, name_hint)
 
     # -- helpers ------------------------------------------------------------------------------
+
+    def _is_here(self) -> bool:
+        """Say whether the current place is in the module, as where a function is rewritten."""
+        try:
+            op = ir.InsertionPoint.current.block.owner.operation
+        except ValueError:  # there is none
+            return False
+        while op.parent is not None:
+            op = op.parent.operation
+        return op == self._module.operation
 
     @staticmethod
     def _require(condition: bool, what: str, where: str) -> None:

@@ -386,9 +386,7 @@ class PyExprMutator(_Functor):
     """
 
     def __init__(self, mod: Any = None) -> None:
-        module = as_module("module {}" if mod is None else mod).clone().module
-        self.builder_ = BlockBuilder(context=module.context)
-        self.builder_._module = module
+        self.builder_ = BlockBuilder(mod)
         self._remap: dict[ir.Value, ir.Value] = {}
         self._retyped: set[ir.Value] = set()
 

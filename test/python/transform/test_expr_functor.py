@@ -393,6 +393,30 @@ def test_mutator_in_a_function_pass(load) -> None:
     np.testing.assert_allclose(np.from_dlpack(load(mod)(np.zeros(1, "float32"))), [np.e], rtol=1e-6)
 
 
+def test_ad02_mutator_emits_tensor_expressions(load) -> None:
+    from relax_mlir import topi
+
+    @mutator
+    class Legalize(PyExprMutator):
+        def transform(self):
+            for name, function in self.builder_.get().functions_items():
+                if isinstance(function, ops.FuncOp):
+                    self.builder_.update_func(name, self.visit_expr(function))
+            return self.builder_.get()
+
+        def visit_call_(self, call):
+            call = self.visit_expr_post_order(call)
+            if isinstance(call, ops.ExpOp):
+                return self.builder_.call_te(topi.exp, call.operation.operands[0])
+            return call
+
+    mod = Legalize(IRModule(EXP)).transform()
+    assert op_names(mod["main"]) == [
+        "func", "dataflow", "call_tir", "negative", "output", "return"
+    ]  # fmt: skip
+    np.testing.assert_allclose(np.from_dlpack(load(mod)(np.ones(1, "float32"))), [-np.e], rtol=1e-6)
+
+
 def test_mutator_error_leaves_the_module_as_it_is() -> None:
     class Wrong(PyExprMutator):
         def visit_call_(self, call):
