@@ -502,6 +502,9 @@ def prim_func(function: Any = None, **options: Any) -> Any:
     ----------
     private : bool
         Whether only the module sees the function.
+    tensors : bool
+        Whether it becomes a function on tensors, which returns those it updates, not on memory. All
+        blocks have to be structured then.
     check_well_formed : bool
         Whether the criteria of well-formedness are checked.
 

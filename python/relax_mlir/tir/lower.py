@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mlir import ir
-from mlir.dialects import arith, func, linalg, llvm, memref, scf
+from mlir.dialects import arith, func, linalg, llvm, memref, scf, tensor
 
 from ..context import current_context
 from ..dtypes import element_type
@@ -593,6 +593,8 @@ class _Lowering:
         self.function = function
         self.kernel = _Kernel()
         self.last_alloca: ir.Operation | None = None
+        # Variables that are dimensions of tensors and have no value yet.
+        self.later: dict[int, tuple[Var, ir.Value, int]] = {}
 
     @contextlib.contextmanager
     def _at(self, span: st.Span | None, *names: str) -> Iterator[None]:
@@ -610,7 +612,8 @@ class _Lowering:
         function = self.function
         with self._at(function.span):
             types = [self._param_type(param) for param in function.params]
-            op = func.FuncOp(function.name, ir.FunctionType.get(types, []))
+            results = [self._buffer_type(buffer) for buffer in self._outputs()]
+            op = func.FuncOp(function.name, ir.FunctionType.get(types, results))
             if function.private:
                 op.attributes["sym_visibility"] = ir.StringAttr.get("private")
             for name, value in function.attrs.items():
@@ -628,7 +631,7 @@ class _Lowering:
                 self._bind_params(block)
                 self._body(function.body)
                 with self._at(function.span):
-                    func.ReturnOp([])
+                    func.ReturnOp([self._buffer(buffer) for buffer in self._outputs()])
             self._drop_unused()
         except BaseException:
             op.erase()
@@ -637,10 +640,23 @@ class _Lowering:
 
     # -- parameters ---------------------------------------------------------------------------
 
-    @staticmethod
-    def _buffer_type(buffer: st.Buffer) -> ir.MemRefType:
+    def _outputs(self) -> list[st.Buffer]:
+        """Return what a function on tensors returns: the parameters that it updates."""
+        if not self.function.tensors:
+            return []
+        stored = {
+            id(stmt.buffer)
+            for stmt in st.walk(self.function.body)
+            if isinstance(stmt, st.BufferStore)
+        }
+        buffers = [param for param in self.function.params if isinstance(param, st.Buffer)]
+        return [buffer for buffer in buffers if id(buffer) in stored]
+
+    def _buffer_type(self, buffer: st.Buffer) -> Any:
         dynamic = ir.ShapedType.get_dynamic_size()
         sizes = [dim.value if isinstance(dim, IntImm) else dynamic for dim in buffer.shape]
+        if self.function.tensors:
+            return ir.RankedTensorType.get(sizes, kernel_type(buffer.dtype))
         return ir.MemRefType.get(sizes, kernel_type(buffer.dtype))
 
     def _param_type(self, param: st.Param) -> ir.Type:
@@ -651,6 +667,8 @@ class _Lowering:
         return kernel_type(param.dtype)
 
     def _param_attrs(self, param: st.Param) -> ir.DictAttr:
+        if self.function.tensors:
+            return ir.DictAttr.get({})
         if isinstance(param, st.Buffer):
             says_more = _expr.is_uint(param.dtype) or any(
                 not isinstance(dim, IntImm) and self._dim_count(dim) != 1 for dim in param.shape
@@ -692,11 +710,26 @@ class _Lowering:
                     continue
                 self.kernel.bind_source(param, value)
                 for axis, dim in enumerate(param.shape):
-                    if isinstance(dim, Var) and not self.kernel.known(dim):
-                        position = arith.ConstantOp.create_index(axis)
-                        op = memref.DimOp(value, position)
-                        self.dims += [op.operation, position.operation]
-                        self.kernel.bind(dim, op.result)
+                    if not isinstance(dim, Var) or self.kernel.known(dim):
+                        continue
+                    if self.function.tensors:
+                        self.later.setdefault(id(dim), (dim, value, axis))
+                    else:
+                        self._bind_dim(dim, value, axis)
+
+    def _bind_dim(self, dim: Var, value: ir.Value, axis: int) -> None:
+        position = arith.ConstantOp.create_index(axis)
+        make = tensor.DimOp if self.function.tensors else memref.DimOp
+        op = make(value, position)
+        self.dims += [op.operation, position.operation]
+        self.kernel.bind(dim, op.result)
+
+    def _bind_dims_of(self, exprs: Sequence[PrimExpr]) -> None:
+        """Give variables their values that are dimensions of tensors, where they are first used."""
+        for expr in exprs:
+            for var in _expr.undefined_vars(expr):
+                if id(var) in self.later:
+                    self._bind_dim(*self.later.pop(id(var)))
 
     def _drop_unused(self) -> None:
         for op in self.dims:
@@ -718,6 +751,10 @@ class _Lowering:
             if structure is not None:
                 self._structured(structure)
                 return
+        if self.function.tensors and not isinstance(stmt, st.Alloc):
+            raise LoweringError(
+                stmt.span, "expected structured blocks only in a function on tensors"
+            )
         getattr(self, f"_{type(stmt).__name__.lower()}")(stmt)
 
     def _bufferstore(self, stmt: st.BufferStore) -> None:
@@ -785,6 +822,15 @@ class _Lowering:
         buffer = stmt.buffer
         with self._at(stmt.span, buffer.name):
             type_ = self._buffer_type(buffer)
+            if self.function.tensors:
+                self._bind_dims_of(buffer.shape)
+                sizes = [
+                    dim.value if isinstance(dim, IntImm) else self.kernel.index(dim)
+                    for dim in buffer.shape
+                ]
+                empty = tensor.EmptyOp(sizes, kernel_type(buffer.dtype))
+                self.kernel.bind_source(buffer, empty.result)
+                return
             if type_.has_static_shape and _bytes(buffer) <= STACK_BYTES:
                 with self._entry():
                     op: Any = memref.AllocaOp(type_, [], [])
@@ -888,7 +934,9 @@ class _Lowering:
             with self._at(init.span, structure.block.name + "_init"):
                 if not _expr.undefined_vars(init.value) and not any(_loads(init.value)):
                     value = self.kernel.value(init.value)
-                    linalg.fill(value, outs=[self._buffer(init.buffer)])
+                    filled = linalg.fill(value, outs=[self._buffer(init.buffer)])
+                    if self.function.tensors:
+                        self.kernel.bind_source(init.buffer, filled)
                     continue
                 renamed = {position: ir.AffineExpr.get_dim(i) for i, position in enumerate(spatial)}
                 exprs = [
@@ -918,8 +966,9 @@ class _Lowering:
         operands = [self._buffer(load.buffer) for load in inputs]
         outputs = [self._buffer(store.buffer) for store in stores]
         kinds = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterator_types]
+        self._bind_dims_of([*(let.value for let in lets), *(store.value for store in stores)])
         op = linalg.GenericOp(
-            [],
+            [value.type for value in outputs] if self.function.tensors else [],
             operands,
             outputs,
             ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
@@ -949,6 +998,8 @@ class _Lowering:
                 linalg.YieldOp([kernel.value(store.value) for store in stores])
         finally:
             kernel.elements = saved
+        for store, result in zip(stores, op.results, strict=False):
+            kernel.bind_source(store.buffer, result)
 
 
 def _free(expr: PrimExpr, elements: Sequence[tuple[BufferLoad, ir.Value]]) -> Iterator[Var]:

@@ -314,6 +314,8 @@ _PURE = (
     "math.",
     "memref.load",
     "memref.dim",
+    "tensor.dim",
+    "tensor.extract",
     "memref.extract_aligned_pointer_as_index",
     "linalg.index",
     "llvm.inttoptr",
@@ -410,10 +412,16 @@ class _Raising:
         name = op.attributes["sym_name"].value
         if not name.isidentifier():
             raise NotRaisableError(f"the name '{name}'")
-        if list(op.attributes["function_type"].value.results):
-            raise NotRaisableError("results")
         self.names.take(name)
         entry = op.regions[0].blocks[0]
+        types = [argument.type for argument in entry.arguments]
+        self.tensors = any(isinstance(type_, ir.RankedTensorType) for type_ in types)
+        results = list(op.attributes["function_type"].value.results)
+        if self.tensors != bool(results) or (
+            self.tensors and any(isinstance(type_, ir.MemRefType) for type_ in types)
+        ):
+            raise NotRaisableError("results")
+        self.dims = _Dims(entry) if self.tensors else None
         params = self._params(entry)
         attrs, private = {}, False
         for key, attr in op.attributes.items():
@@ -424,7 +432,7 @@ class _Raising:
             elif key not in ("sym_name", "function_type", "arg_attrs"):
                 attrs[key] = from_attribute(attr)
         body = self._region(entry, "func.return")
-        return st.PrimFunc(name, params, body, attrs=attrs, private=private)
+        return st.PrimFunc(name, params, body, attrs=attrs, private=private, tensors=self.tensors)
 
     # -- parameters ---------------------------------------------------------------------------
 
@@ -444,15 +452,29 @@ class _Raising:
                     for name in dim.variables:
                         if name not in variables:
                             variables[name] = Var(self.names.new(name), self.dim_dtype)
+        names = [next(iter(location_names(arg.location)), None) for arg in entry.arguments]
+        if len(set(names)) < len(names):
+            names = [None] * len(names)  # that of what the kernel was made for
         return [
-            self._param(i, argument, type_, variables)
-            for i, (argument, type_) in enumerate(zip(entry.arguments, types, strict=True))
+            self._param(i, argument, type_, variables, name)
+            for i, (argument, type_, name) in enumerate(
+                zip(entry.arguments, types, names, strict=True)
+            )
         ]
 
     def _param(
-        self, i: int, value: ir.Value, type_: ir.Type | None, variables: dict[str, PrimExpr]
+        self,
+        i: int,
+        value: ir.Value,
+        type_: ir.Type | None,
+        variables: dict[str, PrimExpr],
+        wanted: str | None,
     ) -> st.Param:
-        wanted = next(iter(location_names(value.location)), None)
+        if isinstance(value.type, ir.RankedTensorType):
+            name = self.names.new(wanted or _letter(i))
+            buffer = st.Buffer(name, self._tensor_shape(value), dtype_name(value.type.element_type))
+            self.buffers[value] = buffer
+            return buffer
         if isinstance(value.type, ir.MemRefType):
             name = self.names.new(wanted or _letter(i))
             if not isinstance(type_, TensorStructInfo | None):
@@ -498,6 +520,21 @@ class _Raising:
             else:
                 shape.append(Var(self.names.new("nmkl"[axis] if axis < 4 else "n"), self.dim_dtype))
         return st.Buffer(name, shape, dtype)
+
+    def _tensor_shape(self, value: ir.Value) -> list[PrimExpr]:
+        """Return the shape of a tensor; dimensions that are the same have one variable."""
+        assert self.dims is not None
+        shape: list[PrimExpr] = []
+        for axis, size in enumerate(value.type.shape):
+            if size != ir.ShapedType.get_dynamic_size():
+                shape.append(_expr.const(size))
+                continue
+            key = self.dims.find((value, axis))
+            if key not in self.dims.variables:
+                letter = "nmkl"[axis] if axis < 4 else "n"
+                self.dims.variables[key] = Var(self.names.new(letter), self.dim_dtype)
+            shape.append(self.dims.variables[key])
+        return shape
 
     # -- statements ---------------------------------------------------------------------------
 
@@ -561,7 +598,7 @@ class _Raising:
             inner = _close(self.value(op.operands[0]))
             sign = "signed" if op.name == "arith.index_cast" else "unsigned"
             return _fix(inner, _signed(inner.dtype, sign))
-        if op.name == "memref.dim":
+        if op.name in ("memref.dim", "tensor.dim"):
             return self._dim(op)
         raise NotRaisableError(f"the operation {op.name}")
 
@@ -647,7 +684,7 @@ class _Raising:
             return node(*_join(self.value(op.operands[0]), self.value(op.operands[1]), sign))
         if name in _CALLS:
             return self._call(_CALLS[name], op.operands)
-        if name == "memref.load":
+        if name in ("memref.load", "tensor.extract"):
             buffer = self._buffer_of(op.operands[0])
             return BufferLoad(buffer, [self.index(value) for value in list(op.operands)[1:]])
         if name == "arith.cmpi":
@@ -820,6 +857,57 @@ class _Names:
 _KEYWORDS = frozenset(keyword.kwlist)
 
 
+class _Dims:
+    """Which dimensions of tensors are the same, since structured operations say so.
+
+    Parameters
+    ----------
+    entry : mlir.ir.Block
+    """
+
+    def __init__(self, entry: ir.Block) -> None:
+        self._parents: dict[tuple[ir.Value, int], tuple[ir.Value, int]] = {}
+        self.variables: dict[tuple[ir.Value, int], Var] = {}
+        for op in entry.operations:
+            name = op.operation.name
+            if name in ("linalg.generic", "linalg.fill"):
+                outputs = list(op.operation.operands)[-max(len(op.operation.results), 1) :]
+                for result, output in zip(op.operation.results, outputs, strict=False):
+                    for axis in range(len(output.type.shape)):
+                        self._join((output, axis), (result, axis))
+            if name == "linalg.generic":
+                self._join_loops(op.operation)
+            elif name == "tensor.empty":
+                self._join_sizes(op.operation)
+
+    def find(self, dim: tuple[ir.Value, int]) -> tuple[ir.Value, int]:
+        """Return the dimension that stands for all that are the same as one."""
+        while dim in self._parents:
+            dim = self._parents[dim]
+        return dim
+
+    def _join(self, a: tuple[ir.Value, int], b: tuple[ir.Value, int]) -> None:
+        a, b = self.find(a), self.find(b)
+        if a != b:
+            self._parents[b] = a
+
+    def _join_loops(self, op: ir.Operation) -> None:
+        loops: dict[int, tuple[ir.Value, int]] = {}
+        for attr, operand in zip(op.attributes["indexing_maps"], op.operands, strict=True):
+            for axis, expr in enumerate(attr.value.results):
+                if isinstance(expr, ir.AffineDimExpr):
+                    self._join(loops.setdefault(expr.position, (operand, axis)), (operand, axis))
+
+    def _join_sizes(self, op: ir.Operation) -> None:
+        dynamic = ir.ShapedType.get_dynamic_size()
+        axes = [i for i, size in enumerate(op.results[0].type.shape) if size == dynamic]
+        for axis, size in zip(axes, op.operands, strict=True):
+            dim = _is(size, "tensor.dim")
+            known = None if dim is None else _constant(dim.operands[1])
+            if dim is not None and isinstance(known, int):
+                self._join((dim.operands[0], known), (op.results[0], axis))
+
+
 # ---------------------------------------------------------------------------------------------
 # Bodies
 # ---------------------------------------------------------------------------------------------
@@ -851,11 +939,13 @@ class _Body:
             op = op.operation
             if op.name == self.end:
                 self._name_values(op, [])
+                if op.name == "func.return" and self.raising.tensors:
+                    break
                 if op.name in ("func.return", "scf.yield") and len(op.operands):
                     raise NotRaisableError("results")
                 break
             if self._is_pure(op):
-                if op.name == "memref.dim":
+                if op.name in ("memref.dim", "tensor.dim"):
                     self.raising.known[op.results[0]] = self._dim_var(op)
                     axis = _owner(op.operands[1])
                     self.pending = [each for each in self.pending if each != axis]
@@ -1040,6 +1130,17 @@ class _Body:
         raising.buffers[op.results[0]] = buffer
         self.stmts.append(st.Alloc(buffer))
 
+    def _empty(self, op: ir.Operation) -> None:
+        raising = self.raising
+        if raising.dims is None:
+            raise NotRaisableError("a tensor")
+        result = op.results[0]
+        name = raising.names.new(next(iter(location_names(op.location)), "buf"))
+        dtype = dtype_name(result.type.element_type)
+        buffer = st.Buffer(name, raising._tensor_shape(result), dtype)
+        raising.buffers[result] = buffer
+        self.stmts.append(st.Alloc(buffer))
+
     def _call(self, op: ir.Operation) -> None:
         results = list(op.results)
         if len(results) > 1:
@@ -1076,6 +1177,8 @@ class _Body:
         value, memory = op.operands
         buffer = self.raising._buffer_of(memory)
         self.fills.append((buffer, _fix(self.raising.value(value), buffer.dtype)))
+        for result in op.results:
+            self.raising.buffers[result] = buffer
 
     def _generic(self, op: ir.Operation) -> None:
         fills, self.fills = self.fills, []
@@ -1100,7 +1203,8 @@ def _is_index_op(op: ir.Operation) -> bool:
 
 def _roots(op: ir.Operation) -> list[ir.Value]:
     """Return the values that a statement uses, in the order in which it computes them."""
-    return [value for value in op.operands if not isinstance(value.type, ir.MemRefType)]
+    memory = ir.MemRefType | ir.RankedTensorType
+    return [value for value in op.operands if not isinstance(value.type, memory)]
 
 
 def _segments(
@@ -1219,6 +1323,7 @@ _STATEMENTS: dict[str, Callable[[_Body, ir.Operation], None]] = {
     "scf.for": _Body._for,
     "scf.if": _Body._if,
     "scf.while": _Body._while,
+    "tensor.empty": _Body._empty,
     "func.call": _Body._call,
     "linalg.fill": _Body._fill,
     "linalg.generic": _Body._generic,
@@ -1249,8 +1354,6 @@ class _Generic:
     def run(self) -> st.Stmt:
         """Return the nest."""
         op, raising = self.op, self.raising
-        if len(op.results):
-            raise NotRaisableError("an operation on tensors")
         known = {"indexing_maps", "iterator_types", "operandSegmentSizes"}
         others = set(op.attributes) - known
         if others:
@@ -1287,6 +1390,8 @@ class _Generic:
         )
         self._init(block, buffers[-outputs:], places[-outputs:])
         block.body = self._stores(statements, buffers[-outputs:], places[-outputs:])
+        for result, buffer in zip(op.results, buffers[-outputs:], strict=False):
+            raising.buffers[result] = buffer
         nest: st.Stmt = block
         for loop in reversed(loops):
             loop.body.append(nest)

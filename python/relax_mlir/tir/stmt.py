@@ -215,6 +215,8 @@ class PrimFunc:
         What ``T.func_attr`` gives.
     private : bool
         Whether only the module sees it.
+    tensors : bool
+        Whether it works on tensors and returns those that it updates, not on memory.
     """
 
     name: str
@@ -222,6 +224,7 @@ class PrimFunc:
     body: list[Stmt]
     attrs: dict[str, Any] = dataclasses.field(default_factory=dict)
     private: bool = False
+    tensors: bool = False
     span: Span | None = None
 
 

@@ -553,6 +553,31 @@ def test_rf05_select_reads_only_what_it_takes():
     assert "scf.if" in str(module(kernel, params, call))
 
 
+def test_rf05_on_tensors():
+    kernel = """
+    @T.prim_func(private=True, tensors=True)
+    def k(a: T.handle, b: T.handle):
+        n, m = T.int64(), T.int64()
+        A = T.match_buffer(a, (n, m))
+        B = T.match_buffer(b, (n, m))
+        total = T.alloc_buffer((n,))
+        for i, j in T.grid(n, m):
+            with T.sblock("sum"):
+                vi, vj = T.axis.remap("SR", [i, j])
+                with T.init():
+                    total[vi] = T.float32(0)
+                total[vi] += A[vi, vj]
+        for i, j in T.grid(n, m):
+            with T.sblock("center"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] - total[vi] / T.Cast("float32", m)
+    """
+    got = same_shape(kernel, X)
+    np.testing.assert_allclose(got, X - X.mean(1, keepdims=True), rtol=1e-5, atol=1e-6)
+    call = DECLARE + f"out = R.call_tir(Module.k, (x,), {SAME})"
+    assert "memref" not in str(module(kernel, NM, call))
+
+
 # As decorated functions of Python.
 
 

@@ -255,6 +255,14 @@ def f(a: T.handle, B: T.Buffer((4,), "int64")):
 """)
 
 
+def test_error_rf14_loops_on_tensors():
+    with pytest.raises(ScriptError, match=r"3:\d+: expected structured blocks only in a function"):
+        from_source(
+            '@T.prim_func(tensors=True)\ndef f(A: T.Buffer((4,), "int32")):\n'
+            "    for i in range(4):\n        A[i] = 1\n"
+        )
+
+
 def test_error_rf14_the_caret():
     with pytest.raises(ScriptError) as caught:
         from_source('@T.prim_func\ndef f(A: T.Buffer((4,), "int32")):\n    A[0] = A[1] + b * 2\n')

@@ -5,6 +5,8 @@ import textwrap
 import pytest
 import relax_mlir as relax
 from mlir import ir
+from mlir.passmanager import PassManager
+from relax_mlir import te, topi
 from relax_mlir.ir_module import as_module, structural_equal
 from relax_mlir.script import from_source
 from relax_mlir.script.printer.tir import NotPrimFuncError, prim_func_lines
@@ -84,6 +86,47 @@ def test_rf14_a_module_is_equal_to_what_its_text_gives():
     assert "I.mlir" not in text
     again = from_source(text)
     assert structural_equal(mod, again)
+    assert again.script() == text
+
+
+def legalized(text: str) -> ir.Module:
+    """Return a module with operators as kernels."""
+    module = as_module(from_source(text).module).clone().module
+    with module.context:
+        for phase in ("normalize", "legalize"):
+            PassManager.parse(f"builtin.module(relax-phase-{phase})").run(module.operation)
+    return module
+
+
+def test_rf14_kernels_of_operators_are_on_tensors():
+    module = legalized("""
+@R.function
+def main(x: R.Tensor(("n", 4), "float32"), y: R.Tensor((4, "m"), "float16")):
+    a = R.exp(R.matmul(x, R.astype(y, "float32")))
+    b = R.sum(a, axis=[1])
+    c = R.add(R.permute_dims(x), R.const(2.5, "float32"))
+    return (b, c)
+""")
+    text = as_module(module).script()
+    assert text.count("@T.prim_func(private=True, tensors=True)") == 6
+    assert "I.mlir(" not in text
+    assert 'T.axis.remap("SRS"' in text
+    assert structural_equal(from_source(text), module)
+
+
+def test_rf14_kernels_of_tensor_expressions_are_on_tensors():
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo(("n", 4), "float32"))
+    with bb.function("main", [x]):
+        y = bb.emit_te(topi.nn.softmax, x)
+        y = bb.emit_te(lambda a: te.compute((4,), lambda i: a[2, i] + te.exp(a[1, 3 - i])), y)
+        bb.emit_func_output(y)
+    module = bb.get()
+    text = as_module(module).script()
+    assert "I.mlir(" not in text
+    assert "T_softmax_norm" in text
+    again = from_source(text)
+    assert structural_equal(again, module)
     assert again.script() == text
 
 

@@ -101,11 +101,12 @@ def _range(start: Any, stop: Any = None, step: Any = None) -> T.ForFrame:
     return T.serial(start, stop, step=step)
 
 
-def _private(node: ast.FunctionDef) -> bool:
+def _option(node: ast.FunctionDef, name: str) -> bool:
+    """Return an option of the decorator that is given as a constant."""
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call):
             for keyword in decorator.keywords:
-                if keyword.arg == "private" and isinstance(keyword.value, ast.Constant):
+                if keyword.arg == name and isinstance(keyword.value, ast.Constant):
                     return bool(keyword.value.value)
     return False
 
@@ -177,7 +178,8 @@ class Parser:
             self._params,
             body,
             attrs=self._attrs,
-            private=_private(node),
+            private=_option(node, "private"),
+            tensors=_option(node, "tensors"),
             span=self.span(node),
         )
 

@@ -113,7 +113,9 @@ class FunctionText:
     def lines(self) -> list[str]:
         """Return the lines."""
         function = self.function
-        self._line("@T.prim_func(private=True)" if function.private else "@T.prim_func")
+        options = [name for name in ("private", "tensors") if getattr(function, name)]
+        given = f"({', '.join(f'{name}=True' for name in options)})" if options else ""
+        self._line(f"@T.prim_func{given}")
         params, matches = self._params()
         self._line(f"def {function.name}({', '.join(params)}):")
         self._depth += 1
