@@ -57,6 +57,7 @@ class _Loops:
         self.axes = list(axes)
         self.position = {id(axis.var): index for index, axis in enumerate(axes)}
         self._same = same
+        self._terms: dict[int, tuple[PrimExpr, tuple[dict[int, int], int] | None]] = {}
 
     def map_of(self, load: ProducerLoad) -> _Map | None:
         """Return the indices as a map of the loops if they are affine, and may be an operand's."""
@@ -73,6 +74,11 @@ class _Loops:
 
     def _linear(self, index: PrimExpr) -> tuple[dict[int, int], int] | None:
         """Return the factors of the loops and a constant, or None."""
+        if id(index) not in self._terms:
+            self._terms[id(index)] = (index, self._find_terms(index))
+        return self._terms[id(index)][1]
+
+    def _find_terms(self, index: PrimExpr) -> tuple[dict[int, int], int] | None:
         if isinstance(index, IntImm):
             return {}, index.value
         if isinstance(index, Var):

@@ -1243,21 +1243,24 @@ def transform(expr: PrimExpr, replace: Callable[[PrimExpr], PrimExpr | None]) ->
         Returns what takes the place of a node, or None where its operands are looked at.
     """
     done: dict[int, PrimExpr] = {}
-
-    def visit(node: PrimExpr) -> PrimExpr:
-        known = done.get(id(node))
-        if known is not None:
-            return known
-        result = replace(node)
-        if result is None:
+    stack = [(expr, False)]
+    while stack:
+        node, is_ready = stack.pop()
+        if id(node) in done:
+            continue
+        if is_ready:
             old = node.operands()
-            new = [visit(operand) for operand in old]
+            new = [done[id(operand)] for operand in old]
             changed = any(a is not b for a, b in zip(old, new, strict=True))
-            result = node.rebuild(new) if changed else node
-        done[id(node)] = result
-        return result
-
-    return visit(expr)
+            done[id(node)] = node.rebuild(new) if changed else node
+            continue
+        result = replace(node)
+        if result is not None:
+            done[id(node)] = result
+        else:
+            stack.append((node, True))
+            stack.extend((operand, False) for operand in node.operands())
+    return done[id(expr)]
 
 
 def substitute(expr: ExprLike, values: Mapping[Var, ExprLike]) -> PrimExpr:
@@ -1348,19 +1351,30 @@ def is_non_negative(expr: PrimExpr) -> bool:
     >>> is_non_negative(n * 4 + 1), is_non_negative(n - 1), is_non_negative(i)
     (True, False, False)
     """
+    known: dict[int, bool] = {}
+
+    def visit(node: PrimExpr) -> None:
+        known[id(node)] = _is_natural(node, [known[id(operand)] for operand in node.operands()])
+
+    post_order_visit(expr, visit)
+    return known[id(expr)]
+
+
+def _is_natural(expr: PrimExpr, operands: Sequence[bool]) -> bool:
+    """Say whether an integer is not negative, given which of its operands are not."""
     if isinstance(expr, IntImm):
         return expr.value >= 0
     if isinstance(expr, SizeVar) or is_uint(expr.dtype):
         return True
     if isinstance(expr, (Add, Mul, FloorDiv, Div, Min)):
-        return is_non_negative(expr.a) and is_non_negative(expr.b)
+        return all(operands)
     if isinstance(expr, Max):
-        return is_non_negative(expr.a) or is_non_negative(expr.b)
+        return any(operands)
     if isinstance(expr, FloorMod):
-        return is_non_negative(expr.b)
+        return operands[1]
     if isinstance(expr, Cast):
         wider = is_int(expr.dtype) and bits(expr.dtype) >= bits(expr.value.dtype)
-        return wider and is_int(expr.value.dtype) and is_non_negative(expr.value)
+        return wider and is_int(expr.value.dtype) and operands[0]
     return False
 
 
@@ -1388,16 +1402,23 @@ def structural_equal(lhs: ExprLike, rhs: ExprLike) -> bool:
     >>> structural_equal(n + 1, n + 1), structural_equal(n + 1, n), structural_equal(n, Var("n"))
     (True, False, False)
     """
-    a, b = convert(lhs), convert(rhs)
-    if a is b:
-        return True
-    if isinstance(a, IntImm) and isinstance(b, IntImm):
-        return a.value == b.value
-    if type(a) is not type(b) or isinstance(a, Var) or a.dtype != b.dtype:
-        return False
-    if _payload(a) != _payload(b) or len(a.operands()) != len(b.operands()):
-        return False
-    return all(structural_equal(x, y) for x, y in zip(a.operands(), b.operands(), strict=True))
+    seen: set[tuple[int, int]] = set()
+    pairs = [(convert(lhs), convert(rhs))]
+    while pairs:
+        a, b = pairs.pop()
+        if a is b or (id(a), id(b)) in seen:
+            continue
+        seen.add((id(a), id(b)))
+        if isinstance(a, IntImm) and isinstance(b, IntImm):
+            if a.value != b.value:
+                return False
+            continue
+        if type(a) is not type(b) or isinstance(a, Var) or a.dtype != b.dtype:
+            return False
+        if _payload(a) != _payload(b) or len(a.operands()) != len(b.operands()):
+            return False
+        pairs.extend(zip(a.operands(), b.operands(), strict=True))
+    return True
 
 
 # ---------------------------------------------------------------------------------------------

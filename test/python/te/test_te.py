@@ -305,6 +305,21 @@ def test_rf11_scalars_of_rank_0(run_te):
     np.testing.assert_array_equal(actual, [3, 4])
 
 
+def test_rf11_long_bodies(run_te):
+    x = floats(2)
+
+    def function(A):
+        def element(i):
+            total = A[i] * 0
+            for _ in range(2000):
+                total = total + A[i]
+            return total
+
+        return te.compute(A.shape, element)
+
+    np.testing.assert_allclose(run_te(function, x), x * 2000, 1e-3)
+
+
 def test_rf11_no_elements(run_te):
     x = np.zeros((0, 3), "float32")
 

@@ -475,6 +475,9 @@ def test_shared_expressions_are_emitted_once():
     while isinstance(a, tir.Add):
         a = a.a
     assert len(repr(x)) < 10000
+    assert tir.structural_equal(x, tir.transform(x, lambda node: None))
+    doubled = tir.substitute(x, {INDEX: tir.SizeVar("i", "int64")})
+    assert not tir.structural_equal(x, doubled) and not tir.expr.is_non_negative(doubled)
     assert np.isinf(run(x, [a.source], np.ones(1, "float32")))
 
 
