@@ -41,6 +41,7 @@ MISSING = re.compile(r"is not an operator of the dialect yet")
 # Programs of which TVM does not check what the specification asks for, by our error.
 BY_SPECIFICATION = {
     r"\[WF13\]": "WF13: global_symbol is the name of the function",
+    r"\[WF08\]": "WF08: a recursive function states its result",
     r"\[WF06\]": "WF06: a variable of the signature stands alone in some dimension",
     r"expected a result of type": "DR13: the value fits the declared result",
     r"in place, but it may be argument": "DR15: a pure function has no visible effect",

@@ -75,6 +75,8 @@ def vdevice(
 
 def module_attrs(attrs: Mapping[str, Any], allow_overwrite: bool = False) -> None:
     """Set attributes of the module that is being parsed."""
+    if not isinstance(attrs, Mapping):
+        raise TypeError(f"expected a dict of attributes, but got {attrs!r}")
     for name, value in attrs.items():
         module_set_attr(name, value, allow_overwrite=allow_overwrite)
 

@@ -48,7 +48,7 @@ def parse_decorated(function: Any, what: str, check_well_formed: bool = True) ->
 
     In the body of a class it stays as it is: the class is parsed as a whole.
     """
-    if not inspect.isfunction(function):
+    if not inspect.isfunction(function) or inspect.iscoroutinefunction(function):
         raise TypeError(f"expected a function under {what}, but got {function!r}")
     if _in_class(function):
         return function
@@ -131,6 +131,8 @@ def from_source(
     names: dict[str, Any] = {**_default_names(), **(extra_vars or {})}
     decorated = []
     for node in source.tree.body:
+        if isinstance(node, ast.AsyncFunctionDef) and _is_program(node):
+            raise source.error(node, "expected def, but got async def")
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and _is_program(node):
             decorated.append(node)
         elif not _imports_tvm(node):
@@ -150,7 +152,7 @@ def from_source(
     return result
 
 
-def _is_program(node: ast.ClassDef | ast.FunctionDef) -> bool:
+def _is_program(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     for decorator_node in node.decorator_list:
         target = decorator_node.func if isinstance(decorator_node, ast.Call) else decorator_node
         name = getattr(target, "attr", getattr(target, "id", ""))

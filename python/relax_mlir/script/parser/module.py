@@ -28,7 +28,7 @@ from ..generic import mlir_functions
 from . import rfc, state, tir
 from .environment import Environment
 from .expressions import Evaluator
-from .relax import FunctionParser
+from .relax import FunctionParser, recursive
 from .source import Source
 
 # What decorators are called, in any namespace.
@@ -294,6 +294,8 @@ class ModuleParser(Evaluator):
             if options.get("private", False):
                 operation.attributes["sym_visibility"] = ir.StringAttr.get("private")
             return
+        if node.returns is None and _is_recursive(node, relax):
+            raise self.error(node, recursive(node.name))
         declared = self._declare_others(node, relax)
         parser = FunctionParser(self)
         private = bool(options.get("private", False))
@@ -444,6 +446,20 @@ class ModuleParser(Evaluator):
         self.vdevices[name] = device
         set_global_info(self.builder._module, self.vdevices)
         return name
+
+
+def _is_recursive(node: ast.FunctionDef, nodes: dict[str, ast.FunctionDef]) -> bool:
+    """Say whether a function calls itself, also by way of others."""
+    seen: set[str] = set()
+    stack = _uses(node, nodes)
+    while stack:
+        name = stack.pop()
+        if name == node.name:
+            return True
+        if name not in seen:
+            seen.add(name)
+            stack += _uses(nodes[name], nodes)
+    return False
 
 
 def _move_last(operation: ir.Operation) -> None:
