@@ -19,8 +19,6 @@ from ..tir.expr import (
     Reduce,
     SizeVar,
     Var,
-    cast,
-    const,
     convert,
     dtype_of,
 )
@@ -265,8 +263,3 @@ def scan(
 def kernel_name(name: str) -> str:
     """Return a name as one that a function of a module may have."""
     return re.sub(r"\W", "_", name, flags=re.ASCII) or "kernel"
-
-
-def zero(dtype: Any) -> PrimExpr:
-    """Return 0 of a data type."""
-    return cast(dtype, const(0))

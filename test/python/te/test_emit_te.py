@@ -227,6 +227,37 @@ def test_rf11_name_of_the_value():
         bb.emit_te(add_one, x)
 
 
+def test_rf11_in_closures_and_branches():
+    bb = relax.BlockBuilder()
+    x, y = tensor(), tensor("y", ("m",))
+    with bb.function("main", [x]):
+        with bb.closure("plus", [y]) as plus:
+            bb.emit_func_output(bb.emit_te(add_one, y))
+        once = bb.emit(op.call(plus, x))
+        cond = bb.emit_te(lambda A: te.compute((), lambda: A[0] > 1), once)
+        out = bb.if_(cond, lambda: bb.emit_te(add_one, once), lambda: once)
+        bb.emit_func_output(out)
+    assert kernels(bb) == ["add_one", "_lambda_"]
+    main = relax.VirtualMachine(relax.compile(bb))["main"]
+    for start, expected in ((0.0, 1.0), (1.0, 3.0)):
+        result = np.from_dlpack(main(np.full(2, start, F32)))
+        np.testing.assert_array_equal(result, np.full(2, expected, F32))
+
+
+def test_rf11_shape_variables_of_casts_are_known():
+    bb = relax.BlockBuilder()
+    x = Var("x", TensorStructInfo(ndim=1, dtype=F32))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y = bb.match_cast(x, TensorStructInfo(("k",), F32))
+            out = bb.emit_output(bb.emit_te(add_one, y))
+        again = bb.emit_te(lambda A: te.compute(("k * 2",), lambda i: A[i // 2]), out)
+        bb.emit_func_output(again)
+    main = relax.VirtualMachine(relax.compile(bb))["main"]
+    result = np.from_dlpack(main(np.arange(2, dtype=F32)))
+    np.testing.assert_array_equal(result, [1, 1, 2, 2])
+
+
 def test_rf11_call_te_with_grad_keeps_what_the_gradient_is():
     bb = relax.BlockBuilder()
     x = tensor()
