@@ -80,7 +80,7 @@ def test_rf12_parameters_can_come_last():
     np.testing.assert_array_equal(np.from_dlpack(main(a, b, a)), b - a)
 
 
-def test_rf12_parameters_that_are_missing_or_stated_twice():
+def test_rf12_invalid_parameters():
     x, y = tensor("x"), tensor("y")
     bb = BlockBuilder()
     with (

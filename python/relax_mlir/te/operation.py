@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -68,8 +69,13 @@ def as_shape(shape: Shape) -> tuple[PrimExpr, ...]:
     if isinstance(shape, (_ir.ShapeExpr, list, tuple)) or not (
         isinstance(shape, str) or _expr._is_scalar(shape)
     ):
-        return tuple(_dim(dim) for dim in shape)
-    return (_dim(shape),)
+        dims = tuple(_dim(dim) for dim in shape)
+    else:
+        dims = (_dim(shape),)
+    size = math.prod(dim.value for dim in dims if isinstance(dim, _expr.IntImm) and dim.value)
+    if size >= 2**63:
+        raise ValueError(f"expected a shape of less than 2**63 elements, but got {list(dims)}")
+    return dims
 
 
 def placeholder(shape: Shape, dtype: Any = "float32", name: str = "placeholder") -> Tensor:

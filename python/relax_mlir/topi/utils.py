@@ -139,7 +139,9 @@ def unravel(position: PrimExpr, shape: Sequence[PrimExpr]) -> list[PrimExpr]:
     """Return the indices of an element, given its position."""
     indices: list[PrimExpr] = []
     rest = position
-    for number, dim in enumerate(reversed(shape)):
+    for number, size in enumerate(reversed(shape)):
+        # Of a tensor without elements none is looked for.
+        dim = te.const(1, size.dtype) if constant(size) == 0 else size
         is_first = number == len(shape) - 1
         indices.append(rest if is_first else rest % dim)
         if not is_first:

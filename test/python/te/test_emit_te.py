@@ -292,7 +292,7 @@ def test_rf11_call_te_with_grad_keeps_what_the_gradient_is():
         ),
     ],
 )
-def test_rf11_wrong_arguments(function, args, message):
+def test_rf11_invalid_arguments(function, args, message):
     params = [arg for arg in args if isinstance(arg, Var)]
     bb = relax.BlockBuilder()
     with (
@@ -303,7 +303,7 @@ def test_rf11_wrong_arguments(function, args, message):
         bb.emit_func_output(params[0])
 
 
-def test_rf11_wrong_number_of_stated_types():
+def test_rf11_invalid_number_of_stated_types():
     x = tensor()
     bb = relax.BlockBuilder()
     with (

@@ -447,6 +447,7 @@ def scan_of(state_rank=1, rows=1, dtype="float32"):
     "make, message",
     [
         (lambda: te.placeholder((-1,)), "expected a dimension that is not negative, but got -1"),
+        (lambda: te.placeholder((2**40, 2**40)), "a shape of less than 2[*][*]63 elements"),
         (lambda: te.placeholder((1.5,)), "expected an integer as dimension"),
         (lambda: te.placeholder((2,), "float33"), "expected a data type"),
         (lambda: te.compute((2,), lambda i, j: i), "expected fcompute to take 1 indices"),
@@ -500,7 +501,7 @@ def scan_of(state_rank=1, rows=1, dtype="float32"):
         (lambda: len(A4), "a dimension may be symbolic"),
     ],
 )  # fmt: skip
-def test_rf11_wrong_tensor_expressions(make, message):
+def test_rf11_invalid_tensor_expressions(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()
 

@@ -153,6 +153,6 @@ def test_rf11_topi_elementwise_is_one_operation_with_affine_maps():
         (lambda A, B, N: topi.add(A, "x"), "expected an expression or a number, but got 'x'"),
     ],
 )
-def test_rf11_topi_wrong_operands(make, message):
+def test_rf11_topi_invalid_operands(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make(te.placeholder((3, "n")), te.placeholder((4,)), te.placeholder((3,), "int32"))

@@ -392,6 +392,6 @@ INTS = te.placeholder((2, 2), "int32")
         (lambda: nn.prelu(A, INTS), "expected a slope of rank 1"),
     ],
 )
-def test_rf11_topi_wrong_networks(make, message):
+def test_rf11_topi_invalid_networks(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()

@@ -100,6 +100,6 @@ def test_rf11_topi_cumsum_of_another_data_type(run_te):
         (lambda A: topi.collapse_sum(A, (1, 3, 4)), "expected at most 2 dimensions"),
     ],
 )
-def test_rf11_topi_wrong_axes(make, message):
+def test_rf11_topi_invalid_axes(make, message):
     with pytest.raises(ValueError, match=message):
         make(te.placeholder((3, 4)))

@@ -80,6 +80,12 @@ def test_rf11_topi_moves(run_te, name):
     np.testing.assert_array_equal(run_te(function, x), reference(x))
 
 
+def test_rf11_topi_reshape_of_no_elements(run_te):
+    x = floats(3, 0)
+    assert run_te(lambda A: topi.reshape(A, (-1, 2)), x).shape == (0, 2)
+    assert run_te(lambda A: topi.reshape(A, (0, 5)), x).shape == (0, 5)
+
+
 def test_rf11_topi_squeeze(run_te):
     x = floats(1, 3, 1)
     np.testing.assert_array_equal(run_te(topi.squeeze, x), x.squeeze())
@@ -242,6 +248,6 @@ IDS, FLOAT_IDS = te.placeholder((2,), "int32"), te.placeholder((2,))
         (lambda: topi.elemwise_sum([]), "expected at least one tensor"),
     ],
 )
-def test_rf11_topi_wrong_moves(make, message):
+def test_rf11_topi_invalid_moves(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()
