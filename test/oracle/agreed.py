@@ -110,6 +110,21 @@ def ours_proves_equal(case: Case) -> bool:
     return case.ours is True and case.theirs is None and _are_compared_by_expressions(case)
 
 
+@agreed("subtype", "compatible", "unify")
+def tvm_proves_equal(case: Case) -> bool:
+    """TVM cancels what is divided by an expression: `k * (n + 1) floordiv (n + 1)` is `k`.
+
+    Note on Proving Shapes Equivalent: "We leave it up to compiler implementations as to whether to
+    use more advanced methods for proving equivalence, such as attempting to use algebraic rewrite
+    rules." Expressions without products of variables or such quotients are no such case.
+    """
+    if not any(si.is_nonlinear(dim) for info in case.infos for dim in si.own_dims(info)):
+        return False
+    if case.question == "unify":
+        return _keeps_dims(case, case.theirs, case.ours)
+    return case.ours is None and case.theirs is True and _are_compared_by_expressions(case)
+
+
 @agreed("subtype", "compatible")
 def rank_zero(case: Case) -> bool:
     """A shape of rank 0 is known, whether it says `ndim = 0` or `[]`.

@@ -30,6 +30,7 @@ REWRITES = (
     lambda dim, rng: ["-", ["+", dim, "m"], "m"],
     lambda dim, rng: ["floordiv", ["*", dim, 4], 4],
     lambda dim, rng: ["+", ["*", ["floordiv", dim, 3], 3], ["mod", dim, 3]],
+    lambda dim, rng: ["floordiv", ["*", dim, ["+", "n", 1]], ["+", "n", 1]],
     lambda dim, rng: ["min", dim, dim],
     lambda dim, rng: ["max", dim, ["-", dim, 1]],
     lambda dim, rng: ["-", ["*", 2, dim], dim],
