@@ -47,6 +47,7 @@ from .parser import entry, state
 from .parser.attributes import attribute
 from .parser.expressions import SpecialForm
 from .parser.relax import Dataflow
+from .rewriter import rewriter
 from .tvm_operators import NAMESPACES, TVM_OPERATORS
 
 __all__ = [
@@ -89,6 +90,7 @@ __all__ = [
     "outputs",
     "prim_value",
     "read_tensor_from_file",
+    "rewriter",
     "shape",
     "str",
     "to_vdevice",
