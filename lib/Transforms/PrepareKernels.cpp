@@ -140,6 +140,29 @@ static LogicalResult prepare(func::FuncOp kernel, ArrayRef<int64_t> updated) {
   return success();
 }
 
+/// Loops over threads run one iteration after the other, so what threads write
+/// for each other would be read too early.
+static LogicalResult verifyThreads(func::FuncOp kernel) {
+  auto startsWith = [](Operation *op, StringRef name, StringRef prefix) {
+    auto value = op->getAttrOfType<StringAttr>(name);
+    return value && value.getValue().starts_with(prefix);
+  };
+  Operation *threads = nullptr, *shared = nullptr;
+  kernel.walk([&](Operation *op) {
+    if (startsWith(op, "relax.thread", "threadIdx"))
+      threads = op;
+    if (startsWith(op, "relax.scope", "shared"))
+      shared = op;
+  });
+  if (!threads || !shared)
+    return success();
+  InFlightDiagnostic diag = shared->emitOpError()
+                            << "expected no memory that threads share: the "
+                               "processor runs them one after the other";
+  diag.attachNote(threads->getLoc()) << "the loop over threads is here";
+  return diag;
+}
+
 namespace {
 struct RelaxPrepareKernelsPass
     : relax::impl::RelaxPrepareKernelsPassBase<RelaxPrepareKernelsPass> {
@@ -154,7 +177,8 @@ struct RelaxPrepareKernelsPass
         return signalPassFailure();
       }
       std::string name = ("relax.kernel." + kernel.getSymName()).str();
-      if ((isOnTensors(kernel) && failed(prepare(kernel, use.updated))) ||
+      if (failed(verifyThreads(kernel)) ||
+          (isOnTensors(kernel) && failed(prepare(kernel, use.updated))) ||
           failed(symbols.rename(kernel, name)))
         return signalPassFailure();
       // Nobody outside knows the new name, so the results may be dropped.

@@ -34,3 +34,23 @@ relax.func @main(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f
   relax.builtin.call_kernel @first(%x, %y) outs() inplace [0] : (!relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 1, f32>) -> ()
   relax.return %y : !relax.tensor<ndim = 1, f32>
 }
+
+// -----
+
+func.func private @threads(%y: memref<4xf32>) {
+  // expected-error@+1 {{expected no memory that threads share: the processor runs them one after the other}}
+  %shared = memref.alloc() {relax.scope = "shared"} : memref<4xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  // expected-note@+1 {{the loop over threads is here}}
+  scf.for %i = %c0 to %c4 step %c1 {
+    %0 = memref.load %shared[%i] : memref<4xf32>
+    memref.store %0, %y[%i] : memref<4xf32>
+  } {relax.thread = "threadIdx.x"}
+  return
+}
+relax.func @main(%y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
+  relax.builtin.call_kernel @threads() outs(%y) : () -> !relax.tensor<ndim = 1, f32>
+  relax.return %y : !relax.tensor<ndim = 1, f32>
+}

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import relax_mlir as relax
+from mlir import ir
 from relax_mlir.script import from_source
 from relax_mlir.script import ir as I
 from relax_mlir.script import relax as R
@@ -553,6 +554,33 @@ def test_rf05_select_reads_only_what_it_takes():
     assert "scf.if" in str(module(kernel, params, call))
 
 
+def test_rf05_memory_in_loops():
+    kernel = """
+    @T.prim_func
+    def k(A: T.Buffer((512,), "float32"), B: T.Buffer((4, 512), "float32")):
+        for i in range(4):
+            tmp = T.alloc_buffer((512,), "float32")
+            for j in range(512):
+                tmp[j] = A[j] * T.Cast("float32", i)
+            count: T.int32 = 0
+            while count < 512:
+                place = T.alloc_buffer((600,), "int32")
+                place[count] = count
+                if count % 2 == 0:
+                    more = T.alloc_buffer((700,), "float32")
+                    more[count] = tmp[count]
+                    B[i, place[count]] = more[count]
+                else:
+                    B[i, place[count]] = -tmp[count]
+                count += 1
+    """
+    x = np.arange(512, dtype="float32")
+    got = run(kernel, 'x: R.Tensor((512,), "float32")', 'R.Tensor((4, 512), "float32")', x)
+    expected = np.outer(np.arange(4), x).astype("float32")
+    expected[:, 1::2] *= -1
+    np.testing.assert_array_equal(got, expected)
+
+
 def test_rf05_on_tensors():
     kernel = """
     @T.prim_func(private=True, tensors=True)
@@ -631,3 +659,21 @@ def test_rf05_external_functions():
     expected = np.cos(X[0]) + np.sin(X[0])
     expected[:2] = X[0, :2]
     np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+def test_error_rf05_threads_that_share_memory():
+    kernel = """
+    @T.prim_func
+    def k(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        tmp = T.alloc_buffer((4,), "float32", scope="shared")
+        for i in T.thread_binding(4, thread="threadIdx.x"):
+            tmp[i] = A[i]
+            B[i] = tmp[3 - i]
+    """
+    mod = module(
+        kernel,
+        'x: R.Tensor((4,), "float32")',
+        'out = R.call_tir(Module.k, (x,), out_sinfo=R.Tensor((4,), "float32"))',
+    )
+    with pytest.raises(ir.MLIRError, match="expected no memory that threads share"):
+        relax.compile(mod)
