@@ -57,7 +57,7 @@ from .vm import VirtualMachine, set_recursion_limit
 
 # These need all of the above.
 # isort: split
-from . import expr_functor, instrument, te, tir, topi, transform
+from . import dpl, expr_functor, instrument, te, tir, topi, transform
 from .binding_rewrite import DataflowBlockRewrite
 from .expr_functor import PyExprMutator, PyExprVisitor
 
@@ -91,6 +91,7 @@ __all__ = [
     "assert_structural_equal",
     "compile",
     "default_context",
+    "dpl",
     "expr_functor",
     "instrument",
     "load_dialect",
