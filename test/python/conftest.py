@@ -1,8 +1,37 @@
 """Short ways to write and run programs."""
 
+import os
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import relax_mlir as relax
+
+# Where it is set, each module that a test builds goes through TVMScript and back, too.
+ROUND_TRIP = "RELAX_MLIR_TEST_ROUND_TRIP"
+
+
+@pytest.fixture(autouse=True)
+def round_trip(request, monkeypatch):
+    """Print and parse what `BlockBuilder.get` returns; a difference fails the test."""
+    if not os.environ.get(ROUND_TRIP) or "script" in Path(request.node.fspath).parts:
+        return
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "fuzz")
+    from script import check
+
+    get = relax.BlockBuilder.get
+
+    def checked(self):
+        made = get(self)
+        with monkeypatch.context() as parsing:  # the parser has a builder, too
+            parsing.setattr(relax.BlockBuilder, "get", get)
+            problem = check(made)
+        print(f"round trip: {'not the same' if problem else 'the same'}", file=sys.stderr)
+        assert problem is None, problem
+        return made
+
+    monkeypatch.setattr(relax.BlockBuilder, "get", checked)
 
 
 def _write(function, *params, **options):
