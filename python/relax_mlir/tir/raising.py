@@ -584,7 +584,8 @@ class _Raising:
         ):
             operands = match(value)
             if operands is not None:
-                return node(*_expr.match_types(*(self.index(operand) for operand in operands[:2])))
+                made = _rounded_down(node) if operands[2] else node
+                return made(*_expr.match_types(*(self.index(operand) for operand in operands[:2])))
         op = _owner(value)
         if op is None:
             raise NotRaisableError(f"the value {value}")
@@ -647,10 +648,9 @@ class _Raising:
                 continue
             *pair, unsigned = operands
             a, b = (self.value(operand) for operand in pair)
-            made: Any = node
-            if unsigned and node in (_expr.Div, _expr.Mod):
-                made = _expr.FloorDiv if node is _expr.Div else _expr.FloorMod
-            return made(*_join(a, b, "unsigned" if unsigned else "signed"))
+            if unsigned:  # unsigned integers, or ones that cannot be negative
+                return _rounded_down(node)(*_join(a, b))
+            return node(*_join(a, b, "signed"))
         converted = _match_float_to_int(value)
         if converted is not None:
             source, signed = converted
@@ -803,6 +803,11 @@ _CONVERSIONS: dict[str, Callable[[_Raising, str, ir.Value, ir.Type], PrimExpr]] 
     "arith.trunci": _Raising._narrow_int,
     "arith.index_cast": _Raising._from_index,
 }
+
+
+def _rounded_down(node: Any) -> Any:
+    """Return the division that is the same one for integers that are not negative."""
+    return {_expr.Div: _expr.FloorDiv, _expr.Mod: _expr.FloorMod}.get(node, node)
 
 
 def _letter(i: int) -> str:

@@ -63,7 +63,18 @@ def scheduled(A: T.Buffer((16,), "float32"), x: T.uint32):
 """
 
 
-@pytest.mark.parametrize("text", [MATMUL, LOOPS, SCHEDULED], ids=["matmul", "loops", "scheduled"])
+RESHAPE = """
+@T.prim_func
+def reshape(A: T.Buffer((2, 3, 4), "float32"), B: T.Buffer((24,), "int32")):
+    for i in range(24):
+        with T.sblock("reshape"):
+            vi = T.axis.remap("S", [i])
+            B[vi] = T.Cast("int32", A[vi // 12 % 2, vi % 12 // 4, vi % 4]) + vi % 12 // 4
+"""
+KERNELS = {"matmul": MATMUL, "loops": LOOPS, "scheduled": SCHEDULED, "reshape": RESHAPE}
+
+
+@pytest.mark.parametrize("text", KERNELS.values(), ids=KERNELS)
 def test_rf14_text_is_stable(text):
     text = text.strip().replace("T.serial(0, 8, step=2)", "T.serial(8, step=2)")
     function = from_source(text)
