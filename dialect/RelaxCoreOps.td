@@ -67,6 +67,7 @@ def Relax_InferTypes : TraitList<[
 // An operation whose result types follow from its operands and attributes. The
 // declared type of a result may be weaker than the derived one, never stronger;
 // where that is open, the facts in scope decide.
+// Where the text has no place for the type it ends with "-> type" in that case.
 class Relax_InferredOp<string mnemonic, list<Trait> traits = []>
     : Relax_Op<mnemonic, !listconcat(traits, [Relax_InferTypes])> {
   code compatibleDefinition = [{
@@ -149,8 +150,6 @@ def Relax_FuncOp : Relax_Op<"func",
     /// "argument 'x'" for an argument with a name, else "argument 0", without
     /// captured values.
     std::string describeArgument(unsigned index);
-    /// Whether impure calls inside are disregarded (`relax.force_pure`).
-    bool isForcePure();
     /// The number of first arguments that are captured values.
     unsigned getNumCaptures();
     /// The type of this function as a value.
@@ -333,7 +332,7 @@ def Relax_ConstantOp : Relax_InferredOp<"constant"> {
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Res<Relax_Tensor, "", [MemAlloc]>:$result);
-  let assemblyFormat = "$value attr-dict";
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Relax_PrimValueOp : Relax_InferredOp<"prim_value", [Pure]> {
@@ -352,7 +351,7 @@ def Relax_PrimValueOp : Relax_InferredOp<"prim_value", [Pure]> {
   }];
   let arguments = (ins AnyAttrOf<[Relax_PrimExprAttr, APIntAttr, AnyAttrOf<[BoolAttr, F32Attr, F64Attr]>], "a number or expression [WF18]">:$value);
   let results = (outs Relax_Prim:$result);
-  let assemblyFormat = "$value attr-dict";
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Relax_StringOp : Relax_InferredOp<"string", [Pure]> {
@@ -383,7 +382,7 @@ def Relax_ShapeOp : Relax_InferredOp<"shape", [Pure]> {
   }];
   let arguments = (ins Relax_ShapeExprAttr:$values);
   let results = (outs Relax_Shape:$result);
-  let assemblyFormat = "$values attr-dict";
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Relax_TupleOp : Relax_InferredOp<"tuple", [Pure]> {
@@ -393,8 +392,7 @@ def Relax_TupleOp : Relax_InferredOp<"tuple", [Pure]> {
   }];
   let arguments = (ins Variadic<Relax_AnyValue>:$fields);
   let results = (outs Relax_Tuple:$result);
-  // Without the parentheses the operand list would go on in the next line.
-  let assemblyFormat = "($fields^ `:` type($fields)) : (`(` `)`)? attr-dict";
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Relax_GetItemOp : Relax_InferredOp<"get_item", [Pure]> {
@@ -406,7 +404,7 @@ def Relax_GetItemOp : Relax_InferredOp<"get_item", [Pure]> {
   }];
   let arguments = (ins Relax_AnyValue:$tuple_value, I64Attr:$index);
   let results = (outs Relax_AnyValue:$result);
-  let assemblyFormat = "$tuple_value `[` $index `]` attr-dict `:` type($tuple_value)";
+  let hasCustomAssemblyFormat = 1;
   let hasFolder = 1;
 }
 
@@ -429,7 +427,7 @@ def Relax_ShapeOfOp : Relax_InferredOp<"shape_of", [Pure]> {
   }];
   let arguments = (ins Relax_Tensor:$tensor);
   let results = (outs Relax_Shape:$result);
-  let assemblyFormat = "$tensor attr-dict `:` qualified(type($tensor))";
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Relax_NullValueOp : Relax_InferredOp<"null_value", [Pure]> {

@@ -22,7 +22,7 @@ def Relax_HintOnDeviceOp : Relax_InferredOp<"hint_on_device", [Pure]> {
   }];
   let arguments = (ins Relax_AnyValue:$data, I64Attr:$device);
   let results = (outs Relax_AnyValue:$result);
-  let assemblyFormat = "$data `on` $device attr-dict `:` type($data)";
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Relax_ToVDeviceOp : Relax_InferredOp<"to_vdevice"> {
@@ -36,7 +36,7 @@ def Relax_ToVDeviceOp : Relax_InferredOp<"to_vdevice"> {
   }];
   let arguments = (ins Relax_AnyValue:$data, FlatSymbolRefAttr:$vdevice);
   let results = (outs Res<Relax_AnyValue, "", [MemAlloc]>:$result);
-  let assemblyFormat = "$data `to` $vdevice attr-dict `:` type($data)";
+  let hasCustomAssemblyFormat = 1;
 }
 
 #endif // RELAX_DEVICE_OPS

@@ -57,8 +57,6 @@ def Relax_ClosureOp : Relax_Op<"closure",
     }
     /// "argument 'x'" for a parameter with a name, else "argument 0".
     std::string describeArgument(unsigned index);
-    /// Whether impure calls inside are disregarded (`relax.force_pure`).
-    bool isForcePure();
   }];
 }
 

@@ -20,11 +20,12 @@
 
 #include "relax-mlir/Analysis/Alias.h"
 
+#include "relax-mlir/IR/Purity.h"
+
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -152,9 +153,11 @@ void AliasInfo::visitClosure(ClosureOp closure) {
 
 /// Null where there is none, which is for other verifiers to report.
 static Value terminatorOperand(Region &region, unsigned index) {
-  Operation *terminator = region.front().getTerminator();
-  return index < terminator->getNumOperands() ? terminator->getOperand(index)
-                                              : Value();
+  if (region.empty() || region.front().empty())
+    return {};
+  Operation &terminator = region.front().back();
+  return index < terminator.getNumOperands() ? terminator.getOperand(index)
+                                             : Value();
 }
 
 void AliasInfo::visitOp(Operation &op) {
@@ -212,10 +215,7 @@ void AliasInfo::visitOp(Operation &op) {
 
 /// The function or closure in whose body a value is defined.
 static Operation *functionOf(Value value) {
-  Operation *op = value.getParentBlock()->getParentOp();
-  while (!isa<FuncOp, ClosureOp>(op))
-    op = op->getParentOp();
-  return op;
+  return getFunctionAround(&value.getParentBlock()->front());
 }
 
 bool AliasInfo::mayAlias(unsigned lhs, unsigned rhs) const {
@@ -267,14 +267,6 @@ Value AliasInfo::getOutsideSource(Value value, Operation *function) const {
 // Updates in place
 //===----------------------------------------------------------------------===//
 
-/// Whether the operands of a call are those that it says; the verifier reports
-/// it where they are not.
-template <typename CallOpTy> static bool hasValidSegments(CallOpTy call) {
-  ArrayRef<int32_t> sizes = call.getProperties().operandSegmentSizes;
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(0)) ==
-         call->getNumOperands();
-}
-
 SmallVector<Value> mlir::relax::getUpdatedValues(Operation *op) {
   SmallVector<Value> values;
   if (auto call = dyn_cast<CallTIRInplaceOp>(op)) {
@@ -294,14 +286,16 @@ SmallVector<Value> mlir::relax::getUpdatedValues(Operation *op) {
 /// else.
 static bool isVerified(Operation *op) {
   auto call = dyn_cast<CallTIRInplaceOp>(op);
-  if (!call)
-    return hasValidSegments(cast<CallInplacePackedOp>(op));
+  if (!call) {
+    auto packed = cast<CallInplacePackedOp>(op);
+    return packed.getInplaceIndicesAttr() && hasValidSegments(packed);
+  }
   Type result = call.getResult().getType();
   auto tuple = dyn_cast<TupleStructInfoType>(result);
   bool hasTensors = tuple ? llvm::all_of(tuple.getFields(),
                                          llvm::IsaPred<TensorStructInfoType>)
                           : isa<TensorStructInfoType>(result);
-  return hasTensors && hasValidSegments(call) &&
+  return hasTensors && hasValidSegments(call) && call.getInplaceIndicesAttr() &&
          call.getInplaceIndices().size() == call.getOutputTypes().size();
 }
 
@@ -310,11 +304,7 @@ namespace {
 class UpdateVerifier {
 public:
   UpdateVerifier(const AliasInfo &aliases, Operation *op)
-      : aliases(aliases), op(op) {
-    function = op->getParentOp();
-    while (!isa<FuncOp, ClosureOp>(function))
-      function = function->getParentOp();
-  }
+      : aliases(aliases), op(op), function(getFunctionAround(op)) {}
 
   LogicalResult verify(Value updated);
 
@@ -336,13 +326,6 @@ InFlightDiagnostic UpdateVerifier::emit(Value updated) {
   if (auto call = dyn_cast<CallInplacePackedOp>(op); call && call.getFunction())
     --index; // the arguments stand behind the function
   return op->emitOpError() << "updates argument " << index << " in place, ";
-}
-
-static bool isPureFunction(Operation *function) {
-  if (auto closure = dyn_cast<ClosureOp>(function))
-    return closure.getFuncStructInfo().getPure() && !closure.isForcePure();
-  return cast<FuncOp>(function).getIsPure() &&
-         !cast<FuncOp>(function).isForcePure();
 }
 
 /// In a pure function nobody else may know what is updated. What a closure
@@ -412,6 +395,8 @@ LogicalResult UpdateVerifier::verifyLaterUses(Value updated) {
   Operation *seenAt = nullptr;
   function->walk<WalkOrder::PreOrder>([&](Operation *user) {
     if (user == op || user == function || !runsAfter(user, op))
+      return WalkResult::advance();
+    if (isa<KillOp>(user)) // drops a reference and does not look at the tensor
       return WalkResult::advance();
     for (OpOperand &use : user->getOpOperands()) {
       if (!isBefore(use.get()) || !aliases.maySee(use, updated))

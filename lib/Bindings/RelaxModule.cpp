@@ -167,6 +167,85 @@ template <typename T> struct Bindings {
 };
 
 //===----------------------------------------------------------------------===//
+// Diagnostics
+//===----------------------------------------------------------------------===//
+
+/// Takes the errors that are reported in a context, until it is finished. What
+/// operations are called may be any bytes, so messages are, too.
+class ErrorCollector {
+public:
+  explicit ErrorCollector(MlirContext context) : context(context) {
+    handler = mlirContextAttachDiagnosticHandler(context, &collect, this,
+                                                 /*deleteUserData=*/nullptr);
+  }
+  ErrorCollector(const ErrorCollector &) = delete;
+  ErrorCollector &operator=(const ErrorCollector &) = delete;
+  ~ErrorCollector() { detach(); }
+
+  /// What was collected: (message, location, notes), notes likewise.
+  nb::list finish() {
+    detach();
+    return toList(errors);
+  }
+
+private:
+  struct Diagnostic {
+    std::string message;
+    MlirLocation location;
+    std::vector<Diagnostic> notes;
+  };
+
+  void detach() {
+    if (isAttached)
+      mlirContextDetachDiagnosticHandler(context, handler);
+    isAttached = false;
+  }
+
+  static Diagnostic read(MlirDiagnostic diagnostic) {
+    Diagnostic result;
+    mlirDiagnosticPrint(
+        diagnostic,
+        [](MlirStringRef part, void *data) {
+          static_cast<std::string *>(data)->append(part.data, part.length);
+        },
+        &result.message);
+    result.location = mlirDiagnosticGetLocation(diagnostic);
+    for (intptr_t i = 0, e = mlirDiagnosticGetNumNotes(diagnostic); i < e; ++i)
+      result.notes.push_back(read(mlirDiagnosticGetNote(diagnostic, i)));
+    return result;
+  }
+
+  static MlirLogicalResult collect(MlirDiagnostic diagnostic, void *self) {
+    if (mlirDiagnosticGetSeverity(diagnostic) != MlirDiagnosticError)
+      return mlirLogicalResultFailure(); // for other handlers
+    static_cast<ErrorCollector *>(self)->errors.push_back(read(diagnostic));
+    return mlirLogicalResultSuccess();
+  }
+
+  static nb::list toList(const std::vector<Diagnostic> &diagnostics) {
+    nb::list result;
+    for (const Diagnostic &diagnostic : diagnostics)
+      result.append(nb::make_tuple(
+          nb::steal(PyUnicode_DecodeUTF8(diagnostic.message.data(),
+                                         diagnostic.message.size(),
+                                         "backslashreplace")),
+          diagnostic.location, toList(diagnostic.notes)));
+    return result;
+  }
+
+  MlirContext context;
+  MlirDiagnosticHandlerID handler;
+  bool isAttached = true;
+  std::vector<Diagnostic> errors;
+};
+
+void bindDiagnostics(nb::module_ &m) {
+  nb::class_<ErrorCollector>(m, "ErrorCollector")
+      .def(nb::init<MlirContext>(), nb::arg("context"), nb::keep_alive<1, 2>())
+      .def("finish", &ErrorCollector::finish);
+}
+
+//===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
 
@@ -881,6 +960,7 @@ NB_MODULE(_relax_mlir, m) {
   m.def("check_well_formed", &mlirRelaxCheckWellFormed, nb::arg("module"));
   m.def("is_pure", &mlirRelaxOperationIsPure, nb::arg("operation"));
   m.def("phases", &phases);
+  bindDiagnostics(m);
   bindFacts(m);
   bindPrimExpr(m);
   bindShapeExpr(m);

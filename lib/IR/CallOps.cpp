@@ -12,12 +12,11 @@
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
+#include "relax-mlir/IR/WellFormed.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SmallSet.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -63,7 +62,32 @@ SmallVector<TensorStructInfoType> CallTIRInplaceOp::getOutputTypes() {
   return outputTypes(getResult().getType());
 }
 
-LogicalResult CallTIROp::verify() { return verifyOutputs(*this); }
+/// The types of the tensors in `types`, with tuples taken apart.
+static void collectLeaves(TypeRange types, SmallVectorImpl<Type> &leaves) {
+  for (Type type : types) {
+    if (auto tuple = dyn_cast<TupleStructInfoType>(type))
+      collectLeaves(tuple.getFields(), leaves);
+    else
+      leaves.push_back(type);
+  }
+}
+
+/// OP01, OP02: kernels take tensors.
+static LogicalResult verifyKernelArgs(Operation *op, ValueRange args) {
+  SmallVector<Type> leaves;
+  collectLeaves(args.getTypes(), leaves);
+  for (Type leaf : leaves)
+    if (!isa<TensorStructInfoType>(leaf))
+      return op->emitOpError()
+             << "expected tensors, or tuples of them, as arguments, but got "
+             << leaf;
+  return success();
+}
+
+LogicalResult CallTIROp::verify() {
+  return failed(verifyKernelArgs(*this, getArgs())) ? failure()
+                                                    : verifyOutputs(*this);
+}
 
 /// A callee by name, or a function value.
 template <typename CallOpTy> static LogicalResult verifyCallee(CallOpTy call) {
@@ -112,31 +136,11 @@ static LogicalResult verifyIndices(Operation *op, ArrayRef<int64_t> indices,
   return success();
 }
 
-/// The number of tensors in a value of this type, with tuples taken apart.
-static int64_t countLeaves(Type type) {
-  auto tuple = dyn_cast<TupleStructInfoType>(type);
-  if (!tuple)
-    return 1;
-  int64_t count = 0;
-  for (Type field : tuple.getFields())
-    count += countLeaves(field);
-  return count;
-}
-
-/// The leaf at a position, which is moved past the leaves in front.
-static Type findLeaf(Type type, int64_t &index) {
-  auto tuple = dyn_cast<TupleStructInfoType>(type);
-  if (!tuple)
-    return index-- == 0 ? type : Type();
-  for (Type field : tuple.getFields())
-    if (Type leaf = findLeaf(field, index))
-      return leaf;
-  return {};
-}
-
 Value CallTIRInplaceOp::getArgHolding(int64_t index) {
   for (Value arg : getArgs()) {
-    index -= countLeaves(arg.getType());
+    SmallVector<Type> leaves;
+    collectLeaves(arg.getType(), leaves);
+    index -= leaves.size();
     if (index < 0)
       return arg;
   }
@@ -147,11 +151,9 @@ Value CallTIRInplaceOp::getArgHolding(int64_t index) {
 /// proven.
 static LogicalResult verifyUpdatedArg(CallTIRInplaceOp call, int64_t index,
                                       Type output) {
-  Type actual;
-  int64_t position = index;
-  for (Value arg : call.getArgs())
-    if (actual = findLeaf(arg.getType(), position); actual)
-      break;
+  SmallVector<Type> leaves;
+  collectLeaves(call.getArgs().getTypes(), leaves);
+  Type actual = leaves[index];
   Ternary answer = isSubtypeAt(call, actual, output);
   if (answer == Ternary::Yes)
     return success();
@@ -165,7 +167,8 @@ static LogicalResult verifyUpdatedArg(CallTIRInplaceOp call, int64_t index,
 }
 
 LogicalResult CallTIRInplaceOp::verify() {
-  if (failed(verifyOutputs(*this)))
+  if (failed(verifyKernelArgs(*this, getArgs())) ||
+      failed(verifyOutputs(*this)))
     return failure();
   SmallVector<TensorStructInfoType> outputs = getOutputTypes();
   ArrayRef<int64_t> indices = getInplaceIndices();
@@ -173,10 +176,9 @@ LogicalResult CallTIRInplaceOp::verify() {
     return emitOpError() << "expected one of inplace_indices for each of the "
                          << outputs.size() << " outputs, but got "
                          << indices.size();
-  int64_t numArgs = 0;
-  for (Type type : getArgs().getTypes())
-    numArgs += countLeaves(type);
-  if (failed(verifyIndices(*this, indices, numArgs)))
+  SmallVector<Type> leaves;
+  collectLeaves(getArgs().getTypes(), leaves);
+  if (failed(verifyIndices(*this, indices, leaves.size())))
     return failure();
   for (auto [index, output] : llvm::zip(indices, outputs))
     if (index != -1 && failed(verifyUpdatedArg(*this, index, output)))
@@ -418,10 +420,11 @@ static LogicalResult verifyKernelCall(Operation *op,
   return success();
 }
 
-static SmallVector<TensorStructInfoType> tensorTypes(ValueRange values) {
-  return llvm::map_to_vector(values, [](Value value) {
-    return cast<TensorStructInfoType>(value.getType());
-  });
+/// What the kernel gets in normal form: the fields of tuples, one by one.
+static SmallVector<TensorStructInfoType> tensorTypes(ValueRange args) {
+  SmallVector<Type> leaves;
+  collectLeaves(args.getTypes(), leaves);
+  return llvm::map_to_vector(leaves, llvm::CastTo<TensorStructInfoType>);
 }
 
 /// The number of integers in an optional shape value; none where it is unknown.
@@ -433,8 +436,6 @@ static std::optional<int64_t> countInts(Value packedInts) {
 }
 
 LogicalResult CallTIROp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (!isNormalized())
-    return success(); // the fields are checked when they are taken out
   return verifyKernelCall(*this, symbols, getCalleeAttr(),
                           tensorTypes(getArgs()), countInts(getPackedInts()),
                           getOutputTypes());
@@ -443,8 +444,6 @@ LogicalResult CallTIROp::verifySymbolUses(SymbolTableCollection &symbols) {
 /// Outputs that are allocated stand behind the arguments.
 LogicalResult
 CallTIRInplaceOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (!isNormalized())
-    return success();
   SmallVector<TensorStructInfoType> outputs;
   for (auto [type, index] : llvm::zip(getOutputTypes(), getInplaceIndices()))
     if (index == -1)
@@ -489,9 +488,7 @@ bool CallPackedOp::isPureOp() { return false; }
 /// Asked of calls that are not valid, too: those count as pure, since there is
 /// another error to report.
 bool CallOp::isPureOp() {
-  ArrayRef<int32_t> sizes = getProperties().operandSegmentSizes;
-  if (std::accumulate(sizes.begin(), sizes.end(), int64_t(0)) !=
-      getNumOperands())
+  if (!hasValidSegments(*this))
     return true;
   // The accessor asserts the type of the value.
   if (OperandRange function = getODSOperands(0); !function.empty()) {
@@ -630,6 +627,8 @@ static LogicalResult verifyCaptures(Operation *op, FuncOp callee,
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!isDerivedWithModule(*this))
     return success();
+  if (failed(verifyInFunction(*this)))
+    return failure();
   FailureOr<Type> derived = deriveResult();
   if (failed(derived) || failed(verifyDerived(*this, *derived)))
     return failure();
@@ -667,6 +666,8 @@ LogicalResult MakeClosureOp::verify() {
 }
 
 LogicalResult MakeClosureOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifyInFunction(*this)))
+    return failure();
   auto callee = symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());
   if (!callee)
     return emitOpError() << "expected " << getCalleeAttr()

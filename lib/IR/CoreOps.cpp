@@ -174,7 +174,8 @@ void FuncOp::print(OpAsmPrinter &printer) {
 StringRef mlir::relax::argumentName(ArrayAttr names, unsigned index) {
   if (!names || index >= names.size())
     return {};
-  return cast<StringAttr>(names[index]).getValue();
+  auto name = dyn_cast<StringAttr>(names[index]); // may not be verified
+  return name ? name.getValue() : StringRef();
 }
 
 void FuncOp::getAsmBlockArgumentNames(Region &region,
@@ -202,11 +203,6 @@ unsigned FuncOp::getNumCaptures() {
 //===----------------------------------------------------------------------===//
 // FuncOp: verification
 //===----------------------------------------------------------------------===//
-
-bool FuncOp::isForcePure() {
-  auto flag = (*this)->getAttrOfType<BoolAttr>(RelaxDialect::kForcePure);
-  return flag && flag.getValue();
-}
 
 FuncStructInfoType FuncOp::getFuncStructInfo() {
   return FuncStructInfoType::get(getArgumentTypes(), getResultTypes().front(),
@@ -285,6 +281,8 @@ static LogicalResult verifyBounds(FuncOp func) {
 }
 
 LogicalResult FuncOp::verify() {
+  if (getSymName().empty())
+    return emitOpError() << "expected a name, but got an empty one";
   bool isValid = succeeded(verifyArgumentNames(*this));
   isValid &= succeeded(verifyBounds(*this));
   isValid &= succeeded(verifyGlobalSymbol(*this));
@@ -309,7 +307,7 @@ LogicalResult FuncOp::verifyRegions() {
       (getBody().front().empty() || !isa<ReturnOp>(getBody().front().back())))
     return emitOpError() << "expected its block to end with 'relax.return'";
   bool isValid = succeeded(verifyShapeScopes(*this));
-  if (getIsPure() && !isForcePure())
+  if (isPureFunction(*this))
     isValid &= succeeded(verifyPurity(*this));
   isValid &= succeeded(verifyInplaceUses(*this));
   return success(isValid);
@@ -318,6 +316,29 @@ LogicalResult FuncOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 // Purity
 //===----------------------------------------------------------------------===//
+
+Operation *mlir::relax::getFunctionAround(Operation *op) {
+  Operation *parent = op->getParentOp();
+  while (parent && !isa<FuncOp, ClosureOp>(parent))
+    parent = parent->getParentOp();
+  return parent;
+}
+
+/// What the type of a function says.
+static bool isDeclaredPure(Operation *function) {
+  if (auto closure = dyn_cast<ClosureOp>(function))
+    return closure.getFuncStructInfo().getPure();
+  return cast<FuncOp>(function).getIsPure();
+}
+
+bool mlir::relax::isForcePure(Operation *function) {
+  auto flag = function->getAttrOfType<BoolAttr>(RelaxDialect::kForcePure);
+  return flag && flag.getValue();
+}
+
+bool mlir::relax::isPureFunction(Operation *function) {
+  return isDeclaredPure(function) && !isForcePure(function);
+}
 
 void mlir::relax::walkImpure(Operation *function,
                              llvm::function_ref<void(Operation *)> visit) {
@@ -351,12 +372,7 @@ LogicalResult mlir::relax::verifyPurity(Operation *function) {
 void mlir::relax::forcePurity(Operation *function) {
   bool hasImpure = false;
   walkImpure(function, [&](Operation *) { hasImpure = true; });
-  bool isPure = false;
-  if (auto func = dyn_cast<FuncOp>(function))
-    isPure = func.getIsPure();
-  else if (auto closure = dyn_cast<ClosureOp>(function))
-    isPure = closure.getFuncStructInfo().getPure();
-  if (hasImpure && isPure)
+  if (hasImpure && isDeclaredPure(function))
     function->setAttr(RelaxDialect::kForcePure,
                       BoolAttr::get(function->getContext(), true));
 }
@@ -378,13 +394,19 @@ static LogicalResult verifySubtype(Operation *op, Type actual, Type expected,
 }
 
 Type ReturnOp::getDeclaredType() {
+  // The function may not be verified yet.
   Operation *parent = (*this)->getParentOp();
-  if (auto closure = dyn_cast<ClosureOp>(parent))
-    return closure.getFuncStructInfo().getRet();
+  if (isa<ClosureOp>(parent)) {
+    auto type = parent->getNumResults() == 1
+                    ? dyn_cast<FuncStructInfoType>(parent->getResultTypes()[0])
+                    : FuncStructInfoType();
+    return type ? type.getRet() : Type();
+  }
   auto func = dyn_cast<FuncOp>(parent);
-  if (!func || !func.getFunctionTypeAttr())
-    return {}; // not verified yet
-  return func.getNumResults() == 1 ? func.getResultTypes().front() : Type();
+  TypeAttr attribute = func ? func.getFunctionTypeAttr() : TypeAttr();
+  auto type =
+      attribute ? dyn_cast<FunctionType>(attribute.getValue()) : FunctionType();
+  return type && type.getNumResults() == 1 ? type.getResult(0) : Type();
 }
 
 /// DR13: what is possibly compatible is checked when the function returns.

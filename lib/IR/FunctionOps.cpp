@@ -11,6 +11,7 @@
 #include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/IR/WellFormed.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -107,11 +108,6 @@ FuncStructInfoType ClosureOp::getFuncStructInfo() {
   return cast<FuncStructInfoType>(getResult().getType());
 }
 
-bool ClosureOp::isForcePure() {
-  auto flag = (*this)->getAttrOfType<BoolAttr>(RelaxDialect::kForcePure);
-  return flag && flag.getValue();
-}
-
 LogicalResult ClosureOp::verify() {
   for (StringRef attribute :
        {RelaxDialect::kLowerBound, RelaxDialect::kUpperBound})
@@ -174,7 +170,7 @@ LogicalResult ClosureOp::verifyRegions() {
   if (block.empty() || !isa<ReturnOp>(block.back()))
     return emitOpError() << "expected its block to end with 'relax.return'";
   bool isValid = succeeded(verifyCaptures(*this));
-  if (type.getPure() && !isForcePure())
+  if (isPureFunction(*this))
     isValid &= succeeded(verifyPurity(*this));
   return success(isValid);
 }
@@ -207,7 +203,7 @@ LogicalResult GlobalVarOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
 
 LogicalResult GlobalVarOp::verifySymbolUses(SymbolTableCollection &) {
   SmallVector<Type> derived;
-  if (failed(deriveResultTypes(derived)))
+  if (failed(verifyInFunction(*this)) || failed(deriveResultTypes(derived)))
     return failure();
   if (isSubtype(derived.front(), getResult().getType()) == Ternary::Yes)
     return success();

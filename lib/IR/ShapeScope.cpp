@@ -160,12 +160,18 @@ void ScopeVerifier::report(Operation *op, StringRef name, const Twine &message,
   hasErrors = true;
   InFlightDiagnostic diag = op->emitOpError() << message << " [" << rule << "]";
   func.walk([&](MatchCastOp cast) {
-    if (cast == op || !binds(cast.getResult().getType(), name))
+    if (cast == op || !binds(cast->getResultTypes()[0], name))
       return WalkResult::advance();
     diag.attachNote(cast.getLoc())
         << "'" << name << "' is bound here, for what follows in this scope";
     return WalkResult::interrupt();
   });
+}
+
+/// The type of the result of an operation that may not be verified; null where
+/// there is none. The accessor asserts its kind.
+static Type resultType(Operation &op) {
+  return op.getNumResults() == 1 ? op.getResultTypes()[0] : Type();
 }
 
 template <typename FuncOpTy>
@@ -198,7 +204,10 @@ void ScopeVerifier::verifySignature(FuncOpTy op, TypeRange params, Type result,
 /// Binds the new variables of a cast, left to right.
 void ScopeVerifier::bindCast(MatchCastOp cast, Scope &scope) {
   Names reported;
-  forEachUse(cast.getResult().getType(), [&](const ShapeVarUse &use) {
+  Type type = resultType(*cast);
+  if (!type)
+    return;
+  forEachUse(type, [&](const ShapeVarUse &use) {
     if (use.mayBind)
       scope.bind(use);
     verifyKind(cast, use, scope, reported);
@@ -265,7 +274,7 @@ void ScopeVerifier::verifyRegions(Operation &op, Scope &scope) {
     if (!isa<DataflowOp>(op))
       inner = scope;
     if (auto closure = dyn_cast<ClosureOp>(op))
-      if (auto type = dyn_cast<FuncStructInfoType>(closure.getType()))
+      if (auto type = dyn_cast_or_null<FuncStructInfoType>(resultType(op)))
         verifySignature(closure, type.getParams(), type.getRet(), inner);
     for (Block &block : region)
       verifyBlock(block, isa<DataflowOp>(op) ? scope : inner);
@@ -311,7 +320,7 @@ static void forEachCast(Operation &op,
                         llvm::function_ref<void(MatchCastOp)> visit) {
   if (auto cast = dyn_cast<MatchCastOp>(op))
     if (op.getNumOperands() == 1 && op.getNumResults() == 1 &&
-        isa<StructInfoTypeInterface>(cast.getResult().getType()))
+        isa<StructInfoTypeInterface>(op.getResultTypes()[0]))
       visit(cast);
   if (isa<DataflowOp>(op)) // shares the scope around it
     for (Region &region : op.getRegions())
@@ -322,7 +331,7 @@ static void forEachCast(Operation &op,
 /// What `op` binds for the operations behind it.
 static void collectBound(Operation &op, llvm::StringSet<> &names) {
   forEachCast(op, [&](MatchCastOp cast) {
-    collectBindingVars(cast.getResult().getType(), names);
+    collectBindingVars(cast->getResultTypes()[0], names);
   });
 }
 

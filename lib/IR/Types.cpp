@@ -322,7 +322,12 @@ static ParseResult parseTypes(AsmParser &parser, AsmParser::Delimiter delimiter,
 Type TupleStructInfoType::parse(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
   SmallVector<Type> fields;
-  if (parseTypes(parser, AsmParser::Delimiter::LessGreater, fields))
+  // A list between '<' and '>' may be left out, for upstream.
+  if (parser.parseLess())
+    return {};
+  if (failed(parser.parseOptionalGreater()) &&
+      (parseTypes(parser, AsmParser::Delimiter::None, fields) ||
+       parser.parseGreater()))
     return {};
   return parser.getChecked<TupleStructInfoType>(loc, parser.getContext(),
                                                 fields);

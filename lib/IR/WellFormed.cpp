@@ -63,6 +63,8 @@ private:
 };
 
 class WellFormedChecker {
+  using SymbolMap = llvm::MapVector<StringAttr, Operation *>;
+
 public:
   explicit WellFormedChecker(ModuleOp module)
       : module(module), counter(module.getContext()) {}
@@ -73,6 +75,7 @@ private:
   void verifyInvariants(Operation *op);
   bool verifyBlocks(Operation *op);
   void verifySymbols();
+  bool verifySymbolTable(Operation *table, SymbolMap &symbols);
   void checkOperands(Operation *op);
   void checkDataflowCall(CallOp call, const CallGraph &graph);
   void checkRecursion(const CallGraph &graph);
@@ -135,21 +138,37 @@ void WellFormedChecker::verify(Operation *op) {
     malformed.insert(op);
 }
 
-/// The part of a symbol table's verification that goes on after an error.
-void WellFormedChecker::verifySymbols() {
-  llvm::MapVector<StringAttr, Operation *> symbols;
-  for (Operation &op : *module.getBody()) {
+/// Whether each name is bound once in `table`, the module or a table in it. The
+/// part of a symbol table's verification that goes on after an error.
+bool WellFormedChecker::verifySymbolTable(Operation *table,
+                                          SymbolMap &symbols) {
+  bool isValid = true;
+  for (Operation &op : table->getRegion(0).getOps()) {
     auto name = op.getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
     if (!name)
       continue;
     auto [entry, isNew] = symbols.insert({name, &op});
     if (isNew)
       continue;
+    isValid = false;
     InFlightDiagnostic diag = op.emitError()
                               << "'" << name.getValue()
                               << "' is bound twice in the module [WF02]";
     diag.attachNote(entry->second->getLoc()) << "it is bound here, too";
   }
+  return isValid;
+}
+
+void WellFormedChecker::verifySymbols() {
+  SymbolMap symbols;
+  bool isValid = verifySymbolTable(module, symbols);
+  module.walk([&](Operation *op) {
+    SymbolMap inner;
+    if (op != module && op->hasTrait<OpTrait::SymbolTable>())
+      isValid &= verifySymbolTable(op, inner);
+  });
+  if (!isValid) // no telling what a name stands for
+    return;
   SymbolTableCollection tables;
   module.walk([&](SymbolUserOpInterface user) {
     bool isSafe = !isMalformed(user);
@@ -326,8 +345,9 @@ void WellFormedChecker::checkRecursion(const CallGraph &graph) {
 /// WF12, WF13. A module of kernels only is no program.
 void WellFormedChecker::checkEntryPoints() {
   auto funcs = module.getOps<FuncOp>();
-  if (!funcs.empty() &&
-      llvm::none_of(funcs, [](FuncOp func) { return func.isPublic(); })) {
+  if (!funcs.empty() && llvm::none_of(funcs, [&](FuncOp func) {
+        return isMalformed(func) || func.isPublic();
+      })) {
     InFlightDiagnostic diag =
         module.emitOpError()
         << "expected a function that is not private, to enter the program by "
@@ -367,6 +387,13 @@ LogicalResult WellFormedChecker::check() {
 
 LogicalResult mlir::relax::checkWellFormed(ModuleOp module) {
   return WellFormedChecker(module).check();
+}
+
+LogicalResult mlir::relax::verifyInFunction(Operation *op) {
+  if (getFunctionAround(op))
+    return success();
+  return op->emitOpError() << "expected to be in a relax.func: nothing lowers "
+                              "what names a function elsewhere";
 }
 
 LogicalResult mlir::relax::verifyGlobalSymbol(FunctionOpInterface func) {

@@ -76,6 +76,10 @@ static void buildKernels(OpPassManager &pm, const CompileOptions &) {
 }
 
 static void buildLLVM(OpPassManager &pm, const CompileOptions &) {
+  // For kernels that come on memrefs and did not go through the phase before:
+  // what is lowered below asserts that there is none of it.
+  pm.addNestedPass<func::FuncOp>(createRelaxWidenBoolMemrefsPass());
+  pm.addNestedPass<func::FuncOp>(createRelaxLowerExpandShapePass());
   pm.addPass(createRelaxConvertToLLVMPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());

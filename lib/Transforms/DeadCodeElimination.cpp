@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
@@ -136,22 +137,14 @@ bool DeadCodeEliminator::mayStateUsedFact() {
   return *reliesOnCasts;
 }
 
-/// What is updated in place is seen outside of a function that is impure.
-static bool ownsUpdates(Operation *op) {
-  while (!isa<FuncOp, ClosureOp>(op))
-    op = op->getParentOp();
-  if (auto closure = dyn_cast<ClosureOp>(op))
-    return closure.getFuncStructInfo().getPure() && !closure.isForcePure();
-  return cast<FuncOp>(op).getIsPure() && !cast<FuncOp>(op).isForcePure();
-}
-
 /// SE06: all that may happen in a dataflow block besides its values is an
 /// error.
 bool DeadCodeEliminator::isRemovableInDataflow(Operation *op) {
   if (auto cast = dyn_cast<MatchCastOp>(op))
     return !bindsUsedVariable(cast) && !mayStateUsedFact();
   if (isa<CallTIRInplaceOp, CallInplacePackedOp>(op))
-    return ownsUpdates(op);
+    // They are seen outside of a function that is impure.
+    return isPureFunction(getFunctionAround(op));
   if (auto purity = dyn_cast<PurityOpInterface>(op))
     return purity.isPureOp();
   return isa_and_nonnull<RelaxDialect>(op->getDialect()) &&

@@ -77,8 +77,9 @@ static bool isDead(Operation *op) {
 }
 
 void mlir::relax::eraseDeadDims(FuncOp func) {
+  // Backward, an operation comes behind those in it: it takes them along.
   SmallVector<Operation *> ops;
-  func.walk([&](Operation *op) { ops.push_back(op); });
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : llvm::reverse(ops))
     if (op != func && isDead(op))
       op->erase();

@@ -40,6 +40,13 @@ namespace {
 struct RelaxKillAfterLastUsePass
     : relax::impl::RelaxKillAfterLastUsePassBase<RelaxKillAfterLastUsePass> {
   void runOnOperation() override {
+    WalkResult blocks = getOperation().walk([](DataflowOp dataflow) {
+      dataflow.emitOpError() << "has no last uses, as it has no order of "
+                                "execution: run relax-to-non-dataflow before";
+      return WalkResult::interrupt();
+    });
+    if (blocks.wasInterrupted())
+      return signalPassFailure();
     SmallVector<std::pair<Value, Operation *>> kills;
     getOperation().walk([&](Operation *op) {
       for (Value result : op->getResults()) {

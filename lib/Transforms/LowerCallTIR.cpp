@@ -114,10 +114,39 @@ static void lower(RewriterBase &rewriter, CallInplacePackedOp call) {
   lowerPacked(rewriter, call);
 }
 
+/// What is lowered takes its arguments one by one, and may have effects then.
+static LogicalResult verifyReady(NormalizeOpInterface call) {
+  if (call.isNormalized())
+    return success();
+  return call.emitOpError()
+         << "takes a tuple as argument: run relax-normalize before";
+}
+
+static LogicalResult verifyReady(Operation *op) {
+  if (!isa<CallTIROp, CallTIRInplaceOp, CallDPSPackedOp, CallPurePackedOp,
+           CallInplacePackedOp>(op))
+    return success();
+  if (auto dataflow = dyn_cast<DataflowOp>(op->getParentOp()); dataflow) {
+    InFlightDiagnostic diag =
+        op->emitOpError()
+        << "is in a dataflow block: run relax-to-non-dataflow before";
+    diag.attachNote(dataflow.getLoc()) << "the dataflow block begins here";
+    return diag;
+  }
+  auto call = dyn_cast<NormalizeOpInterface>(op);
+  return call ? verifyReady(call) : success();
+}
+
 namespace {
 struct RelaxLowerCallTIRPass
     : relax::impl::RelaxLowerCallTIRPassBase<RelaxLowerCallTIRPass> {
   void runOnOperation() override {
+    WalkResult ready = getOperation().walk([](Operation *op) {
+      return failed(verifyReady(op)) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+    });
+    if (ready.wasInterrupted())
+      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     getOperation().walk([&](Operation *op) {
       rewriter.setInsertionPoint(op);

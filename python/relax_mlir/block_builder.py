@@ -23,6 +23,7 @@ from .analysis import (
 )
 from .attributes import attribute
 from .context import current_context, current_location
+from .diagnostics import parse_module
 from .dialects import relax as _ops
 from .expr import GlobalVar, Var, _bind_parameter, as_value, build, require_context
 from .ir import FuncStructInfo, ObjectStructInfo, PrimExpr, ShapeStructInfo
@@ -318,7 +319,7 @@ class BlockBuilder:
         """
         with self._context, ir.Location.unknown():
             if isinstance(func, str):
-                source = ir.Module.parse(func)
+                source = parse_module(func, self._context)
                 ops = [op.operation for op in source.body.operations]
             else:
                 ops = [func.operation]

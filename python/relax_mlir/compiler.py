@@ -13,6 +13,7 @@ from mlir.passmanager import PassManager
 
 from ._mlir_libs import RUNTIME_LIBRARY
 from ._mlir_libs import _relax_mlir as _ext
+from .diagnostics import raise_errors
 from .dialects import relax as _ops
 from .ir_module import ModuleLike, as_module
 from .vdevice import GLOBAL_INFO
@@ -94,7 +95,8 @@ def _run_phase(name: str, module: ir.Module, checks: str) -> None:
         phase(name, checks=checks).execute(module, context)
     else:
         pipeline = f"builtin.module(relax-phase-{name}{{checks={checks}}})"
-        PassManager.parse(pipeline).run(module.operation)
+        with raise_errors(module.context):
+            PassManager.parse(pipeline).run(module.operation)
 
 
 def compile(  # noqa: A001 (the name TVM uses)
@@ -169,7 +171,8 @@ def compile(  # noqa: A001 (the name TVM uses)
     dump = _Dump(dump_phases) if dump_phases is not None else lambda name, module: None
     dump("input", module)
     with module.context:
-        module.operation.verify()
+        with raise_errors(module.context):
+            module.operation.verify()
         struct_infos = _struct_infos(module)
         for name, _ in phases():
             _run_phase(name, module, checks)

@@ -14,6 +14,7 @@ from mlir import ir
 from ._mlir_libs import _relax_mlir as _ext
 from .block_builder import BlockBuilder
 from .context import current_context
+from .diagnostics import parse_module
 from .expr import GlobalVar
 from .ir import FuncStructInfo
 from .vdevice import GLOBAL_INFO
@@ -55,7 +56,7 @@ class IRModule:
     def __init__(self, module: Any = None) -> None:
         self.name = "Module"
         if isinstance(module, str):
-            module = ir.Module.parse(module, context=current_context())
+            module = parse_module(module, current_context())
         if isinstance(module, IRModule):
             module = module.module
         if isinstance(module, ir.Module):

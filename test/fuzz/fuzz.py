@@ -3,12 +3,19 @@
 """Mutates the programs of the lit tests and sends them through parser, verifier and all passes.
 
 A mutant may be refused, in words. It must not crash or hang. Passes also run where they do not
-stand in the pipeline: with --strict it counts, too, when one that says it succeeded leaves an
-invalid module behind, and when the text of a module is not parsed again. Mutants are numbered; a
-number and a seed make the same mutant again.
+stand in the pipeline, and must refuse what they cannot take. It counts as a finding, too,
 
-Mutations are of bytes and tokens of the text, of its lines, and of the parsed program: operands,
-types, attributes and the order of operations.
+- when a pass that says it succeeded leaves an invalid module behind, or reported an error;
+- when a pass fails, or the verifier refuses, without an error;
+- when the text of a module is not parsed again, or reads otherwise then;
+- when the check of well-formedness finds nothing in a module that the verifier refuses.
+
+Mutants are numbered; a number and a seed make the same mutant again. Mutations are of bytes and
+tokens of the text, of its lines, and of the parsed program: operands, types, attributes, the order
+and number of operations, and their regions.
+
+Passes and pipelines are those that relax-opt lists with "relax" in their names, in each value of
+their options, and those of MLIR that suit any dialect. The phases also run one after the other.
 """
 
 from __future__ import annotations
@@ -21,7 +28,9 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -31,8 +40,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PASS = re.compile(r'Pass<"([\w-]+)"(?:,\s*"([\w:]+)")?')
-ANCHORS = {"::mlir::relax::FuncOp": "relax.func", "::mlir::func::FuncOp": "func.func"}
+ANCHORS = ["", "relax.func", "func.func"]  # what passes run on, in a module
+GENERAL = {"canonicalize", "control-flow-sink", "cse", "inline", "sccp", "symbol-dce"}
+LISTED = re.compile(r"^ {6}--([\w-]+) |^ {8}--([\w-]+)=<value>|^ {4}=([\w-]+) ", re.MULTILINE)
 TOKEN = re.compile(r'"[^"\n]*"|[!#%@^]?[\w.$-]+|[^\w\s]')
 HOW_OFTEN = [1, 1, 1, 2, 3]  # a program is changed before it is tried
 SECONDS = 20  # a mutant that takes longer hangs
@@ -64,6 +74,23 @@ TYPES = [
     "tensor<?xf32>",
     "memref<4xf32>",
 ]
+ATTRIBUTES = [
+    "unit",
+    "false",
+    '""',
+    '"\\FF"',
+    "@nowhere",
+    "@outer::@inner",
+    "[]",
+    "[1 : i64, @f]",
+    "{}",
+    "dense<1> : tensor<2xi32>",
+    "array<i64: 0, 0>",
+    "array<i64>",
+    "array<i32: 1, -1>",
+    "#relax.expr<n * 2>",
+    "() -> ()",
+]
 
 # ---------------------------------------------------------------------------------------- programs
 
@@ -79,13 +106,53 @@ def programs(folder: Path) -> list[str]:
     return found
 
 
-def passes(folder: Path) -> list[str]:
-    """Return each pass as a pipeline on a module."""
-    found = []
-    for path in sorted(folder.glob("**/Passes.td")):
-        for name, anchor in PASS.findall(path.read_text(encoding="utf-8")):
-            op = ANCHORS.get(anchor)
-            found.append(f"builtin.module({op}({name}))" if op else f"builtin.module({name})")
+def registered() -> list[str]:
+    """Return the passes and pipelines that relax-opt lists, with each value of their options."""
+    tool = shutil.which("relax-opt")
+    if tool is None:
+        sys.exit("expected relax-opt in PATH")
+    listed = subprocess.run([tool, "--help"], check=True, capture_output=True, text=True)
+    found: list[str] = []
+    name = option = ""
+    ours = False
+    for listed_name, listed_option, value in LISTED.findall(listed.stdout):
+        if listed_name:
+            name = listed_name
+            ours = name in GENERAL or "relax" in name.split("-")
+            found += [name] if ours else []
+        elif listed_option:
+            option = listed_option
+        elif ours:
+            if found[-1] == name:
+                found.pop()
+            found.append(f"{name}{{{option}={value}}}")
+    return found
+
+
+def on_module(name: str) -> str:
+    """Return a pass as a pipeline on a module."""
+    from mlir import ir
+    from mlir.passmanager import PassManager
+    from relax_mlir.context import current_context
+
+    with current_context():
+        for anchor in ANCHORS:
+            pipeline = f"builtin.module({anchor}({name}))" if anchor else f"builtin.module({name})"
+            with contextlib.suppress(ir.MLIRError, ValueError):
+                PassManager.parse(pipeline)
+                return pipeline
+    sys.exit(f"expected a pass that runs on a module or function, but got {name}")
+
+
+def chains() -> list[list[str]]:
+    """Return lists of pipelines that run one after the other on a mutant."""
+    from relax_mlir import phases
+    from relax_mlir.compiler import CHECKS
+
+    found = [[on_module(name)] for name in registered()]
+    for checks in CHECKS:
+        options = f"{{checks={checks}}}"
+        found.append([f"builtin.module(relax-phase-{name}{options})" for name, _ in phases()])
     return found
 
 
@@ -107,8 +174,8 @@ def mutate_bytes(text: str, rng: random.Random) -> str:
         else:
             end = at + rng.randint(1, 40)
             data[at:at] = data[at:end]
-    # The bindings cannot hand over diagnostics that are not UTF-8.
-    return data.decode("ascii", errors="replace").replace("\ufffd", "?")
+    # Surrogates stand for bytes that are not UTF-8, which is no text of a module.
+    return data.decode(errors=rng.choice(["replace"] * 7 + ["surrogateescape"]))
 
 
 def mutate_tokens(text: str, rng: random.Random, pool: Sequence[str]) -> str:
@@ -166,6 +233,73 @@ def walk(op: Any) -> Iterator[Any]:
                 yield from walk(inner.operation)
 
 
+def parsed(attribute: str) -> Any:
+    """Return an attribute of its text."""
+    from mlir import ir
+
+    return ir.Attribute.parse(attribute)
+
+
+def mutate_attributes(op: Any, donor: Any, rng: random.Random) -> None:
+    """Drop an attribute of an operation, or set it to that of another one or an awkward one."""
+    if not len(op.attributes):
+        return
+    name = rng.choice(list(op.attributes))
+    kind = rng.randrange(4)
+    if kind == 0:
+        del op.attributes[name]
+    elif kind == 1:
+        theirs = [donor.attributes[other] for other in donor.attributes]
+        op.attributes[name] = rng.choice(theirs or [parsed("unit")])
+    elif kind == 2:
+        op.attributes[name] = parsed(rng.choice([*ATTRIBUTES, *TYPES]))
+    else:
+        op.attributes[name] = parsed(f"{rng.choice(NUMBERS)} : i64")
+
+
+def mutate_operands(op: Any, values: Sequence[Any], rng: random.Random) -> None:
+    """Replace an operand, or swap two."""
+    count = len(op.operands)
+    if count == 0 or not values:
+        return
+    one, other = rng.randrange(count), rng.randrange(count)
+    if one != other and rng.randrange(2):
+        first, second = op.operands[one], op.operands[other]
+        op.operands[one], op.operands[other] = second, first
+    else:
+        op.operands[one] = rng.choice(values)
+
+
+def erase(op: Any, values: Sequence[Any], rng: random.Random) -> None:
+    """Remove an operation; others use other values instead, of the same type where there are."""
+    inner = {op, *walk(op)}
+    own = {value for o in inner for value in o.results}
+    captured = [use.owner for value in own - set(op.results) for use in value.uses]
+    captured += [use.owner for o in inner for a in arguments(o) for use in a.uses]
+    if any(user.operation not in inner for user in captured):
+        return
+    for result in op.results:
+        others = [v for v in values if v not in own and not is_inside(v, inner)]
+        alike = [v for v in others if v.type == result.type]
+        if len(list(result.uses)) and not others:
+            return
+        if others:
+            result.replace_all_uses_with(rng.choice(alike or others))
+    op.erase()
+
+
+def arguments(op: Any) -> list[Any]:
+    """Return the arguments of the blocks of an operation."""
+    return [a for region in op.regions for block in region.blocks for a in block.arguments]
+
+
+def is_inside(value: Any, ops: set[Any]) -> bool:
+    """Say whether a value is an argument of a block of these operations."""
+    from mlir import ir
+
+    return isinstance(value.owner, ir.Block) and value.owner.owner.operation in ops
+
+
 def mutate_module(module: Any, rng: random.Random) -> None:
     """Change a parsed program in place; it may become invalid."""
     from mlir import ir
@@ -174,32 +308,27 @@ def mutate_module(module: Any, rng: random.Random) -> None:
         ops = list(walk(module.operation))
         if not ops:
             return
-        op = rng.choice(ops)
+        op, target = rng.choice(ops), rng.choice(ops)
         values = [v for o in ops for v in o.results]
-        values += [a for o in ops for r in o.regions for b in r.blocks for a in b.arguments]
-        kind = rng.randrange(7)
-        if kind <= 1 and len(op.operands) and values:
-            op.operands[rng.randrange(len(op.operands))] = rng.choice(values)
+        values += [a for o in ops for a in arguments(o)]
+        kind = rng.randrange(9)
+        if kind <= 1:
+            mutate_operands(op, values, rng)
         elif kind == 2 and values:
             rng.choice(values).set_type(ir.Type.parse(rng.choice(TYPES)))
-        elif kind in (3, 4) and not op.name.startswith("relax."):
-            continue  # the printers of others do not bear it
-        elif kind == 3 and len(op.attributes):
-            names = list(op.attributes)
-            del op.attributes[rng.choice(names)]
-        elif kind == 4 and len(op.attributes):
-            donor = rng.choice(ops)
-            theirs = [donor.attributes[name] for name in donor.attributes]
-            with contextlib.suppress(Exception):
-                op.attributes[rng.choice(list(op.attributes))] = rng.choice(
-                    theirs or [ir.UnitAttr.get()]
-                )
-        elif kind == 5:
-            target = rng.choice(ops)
-            if target != op and target not in list(walk(op)):
-                op.move_before(target)
-        elif len(op.regions) == 0 and not any(len(list(v.uses)) for v in op.results):
-            op.erase()
+        elif kind in (3, 4) and op.name.startswith("relax."):
+            with contextlib.suppress(ValueError):  # the printers of others do not bear it
+                mutate_attributes(op, target, rng)
+        elif kind == 5 and target != op and target not in list(walk(op)):
+            op.move_before(target)
+        elif kind == 6:
+            erase(op, values, rng)
+        elif kind == 7:
+            op.clone(ip=ir.InsertionPoint(target))
+        elif kind == 8 and len(op.regions) and len(op.regions[0].blocks):
+            for inner in list(op.regions[0].blocks[0].operations):
+                if target not in [inner.operation, *walk(inner.operation)]:
+                    inner.operation.move_before(target)
 
 
 # --------------------------------------------------------------------------------------------- runs
@@ -210,9 +339,8 @@ class Corpus:
     """What mutants are made of, and what they go through."""
 
     programs: list[str]
-    pipelines: list[str]
+    chains: list[list[str]]
     seed: int
-    strict: bool = False
 
     def __post_init__(self) -> None:
         words = {token.group() for text in self.programs for token in TOKEN.finditer(text)}
@@ -231,11 +359,16 @@ class Corpus:
                     ir.Module.parse(text)
                     self.valid.append(text)
 
+    @property
+    def stages(self) -> list[str]:
+        """All pipelines, in the order in which a mutant goes through them."""
+        return [pipeline for chain in self.chains for pipeline in chain]
+
     def mutant(self, number: int) -> tuple[str, random.Random, bool]:
         """Return the text of a mutant, its random numbers, and whether to change it once parsed."""
         rng = random.Random(self.seed * 1_000_003 + number)
         text = rng.choice(self.programs if number % 7 == 0 else self.valid)
-        kind = number % 5
+        kind = number % 6
         if kind == 0:
             return mutate_bytes(text, rng), rng, False
         if kind == 1:
@@ -247,16 +380,81 @@ class Corpus:
         return text, rng, True
 
 
-def managers(corpus: Corpus) -> list[Any]:
+def managers(corpus: Corpus) -> list[list[Any]]:
     """Return the pass managers of all pipelines, which do not verify by themselves."""
     from mlir.passmanager import PassManager
     from relax_mlir.context import current_context
 
     with current_context():
-        found = [PassManager.parse(pipeline) for pipeline in corpus.pipelines]
-    for manager in found:
+        found = [[PassManager.parse(pipeline) for pipeline in chain] for chain in corpus.chains]
+    for manager in (manager for chain in found for manager in chain):
         manager.enable_verifier(False)
     return found
+
+
+def refusals(run: Callable[[], Any]) -> tuple[bool, list[Any]]:
+    """Run something that MLIR may refuse; say whether it did not, and the errors."""
+    from mlir import ir
+    from relax_mlir.context import current_context
+    from relax_mlir.diagnostics import collect_errors
+
+    succeeded = False
+    with collect_errors(current_context()) as errors, contextlib.suppress(ir.MLIRError):
+        run()
+        succeeded = True
+    return succeeded, errors
+
+
+def in_words(errors: Sequence[Any]) -> str:
+    """Return errors as text."""
+    return "; ".join(f"{error.message} at {error.location}" for error in errors) or "no error"
+
+
+def parse(text: str) -> Any:
+    """Return the module that a text gives, not verified, or None where it is refused."""
+    from relax_mlir import _mlir_libs
+    from relax_mlir.context import current_context
+    from relax_mlir.diagnostics import check_text, collect_errors
+
+    try:
+        check_text(text)
+    except ValueError:
+        return None
+    with collect_errors(current_context()) as errors:
+        module = _mlir_libs._relax_mlir.parse_unverified(text, current_context())
+    return None if errors else module
+
+
+def check_refused(module: Any) -> Iterator[str]:
+    """Yield what should not have happened to a module that the verifier refuses."""
+    from relax_mlir.analysis import well_formed
+
+    str(module)
+    if not well_formed(module):
+        yield f"the check of well-formedness finds nothing, but: {in_words(verify(module)[1])}"
+
+
+def verify(module: Any) -> tuple[bool, list[Any]]:
+    """Verify a module; say whether it is valid, and the errors."""
+    return refusals(module.operation.verify)
+
+
+def run_chain(module: Any, pipelines: Sequence[str], runs: Sequence[Any]) -> Iterator[str | None]:
+    """Run pipelines one after the other; yield what should not have happened, or None for each."""
+    for pipeline, manager in zip(pipelines, runs, strict=True):
+        yield None
+        succeeded, errors = refusals(lambda manager=manager: manager.run(module.operation))
+        if not succeeded:
+            if not errors:
+                yield f"{pipeline} failed without an error"
+            return
+        if errors:
+            yield f"{pipeline} succeeded with errors: {in_words(errors)}"
+            return
+        valid, errors = verify(module)
+        if not valid:
+            yield f"{pipeline} made it invalid: {in_words(errors)}"
+            return
 
 
 def run_mutant(
@@ -264,38 +462,40 @@ def run_mutant(
 ) -> Iterator[str]:
     """Send one mutant through everything; yield what should not have happened."""
     from mlir import ir
+    from relax_mlir import _mlir_libs
     from relax_mlir.context import current_context
 
     text, rng, later = corpus.mutant(number)
     with current_context(), ir.Location.unknown():
-        try:
-            module = ir.Module.parse(text)
-        except ir.MLIRError:
+        module = parse(text)
+        if module is None:
             return
         if later:
             mutate_module(module, rng)
-        try:
-            module.operation.verify()
-        except ir.MLIRError:
+        valid, errors = verify(module)
+        if valid == bool(errors):
+            yield f"the verifier says {valid}, with {in_words(errors)}"
+        if not valid:
+            yield from check_refused(module)
             return
-        try:
-            again = ir.Module.parse(str(module))
-        except ir.MLIRError as error:
-            if corpus.strict:
-                yield f"printed text is not parsed again: {error}"
+        printed = str(module)
+        again = parse(printed)
+        if again is None or not verify(again)[0]:
+            yield f"printed text is not parsed again:\n{printed}"
             return
-        for index, (pipeline, manager) in enumerate(zip(corpus.pipelines, runs, strict=True)):
-            enter(index)
-            copy = again.operation.clone()
-            try:
-                manager.run(copy)
-            except ir.MLIRError:
-                continue
-            try:
-                copy.operation.verify()
-            except ir.MLIRError as error:
-                if corpus.strict:
-                    yield f"{pipeline} made it invalid: {error}"
+        # Resources of elements get new names.
+        if str(again) != printed and "dense_resource" not in printed:
+            yield f"printed text reads otherwise:\n{printed}\nand then:\n{again}"
+        stage = 0
+        for pipelines, chain in zip(corpus.chains, runs, strict=True):
+            copy = _mlir_libs._relax_mlir.clone_module(again)
+            enter(stage)
+            for offset, finding in enumerate(run_chain(copy, pipelines, chain)):
+                if finding is None:
+                    enter(stage + offset)
+                else:
+                    yield finding
+            stage += len(chain)
 
 
 def work(corpus: Corpus, numbers: range, at: Any, stage: Any, findings: Any, log: str) -> None:
@@ -355,7 +555,7 @@ class Worker:
         if self.at.value < 0:
             sys.exit(Path(self.log).read_text(errors="replace"))
         number, stage = now
-        where = self.corpus.pipelines[stage] if stage >= 0 else "parser, verifier or printer"
+        where = self.corpus.stages[stage] if stage >= 0 else "parser, verifier or printer"
         code = self.process.exitcode or 0
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         words = Path(self.log).read_text(errors="replace").strip().split("\n")
@@ -394,10 +594,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--show", type=int, help="print the text of one mutant and end")
-    parser.add_argument("--strict", action="store_true", help="count invalid results of passes")
     options = parser.parse_args()
-    pipelines = [*passes(ROOT / "include"), "builtin.module(relax-to-llvm)"]
-    corpus = Corpus(programs(ROOT / "test" / "lit"), pipelines, options.seed, options.strict)
+    corpus = Corpus(programs(ROOT / "test" / "lit"), chains(), options.seed)
     if options.show is not None:
         corpus.sort_out()
         text, rng, later = corpus.mutant(options.show)
@@ -406,7 +604,7 @@ def main() -> int:
             from relax_mlir.context import current_context
 
             with current_context(), ir.Location.unknown():
-                module = ir.Module.parse(text)
+                module = parse(text)
                 mutate_module(module, rng)
                 text = module.operation.get_asm(print_generic_op_form=True, assume_verified=False)
         print(text)
@@ -414,12 +612,17 @@ def main() -> int:
     numbers = range(options.first, options.first + options.count)
     start = time.monotonic()
     found = fuzz(corpus, numbers, options.jobs)
+    seconds = f"{time.monotonic() - start:.0f} s"
     print(
         f"{len(numbers)} mutants of {len(set(corpus.programs))} programs,"
-        f" {len(pipelines)} pipelines, in {time.monotonic() - start:.0f} s: {len(found)} findings"
+        f" {len(corpus.stages)} pipelines, in {seconds}: {len(found)} findings"
     )
     return 1 if found else 0
 
 
 if __name__ == "__main__":
+    # Memory that is given back is overwritten, so that reading it does not go well by chance.
+    if "MALLOC_PERTURB_" not in os.environ:
+        os.environ["MALLOC_PERTURB_"] = "165"
+        os.execv(sys.executable, [sys.executable, *sys.argv])
     sys.exit(main())

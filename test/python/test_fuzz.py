@@ -1,8 +1,14 @@
-"""test/fuzz/fuzz.py: some mutants in each run of the tests; ./dev fuzz runs many."""
+"""test/fuzz/fuzz.py: some mutants in each run of the tests; ./dev fuzz runs many.
+
+No finding of any kind: no crash, hang or assertion, no pass that leaves an invalid module behind or
+fails without an error, no text that is not read again, no violation that a check misses.
+"""
 
 import subprocess
 import sys
 from pathlib import Path
+
+from relax_mlir import phases
 
 FUZZ = Path(__file__).parents[1] / "fuzz" / "fuzz.py"
 
@@ -15,6 +21,22 @@ def test_mutants_do_no_harm():
     done = run("--count", "1000")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1000 mutants" in done.stdout
+    assert "0 findings" in done.stdout
+
+
+def test_all_passes_and_pipelines_are_run():
+    sys.path.insert(0, str(FUZZ.parent))
+    try:
+        import fuzz
+    finally:
+        sys.path.pop(0)
+    stages = {stage for chain in fuzz.chains() for stage in chain}
+    assert "builtin.module(relax.func(relax-normalize))" in stages
+    assert "builtin.module(relax.func(relax-lower-shapes{checks=necessary}))" in stages
+    assert "builtin.module(convert-relax-to-llvm)" in stages
+    assert "builtin.module(relax-to-llvm{checks=necessary})" in stages
+    for name, _ in phases():
+        assert f"builtin.module(relax-phase-{name}{{checks=all}})" in stages
 
 
 def test_a_mutant_is_made_again():

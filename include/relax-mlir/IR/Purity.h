@@ -13,6 +13,13 @@
 
 namespace mlir::relax {
 
+/// Whether impure operations of `function`, a relax.func or relax.closure, are
+/// disregarded (`relax.force_pure`).
+bool isForcePure(Operation *function);
+
+/// Whether `function` is pure by what it does, not by a promise.
+bool isPureFunction(Operation *function);
+
 /// Calls back for each impure operation that runs when `function`, a relax.func
 /// or relax.closure, is called: not for those of closures in it (DR15).
 void walkImpure(Operation *function,

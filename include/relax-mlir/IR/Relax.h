@@ -58,6 +58,20 @@ bool hasNegativeDim(ShapeExprAttr shape);
 /// else.
 FuncStructInfoType getFuncStructInfo(Operation *symbol);
 
+/// Whether the operands of a call are as many as its groups of operands have
+/// together: its accessors may be called. Verifiers report it where they are
+/// not.
+template <typename CallOpTy> bool hasValidSegments(CallOpTy call) {
+  int64_t count = 0;
+  for (int32_t size : call.getProperties().operandSegmentSizes)
+    count += size;
+  return count == call->getNumOperands();
+}
+
+/// The relax.func or relax.closure whose body `op` is in; null where there is
+/// none.
+Operation *getFunctionAround(Operation *op);
+
 /// `type` as text, "!relax.tensor<[n], f32>".
 std::string toString(Type type);
 

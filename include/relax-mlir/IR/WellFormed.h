@@ -31,6 +31,9 @@ LogicalResult checkWellFormed(ModuleOp module);
 /// that a relax.func with it is public (WF13).
 LogicalResult verifyGlobalSymbol(FunctionOpInterface func);
 
+/// Reports an operation that names a function but is in none.
+LogicalResult verifyInFunction(Operation *op);
+
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_IR_WELLFORMED_H

@@ -8,7 +8,8 @@
 //
 // Replaces each operator by a check of what its kernel relies on, where that is
 // not proven, and `relax.call_tir` of the kernel. The result is of the derived
-// type, which may say more than the declared one.
+// type, which may say more than the declared one: operators behind it see that
+// type, all else the declared one.
 //
 // Kernels are found again by a key: operators with the same name, properties
 // and parameters share one.
@@ -61,6 +62,7 @@ private:
   FailureOr<func::FuncOp> buildKernel(Operation *op, const Signature &signature,
                                       const KernelBody &body);
   std::string getUniqueName(StringRef stem);
+  void replaceResult(OpBuilder &builder, Operation *op, Value result);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -293,6 +295,21 @@ FailureOr<func::FuncOp> Legalizer::getKernel(Operation *op,
 // Operators
 //===----------------------------------------------------------------------===//
 
+/// What has been declared may matter to others: the devices that are still open
+/// to relax-realize-vdevice, and dimensions that they do not agree with.
+void Legalizer::replaceResult(OpBuilder &builder, Operation *op, Value result) {
+  Value declared = op->getResult(0);
+  if (result.getType() == declared.getType())
+    return declared.replaceAllUsesWith(result);
+  declared.replaceUsesWithIf(result, [&](OpOperand &use) {
+    return table.lookup(use.getOwner()) != nullptr;
+  });
+  if (declared.use_empty())
+    return;
+  declared.replaceAllUsesWith(
+      MatchCastOp::create(builder, op->getLoc(), declared.getType(), result));
+}
+
 LogicalResult Legalizer::legalize(Operation *op,
                                   const LegalizationTable::Entry &entry) {
   Signature signature;
@@ -319,7 +336,7 @@ LogicalResult Legalizer::legalize(Operation *op,
   auto call = CallTIROp::create(builder, op->getLoc(), *result,
                                 FlatSymbolRefAttr::get(*kernel), args,
                                 /*packed_ints=*/Value());
-  op->getResult(0).replaceAllUsesWith(call.getResult());
+  replaceResult(builder, op, call.getResult());
   op->erase();
   return success();
 }

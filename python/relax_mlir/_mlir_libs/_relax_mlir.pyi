@@ -3,6 +3,7 @@
 # The extension; relax_mlir.ir derives the public classes.
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from mlir import ir
 
@@ -105,6 +106,12 @@ class FuncStructInfo(_StructInfo):
     def get(params: Sequence[ir.Type], ret: ir.Type, is_pure: bool) -> ir.Type: ...
     @staticmethod
     def get_packed(derive: str, context: ir.Context) -> ir.Type: ...
+
+_Errors: TypeAlias = list[tuple[str, ir.Location, "_Errors"]]
+
+class ErrorCollector:
+    def __init__(self, context: ir.Context) -> None: ...
+    def finish(self) -> _Errors: ...
 
 def register_dialects(registry: ir.DialectRegistry) -> None: ...
 def load_dialect(context: ir.Context) -> None: ...

@@ -12,6 +12,7 @@ from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
 from ..context import current_context
+from ..diagnostics import Diagnostic, check_text, collect_errors
 
 if TYPE_CHECKING:
     from ..ir_module import ModuleLike
@@ -67,7 +68,7 @@ def _place(location: ir.Location) -> str:
     return str(location).removeprefix("loc(").removesuffix(")")
 
 
-def violation(diagnostic: ir.Diagnostic | ir.DiagnosticInfo) -> Violation:
+def violation(diagnostic: Diagnostic | ir.Diagnostic | ir.DiagnosticInfo) -> Violation:
     """Return what a diagnostic of MLIR says."""
     message = diagnostic.message
     found = _RULE.search(message)
@@ -113,19 +114,16 @@ def well_formed(mod: ModuleLike, check_struct_info: bool = True) -> list[Violati
     """
     from ..ir_module import as_module
 
-    violations: list[Violation] = []
-
-    def record(diagnostic: ir.Diagnostic) -> bool:
-        if diagnostic.severity == ir.DiagnosticSeverity.ERROR:
-            violations.append(violation(diagnostic))
-        return True
-
     given = mod if isinstance(mod, str) else as_module(mod).module
     context = current_context() if isinstance(given, str) else given.context
-    with context.attach_diagnostic_handler(record):
+    if isinstance(given, str):
+        check_text(given)
+    with collect_errors(context) as errors:
         module = _ext.parse_unverified(given, context) if isinstance(given, str) else given
+        # It is not there, or not all of it, where the parser reports errors.
         if module is not None:
             _ext.check_well_formed(module)
+    violations = [violation(error) for error in errors]
     if check_struct_info:
         return violations
     return [found for found in violations if not (found.rule or "").startswith("DR")]

@@ -19,6 +19,7 @@ from typing import Any
 from mlir import ir
 
 from ..context import current_context, current_location
+from ..diagnostics import parse_module
 
 METADATA_KEY = "relax.expr.Constant"
 _METADATA = "builtin.metadata"
@@ -195,7 +196,7 @@ def mlir_functions(module: ir.Module, texts: Sequence[str]) -> list[list[ir.Oper
             # Names of its own for each mark, as symbols are unique.
             for number in range(len(texts)):
                 source = source.replace(f"@{_MARK} {{", f"@{_MARK}.{number} {{", 1)
-            parsed = ir.Module.parse(f"module {header}{{\n{source}\n}}")
+            parsed = parse_module(f"module {header}{{\n{source}\n}}", context)
         except ir.MLIRError as error:
             raise ValueError(f"expected functions as text of MLIR: {_reason(error)}") from None
     result: list[list[ir.Operation]] = [[]]
@@ -250,7 +251,7 @@ def metadata(text: str) -> dict[str, list[ir.Attribute]]:
     """
     with current_context(), ir.Location.unknown():
         try:
-            module = ir.Module.parse(text)
+            module = parse_module(text)
         except ir.MLIRError as error:
             raise ValueError(f"expected metadata as text of MLIR: {_reason(error)}") from None
     attributes = module.operation.attributes

@@ -14,6 +14,7 @@ from mlir.passmanager import PassManager
 
 from .._mlir_libs import _relax_mlir as _ext
 from ..analysis import StructInfoWarning, violation
+from ..diagnostics import raise_errors
 from ..ir_module import IRModule, ModuleLike, as_module
 from .pass_context import PassContext, PassInfo, register_config_option
 
@@ -317,7 +318,8 @@ def run_pipeline(pipeline: str, module: ir.Module, name: str) -> None:
     with module.context, module.context.attach_diagnostic_handler(record):
         pm = PassManager.parse(f"builtin.module({pipeline})")
         try:
-            pm.run(module.operation)
+            with raise_errors(module.context):
+                pm.run(module.operation)
         except ir.MLIRError as error:
             raise PassError(name, error) from None
     for message in found:
@@ -327,7 +329,8 @@ def run_pipeline(pipeline: str, module: ir.Module, name: str) -> None:
 def verify(module: ir.Module, name: str) -> None:
     """Check what a pass in Python leaves."""
     try:
-        module.operation.verify()
+        with raise_errors(module.context):
+            module.operation.verify()
     except ir.MLIRError as error:
         raise PassError(name, error, "what it leaves is not valid") from None
 

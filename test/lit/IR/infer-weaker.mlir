@@ -115,3 +115,27 @@ relax.func @dr12_shape_variable(%x: !relax.shape<[2, n]>) -> !relax.tensor<[2, n
   %0 = relax.call @dr12_callee(%x) : (!relax.shape<[2, n]>) -> !relax.tensor<[2, n], f32>
   relax.return %0 : !relax.tensor<[2, n], f32>
 }
+
+// Operations whose text does not say the type of the result say it where it is weaker.
+// CHECK-LABEL: relax.func @dr11_weaker_values
+relax.func @dr11_weaker_values(%x: !relax.tensor<[n, 4], f32>, %o: !relax.object) -> !relax.object {
+  // CHECK: relax.constant dense<1.000000e+00> : tensor<2xf32> -> !relax.tensor<ndim = 1, f32>
+  %0 = relax.constant dense<1.0> : tensor<2xf32> -> !relax.tensor<ndim = 1, f32>
+  // CHECK: relax.prim_value 3 : i64 -> !relax.prim<i64>
+  %1 = relax.prim_value 3 : i64 -> !relax.prim<i64>
+  // CHECK: relax.shape <[n, 2]> {note = "a"} -> !relax.shape<ndim = 2>
+  %2 = relax.shape <[n, 2]> {note = "a"} -> !relax.shape<ndim = 2>
+  // CHECK: relax.tuple %x, %o : !relax.tensor<[n, 4], f32>, !relax.object -> !relax.tuple<!relax.tensor<*>, !relax.object>
+  %3 = relax.tuple %x, %o : !relax.tensor<[n, 4], f32>, !relax.object -> !relax.tuple<!relax.tensor<*>, !relax.object>
+  // CHECK: relax.get_item %{{.*}}[0] : !relax.tuple<!relax.tensor<*>, !relax.object> -> !relax.object
+  %4 = relax.get_item %3[0] : !relax.tuple<!relax.tensor<*>, !relax.object> -> !relax.object
+  // CHECK: relax.shape_of %x : !relax.tensor<[n, 4], f32> -> !relax.shape<*>
+  %5 = relax.shape_of %x : !relax.tensor<[n, 4], f32> -> !relax.shape<*>
+  // CHECK: relax.hint_on_device %x on 0 : !relax.tensor<[n, 4], f32> -> !relax.tensor<*>
+  %6 = relax.hint_on_device %x on 0 : !relax.tensor<[n, 4], f32> -> !relax.tensor<*>
+  // CHECK: relax.to_vdevice %x to @cuda0 : !relax.tensor<[n, 4], f32> -> !relax.tensor<ndim = 2, f32, @cuda0>
+  %7 = relax.to_vdevice %x to @cuda0 : !relax.tensor<[n, 4], f32> -> !relax.tensor<ndim = 2, f32, @cuda0>
+  // CHECK: relax.tuple() {note = "b"}
+  %8 = relax.tuple () {note = "b"}
+  relax.return %o : !relax.object
+}

@@ -316,3 +316,34 @@ relax.func @op01_call_kernel(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object 
   relax.builtin.call_kernel @missing(%x) outs(%x) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.return %x : !relax.tensor<ndim = 1, f32>
 }
+
+// -----
+
+// OP01: a tuple of arguments is a tuple of tensors.
+func.func private @op01_kernel(memref<?xf32>, memref<?xf32>)
+relax.func @op01_tuple_of_objects(%t: !relax.tuple<!relax.tensor<[n], f32>, !relax.object>) -> !relax.object {
+  // expected-error@+1 {{'relax.call_tir' op expected tensors, or tuples of them, as arguments, but got '!relax.object'}}
+  %0 = relax.call_tir @op01_kernel(%t) : (!relax.tuple<!relax.tensor<[n], f32>, !relax.object>) -> !relax.tensor<[4], f32>
+  relax.return %0 : !relax.tensor<[4], f32>
+}
+
+// -----
+
+// OP02: likewise.
+func.func private @op02_kernel(memref<?xf32>)
+relax.func @op02_tuple_of_objects(%t: !relax.tuple<!relax.object>) -> !relax.object {
+  // expected-error@+1 {{'relax.call_tir_inplace' op expected tensors, or tuples of them, as arguments, but got '!relax.object'}}
+  %0 = relax.call_tir_inplace @op02_kernel(%t) inplace [0] : (!relax.tuple<!relax.object>) -> !relax.tensor<[4], f32>
+  relax.return %0 : !relax.tensor<[4], f32>
+}
+
+// -----
+
+// OP01: the fields of a tuple have to fit the kernel before they are taken.
+// expected-note@+1 {{the kernel is defined here}}
+func.func private @op01_kernel(memref<?xf32>, memref<?xf32>)
+relax.func @op01_tuple_of_two(%t: !relax.tuple<!relax.tensor<[n], f32>, !relax.tensor<[n], f32>>) -> !relax.object {
+  // expected-error@+1 {{'relax.call_tir' op passes 3 values (inputs, integers, outputs), but the kernel takes 2}}
+  %0 = relax.call_tir @op01_kernel(%t) : (!relax.tuple<!relax.tensor<[n], f32>, !relax.tensor<[n], f32>>) -> !relax.tensor<[4], f32>
+  relax.return %0 : !relax.tensor<[4], f32>
+}

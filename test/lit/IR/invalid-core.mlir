@@ -647,3 +647,36 @@ relax.func @nf05_ordinary_binding(%x: !relax.object) -> !relax.object {
   }
   relax.return %x : !relax.object
 }
+
+// -----
+
+// DR04: a declared type is not stronger than the derived one.
+relax.func @dr04_stronger_field(%t: !relax.tuple<!relax.object>) -> !relax.object {
+  // expected-error@+2 {{failed to infer returned types}}
+  // expected-error@+1 {{'relax.get_item' op inferred type(s) '!relax.object' are incompatible with return type(s) of operation '!relax.shape<*>'}}
+  %0 = relax.get_item %t[0] : !relax.tuple<!relax.object> -> !relax.shape<*>
+  relax.return %0 : !relax.shape<*>
+}
+
+// -----
+
+// expected-error@+1 {{'relax.func' op expected a name, but got an empty one}}
+"relax.func"() <{function_type = () -> !relax.object, sym_name = ""}> ({}) : () -> ()
+
+// -----
+
+relax.func private @f() -> !relax.object
+// expected-error@+1 {{'relax.global_var' op expected to be in a relax.func: nothing lowers what names a function elsewhere}}
+%0 = relax.global_var @f : !relax.func<() -> !relax.object, pure>
+
+// -----
+
+relax.func private @f() -> !relax.object
+// expected-error@+1 {{'relax.call' op expected to be in a relax.func: nothing lowers what names a function elsewhere}}
+%0 = relax.call @f() : () -> !relax.object
+
+// -----
+
+relax.func private @f() -> !relax.object
+// expected-error@+1 {{'relax.builtin.make_closure' op expected to be in a relax.func: nothing lowers what names a function elsewhere}}
+%0 = relax.builtin.make_closure @f() of !relax.func<() -> !relax.object, pure> where []() : () -> !relax.func<() -> !relax.object, pure>

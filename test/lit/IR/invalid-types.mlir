@@ -165,3 +165,14 @@ relax.func private @wf10_rank_of_a_variable(!relax.shape<var = s, ndim = -2>) ->
 
 // expected-error@+1 {{unknown  type `tensors` in dialect `relax`}}
 relax.func private @gr04_unknown_type(!relax.tensors<*>) -> !relax.object
+
+// -----
+
+// GR04: the brackets of a tuple are there even where it is empty.
+// expected-error@+1 {{expected '<'}}
+relax.func private @gr04_tuple_without_brackets(!relax.tuple) -> !relax.object
+
+// -----
+
+// expected-error@+1 {{expected '>'}}
+relax.func private @gr04_tuple_without_end(!relax.tuple<!relax.object !relax.object>) -> !relax.object

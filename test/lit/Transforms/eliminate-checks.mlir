@@ -118,3 +118,18 @@ relax.func @bounds(%x: !relax.tensor<[n, m], f32>) -> !relax.object attributes {
   %1 = relax.shape <[m floordiv n]>
   relax.return %1 : !relax.shape<[m floordiv n]>
 }
+
+// A branch whose value is not used goes together with what is in it.
+// CHECK-LABEL: relax.func @unused_branch
+// CHECK-NOT: relax.if
+// CHECK: relax.return %x
+relax.func @unused_branch(%c: !relax.tensor<[], i1>, %x: !relax.object) -> !relax.object {
+  %0 = relax.if %c : !relax.tensor<[], i1> -> !relax.tuple<!relax.object> {
+    %1 = relax.tuple %x : !relax.object
+    relax.yield %1 : !relax.tuple<!relax.object>
+  } else {
+    %2 = relax.tuple %x : !relax.object
+    relax.yield %2 : !relax.tuple<!relax.object>
+  }
+  relax.return %x : !relax.object
+}

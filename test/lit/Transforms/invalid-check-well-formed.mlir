@@ -320,3 +320,63 @@ relax.func private @all(%x: !relax.shape<[m * 2]>) -> !relax.object {
   %7 = relax.shape <[k]>
   relax.return %7 : !relax.shape<[k]>
 }
+
+// -----
+
+// Nothing below is of the kind that accessors rely on.
+// expected-error@+1 {{attribute 'function_type' failed to satisfy constraint}}
+"relax.func"() <{function_type = !relax.object, sym_name = "no_function_type"}> ({
+^bb0(%x: !relax.object):
+  "relax.return"(%x) : (!relax.object) -> ()
+}) : () -> ()
+
+// -----
+
+relax.func @closure_of_no_function_type() -> !relax.object {
+  // expected-error@+1 {{'relax.closure' op result #0 must be a Relax function, but got 'i64'}}
+  %0 = "relax.closure"() ({
+  ^bb0(%self: i64):
+    %1 = relax.null_value
+    "relax.return"(%1) : (!relax.object) -> ()
+  }) : () -> i64
+  %2 = relax.null_value
+  relax.return %2 : !relax.object
+}
+
+// -----
+
+relax.func @cast_to_no_relax_type(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{'relax.match_cast' op result #0 must be a Relax value, but got 'i64'}}
+  %0 = "relax.match_cast"(%x) : (!relax.object) -> i64
+  relax.return %x : !relax.object
+}
+
+// -----
+
+func.func private @relu(memref<?xf32>)
+relax.func @update_without_indices(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  // expected-error@+1 {{'relax.call_tir_inplace' op requires attribute 'inplace_indices'}}
+  %1 = "relax.call_tir_inplace"(%0) <{callee = @relu, operandSegmentSizes = array<i32: 1, 0>}> : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.return %1 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+// expected-error@+1 {{visibility expected to be one of}}
+"relax.func"() <{function_type = () -> !relax.object, sym_name = "f", sym_visibility = "odd"}> ({}) : () -> ()
+
+// -----
+
+relax.func @branch_without_end(%c: !relax.tensor<[], i1>, %x: !relax.tensor<[n], f32>) -> !relax.object {
+  %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  // expected-error@+2 {{'relax.if' op expects a non-empty block}}
+  // expected-error@+1 {{'relax.if' op expected each of its blocks to end with a terminator}}
+  %1 = "relax.if"(%c) ({
+    %2 = relax.call_inplace_packed "f"(%0) inplace [0] : (!relax.tensor<[n], f32>) -> !relax.object
+    "relax.yield"(%2) : (!relax.object) -> ()
+  }, {
+  ^bb0:
+  }) : (!relax.tensor<[], i1>) -> !relax.object
+  relax.return %1 : !relax.object
+}

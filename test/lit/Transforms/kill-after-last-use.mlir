@@ -36,3 +36,16 @@ relax.func @unused(%x: !relax.object) -> !relax.object {
   %s = relax.string "s"
   relax.return %x : !relax.object
 }
+
+// To drop a tensor that was updated in place is no later use of it (OP06).
+// CHECK-LABEL: relax.func @op06_updated
+// CHECK: %[[X:.*]] = relax.exp
+// CHECK: %[[Y:.*]] = relax.call_inplace_packed "f"(%[[X]]) inplace [0]
+// CHECK-DAG: relax.builtin.kill %[[X]]
+// CHECK-DAG: relax.builtin.kill %[[Y]]
+relax.func @op06_updated(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %1 = relax.call_inplace_packed "f"(%0) inplace [0] : (!relax.tensor<[n], f32>) -> !relax.object
+  %2 = relax.null_value
+  relax.return %2 : !relax.object
+}

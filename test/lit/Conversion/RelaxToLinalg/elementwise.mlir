@@ -133,3 +133,17 @@ relax.func @compare(%x: !relax.tensor<[n], f32>, %u: !relax.tensor<[n], ui32>) -
   %2 = relax.less %u, %u : (!relax.tensor<[n], ui32>, !relax.tensor<[n], ui32>) -> !relax.tensor<[n], i1>
   relax.return %2 : !relax.tensor<[n], i1>
 }
+
+// -----
+
+// What was declared stays for all but operators: the device is open here.
+// CHECK-LABEL: relax.func @declared
+relax.func @declared(%x: !relax.tensor<[n], f32, @a>) -> !relax.tensor<[n], f32, @b> {
+  // CHECK: %[[EXP:.*]] = relax.call_tir @exp{{.*}}(%x) : (!relax.tensor<[n], f32, @a>) -> !relax.tensor<[n], f32, @a>
+  %0 = relax.exp %x : (!relax.tensor<[n], f32, @a>) -> !relax.tensor<[n], f32>
+  // CHECK: %[[DECLARED:.*]] = relax.match_cast %[[EXP]] : !relax.tensor<[n], f32, @a> -> !relax.tensor<[n], f32>
+  // CHECK: relax.call_tir @abs{{.*}}(%[[EXP]])
+  %1 = relax.abs %0 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32, @a>
+  // CHECK: relax.return %[[DECLARED]]
+  relax.return %0 : !relax.tensor<[n], f32>
+}

@@ -1,0 +1,160 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Errors that MLIR reports, as exceptions: all of them, and in any spelling.
+
+The bindings of MLIR take a result for a success although errors were reported with it, which a
+parser does that goes on, and end the process where the text of an error is not UTF-8.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mlir import ir
+
+from ._mlir_libs import _relax_mlir as _ext
+from .context import current_context
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    r"""An error or a note; has the fields of `mlir.ir.DiagnosticInfo`.
+
+    Attributes
+    ----------
+    message : str
+        Bytes that are not UTF-8 are escaped, such as ``\xff``.
+    location : mlir.ir.Location
+    notes : tuple of Diagnostic
+    """
+
+    message: str
+    location: ir.Location
+    notes: tuple[Diagnostic, ...] = ()
+
+    @property
+    def severity(self) -> ir.DiagnosticSeverity:
+        """Error: notes stand in `notes` of others only."""
+        return ir.DiagnosticSeverity.ERROR
+
+
+@contextlib.contextmanager
+def collect_errors(context: ir.Context) -> Iterator[list[Diagnostic]]:
+    r"""Collect the errors that are reported in a context.
+
+    Parameters
+    ----------
+    context : mlir.ir.Context
+
+    Yields
+    ------
+    list of Diagnostic
+        It is filled at the end of the ``with`` statement.
+
+    Examples
+    --------
+    >>> import contextlib
+    >>> context = current_context()
+    >>> with collect_errors(context) as errors, contextlib.suppress(ir.MLIRError):
+    ...     _ = ir.Module.parse("relax.func", context=context)
+    >>> errors[0].message
+    'custom op \'relax.func\' expected valid \\'@\\'-identifier for symbol name'
+    """
+    errors: list[Diagnostic] = []
+    emit = context.emit_error_diagnostics
+    context.emit_error_diagnostics = True
+    collector = _ext.ErrorCollector(context)
+    try:
+        yield errors
+    finally:
+        context.emit_error_diagnostics = emit
+        for message, location, notes in collector.finish():
+            errors.append(Diagnostic(message, location, tuple(Diagnostic(*note) for note in notes)))
+
+
+@contextlib.contextmanager
+def raise_errors(context: ir.Context) -> Iterator[None]:
+    """Raise the errors that are reported in a context, whatever comes of it.
+
+    Parameters
+    ----------
+    context : mlir.ir.Context
+
+    Raises
+    ------
+    mlir.ir.MLIRError
+        At the end of the ``with`` statement; `error_diagnostics` are the errors.
+
+    Examples
+    --------
+    >>> context = current_context()
+    >>> with raise_errors(context):
+    ...     _ = ir.Module.parse("", context=context)
+    """
+    failed: ir.MLIRError | None = None
+    with collect_errors(context) as errors:
+        try:
+            yield
+        except ir.MLIRError as error:
+            failed = error
+    if failed is not None:
+        raise ir.MLIRError(failed.message, [*failed.error_diagnostics, *errors])
+    if errors:
+        raise ir.MLIRError("Errors were reported", errors)
+
+
+def parse_module(text: str, context: ir.Context | None = None) -> ir.Module:
+    """Parse the text of a module.
+
+    Parameters
+    ----------
+    text : str
+    context : mlir.ir.Context, optional
+        The current one, or the default one, where it is left out.
+
+    Returns
+    -------
+    mlir.ir.Module
+
+    Raises
+    ------
+    mlir.ir.MLIRError
+        If an error is reported.
+    ValueError
+        If there is no UTF-8 for the text.
+
+    Examples
+    --------
+    >>> print(parse_module("relax.func private @f() -> !relax.object"))
+    module {
+      relax.func private @f() -> !relax.object
+    }
+    <BLANKLINE>
+    """
+    check_text(text)
+    context = context or current_context()
+    with raise_errors(context):
+        return ir.Module.parse(text, context=context)
+
+
+def check_text(text: str) -> None:
+    r"""Raise a ValueError where there is no UTF-8 for a text.
+
+    Examples
+    --------
+    >>> check_text("relax.func @\udcff()")
+    Traceback (most recent call last):
+    ...
+    ValueError: expected text that can be encoded as UTF-8, but got '\udcff' in line 1, column 13
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        column = error.start - text.rfind("\n", 0, error.start)
+        raise ValueError(
+            "expected text that can be encoded as UTF-8, but got"
+            f" {text[error.start]!r} in line {line}, column {column}"
+        ) from None
