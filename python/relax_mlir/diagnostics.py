@@ -71,7 +71,8 @@ def collect_errors(context: ir.Context) -> Iterator[list[Diagnostic]]:
     finally:
         context.emit_error_diagnostics = emit
         for message, location, notes in collector.finish():
-            errors.append(Diagnostic(message, location, tuple(Diagnostic(*note) for note in notes)))
+            added = tuple(Diagnostic(text, place) for text, place, _ in notes)
+            errors.append(Diagnostic(message, location, added))
 
 
 @contextlib.contextmanager
