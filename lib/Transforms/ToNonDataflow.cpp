@@ -29,6 +29,12 @@ struct RelaxToNonDataflowPass
       SmallVector<Value> outputs(body.getTerminator()->getOperands());
       rewriter.eraseOp(body.getTerminator());
       rewriter.inlineBlockBefore(&body, dataflow);
+      // Others rely on what was declared, which may say less.
+      rewriter.setInsertionPoint(dataflow);
+      for (auto [value, result] : llvm::zip(outputs, dataflow.getResults()))
+        if (value.getType() != result.getType())
+          value = MatchCastOp::create(rewriter, dataflow.getLoc(),
+                                      result.getType(), value);
       rewriter.replaceOp(dataflow, outputs);
     });
   }

@@ -32,3 +32,14 @@ relax.func @binds_for_the_rest(%x: !relax.tensor<ndim = 1, f32>) -> !relax.objec
   %s = relax.shape <[m]>
   relax.return %s : !relax.shape<[m]>
 }
+
+// What is declared for an output may say less than what the block gives.
+// CHECK-LABEL: relax.func @declared
+// CHECK: %[[SHAPE:.*]] = relax.match_cast %x : !relax.shape<[n]> -> !relax.object
+// CHECK: relax.return %[[SHAPE]] : !relax.object
+relax.func @declared(%x: !relax.shape<[n]>) -> !relax.tensor<*> {
+  %0 = relax.dataflow -> !relax.object {
+    relax.output %x : !relax.shape<[n]>
+  }
+  relax.return %0 : !relax.object
+}
