@@ -320,6 +320,8 @@ static void forEachCast(Operation &op,
                         llvm::function_ref<void(MatchCastOp)> visit) {
   if (auto cast = dyn_cast<MatchCastOp>(op))
     if (op.getNumOperands() == 1 && op.getNumResults() == 1 &&
+        op.getOperand(0) &&
+        isa<StructInfoTypeInterface>(op.getOperand(0).getType()) &&
         isa<StructInfoTypeInterface>(op.getResultTypes()[0]))
       visit(cast);
   if (isa<DataflowOp>(op)) // shares the scope around it
