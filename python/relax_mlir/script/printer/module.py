@@ -156,7 +156,7 @@ class ModulePrinter:
         """Write a kernel as ``T.prim_func``; return whether that was possible."""
         try:
             lines = prim_func_lines(op, self.options.indent_spaces)
-        except NotPrimFuncError:
+        except (NotPrimFuncError, RecursionError):  # an expression may be too deep for Python
             return False
         for line in lines:
             self.writer.line(line)
