@@ -552,7 +552,7 @@ LogicalResult IfOp::verify() {
   if (!fits)
     return emitOpError() << "expected a condition of type "
                             "!relax.tensor<[], i1> or !relax.prim<i1>, but got "
-           << getCond().getType();
+                         << getCond().getType();
   return success();
 }
 
