@@ -88,7 +88,8 @@ const AliasInfo::Node *AliasInfo::lookup(Value value) const {
 
 const AliasInfo::Node *AliasInfo::lookupUse(OpOperand &use) const {
   const Node *node = lookup(use.get());
-  if (auto item = dyn_cast<GetItemOp>(use.getOwner()))
+  if (auto item = dyn_cast<GetItemOp>(use.getOwner());
+      item && item.getIndexAttr())
     if (item.getIndex() < node->fields.size())
       return node->fields[item.getIndex()];
   return node;
@@ -145,7 +146,9 @@ void AliasInfo::visitClosure(ClosureOp closure) {
   for (Value value : captured)
     held = unite(held, lookup(value)->roots);
   const Node *node = makeNode(held);
-  references[closure.getResult()] = references[closure.getSelf()] = node;
+  for (Value result : closure->getResults())
+    references[result] = node;
+  references[closure.getSelf()] = node;
   for (BlockArgument param : closure.getParams())
     references[param] = makeRoot(Root::Parameter, param, param.getType());
   visitBlock(closure.getBody().front());
@@ -160,7 +163,19 @@ static Value terminatorOperand(Region &region, unsigned index) {
                                              : Value();
 }
 
+/// Whether the operands and regions that the rules below take are there. An
+/// operation without them says nothing; its verifier reports it.
+static bool isComplete(Operation &op) {
+  if (isa<MatchCastOp, relax::CastOp, HintOnDeviceOp, GetItemOp>(op))
+    return op.getNumOperands() == 1;
+  if (isa<DataflowOp, SeqOp, ClosureOp>(op))
+    return op.getNumRegions() == 1;
+  return !isa<IfOp>(op) || op.getNumRegions() == 2;
+}
+
 void AliasInfo::visitOp(Operation &op) {
+  if (!isComplete(op))
+    return;
   if (auto closure = dyn_cast<ClosureOp>(op))
     return visitClosure(closure);
   for (Region &region : op.getRegions())

@@ -380,3 +380,17 @@ relax.func @branch_without_end(%c: !relax.tensor<[], i1>, %x: !relax.tensor<[n],
   }) : (!relax.tensor<[], i1>) -> !relax.object
   relax.return %1 : !relax.object
 }
+
+// -----
+
+relax.func @update_among_what_is_incomplete(%t: !relax.tuple<!relax.object>) -> !relax.object {
+  // expected-error@+1 {{'relax.get_item' op requires attribute 'index'}}
+  %0 = "relax.get_item"(%t) : (!relax.tuple<!relax.object>) -> !relax.object
+  // expected-error@+1 {{'relax.get_item' op requires a single operand}}
+  %1 = "relax.get_item"() <{index = 0 : i64}> : () -> !relax.object
+  // expected-error@+1 {{'relax.seq' op requires one region}}
+  %2 = "relax.seq"() : () -> !relax.object
+  %3 = relax.null_value
+  %4 = relax.call_inplace_packed "f"(%3) inplace [0] : (!relax.object) -> !relax.object
+  relax.return %4 : !relax.object
+}
