@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Python values as attributes of functions and modules."""
+"""Attributes of functions and modules, from the values that a program gives."""
 
 from __future__ import annotations
 
@@ -10,22 +10,29 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
+from . import tir
 from .context import current_context
+from .ir import PrimExpr
 
 
 def attribute(name: str, value: Any) -> ir.Attribute:
-    """Return a Python value as an attribute.
+    """Return a Python value as an attribute, in the current context.
 
     Parameters
     ----------
     name : str
         For messages.
-    value : bool, int, float, str, None, mlir.ir.Attribute, mlir.ir.Type, or list, tuple or dict
+    value : None, bool, int, float, str, sequence, mapping, PrimExpr, mlir.ir.Attribute or Type
+        None is the unit attribute; integers become 64-bit ones and floats doubles.
+
+    Returns
+    -------
+    mlir.ir.Attribute
 
     Raises
     ------
     TypeError
-        If there is no such attribute.
+        If it is anything else.
 
     Examples
     --------
@@ -37,24 +44,39 @@ def attribute(name: str, value: Any) -> ir.Attribute:
 
 
 def _attribute(name: str, value: Any) -> ir.Attribute:
-    if isinstance(value, ir.Attribute):
-        return value
-    if isinstance(value, ir.Type):
-        return ir.TypeAttr.get(value)
-    if value is None:
-        return ir.UnitAttr.get()
-    if isinstance(value, (bool, np.bool_)):
-        return ir.BoolAttr.get(bool(value))
-    if isinstance(value, (int, np.integer)):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(value))
-    if isinstance(value, (float, np.floating)):
-        return ir.FloatAttr.get_f64(float(value))
-    if isinstance(value, str):
-        return ir.StringAttr.get(value)
-    if isinstance(value, (list, tuple)):
-        return ir.ArrayAttr.get([_attribute(name, each) for each in value])
-    if isinstance(value, Mapping):
-        return ir.DictAttr.get({str(k): _attribute(name, each) for k, each in value.items()})
+    if isinstance(value, PrimExpr) and value.value is not None:
+        value = value.value
+    for types, convert in _CONVERSIONS:
+        if isinstance(value, types):
+            return convert(name, value)
+    if isinstance(value, (tir.IntImm, tir.FloatImm, tir.StringImm)):
+        return _attribute(name, value.value)
+    if hasattr(value, "__index__"):
+        return _attribute(name, int(value))
     raise TypeError(
         f"expected a bool, int, float, str, list, dict or Attribute as '{name}', but got {value!r}"
     )
+
+
+def _items(name: str, values: Any) -> ir.Attribute:
+    return ir.ArrayAttr.get([_attribute(name, value) for value in values])
+
+
+def _entries(name: str, values: Any) -> ir.Attribute:
+    return ir.DictAttr.get({str(key): _attribute(name, value) for key, value in values.items()})
+
+
+_CONVERSIONS: tuple[tuple[Any, Any], ...] = (
+    (ir.Attribute, lambda name, value: value),
+    (ir.Type, lambda name, value: ir.TypeAttr.get(value)),
+    (type(None), lambda name, value: ir.UnitAttr.get()),
+    ((bool, np.bool_), lambda name, value: ir.BoolAttr.get(bool(value))),
+    (
+        (int, np.integer),
+        lambda name, value: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(value)),
+    ),
+    ((float, np.floating), lambda name, value: ir.FloatAttr.get_f64(float(value))),
+    (str, lambda name, value: ir.StringAttr.get(value)),
+    ((list, tuple), _items),
+    (Mapping, _entries),
+)

@@ -15,6 +15,7 @@ from mlir import ir
 
 from .. import op as _op
 from .. import tir
+from ..attributes import attribute
 from ..dtypes import dtype_name
 from ..expr import GlobalVar
 from ..ir import ObjectStructInfo, ShapeExpr, ShapeStructInfo, TensorStructInfo
@@ -23,7 +24,6 @@ from ..vdevice import VDevice
 from .annotations import as_dim, as_dims, as_struct_info, known_shape, struct_infos
 from .operators import MissingOperatorError, argument, fields, operator
 from .parser import state
-from .parser.attributes import attribute
 from .parser.expressions import SpecialForm
 
 _SCALARS = (tir.IntImm, tir.FloatImm)

@@ -14,6 +14,7 @@ import typing
 from collections.abc import Mapping
 
 from .. import op as _op
+from ..attributes import attribute
 from .annotations import Callable_ as Callable
 from .annotations import Object, Prim, Shape, Tensor, Tuple
 from .calls import (
@@ -44,7 +45,6 @@ from .calls import (
 from .macros import macro
 from .operators import MissingOperatorError, Namespace, operator
 from .parser import entry, state
-from .parser.attributes import attribute
 from .parser.expressions import SpecialForm
 from .parser.relax import Dataflow
 from .rewriter import rewriter

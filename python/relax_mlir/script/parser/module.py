@@ -17,6 +17,7 @@ from mlir import ir
 from mlir.dialects import func
 
 from ... import analysis
+from ...attributes import attribute
 from ...block_builder import BlockBuilder
 from ...dialects import relax as _ops
 from ...expr import GlobalVar
@@ -422,8 +423,6 @@ class ModuleParser(Evaluator):
 
     def set_attribute(self, name: str, value: Any) -> None:
         """Set an attribute of the module."""
-        from .attributes import attribute
-
         IRModule(self.builder._module).set_attr(name, attribute(name, value))
 
     def set_global_infos(self, infos: dict[str, Any]) -> None:
