@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 from collections.abc import Iterator
 from typing import Any
@@ -79,6 +80,7 @@ def _call(op: Any, *args: Any, **keywords: Any) -> Any:
     raise AttributeError(f"{op} is not an operator of the dialect yet")
 
 
+@functools.cache
 def _tvm() -> Place:
     script = importlib.import_module("relax_mlir.script")
     r, i = script.relax, script.ir
@@ -108,13 +110,10 @@ def _first(*values: Any, **keywords: Any) -> Any:
     return values[0]
 
 
-TVM = _tvm()
-
-
 def _of_tvm(name: str) -> Any:
-    place: Any = TVM
+    place: Any = _tvm()
     for part in name.split(".")[1:]:
-        if part in ("parser", "_core", "core") and place is TVM.script:
+        if part in ("parser", "_core", "core") and place is _tvm().script:
             continue
         place = getattr(place, part, Stub(name))
     return place
@@ -123,7 +122,7 @@ def _of_tvm(name: str) -> Any:
 def import_(name: str, *rest: Any) -> Any:
     """Import as Python does, but for TVM and for what may not be installed."""
     if name.split(".")[0] == "tvm":
-        return _of_tvm(name) if len(rest) > 2 and rest[2] else TVM
+        return _of_tvm(name) if len(rest) > 2 and rest[2] else _tvm()
     try:
         return __import__(name, *rest)
     except ImportError:

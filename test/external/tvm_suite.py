@@ -7,6 +7,9 @@ our decorators in its place, with what stands before it run in a stand-in of the
 Run as a program it prints a table::
 
     python test/external/tvm_suite.py <checkout of apache/tvm at v0.25.0> [--list] [file ...]
+
+With ``--tvm``, the Python that has test/oracle/requirements.txt, the StructInfo of every binding is
+compared with what TVM derives, too.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import dataclasses
 import importlib
 import inspect
 import linecache
+import os
 import re
 import sys
 import warnings
@@ -67,6 +71,7 @@ class Result:
     outcome: str
     message: str = ""
     module: Any = None
+    node: Any = None
 
 
 def files(checkout: Path, names: Sequence[str] = ()) -> list[Path]:
@@ -262,7 +267,7 @@ class Runner:
 
     def _program(self, node: Any, names: dict[str, Any], negative: bool) -> None:
         negative = negative or self._is_ill_formed(node)
-        result = Result(self.path.name, node.lineno, node.name, OK)
+        result = Result(self.path.name, node.lineno, node.name, OK, node=node)
         self.results.append(result)
         try:
             self._define(node, names)
@@ -289,13 +294,17 @@ class Runner:
             n for child in ast.walk(node) if isinstance(child, ast.Nonlocal) for n in child.names
         ]
         if not outer:
-            exec(compile(ast.Module([node], []), str(self.path), "exec"), names)
+            self._execute(ast.Module([node], []), names)
             return
         scope = ast.parse(f"def scope({', '.join(dict.fromkeys(outer))}):\n    return {node.name}")
         function: Any = scope.body[0]
         function.body.insert(0, node)
-        exec(compile(scope, str(self.path), "exec"), names)
+        self._execute(scope, names)
         names[node.name] = names["scope"](*(names.get(name) for name in dict.fromkeys(outer)))
+
+    def _execute(self, tree: ast.Module, names: dict[str, Any]) -> None:
+        """Execute a definition of a program."""
+        exec(compile(tree, str(self.path), "exec"), names)
 
     def _is_ill_formed(self, node: Any) -> bool:
         """Say whether the test of a program states that it is not well formed."""
@@ -383,6 +392,7 @@ def main() -> None:
     parser.add_argument("checkout", type=Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--tvm", default=os.environ.get("RELAX_MLIR_TVM_ORACLE"))
     options = parser.parse_args()
     results: list[Result] = []
     for path in files(options.checkout, options.names):
@@ -394,7 +404,14 @@ def main() -> None:
                 print(f"{result.file}:{result.line} {result.name}: {result.outcome}")
                 print("    " + "\n    ".join(first))
     print(table(results), flush=True)
-    print(summary(results))
+    print(summary(results), flush=True)
+    if options.tvm:
+        compare = importlib.import_module("compare_bindings")
+        theirs = compare.ask(files(options.checkout, options.names), options.tvm)
+        reports = compare.compare(results, theirs)
+        print(compare.table(reports))
+        print(compare.listing(reports))
+        sys.exit(bool(compare.unexplained(reports)))
 
 
 if __name__ == "__main__":
