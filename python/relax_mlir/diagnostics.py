@@ -59,8 +59,8 @@ def collect_errors(context: ir.Context) -> Iterator[list[Diagnostic]]:
     >>> context = current_context()
     >>> with collect_errors(context) as errors, contextlib.suppress(ir.MLIRError):
     ...     _ = ir.Module.parse("relax.func", context=context)
-    >>> errors[0].message
-    'custom op \'relax.func\' expected valid \\'@\\'-identifier for symbol name'
+    >>> print(errors[0].message)
+    custom op 'relax.func' expected valid '@'-identifier for symbol name
     """
     errors: list[Diagnostic] = []
     emit = context.emit_error_diagnostics

@@ -7,9 +7,8 @@ makes a description of it, which only the parser of ``T.prim_func`` can use.
 
 Examples
 --------
->>> n = int64()
->>> n
-int64()
+>>> int64().dtype
+'int64'
 >>> float16(1.5), int64(3) + 4, if_then_else(Var("i", "int32") < 3, 1.0, 0.0)
 (float16(1.5), int64(7), if_then_else(i < 3, float32(1.0), float32(0.0)))
 """

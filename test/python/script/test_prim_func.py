@@ -141,11 +141,16 @@ INTS = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint32"])
-@pytest.mark.parametrize("expr", INTS)
+INT_CASES = [
+    (expr, dtype)
+    for expr in INTS
+    for dtype in ["int8", "int32", "int64", "uint8", "uint32"]
+    if not (dtype.startswith("u") and "-3" in expr)
+]
+
+
+@pytest.mark.parametrize(("expr", "dtype"), INT_CASES)
 def test_rf05_integer_expressions(expr, dtype):
-    if "-3" in expr and dtype.startswith("u"):
-        pytest.skip("the divisor is negative")
     x = np.array([[0, 1, 2, 3], [5, 7, 100, 127], [4, 60, 99, 126]], dtype)
     if not dtype.startswith("u"):
         x[0] -= 4
@@ -154,14 +159,9 @@ def test_rf05_integer_expressions(expr, dtype):
         np.testing.assert_array_equal(got, INTS[expr](x).astype(dtype))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float64", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
 def test_rf05_other_floats(dtype):
-    if dtype == "bfloat16":
-        dtype_of_x: Any = pytest.importorskip("ml_dtypes").bfloat16
-        pytest.skip("NumPy cannot pass bfloat16 by DLPack")
-    else:
-        dtype_of_x = np.dtype(dtype)
-    x = X.astype(dtype_of_x)
+    x = X.astype(dtype)
     kernel = ELEMENTWISE.format(expr=f"T.exp(x) * T.{dtype}(0.5) + x", dtype=dtype)
     np.testing.assert_allclose(same_shape(kernel, x), np.exp(x) * 0.5 + x, rtol=2e-3)
 
