@@ -276,7 +276,7 @@ def Relax_IfOp : Relax_Op<"if",
   let regions = (region SizedRegion<1>:$then_region, SizedRegion<1>:$else_region);
   let assemblyFormat = [{
     $cond `:` type($cond) `->` type($result) attr-dict-with-keyword
-    $then_region `else` $else_region
+    custom<Branches>($then_region, $else_region)
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

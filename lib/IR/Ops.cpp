@@ -27,5 +27,30 @@ void RelaxDialect::registerOps() {
       >();
 }
 
+/// Parses the branches of relax.if. MLIR drops the uses of what a region
+/// defines where the region is wrong itself; where something behind it is,
+/// uses ahead of the region would outlive their definitions.
+static ParseResult parseBranches(OpAsmParser &parser, Region &thenRegion,
+                                 Region &elseRegion) {
+  if (parser.parseRegion(thenRegion))
+    return failure();
+  if (parser.parseKeyword("else") || parser.parseRegion(elseRegion)) {
+    for (Block &block : thenRegion)
+      block.dropAllDefinedValueUses();
+    return failure();
+  }
+  for (Region *region : {&thenRegion, &elseRegion})
+    if (region->empty())
+      region->emplaceBlock(); // the verifier asks for a terminator
+  return success();
+}
+
+static void printBranches(OpAsmPrinter &printer, Operation *,
+                          Region &thenRegion, Region &elseRegion) {
+  printer.printRegion(thenRegion);
+  printer << " else ";
+  printer.printRegion(elseRegion);
+}
+
 #define GET_OP_CLASSES
 #include "relax-mlir/IR/RelaxOps.cpp.inc"

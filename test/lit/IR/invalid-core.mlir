@@ -680,3 +680,16 @@ relax.func private @f() -> !relax.object
 relax.func private @f() -> !relax.object
 // expected-error@+1 {{'relax.builtin.make_closure' op expected to be in a relax.func: nothing lowers what names a function elsewhere}}
 %0 = relax.builtin.make_closure @f() of !relax.func<() -> !relax.object, pure> where []() : () -> !relax.func<() -> !relax.object, pure>
+
+// -----
+
+// What a branch defines may be used ahead of it, in a text that is wrong.
+relax.func @no_else(%c: !relax.tensor<[], i1>) -> !relax.object {
+  relax.yield %1 : !relax.object
+  %2 = relax.if %c : !relax.tensor<[], i1> -> !relax.object {
+    %1 = relax.match_cast %c : !relax.tensor<[], i1> -> !relax.object
+    relax.yield %1 : !relax.object
+  }
+  // expected-error @+1 {{expected 'else'}}
+  relax.return %2 : !relax.object
+}
