@@ -831,6 +831,22 @@ class BlockBuilder:
         _replace(draft, value.owner)
         return self.emit(value, name_hint)
 
+    def _sequence(self, write: Callable[[], Any]) -> ir.Value:
+        """Write a sequence of bindings in a scope of its own, which returns its value."""
+        around, self._dataflow = self._dataflow, None
+        # The result type is known at the end only.
+        draft = _ops.SeqOp(ObjectStructInfo(), loc=current_location())
+        try:
+            with ir.InsertionPoint(draft.body.blocks.append()):
+                value = as_value(write())
+                _ops.YieldOp(value, loc=current_location())
+        finally:
+            self._dataflow = around
+        scope = _bound_before(draft.operation)
+        draft.result.set_type(erase_to_well_defined(value.type, scope, scope))
+        draft.operation.verify()
+        return self.emit(draft.result)
+
     # -- helpers ------------------------------------------------------------------------------
 
     def _is_here(self) -> bool:

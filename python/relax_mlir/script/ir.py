@@ -13,11 +13,12 @@ from .annotations import as_struct_info
 from .generic import metadata, mlir_attr, mlir_type
 from .operators import argument
 from .parser import entry, state
-from .parser.relax import MetaVar
+from .parser.relax import MetaVar, NextOperation, SequenceFrame
 
 __all__ = [
     "DummyGlobalInfo",
     "Range",
+    "annotate",
     "dummy_global_info",
     "ir_module",
     "meta_var",
@@ -30,6 +31,7 @@ __all__ = [
     "module_get_attrs",
     "module_global_infos",
     "module_set_attr",
+    "seq",
     "vdevice",
 ]
 
@@ -145,6 +147,30 @@ def mlir_op(
     """
     results = [as_struct_info(type_) for type_ in types]
     return generic.mlir_op(name, *map(argument, operands), attrs=attrs, types=results)
+
+
+def annotate(
+    attrs: Mapping[str, Any] | None = None, types: Sequence[Any] | None = None
+) -> NextOperation:
+    """Say more of the ``if`` or ``with`` statement that comes next than it has words for.
+
+    Parameters
+    ----------
+    attrs : mapping of str to value, optional
+        Attributes of the operation, as of `mlir_op`.
+    types : sequence of StructInfo, optional
+        The types of its results: of the value of an ``if``, of each output of a dataflow block.
+    """
+    given = None if types is None else [as_struct_info(type_) for type_ in types]
+    return NextOperation({} if attrs is None else dict(attrs), given)
+
+
+def seq() -> SequenceFrame:
+    """Begin a sequence of bindings in a scope of its own, as in ``with I.seq():``.
+
+    Its value is what its last statement binds, whose name is known behind it.
+    """
+    return SequenceFrame()
 
 
 def mlir(text: str) -> None:

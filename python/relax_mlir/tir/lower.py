@@ -611,6 +611,8 @@ class _Lowering:
         """Emit the function."""
         function = self.function
         with self._at(function.span):
+            if function.declared and not function.private:
+                raise ValueError("expected private=True in the decorator of a declaration")
             types = [self._param_type(param) for param in function.params]
             results = [self._buffer_type(buffer) for buffer in self._outputs()]
             op = func.FuncOp(function.name, ir.FunctionType.get(types, results))
@@ -623,6 +625,8 @@ class _Lowering:
             attrs = [self._param_attrs(param) for param in function.params]
             if any(len(each) for each in attrs):
                 op.arg_attrs = ir.ArrayAttr.get(attrs)
+            if function.declared:
+                return op.operation
             locs = [_location(function.span, param.name) for param in function.params]
             block = op.add_entry_block(locs)
         self.entry = block
@@ -650,6 +654,8 @@ class _Lowering:
             if isinstance(stmt, st.BufferStore)
         }
         buffers = [param for param in self.function.params if isinstance(param, st.Buffer)]
+        if self.function.declared:
+            return buffers[-1:]
         return [buffer for buffer in buffers if id(buffer) in stored]
 
     def _buffer_type(self, buffer: st.Buffer) -> Any:

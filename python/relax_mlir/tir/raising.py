@@ -407,8 +407,12 @@ class _Raising:
     def run(self) -> st.PrimFunc:
         """Return the function."""
         op = self.op
+        declared = not len(op.regions[0].blocks)
+        if declared:
+            op = op.clone(ip=False).operation
+            op.opview.add_entry_block([ir.Location.unknown()] * len(op.opview.type.inputs))
         if len(op.regions[0].blocks) != 1:
-            raise NotRaisableError("a function without a body, or with several blocks")
+            raise NotRaisableError("several blocks")
         name = op.attributes["sym_name"].value
         if not name.isidentifier():
             raise NotRaisableError(f"the name '{name}'")
@@ -431,8 +435,12 @@ class _Raising:
                 private = True
             elif key not in ("sym_name", "function_type", "arg_attrs"):
                 attrs[key] = from_attribute(attr)
-        body = self._region(entry, "func.return")
-        return st.PrimFunc(name, params, body, attrs=attrs, private=private, tensors=self.tensors)
+        if declared and self.tensors and results != types[-1:]:
+            raise NotRaisableError("results")
+        body = [] if declared else self._region(entry, "func.return")
+        return st.PrimFunc(
+            name, params, body, attrs, private=private, tensors=self.tensors, declared=declared
+        )
 
     # -- parameters ---------------------------------------------------------------------------
 

@@ -217,6 +217,8 @@ class PrimFunc:
         Whether only the module sees it.
     tensors : bool
         Whether it works on tensors and returns those that it updates, not on memory.
+    declared : bool
+        Whether its body is elsewhere. One on tensors returns its last parameter.
     """
 
     name: str
@@ -225,6 +227,7 @@ class PrimFunc:
     attrs: dict[str, Any] = dataclasses.field(default_factory=dict)
     private: bool = False
     tensors: bool = False
+    declared: bool = False
     span: Span | None = None
 
 

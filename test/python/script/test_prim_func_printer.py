@@ -171,7 +171,7 @@ def test_rf14_names_without_locations():
     "text",
     [
         "func.func @k(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }",
-        "func.func private @k(%a: memref<?xf32>)",
+        "func.func private @k(%a: tensor<?xf32>, %b: tensor<4xf32>) -> tensor<?xf32>",
         'func.func @"a-b"(%a: memref<?xf32>) { return }',
         "func.func @k(%a: memref<?xf32, strided<[2]>>) { return }",
         "func.func @k(%a: memref<4xf32>, %b: memref<4xf32>) {\n"
@@ -181,7 +181,7 @@ def test_rf14_names_without_locations():
         "  %i = arith.constant 0 : index\n  memref.store %c, %a[%i] : memref<1xf32>\n"
         "  memref.store %c, %a[%i] : memref<1xf32>\n  return\n}",
     ],
-    ids=["tensors", "declaration", "name", "strides", "copy", "shared"],
+    ids=["tensors", "result", "name", "strides", "copy", "shared"],
 )
 def test_error_rf14_other_kernels_stay_mlir(text):
     with pytest.raises(NotPrimFuncError):

@@ -519,11 +519,16 @@ def test_what_tvmscript_has_no_words_for():
     ) in text
     assert """I.mlir_op("relax.exp", x, attrs={"my.note": '\\x00'}, types=(R.Tensor((2,)""" in text
     assert 'I.mlir_op("relax.builtin.kill", x)\n' in text
-    assert 'I.mlir("""\n    relax.func @g(%x: !relax.object {my.attr})' in text
+    assert 'R.func_attr({"arg_attrs": I.mlir_attr("[{my.attr}]")})' in text
+    assert "I.mlir(" not in text
     assert structural_equal(from_source(text), program)
-    function = module(program)["g"].script()
-    assert "class Module:" in function  # a text of MLIR is part of a module
-    assert from_source(function).get_global_vars() == [relax.GlobalVar("g")]
+
+
+def test_a_text_of_mlir_is_part_of_a_module():
+    text = module("relax.func @f(!relax.tensor<[n.x], f32>) -> !relax.object")["f"].script()
+    assert "class Module:" in text
+    assert "I.mlir(" in text
+    assert from_source(text).get_global_vars() == [relax.GlobalVar("f")]
 
 
 def test_empty_module():

@@ -21,7 +21,7 @@ SIDE = Path(__file__).parents[2] / "oracle" / "script_side.py"
 VARIABLE = "RELAX_MLIR_TVM_ORACLE"
 # What only this project writes.
 OURS = re.compile(
-    r"I\.mlir|metadata|var=\"|vdevice=\"(?!\w+:)|name=\"|hint_on_device\(|^ +\.\.\.$|"
+    r"I\.mlir|I\.annotate|I\.seq|metadata|var=\"|vdevice=\"(?!\w+:)|name=\"|^ +\.\.\.$|"
     r"I\.vdevice\(\"\w+ ",
     re.MULTILINE,
 )

@@ -292,6 +292,7 @@ class ModuleParser(Evaluator):
     ) -> None:
         if _is_declaration(node):
             operation = self._declare(node, options)
+            self._declared_attributes(node, operation)
             if options.get("private", False):
                 operation.attributes["sym_visibility"] = ir.StringAttr.get("private")
             return
@@ -393,6 +394,24 @@ class ModuleParser(Evaluator):
             ).operation
         return operation
 
+    def _declared_attributes(self, node: ast.FunctionDef, operation: ir.Operation) -> None:
+        """Give a declaration the attributes that its body states."""
+        from ..relax import func_attr
+
+        parser = FunctionParser(self)
+        for statement in node.body[:-1]:
+            call: Any = getattr(statement, "value", None)
+            is_known = isinstance(call, ast.Call) and parser.eval(call.func) is func_attr
+            if not is_known or len(call.args) != 1 or call.keywords:
+                raise self.error(
+                    statement, "expected nothing but R.func_attr({...}) and ... in a declaration"
+                )
+            with parser.at(statement):
+                for name, value in dict(parser.eval(call.args[0])).items():
+                    if name in operation.attributes:
+                        raise ValueError(f"expected another name of an attribute than '{name}'")
+                    operation.attributes[name] = attribute(name, value)
+
     def _add_texts(self, nodes: dict[str, ast.FunctionDef]) -> None:
         """Add the functions that are text of MLIR."""
         if not self._texts:
@@ -468,8 +487,8 @@ def _move_last(operation: ir.Operation) -> None:
 
 
 def _is_declaration(node: ast.FunctionDef) -> bool:
-    """Say whether the body of a function is ``...``: it is written elsewhere."""
-    body = node.body[0] if len(node.body) == 1 else None
+    """Say whether the body of a function ends with ``...``: it is written elsewhere."""
+    body = node.body[-1]
     return (
         isinstance(body, ast.Expr)
         and isinstance(body.value, ast.Constant)

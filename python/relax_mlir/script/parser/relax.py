@@ -17,6 +17,7 @@ from ...expr import GlobalVar, Var, as_value
 from ...ir import ShapeStructInfo, TupleStructInfo
 from ...tir import Var as ShapeVar
 from ..annotations import as_annotation, as_dim
+from ..generic import as_attribute
 from ..operators import argument
 from .signature import Signature, SignatureParser
 
@@ -34,6 +35,40 @@ class MetaVar:
 
 class Dataflow:
     """What ``R.dataflow()`` returns."""
+
+
+class SequenceFrame:
+    """What ``I.seq()`` returns."""
+
+
+class NextOperation:
+    """What ``I.annotate`` returns: what the next statement says besides."""
+
+    def __init__(self, attrs: dict[str, Any], types: list[ir.Type] | None) -> None:
+        self.attrs, self.types = attrs, types
+
+    def apply(self, op: ir.Operation) -> None:
+        """Have an operation say so.
+
+        Raises
+        ------
+        ValueError, mlir.ir.MLIRError
+            If it cannot.
+        """
+        for name, value in self.attrs.items():
+            if name in op.attributes:
+                raise ValueError(f"expected another name for an attribute, but got '{name}'")
+            op.attributes[name] = as_attribute(value)
+        if self.types is None:
+            return
+        if len(self.types) != len(op.results):
+            raise ValueError(
+                f"expected {len(op.results)} types, one for each value of the statement, but got "
+                f"{len(self.types)}"
+            )
+        for result, type_ in zip(op.results, self.types, strict=True):
+            result.set_type(type_)
+        op.verify()
 
 
 class FunctionParser(SignatureParser):
@@ -57,6 +92,8 @@ class FunctionParser(SignatureParser):
         self._is_returned = False
         # Whether it is in the spelling of the RFC.
         self.is_rfc = False
+        # What the statement before has said of the next one, and where.
+        self._next: tuple[NextOperation, ast.AST] | None = None
 
     def is_opaque_dataflow(self) -> bool:
         """Say whether calls of packed functions have no effects, as the RFC has it."""
@@ -159,6 +196,10 @@ class FunctionParser(SignatureParser):
         if method is None:
             raise self.error(node, _instead(node))
         self.module.note_warnings(node)
+        if self._next is not None and not isinstance(node, ast.If | ast.With):
+            raise self.error(
+                node, "expected an if statement, a dataflow block or I.seq after I.annotate"
+            )
         method(node)
         self.module.note_warnings(node)
 
@@ -286,6 +327,9 @@ class FunctionParser(SignatureParser):
         value = self.eval(node.value)
         if value is None or value is Ellipsis:
             return
+        if isinstance(value, NextOperation):
+            self._next = value, node
+            return
         if not isinstance(value, ir.Value):
             raise self.error(
                 node, f"expected a call with an effect as a statement, but got {value!r}"
@@ -299,14 +343,45 @@ class FunctionParser(SignatureParser):
                 "returns nothing, or that may have side effects, is a statement",
             )
 
-    def _visit_with(self, node: ast.With) -> None:
-        self._dataflow_block(node)
+    def _annotation_of_next(self) -> Callable[[ir.Operation], None]:
+        """Return what has an operation say what ``I.annotate`` said of it, if that was there."""
+        said, self._next = self._next, None
 
-    def _dataflow_block(self, node: ast.With, end: ast.Return | None = None) -> None:
+        def apply(op: ir.Operation) -> None:
+            if said is not None:
+                with self.at(said[1]):
+                    said[0].apply(op)
+
+        return apply
+
+    def _visit_with(self, node: ast.With) -> None:
+        is_plain = len(node.items) == 1 and node.items[0].optional_vars is None
+        entered = self.eval(node.items[0].context_expr) if is_plain else None
+        if isinstance(entered, SequenceFrame):
+            self._sequence(node)
+        else:
+            self._dataflow_block(node, entered=entered)
+
+    def _sequence(self, node: ast.With) -> None:
+        """Write a sequence of bindings in a scope of its own."""
+        annotate = self._annotation_of_next()
+        dataflow, self.dataflow = self.dataflow, None
+        names: list[str] = []
+        with self.at(node):
+            value = self.builder._sequence(self._branch(node.body, names))
+            annotate(value.owner)
+        self.dataflow = dataflow
+        self.bind(names[0], value)
+
+    def _dataflow_block(
+        self, node: ast.With, end: ast.Return | None = None, entered: Any = None
+    ) -> None:
         """Write a dataflow block; one that ends the function may hold its return statement."""
+        annotate = self._annotation_of_next()
         if len(node.items) != 1 or node.items[0].optional_vars is not None:
             raise self.error(node.items[-1].context_expr, "expected 'with R.dataflow():'")
-        entered = self.eval(node.items[0].context_expr)
+        if entered is None:
+            entered = self.eval(node.items[0].context_expr)
         if not isinstance(entered, Dataflow):
             raise self.error(node.items[0].context_expr, "expected 'with R.dataflow():'")
         if self.dataflow is not None:
@@ -314,16 +389,18 @@ class FunctionParser(SignatureParser):
         self._outputs, self.dataflow = None, []
         result = None
         with self.env.scope() as scope:
-            with self.at(node), self.builder.dataflow():
-                for statement in node.body if end is None else node.body[:-1]:
-                    if self._outputs is not None:
-                        message = "expected R.output at the end of the dataflow block"
-                        raise self.error(statement, f"{message}, but got more after it")
-                    self.statement(statement)
-                if end is not None and end.value is not None:
-                    value = self.eval(end.value)
-                    with self.at(end):
-                        result = self.builder.emit_output(_value(value))
+            with self.at(node):
+                with self.builder.dataflow():
+                    for statement in node.body if end is None else node.body[:-1]:
+                        if self._outputs is not None:
+                            message = "expected R.output at the end of the dataflow block"
+                            raise self.error(statement, f"{message}, but got more after it")
+                        self.statement(statement)
+                    if end is not None and end.value is not None:
+                        value = self.eval(end.value)
+                        with self.at(end):
+                            result = self.builder.emit_output(_value(value))
+                annotate(ir.InsertionPoint.current.block.operations[-1].operation)
             shapes = {name: dim for name, dim in scope.items() if isinstance(dim, ShapeVar)}
         self._leave_dataflow(node, shapes)
         if end is not None and result is not None:
@@ -370,28 +447,14 @@ class FunctionParser(SignatureParser):
             raise self.error(node, "expected no if statement in a dataflow block [WF07]")
         if not node.orelse:
             raise self.error(node, "expected an else branch: both branches give a value")
+        annotate = self._annotation_of_next()
         cond = self.eval(node.test)
         names: list[str] = []
-
-        def branch(statements: list[ast.stmt]) -> Callable[[], Any]:
-            def write() -> Any:
-                self.last = None
-                shape_names = set(self.shape_names)
-                with self.env.scope():
-                    self.body(statements)
-                self.shape_names = shape_names  # its own are not visible any more
-                if self.last is None:
-                    raise self.error(
-                        statements[-1], "expected the branch to end with a binding of its value"
-                    )
-                names.append(self.last[0])
-                return self.last[1]
-
-            return write
-
         with self.at(node):
             cond = _value(cond)
-            value = self.builder.if_(cond, branch(node.body), branch(node.orelse))
+            then, otherwise = (self._branch(part, names) for part in (node.body, node.orelse))
+            value = self.builder.if_(cond, then, otherwise)
+            annotate(value.owner)
         if names[0] != names[1]:
             raise self.error(
                 node.orelse[-1],
@@ -399,6 +462,27 @@ class FunctionParser(SignatureParser):
                 f"'{names[1]}'",
             )
         self.bind(names[0], value)
+
+    def _branch(self, statements: list[ast.stmt], names: list[str]) -> Callable[[], Any]:
+        """Return what writes statements, adds the name that they bind last, and returns its value.
+
+        The names that they bind are visible in them only.
+        """
+
+        def write() -> Any:
+            self.last = None
+            shape_names = set(self.shape_names)
+            with self.env.scope():
+                self.body(statements)
+            self.shape_names = shape_names  # its own are not visible any more
+            if self.last is None:
+                raise self.error(
+                    statements[-1], "expected the branch to end with a binding of its value"
+                )
+            names.append(self.last[0])
+            return self.last[1]
+
+        return write
 
     def _visit_functiondef(self, node: ast.FunctionDef) -> None:
         kind = self.module.decorator(node)

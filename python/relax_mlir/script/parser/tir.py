@@ -101,6 +101,14 @@ def _range(start: Any, stop: Any = None, step: Any = None) -> T.ForFrame:
     return T.serial(start, stop, step=step)
 
 
+def _is_ellipsis(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and node.value.value is Ellipsis
+    )
+
+
 def _option(node: ast.FunctionDef, name: str) -> bool:
     """Return an option of the decorator that is given as a constant."""
     for decorator in node.decorator_list:
@@ -173,6 +181,9 @@ class Parser:
             }
             self._return_type(node.returns)
             self.statements(node.body)
+        declared = _is_ellipsis(node.body[-1])
+        if declared and body:
+            raise self.error(node.body[-1], "expected no statements in a declaration")
         return st.PrimFunc(
             node.name,
             self._params,
@@ -180,6 +191,7 @@ class Parser:
             attrs=self._attrs,
             private=_option(node, "private"),
             tensors=_option(node, "tensors"),
+            declared=declared,
             span=self.span(node),
         )
 

@@ -45,6 +45,7 @@ class ModulePrinter:
         self._types = TypePrinter(options, lambda name: None)
         self._name = options.name or "Module"
         self._device_names: dict[str, str] = {}
+        self._device_kinds: dict[int, str] = {}
 
     def module(self, module: ir.Operation) -> str:
         """Return a module as a program."""
@@ -116,6 +117,8 @@ class ModulePrinter:
             args = [quote(target) if target else "None", match.group(2), quote(scope)]
             made[name] = f"{self.options.ir_prefix}.vdevice({', '.join(args)})"
             kinds[name] = kind_of_target(target), scope
+            if re.fullmatch(r"\w+", kinds[name][0]):
+                self._device_kinds.setdefault(int(match.group(2)), kinds[name][0])
         self._device_names = {name: name for name in made}
         listed = [f"vdevice{index}" for index in range(len(made))]
         if set(listed) == set(made):  # the names that the parser gives to a list
@@ -141,7 +144,9 @@ class ModulePrinter:
             return True
         if op.name == "relax.func":
             mark, constants = self.writer.mark(), self.constants.mark()
-            printer = FunctionPrinter(self.writer, self.constants, self._name, self._device_names)
+            printer = FunctionPrinter(
+                self.writer, self.constants, self._name, self._device_names, self._device_kinds
+            )
             try:
                 printer.print(op)
                 return True

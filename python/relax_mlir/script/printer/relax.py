@@ -42,8 +42,6 @@ _FUNC_ATTRS = {
     "sym_name",
     "function_type",
     "sym_visibility",
-    "arg_attrs",
-    "res_attrs",
     "arg_names",
     "is_pure",
 }
@@ -207,10 +205,17 @@ class FunctionPrinter:
         The name of the class.
     devices : mapping of str to str
         How the virtual devices of the module are written, by their names.
+    kinds : mapping of int to str
+        Of what kind the devices of the module are, by their numbers.
     """
 
     def __init__(
-        self, writer: Writer, constants: Constants, module_name: str, devices: Mapping[str, str]
+        self,
+        writer: Writer,
+        constants: Constants,
+        module_name: str,
+        devices: Mapping[str, str],
+        kinds: Mapping[int, str],
     ) -> None:
         self._module_name = module_name
         self.writer = writer
@@ -218,6 +223,7 @@ class FunctionPrinter:
         self.constants = constants
         self.types = TypePrinter(self.options, lambda name: self._scope.use(name))
         self.types.devices = dict(devices)
+        self.types.device_kinds = dict(kinds)
         self._scope = _Scope(writer, None)
         self._values: dict[ir.Value, str] = {}
         self._inline: set[ir.Operation] = set()
@@ -265,9 +271,6 @@ class FunctionPrinter:
 
     def _require_plain(self, function: ir.Operation) -> None:
         attributes = function.attributes
-        for name in ("arg_attrs", "res_attrs"):
-            if name in attributes and any(len(item) for item in attributes[name]):
-                raise NotScriptError("attributes of arguments and results")
         if "sym_visibility" in attributes and attributes["sym_visibility"].value != "private":
             raise NotScriptError("its visibility")
         if len(function.regions[0].blocks) > 1:
@@ -305,8 +308,6 @@ class FunctionPrinter:
                 self.writer.later(self._module_alias)
             scope.begin()
             if block is None:
-                if attributes:
-                    raise NotScriptError("attributes of a declaration")
                 self.writer.line("...")
                 return
             last = self._statements(block)
@@ -392,22 +393,20 @@ class FunctionPrinter:
         return op.name != "relax.match_cast" and derived_type(op) != op.results[0].type
 
     def _dataflow_block(self, op: ir.Operation) -> None:
-        self._no_attributes(op)
         block = op.regions[0].blocks[0]
         results = list(op.results)
         for inner in block.operations:
             if inner.operation.name == "relax.match_cast":  # known behind the block too
                 for variable in self._variables_of([inner.operation.results[0].type]):
                     self._scope.use(variable)
+        output = list(block.operations)[-1].operation
+        self._more(op, [value.type for value in output.operands])
         self.writer.line("with R.dataflow():")
         with self.writer.indented():
             self._dataflow += 1
-            output = list(block.operations)[-1].operation
             own = self._name_outputs(block, output, results)
             self._statements(block)
             for result, value in zip(results, output.operands, strict=True):
-                if value.type != result.type:
-                    raise NotScriptError("the type of an output")
                 if result not in own:
                     self._alias(self._define(result, op, is_output=True), value)
             self._dataflow -= 1
@@ -430,11 +429,11 @@ class FunctionPrinter:
         return own
 
     def _if(self, op: ir.Operation) -> None:
-        self._no_attributes(op)
         result = op.results[0]
+        if any(len(region.blocks) != 1 for region in op.regions):
+            raise NotScriptError("a branch that is missing")
         values = [region.blocks[0].operations[-1].operands[0] for region in op.regions]
-        if result.type != _type_of_branches(op, [value.type for value in values]):
-            raise NotScriptError("the type of a branch")
+        self._more(op, [_type_of_branches(op, [value.type for value in values])])
         name = self._define(result, op)
         self.writer.line(f"if {self._value(op.operands[0])}:")
         for index, (region, value) in enumerate(zip(op.regions, values, strict=True)):
@@ -442,6 +441,31 @@ class FunctionPrinter:
                 self.writer.line("else:")
             with self.writer.indented(), self._scope.branch():
                 self._branch(region.blocks[0], name, value)
+
+    def _sequence(self, op: ir.Operation) -> None:
+        block = op.regions[0].blocks[0]
+        value = block.operations[-1].operands[0]
+        scope = bound_before(op)
+        self._more(op, [erase_to_well_defined(value.type, scope, scope)])
+        name = self._define(op.results[0], op)
+        depth, self._dataflow = self._dataflow, 0
+        self.writer.line(f"with {self.options.ir_prefix}.seq():")
+        with self.writer.indented(), self._scope.branch():
+            self._branch(block, name, value)
+        self._dataflow = depth
+
+    def _more(self, op: ir.Operation, types: Sequence[ir.Type]) -> None:
+        """Write what a statement has no words for: attributes, and types that are not those."""
+        args = []
+        fields = [f"{quote(key)}: {self.types.attribute(attr)}" for key, attr in _others(op)]
+        if fields:
+            args.append(f"attrs={{{', '.join(fields)}}}")
+        stated = [result.type for result in op.results]
+        if stated != list(types):
+            items = [self.types.struct_info(type_) for type_ in stated]
+            args.append(f"types={sequence(items)}")
+        if args:
+            self.writer.line(f"{self.options.ir_prefix}.annotate({', '.join(args)})")
 
     def _branch(self, block: ir.Block, name: str, value: ir.Value) -> None:
         ops = list(block.operations)
@@ -459,10 +483,6 @@ class FunctionPrinter:
         if self.options.show_all_struct_info:
             name = f"{name}: {self.types.struct_info(value.type)}"
         self.writer.line(f"{name} = {text}")
-
-    def _no_attributes(self, op: ir.Operation) -> None:
-        for name, _ in entries(op.attributes):
-            raise NotScriptError(f"the attribute '{name}' of {op.name}")
 
     # -- expressions --------------------------------------------------------------------------
 
@@ -625,9 +645,9 @@ class FunctionPrinter:
         return lambda: f"R.to_vdevice({self._value(op.operands[0])}, {device})"
 
     def _hint_on_device(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
-        return lambda: (
-            f"R.hint_on_device({self._value(op.operands[0])}, {arguments['device'].value})"
-        )
+        index = arguments["device"].value
+        device = f'R.device("{self.types.device_kind(index)}", {index})'
+        return lambda: f"R.hint_on_device({self._value(op.operands[0])}, {device})"
 
     def _split(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
         sections, indices = arguments["sections"], arguments["indices"]
@@ -717,6 +737,11 @@ class FunctionPrinter:
         return form
 
 
+def _others(op: ir.Operation) -> list[tuple[str, ir.Attribute]]:
+    """Return the attributes of an operation that its own definition does not have."""
+    return [item for item in entries(op.attributes) if not item[0].endswith("SegmentSizes")]
+
+
 def _type_of_branches(op: ir.Operation, types: Sequence[ir.Type]) -> ir.Type:
     """Return the type that a branch has by default."""
     scope = bound_before(op)
@@ -787,6 +812,7 @@ _STATEMENTS: dict[str, Callable[[FunctionPrinter, ir.Operation], None]] = {
     "relax.closure": FunctionPrinter._closure,
     "relax.dataflow": FunctionPrinter._dataflow_block,
     "relax.if": FunctionPrinter._if,
+    "relax.seq": FunctionPrinter._sequence,
 }
 _EXPRESSIONS: dict[
     str, Callable[[FunctionPrinter, ir.Operation, OperatorArguments], Form | None]

@@ -123,7 +123,10 @@ class FunctionText:
             self._line(f"T.func_attr({_attribute(function.attrs)})")
         for line in matches:
             self._line(line)
-        self._body(function.body, not function.attrs and not matches)
+        if function.declared:
+            self._line("...")
+        else:
+            self._body(function.body, not function.attrs and not matches)
         return self._lines
 
     def _line(self, text: str) -> None:

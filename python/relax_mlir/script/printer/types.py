@@ -57,6 +57,8 @@ class TypePrinter:
         self._is_bound: Callable[[str], bool] | None = None
         # The names of the virtual devices that the module lists, and how they are written.
         self.devices: dict[str, str] = {}
+        # Of what kind the devices of the module are, by their numbers.
+        self.device_kinds: dict[int, str] = {}
 
     # -- dimensions ---------------------------------------------------------------------------
 
@@ -176,6 +178,11 @@ class TypePrinter:
     def device(self, name: str) -> str:
         """Return a virtual device of the module; one that it does not list has an @ before it."""
         return self.devices.get(name, f"@{name}")
+
+    def device_kind(self, index: int) -> str:
+        """Return the kind of a device of the module, as TVM calls it in ``R.device``."""
+        kind = self.device_kinds.get(index, "")
+        return "cpu" if kind in ("", "llvm", "c") else kind
 
     def _shape(self, type_: ShapeStructInfo) -> str:
         if type_.values is not None:
