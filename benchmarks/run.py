@@ -1,86 +1,80 @@
-"""Measure what a call of a compiled function costs: ``./dev bench``.
+"""Run a suite of benchmarks beside its peers: ``./dev bench [SUITE]``.
 
-One kernel, ``x + y`` on 4x4 float32, is called from Python in several ways. The ways are
-interleaved round by round, so that a disturbance hits all of them, and each is given by the median
-of its rounds: in nanoseconds, and as a ratio to ``numpy.add`` with ``out=`` in the same run.
+Each peer runs in a virtual environment of its own, made on first use in ``.bench-venv/<peer>`` from
+``peers/<peer>.txt``; relax-mlir runs in the environment of this script.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import platform
-import statistics
-import time
-from collections.abc import Callable
+import subprocess
+import sys
 from pathlib import Path
 
-import numpy as np
-import relax_mlir
-import tvm_ffi
+from harness import HERE, Worker
 
-ADD = """
-relax.func @main(%x: !relax.tensor<[n, m], f32>, %y: !relax.tensor<[n, m], f32>)
-    -> !relax.tensor<[n, m], f32> {
-  %0 = relax.add %x, %y
-    : (!relax.tensor<[n, m], f32>, !relax.tensor<[n, m], f32>) -> !relax.tensor<[n, m], f32>
-  relax.return %0 : !relax.tensor<[n, m], f32>
-}
-"""
-
-Call = Callable[[], object]
+OURS = "relax_mlir"
+SUITES = tuple(
+    sorted(path.stem for path in (HERE / "suites").glob("*.py") if path.stem != "__init__")
+)
 
 
-def cases() -> dict[str, Call]:
-    """Return the ways of adding two arrays; all give the same sums."""
-    main = relax_mlir.VirtualMachine(relax_mlir.compile(ADD))["main"]
-    rng = np.random.default_rng(0)
-    x, y = (rng.random((4, 4), dtype=np.float32) for _ in range(2))
-    out = np.empty_like(x)
-    tx, ty = map(tvm_ffi.from_dlpack, (x, y))
-    np.testing.assert_array_equal(np.from_dlpack(main(x, y)), x + y)
-    return {
-        "numpy.add, out=": lambda: np.add(x, y, out=out),
-        "numpy.add": lambda: np.add(x, y),
-        "compiled, tvm_ffi tensors": lambda: main(tx, ty),
-        "compiled, NumPy arrays": lambda: main(x, y),
-    }
+def environment(peer: str, extra: tuple[str, ...]) -> str:
+    """Make the environment of a peer, where it is not there; return its interpreter."""
+    if peer == OURS:
+        return sys.executable
+    folder = HERE.parent / ".bench-venv" / peer
+    python = folder / "bin" / "python"
+    requirements = HERE / "peers" / f"{peer}.txt"
+    wanted = requirements.read_text() + "\n".join(extra)
+    stamp = folder / "installed.txt"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        print(f"installing {peer} in {folder}", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet", "-r", str(requirements)]
+        subprocess.run([*pip, *extra], check=True)
+        stamp.write_text(wanted)
+    return str(python)
 
 
-def time_ns(call: Call, count: int) -> float:
-    """Return nanoseconds per call over `count` calls."""
-    start = time.perf_counter_ns()
-    for _ in range(count):
-        call()
-    return (time.perf_counter_ns() - start) / count
-
-
-def measure(ways: dict[str, Call], rounds: int, count: int) -> dict[str, float]:
-    """Return the median over `rounds` interleaved rounds, in nanoseconds per call."""
-    for call in ways.values():
-        time_ns(call, count)
-    samples: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(rounds):
-        for name, call in ways.items():
-            samples[name].append(time_ns(call, count))
-    return {name: statistics.median(values) for name, values in samples.items()}
+def show(rows: list[dict[str, object]], peers: tuple[str, ...]) -> None:
+    """Print the table."""
+    width = max(len(str(row["case"])) for row in rows)
+    print(f"{'':{width}}  " + " ".join(f"{peer:>12}" for peer in peers) + "  unit  ratio")
+    for row in rows:
+        figures = " ".join(f"{row[peer]:12.4g}" for peer in peers)
+        note = f"  ({row['disturbed']} rounds disturbed)" if row.get("disturbed") else ""
+        print(f"{row['case']:{width}}  {figures}  {row['unit']:4}  {row['ratio']:5.2f}{note}")
 
 
 def main() -> None:
-    """Print the table; write it as JSON where asked."""
+    """Run the suite, print the table, write it as JSON where asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=21, help="interleaved rounds")
-    parser.add_argument("--count", type=int, default=20000, help="calls in a round")
-    parser.add_argument("--json", type=Path, help="write the result to this file")
+    parser.add_argument("suite", nargs="?", choices=SUITES, default="vm")
+    parser.add_argument("--rounds", type=int, default=11, help="interleaved rounds")
+    parser.add_argument("--threads", type=int, default=1, help="threads of the kernels")
+    parser.add_argument("--torch", action="store_true", help="arguments of PyTorch too")
+    parser.add_argument("--json", type=Path, help="write the rows to this file")
     options = parser.parse_args()
 
-    medians = measure(cases(), options.rounds, options.count)
-    base = medians["numpy.add, out="]
-    print(f"per call, 4x4 float32, median of {options.rounds} rounds on {platform.machine()}")
-    for name, value in medians.items():
-        print(f"  {name:28} {value:8.0f} ns   {value / base:5.2f} x numpy.add with out=")
+    suite = importlib.import_module(f"suites.{options.suite}")
+    extra = ("torch==2.13.0",) if options.torch else ()
+    kinds = ("tvm_ffi", "numpy", "torch") if options.torch else ("tvm_ffi", "numpy")
+    workers = {}
+    try:
+        for peer in suite.PEERS:
+            workers[peer] = Worker(peer, environment(peer, extra), options.threads)
+        versions = ", ".join(worker.version for worker in workers.values())
+        print(f"{versions}; {platform.machine()}, {options.threads} threads")
+        rows = suite.run(workers, options.rounds, kinds)
+    finally:
+        for worker in workers.values():
+            worker.close()
+    show(rows, suite.PEERS)
     if options.json:
-        rows = {name: {"ns": value, "ratio": value / base} for name, value in medians.items()}
         options.json.write_text(json.dumps(rows, indent=2) + "\n")
 
 

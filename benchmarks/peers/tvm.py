@@ -1,0 +1,98 @@
+"""Apache TVM: its default pipeline, both ways to run."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tvm
+import tvm.script
+from tvm import relax
+
+from .arguments import convert
+
+# What TVM runs up to its memory plan.
+_PLANNING = (
+    relax.transform.LegalizeOps,
+    relax.transform.RewriteDataflowReshape,
+    relax.transform.ToNonDataflow,
+    relax.transform.RemovePurityChecking,
+    relax.transform.CallTIRRewrite,
+    relax.transform.StaticPlanBlockMemory,
+)
+
+
+class Peer:
+    """See ``worker.py``."""
+
+    def __init__(self, calls: Any, threads: int) -> None:
+        self._calls = calls
+        self._modules: dict[str, Any] = {}
+        self._executables: dict[tuple[str, str], Any] = {}
+
+    def version(self) -> str:
+        """Return the version."""
+        return f"TVM {tvm.__version__}"
+
+    def parse(self, name: str, text: str) -> None:
+        """Read a program."""
+        script = tvm.script
+        names = {"I": script.ir, "R": script.relax, "T": script.tirx}
+        self._modules[name] = script.from_source(text, names)
+
+    def compile(self, name: str, mode: str) -> float:
+        """Compile a program that was read; return seconds."""
+        start = time.perf_counter()
+        built = relax.build(self._modules[name], target="llvm", exec_mode=mode)
+        self._executables[name, mode] = built
+        return time.perf_counter() - start
+
+    def bind(self, name: str, mode: str, function: str, shapes: list[list[int]], kind: str) -> int:
+        """Make a call of a function on arguments of these shapes; return its handle."""
+        main = relax.VirtualMachine(self._executables[name, mode], tvm.cpu())[function]
+        arguments = convert(shapes, kind)
+        return self._calls.bind(lambda: main(*arguments))
+
+    def artefact(self, name: str, mode: str, function: str, rounds: int) -> dict[str, float]:
+        """Write and load an executable; return the size and the least seconds to load it."""
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder) / "model.so"
+            self._executables[name, mode].export_library(str(model))
+            seconds = []
+            for number in range(rounds):  # a library is loaded once only, a copy is another
+                path = shutil.copy(model, Path(folder) / f"copy{number}.so")
+                start = time.perf_counter()
+                relax.VirtualMachine(tvm.runtime.load_module(str(path)), tvm.cpu())[function]
+                seconds.append(time.perf_counter() - start)
+            return {"bytes": model.stat().st_size, "load_s": min(seconds)}
+
+    def planned_bytes(self, name: str, sizes: dict[str, int]) -> int:
+        """Return how many bytes the plan of ``main`` allocates at these sizes."""
+        module = tvm.ir.transform.Sequential([make() for make in _PLANNING])(self._modules[name])
+        total = 0
+
+        analyzer = tvm.sym.Analyzer()
+
+        def evaluate(shape: Any) -> int:
+            for dim in shape:
+                for variable in tvm.tirx.analysis.undefined_vars(dim):
+                    value = tvm.tirx.IntImm("int64", sizes[variable.name])
+                    analyzer.bind(variable, value, allow_override=True)
+            return int(np.prod([int(analyzer.simplify(dim)) for dim in shape], dtype=np.int64))
+
+        def visit(expr: Any) -> None:
+            nonlocal total
+            if not isinstance(expr, relax.Call) or not isinstance(expr.op, tvm.ir.Op):
+                return
+            if expr.op.name == "relax.memory.alloc_storage":
+                total += evaluate(expr.args[0].values)
+            elif expr.op.name == "relax.builtin.alloc_tensor":
+                dtype = np.dtype(str(expr.args[1].value))
+                total += evaluate(expr.args[0].values) * dtype.itemsize
+
+        relax.analysis.post_order_visit(module["main"].body, visit)
+        return total
