@@ -58,7 +58,7 @@ def Relax_CallKernelOp : Relax_BuiltinOp<"call_kernel",
   }];
   let arguments = (ins
     FlatSymbolRefAttr:$callee,
-    Variadic<Relax_Tensor>:$inputs,
+    Variadic<Relax_TensorOrPrim>:$inputs,
     Optional<Relax_Shape>:$packed_ints,
     Variadic<I64>:$ints,
     Variadic<Relax_Tensor>:$outputs,

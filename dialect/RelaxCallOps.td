@@ -21,24 +21,27 @@ def Relax_CallTIROp : Relax_Op<"call_tir",
     `callee(args..., packed_ints..., outputs...)`, and returns the outputs: a
     tensor, or a tuple of them. The kernel is a `func.func` of the module. It
     works either on tensors, returning its updated outputs, or on memrefs. It
-    only writes its outputs, so the call is pure.
+    only writes its outputs, so the call is pure. Beside tensors it may take
+    primitive values, as integers, floats and Booleans.
 
     **Constraints:**
     - `callee` names a `func.func` with one parameter for each argument, packed
       integer and output, of fitting rank, data type and static dimensions;
     - the shapes and data types of the result type are known;
-    - (NF05) in normal form each argument is a tensor; a variable that holds a
+    - a primitive value is passed for a parameter of its data type;
+    - (NF05) in normal form no argument is a tuple; a variable that holds a
       tuple of them is what `relax-normalize` takes apart.
 
-    Example:
+    Examples:
 
     ```mlir
     %0 = relax.call_tir @exp(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    %1 = relax.call_tir @scale(%0, %s) : (!relax.tensor<[n], f32>, !relax.prim<f32>) -> !relax.tensor<[n], f32>
     ```
   }];
   let arguments = (ins
     FlatSymbolRefAttr:$callee,
-    Variadic<Relax_TensorOrTuple>:$args,
+    Variadic<Relax_TensorOrPrimOrTuple>:$args,
     Optional<Relax_Shape>:$packed_ints);
   let results = (outs Res<Relax_TensorOrTuple, "", [MemAlloc]>:$result);
   let assemblyFormat = [{
@@ -81,7 +84,7 @@ def Relax_CallTIRInplaceOp : Relax_Op<"call_tir_inplace",
   }];
   let arguments = (ins
     FlatSymbolRefAttr:$callee,
-    Arg<Variadic<Relax_TensorOrTuple>, "", [MemWrite]>:$args,
+    Arg<Variadic<Relax_TensorOrPrimOrTuple>, "", [MemWrite]>:$args,
     Optional<Relax_Shape>:$packed_ints,
     DenseI64ArrayAttr:$inplace_indices);
   let results = (outs Res<Relax_TensorOrTuple, "", [MemAlloc]>:$result);

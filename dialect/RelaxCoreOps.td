@@ -335,6 +335,12 @@ def Relax_ConstantOp : Relax_InferredOp<"constant"> {
   let hasCustomAssemblyFormat = 1;
 }
 
+def Relax_FloatAttr
+    : Attr<CPred<"::llvm::isa<::mlir::FloatAttr>($_self)">, "a float"> {
+  let storageType = "::mlir::FloatAttr";
+  let returnType = "::llvm::APFloat";
+}
+
 def Relax_PrimValueOp : Relax_InferredOp<"prim_value", [Pure]> {
   let summary = "a primitive value: an immutable scalar (GR11, DR03)";
   let description = [{
@@ -349,7 +355,7 @@ def Relax_PrimValueOp : Relax_InferredOp<"prim_value", [Pure]> {
     %2 = relax.prim_value #relax.expr<n + 1>
     ```
   }];
-  let arguments = (ins AnyAttrOf<[Relax_PrimExprAttr, APIntAttr, AnyAttrOf<[BoolAttr, F32Attr, F64Attr]>], "a number or expression [WF18]">:$value);
+  let arguments = (ins AnyAttrOf<[Relax_PrimExprAttr, APIntAttr, BoolAttr, Relax_FloatAttr], "a number or expression [WF18]">:$value);
   let results = (outs Relax_Prim:$result);
   let hasCustomAssemblyFormat = 1;
 }

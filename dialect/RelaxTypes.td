@@ -238,5 +238,11 @@ def Relax_Prim
     : Relax_TypeConstraint<"PrimStructInfoType", "a Relax primitive value">;
 def Relax_TensorOrTuple
     : AnyTypeOf<[Relax_Tensor, Relax_Tuple], "a Relax tensor or tuple">;
+def Relax_TensorOrPrim
+    : AnyTypeOf<[Relax_Tensor, Relax_Prim],
+                "a Relax tensor or primitive value">;
+def Relax_TensorOrPrimOrTuple
+    : AnyTypeOf<[Relax_Tensor, Relax_Prim, Relax_Tuple],
+                "a Relax tensor, primitive value or tuple">;
 
 #endif // RELAX_TYPES

@@ -72,15 +72,15 @@ static void collectLeaves(TypeRange types, SmallVectorImpl<Type> &leaves) {
   }
 }
 
-/// OP01, OP02: kernels take tensors.
+/// OP01, OP02: kernels take tensors and scalars.
 static LogicalResult verifyKernelArgs(Operation *op, ValueRange args) {
   SmallVector<Type> leaves;
   collectLeaves(args.getTypes(), leaves);
   for (Type leaf : leaves)
-    if (!isa<TensorStructInfoType>(leaf))
-      return op->emitOpError()
-             << "expected tensors, or tuples of them, as arguments, but got "
-             << leaf;
+    if (!isa<TensorStructInfoType, PrimStructInfoType>(leaf))
+      return op->emitOpError() << "expected tensors, primitive values, or "
+                                  "tuples of them, as arguments, but got "
+                               << leaf;
   return success();
 }
 
@@ -213,6 +213,12 @@ LogicalResult CallKernelOp::verify() {
     return success();
   if (failed(verifyIndices(*this, *indices, getInputs().size())))
     return failure();
+  for (int64_t index : *indices)
+    if (index != -1 && !isa<TensorStructInfoType>(getInputs()[index].getType()))
+      return emitOpError() << "expected input " << index
+                           << ", which is updated in place, to be a tensor, "
+                              "but got "
+                           << getInputs()[index].getType();
   int64_t allocated = llvm::count(*indices, -1);
   if (allocated != static_cast<int64_t>(getOutputs().size()))
     return emitOpError() << "expected -1 in inplace_indices for each of the "
@@ -379,10 +385,26 @@ static LogicalResult verifyKernelTensor(Operation *op, unsigned index,
   return success();
 }
 
+/// That a primitive value may be passed for a scalar parameter of a kernel.
+static LogicalResult verifyKernelScalar(Operation *op, unsigned index,
+                                        PrimStructInfoType prim, Type param) {
+  if (kernelElementType(prim.getDtype()) == param)
+    return success();
+  return op->emitOpError() << "expected a value for kernel parameter " << index
+                           << " of type " << param << ", but got " << prim;
+}
+
+static LogicalResult verifyKernelInput(Operation *op, unsigned index,
+                                       Type input, Type param) {
+  if (auto tensor = dyn_cast<TensorStructInfoType>(input))
+    return verifyKernelTensor(op, index, tensor, param);
+  return verifyKernelScalar(op, index, cast<PrimStructInfoType>(input), param);
+}
+
 static LogicalResult verifyKernelCall(Operation *op,
                                       SymbolTableCollection &symbols,
                                       FlatSymbolRefAttr callee,
-                                      ArrayRef<TensorStructInfoType> inputs,
+                                      ArrayRef<Type> inputs,
                                       std::optional<int64_t> numInts,
                                       ArrayRef<TensorStructInfoType> outputs) {
   auto kernel =
@@ -404,8 +426,8 @@ static LogicalResult verifyKernelCall(Operation *op,
     diag.attachNote(kernel.getLoc()) << "the kernel is defined here";
     return diag;
   }
-  for (auto [index, tensor] : llvm::enumerate(inputs))
-    if (failed(verifyKernelTensor(op, index, tensor, params[index])))
+  for (auto [index, input] : llvm::enumerate(inputs))
+    if (failed(verifyKernelInput(op, index, input, params[index])))
       return failure();
   for (int64_t i = 0; i < *numInts; ++i)
     if (!params[inputs.size() + i].isInteger(64))
@@ -421,10 +443,10 @@ static LogicalResult verifyKernelCall(Operation *op,
 }
 
 /// What the kernel gets in normal form: the fields of tuples, one by one.
-static SmallVector<TensorStructInfoType> tensorTypes(ValueRange args) {
+static SmallVector<Type> inputTypes(ValueRange args) {
   SmallVector<Type> leaves;
   collectLeaves(args.getTypes(), leaves);
-  return llvm::map_to_vector(leaves, llvm::CastTo<TensorStructInfoType>);
+  return leaves;
 }
 
 /// The number of integers in an optional shape value; none where it is unknown.
@@ -437,7 +459,7 @@ static std::optional<int64_t> countInts(Value packedInts) {
 
 LogicalResult CallTIROp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyKernelCall(*this, symbols, getCalleeAttr(),
-                          tensorTypes(getArgs()), countInts(getPackedInts()),
+                          inputTypes(getArgs()), countInts(getPackedInts()),
                           getOutputTypes());
 }
 
@@ -449,7 +471,7 @@ CallTIRInplaceOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (index == -1)
       outputs.push_back(type);
   return verifyKernelCall(*this, symbols, getCalleeAttr(),
-                          tensorTypes(getArgs()), countInts(getPackedInts()),
+                          inputTypes(getArgs()), countInts(getPackedInts()),
                           outputs);
 }
 
@@ -499,8 +521,10 @@ bool CallOp::isPureOp() {
     return true;
   Operation *callee =
       SymbolTable::lookupNearestSymbolFrom(*this, getCalleeAttr());
-  auto func = dyn_cast_or_null<FuncOp>(callee);
-  return !callee || (func && func.getIsPure());
+  if (auto func = dyn_cast_or_null<FuncOp>(callee))
+    return func.getIsPure();
+  FuncStructInfoType type = getFuncStructInfo(callee);
+  return !callee || (type && type.getPure());
 }
 
 FailureOr<Type> mlir::relax::deriveClosureCall(

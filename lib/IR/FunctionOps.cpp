@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -238,18 +239,52 @@ static Type parameterStructInfo(Type param) {
                                    shaped.getElementType());
 }
 
+/// Whether a kernel has nothing to change and does nothing but compute: all it
+/// takes and gives are scalars.
+static bool isPureKernel(func::FuncOp kernel,
+                         SmallPtrSetImpl<Operation *> &visited) {
+  if (!visited.insert(kernel).second)
+    return true;
+  if (kernel.isExternal() || kernel.getNumResults() == 0 ||
+      llvm::any_of(kernel.getArgumentTypes(), llvm::IsaPred<ShapedType>))
+    return false;
+  WalkResult result = kernel.getBody().walk([&](Operation *op) {
+    auto call = dyn_cast<func::CallOp>(op);
+    if (!call)
+      return op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+                     op->hasTrait<OpTrait::IsTerminator>() ||
+                     isMemoryEffectFree(op)
+                 ? WalkResult::advance()
+                 : WalkResult::interrupt();
+    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        call, call.getCalleeAttr());
+    return callee && isPureKernel(callee, visited) ? WalkResult::advance()
+                                                   : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+/// DR14: a kernel writes its results, so it gives an empty tuple. One that
+/// returns a scalar gives that.
+static FuncStructInfoType kernelStructInfo(func::FuncOp kernel) {
+  SmallVector<Type> params =
+      llvm::map_to_vector(kernel.getArgumentTypes(), parameterStructInfo);
+  if (llvm::is_contained(params, Type()))
+    return {};
+  Type ret = TupleStructInfoType::get(kernel.getContext(), {});
+  bool isPure = false;
+  if (kernel.getNumResults() == 1 && isDataType(kernel.getResultTypes()[0])) {
+    ret = PrimStructInfoType::get(kernel.getResultTypes()[0]);
+    SmallPtrSet<Operation *, 4> visited;
+    isPure = isPureKernel(kernel, visited);
+  }
+  return FuncStructInfoType::get(params, ret, isPure);
+}
+
 FuncStructInfoType mlir::relax::getFuncStructInfo(Operation *symbol) {
   if (auto func = dyn_cast_or_null<FuncOp>(symbol))
     return func.getNumResults() == 1 ? func.getFuncStructInfo()
                                      : FuncStructInfoType();
   auto kernel = dyn_cast_or_null<func::FuncOp>(symbol);
-  if (!kernel)
-    return {};
-  SmallVector<Type> params =
-      llvm::map_to_vector(kernel.getArgumentTypes(), parameterStructInfo);
-  if (llvm::is_contained(params, Type()))
-    return {};
-  return FuncStructInfoType::get(
-      params, TupleStructInfoType::get(kernel.getContext(), {}),
-      /*pure=*/false);
+  return kernel ? kernelStructInfo(kernel) : FuncStructInfoType();
 }

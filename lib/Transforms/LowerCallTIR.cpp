@@ -114,6 +114,31 @@ static void lower(RewriterBase &rewriter, CallInplacePackedOp call) {
   lowerPacked(rewriter, call);
 }
 
+/// Printing and assertions are packed functions of the runtime, which take the
+/// format as a string.
+static void lowerDebug(RewriterBase &rewriter, Operation *op, StringRef name,
+                       ValueRange condition, StringAttr format,
+                       ValueRange values) {
+  SmallVector<Value> args(condition);
+  args.push_back(StringOp::create(rewriter, op->getLoc(), format));
+  llvm::append_range(args, values);
+  CallPackedOp::create(rewriter, op->getLoc(),
+                       ObjectStructInfoType::get(rewriter.getContext()), name,
+                       args, /*sinfo_args=*/ArrayAttr());
+  rewriter.replaceOpWithNewOp<TupleOp>(op, op->getResult(0).getType(),
+                                       ValueRange());
+}
+
+static void lower(RewriterBase &rewriter, PrintOp op) {
+  lowerDebug(rewriter, op, "relax_mlir.run.print", ValueRange(),
+             op.getFormatAttr(), op.getValues());
+}
+
+static void lower(RewriterBase &rewriter, AssertOp op) {
+  lowerDebug(rewriter, op, "relax_mlir.run.assert_op", op.getCondition(),
+             op.getFormatAttr(), op.getArgs());
+}
+
 /// What is lowered takes its arguments one by one, and may have effects then.
 static LogicalResult verifyReady(NormalizeOpInterface call) {
   if (call.isNormalized())
@@ -152,7 +177,8 @@ struct RelaxLowerCallTIRPass
       rewriter.setInsertionPoint(op);
       TypeSwitch<Operation *>(op)
           .Case<CallTIROp, CallTIRInplaceOp, CallDPSPackedOp, CallPurePackedOp,
-                CallInplacePackedOp>([&](auto call) { lower(rewriter, call); });
+                CallInplacePackedOp, PrintOp, AssertOp>(
+              [&](auto call) { lower(rewriter, call); });
     });
     // A field taken from a tuple just built is the value itself.
     getOperation().walk([&](GetItemOp item) {

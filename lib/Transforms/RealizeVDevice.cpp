@@ -102,9 +102,9 @@ static bool isOperator(Operation *op) {
                call, call.getCalleeAttr()));
   return isa_and_nonnull<RelaxDialect>(op->getDialect()) &&
          isa<InferTypeOpInterface>(op) &&
-         !isa<ConstantOp, DTypeOp, ExternFuncOp, GetItemOp, HintOnDeviceOp,
-              NullValueOp, PrimValueOp, ShapeOp, StringOp, ToVDeviceOp,
-              TupleOp>(op);
+         !isa<AssertOp, ConstantOp, DTypeOp, ExternFuncOp, GetItemOp,
+              HintOnDeviceOp, NullValueOp, PrimValueOp, PrintOp, ShapeOp,
+              StringOp, ToVDeviceOp, TupleOp>(op);
 }
 
 /// Calls of packed functions: what they return is as declared.

@@ -123,6 +123,7 @@ private:
   Value emitMemref(Value tensor, MemRefType type, Value data);
   void emitDisjoint(CallKernelOp op, ArrayRef<Value> data);
   Value emitScalar(Value prim, Type type);
+  void emitPrim(Operation *op, Value number, Type dtype);
   LogicalResult emitKernelCall(CallOp op, func::FuncOp kernel);
   SmallVector<Value> emitFunctionInfo(FuncStructInfoType type, ArrayAttr names,
                                       ValueRange dims);
@@ -158,7 +159,8 @@ void FunctionEmitter::countSlots() {
     for (Type type : op->getResultTypes())
       numSlots += isa<StructInfoTypeInterface>(type);
     if (auto call = dyn_cast<CallKernelOp>(op))
-      numSlots += call.getInputs().size();
+      numSlots += llvm::count_if(call.getInputs().getTypes(),
+                                 llvm::IsaPred<TensorStructInfoType>);
     numSlots += isa<CallPackedOp>(op);
   });
 }
@@ -516,7 +518,7 @@ void FunctionEmitter::emitDisjoint(CallKernelOp op, ArrayRef<Value> data) {
   for (auto [index, updated] : llvm::enumerate(op.getInputs()))
     for (auto [other, input] : llvm::enumerate(op.getInputs()))
       // Of two that are updated, one check is enough.
-      if (op.isUpdated(index) && other != index &&
+      if (op.isUpdated(index) && other != index && data[other] &&
           (!op.isUpdated(other) || index < other))
         emitStep("relax_tensor_check_disjoint",
                  {site("kernel"), map(updated), data[index], i32(index),
@@ -556,16 +558,29 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
   if (kernel.getNumArguments() != tensors.size() + op.getInts().size())
     return op.emitOpError() << "expected " << kernel.getNumArguments()
                             << " values for the kernel";
+  // A scalar has no data.
   SmallVector<Value> args, data;
   for (auto [index, input] : llvm::enumerate(op.getInputs()))
-    data.push_back(emitData(
-        input, "kernel", op.isUpdated(index) ? Access::Update : Access::Read));
+    data.push_back(
+        isa<PrimStructInfoType>(input.getType())
+            ? Value()
+            : emitData(input, "kernel",
+                       op.isUpdated(index) ? Access::Update : Access::Read));
   emitDisjoint(op, data);
   for (Value output : op.getOutputs())
     data.push_back(emitData(output, "kernel", Access::Output));
-  auto addTensors = [&](ValueRange values, ArrayRef<Value> data) {
+  auto addValues = [&](ValueRange values, ArrayRef<Value> data) {
     for (auto [value, elements] : llvm::zip(values, data)) {
       Type param = kernel.getArgumentTypes()[args.size()];
+      if (!elements && isa<IntegerType, FloatType>(param)) {
+        args.push_back(emitScalar(value, param));
+        continue;
+      }
+      if (!elements)
+        return LogicalResult(op.emitOpError()
+                             << "expected parameter " << args.size() << " of "
+                             << op.getCallee() << " to be a scalar, but got "
+                             << param);
       auto memref = dyn_cast<MemRefType>(param);
       int64_t ndim = cast<TensorStructInfoType>(value.getType()).getNdim();
       if (!memref || memref.getRank() != ndim)
@@ -578,10 +593,10 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
     return success();
   };
   size_t numInputs = op.getInputs().size();
-  if (failed(addTensors(op.getInputs(), ArrayRef(data).take_front(numInputs))))
+  if (failed(addValues(op.getInputs(), ArrayRef(data).take_front(numInputs))))
     return failure();
   llvm::append_range(args, map(op.getInts()));
-  if (failed(addTensors(op.getOutputs(), ArrayRef(data).drop_front(numInputs))))
+  if (failed(addValues(op.getOutputs(), ArrayRef(data).drop_front(numInputs))))
     return failure();
   func::CallOp::create(builder, kernel, args);
   return success();
@@ -793,9 +808,33 @@ Value FunctionEmitter::emitScalar(Value prim, Type type) {
   return type.isF64() ? number : arith::TruncFOp::create(builder, type, number);
 }
 
+/// A number as the value of an operation.
+void FunctionEmitter::emitPrim(Operation *op, Value number, Type dtype) {
+  Value slot = resultSlot(op);
+  if (auto type = dyn_cast<FloatType>(number.getType())) {
+    Type f64 = builder.getF64Type();
+    if (type.getWidth() < 64)
+      number = arith::ExtFOp::create(builder, f64, number);
+    runtime.call(builder, "relax_prim_set_float", Type(), {slot, number});
+    return;
+  }
+  bool isBool = number.getType().isInteger(1);
+  Type held = isBool ? builder.getI32Type() : builder.getI64Type();
+  if (number.getType() != held) {
+    if (isBool || dtype.isUnsignedInteger())
+      number = arith::ExtUIOp::create(builder, held, number);
+    else
+      number = arith::ExtSIOp::create(builder, held, number);
+  }
+  runtime.call(builder, isBool ? "relax_prim_set_bool" : "relax_prim_set_int",
+               Type(), {slot, number});
+}
+
 /// SE07: a kernel may change its arguments in place, so none is copied.
 LogicalResult FunctionEmitter::emitKernelCall(CallOp op, func::FuncOp kernel) {
-  if (kernel.getNumResults() != 0)
+  auto prim = dyn_cast<PrimStructInfoType>(op.getResult().getType());
+  bool returnsScalar = kernel.getNumResults() == 1 && prim;
+  if (kernel.getNumResults() != 0 && !returnsScalar)
     return kernel.emitOpError() << "expected a kernel without results, but it "
                                    "does not update its outputs in place";
   if (kernel.getNumArguments() != op.getArgs().size())
@@ -822,7 +861,11 @@ LogicalResult FunctionEmitter::emitKernelCall(CallOp op, func::FuncOp kernel) {
              << " of " << op.getCalleeAttr() << ", which is " << param;
     }
   }
-  func::CallOp::create(builder, kernel, args);
+  auto call = func::CallOp::create(builder, kernel, args);
+  if (returnsScalar) {
+    emitPrim(op, call.getResult(0), prim.getDtype());
+    return success();
+  }
   emitStep("relax_tuple_make", {site("tuple"), resultSlot(op), i64(0),
                                 emitStackArray({}, runtime.ptrType())});
   return success();

@@ -116,3 +116,49 @@ relax.func @wf07_pure_call(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n * n]
   }
   relax.return %0 : !relax.tensor<[n * n], f32>
 }
+
+// CHECK-LABEL: func.func private @scale
+func.func private @scale(memref<?xf32>, f32, i8, i1, memref<?xf32>)
+
+// OP01: scalars, alone and in a tuple. Kernels hold unsigned ones in signless ones.
+// CHECK-LABEL: relax.func @op01_scalars
+relax.func @op01_scalars(%x: !relax.tensor<[n], f32>, %s: !relax.prim<f32>, %t: !relax.tuple<!relax.prim<ui8>, !relax.prim<i1>>) -> !relax.tensor<[n], f32> {
+  // CHECK: relax.call_tir @scale(%x, %s, %t) : (!relax.tensor<[n], f32>, !relax.prim<f32>, !relax.tuple<!relax.prim<ui8>, !relax.prim<i1>>) -> !relax.tensor<[n], f32>
+  %0 = relax.call_tir @scale(%x, %s, %t) : (!relax.tensor<[n], f32>, !relax.prim<f32>, !relax.tuple<!relax.prim<ui8>, !relax.prim<i1>>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// CHECK-LABEL: func.func private @scale_in_place
+func.func private @scale_in_place(f32, memref<?xf32>)
+
+// OP02: the position of what is updated counts scalars.
+// CHECK-LABEL: relax.func @op02_scalar
+relax.func @op02_scalar(%x: !relax.tensor<[n], f32>, %s: !relax.prim<f32>) -> !relax.tensor<[n], f32> {
+  %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  // CHECK: relax.call_tir_inplace @scale_in_place(%s, %{{.*}}) inplace [1]
+  %1 = relax.call_tir_inplace @scale_in_place(%s, %0) inplace [1] : (!relax.prim<f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.return %1 : !relax.tensor<[n], f32>
+}
+
+// CHECK-LABEL: func.func private @twice
+func.func private @twice(%n: i64) -> i64 {
+  %0 = arith.addi %n, %n : i64
+  return %0 : i64
+}
+// CHECK-LABEL: func.func private @is_even
+func.func private @is_even(%n: i64) -> i1 {
+  %c = arith.constant 2 : i64
+  %zero = arith.constant 0 : i64
+  %twice = func.call @twice(%n) : (i64) -> i64
+  %r = arith.remsi %twice, %c : i64
+  %0 = arith.cmpi eq, %r, %zero : i64
+  return %0 : i1
+}
+
+// DR14, DR15: a kernel of scalars alone gives a scalar and is pure.
+// CHECK-LABEL: relax.func @dr14_scalar_kernel
+relax.func @dr14_scalar_kernel(%n: !relax.prim<i64>) -> !relax.prim<i1> {
+  // CHECK: relax.call @is_even(%n) : (!relax.prim<i64>) -> !relax.prim<i1>
+  %0 = relax.call @is_even(%n) : (!relax.prim<i64>) -> !relax.prim<i1>
+  relax.return %0 : !relax.prim<i1>
+}

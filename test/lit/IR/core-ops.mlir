@@ -204,6 +204,10 @@ relax.func @gr11_literals(%s: !relax.shape<[n]>) -> !relax.object {
   %2 = relax.prim_value 2.500000e+00 : f32
   // CHECK: relax.prim_value 2.500000e+00 : f64
   %3 = relax.prim_value 2.500000e+00 : f64
+  // CHECK: relax.prim_value 2.500000e+00 : f16
+  %f16 = relax.prim_value 2.500000e+00 : f16
+  // CHECK: relax.prim_value 2.500000e+00 : bf16
+  %bf16 = relax.prim_value 2.500000e+00 : bf16
   // CHECK: relax.prim_value true
   %4 = relax.prim_value true
   // CHECK: relax.prim_value #relax.expr<n + 1>

@@ -131,7 +131,7 @@ relax.func @op01_result_kind(%x: !relax.tensor<[n], f32>) -> !relax.object {
 // -----
 
 relax.func @op01_argument_kind(%x: !relax.object) -> !relax.object {
-  // expected-error@+1 {{'relax.call_tir' op operand #0 must be variadic of a Relax tensor or tuple, but got '!relax.object'}}
+  // expected-error@+1 {{'relax.call_tir' op operand #0 must be variadic of a Relax tensor, primitive value or tuple, but got '!relax.object'}}
   %0 = relax.call_tir @relu(%x) : (!relax.object) -> !relax.tensor<[4], f32>
   relax.return %0 : !relax.tensor<[4], f32>
 }
@@ -322,7 +322,7 @@ relax.func @op01_call_kernel(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object 
 // OP01: a tuple of arguments is a tuple of tensors.
 func.func private @op01_kernel(memref<?xf32>, memref<?xf32>)
 relax.func @op01_tuple_of_objects(%t: !relax.tuple<!relax.tensor<[n], f32>, !relax.object>) -> !relax.object {
-  // expected-error@+1 {{'relax.call_tir' op expected tensors, or tuples of them, as arguments, but got '!relax.object'}}
+  // expected-error@+1 {{'relax.call_tir' op expected tensors, primitive values, or tuples of them, as arguments, but got '!relax.object'}}
   %0 = relax.call_tir @op01_kernel(%t) : (!relax.tuple<!relax.tensor<[n], f32>, !relax.object>) -> !relax.tensor<[4], f32>
   relax.return %0 : !relax.tensor<[4], f32>
 }
@@ -332,7 +332,7 @@ relax.func @op01_tuple_of_objects(%t: !relax.tuple<!relax.tensor<[n], f32>, !rel
 // OP02: likewise.
 func.func private @op02_kernel(memref<?xf32>)
 relax.func @op02_tuple_of_objects(%t: !relax.tuple<!relax.object>) -> !relax.object {
-  // expected-error@+1 {{'relax.call_tir_inplace' op expected tensors, or tuples of them, as arguments, but got '!relax.object'}}
+  // expected-error@+1 {{'relax.call_tir_inplace' op expected tensors, primitive values, or tuples of them, as arguments, but got '!relax.object'}}
   %0 = relax.call_tir_inplace @op02_kernel(%t) inplace [0] : (!relax.tuple<!relax.object>) -> !relax.tensor<[4], f32>
   relax.return %0 : !relax.tensor<[4], f32>
 }
@@ -346,4 +346,81 @@ relax.func @op01_tuple_of_two(%t: !relax.tuple<!relax.tensor<[n], f32>, !relax.t
   // expected-error@+1 {{'relax.call_tir' op passes 3 values (inputs, integers, outputs), but the kernel takes 2}}
   %0 = relax.call_tir @op01_kernel(%t) : (!relax.tuple<!relax.tensor<[n], f32>, !relax.tensor<[n], f32>>) -> !relax.tensor<[4], f32>
   relax.return %0 : !relax.tensor<[4], f32>
+}
+
+// -----
+
+// OP01: a primitive value is passed for a scalar of its data type.
+func.func private @op01_scale(memref<?xf32>, f32, memref<?xf32>)
+relax.func @op01_scalar_type(%x: !relax.tensor<[n], f32>, %s: !relax.prim<f64>) -> !relax.object {
+  // expected-error@+1 {{'relax.call_tir' op expected a value for kernel parameter 1 of type 'f32', but got '!relax.prim<f64>'}}
+  %0 = relax.call_tir @op01_scale(%x, %s) : (!relax.tensor<[n], f32>, !relax.prim<f64>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+func.func private @op01_double(memref<f32>, memref<?xf32>)
+relax.func @op01_scalar_for_buffer(%s: !relax.prim<f32>) -> !relax.object {
+  // expected-error@+1 {{'relax.call_tir' op expected a value for kernel parameter 0 of type 'memref<f32>', but got '!relax.prim<f32>'}}
+  %0 = relax.call_tir @op01_double(%s) : (!relax.prim<f32>) -> !relax.tensor<[4], f32>
+  relax.return %0 : !relax.tensor<[4], f32>
+}
+
+// -----
+
+// OP02: a scalar is nothing to update.
+func.func private @op02_scale(f32)
+relax.func @op02_scalar(%s: !relax.prim<f32>) -> !relax.object {
+  // expected-error@+1 {{'relax.call_tir_inplace' op expected argument 0, which is updated in place, to have the type '!relax.tensor<[], f32>' of its output, but got '!relax.prim<f32>'}}
+  %0 = relax.call_tir_inplace @op02_scale(%s) inplace [0] : (!relax.prim<f32>) -> !relax.tensor<[], f32>
+  relax.return %0 : !relax.tensor<[], f32>
+}
+
+// -----
+
+func.func private @op02_scale(f32)
+relax.func @op02_kernel_scalar(%s: !relax.prim<f32>) -> !relax.object {
+  // expected-error@+1 {{'relax.builtin.call_kernel' op expected input 0, which is updated in place, to be a tensor, but got '!relax.prim<f32>'}}
+  relax.builtin.call_kernel @op02_scale(%s) outs() inplace [0] : (!relax.prim<f32>) -> ()
+  relax.return %s : !relax.prim<f32>
+}
+
+// -----
+
+// DR14: a kernel that returns a scalar gives that, never something stronger.
+func.func private @dr14_count(memref<?xf32>) -> i64
+relax.func impure @dr14_stronger(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  // expected-error@+1 {{'relax.call' op derives a result of type '!relax.prim<i64>', which is not a subtype of the declared '!relax.prim<f32>'}}
+  %0 = relax.call @dr14_count(%x) : (!relax.tensor<[n], f32>) -> !relax.prim<f32>
+  relax.return %0 : !relax.prim<f32>
+}
+
+// -----
+
+// DR15: one that takes memory may change it.
+func.func private @dr15_count(%x: memref<?xf32>) -> i64 {
+  %c = arith.constant 1 : i64
+  return %c : i64
+}
+// expected-note@+1 {{the function is pure}}
+relax.func @dr15_pure(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  // expected-error@+1 {{'relax.call' op is impure, which is not allowed in a pure function [DR15]}}
+  %0 = relax.call @dr15_count(%x) : (!relax.tensor<[n], f32>) -> !relax.prim<i64>
+  relax.return %0 : !relax.prim<i64>
+}
+
+// -----
+
+// One that calls something else may do anything.
+func.func private @dr15_extern(i64) -> i64
+func.func private @dr15_indirect(%n: i64) -> i64 {
+  %0 = func.call @dr15_extern(%n) : (i64) -> i64
+  return %0 : i64
+}
+// expected-note@+1 {{the function is pure}}
+relax.func @dr15_pure(%n: !relax.prim<i64>) -> !relax.object {
+  // expected-error@+1 {{'relax.call' op is impure, which is not allowed in a pure function [DR15]}}
+  %0 = relax.call @dr15_indirect(%n) : (!relax.prim<i64>) -> !relax.prim<i64>
+  relax.return %0 : !relax.prim<i64>
 }

@@ -74,3 +74,27 @@ relax.func @OP05_OP06(%f: !relax.func<derive = @default_derive>, %y: !relax.tens
   %3 = relax.tuple %0, %2 : !relax.prim<i64>, !relax.object
   relax.return %3 : !relax.tuple<!relax.prim<i64>, !relax.object>
 }
+
+func.func private @scale(%s: f32, %x: memref<?xf32>, %y: memref<?xf32>) { return }
+
+// OP01: scalars are inputs, too.
+// CHECK-LABEL: relax.func @OP01_scalar
+// CHECK: relax.builtin.call_kernel @scale(%s, %x) outs(%{{.*}}) : (!relax.prim<f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+relax.func @OP01_scalar(%x: !relax.tensor<[n], f32>, %s: !relax.prim<f32>) -> !relax.tensor<[n], f32> {
+  %0 = relax.call_tir @scale(%s, %x) : (!relax.prim<f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// Printing and assertions give the format to packed functions.
+// CHECK-LABEL: relax.func impure @debug
+// CHECK: %[[F:.*]] = relax.string "x: {}"
+// CHECK: relax.call_packed "relax_mlir.run.print"(%[[F]], %x)
+// CHECK: %[[U:.*]] = relax.tuple()
+// CHECK: %[[E:.*]] = relax.string ""
+// CHECK: relax.call_packed "relax_mlir.run.assert_op"(%c, %[[E]], %x, %x)
+// CHECK: relax.return %[[U]]
+relax.func impure @debug(%x: !relax.tensor<[n], f32>, %c: !relax.prim<i1>) -> !relax.tuple<> {
+  %0 = relax.print "x: {}"(%x) : (!relax.tensor<[n], f32>) -> !relax.tuple<>
+  %1 = relax.assert_op %c, ""(%x, %x) : !relax.prim<i1>, (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tuple<>
+  relax.return %0 : !relax.tuple<>
+}

@@ -111,3 +111,42 @@ relax.func @OP02_inplace(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndi
   relax.builtin.call_kernel @add(%x, %y, %c) outs() inplace [1, 2] : (!relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 1, f32>, !relax.tensor<[2], f32>) -> ()
   relax.return %c : !relax.tensor<[2], f32>
 }
+
+func.func private @scalars(%x: memref<?xf32>, %f: f32, %d: f64, %b: i1, %i: i8, %y: memref<?xf32>) { return }
+
+// OP01: scalars are taken from their slots, and have no data.
+// CHECK-LABEL: func.func @__tvm_ffi_OP01_scalars(
+// CHECK-COUNT-2: llvm.call @relax_tensor_data(
+// CHECK-NOT: llvm.call @relax_tensor_data(
+// CHECK: %[[F:.*]] = arith.truncf %{{.*}} : f64 to f32
+// CHECK: %[[D:.*]] = arith.select
+// CHECK: %[[B:.*]] = arith.trunci %{{.*}} : i64 to i1
+// CHECK: %[[I:.*]] = arith.trunci %{{.*}} : i64 to i8
+// CHECK: call @scalars(%{{.*}}, %[[F]], %[[D]], %[[B]], %[[I]], %{{.*}})
+relax.func @OP01_scalars(%x: !relax.tensor<ndim = 1, f32>, %f: !relax.prim<f32>, %d: !relax.prim<f64>, %b: !relax.prim<i1>, %i: !relax.prim<ui8>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32> {
+  relax.builtin.call_kernel @scalars(%x, %f, %d, %b, %i) outs(%y) : (!relax.tensor<ndim = 1, f32>, !relax.prim<f32>, !relax.prim<f64>, !relax.prim<i1>, !relax.prim<ui8>) -> !relax.tensor<ndim = 1, f32>
+  relax.return %y : !relax.tensor<ndim = 1, f32>
+}
+
+func.func private @half(%n: i64) -> f16 { %0 = arith.sitofp %n : i64 to f16 return %0 : f16 }
+func.func private @is_zero(%n: i64) -> i1 { %c = arith.constant 0 : i64 %0 = arith.cmpi eq, %n, %c : i64 return %0 : i1 }
+func.func private @byte(%n: i64) -> i8 { %0 = arith.trunci %n : i64 to i8 return %0 : i8 }
+
+// DR14: what kernels return becomes primitive values.
+// CHECK-LABEL: func.func @__tvm_ffi_DR14_scalar_results(
+// CHECK: %[[H:.*]] = call @half
+// CHECK: %[[HD:.*]] = arith.extf %[[H]] : f16 to f64
+// CHECK: llvm.call @relax_prim_set_float(%{{.*}}, %[[HD]])
+// CHECK: %[[Z:.*]] = call @is_zero
+// CHECK: %[[ZI:.*]] = arith.extui %[[Z]] : i1 to i32
+// CHECK: llvm.call @relax_prim_set_bool(%{{.*}}, %[[ZI]])
+// CHECK: %[[B:.*]] = call @byte
+// CHECK: %[[BI:.*]] = arith.extsi %[[B]] : i8 to i64
+// CHECK: llvm.call @relax_prim_set_int(%{{.*}}, %[[BI]])
+relax.func @DR14_scalar_results(%n: !relax.prim<i64>) -> !relax.object {
+  %0 = relax.call @half(%n) : (!relax.prim<i64>) -> !relax.prim<f16>
+  %1 = relax.call @is_zero(%n) : (!relax.prim<i64>) -> !relax.prim<i1>
+  %2 = relax.call @byte(%n) : (!relax.prim<i64>) -> !relax.prim<i8>
+  %3 = relax.tuple %0, %1, %2 : !relax.prim<f16>, !relax.prim<i1>, !relax.prim<i8>
+  relax.return %3 : !relax.tuple<!relax.prim<f16>, !relax.prim<i1>, !relax.prim<i8>>
+}
