@@ -206,10 +206,49 @@ RELAX_RUNTIME_API int relax_constant_get(const relax_site *site, TVMFFIAny *dst,
                                          int32_t ndim, const int64_t *dims,
                                          relax_dtype dtype, int32_t fresh);
 
+// dst = a view of a tensor in another shape with as many elements. It shares
+// memory with a tensor that is owned and compact, and keeps that alive; of any
+// other tensor it is a view of a compact copy. Raises ValueError where the
+// number of elements differs.
+RELAX_RUNTIME_API int relax_tensor_view(const relax_site *site, TVMFFIAny *dst,
+                                        const TVMFFIAny *tensor, int32_t ndim,
+                                        const int64_t *dims);
+
 // Reads a bool, or a tensor (checked before) that is one; stores 0 or 1.
 RELAX_RUNTIME_API int relax_tensor_bool(const relax_site *site,
                                         const TVMFFIAny *value,
                                         int32_t *result);
+
+//===----------------------------------------------------------------------===//
+// Storage
+//
+// Memory comes from a pool for each device, which keeps what is released for
+// the next allocation.
+//===----------------------------------------------------------------------===//
+
+// dst = new storage: uninitialized bytes on a device, 64-byte aligned. Raises
+// ValueError for a negative size, MemoryError when memory runs out.
+RELAX_RUNTIME_API int relax_storage_alloc(const relax_site *site,
+                                          TVMFFIAny *dst, int64_t bytes,
+                                          int32_t device_type,
+                                          int32_t device_id);
+
+// dst = a compact tensor laid out in storage at an offset in bytes, which keeps
+// the storage alive. Tensors in one storage may overlap. Raises TypeError for
+// what is no storage, ValueError where the tensor would reach beyond the end or
+// its elements would not be aligned to their size.
+RELAX_RUNTIME_API int
+relax_tensor_from_storage(const relax_site *site, TVMFFIAny *dst,
+                          const TVMFFIAny *storage, int64_t offset,
+                          int32_t ndim, const int64_t *dims, relax_dtype dtype);
+
+// The address of the bytes of storage; NULL for any other value.
+RELAX_RUNTIME_API void *relax_storage_data(const TVMFFIAny *storage);
+
+// For tests: the first `count` allocations from now succeed, the next one
+// raises MemoryError, and then all succeed again; -1: none fails. Returns what
+// was left of the last setting, -1 where its failure was had.
+RELAX_RUNTIME_API int64_t relax_alloc_fail_after(int64_t count);
 
 //===----------------------------------------------------------------------===//
 // Shapes, primitive values, tuples, strings

@@ -14,11 +14,11 @@
 
 #include "Closure.h"
 
+#include "Objects.h"
+
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <tvm/ffi/reflection/registry.h>
-#include <vector>
 
 using namespace relax_runtime;
 
@@ -31,16 +31,13 @@ ClosureObj *ClosureObj::make(int32_t numCaptures, int32_t numDims,
   static_assert(sizeof(ClosureObj) % alignof(ffi::Any) == 0 &&
                     alignof(ClosureObj) >= alignof(ffi::Any),
                 "captured values follow the object");
-  void *memory =
-      std::malloc(sizeof(ClosureObj) + sizeof(ffi::Any) * size_t(numCaptures) +
-                  sizeof(int64_t) * size_t(numDims));
-  if (!memory)
+  Block *block = hostPool().allocate(sizeof(Block) + sizeof(ClosureObj) +
+                                     sizeof(ffi::Any) * size_t(numCaptures) +
+                                     sizeof(int64_t) * size_t(numDims));
+  if (!block)
     throw std::bad_alloc();
-  ClosureObj *closure = new (memory) ClosureObj(numCaptures, numDims);
-  TVMFFIObject *header = ffi::detail::ObjectUnsafe::GetHeader(closure);
-  header->combined_ref_count = ffi::detail::kCombinedRefCountBothOne;
-  header->type_index = kTVMFFIFunction;
-  header->deleter = release;
+  ClosureObj *closure = new (block->memory()) ClosureObj(numCaptures, numDims);
+  initObject(block, kTVMFFIFunction, release);
   closure->cpp_call = nullptr;
   for (int32_t i = 0; i < numCaptures; ++i)
     new (closure->captures() + i) ffi::Any();
@@ -55,38 +52,18 @@ ClosureObj::~ClosureObj() {
     captures()[i].~Any();
 }
 
-// The closures of this thread whose turn comes when the one that is released
-// now is gone: a chain of closures that capture each other takes no stack.
-static thread_local ClosureObj *waiting = nullptr;
-static thread_local bool isReleasing = false;
-
-void ClosureObj::releaseAll(ClosureObj *first) {
-  isReleasing = true;
-  waiting = first;
-  while (ClosureObj *closure = waiting) {
-    waiting = closure->next;
-    closure->~ClosureObj();
-    std::free(closure);
-  }
-  isReleasing = false;
-}
-
+// A closure may capture closures.
 void ClosureObj::release(void *self, int flags) {
-  ClosureObj *closure =
-      ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<ClosureObj>(
-          static_cast<TVMFFIObject *>(self));
-  if (flags == kTVMFFIObjectDeleterFlagBitMaskBoth) {
-    if (!isReleasing)
-      return releaseAll(closure);
-    closure->next = waiting;
-    waiting = closure;
+  TVMFFIObject *object = static_cast<TVMFFIObject *>(self);
+  if (!releaseNested(object, flags))
     return;
-  }
+  acquireObject(object);
   // With weak references about, the memory goes later than the value.
   if (flags & kTVMFFIObjectDeleterFlagBitMaskStrong)
-    closure->~ClosureObj();
+    ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<ClosureObj>(object)
+        ->~ClosureObj();
   if (flags & kTVMFFIObjectDeleterFlagBitMaskWeak)
-    std::free(closure);
+    Pool::free(Block::of(self));
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,16 +98,11 @@ int ClosureObj::callPacked(const TVMFFIAny *args, int32_t nargs,
 
 int ClosureObj::callWithCaptures(void *self, const TVMFFIAny *args,
                                  int32_t nargs, TVMFFIAny *result) {
-  TVM_FFI_SAFE_CALL_BEGIN();
+  RELAX_SAFE_CALL_BEGIN();
   ClosureObj *closure = static_cast<ClosureObj *>(self);
-  constexpr int32_t kFew = 16;
-  if (RELAX_LIKELY(closure->numCaptures + nargs <= kFew)) {
-    TVMFFIAny packed[kFew];
-    return closure->callPacked(args, nargs, packed, result);
-  }
-  std::vector<TVMFFIAny> packed(closure->numCaptures + nargs);
+  Scratch<TVMFFIAny, 16> packed(size_t(closure->numCaptures) + size_t(nargs));
   return closure->callPacked(args, nargs, packed.data(), result);
-  TVM_FFI_SAFE_CALL_END();
+  RELAX_SAFE_CALL_END();
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,10 +111,7 @@ int ClosureObj::callWithCaptures(void *self, const TVMFFIAny *args,
 
 // The closure as a value that owns it.
 static TVMFFIAny ownedValue(ClosureObj *closure) {
-  TVMFFIAny value = {};
-  value.type_index = kTVMFFIFunction;
-  value.v_obj = ffi::detail::ObjectUnsafe::GetHeader(closure);
-  return value;
+  return ownedValue(ffi::detail::ObjectUnsafe::GetHeader(closure));
 }
 
 // The root of what the function with this handle makes.
@@ -162,7 +131,7 @@ int relax_closure_make(const relax_site *site, TVMFFIAny *dst, void *handle,
                        TVMFFISafeCallType entry, int32_t ncaptures,
                        const TVMFFIAny *const *captures, const char *sinfo,
                        int32_t ndims, const int64_t *dims) {
-  TVM_FFI_SAFE_CALL_BEGIN();
+  RELAX_SAFE_CALL_BEGIN();
   ClosureObj *closure = ClosureObj::make(ncaptures, ndims, dims);
   ffi::Any value;
   assignOwned(reinterpret_cast<TVMFFIAny *>(&value), ownedValue(closure));
@@ -176,7 +145,7 @@ int relax_closure_make(const relax_site *site, TVMFFIAny *dst, void *handle,
   if (sinfo)
     closure->sinfo = sinfo;
   owned(dst) = std::move(value);
-  TVM_FFI_SAFE_CALL_END();
+  RELAX_SAFE_CALL_END();
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,7 +182,7 @@ static bool isSame(ClosureObj *closure, const char *sinfo,
 
 int relax_closure_check(const relax_site *site, const TVMFFIAny *value,
                         const char *sinfo, int32_t ndims, const int64_t *dims) {
-  TVM_FFI_SAFE_CALL_BEGIN();
+  RELAX_SAFE_CALL_BEGIN();
   ClosureObj *closure = ClosureObj::get(value);
   if (!closure)
     return raiseMismatch(site, "TypeError",
@@ -228,11 +197,11 @@ int relax_closure_check(const relax_site *site, const TVMFFIAny *value,
   const StructInfo &actual = closure->structInfo();
   if (auto mismatch = findMismatch(actual, StructInfo::parse(sinfo, held)))
     return raiseClosure(site, actual, *mismatch);
-  TVM_FFI_SAFE_CALL_END();
+  RELAX_SAFE_CALL_END();
 }
 
 int relax_packed_check(const relax_site *site, const TVMFFIAny *value) {
-  TVM_FFI_SAFE_CALL_BEGIN();
+  RELAX_SAFE_CALL_BEGIN();
   ClosureObj *closure = ClosureObj::get(value);
   if (RELAX_LIKELY(value->type_index == kTVMFFIFunction && !closure))
     return 0;
@@ -240,7 +209,7 @@ int relax_packed_check(const relax_site *site, const TVMFFIAny *value) {
     return raiseMismatch(site, "TypeError", describe(value));
   if (closure->structInfo().kind != StructInfo::Kind::Packed)
     return raiseMismatch(site, "TypeError", "a closure, not a packed function");
-  TVM_FFI_SAFE_CALL_END();
+  RELAX_SAFE_CALL_END();
 }
 
 //===----------------------------------------------------------------------===//

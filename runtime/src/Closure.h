@@ -75,15 +75,12 @@ private:
   int callPacked(const TVMFFIAny *args, int32_t nargs, TVMFFIAny *packed,
                  TVMFFIAny *result);
   static void release(void *self, int flags);
-  static void releaseAll(ClosureObj *first);
 
   union {
     TVMFFISafeCallType entry;
     EngineEntry engineEntry;
   };
   std::atomic<const StructInfo *> parsed{nullptr};
-  // The next of the closures that wait for their release.
-  ClosureObj *next = nullptr;
 };
 
 } // namespace relax_runtime

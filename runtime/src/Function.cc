@@ -11,9 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Internal.h"
-
-#include <vector>
+#include "Objects.h"
 
 using namespace relax_runtime;
 
@@ -73,10 +71,10 @@ static int callPacked(TVMFFISafeCallType entry, void *handle, int32_t nargs,
 RELAX_NOINLINE static int callMany(TVMFFISafeCallType entry, void *handle,
                                    int32_t nargs, const TVMFFIAny *const *args,
                                    TVMFFIAny *result) {
-  TVM_FFI_SAFE_CALL_BEGIN();
-  std::vector<TVMFFIAny> packed(nargs);
+  RELAX_SAFE_CALL_BEGIN();
+  Scratch<TVMFFIAny, 1> packed(static_cast<size_t>(nargs));
   return callPacked(entry, handle, nargs, args, packed.data(), result);
-  TVM_FFI_SAFE_CALL_END();
+  RELAX_SAFE_CALL_END();
 }
 
 static int call(TVMFFISafeCallType entry, void *handle, int32_t nargs,
@@ -97,14 +95,14 @@ RELAX_COLD static int raiseNotFunction(const relax_site *site,
 // A result should own its value. A callee written in C may hand out a view all
 // the same: what can be owned is made so.
 RELAX_COLD static int ownResult(const relax_site *site, TVMFFIAny *result) {
-  TVM_FFI_SAFE_CALL_BEGIN();
+  RELAX_SAFE_CALL_BEGIN();
   if (result->type_index == kTVMFFIDLTensorPtr)
     return raiseError(site, "TypeError",
                       "expected the callee to return an owned tensor, but got "
                       "a borrowed view");
   ffi::Any value(ffi::AnyView::CopyFromTVMFFIAny(*result));
   owned(result) = std::move(value);
-  TVM_FFI_SAFE_CALL_END();
+  RELAX_SAFE_CALL_END();
 }
 
 static bool isView(const TVMFFIAny &value) {

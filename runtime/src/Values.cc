@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Internal.h"
+#include "Tensor.h"
 
 using namespace relax_runtime;
 
@@ -35,11 +35,11 @@ void relax_value_kill(TVMFFIAny *slot) { owned(slot) = ffi::Any(); }
 
 int relax_value_return(const relax_site *site, TVMFFIAny *dst,
                        const TVMFFIAny *src) {
-  TVM_FFI_SAFE_CALL_BEGIN();
+  RELAX_SAFE_CALL_BEGIN();
   if (!RELAX_LIKELY(src->type_index != kTVMFFIDLTensorPtr))
     return raiseBorrowed(site, "returned");
   new (dst) ffi::Any(ffi::AnyView::CopyFromTVMFFIAny(*src));
-  TVM_FFI_SAFE_CALL_END();
+  RELAX_SAFE_CALL_END();
 }
 
 //===----------------------------------------------------------------------===//
@@ -47,14 +47,20 @@ int relax_value_return(const relax_site *site, TVMFFIAny *dst,
 //===----------------------------------------------------------------------===//
 
 int relax_shape_make(TVMFFIAny *dst, int32_t ndim, const int64_t *dims) {
-  TVM_FFI_SAFE_CALL_BEGIN();
-  owned(dst) = ffi::Shape(dims, dims + ndim);
-  TVM_FFI_SAFE_CALL_END();
+  TVMFFIObject *shape = makeShape(ndim, dims);
+  if (!RELAX_LIKELY(shape != nullptr))
+    return raiseMemory("a shape of rank " + std::to_string(ndim));
+  assignOwned(dst, ownedValue(shape));
+  return 0;
 }
 
 int relax_shape_of(TVMFFIAny *dst, const TVMFFIAny *tensor) {
-  return relax_shape_make(dst, relax_tensor_ndim(tensor),
-                          relax_tensor_dims(tensor));
+  const DLTensor *held = getTensor(tensor);
+  if (!RELAX_LIKELY(held != nullptr)) {
+    static const relax_site site = {"shape_of", "", "", ""};
+    return raiseKind(&site, "a tensor", tensor);
+  }
+  return relax_shape_make(dst, held->ndim, held->shape);
 }
 
 const int64_t *relax_shape_dims(const TVMFFIAny *value) {
@@ -80,9 +86,16 @@ void relax_prim_set_bool(TVMFFIAny *dst, int32_t value) {
 int64_t relax_prim_int(const TVMFFIAny *value) { return value->v_int64; }
 
 int relax_string_make(TVMFFIAny *dst, const char *data, int64_t size) {
-  TVM_FFI_SAFE_CALL_BEGIN();
-  owned(dst) = ffi::String(data, static_cast<size_t>(size));
-  TVM_FFI_SAFE_CALL_END();
+  // A few characters need no memory.
+  if (size <= static_cast<int64_t>(sizeof(int64_t)) - 1) {
+    owned(dst) = ffi::String(data, static_cast<size_t>(size));
+    return 0;
+  }
+  TVMFFIObject *string = makeString(data, static_cast<size_t>(size));
+  if (!RELAX_LIKELY(string != nullptr))
+    return raiseMemory("a string of " + countText(size, "byte"));
+  assignOwned(dst, ownedValue(string));
+  return 0;
 }
 
 void relax_dtype_make(TVMFFIAny *dst, relax_dtype dtype) {
@@ -94,25 +107,35 @@ void relax_dtype_make(TVMFFIAny *dst, relax_dtype dtype) {
 // Tuples
 //===----------------------------------------------------------------------===//
 
+int relax_runtime::allocTuple(const relax_site *site, TVMFFIAny *dst,
+                              int64_t size, ffi::Any **fields) {
+  TVMFFIObject *tuple = makeTuple(size, fields);
+  if (!RELAX_LIKELY(tuple != nullptr))
+    return raiseMemory(site, "a tuple of " + countText(size, "field"));
+  assignOwned(dst, ownedValue(tuple));
+  return 0;
+}
+
 int relax_tuple_make(const relax_site *site, TVMFFIAny *dst, int64_t size,
                      const TVMFFIAny *const *fields) {
-  TVM_FFI_SAFE_CALL_BEGIN();
-  ffi::Array<ffi::Any> tuple;
-  tuple.reserve(size);
+  RELAX_SAFE_CALL_BEGIN();
+  ffi::Any tuple;
+  ffi::Any *held;
+  if (allocTuple(site, reinterpret_cast<TVMFFIAny *>(&tuple), size, &held))
+    return -1;
   for (int64_t i = 0; i < size; ++i) {
-    if (fields[i]->type_index == kTVMFFIDLTensorPtr)
+    if (!RELAX_LIKELY(fields[i]->type_index != kTVMFFIDLTensorPtr))
       return raiseBorrowed(site, "put in a tuple");
-    tuple.push_back(ffi::AnyView::CopyFromTVMFFIAny(*fields[i]));
+    held[i] = ffi::AnyView::CopyFromTVMFFIAny(*fields[i]);
   }
   owned(dst) = std::move(tuple);
-  TVM_FFI_SAFE_CALL_END();
+  RELAX_SAFE_CALL_END();
 }
 
 RELAX_COLD static int raiseField(const relax_site *site, const TVMFFIAny *value,
                                  int64_t index) noexcept {
   if (value->type_index != kTVMFFIArray)
-    return raiseError(site, "TypeError",
-                      "expected a tuple, but got " + describe(value));
+    return raiseKind(site, "a tuple", value);
   return raiseError(site, "IndexError",
                     "expected a tuple with field " + std::to_string(index) +
                         ", but got " + describe(value));

@@ -1,0 +1,182 @@
+//===- Copy.cc - Copies of tensors, to devices too --------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compact copies of tensors of any layout, and copies to and from devices, of
+// tuples too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tensor.h"
+
+#include <algorithm>
+
+using namespace relax_runtime;
+
+//===----------------------------------------------------------------------===//
+// Strided elements
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+// A row of elements of `size` bytes, `stride` bytes apart.
+struct Row {
+  int64_t count;
+  int64_t stride;
+  int64_t size;
+};
+
+} // namespace
+
+template <int64_t Size>
+static void copyRow(char *to, const char *from, const Row &row) {
+  for (int64_t i = 0; i < row.count; ++i)
+    std::memcpy(to + i * Size, from + i * row.stride, Size);
+}
+
+static void copyRow(char *to, const char *from, const Row &row) {
+  switch (row.size) {
+  case 1:
+    return copyRow<1>(to, from, row);
+  case 2:
+    return copyRow<2>(to, from, row);
+  case 4:
+    return copyRow<4>(to, from, row);
+  case 8:
+    return copyRow<8>(to, from, row);
+  default:
+    for (int64_t i = 0; i < row.count; ++i)
+      std::memcpy(to + i * row.size, from + i * row.stride, row.size);
+  }
+}
+
+// Copies the elements of a tensor that is not compact, so has a dimension and
+// is not empty, into row-major order: row by row, with the outer dimensions
+// counted like an odometer.
+static void copyStrided(char *to, const DLTensor &from, int64_t size) {
+  int32_t last = from.ndim - 1;
+  Row row = {from.shape[last], from.strides[last] * size, size};
+  Scratch<int64_t, 16> index(last);
+  std::fill_n(index.data(), last, 0);
+  int64_t offset = 0;
+  for (int32_t i = last; i >= 0;) {
+    copyRow(to, address(from) + offset, row);
+    to += row.count * size;
+    for (i = last - 1; i >= 0; --i) {
+      offset += from.strides[i] * size;
+      if (++index[i] < from.shape[i])
+        break;
+      offset -= from.shape[i] * from.strides[i] * size;
+      index[i] = 0;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+// A compact copy on a host, of a tensor that is on one but not compact.
+static int copyHost(const relax_site *site, TVMFFIAny *to, const DLTensor &from,
+                    Device &device) {
+  int64_t bits = int64_t(from.dtype.bits) * from.dtype.lanes;
+  if (from.device.device_type != kDLCPU)
+    return raiseDevice(site, "copy a strided view of", from.device);
+  if (bits % 8 != 0)
+    return raiseError(site, "RuntimeError",
+                      "cannot copy a strided tensor of " +
+                          dtypeText(from.dtype) +
+                          ", whose elements are not whole bytes");
+  if (allocTensor(site, to, from.ndim, from.shape, from.dtype, device))
+    return -1;
+  copyStrided(static_cast<char *>(getTensor(to)->data), from, bits / 8);
+  return 0;
+}
+
+static int copyCompact(const relax_site *site, TVMFFIAny *to,
+                       const DLTensor &from, Device &fromDevice,
+                       Device &device) {
+  if (allocTensor(site, to, from.ndim, from.shape, from.dtype, device))
+    return -1;
+  std::string wrong =
+      copyBytes(getTensor(to)->data, device, address(from), fromDevice,
+                isEmpty(from) ? 0 : ffi::GetDataSize(from));
+  return wrong.empty() ? 0 : raiseError(site, "RuntimeError", wrong);
+}
+
+// The copy is complete before `to` drops what it held.
+int relax_runtime::copyTensor(const relax_site *site, TVMFFIAny *to,
+                              const DLTensor &from, DLDevice device) {
+  RELAX_SAFE_CALL_BEGIN();
+  std::string reason;
+  Device *target = findDevice(device, &reason);
+  Device *source = target ? findDevice(from.device, &reason) : nullptr;
+  if (!source)
+    return raiseError(site, "RuntimeError", reason);
+  ffi::Any copy, staged;
+  TVMFFIAny *slot = reinterpret_cast<TVMFFIAny *>(&copy);
+  TVMFFIAny *stage = reinterpret_cast<TVMFFIAny *>(&staged);
+  if (isCompact(from)) {
+    if (copyCompact(site, slot, from, *source, *target))
+      return -1;
+  } else if (target->isHost()) {
+    if (copyHost(site, slot, from, *target))
+      return -1;
+  } else if (copyHost(site, stage, from, *source) ||
+             copyCompact(site, slot, *getTensor(stage), *source, *target)) {
+    return -1;
+  }
+  owned(to) = std::move(copy);
+  RELAX_SAFE_CALL_END();
+}
+
+//===----------------------------------------------------------------------===//
+// Tuples
+//===----------------------------------------------------------------------===//
+
+static int copyToDevice(const relax_site *site, TVMFFIAny *dst,
+                        const TVMFFIAny *src, DLDevice device, int depth);
+
+// A tuple may come from anywhere, so how deep it nests is limited.
+static int copyTuple(const relax_site *site, TVMFFIAny *dst,
+                     const ffi::ArrayObj *from, DLDevice device, int depth) {
+  RELAX_SAFE_CALL_BEGIN();
+  constexpr int kDeepest = 1000;
+  if (depth >= kDeepest)
+    return raiseError(site, "RecursionError",
+                      "the tuple nests deeper than " +
+                          countText(kDeepest, "level"));
+  ffi::Any tuple;
+  ffi::Any *fields;
+  int64_t size = static_cast<int64_t>(from->size());
+  if (allocTuple(site, reinterpret_cast<TVMFFIAny *>(&tuple), size, &fields))
+    return -1;
+  for (int64_t i = 0; i < size; ++i)
+    if (copyToDevice(site, reinterpret_cast<TVMFFIAny *>(&fields[i]),
+                     reinterpret_cast<const TVMFFIAny *>(from->begin() + i),
+                     device, depth + 1))
+      return -1;
+  owned(dst) = std::move(tuple);
+  RELAX_SAFE_CALL_END();
+}
+
+static int copyToDevice(const relax_site *site, TVMFFIAny *dst,
+                        const TVMFFIAny *src, DLDevice device, int depth) {
+  if (src->type_index == kTVMFFIArray)
+    return copyTuple(site, dst, getTuple(src), device, depth);
+  const DLTensor *tensor = getTensor(src);
+  if (!tensor)
+    return raiseKind(site, "a tensor or a tuple of tensors", src);
+  return copyTensor(site, dst, *tensor, device);
+}
+
+int relax_tensor_to_device(const relax_site *site, TVMFFIAny *dst,
+                           const TVMFFIAny *src, int32_t device_type,
+                           int32_t device_id) {
+  DLDevice device = TVMFFIDLDeviceFromIntPair(device_type, device_id);
+  return copyToDevice(site, dst, src, device, 0);
+}

@@ -1,0 +1,108 @@
+//===- Device.cc - Where memory is ------------------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The devices of the host, cpu:0 to cpu:1023, which differ in their pools
+// alone, and the way to those of other kinds.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+
+#include "Pool.h"
+
+using namespace relax_runtime;
+
+//===----------------------------------------------------------------------===//
+// The host
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+constexpr int32_t kHosts = 1024;
+
+class HostDevice final : public Device {
+public:
+  explicit HostDevice(int32_t index) : Device({kDLCPU, index}), memory(*this) {
+    pool = &memory;
+  }
+
+  void *allocate(size_t bytes) noexcept override {
+    return ::operator new(bytes, kAlignment, std::nothrow);
+  }
+  void release(void *data, size_t) noexcept override {
+    ::operator delete(data, kAlignment);
+  }
+  std::string copy(void *to, const Device &, const void *from, const Device &,
+                   size_t bytes) override {
+    std::memcpy(to, from, bytes);
+    return "";
+  }
+  std::string synchronize() override { return ""; }
+
+private:
+  Pool memory;
+};
+
+} // namespace
+
+// Never destroyed: objects may be released when the process ends.
+static Device *makeHost(int32_t index) { return new HostDevice(index); }
+
+Pool &relax_runtime::hostPool() {
+  static Pool &pool = *makeHost(0)->pool;
+  return pool;
+}
+
+// Throws std::bad_alloc.
+RELAX_COLD static Device *addHost(std::atomic<Device *> &entry, int32_t index) {
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  Device *device = entry.load(std::memory_order_acquire);
+  if (!device) {
+    device = index == 0 ? &hostPool().device : makeHost(index);
+    entry.store(device, std::memory_order_release);
+  }
+  return device;
+}
+
+static Device *findHost(int32_t index, std::string *reason) {
+  static std::atomic<Device *> devices[kHosts];
+  if (!RELAX_LIKELY(index >= 0 && index < kHosts)) {
+    if (reason)
+      *reason =
+          "expected a device from cpu:0 to cpu:" + std::to_string(kHosts - 1) +
+          ", but got cpu:" + std::to_string(index);
+    return nullptr;
+  }
+  Device *device = devices[index].load(std::memory_order_acquire);
+  return RELAX_LIKELY(device != nullptr) ? device
+                                         : addHost(devices[index], index);
+}
+
+//===----------------------------------------------------------------------===//
+// All devices
+//===----------------------------------------------------------------------===//
+
+Device *relax_runtime::findDevice(DLDevice id, std::string *reason) {
+  if (RELAX_LIKELY(id.device_type == kDLCPU))
+    return findHost(id.device_id, reason);
+  if (reason)
+    *reason = "no device API for " + deviceText(id) + " in this runtime";
+  return nullptr;
+}
+
+// The device that is not the host knows how to reach it.
+std::string relax_runtime::copyBytes(void *to, Device &toDevice,
+                                     const void *from, Device &fromDevice,
+                                     size_t bytes) {
+  if (bytes == 0)
+    return "";
+  Device &one = toDevice.isHost() ? fromDevice : toDevice;
+  return one.copy(to, toDevice, from, fromDevice, bytes);
+}

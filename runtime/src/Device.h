@@ -1,0 +1,69 @@
+//===- Device.h - Where memory is -------------------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the runtime asks of a device: memory, copies, and to wait. Devices are
+// found by their DLPack number and live as long as the process.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_RUNTIME_DEVICE_H
+#define RELAX_RUNTIME_DEVICE_H
+
+#include <cstddef>
+#include <string>
+#include <tvm/ffi/tvm_ffi.h>
+
+namespace relax_runtime {
+
+class Pool;
+
+constexpr DLDevice kHost{kDLCPU, 0};
+
+class Device {
+public:
+  explicit Device(DLDevice id) : id(id) {}
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  // Whether the host can read and write the memory through its pointers.
+  bool isHost() const { return id.device_type == kDLCPU; }
+
+  // Memory from the system, aligned to 64 bytes; NULL where there is none.
+  virtual void *allocate(size_t bytes) noexcept = 0;
+  virtual void release(void *memory, size_t bytes) noexcept = 0;
+
+  // Copies bytes between two places, at least one of them on this device, and
+  // waits until it is done. Returns what went wrong, "" where nothing did.
+  virtual std::string copy(void *to, const Device &toDevice, const void *from,
+                           const Device &fromDevice, size_t bytes) = 0;
+
+  // Waits for all work on the device. Returns what went wrong.
+  virtual std::string synchronize() = 0;
+
+  const DLDevice id;
+  // The pool of this device. Never NULL.
+  Pool *pool = nullptr;
+
+protected:
+  ~Device() = default;
+};
+
+// The device with a number, made on first use. NULL where there is none; then
+// says why in *reason where that is given.
+Device *findDevice(DLDevice id, std::string *reason = nullptr);
+
+// The CUDA device with an index, loaded with the driver on first use.
+Device *findCudaDevice(int32_t index, std::string *reason);
+
+// Copies between two devices and waits. Returns what went wrong.
+std::string copyBytes(void *to, Device &toDevice, const void *from,
+                      Device &fromDevice, size_t bytes);
+
+} // namespace relax_runtime
+
+#endif // RELAX_RUNTIME_DEVICE_H
