@@ -245,6 +245,43 @@ relax_tensor_from_storage(const relax_site *site, TVMFFIAny *dst,
 // The address of the bytes of storage; NULL for any other value.
 RELAX_RUNTIME_API void *relax_storage_data(const TVMFFIAny *storage);
 
+// What a pool has done. Bytes are those of whole blocks, which are larger than
+// what is in them; objects are counted on cpu:0, or with their elements.
+typedef struct {
+  int64_t in_use;             // bytes of what is alive
+  int64_t cached;             // bytes kept for the next allocation
+  int64_t peak;               // the most bytes in use at one time
+  int64_t allocations;        // blocks handed out
+  int64_t system_allocations; // blocks that the system was asked for
+  int64_t system_releases;    // blocks returned to the system
+} relax_memory_statistics;
+
+// Reads what the pool of a device has done. Exact where no other thread
+// allocates meanwhile, but the peak may miss 256 KiB for each other thread.
+RELAX_RUNTIME_API int
+relax_memory_statistics_get(int32_t device_type, int32_t device_id,
+                            relax_memory_statistics *statistics);
+
+// The peak of a device starts again from what is in use now.
+RELAX_RUNTIME_API int relax_memory_peak_reset(int32_t device_type,
+                                              int32_t device_id);
+
+// Returns what the pool of a device keeps to the system: that of this thread
+// and that shared by all at once, that of other threads (8 MiB each at most)
+// when they next release something.
+RELAX_RUNTIME_API int relax_memory_release(int32_t device_type,
+                                           int32_t device_id);
+
+// Where a device would hold more than `bytes` of the system, blocks that are
+// kept for later go back first. -1, as at the start: twice the most that was
+// ever in use, and 64 MiB.
+RELAX_RUNTIME_API int relax_memory_limit_set(int32_t device_type,
+                                             int32_t device_id, int64_t bytes);
+
+// Waits for all work on a device.
+RELAX_RUNTIME_API int relax_device_synchronize(int32_t device_type,
+                                               int32_t device_id);
+
 // For tests: the first `count` allocations from now succeed, the next one
 // raises MemoryError, and then all succeed again; -1: none fails. Returns what
 // was left of the last setting, -1 where its failure was had.

@@ -35,7 +35,7 @@ ClosureObj *ClosureObj::make(int32_t numCaptures, int32_t numDims,
                                      sizeof(ffi::Any) * size_t(numCaptures) +
                                      sizeof(int64_t) * size_t(numDims));
   if (!block)
-    throw std::bad_alloc();
+    return nullptr;
   ClosureObj *closure = new (block->memory()) ClosureObj(numCaptures, numDims);
   initObject(block, kTVMFFIFunction, release);
   closure->cpp_call = nullptr;
@@ -133,6 +133,8 @@ int relax_closure_make(const relax_site *site, TVMFFIAny *dst, void *handle,
                        int32_t ndims, const int64_t *dims) {
   RELAX_SAFE_CALL_BEGIN();
   ClosureObj *closure = ClosureObj::make(ncaptures, ndims, dims);
+  if (!RELAX_LIKELY(closure != nullptr))
+    return raiseMemory(site, "a closure");
   ffi::Any value;
   assignOwned(reinterpret_cast<TVMFFIAny *>(&value), ownedValue(closure));
   for (int32_t i = 0; i < ncaptures; ++i) {
@@ -236,6 +238,8 @@ static ffi::Function makeFunction(int64_t address, ffi::String sinfo,
     TVM_FFI_THROW(ValueError)
         << "expected the StructInfo of a function, but got " << sinfo;
   ClosureObj *closure = ClosureObj::make(0, 0, nullptr);
+  if (!closure)
+    TVM_FFI_THROW(MemoryError) << "out of memory for a closure";
   ffi::Any value;
   assignOwned(reinterpret_cast<TVMFFIAny *>(&value), ownedValue(closure));
   closure->setEntry(reinterpret_cast<Entry>(static_cast<intptr_t>(address)));

@@ -28,7 +28,8 @@ public:
   // array of pointers to the arguments and the result.
   using EngineEntry = void (*)(void **);
 
-  // Makes a closure that captures None `numCaptures` times and the dimensions.
+  // Makes a closure that captures None `numCaptures` times and the dimensions;
+  // NULL where no memory is left.
   static ClosureObj *make(int32_t numCaptures, int32_t numDims,
                           const int64_t *dims);
 

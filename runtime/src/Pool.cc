@@ -44,8 +44,6 @@ int64_t relax_runtime::failAfter(int64_t count) {
   return allocationsToFailure.exchange(std::max<int64_t>(count, -1));
 }
 
-int64_t relax_alloc_fail_after(int64_t count) { return failAfter(count); }
-
 static bool mayFail() {
   return allocationsToFailure.load(std::memory_order_relaxed) >= 0;
 }
@@ -461,30 +459,30 @@ void Pool::count(ThreadCache *cache, int64_t bytes) noexcept {
     tell(*cache);
 }
 
-PoolStatistics Pool::statistics() noexcept {
+relax_memory_statistics Pool::statistics() noexcept {
   if (ThreadCache *cache = findThreadCache())
     tell(*cache);
   std::lock_guard<std::mutex> lock(cachesMutex);
-  PoolStatistics result = {};
-  result.inUse = inUse.load(std::memory_order_relaxed);
+  relax_memory_statistics result = {};
+  result.in_use = inUse.load(std::memory_order_relaxed);
   result.allocations = allocations.load(std::memory_order_relaxed);
   int64_t most = 0;
   for (ThreadCache *cache = caches; cache; cache = cache->next) {
-    result.inUse += cache->inUse.load(std::memory_order_relaxed);
+    result.in_use += cache->inUse.load(std::memory_order_relaxed);
     result.allocations += cache->allocations.load(std::memory_order_relaxed);
     most = std::max(most, cache->most.load(std::memory_order_relaxed));
   }
   raise(peak,
-        std::max(inUse.load(std::memory_order_relaxed) + most, result.inUse));
+        std::max(inUse.load(std::memory_order_relaxed) + most, result.in_use));
   result.peak = peak.load(std::memory_order_relaxed);
-  result.cached = held.load(std::memory_order_relaxed) - result.inUse;
-  result.systemAllocations = systemAllocations.load(std::memory_order_relaxed);
-  result.systemReleases = systemReleases.load(std::memory_order_relaxed);
+  result.cached = held.load(std::memory_order_relaxed) - result.in_use;
+  result.system_allocations = systemAllocations.load(std::memory_order_relaxed);
+  result.system_releases = systemReleases.load(std::memory_order_relaxed);
   return result;
 }
 
 void Pool::resetPeak() noexcept {
-  int64_t now = statistics().inUse;
+  int64_t now = statistics().in_use;
   std::lock_guard<std::mutex> lock(cachesMutex);
   for (ThreadCache *cache = caches; cache; cache = cache->next)
     cache->most.store(cache->inUse.load(std::memory_order_relaxed),

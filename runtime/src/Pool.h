@@ -167,10 +167,6 @@ struct ThreadCache {
   std::array<BlockList, kThreadClasses> lists;
 };
 
-struct PoolStatistics {
-  int64_t inUse, cached, peak, allocations, systemAllocations, systemReleases;
-};
-
 class Pool {
 public:
   explicit Pool(Device &device);
@@ -186,7 +182,7 @@ public:
   // thread now, those of other threads when they next free a block.
   void release() noexcept;
 
-  PoolStatistics statistics() noexcept;
+  relax_memory_statistics statistics() noexcept;
   // The peak starts again from what is in use now.
   void resetPeak() noexcept;
   // The most bytes to hold before blocks go back to the system; -1: by what was

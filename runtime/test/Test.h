@@ -33,6 +33,9 @@ std::string takeError();
 void checkRaises(int code, const std::string &kind, const std::string &message,
                  const char *file, int line);
 
+// Prints how many checks there were; the exit code.
+int reportChecks();
+
 #define CHECK(condition) checkTrue((condition), #condition, __FILE__, __LINE__)
 #define CHECK_TEXT(actual, expected)                                           \
   checkText((actual), (expected), __FILE__, __LINE__)
@@ -84,6 +87,8 @@ void testCheck();
 void testClosure();
 void testFrame();
 void testFunction();
+void testPool();
+void testStorage();
 void testStructInfoOfClosures();
 void testTensor();
 void testValues();
