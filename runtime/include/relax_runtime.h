@@ -47,6 +47,14 @@ typedef struct {
 // 0 stands for the unknown data type (Void).
 typedef uint32_t relax_dtype;
 
+// A kernel as the VM calls it: data[i] and dims[i] are the compact elements and
+// the dimensions of its tensor i, in the order of its parameters; `scalars` are
+// its scalar parameters in order, a float as the bits of a double. Returns 0,
+// or -1 with an error in the error slot of tvm-ffi.
+typedef int32_t (*relax_kernel_entry)(void *const *data,
+                                      const int64_t *const *dims,
+                                      const int64_t *scalars);
+
 //===----------------------------------------------------------------------===//
 // Frames
 //===----------------------------------------------------------------------===//

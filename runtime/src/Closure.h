@@ -48,6 +48,12 @@ public:
   // What a call runs.
   void setEntry(TVMFFISafeCallType entry);
   void setEntry(EngineEntry entry);
+  // Of a function of the VM: `entry` gets the closure as its handle and the
+  // arguments alone.
+  void setBytecode(TVMFFISafeCallType entry, const void *code) {
+    safe_call = entry;
+    this->code = code;
+  }
 
   ffi::Any *captures() { return reinterpret_cast<ffi::Any *>(this + 1); }
   ffi::ShapeView dims() {
@@ -62,6 +68,8 @@ public:
   // The StructInfo as text: static, or where the closure owns it, in `ownText`.
   const char *sinfo = "";
   ffi::String ownText;
+  // Of a function of the VM: what it runs.
+  const void *code = nullptr;
   const int32_t numCaptures, numDims;
 
 private:

@@ -118,6 +118,16 @@ int relax_frame_enter(const relax_site *site) {
   return 0;
 }
 
+int relax_runtime::enterHeapFrame(const relax_site *site) {
+  int64_t limit = recursionLimit.load(std::memory_order_relaxed);
+  if (!RELAX_LIKELY(recursionDepth < limit))
+    return raiseRecursion(site, limit);
+  ++recursionDepth;
+  return 0;
+}
+
+void relax_runtime::leaveHeapFrame() { --recursionDepth; }
+
 void relax_frame_leave(TVMFFIAny *slots, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     owned(&slots[i]).~Any();

@@ -105,9 +105,19 @@ RELAX_COLD static int ownResult(const relax_site *site, TVMFFIAny *result) {
   RELAX_SAFE_CALL_END();
 }
 
-static bool isView(const TVMFFIAny &value) {
-  return value.type_index >= kTVMFFIDLTensorPtr &&
-         value.type_index <= kTVMFFIObjectRValueRef;
+int relax_runtime::callPackedArgs(const relax_site *site,
+                                  TVMFFIObject *function, const TVMFFIAny *args,
+                                  int32_t nargs, TVMFFIAny *result) {
+  if (!RELAX_LIKELY(TVMFFIFunctionGetCellPtr(function)->safe_call(
+                        function, args, nargs, result) == 0)) {
+    owned(result).reset();
+    return -1;
+  }
+  if (!RELAX_LIKELY(!isView(*result)) && ownResult(site, result)) {
+    owned(result).reset();
+    return -1;
+  }
+  return 0;
 }
 
 int relax_function_call(const relax_site *site, TVMFFIAny *dst,

@@ -129,6 +129,26 @@ inline int64_t getTupleSize(const TVMFFIAny *value) {
 }
 
 //===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+// Whether a value is one that only lives during a call.
+inline bool isView(const TVMFFIAny &value) {
+  return value.type_index >= kTVMFFIDLTensorPtr &&
+         value.type_index <= kTVMFFIObjectRValueRef;
+}
+
+// result = function(args...), an owned value in memory that holds none. Returns
+// 0, or -1 with the error of the function.
+int callPackedArgs(const relax_site *site, TVMFFIObject *function,
+                   const TVMFFIAny *args, int32_t nargs, TVMFFIAny *result);
+
+// Counts a frame that is not on the stack of the thread towards the limit of
+// recursion; see relax_frame_enter.
+int enterHeapFrame(const relax_site *site);
+void leaveHeapFrame();
+
+//===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//
 

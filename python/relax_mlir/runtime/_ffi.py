@@ -1,0 +1,22 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The functions of the runtime library."""
+
+from __future__ import annotations
+
+import ctypes
+
+import tvm_ffi
+
+from .._mlir_libs import RUNTIME_LIBRARY
+
+# Registers the functions of the runtime; generated code finds the same library.
+_library = ctypes.CDLL(RUNTIME_LIBRARY)
+# tvm-ffi does not know these by itself and would raise RuntimeError instead.
+for _error in (MemoryError, RecursionError, ZeroDivisionError):
+    tvm_ffi.error.register_error(_error.__name__, _error)
+
+
+def vm_function(name: str) -> tvm_ffi.Function:
+    """Return a function of the virtual machine's library."""
+    return tvm_ffi.get_global_func(f"relax_mlir.vm.{name}")

@@ -1,0 +1,251 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program of bytecode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import tvm_ffi
+
+from ._ffi import vm_function
+
+_assemble = vm_function("assemble")
+_as_text = vm_function("as_text")
+_externals = vm_function("externals")
+_functions = vm_function("functions")
+_kernels = vm_function("kernels")
+_packed = vm_function("packed")
+_constants = vm_function("constants")
+_bind = vm_function("bind")
+_adt = vm_function("adt")
+
+# Tensors of constants up to this size stand in the text.
+TEXT_BYTES = 64
+
+
+@tvm_ffi.register_object("relax_mlir.Executable")
+class _Handle(tvm_ffi.Object):
+    """The executable in the runtime."""
+
+
+@tvm_ffi.register_object("relax_mlir.ADT")
+class ADT(tvm_ffi.Object):
+    """A value of an algebraic data type.
+
+    Attributes
+    ----------
+    tag : int
+        Which constructor made it.
+    fields : tvm_ffi.Array
+        What the constructor got.
+
+    Examples
+    --------
+    >>> adt = ADT.make(1, [2.5])
+    >>> adt.tag, list(adt.fields)
+    (1, [2.5])
+    """
+
+    tag: int
+    fields: Any
+
+    @staticmethod
+    def make(tag: int, fields: Sequence[Any] = ()) -> ADT:
+        """Make a value with a tag and fields."""
+        return _adt(tag, list(fields))
+
+
+@dataclass(frozen=True)
+class FunctionInfo:
+    """A function of an executable.
+
+    Attributes
+    ----------
+    name : str
+    is_bytecode : bool
+        False for machine code.
+    is_private : bool
+        Whether only functions of the executable can call it.
+    params : tuple of str
+        Its parameters, captured values first.
+    captures : int
+        How many parameters are values that a closure captured.
+    registers, heap_slots : int
+        The size of a frame.
+    struct_info : str
+        The StructInfo at run time, as JSON; empty where nothing is known.
+    words, instructions : int
+        The size of the code.
+    """
+
+    name: str
+    is_bytecode: bool
+    is_private: bool
+    params: tuple[str, ...]
+    captures: int
+    registers: int
+    heap_slots: int
+    struct_info: str
+    words: int
+    instructions: int
+
+
+class Executable:
+    """A verified program for `VirtualMachine`.
+
+    It never changes, so any number of machines and threads may share it.
+
+    Parameters
+    ----------
+    handle : tvm_ffi.Object
+        The object of the runtime, of type ``relax_mlir.Executable``.
+
+    Examples
+    --------
+    >>> ex = Executable.assemble('''
+    ... function main(x) {
+    ...   ret %0
+    ... }''')
+    >>> ex.functions[0].name
+    'main'
+    """
+
+    def __init__(self, handle: tvm_ffi.Object) -> None:
+        if not isinstance(handle, _Handle):
+            raise TypeError(f"expected an object of type relax_mlir.Executable, but got {handle!r}")
+        self.handle = handle
+
+    @classmethod
+    def assemble(cls, text: str, constants: Sequence[Any] = ()) -> Executable:
+        """Make an executable from text assembly.
+
+        Parameters
+        ----------
+        text : str
+            In the grammar of `docs/dev/vm.md`.
+        constants : sequence
+            What the text calls ``external 0``, ``external 1``, ...: tensors and other values.
+
+        Raises
+        ------
+        ValueError
+            If the text is wrong, with line and column; or if the machine could not run it, with
+            function and instruction.
+        """
+        return cls(_assemble(text, [tvm_ffi.convert(c) for c in constants]))
+
+    def as_text(self, max_bytes: int = TEXT_BYTES) -> str:
+        """Return the program as text assembly.
+
+        Parameters
+        ----------
+        max_bytes : int
+            Larger constant tensors are written as ``external k``; `externals` returns them.
+
+        Examples
+        --------
+        >>> print(Executable.assemble("function f(x) { ret %0 }").as_text(), end="")
+        function f(x) registers 1 {
+          ret %0
+        }
+        """
+        return str(_as_text(self.handle, max_bytes))
+
+    def externals(self, max_bytes: int = TEXT_BYTES) -> list[Any]:
+        """Return the constants that `as_text` leaves out, in the order of their numbers."""
+        return list(_externals(self.handle, max_bytes))
+
+    @cached_property
+    def functions(self) -> tuple[FunctionInfo, ...]:
+        """All functions, in order."""
+        rows = ((*row[:3], tuple(map(str, row[3])), *row[4:]) for row in _functions(self.handle))
+        return tuple(FunctionInfo(*row) for row in rows)
+
+    @cached_property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernels that it calls."""
+        return tuple(map(str, _kernels(self.handle)))
+
+    @cached_property
+    def packed_functions(self) -> tuple[str, ...]:
+        """The registered functions that it calls."""
+        return tuple(map(str, _packed(self.handle)))
+
+    @property
+    def constants(self) -> list[Any]:
+        """The pool of constants."""
+        return list(_constants(self.handle))
+
+    def bind(
+        self,
+        kernels: Mapping[str, int] | None = None,
+        functions: Mapping[str, int] | None = None,
+        keep_alive: Any = None,
+    ) -> int:
+        """Give kernels and functions of machine code their addresses.
+
+        Parameters
+        ----------
+        kernels : mapping of str to int
+            Addresses of raw entries (`relax_kernel_entry`) by the name of the kernel.
+        functions : mapping of str to int
+            Addresses of tvm-ffi entries by the name of the function.
+        keep_alive : object
+            What owns the machine code; it lives as long as the executable.
+
+        Returns
+        -------
+        int
+            How many of the names it knows.
+        """
+        return int(_bind(self.handle, dict(kernels or {}), dict(functions or {}), keep_alive))
+
+    def stats(self) -> str:
+        """Return in words what is in the program.
+
+        Examples
+        --------
+        >>> print(Executable.assemble("function f(x) { ret %0 }").stats())
+        1 function in bytecode, 0 in machine code: f
+        1 instruction, 2 words
+        0 constants, 0 bytes of tensors
+        0 kernels
+        0 packed functions
+        """
+        bytecode = [f for f in self.functions if f.is_bytecode]
+        native = [f for f in self.functions if not f.is_bytecode]
+        tensors = [c for c in self.constants if isinstance(c, tvm_ffi.Tensor)]
+        instructions = sum(f.instructions for f in self.functions)
+        return "\n".join(
+            (
+                f"{_count(len(bytecode), 'function')} in bytecode, {len(native)} in machine code"
+                + _names(f.name for f in self.functions),
+                f"{_count(instructions, 'instruction')}, "
+                f"{_count(sum(f.words for f in self.functions), 'word')}",
+                f"{_count(len(self.constants), 'constant')}, "
+                f"{_count(sum(map(_size_in_bytes, tensors)), 'byte')} of tensors",
+                _count(len(self.kernels), "kernel") + _names(self.kernels),
+                _count(len(self.packed_functions), "packed function")
+                + _names(self.packed_functions),
+            )
+        )
+
+
+def _size_in_bytes(tensor: tvm_ffi.Tensor) -> int:
+    size = tensor.dtype.itemsize
+    for dim in tensor.shape:
+        size *= dim
+    return int(size)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _names(names: Any) -> str:
+    text = ", ".join(names)
+    return f": {text}" if text else ""
