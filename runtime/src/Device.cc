@@ -92,6 +92,8 @@ static Device *findHost(int32_t index, std::string *reason) {
 Device *relax_runtime::findDevice(DLDevice id, std::string *reason) {
   if (RELAX_LIKELY(id.device_type == kDLCPU))
     return findHost(id.device_id, reason);
+  if (id.device_type == kDLCUDA)
+    return findCudaDevice(id.device_id, reason);
   if (reason)
     *reason = "no device API for " + deviceText(id) + " in this runtime";
   return nullptr;

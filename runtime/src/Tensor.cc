@@ -113,15 +113,32 @@ int relax_tensor_check_disjoint(const relax_site *site,
 // Conditions
 //===----------------------------------------------------------------------===//
 
-RELAX_COLD static int raiseBool(const relax_site *site,
-                                const TVMFFIAny *value) noexcept {
-  if (!getTensor(value))
+static bool isOneBoolean(const DLTensor &tensor) {
+  for (int32_t i = 0; i < tensor.ndim; ++i)
+    if (tensor.shape[i] != 1)
+      return false;
+  return isBool(tensor.dtype);
+}
+
+// A Boolean that is not on a host comes from its device.
+RELAX_COLD static int fetchBool(const relax_site *site, const TVMFFIAny *value,
+                                int32_t *result) {
+  RELAX_SAFE_CALL_BEGIN();
+  const DLTensor *tensor = getTensor(value);
+  if (!tensor)
     return raiseKind(site, "a Boolean", value);
-  const DLTensor &tensor = *getTensor(value);
-  if (tensor.device.device_type != kDLCPU)
-    return raiseDevice(site, "read", tensor.device);
-  return raiseError(site, isBool(tensor.dtype) ? "ValueError" : "TypeError",
-                    "expected one Boolean, but got " + describeTensor(tensor));
+  if (!isOneBoolean(*tensor))
+    return raiseError(site, isBool(tensor->dtype) ? "ValueError" : "TypeError",
+                      "expected one Boolean, but got " +
+                          describeTensor(*tensor));
+  std::string wrong;
+  uint8_t byte = 0;
+  if (Device *device = findDevice(tensor->device, &wrong))
+    wrong = copyBytes(&byte, hostPool().device, address(*tensor), *device, 1);
+  if (!wrong.empty())
+    return raiseError(site, "RuntimeError", wrong);
+  *result = byte != 0;
+  RELAX_SAFE_CALL_END();
 }
 
 int relax_tensor_bool(const relax_site *site, const TVMFFIAny *value,
@@ -131,12 +148,9 @@ int relax_tensor_bool(const relax_site *site, const TVMFFIAny *value,
     return 0;
   }
   const DLTensor *tensor = getTensor(value);
-  bool isOne = tensor != nullptr;
-  for (int32_t i = 0; isOne && i < tensor->ndim; ++i)
-    isOne = tensor->shape[i] == 1;
-  if (!RELAX_LIKELY(isOne && isBool(tensor->dtype) &&
+  if (!RELAX_LIKELY(tensor && isOneBoolean(*tensor) &&
                     tensor->device.device_type == kDLCPU))
-    return raiseBool(site, value);
+    return fetchBool(site, value, result);
   *result = *address(*tensor) != 0;
   return 0;
 }

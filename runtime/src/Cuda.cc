@@ -1,0 +1,294 @@
+//===- Cuda.cc - Devices of the CUDA driver ---------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads the CUDA driver where there is one, on the first use of a CUDA device,
+// and gives its memory and copies. RELAX_CUDA_DRIVER names another library to
+// load. Work goes to the primary context of a device, as that of other
+// libraries in the process does, in the order of its default stream.
+//
+// Rationale: the driver is part of the system, so the same runtime serves
+// machines with and without one. No header of CUDA is needed to build it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pool.h"
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+#if !defined(_WIN32)
+#include <dlfcn.h>
+#endif
+
+using namespace relax_runtime;
+
+//===----------------------------------------------------------------------===//
+// The driver
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+// Types and functions of the driver, as its stable binary interface has them.
+using CUresult = int;
+using CUdevice = int;
+using CUcontext = struct CUctx_st *;
+using CUdeviceptr = unsigned long long;
+constexpr CUresult CUDA_SUCCESS = 0;
+
+struct Driver {
+  CUresult (*cuInit)(unsigned flags);
+  CUresult (*cuGetErrorName)(CUresult error, const char **text);
+  CUresult (*cuGetErrorString)(CUresult error, const char **text);
+  CUresult (*cuDeviceGetCount)(int *count);
+  CUresult (*cuDeviceGet)(CUdevice *device, int index);
+  CUresult (*cuDevicePrimaryCtxRetain)(CUcontext *context, CUdevice device);
+  CUresult (*cuCtxPushCurrent)(CUcontext context);
+  CUresult (*cuCtxPopCurrent)(CUcontext *context);
+  CUresult (*cuCtxSynchronize)();
+  CUresult (*cuMemAlloc)(CUdeviceptr *memory, size_t bytes);
+  CUresult (*cuMemFree)(CUdeviceptr memory);
+  CUresult (*cuMemcpyHtoD)(CUdeviceptr to, const void *from, size_t bytes);
+  CUresult (*cuMemcpyDtoH)(void *to, CUdeviceptr from, size_t bytes);
+  CUresult (*cuMemcpyDtoD)(CUdeviceptr to, CUdeviceptr from, size_t bytes);
+  CUresult (*cuMemcpyPeer)(CUdeviceptr to, CUcontext toContext,
+                           CUdeviceptr from, CUcontext fromContext,
+                           size_t bytes);
+
+  // Returns what went wrong, "" where nothing did.
+  std::string load(const char *library);
+  // "cuda:0: cannot `verb`: CUDA_ERROR_...: text", "" for success.
+  std::string words(CUresult result, const char *verb, DLDevice device) const;
+};
+
+} // namespace
+
+static const char *libraryName() {
+  const char *name = std::getenv("RELAX_CUDA_DRIVER");
+  return name && *name ? name : "libcuda.so.1";
+}
+
+#if defined(_WIN32)
+std::string Driver::load(const char *) {
+  return "the CUDA driver is not supported on Windows";
+}
+#else
+std::string Driver::load(const char *library) {
+  void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    return std::string("the CUDA driver could not be loaded: ") + dlerror();
+  const auto find = [&](auto &function, const char *name) {
+    void *symbol = dlsym(handle, name);
+    std::memcpy(&function, &symbol, sizeof(symbol));
+    return symbol != nullptr;
+  };
+  const char *missing = nullptr;
+#define FIND(field, name)                                                      \
+  if (!missing && !find(field, name))                                          \
+  missing = name
+  FIND(cuInit, "cuInit");
+  FIND(cuGetErrorName, "cuGetErrorName");
+  FIND(cuGetErrorString, "cuGetErrorString");
+  FIND(cuDeviceGetCount, "cuDeviceGetCount");
+  FIND(cuDeviceGet, "cuDeviceGet");
+  FIND(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+  FIND(cuCtxPushCurrent, "cuCtxPushCurrent_v2");
+  FIND(cuCtxPopCurrent, "cuCtxPopCurrent_v2");
+  FIND(cuCtxSynchronize, "cuCtxSynchronize");
+  FIND(cuMemAlloc, "cuMemAlloc_v2");
+  FIND(cuMemFree, "cuMemFree_v2");
+  FIND(cuMemcpyHtoD, "cuMemcpyHtoD_v2");
+  FIND(cuMemcpyDtoH, "cuMemcpyDtoH_v2");
+  FIND(cuMemcpyDtoD, "cuMemcpyDtoD_v2");
+  FIND(cuMemcpyPeer, "cuMemcpyPeer");
+#undef FIND
+  if (missing)
+    return std::string("the CUDA driver ") + library + " has no function " +
+           missing;
+  return words(cuInit(0), "start", {kDLCUDA, 0});
+}
+#endif
+
+std::string Driver::words(CUresult result, const char *verb,
+                          DLDevice device) const {
+  if (RELAX_LIKELY(result == CUDA_SUCCESS))
+    return "";
+  const char *name = nullptr, *text = nullptr;
+  if (cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
+    name = "an unknown error";
+  if (cuGetErrorString(result, &text) != CUDA_SUCCESS || !text)
+    text = "no words for it";
+  return deviceText(device) + ": cannot " + verb + ": " + name + " (" +
+         std::to_string(result) + "): " + text;
+}
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class CudaDevice final : public Device {
+public:
+  CudaDevice(const Driver &driver, int32_t index)
+      : Device({kDLCUDA, index}), driver(driver), memory(*this) {
+    pool = &memory;
+  }
+
+  // Makes the device ready on first use: a context takes memory of it, so those
+  // that are not used have none. Returns what went wrong.
+  const std::string &activate() {
+    std::call_once(once, [this] {
+      CUdevice device;
+      wrong = driver.words(driver.cuDeviceGet(&device, id.device_id),
+                           "find the device", id);
+      if (wrong.empty())
+        wrong = driver.words(driver.cuDevicePrimaryCtxRetain(&context, device),
+                             "make a context", id);
+    });
+    return wrong;
+  }
+
+  void *allocate(size_t bytes) noexcept override;
+  void release(void *data, size_t bytes) noexcept override;
+  std::string copy(void *to, const Device &toDevice, const void *from,
+                   const Device &fromDevice, size_t bytes) override;
+  std::string synchronize() override;
+
+private:
+  class Current;
+  CUresult copyHere(void *to, const Device &toDevice, const void *from,
+                    const Device &fromDevice, size_t bytes);
+
+  const Driver &driver;
+  Pool memory;
+  std::once_flag once;
+  std::string wrong;
+  CUcontext context = nullptr;
+};
+
+// Makes the context of a device that of this thread, for a while.
+class CudaDevice::Current {
+public:
+  explicit Current(CudaDevice &device)
+      : driver(device.driver), result(driver.cuCtxPushCurrent(device.context)) {
+  }
+  Current(const Current &) = delete;
+  ~Current() {
+    CUcontext popped;
+    if (result == CUDA_SUCCESS)
+      driver.cuCtxPopCurrent(&popped);
+  }
+
+private:
+  const Driver &driver;
+
+public:
+  const CUresult result;
+};
+
+} // namespace
+
+static CUdeviceptr remote(const void *memory) {
+  return reinterpret_cast<uintptr_t>(memory);
+}
+
+void *CudaDevice::allocate(size_t bytes) noexcept {
+  Current current(*this);
+  CUdeviceptr data = 0;
+  if (current.result != CUDA_SUCCESS ||
+      driver.cuMemAlloc(&data, bytes) != CUDA_SUCCESS)
+    return nullptr;
+  return reinterpret_cast<void *>(static_cast<uintptr_t>(data));
+}
+
+// The driver may be gone when the process ends: then so is the memory.
+void CudaDevice::release(void *data, size_t) noexcept {
+  Current current(*this);
+  if (current.result == CUDA_SUCCESS)
+    driver.cuMemFree(remote(data));
+}
+
+// Copies within the memory of devices do not wait by themselves.
+CUresult CudaDevice::copyHere(void *to, const Device &toDevice,
+                              const void *from, const Device &fromDevice,
+                              size_t bytes) {
+  if (fromDevice.isHost())
+    return driver.cuMemcpyHtoD(remote(to), from, bytes);
+  if (toDevice.isHost())
+    return driver.cuMemcpyDtoH(to, remote(from), bytes);
+  CUresult result;
+  if (&toDevice == &fromDevice)
+    result = driver.cuMemcpyDtoD(remote(to), remote(from), bytes);
+  else
+    result = driver.cuMemcpyPeer(
+        remote(to), static_cast<const CudaDevice &>(toDevice).context,
+        remote(from), static_cast<const CudaDevice &>(fromDevice).context,
+        bytes);
+  return result == CUDA_SUCCESS ? driver.cuCtxSynchronize() : result;
+}
+
+std::string CudaDevice::copy(void *to, const Device &toDevice, const void *from,
+                             const Device &fromDevice, size_t bytes) {
+  Current current(*this);
+  CUresult result = current.result;
+  if (result == CUDA_SUCCESS)
+    result = copyHere(to, toDevice, from, fromDevice, bytes);
+  return driver.words(result, "copy", id);
+}
+
+std::string CudaDevice::synchronize() {
+  Current current(*this);
+  CUresult result = current.result;
+  if (result == CUDA_SUCCESS)
+    result = driver.cuCtxSynchronize();
+  return driver.words(result, "wait", id);
+}
+
+//===----------------------------------------------------------------------===//
+// All CUDA devices
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Cuda {
+  Driver driver = {};
+  std::string wrong;
+  std::vector<CudaDevice *> devices;
+
+  Cuda() : wrong(driver.load(libraryName())) {
+    int count = 0;
+    if (wrong.empty())
+      wrong = driver.words(driver.cuDeviceGetCount(&count), "count the devices",
+                           {kDLCUDA, 0});
+    if (wrong.empty() && count == 0)
+      wrong = "the CUDA driver finds no device";
+    for (int i = 0; wrong.empty() && i < count; ++i)
+      devices.push_back(new CudaDevice(driver, i));
+  }
+};
+
+} // namespace
+
+Device *relax_runtime::findCudaDevice(int32_t index, std::string *reason) {
+  static Cuda &cuda = *new Cuda(); // never destroyed, as all devices
+  std::string wrong = cuda.wrong;
+  int32_t count = static_cast<int32_t>(cuda.devices.size());
+  if (!wrong.empty())
+    wrong = "no device " + deviceText({kDLCUDA, index}) + ": " + wrong;
+  else if (index < 0 || index >= count)
+    wrong =
+        "expected a device from cuda:0 to cuda:" + std::to_string(count - 1) +
+        ", but got " + deviceText({kDLCUDA, index});
+  else
+    wrong = cuda.devices[index]->activate();
+  if (RELAX_LIKELY(wrong.empty()))
+    return cuda.devices[index];
+  if (reason)
+    *reason = wrong;
+  return nullptr;
+}
