@@ -217,26 +217,42 @@ LogicalResult GlobalVarOp::verifySymbolUses(SymbolTableCollection &) {
 // Kernels as functions
 //===----------------------------------------------------------------------===//
 
+static constexpr llvm::StringLiteral kKernelStructInfo = "relax.struct_info";
+
+/// Kernels hold unsigned integers in signless ones, and say so in an attribute.
+static Type dataType(Type held, DictionaryAttr attributes) {
+  auto attribute =
+      attributes ? attributes.getAs<TypeAttr>(kKernelStructInfo) : TypeAttr();
+  Type said = attribute ? attribute.getValue() : Type();
+  if (auto prim = dyn_cast_or_null<PrimStructInfoType>(said))
+    said = prim.getDtype();
+  else if (auto tensor = dyn_cast_or_null<TensorStructInfoType>(said))
+    said = tensor.getDtype();
+  bool isSame = said && said.isUnsignedInteger() && held.isSignlessInteger() &&
+                said.getIntOrFloatBitWidth() == held.getIntOrFloatBitWidth();
+  return isSame ? said : held;
+}
+
 /// DR14: a shaped parameter is a tensor, any other a primitive value.
-static Type parameterStructInfo(Type param) {
+static Type parameterStructInfo(Type param, DictionaryAttr attributes) {
   MLIRContext *context = param.getContext();
   auto shaped = dyn_cast<ShapedType>(param);
-  if (!shaped)
-    return isDataType(param) ? Type(PrimStructInfoType::get(param)) : Type();
-  if (!isDataType(shaped.getElementType()))
+  Type held = shaped ? shaped.getElementType() : param;
+  if (!isDataType(held))
     return {};
+  Type dtype = dataType(held, attributes);
+  if (!shaped)
+    return PrimStructInfoType::get(dtype);
   if (!shaped.hasRank())
     return TensorStructInfoType::get(context, TensorStructInfoType::kUnknownDim,
-                                     shaped.getElementType());
+                                     dtype);
   if (!shaped.hasStaticShape())
-    return TensorStructInfoType::get(context, shaped.getRank(),
-                                     shaped.getElementType());
+    return TensorStructInfoType::get(context, shaped.getRank(), dtype);
   SmallVector<PrimExprAttr> dims =
       llvm::map_to_vector(shaped.getShape(), [&](int64_t dim) {
         return PrimExprAttr::getInt(context, dim);
       });
-  return TensorStructInfoType::get(ShapeExprAttr::get(context, dims),
-                                   shaped.getElementType());
+  return TensorStructInfoType::get(ShapeExprAttr::get(context, dims), dtype);
 }
 
 /// Whether a kernel has nothing to change and does nothing but compute: all it
@@ -267,14 +283,16 @@ static bool isPureKernel(func::FuncOp kernel,
 /// DR14: a kernel writes its results, so it gives an empty tuple. One that
 /// returns a scalar gives that.
 static FuncStructInfoType kernelStructInfo(func::FuncOp kernel) {
-  SmallVector<Type> params =
-      llvm::map_to_vector(kernel.getArgumentTypes(), parameterStructInfo);
+  SmallVector<Type> params;
+  for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes()))
+    params.push_back(parameterStructInfo(type, kernel.getArgAttrDict(index)));
   if (llvm::is_contained(params, Type()))
     return {};
   Type ret = TupleStructInfoType::get(kernel.getContext(), {});
   bool isPure = false;
   if (kernel.getNumResults() == 1 && isDataType(kernel.getResultTypes()[0])) {
-    ret = PrimStructInfoType::get(kernel.getResultTypes()[0]);
+    ret = parameterStructInfo(kernel.getResultTypes()[0],
+                              kernel.getResultAttrDict(0));
     SmallPtrSet<Operation *, 4> visited;
     isPure = isPureKernel(kernel, visited);
   }

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -67,5 +68,55 @@ def truth(value: int) -> bool:
     return value != 0
 
 
-for _function in (call_dps_packed, scalar_tensor, truth, unique):
+def _text(value: Any) -> str:
+    """Return a value as it is printed."""
+    if isinstance(value, tvm_ffi.Tensor):
+        return str(np.from_dlpack(value))
+    if isinstance(value, tvm_ffi.Array):
+        return f"({', '.join(map(_text, value))})"
+    return str(value)
+
+
+def print(text: str, *values: Any) -> None:  # noqa: A001 (the name of the operator)
+    """Print values.
+
+    Parameters
+    ----------
+    text : str
+        In which each ``{}`` stands for the next value; empty for the values alone.
+    *values
+    """
+    builtins.print(text.format(*map(_text, values)) if text else " ".join(map(_text, values)))
+
+
+def assert_op(condition: Any, text: str, *values: Any) -> None:
+    """Raise AssertionError where a condition does not hold.
+
+    Parameters
+    ----------
+    condition : bool or tvm_ffi.Tensor
+        A scalar.
+    text : str
+        The message, in which each ``{}`` stands for the next value; empty for the values alone.
+    *values
+
+    Raises
+    ------
+    TypeError
+        If the condition is no Boolean scalar.
+    """
+    if isinstance(condition, tvm_ffi.Tensor):
+        array = np.from_dlpack(condition)
+        if array.ndim or array.dtype != bool:
+            raise TypeError(
+                "relax.assert_op: expected a condition that is a scalar of data type bool, but "
+                f"got a tensor of rank {array.ndim} and data type {array.dtype}"
+            )
+        condition = bool(array)
+    if not condition:
+        shown = text.format(*map(_text, values)) if text else ", ".join(map(_text, values))
+        raise AssertionError(shown or "Assertion Failed")
+
+
+for _function in (assert_op, call_dps_packed, print, scalar_tensor, truth, unique):
     tvm_ffi.register_global_func(f"relax_mlir.run.{_function.__name__}", _function, override=True)

@@ -782,6 +782,35 @@ LogicalResult FunctionEmitter::emit(CallOp op) {
   return success();
 }
 
+/// A double as the one of the two floats around it whose last bit is 1, unless
+/// it is a float itself. Rounded once more, to fewer bits, the result is what
+/// rounding the double at once would give; that has no instruction.
+static Value roundToOdd(ImplicitLocOpBuilder &builder, Value number) {
+  Type i32 = builder.getI32Type();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
+  };
+  Value nearest =
+      arith::TruncFOp::create(builder, builder.getF32Type(), number);
+  Value back = arith::ExtFOp::create(builder, number.getType(), nearest);
+  Value inexact =
+      arith::CmpFOp::create(builder, arith::CmpFPredicate::ONE, back, number);
+  Value isBelow = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT,
+                                        LLVM::FAbsOp::create(builder, back),
+                                        LLVM::FAbsOp::create(builder, number));
+  Value bits = arith::BitcastOp::create(builder, i32, nearest);
+  Value isEven = arith::CmpIOp::create(
+      builder, arith::CmpIPredicate::eq,
+      arith::AndIOp::create(builder, bits, constant(1)), constant(0));
+  Value step =
+      arith::SelectOp::create(builder, isBelow, constant(1), constant(-1));
+  Value odd = arith::AddIOp::create(builder, bits, step);
+  Value moves = arith::AndIOp::create(builder, inexact, isEven);
+  return arith::BitcastOp::create(
+      builder, builder.getF32Type(),
+      arith::SelectOp::create(builder, moves, odd, bits));
+}
+
 /// The number in a primitive value that was checked. The value of a float may
 /// be an integer.
 Value FunctionEmitter::emitScalar(Value prim, Type type) {
@@ -805,7 +834,13 @@ Value FunctionEmitter::emitScalar(Value prim, Type type) {
   Value number = arith::SelectOp::create(
       builder, isFloat, arith::BitcastOp::create(builder, f64, bits),
       arith::SIToFPOp::create(builder, f64, bits));
-  return type.isF64() ? number : arith::TruncFOp::create(builder, type, number);
+  if (type.isF64())
+    return number;
+  if (type.getIntOrFloatBitWidth() < 32)
+    number = roundToOdd(builder, number);
+  if (number.getType() != type)
+    number = arith::TruncFOp::create(builder, type, number);
+  return number;
 }
 
 /// A number as the value of an operation.

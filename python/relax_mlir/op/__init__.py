@@ -32,6 +32,7 @@ from . import nn as nn
 from .binary import *
 from .call import *
 from .create import *
+from .debug import *
 from .device import *
 from .linear_algebra import *
 from .manipulate import *

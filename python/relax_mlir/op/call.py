@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
@@ -22,9 +24,10 @@ from ..expr import (
     as_tensor,
     as_value,
     build,
+    prim_value,
     struct_info_of,
 )
-from ..ir import FuncStructInfo, ObjectStructInfo, TupleStructInfo
+from ..ir import FuncStructInfo, ObjectStructInfo, PrimExpr, PrimStructInfo, TupleStructInfo
 
 __all__ = [
     "call",
@@ -56,6 +59,30 @@ def _list(args: Any) -> list[Any]:
     return list(args) if isinstance(args, (tuple, list)) else [args]
 
 
+def _kernel_args(name: str, args: Sequence[Any]) -> list[ir.Value]:
+    """Return what is passed to a kernel as values: tensors and scalars."""
+    params: Sequence[ir.Type] = []
+    if any(isinstance(arg, (bool, int, float, np.generic)) for arg in args):
+        with contextlib.suppress(ValueError):  # the call says that there is no such kernel
+            params = struct_info_of(GlobalVar(name)).params or []
+    return [
+        _kernel_arg(arg, params[index] if index < len(params) else None)
+        for index, arg in enumerate(args)
+    ]
+
+
+def _kernel_arg(arg: Any, param: ir.Type | None) -> ir.Value:
+    is_value = isinstance(arg, (ir.Value, Var, ir.OpView, ir.Operation))
+    if is_value and isinstance(as_value(arg).type, PrimStructInfo):
+        return as_value(arg)
+    if isinstance(arg, PrimExpr):
+        return prim_value(arg)
+    if isinstance(param, PrimStructInfo) and isinstance(arg, (bool, int, float, np.generic)):
+        # A number of NumPy says of what data type it is.
+        return prim_value(arg, None if isinstance(arg, np.generic) else param.dtype)
+    return as_tensor(arg)
+
+
 def call_tir(
     gvar: GlobalVar | str,
     args: TensorLike | Sequence[TensorLike],
@@ -68,7 +95,9 @@ def call_tir(
     ----------
     gvar : GlobalVar or str
         The kernel, a ``func.func`` (see `BlockBuilder.add_func`).
-    args : tensor or sequence of tensor
+    args : tensor or scalar, or sequence of them
+        A number becomes a scalar of the data type that the kernel takes in its place, or else a
+        constant tensor.
     out_sinfo : TensorStructInfo or sequence of it
         The outputs, of known shape and data type.
     tir_vars : shape, or sequence of int, str or PrimExpr, optional
@@ -84,7 +113,7 @@ def call_tir(
         _ops.CallTIROp,
         _result_type(out_sinfo),
         name,
-        [as_tensor(arg) for arg in _list(args)],
+        _kernel_args(name, _list(args)),
         packed_ints=None if tir_vars is None else as_shape(tir_vars),
     )
 
@@ -135,7 +164,7 @@ def call_tir_inplace(
         _ops.CallTIRInplaceOp,
         _result_type(out_sinfo),
         name,
-        [as_tensor(arg) for arg in _list(args)],
+        _kernel_args(name, _list(args)),
         _indices(inplace_indices),
         packed_ints=None if tir_vars is None else as_shape(tir_vars),
     )

@@ -16,6 +16,7 @@ from mlir import ir
 from .. import op as _op
 from .. import tir
 from ..attributes import attribute
+from ..dialects import relax as _ops
 from ..dtypes import dtype_name
 from ..expr import GlobalVar
 from ..ir import ObjectStructInfo, ShapeExpr, ShapeStructInfo, TensorStructInfo
@@ -320,6 +321,36 @@ class ExternFunc:
     def to_relax(self) -> ir.Value:
         """Return the function as a value of a program."""
         return _op.extern_func(self.global_symbol)
+
+
+# ---------------------------------------------------------------------------------------------
+# Printing and assertions
+# ---------------------------------------------------------------------------------------------
+
+
+def _text(value: Any) -> str:
+    """Return a string that may be written as a value, ``R.str("...")``."""
+    if isinstance(value, (str, tir.StringImm)):
+        return value if isinstance(value, str) else value.value
+    if not isinstance(value, ir.Value) or not isinstance(value.owner, _ops.StringOp):
+        is_value = isinstance(value, ir.Value)
+        what = f"a value of type {value.type}" if is_value else repr(value)
+        raise TypeError(f"expected the format as a string, but got {what}")
+    text: str = value.owner.value.value
+    if not value.owner.location.is_a_name() and not any(True for _ in value.uses):
+        value.owner.operation.erase()
+    return text
+
+
+def print(*values: Any, format: Any = "") -> ir.Value:  # noqa: A001, A002 (the names TVM uses)
+    """Print values, as `relax_mlir.op.print` does."""
+    return _op.print(*map(argument, values), format=_text(format))
+
+
+def assert_op(condition: Any, format_args: Any = None, format: Any = "") -> ir.Value:  # noqa: A002
+    """Check a condition, as `relax_mlir.op.assert_op` does."""
+    shown = argument(format_args)
+    return _op.assert_op(argument(condition), shown, format=_text(format))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 Each operator of `relax_mlir.op` is here under its name, and keyword arguments may have TVM's names.
 """
 
-# ruff: noqa: A001 (the names TVM uses)
+# ruff: noqa: A001, A004 (the names TVM uses)
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from .annotations import Callable_ as Callable
 from .annotations import Object, Prim, Shape, Tensor, Tuple
 from .calls import (
     ExternFunc,
+    assert_op,
     call_dps_packed,
     call_inplace_packed,
     call_packed,
@@ -38,6 +39,7 @@ from .calls import (
     match_shape,
     matmul,
     prim_value,
+    print,
     read_tensor_from_file,
     shape,
     to_vdevice,
@@ -61,6 +63,7 @@ __all__ = [
     "Tensor",
     "Tuple",
     "TupleGetItem",
+    "assert_op",
     "call_dps_packed",
     "call_inplace_packed",
     "call_packed",
@@ -89,6 +92,7 @@ __all__ = [
     "output",
     "outputs",
     "prim_value",
+    "print",
     "read_tensor_from_file",
     "rewriter",
     "shape",

@@ -663,6 +663,21 @@ class FunctionPrinter:
 
         return form
 
+    def _debug(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
+        text = arguments["format"].value
+
+        def form() -> str:
+            if op.name == "relax.print":
+                args = self._arguments(arguments["values"])
+            else:
+                args = [self._value(arguments["condition"])]
+                shown = self._arguments(arguments["args"])
+                args += [f"[{', '.join(shown)}]"] if shown else []
+            args += [f"format={quote(text)}"] if text else []
+            return f"R.{op.name.removeprefix('relax.')}({', '.join(args)})"
+
+        return form
+
     # -- calls --------------------------------------------------------------------------------
 
     def _types_argument(self, types: ir.ArrayAttr | None) -> list[str]:
@@ -817,6 +832,7 @@ _STATEMENTS: dict[str, Callable[[FunctionPrinter, ir.Operation], None]] = {
 _EXPRESSIONS: dict[
     str, Callable[[FunctionPrinter, ir.Operation, OperatorArguments], Form | None]
 ] = {
+    "relax.assert_op": FunctionPrinter._debug,
     "relax.call": FunctionPrinter._call,
     "relax.call_dps_packed": FunctionPrinter._call_dps_packed,
     "relax.call_inplace_packed": FunctionPrinter._call_packed,
@@ -833,6 +849,7 @@ _EXPRESSIONS: dict[
     "relax.match_cast": FunctionPrinter._match_cast,
     "relax.null_value": FunctionPrinter._null_value,
     "relax.prim_value": FunctionPrinter._prim_value,
+    "relax.print": FunctionPrinter._debug,
     "relax.shape": FunctionPrinter._shape,
     "relax.split": FunctionPrinter._split,
     "relax.string": FunctionPrinter._string,
