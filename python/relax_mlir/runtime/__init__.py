@@ -6,6 +6,19 @@
 """
 
 from .executable import ADT, Executable, FunctionInfo
-from .virtual_machine import VirtualMachine
+from .profile_report import ProfileEvent, ProfileReport, ProfileRow
+from .time_evaluator import BenchmarkResult
+from .virtual_machine import Replace, VirtualMachine, VMInstrumentReturnKind
 
-__all__ = ["ADT", "Executable", "FunctionInfo", "VirtualMachine"]
+__all__ = [
+    "ADT",
+    "BenchmarkResult",
+    "Executable",
+    "FunctionInfo",
+    "ProfileEvent",
+    "ProfileReport",
+    "ProfileRow",
+    "Replace",
+    "VMInstrumentReturnKind",
+    "VirtualMachine",
+]

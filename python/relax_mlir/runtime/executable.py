@@ -21,6 +21,7 @@ _kernels = vm_function("kernels")
 _packed = vm_function("packed")
 _constants = vm_function("constants")
 _bind = vm_function("bind")
+_instructions = vm_function("instructions")
 _adt = vm_function("adt")
 
 # Tensors of constants up to this size stand in the text.
@@ -164,6 +165,11 @@ class Executable:
         """All functions, in order."""
         rows = ((*row[:3], tuple(map(str, row[3])), *row[4:]) for row in _functions(self.handle))
         return tuple(FunctionInfo(*row) for row in rows)
+
+    @cached_property
+    def instructions(self) -> dict[str, tuple[str, ...]]:
+        """The instructions of each function, as text."""
+        return {f.name: tuple(map(str, _instructions(self.handle, f.name))) for f in self.functions}
 
     @cached_property
     def kernels(self) -> tuple[str, ...]:

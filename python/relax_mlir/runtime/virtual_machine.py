@@ -4,15 +4,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
 
 import tvm_ffi
 
 from ._ffi import vm_function
 from .executable import TEXT_BYTES, Executable
+from .profile_report import ProfileReport, make_report
+from .time_evaluator import BenchmarkResult, time_evaluator
 
 _create = vm_function("create")
 _get_function = vm_function("get_function")
+_set_instrument = vm_function("set_instrument")
+_profile = vm_function("profile")
+
+
+class VMInstrumentReturnKind(IntEnum):
+    """How a machine goes on after an instrument has seen a call."""
+
+    NO_OP = 0  #: As if there were no instrument.
+    SKIP_RUN = 1  #: Before a call: it is left out, and its result is None.
+
+
+@dataclass(frozen=True)
+class Replace:
+    """What an instrument returns to replace the result of a call.
+
+    Before a call, the call is left out.
+
+    Parameters
+    ----------
+    value : object
+        The result; an integer where the call has one in a heap slot.
+    """
+
+    value: Any
+
+
+Instrument = Callable[..., "VMInstrumentReturnKind | Replace | None"]
+
+
+def _answer(kind: VMInstrumentReturnKind | Replace | None) -> Any:
+    """Return what the runtime expects of an instrument."""
+    if isinstance(kind, Replace):
+        return (kind.value,)
+    if kind is None or isinstance(kind, VMInstrumentReturnKind):
+        return int(kind or 0)
+    raise TypeError(
+        "expected the instrument to return None, a VMInstrumentReturnKind or a Replace, "
+        f"but got {kind!r}"
+    )
 
 
 class VirtualMachine:
@@ -71,3 +115,107 @@ class VirtualMachine:
     def stats(self) -> str:
         """Return in words what is in the program; see `Executable.stats`."""
         return self.executable.stats()
+
+    def set_instrument(self, instrument: Instrument | None) -> None:
+        """Let a function see every call that the machine makes from now on.
+
+        Parameters
+        ----------
+        instrument : callable, optional
+            ``instrument(function, name, before_run, result, *args)`` is called before and after
+            each call. `function` is what is called where that is a value, else None; `name` is that
+            of the function, kernel, packed function or builtin; `result` is None before the call;
+            `args` are the operands without sites. It returns None, a `VMInstrumentReturnKind` or a
+            `Replace`. What it raises ends the run. None: no instrument.
+
+        Notes
+        -----
+        A call that takes the frame of its caller has no end of its own: there is no second call of
+        the instrument for it. A tensor among the arguments that the caller of the machine passed
+        as a borrowed view is only valid during the call.
+
+        Examples
+        --------
+        >>> vm = VirtualMachine(Executable.assemble('''
+        ... function main(n) registers 1 {
+        ...   %0 = call builtin shape_make([2, 3])
+        ...   ret %0
+        ... }'''))
+        >>> seen = []
+        >>> vm.set_instrument(lambda function, name, before, result, *args: seen.append(name))
+        >>> _ = vm["main"](1)
+        >>> seen
+        ['shape_make', 'shape_make']
+        >>> vm.set_instrument(lambda function, name, before, result, *args: Replace(7))
+        >>> vm["main"](1)
+        7
+        """
+        if instrument is None:
+            _set_instrument(self.handle, None)
+            return
+        call = instrument
+
+        def see(*args: Any) -> Any:
+            return _answer(call(*args))
+
+        _set_instrument(self.handle, tvm_ffi.convert(see))
+
+    def profile(self, name: str, *args: Any, max_events: int = 100_000) -> ProfileReport:
+        """Call a function and measure each call that it makes in this thread.
+
+        An instrument that is set sees nothing meanwhile.
+
+        Parameters
+        ----------
+        name : str
+            A public function.
+        *args : object
+            Its arguments.
+        max_events : int
+            How many calls the trace holds at most; the table counts all.
+
+        Examples
+        --------
+        >>> vm = VirtualMachine(Executable.assemble('''
+        ... function main(n) registers 1 {
+        ...   %0 = call builtin shape_make([2, 3])
+        ...   ret %0
+        ... }'''))
+        >>> report = vm.profile("main", 1)
+        >>> [(row.kind, row.name, row.shapes, row.calls) for row in report.rows]
+        [('builtin', 'shape_make', '[2, 3]', 1)]
+        """
+        self[name]  # which knows the names
+        raw = _profile(self.handle, name, max_events, *args)
+        return make_report(name, raw, self.executable.instructions)
+
+    def time_evaluator(
+        self, name: str, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0
+    ) -> Callable[..., BenchmarkResult]:
+        """Return a function that measures how long a function takes.
+
+        Parameters
+        ----------
+        name : str
+            A public function.
+        number : int
+            How many calls make up a repetition.
+        repeat : int
+            How many repetitions there are.
+        min_repeat_ms : float
+            The least milliseconds that a repetition takes: `number` grows until it does.
+
+        Returns
+        -------
+        callable
+            It takes the arguments of the function, calls it once without measuring, and returns a
+            `BenchmarkResult`.
+
+        Examples
+        --------
+        >>> vm = VirtualMachine(Executable.assemble("function main(x) { ret %0 }"))
+        >>> result = vm.time_evaluator("main", number=5, repeat=3)(1)
+        >>> len(result.results), result.min <= result.median <= result.max
+        (3, True)
+        """
+        return time_evaluator(self[name], number, repeat, min_repeat_ms)

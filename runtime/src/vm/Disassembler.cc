@@ -30,6 +30,7 @@ public:
       : parts(parts), maxBytes(maxBytes), externals(externals) {}
 
   std::string disassemble();
+  std::vector<std::string> disassembleInstructions(const FunctionDef &function);
 
 private:
   void writeConstants();
@@ -38,6 +39,8 @@ private:
   std::string externalText(const ffi::Any &constant);
   void writeFunction(const FunctionDef &function);
   void writeHead(const FunctionDef &function);
+  using Body = std::vector<std::pair<int64_t, Instruction>>;
+  Body readBody(const FunctionDef &function);
   void writeBody(const FunctionDef &function);
   void writeInstruction(const Instruction &instruction);
   void writeField(const Field &field, const Instruction &instruction);
@@ -258,7 +261,6 @@ void Disassembler::writeField(const Field &field,
 }
 
 void Disassembler::writeInstruction(const Instruction &instruction) {
-  text += "  ";
   if (instruction.destination.kind != OperandKind::None)
     text += operandText(instruction.destination) + " = ";
   const InstructionInfo &info =
@@ -266,7 +268,6 @@ void Disassembler::writeInstruction(const Instruction &instruction) {
   text += info.mnemonic;
   for (size_t i = 0; i < info.numFields; ++i)
     writeField(info.fields[i], instruction);
-  text += "\n";
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,10 +291,11 @@ void Disassembler::writeHead(const FunctionDef &function) {
     text += " info " + quote(function.structInfo);
 }
 
-void Disassembler::writeBody(const FunctionDef &function) {
+// The instructions with the words where they begin; makes the labels.
+Disassembler::Body Disassembler::readBody(const FunctionDef &function) {
   size_t begin = static_cast<size_t>(function.codeBegin);
   size_t end = static_cast<size_t>(function.codeEnd);
-  std::vector<std::pair<int64_t, Instruction>> body;
+  Body body;
   labels.clear();
   for (size_t position = begin; position < end;) {
     int64_t start = static_cast<int64_t>(position - begin);
@@ -306,11 +308,28 @@ void Disassembler::writeBody(const FunctionDef &function) {
   int number = 0;
   for (auto &[target, label] : labels)
     label = "L" + std::to_string(++number);
-  for (const auto &[start, instruction] : body) {
+  return body;
+}
+
+void Disassembler::writeBody(const FunctionDef &function) {
+  for (const auto &[start, instruction] : readBody(function)) {
     if (labels.count(start))
       text += labels[start] + ":\n";
+    text += "  ";
     writeInstruction(instruction);
+    text += "\n";
   }
+}
+
+std::vector<std::string>
+Disassembler::disassembleInstructions(const FunctionDef &function) {
+  std::vector<std::string> lines;
+  for (const auto &[start, instruction] : readBody(function)) {
+    text.clear();
+    writeInstruction(instruction);
+    lines.push_back(text);
+  }
+  return lines;
 }
 
 void Disassembler::writeFunction(const FunctionDef &function) {
@@ -343,4 +362,11 @@ std::string relax_runtime::vm::disassemble(const ExecutableParts &parts,
                                            int64_t maxBytes,
                                            std::vector<ffi::Any> *externals) {
   return Disassembler(parts, maxBytes, externals).disassemble();
+}
+
+std::vector<std::string>
+relax_runtime::vm::disassembleInstructions(const ExecutableParts &parts,
+                                           int64_t function) {
+  return Disassembler(parts, 0, nullptr)
+      .disassembleInstructions(parts.functions[function]);
 }

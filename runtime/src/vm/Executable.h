@@ -128,6 +128,9 @@ ExecutableParts assemble(std::string_view text,
 // constants, counted from 0, and appended to `externals` unless that is NULL.
 std::string disassemble(const ExecutableParts &parts, int64_t maxBytes,
                         std::vector<ffi::Any> *externals);
+// The text of each instruction of a function.
+std::vector<std::string> disassembleInstructions(const ExecutableParts &parts,
+                                                 int64_t function);
 
 } // namespace relax_runtime::vm
 

@@ -47,6 +47,12 @@ RELAX_COLD static int raiseNotTensor(const Frame &frame, const Step &step,
                              describe(value));
 }
 
+RELAX_COLD static int raiseNotFunction(const relax_site *site,
+                                       const TVMFFIAny *callee) noexcept {
+  return raiseError(site, "TypeError",
+                    "expected a function, but got " + describe(callee));
+}
+
 RELAX_COLD static int raiseCondition(const relax_site *site,
                                      const TVMFFIAny *value) noexcept {
   return raiseError(site, "TypeError",
@@ -294,7 +300,7 @@ namespace {
 // One run of the loop, from a call from outside to its return.
 template <bool IsObserved> class Run {
 public:
-  Run(FrameStack &stack, Frame *first, Observer *observer)
+  Run(FrameStack &stack, Frame *first, RunObserver *observer)
       : stack(stack), frame(first), step(first->code->steps),
         observer(observer) {}
 
@@ -303,8 +309,11 @@ public:
     int status;
     while ((status = runStep(result)) == kGoOn) {
     }
-    while (frame)
+    while (frame) {
       frame = leave(frame);
+      if (IsObserved && frame)
+        observer->failed(*frame, *frame->step);
+    }
     return status;
   }
 
@@ -328,7 +337,7 @@ private:
   FrameStack &stack;
   Frame *frame;
   const Step *step;
-  Observer *observer;
+  RunObserver *observer;
 };
 
 } // namespace
@@ -349,14 +358,17 @@ template <bool IsObserved> int Run<IsObserved>::finishCall(int status) {
 
 template <bool IsObserved> int Run<IsObserved>::enter(Callee callee) {
   frame->step = step;
-  // Only a caller hears of the end of a call.
   Frame *next;
   if (step->isTail) {
+    if (IsObserved)
+      observer->replaced(*frame, *step);
     Frame *caller = frame->caller;
     next = enterTailCall(stack, frame, *step, callee);
     frame = caller;
   } else {
     next = enterCall(stack, frame, *step, callee);
+    if (!RELAX_LIKELY(next != nullptr))
+      return finishCall(-1);
   }
   if (!RELAX_LIKELY(next != nullptr))
     return -1;
@@ -368,8 +380,7 @@ template <bool IsObserved> int Run<IsObserved>::enter(Callee callee) {
 template <bool IsObserved> int Run<IsObserved>::callRegister() {
   const TVMFFIAny *callee = &frame->registers[step->index];
   if (!RELAX_LIKELY(callee->type_index == kTVMFFIFunction))
-    return raiseError(step->site, "TypeError",
-                      "expected a function, but got " + describe(callee));
+    return finishCall(raiseNotFunction(step->site, callee));
   ClosureObj *closure = ClosureObj::get(callee);
   const FunctionCode *code =
       closure ? VirtualMachineObj::getBytecode(closure, frame->vm) : nullptr;
@@ -377,8 +388,9 @@ template <bool IsObserved> int Run<IsObserved>::callRegister() {
     return finishCall(callFunction(*frame, *step, callee->v_obj));
   if (!RELAX_LIKELY(static_cast<int32_t>(step->numArgs) ==
                     code->numParams - code->numCaptures))
-    return relax_args_check(&code->site, static_cast<int32_t>(step->numArgs),
-                            code->numParams - code->numCaptures);
+    return finishCall(relax_args_check(&code->site,
+                                       static_cast<int32_t>(step->numArgs),
+                                       code->numParams - code->numCaptures));
   return enter(
       {code, reinterpret_cast<const TVMFFIAny *>(closure->captures())});
 }
@@ -426,12 +438,12 @@ template <bool IsObserved> bool Run<IsObserved>::observe(int &status) {
   frame->step = step;
   ffi::Any replacement;
   switch (observer->before(*frame, *step, replacement)) {
-  case Observer::Action::Run:
+  case RunObserver::Action::Run:
     return true;
-  case Observer::Action::Raise:
+  case RunObserver::Action::Raise:
     status = -1;
     return false;
-  case Observer::Action::Skip:
+  case RunObserver::Action::Skip:
     break;
   }
   status = replaceResult(*frame, *step, std::move(replacement));
@@ -482,6 +494,19 @@ template <bool IsObserved> int Run<IsObserved>::runStep(TVMFFIAny *result) {
 // Calls from outside
 //===----------------------------------------------------------------------===//
 
+RELAX_NOINLINE static int runObserved(VirtualMachineObj *vm, FrameStack &stack,
+                                      Frame *frame, TVMFFIAny *result) {
+  std::shared_ptr<Observer> observer = vm->getObserver();
+  if (!observer)
+    return Run<false>(stack, frame, nullptr).run(result);
+  std::unique_ptr<RunObserver> run = observer->start();
+  if (run)
+    return Run<true>(stack, frame, run.get()).run(result);
+  int status = raiseFrameMemory(*frame->code);
+  popFrame(stack, frame);
+  return status;
+}
+
 int relax_runtime::vm::runFunction(VirtualMachineObj *vm,
                                    const FunctionCode &code,
                                    const TVMFFIAny *captures,
@@ -502,8 +527,5 @@ int relax_runtime::vm::runFunction(VirtualMachineObj *vm,
   copyViews(frame->registers + numCaptures, args, nargs);
   if (RELAX_LIKELY(!vm->isObserved()))
     return Run<false>(stack, frame, nullptr).run(result);
-  std::shared_ptr<Observer> observer = vm->getObserver();
-  if (!observer)
-    return Run<false>(stack, frame, nullptr).run(result);
-  return Run<true>(stack, frame, observer.get()).run(result);
+  return runObserved(vm, stack, frame, result);
 }

@@ -87,21 +87,33 @@ private:
 // Observers
 //===----------------------------------------------------------------------===//
 
-// Sees every call that a VM makes: see Instrument.cc and Profiler.cc.
-class Observer {
+// What is told of the calls of one run, from a call from outside to its return.
+class RunObserver {
 public:
   enum class Action { Run, Skip, Raise };
 
-  virtual ~Observer() = default;
-  // Before a call. With Skip, `replacement` is its result.
+  virtual ~RunObserver() = default;
+  // Before a call. With Skip, `replacement` is its result; with Raise there is
+  // an error.
   virtual Action before(Frame &frame, const Step &step,
-                        ffi::Any &replacement) = 0;
+                        ffi::Any &replacement) noexcept = 0;
   // After a call that ran: its result, which may be replaced. Returns 0, or -1
-  // with an error. A call that reuses the frame of its caller ends with it, so
-  // that nobody hears of its end.
-  virtual int after(Frame &frame, const Step &step) = 0;
-  // A call that raised.
-  virtual void failed(Frame &, const Step &) {}
+  // with an error.
+  virtual int after(Frame &frame, const Step &step) noexcept = 0;
+  // In the place of `after`: the call takes the frame, so it ends when the call
+  // of that does.
+  virtual void replaced(const Frame &frame, const Step &step) noexcept = 0;
+  // In the place of `after`: the call raised.
+  virtual void failed(const Frame &frame, const Step &step) noexcept = 0;
+};
+
+// Sees every call that a VM makes, in any thread: see Instrument.cc and
+// Profiler.cc.
+class Observer {
+public:
+  virtual ~Observer() = default;
+  // NULL where there is no memory.
+  virtual std::unique_ptr<RunObserver> start() noexcept = 0;
 };
 
 // What a call calls: "main", "exp", "tensor_check".

@@ -14,6 +14,8 @@
 #include "ADT.h"
 #include "Builtins.h"
 #include "Documentation.h"
+#include "Instrument.h"
+#include "TimeEvaluator.h"
 #include "VirtualMachine.h"
 
 #include <tvm/ffi/reflection/registry.h>
@@ -111,6 +113,49 @@ static ffi::Function getFunction(VirtualMachine vm, ffi::String name) {
   return vm->getFunction({name.data(), name.size()});
 }
 
+static void setInstrument(VirtualMachine vm, ffi::Any function) {
+  if (function == nullptr)
+    vm->setObserver(nullptr);
+  else
+    vm->setObserver(makeInstrument(function.cast<ffi::Function>()));
+}
+
+static ffi::Array<ffi::String> getInstructions(Executable executable,
+                                               ffi::String name) {
+  int64_t index = executable->findFunction({name.data(), name.size()});
+  if (index < 0)
+    TVM_FFI_THROW(ValueError)
+        << "expected the name of a function, but got '" << name << "'";
+  return toStrings(disassembleInstructions(executable->getParts(), index));
+}
+
+static void checkNumArgs(const ffi::PackedArgs &args, int32_t least) {
+  if (args.size() < least)
+    TVM_FFI_THROW(TypeError)
+        << "expected at least " << countText(least, "argument") << ", but got "
+        << args.size();
+}
+
+// profile(vm, name, max_events, *args)
+static void profilePacked(ffi::PackedArgs args, ffi::Any *result) {
+  checkNumArgs(args, 3);
+  ffi::String name = args[1].cast<ffi::String>();
+  *result = profile(args[0].cast<VirtualMachine>(), {name.data(), name.size()},
+                    args.data() + 3, args.size() - 3, args[2].cast<int64_t>());
+}
+
+// time(function, number, repeat, min_repeat_ms, *args)
+static void timePacked(ffi::PackedArgs args, ffi::Any *result) {
+  checkNumArgs(args, 4);
+  ffi::Array<double> seconds;
+  for (double value :
+       measure(args[0].cast<ffi::Function>(), args[1].cast<int64_t>(),
+               args[2].cast<int64_t>(), args[3].cast<double>(), args.data() + 4,
+               args.size() - 4))
+    seconds.push_back(value);
+  *result = std::move(seconds);
+}
+
 static ADT makeADT(int64_t tag, ffi::Array<ffi::Any> fields) {
   return ADT(tag, std::move(fields));
 }
@@ -133,6 +178,10 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax_mlir.vm.bind", bindSymbols)
       .def("relax_mlir.vm.create", makeVirtualMachine)
       .def("relax_mlir.vm.get_function", getFunction)
+      .def("relax_mlir.vm.instructions", getInstructions)
+      .def("relax_mlir.vm.set_instrument", setInstrument)
+      .def_packed("relax_mlir.vm.profile", profilePacked)
+      .def_packed("relax_mlir.vm.time", timePacked)
       .def("relax_mlir.vm.adt", makeADT)
       .def("relax_mlir.vm.documentation", makeDocumentation);
 }
