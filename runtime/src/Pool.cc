@@ -284,14 +284,15 @@ RELAX_NOINLINE void Pool::tidy(ThreadCache &cache,
 }
 
 // Returns blocks of the shared lists to the system, large ones first, until
-// there are so many bytes less.
-void Pool::trim(int64_t bytes) noexcept {
+// there are so many bytes less. Returns how many are left to go.
+int64_t Pool::trim(int64_t bytes) noexcept {
   for (uint32_t i = kClasses; i-- > 0 && bytes > 0;) {
     std::lock_guard<std::mutex> lock(shared[i].mutex);
     for (BlockList &list = shared[i].list; list.head && bytes > 0;
          bytes -= static_cast<int64_t>(kBlockBytes.of[i]))
       deleteBlock(list.pop());
   }
+  return bytes;
 }
 
 void Pool::release() noexcept {
@@ -337,8 +338,9 @@ Block *Pool::allocateFromSystem(uint32_t sizeClass) noexcept {
   if (most < 0)
     most = 2 * (highest.load(std::memory_order_relaxed) + bytes) + kSpare;
   int64_t after = held.load(std::memory_order_relaxed) + bytes;
-  if (after > most)
-    trim(after - most);
+  ThreadCache *cache = findThreadCache();
+  if (after > most && trim(after - most) > 0 && cache)
+    drop(*cache);
   if (Block *block = newBlock(sizeClass))
     return block;
   releaseSystem();

@@ -214,7 +214,7 @@ private:
   void spill(ThreadCache &cache, uint32_t sizeClass, uint32_t keep) noexcept;
   void drop(ThreadCache &cache) noexcept;
   void tidy(ThreadCache &cache, uint32_t sizeClass) noexcept;
-  void trim(int64_t bytes) noexcept;
+  int64_t trim(int64_t bytes) noexcept;
   void releaseSystem() noexcept;
 
   void count(ThreadCache *cache, int64_t bytes) noexcept;

@@ -20,6 +20,7 @@ int main() {
   testClosure();
   testFrame();
   testFunction();
+  testHeader();
   testPool();
   testStorage();
   testStructInfoOfClosures();

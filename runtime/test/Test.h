@@ -87,6 +87,7 @@ void testCheck();
 void testClosure();
 void testFrame();
 void testFunction();
+void testHeader();
 void testPool();
 void testStorage();
 void testStructInfoOfClosures();

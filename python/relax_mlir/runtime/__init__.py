@@ -1,11 +1,20 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What runs a compiled program: executables of bytecode and the virtual machine.
+"""What runs a compiled program: executables of bytecode, the virtual machine, and memory.
 
 `docs/dev/vm.md` describes the machine, its text assembly and its builtins.
 """
 
 from .executable import ADT, Executable, FunctionInfo
+from .memory import (
+    MemoryStats,
+    has_device,
+    memory_stats,
+    release_memory,
+    reset_peak_memory,
+    set_memory_limit,
+    synchronize,
+)
 from .profile_report import ProfileEvent, ProfileReport, ProfileRow
 from .time_evaluator import BenchmarkResult
 from .virtual_machine import Replace, VirtualMachine, VMInstrumentReturnKind
@@ -15,10 +24,17 @@ __all__ = [
     "BenchmarkResult",
     "Executable",
     "FunctionInfo",
+    "MemoryStats",
     "ProfileEvent",
     "ProfileReport",
     "ProfileRow",
     "Replace",
     "VMInstrumentReturnKind",
     "VirtualMachine",
+    "has_device",
+    "memory_stats",
+    "release_memory",
+    "reset_peak_memory",
+    "set_memory_limit",
+    "synchronize",
 ]

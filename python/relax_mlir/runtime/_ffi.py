@@ -20,3 +20,8 @@ for _error in (MemoryError, RecursionError, ZeroDivisionError):
 def vm_function(name: str) -> tvm_ffi.Function:
     """Return a function of the virtual machine's library."""
     return tvm_ffi.get_global_func(f"relax_mlir.vm.{name}")
+
+
+def runtime_function(name: str) -> tvm_ffi.Function:
+    """Return a function of the runtime that is no part of the virtual machine."""
+    return tvm_ffi.get_global_func(f"relax_mlir.runtime.{name}")

@@ -1,0 +1,193 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The memory of the devices.
+
+Each device has a pool. What a program releases is kept there for the next call, so that a program
+that runs again at shapes already seen asks the system for nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import tvm_ffi
+
+from ._ffi import runtime_function
+
+__all__ = [
+    "MemoryStats",
+    "has_device",
+    "memory_stats",
+    "release_memory",
+    "reset_peak_memory",
+    "set_memory_limit",
+    "synchronize",
+]
+
+_memory_stats = runtime_function("memory_stats")
+_reset_peak_memory = runtime_function("reset_peak_memory")
+_release_memory = runtime_function("release_memory")
+_set_memory_limit = runtime_function("set_memory_limit")
+_synchronize = runtime_function("synchronize")
+_has_device = runtime_function("has_device")
+
+
+@dataclass(frozen=True)
+class MemoryStats:
+    """What the pool of a device has done.
+
+    Bytes are those of whole blocks, which are up to an eighth and 512 bytes larger than what is in
+    them. Shapes, tuples, strings and closures are counted on ``cpu:0``.
+
+    Attributes
+    ----------
+    in_use : int
+        The bytes of what is alive.
+    cached : int
+        The bytes that are kept for later.
+    peak : int
+        The most bytes that were in use at one time, since the start or `reset_peak_memory`. It may
+        miss 256 KiB for each thread but one.
+    allocations : int
+        How many blocks were handed out.
+    system_allocations : int
+        How often the system was asked for memory.
+    system_releases : int
+        How often memory went back to the system.
+    """
+
+    in_use: int
+    cached: int
+    peak: int
+    allocations: int
+    system_allocations: int
+    system_releases: int
+
+
+def _device(device: str | tvm_ffi.Device) -> tvm_ffi.Device:
+    return tvm_ffi.device(device) if isinstance(device, str) else device
+
+
+def memory_stats(device: str | tvm_ffi.Device = "cpu:0") -> MemoryStats:
+    """Return what the pool of a device has done.
+
+    Parameters
+    ----------
+    device : str | tvm_ffi.Device
+        A device, or its name, as in ``"cpu:1"``.
+
+    Returns
+    -------
+    MemoryStats
+
+    Raises
+    ------
+    RuntimeError
+        Where there is no such device.
+
+    Examples
+    --------
+    >>> stats = memory_stats("cpu:5")
+    >>> stats.in_use, stats.system_allocations
+    (0, 0)
+    """
+    return MemoryStats(*_memory_stats(_device(device)))
+
+
+def reset_peak_memory(device: str | tvm_ffi.Device = "cpu:0") -> None:
+    """Let the peak of a device start again from what is in use now.
+
+    Parameters
+    ----------
+    device : str | tvm_ffi.Device
+        A device, or its name.
+
+    Examples
+    --------
+    >>> reset_peak_memory("cpu:5")
+    >>> stats = memory_stats("cpu:5")
+    >>> stats.peak == stats.in_use
+    True
+    """
+    _reset_peak_memory(_device(device))
+
+
+def release_memory(device: str | tvm_ffi.Device = "cpu:0") -> None:
+    """Return what the pool of a device keeps to the system.
+
+    What other threads keep, 8 MiB each at most, follows when they next release something.
+
+    Parameters
+    ----------
+    device : str | tvm_ffi.Device
+        A device, or its name.
+
+    Examples
+    --------
+    >>> release_memory("cpu:5")
+    >>> memory_stats("cpu:5").cached
+    0
+    """
+    _release_memory(_device(device))
+
+
+def set_memory_limit(limit: int | None, device: str | tvm_ffi.Device = "cpu:0") -> None:
+    """Bound the memory that a device holds while it keeps some for later.
+
+    Where the next allocation would go beyond the limit, blocks that are kept go back to the system
+    first, large ones before small ones. Neither what is in use is bounded, nor what other threads
+    keep, 8 MiB each at most.
+
+    Parameters
+    ----------
+    limit : int | None
+        Bytes. With None, as at the start, the limit is twice the most that was ever in use, and 64
+        MiB.
+    device : str | tvm_ffi.Device
+        A device, or its name.
+
+    Examples
+    --------
+    >>> set_memory_limit(256 << 20, "cpu:5")
+    >>> set_memory_limit(None, "cpu:5")
+    """
+    if limit is not None and limit < 0:
+        raise ValueError(f"expected a limit of at least 0 bytes, or None, but got {limit}")
+    _set_memory_limit(_device(device), -1 if limit is None else limit)
+
+
+def synchronize(device: str | tvm_ffi.Device) -> None:
+    """Wait for all work on a device.
+
+    Parameters
+    ----------
+    device : str | tvm_ffi.Device
+        A device, or its name.
+
+    Examples
+    --------
+    >>> synchronize("cpu:0")
+    """
+    _synchronize(_device(device))
+
+
+def has_device(device: str | tvm_ffi.Device) -> bool:
+    """Return whether programs can use a device here.
+
+    A CUDA device is there where the driver of the system finds it.
+
+    Parameters
+    ----------
+    device : str | tvm_ffi.Device
+        A device, or its name.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> has_device("cpu:1"), has_device("hexagon:0")
+    (True, False)
+    """
+    return bool(_has_device(_device(device)))
