@@ -368,6 +368,10 @@ MLIR_CAPI_EXPORTED bool mlirRelaxCheckWellFormed(MlirModule module);
 /// Whether an operation has no visible side effect of its own (DR15); what its
 /// regions hold does not count.
 MLIR_CAPI_EXPORTED bool mlirRelaxOperationIsPure(MlirOperation op);
+
+/// Leaves each constant and dimension of a kernel on tensors, a `func.func`,
+/// once; any other operation as it is.
+MLIR_CAPI_EXPORTED void mlirRelaxTidyKernel(MlirOperation op);
 /// Whether an operation is a module.
 MLIR_CAPI_EXPORTED bool mlirRelaxOperationIsAModule(MlirOperation op);
 

@@ -959,6 +959,16 @@ NB_MODULE(_relax_mlir, m) {
       nb::arg("text"), nb::arg("context"));
   m.def("check_well_formed", &mlirRelaxCheckWellFormed, nb::arg("module"));
   m.def("is_pure", &mlirRelaxOperationIsPure, nb::arg("operation"));
+  m.def("tidy_kernel", &mlirRelaxTidyKernel, nb::arg("operation"));
+  m.def(
+      "next_operation",
+      [](MlirOperation op) -> std::optional<MlirOperation> {
+        MlirOperation next = mlirOperationGetNextInBlock(op);
+        if (mlirOperationIsNull(next))
+          return std::nullopt;
+        return next;
+      },
+      nb::arg("operation"));
   m.def("phases", &phases);
   bindDiagnostics(m);
   bindFacts(m);

@@ -8,6 +8,7 @@
 
 #include "relax-mlir-c/Dialect.h"
 
+#include "relax-mlir/Conversion/KernelBuilder.h"
 #include "relax-mlir/IR/DeriveFunc.h"
 #include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/PrimExprFacts.h"
@@ -21,6 +22,7 @@
 #include "mlir/CAPI/Registration.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/CAPI/Utils.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 
@@ -676,6 +678,11 @@ MlirModule mlirRelaxModuleParseUnverified(MlirContext context,
 
 bool mlirRelaxCheckWellFormed(MlirModule module) {
   return succeeded(checkWellFormed(unwrap(module)));
+}
+
+void mlirRelaxTidyKernel(MlirOperation op) {
+  if (auto kernel = dyn_cast<func::FuncOp>(unwrap(op)))
+    tidyKernel(kernel);
 }
 
 bool mlirRelaxOperationIsPure(MlirOperation op) {

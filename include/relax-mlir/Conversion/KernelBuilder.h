@@ -22,6 +22,10 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+namespace mlir::func {
+class FuncOp;
+} // namespace mlir::func
+
 namespace mlir::relax {
 
 /// The type that holds elements of data type `dtype` in a kernel.
@@ -85,6 +89,8 @@ private:
     Value quotient, remainder;
   };
   Value divInts(Value lhs, Value rhs);
+  Value remInts(Value lhs, Value rhs, Value quotient);
+  Value floorDiffers(Value rest, Value rhs);
   DivMod floorDivMod(Value lhs, Value rhs);
   DivMod floorDivModFloats(Value lhs, Value rhs);
   Value floatToInt(Value x, Type to);
@@ -157,8 +163,9 @@ public:
   Value copy(Value input, Value output);
 
   /// A tensor to accumulate `output` in: itself, or a new one of f32 where it
-  /// has floats of 16 bits.
-  Value accumulator(Value output);
+  /// has floats of 16 bits. `dims` makes its dimensions, from the inputs.
+  using DimsOf = llvm::function_ref<SmallVector<OpFoldResult>()>;
+  Value accumulator(Value output, DimsOf dims);
   /// The type that sums of elements of `type` have.
   Type accumulatorType(Type type);
   /// Writes an accumulator to the output that it was made for.
@@ -173,6 +180,10 @@ private:
 
   Type dtype;
 };
+
+/// Leaves each constant and dimension of a kernel on tensors once, at a place
+/// that does not depend on who made the kernel.
+void tidyKernel(func::FuncOp kernel);
 
 } // namespace mlir::relax
 

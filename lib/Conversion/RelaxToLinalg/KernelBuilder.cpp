@@ -44,11 +44,25 @@ Value KernelBuilder::dimValue(Value tensor, int64_t axis) {
 }
 
 Value KernelBuilder::count(Value tensor, ArrayRef<int64_t> axes, Type type) {
-  Value product = arith::ConstantIndexOp::create(*this, 1);
-  for (int64_t axis : axes)
-    product = arith::MulIOp::create(*this, product, dimValue(tensor, axis));
-  Value integer = arith::IndexCastOp::create(*this, getI64Type(), product);
-  return arith::SIToFPOp::create(*this, type, integer);
+  int64_t known = 1;
+  SmallVector<Value> sizes;
+  for (int64_t axis : axes) {
+    if (getType(tensor).isDynamicDim(axis))
+      sizes.push_back(dimValue(tensor, axis));
+    else
+      known *= getType(tensor).getDimSize(axis);
+  }
+  if (sizes.empty())
+    return scalars().constant(type, known);
+  Value product;
+  for (Value size : sizes) {
+    Value factor = arith::IndexCastOp::create(*this, getI64Type(), size);
+    product = product ? scalars().mul(product, factor) : factor;
+  }
+  if (known != 1)
+    product = scalars().mul(
+        product, arith::ConstantOp::create(*this, getI64IntegerAttr(known)));
+  return arith::SIToFPOp::create(*this, type, product);
 }
 
 AffineMap KernelBuilder::map(int64_t loops, ArrayRef<int64_t> results) {
@@ -160,9 +174,9 @@ Type KernelBuilder::accumulatorType(Type type) {
   return isSmall ? Type(getF32Type()) : type;
 }
 
-Value KernelBuilder::accumulator(Value output) {
+Value KernelBuilder::accumulator(Value output, DimsOf dims) {
   Type type = accumulatorType(getElementType(output));
-  return type == getElementType(output) ? output : empty(dims(output), type);
+  return type == getElementType(output) ? output : empty(dims(), type);
 }
 
 Value KernelBuilder::store(Value accumulator, Value output) {
@@ -197,17 +211,32 @@ Value KernelBuilder::copyReshaped(Value input, Value output) {
   Value flat = flatten(input);
   if (flat.getType() == output.getType())
     return copy(flat, output);
+  int64_t rank = getRank(output);
+  ArrayRef<int64_t> shape = getType(output).getShape();
+  if (rank > 0 && !ShapedType::isDynamicShape(shape.drop_front())) {
+    AffineExpr place = getAffineDimExpr(0);
+    for (int64_t i = 1; i < rank; ++i)
+      place = place * shape[i] + getAffineDimExpr(i);
+    return generic(flat, output,
+                   {AffineMap::get(rank, 0, place), identityMap(rank)}, {},
+                   [](ScalarBuilder &, ValueRange x) { return x[0]; });
+  }
   // A view with several dynamic dimensions could not be lowered, so the place
   // of an element in the vector is computed.
-  int64_t rank = getRank(output);
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < rank; ++i)
-    sizes.push_back(dimValue(output, i));
+    sizes.push_back(shape[i] == 1 ? Value() : dimValue(output, i));
   return generic(
       {}, output, identityMap(rank), {}, [&](ScalarBuilder &s, ValueRange) {
-        Value place = arith::ConstantIndexOp::create(s, 0);
+        SmallVector<Value> indices;
         for (int64_t i = 0; i < rank; ++i)
-          place = s.add(s.mul(place, sizes[i]), linalg::IndexOp::create(s, i));
+          indices.push_back(linalg::IndexOp::create(s, i));
+        Value place = rank == 0 ? Value(arith::ConstantIndexOp::create(s, 0))
+                                : indices.front();
+        for (int64_t i = 1; i < rank; ++i) {
+          place = sizes[i] ? s.mul(place, sizes[i]) : place;
+          place = s.add(place, indices[i]);
+        }
         return Value(tensor::ExtractOp::create(s, flat, place));
       });
 }

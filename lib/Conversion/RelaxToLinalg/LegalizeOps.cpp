@@ -258,6 +258,7 @@ FailureOr<func::FuncOp> Legalizer::buildKernel(Operation *op,
     return failure();
   }
   func::ReturnOp::create(builder, *values);
+  tidyKernel(kernel);
   symbols.insert(kernel);
   return kernel;
 }
@@ -358,7 +359,7 @@ struct RelaxLegalizeOpsPass
     SmallVector<Operation *> operators;
     for (auto func : getOperation().getOps<relax::FuncOp>())
       func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-        if (table.lookup(op))
+        if (table.lookup(op) && !op->hasAttr("relax.keep"))
           operators.push_back(op);
       });
     // In program order: an operator sees the derived types of its operands.

@@ -17,9 +17,11 @@
 #include "relax-mlir/Conversion/RelaxToLinalg.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -96,14 +98,29 @@ namespace {
 /// A slice of some length at some place of one axis.
 struct Slice {
   Slice(KernelBuilder &b, ArrayRef<OpFoldResult> dims, int64_t axis,
-        Value offset)
+        OpFoldResult offset)
       : offsets(dims.size(), b.getIndexAttr(0)), sizes(dims),
         strides(dims.size(), b.getIndexAttr(1)) {
-    offsets[axis] = getAsOpFoldResult(offset);
+    offsets[axis] = offset;
   }
   SmallVector<OpFoldResult> offsets, sizes, strides;
 };
 } // namespace
+
+/// The place behind a part of a size; numbers are added at once.
+static OpFoldResult advance(KernelBuilder &b, OpFoldResult offset,
+                            OpFoldResult size) {
+  std::optional<int64_t> start = getConstantIntValue(offset);
+  std::optional<int64_t> length = getConstantIntValue(size);
+  if (start && length)
+    return b.getIndexAttr(*start + *length);
+  if (start && *start == 0)
+    return size;
+  Location loc = b.getLoc();
+  Value lhs = getValueOrCreateConstantIndexOp(b, loc, offset);
+  Value rhs = getValueOrCreateConstantIndexOp(b, loc, size);
+  return Value(arith::AddIOp::create(b, lhs, rhs));
+}
 
 /// Whether a tensor is known to have no elements: there is no slice of it, as a
 /// slice must begin inside.
@@ -115,7 +132,7 @@ static KernelResult buildConcat(KernelBuilder &b, ConcatOp op,
                                 ValueRange inputs, ValueRange outputs) {
   Value result = outputs[0];
   int64_t axis = getAxis(op.getAxis(), b.getRank(result));
-  Value offset = arith::ConstantIndexOp::create(b, 0);
+  OpFoldResult offset = b.getIndexAttr(0);
   for (Value input : inputs) {
     if (isKnownEmpty(input))
       continue;
@@ -125,7 +142,7 @@ static KernelResult buildConcat(KernelBuilder &b, ConcatOp op,
     result = tensor::InsertSliceOp::create(b, b.copy(input, old), result,
                                            slice.offsets, slice.sizes,
                                            slice.strides);
-    offset = arith::AddIOp::create(b, offset, b.dimValue(input, axis));
+    offset = advance(b, offset, b.dim(input, axis));
   }
   return one(result);
 }
@@ -133,7 +150,7 @@ static KernelResult buildConcat(KernelBuilder &b, ConcatOp op,
 static KernelResult buildSplit(KernelBuilder &b, SplitOp op, ValueRange inputs,
                                ValueRange outputs) {
   int64_t axis = getAxis(op.getAxis(), b.getRank(inputs[0]));
-  Value offset = arith::ConstantIndexOp::create(b, 0);
+  OpFoldResult offset = b.getIndexAttr(0);
   SmallVector<Value> results;
   for (Value output : outputs) {
     if (isKnownEmpty(output)) {
@@ -145,7 +162,7 @@ static KernelResult buildSplit(KernelBuilder &b, SplitOp op, ValueRange inputs,
                                                 slice.offsets, slice.sizes,
                                                 slice.strides);
     results.push_back(b.copy(part, output));
-    offset = arith::AddIOp::create(b, offset, b.dimValue(output, axis));
+    offset = advance(b, offset, b.dim(output, axis));
   }
   return results;
 }
@@ -168,21 +185,23 @@ static DimPairs checkSplit(SplitOp op, Type) {
 /// An index of any integer type as one from 0 to `size` - 1, where `size` is
 /// more than 0.
 static Value boundIndex(ScalarBuilder &b, Value index, Value size, bool wraps) {
+  // An unsigned integer of 64 bits may be beyond what is positive as an index.
+  bool isUnsigned = b.isUnsigned();
+  bool isLarge = isUnsigned && index.getType().getIntOrFloatBitWidth() == 64;
   ScalarBuilder s(b, b.getLoc(),
-                  b.isUnsigned() ? b.getIntegerType(64, /*isSigned=*/false)
-                                 : Type(b.getI64Type()));
-  Type type = s.getI64Type();
-  if (index.getType() != type)
-    index = s.isUnsigned() ? Value(arith::ExtUIOp::create(s, type, index))
-                           : Value(arith::ExtSIOp::create(s, type, index));
-  size = arith::IndexCastOp::create(s, type, size);
-  if (wraps) {
-    index = s.mod(index, size);
-  } else {
+                  isLarge ? b.getIntegerType(64, /*isSigned=*/false)
+                          : Type(b.getI64Type()));
+  Type type = s.getIndexType();
+  index = isUnsigned ? Value(arith::IndexCastUIOp::create(s, type, index))
+                     : Value(arith::IndexCastOp::create(s, type, index));
+  if (wraps)
+    return s.mod(index, size);
+  if (!isUnsigned)
     index = s.max(index, s.constant(type, 0));
-    index = s.min(index, s.sub(size, s.constant(type, 1)));
-  }
-  return arith::IndexCastOp::create(s, s.getIndexType(), index);
+  std::optional<int64_t> known = getConstantIntValue(size);
+  Value last =
+      known ? s.constant(type, *known - 1) : s.sub(size, s.constant(type, 1));
+  return s.min(index, last);
 }
 
 namespace {
@@ -202,9 +221,9 @@ struct Gather {
                     Value index) const {
     if (!KernelBuilder::getType(x).isDynamicDim(axis))
       return read(s, SmallVector<Value>(position), index);
-    Value zero = arith::ConstantIndexOp::create(s, 0);
-    Value isEmpty =
-        arith::CmpIOp::create(s, arith::CmpIPredicate::eq, size, zero);
+    Value number = arith::IndexCastOp::create(s, s.getI64Type(), size);
+    Value isEmpty = arith::CmpIOp::create(s, arith::CmpIPredicate::eq, number,
+                                          s.constant(number, 0));
     Type type = KernelBuilder::getElementType(x);
     OpBuilder::InsertionGuard guard(s);
     auto conditional = scf::IfOp::create(s, type, isEmpty, true, true);

@@ -72,6 +72,23 @@ static SmallVector<AffineMap> matmulMaps(KernelBuilder &b, Value lhs, Value rhs,
           b.dropMap(loops.count, {loops.k})};
 }
 
+/// The dimensions of the result, taken from the operands.
+static SmallVector<OpFoldResult> resultDims(KernelBuilder &b, ValueRange inputs,
+                                            Value result,
+                                            const MatmulLoops &loops) {
+  SmallVector<OpFoldResult> dims(b.getRank(result));
+  for (Value operand : {inputs[0], inputs[1]})
+    for (auto [axis, loop] :
+         llvm::enumerate(batchLoops(operand, result, loops)))
+      if (loop >= 0 && !dims[loop])
+        dims[loop] = b.dim(operand, axis);
+  if (loops.hasRow)
+    dims[loops.batch] = b.dim(inputs[0], b.getRank(inputs[0]) - 2);
+  if (loops.hasColumn)
+    dims.back() = b.dim(inputs[1], b.getRank(inputs[1]) - 1);
+  return dims;
+}
+
 static KernelResult buildMatmul(KernelBuilder &b, MatmulOp op,
                                 ValueRange inputs, ValueRange outputs) {
   if (failed(requireArithmetic(op)))
@@ -79,7 +96,8 @@ static KernelResult buildMatmul(KernelBuilder &b, MatmulOp op,
   Value output = outputs[0];
   MatmulLoops loops(b.getRank(inputs[0]), b.getRank(inputs[1]),
                     b.getRank(output));
-  Value sums = b.accumulator(output);
+  auto dims = [&] { return resultDims(b, inputs, output, loops); };
+  Value sums = b.accumulator(output, dims);
   Value zero = b.scalars().constant(b.getElementType(sums), 0);
   Value product =
       b.compute(inputs, b.fill(zero, sums),
@@ -132,7 +150,8 @@ static KernelResult buildSoftmax(KernelBuilder &b, SoftmaxOp op,
   SmallVector<int64_t> axes = {getAxis(op.getAxis(), b.getRank(x))};
   RowMaps maps(b, x, axes);
   Value max = rowMax(b, x, axes, maps);
-  Value exps = b.compute({x, max}, b.accumulator(output),
+  auto dims = [&] { return b.dims(x); };
+  Value exps = b.compute({x, max}, b.accumulator(output, dims),
                          {maps.full, maps.reduced, maps.full}, {},
                          [](S s, V e) { return expDifference(s, e[0], e[1]); });
   Value sums = b.compute(exps, emptyReduced(b, x, axes, Identity::Zero),
@@ -209,14 +228,22 @@ static KernelResult buildLayerNorm(KernelBuilder &b, LayerNormOp op,
     Value sum = s.add(e[0], s.constant(e[0], epsilon));
     return s.div(s.constant(e[0], 1), math::SqrtOp::create(s, sum));
   });
-  AffineMap parameter = b.map(loops, axes);
-  Value result = b.compute(
-      {x, mean, scale, inputs[1], inputs[2]}, outputs[0],
-      {maps.full, maps.reduced, maps.reduced, parameter, parameter, maps.full},
-      {}, [&](S s, V e) {
+  SmallVector<Value> operands = {x, mean, scale};
+  SmallVector<AffineMap> operandMaps = {maps.full, maps.reduced, maps.reduced};
+  auto addParameter = [&](Value parameter) {
+    operands.push_back(parameter);
+    operandMaps.push_back(b.map(loops, axes));
+  };
+  if (op.getScale())
+    addParameter(inputs[1]);
+  if (op.getCenter())
+    addParameter(inputs[2]);
+  operandMaps.push_back(maps.full);
+  Value result =
+      b.compute(operands, outputs[0], operandMaps, {}, [&](S s, V e) {
         Value y = s.mul(s.sub(e[0], e[1]), e[2]);
         y = op.getScale() ? s.mul(y, e[3]) : y;
-        return op.getCenter() ? s.add(y, e[4]) : y;
+        return op.getCenter() ? s.add(y, e[op.getScale() ? 4 : 3]) : y;
       });
   return one(result);
 }

@@ -60,8 +60,19 @@ static void addPick(LegalizationTable &table, Identity identity,
 template <typename OpTy>
 static Value accumulate(KernelBuilder &b, OpTy op, Value x, Value output,
                         Identity identity, Combine combine) {
-  return reduceInto(b, x, b.accumulator(output), reducedAxes(op),
-                    op.getKeepdims(), identity, combine);
+  SmallVector<int64_t> axes = reducedAxes(op);
+  auto dims = [&] {
+    SmallVector<OpFoldResult> dims;
+    for (int64_t i = 0; i < b.getRank(x); ++i) {
+      if (!llvm::is_contained(axes, i))
+        dims.push_back(b.dim(x, i));
+      else if (op.getKeepdims())
+        dims.push_back(b.getIndexAttr(1));
+    }
+    return dims;
+  };
+  return reduceInto(b, x, b.accumulator(output, dims), axes, op.getKeepdims(),
+                    identity, combine);
 }
 
 template <typename OpTy>

@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 #include <cmath>
 
@@ -102,8 +103,10 @@ Value ScalarBuilder::sign(Value x) {
   Value zero = constant(x, 0);
   if (!isFloat(x) && isUnsigned())
     return min(x, constant(x, 1));
-  Value negative = select(compare(Comparison::Lt, x, zero), constant(x, -1), x);
-  return select(compare(Comparison::Gt, x, zero), constant(x, 1), negative);
+  Value isNegative = compare(Comparison::Lt, x, zero);
+  Value negative = select(isNegative, constant(x, -1), x);
+  Value isPositive = compare(Comparison::Gt, x, zero);
+  return select(isPositive, constant(x, 1), negative);
 }
 
 Value ScalarBuilder::select(Value condition, Value lhs, Value rhs) {
@@ -135,9 +138,18 @@ Value ScalarBuilder::sigmoid(Value x) {
 // Division
 //===----------------------------------------------------------------------===//
 
+/// Whether a divisor is known to be neither 0 nor -1.
+static bool isSafeDivisor(Value divisor) {
+  std::optional<int64_t> known = getConstantIntValue(divisor);
+  return known && *known != 0 && *known != -1;
+}
+
 /// The quotient of integers, rounded towards zero. The least integer divided by
 /// -1 wraps around.
 Value ScalarBuilder::divInts(Value lhs, Value rhs) {
+  if (isSafeDivisor(rhs))
+    return isUnsigned() ? Value(arith::DivUIOp::create(*this, lhs, rhs))
+                        : Value(arith::DivSIOp::create(*this, lhs, rhs));
   Value zero = constant(rhs, 0), one = constant(rhs, 1);
   Value isZero = compare(Comparison::Eq, rhs, zero);
   if (isUnsigned()) {
@@ -147,7 +159,31 @@ Value ScalarBuilder::divInts(Value lhs, Value rhs) {
   Value isMinusOne = compare(Comparison::Eq, rhs, constant(rhs, -1));
   Value unsafe = arith::OrIOp::create(*this, isZero, isMinusOne);
   Value quotient = arith::DivSIOp::create(*this, lhs, select(unsafe, one, rhs));
-  return select(isZero, zero, select(isMinusOne, neg(lhs), quotient));
+  Value negated = neg(lhs);
+  return select(isZero, zero, select(isMinusOne, negated, quotient));
+}
+
+/// The remainder with the sign of the dividend; 0 where the divisor is.
+Value ScalarBuilder::remInts(Value lhs, Value rhs, Value quotient) {
+  if (isSafeDivisor(rhs))
+    return isUnsigned() ? Value(arith::RemUIOp::create(*this, lhs, rhs))
+                        : Value(arith::RemSIOp::create(*this, lhs, rhs));
+  Value product = mul(quotient, rhs);
+  Value zero = constant(rhs, 0);
+  Value isZero = compare(Comparison::Eq, rhs, zero);
+  return select(isZero, zero, sub(lhs, product));
+}
+
+/// Whether a quotient rounded towards zero is greater than its floor.
+Value ScalarBuilder::floorDiffers(Value rest, Value rhs) {
+  Value zero = constant(rest, 0);
+  Value isNegative = compare(Comparison::Lt, rest, zero);
+  if (isSafeDivisor(rhs) && *getConstantIntValue(rhs) > 0)
+    return isNegative;
+  Value isBelow = compare(Comparison::Lt, rhs, zero);
+  Value differs = arith::XOrIOp::create(*this, isNegative, isBelow);
+  Value isRest = compare(Comparison::Ne, rest, zero);
+  return arith::AndIOp::create(*this, differs, isRest);
 }
 
 Value ScalarBuilder::div(Value lhs, Value rhs) {
@@ -161,35 +197,25 @@ ScalarBuilder::DivMod ScalarBuilder::floorDivModFloats(Value lhs, Value rhs) {
   Value zero = constant(lhs, 0), one = constant(lhs, 1);
   Value rest = arith::RemFOp::create(*this, lhs, rhs);
   Value quotient = div(sub(lhs, rest), rhs);
-  Value differs =
-      arith::XOrIOp::create(*this, compare(Comparison::Lt, rest, zero),
-                            compare(Comparison::Lt, rhs, zero));
-  differs = arith::AndIOp::create(*this, differs,
-                                  compare(Comparison::Ne, rest, zero));
+  Value differs = floorDiffers(rest, rhs);
   quotient = select(differs, sub(quotient, one), quotient);
   Value floor = math::FloorOp::create(*this, quotient);
-  Value isLow =
-      compare(Comparison::Gt, sub(quotient, floor), constant(lhs, 0.5));
+  Value distance = sub(quotient, floor);
+  Value isLow = compare(Comparison::Gt, distance, constant(lhs, 0.5));
   floor = select(isLow, add(floor, one), floor);
   Value isZero = compare(Comparison::Eq, rhs, zero);
-  return {select(isZero, div(lhs, rhs), floor),
-          select(differs, add(rest, rhs), rest)};
+  Value atZero = div(lhs, rhs);
+  return {select(isZero, atZero, floor), select(differs, add(rest, rhs), rest)};
 }
 
 ScalarBuilder::DivMod ScalarBuilder::floorDivMod(Value lhs, Value rhs) {
   if (isFloat(lhs))
     return floorDivModFloats(lhs, rhs);
-  Value zero = constant(rhs, 0);
   Value quotient = divInts(lhs, rhs);
-  Value rest = select(compare(Comparison::Eq, rhs, zero), zero,
-                      sub(lhs, mul(quotient, rhs)));
+  Value rest = remInts(lhs, rhs, quotient);
   if (isUnsigned())
     return {quotient, rest};
-  Value differs =
-      arith::XOrIOp::create(*this, compare(Comparison::Lt, rest, zero),
-                            compare(Comparison::Lt, rhs, zero));
-  differs = arith::AndIOp::create(*this, differs,
-                                  compare(Comparison::Ne, rest, zero));
+  Value differs = floorDiffers(rest, rhs);
   return {select(differs, sub(quotient, constant(rhs, 1)), quotient),
           select(differs, add(rest, rhs), rest)};
 }
@@ -239,8 +265,9 @@ Value ScalarBuilder::floatToInt(Value x, Type to) {
   Value high = constant(x, std::ldexp(1.0, isUnsigned ? width : width - 1));
   Value isLow = compare(Comparison::Le, x, low);
   Value isHigh = compare(Comparison::Ge, x, high);
-  Value inside = arith::AndIOp::create(*this, compare(Comparison::Gt, x, low),
-                                       compare(Comparison::Lt, x, high));
+  Value isAbove = compare(Comparison::Gt, x, low);
+  Value isBelow = compare(Comparison::Lt, x, high);
+  Value inside = arith::AndIOp::create(*this, isAbove, isBelow);
   Value safe = select(inside, x, constant(x, 0));
   Value result = isUnsigned ? Value(arith::FPToUIOp::create(*this, type, safe))
                             : Value(arith::FPToSIOp::create(*this, type, safe));

@@ -63,6 +63,7 @@ from ..tir.expr import (
     truncmod,
 )
 from ..tir.stmt import Buffer as _Buffer
+from ..tir.stmt import BufferData as _BufferData
 
 __all__ = [
     "EQ",
@@ -389,6 +390,14 @@ class MatchBuffer:
 
 
 @dataclasses.dataclass(frozen=True)
+class Reshape:
+    """``T.decl_buffer(shape, data=A.data)``."""
+
+    source: _Buffer
+    type: BufferType
+
+
+@dataclasses.dataclass(frozen=True)
 class Allocation:
     """``T.alloc_buffer`` and its kin."""
 
@@ -432,7 +441,7 @@ def match_buffer(
     Parameters
     ----------
     param : variable
-        A parameter of type ``T.handle``.
+        A parameter of type ``T.handle``, or a part of a buffer, ``A[0:4, i]``.
     shape : sequence of int, variable or expression
         A variable that is a dimension of its own gets its value from the buffer.
     dtype : str
@@ -454,9 +463,25 @@ def alloc_buffer(shape: Any, dtype: Any = "float32", *rest: Any, **layout: Any) 
 sblock_alloc_buffer = alloc_buffer
 
 
-def decl_buffer(shape: Any, dtype: Any = "float32", *rest: Any, **layout: Any) -> Allocation:
-    """Allocate a buffer for the rest of the body."""
-    return alloc_buffer(shape, dtype, *rest, **layout)
+def decl_buffer(
+    shape: Any, dtype: Any = "float32", data: Any = None, *rest: Any, **layout: Any
+) -> Allocation | Reshape:
+    """Allocate a buffer for the rest of the body, or see the elements of one in another shape.
+
+    Parameters
+    ----------
+    shape : sequence of int, variable or expression
+    dtype : str
+    data : expression, optional
+        The elements, ``A.data``.
+    """
+    if data is None:
+        return alloc_buffer(shape, dtype, None, *rest, **layout)
+    if not isinstance(data, _BufferData):
+        raise TypeError(f"expected the data of a buffer, as in A.data, but got {data!r}")
+    for name, value in zip(("strides", "elem_offset", "scope"), rest, strict=False):
+        layout.setdefault(name, value)
+    return Reshape(data.buffer, _buffer_type(shape, dtype, **layout))
 
 
 def allocate(extents: Any, dtype: Any, scope: str = "global", **_: Any) -> Allocation:

@@ -18,6 +18,7 @@ from typing import Any
 from mlir import ir
 from mlir.dialects import arith, func, linalg, scf, tensor
 
+from .._mlir_libs import _relax_mlir as _ext
 from ..context import current_context
 from ..tir import expr as _expr
 from ..tir.dims import to_dim
@@ -858,6 +859,7 @@ def build_kernel(
         except ir.MLIRError as error:
             reason = "; ".join(each.message for each in error.error_diagnostics)
             raise ValueError(f"expected '{name}' to be a kernel, but {reason}") from None
+        _ext.tidy_kernel(function.operation)
         # The module goes with the last reference to it.
         function.operation.detach_from_parent()
     return function

@@ -482,6 +482,8 @@ class Emitter:
         """Return the value of an expression, of type `kernel_type` of its data type."""
         node = convert(expr)
         with current_location():
+            if isinstance(node, Cast) and _is_half(node.dtype) and not _is_half(node.value.dtype):
+                return self._half(node)
             wide = self._value(node)
             return wide if not is_float(node.dtype) else self._narrow(wide, node.dtype)
 
@@ -519,6 +521,15 @@ class Emitter:
     @staticmethod
     def _widen(x: ir.Value, dtype: str) -> ir.Value:
         return x if dtype.startswith("float8") else _resize_float(x, _wide_type(dtype))
+
+    def _half(self, node: Cast) -> ir.Value:
+        """Return a value as a float of 16 bits that nothing is computed with."""
+        x = self._value(node.value)
+        _require_arithmetic(node.value.dtype)
+        if not is_float(node.value.dtype):
+            op = arith.SIToFPOp if is_int(node.value.dtype) else arith.UIToFPOp
+            x = op(_wide_type(node.dtype), x).result
+        return _resize_float(x, kernel_type(node.dtype))
 
     def _find(self, node: PrimExpr, is_index: bool) -> ir.Value | None:
         for scope in reversed(self._scopes):
@@ -592,9 +603,12 @@ class Emitter:
         return None if self._resolve is None else self._resolve(node)
 
     def _binary(self, node: BinaryOp) -> ir.Value:
-        a, b = self._value(node.a), self._value(node.b)
+        b = self._value(node.b)
+        a = b if _is_negation(node) else self._value(node.a)
         _require_arithmetic(node.a.dtype)
         signed = is_int(node.a.dtype)
+        if _is_negation(node):
+            return arith.NegFOp(b).result
         if isinstance(node, CmpOp):
             return _compare(node.symbol, a, b, signed)
         return _BINARY[type(node)](a, b, signed and not _divides_naturals(node))
@@ -656,11 +670,27 @@ def _divides_naturals(node: PrimExpr) -> bool:
     return isinstance(node, kinds) and all(map(_expr.is_non_negative, node.operands()))
 
 
+def _is_half(dtype: str) -> bool:
+    return is_float(dtype) and bits(dtype) == 16
+
+
+def _is_negation(node: PrimExpr) -> bool:
+    """Say whether this is -0.0 - x, which is -x for any x."""
+    return (
+        isinstance(node, _expr.Sub)
+        and isinstance(node.a, FloatImm)
+        and node.a.value == 0
+        and _pymath.copysign(1, node.a.value) < 0
+    )
+
+
 def _widens(from_dtype: str, to_dtype: str) -> bool:
     """Say whether an integer keeps its value as one of another type."""
     if not (_expr.is_integer(from_dtype) and _expr.is_integer(to_dtype)):
         return False
-    return is_int(from_dtype) == is_int(to_dtype) and bits(from_dtype) <= bits(to_dtype)
+    if is_int(from_dtype) == is_int(to_dtype):
+        return bits(from_dtype) <= bits(to_dtype)
+    return is_int(to_dtype) and from_dtype != "bool" and bits(from_dtype) < bits(to_dtype)
 
 
 def _eager(node: PrimExpr) -> tuple[PrimExpr, ...]:
@@ -669,7 +699,7 @@ def _eager(node: PrimExpr) -> tuple[PrimExpr, ...]:
         return ()
     if isinstance(node, Let) or (isinstance(node, Call) and node.op == "if_then_else"):
         return node.operands()[:1]
-    return node.operands()
+    return node.operands()[1:] if _is_negation(node) else node.operands()
 
 
 __all__ = ["INTRINSICS", "Emitter", "Intrinsic", "kernel_type"]

@@ -21,6 +21,7 @@ from typing import Any
 from mlir import ir
 from mlir.dialects import arith, func, linalg, llvm, memref, scf, tensor
 
+from .._mlir_libs import _relax_mlir as _ext
 from ..context import current_context
 from ..dtypes import element_type
 from ..ir import PrimStructInfo, TensorStructInfo
@@ -217,15 +218,20 @@ class _Structurer:
             if any(id(var) in variables for var in _expr.undefined_vars(loop.extent)):
                 raise _NotStructuredError
 
-    def run(self) -> _Structure:
+    def run(self, tensors: bool = False) -> _Structure:
         """Return the structure.
+
+        Parameters
+        ----------
+        tensors : bool
+            Whether a block without loops has one, too.
 
         Raises
         ------
         _NotStructuredError
             If it has none.
         """
-        self._bind_axes()
+        self._bind_axes(tensors)
         self._split_body()
         self._find_operands()
         return _Structure(
@@ -241,12 +247,12 @@ class _Structurer:
             self.init,
         )
 
-    def _bind_axes(self) -> None:
+    def _bind_axes(self, tensors: bool) -> None:
         positions = {id(loop.var): i for i, loop in enumerate(self.loops)}
         iters: list[Var | None] = [None] * len(self.loops)
         kinds = [""] * len(self.loops)
         self.constants: dict[int, PrimExpr] = {}
-        if not self.loops:
+        if not self.loops and not tensors:
             raise _NotStructuredError
         for axis in self.block.axes:
             if axis.kind not in ("spatial", "reduce") or not _is_zero(axis.min):
@@ -272,7 +278,9 @@ class _Structurer:
         self.lets = [stmt for stmt in self.block.body if isinstance(stmt, st.Let)]
         self.stores = [stmt for stmt in self.block.body if isinstance(stmt, st.BufferStore)]
         self.init = [stmt for stmt in self.block.init if isinstance(stmt, st.BufferStore)]
-        if not self.stores or [*self.lets, *self.stores] != self.block.body:
+        if _only_fills(self.block):
+            self.stores = self.init
+        elif not self.stores or [*self.lets, *self.stores] != self.block.body:
             raise _NotStructuredError
         if len(self.init) != len(self.block.init):
             raise _NotStructuredError
@@ -423,6 +431,13 @@ class _Structurer:
         return low >= 0 and (not isinstance(size, IntImm) or high < size.value)
 
 
+def _only_fills(block: st.Block) -> bool:
+    """Say whether a block has nothing but ``T.init``, and ``T.evaluate(0)`` for what it lacks."""
+    return bool(block.init) and all(
+        isinstance(stmt, st.Evaluate) and isinstance(stmt.value, IntImm) for stmt in block.body
+    )
+
+
 def _is_zero(expr: PrimExpr) -> bool:
     return isinstance(expr, IntImm) and expr.value == 0
 
@@ -445,10 +460,10 @@ def _loads(expr: PrimExpr, guarded: bool = False) -> Iterator[tuple[BufferLoad, 
         yield from _loads(operand, guarded or (lazy and i > 0))
 
 
-def find_structure(stmt: st.Stmt) -> _Structure | None:
+def find_structure(stmt: st.Stmt, tensors: bool = False) -> _Structure | None:
     """Return the structure of a nest of loops with a block, or None if it has none."""
     try:
-        return _Structurer(stmt).run()
+        return _Structurer(stmt).run(tensors)
     except _NotStructuredError:
         return None
 
@@ -593,6 +608,8 @@ class _Lowering:
         self.function = function
         self.kernel = _Kernel()
         self.last_alloca: ir.Operation | None = None
+        # The parts of buffers, and where they are.
+        self.views: dict[int, tuple[st.View, list[Any], list[Any]]] = {}
         # Variables that are dimensions of tensors and have no value yet.
         self.later: dict[int, tuple[Var, ir.Value, int]] = {}
 
@@ -640,6 +657,8 @@ class _Lowering:
         except BaseException:
             op.erase()
             raise
+        if function.tensors:
+            _ext.tidy_kernel(op.operation)
         return op.operation
 
     # -- parameters ---------------------------------------------------------------------------
@@ -648,11 +667,11 @@ class _Lowering:
         """Return what a function on tensors returns: the parameters that it updates."""
         if not self.function.tensors:
             return []
-        stored = {
-            id(stmt.buffer)
-            for stmt in st.walk(self.function.body)
-            if isinstance(stmt, st.BufferStore)
-        }
+        stmts = list(st.walk(self.function.body))
+        stored = {id(stmt.buffer) for stmt in stmts if isinstance(stmt, st.BufferStore)}
+        for stmt in reversed(stmts):
+            if isinstance(stmt, st.View) and id(stmt.buffer) in stored:
+                stored.add(id(stmt.source))
         buffers = [param for param in self.function.params if isinstance(param, st.Buffer)]
         if self.function.declared:
             return buffers[-1:]
@@ -753,11 +772,11 @@ class _Lowering:
 
     def _stmt(self, stmt: st.Stmt) -> None:
         if isinstance(stmt, st.For | st.Block):
-            structure = find_structure(stmt)
+            structure = find_structure(stmt, self.function.tensors)
             if structure is not None:
                 self._structured(structure)
                 return
-        if self.function.tensors and not isinstance(stmt, st.Alloc):
+        if self.function.tensors and not isinstance(stmt, st.Alloc | st.Let | st.View):
             raise LoweringError(
                 stmt.span, "expected structured blocks only in a function on tensors"
             )
@@ -822,6 +841,8 @@ class _Lowering:
 
     def _let(self, stmt: st.Let) -> None:
         with self._at(stmt.span, stmt.var.name):
+            if self.function.tensors:
+                self._bind_dims_of([stmt.value])
             self.kernel.bind(stmt.var, self.kernel.value(stmt.value))
 
     def _alloc(self, stmt: st.Alloc) -> None:
@@ -862,6 +883,80 @@ class _Lowering:
             point = ir.InsertionPoint.after(self.last_alloca)
         with point:
             yield
+
+    def _view(self, stmt: st.View) -> None:
+        with self._at(stmt.span, stmt.buffer.name):
+            source = self._buffer(stmt.source)
+            if self.function.tensors:
+                ends = [end for part in stmt.region or () for end in part]
+                self._bind_dims_of([*ends, *stmt.buffer.shape])
+            if stmt.region is None:
+                value = self._reshaped(stmt, source)
+            else:
+                starts, sizes = ([self._mixed(end) for end in ends] for ends in _columns(stmt))
+                value = self._part(stmt, source, starts, sizes)
+                self.views[id(stmt.buffer)] = stmt, starts, sizes
+        self.kernel.bind_source(stmt.buffer, value)
+
+    def _mixed(self, expr: PrimExpr) -> int | ir.Value:
+        """Return an integer as one of Python if it is known, and as an index otherwise."""
+        return expr.value if isinstance(expr, IntImm) else self.kernel.index(expr)
+
+    def _part(
+        self,
+        stmt: st.View,
+        source: ir.Value,
+        starts: Sequence[int | ir.Value],
+        sizes: Sequence[int | ir.Value],
+    ) -> ir.Value:
+        dynamic = ir.ShapedType.get_dynamic_size()
+        shape = [size if isinstance(size, int) else dynamic for size in sizes]
+        kept = [shape[axis] for axis in stmt.axes]
+        element = source.type.element_type
+        if self.function.tensors:
+            type_: ir.Type = ir.RankedTensorType.get(kept, element)
+            return tensor.extract_slice(type_, source, *_slices(starts, sizes))
+        strides, offset = source.type.get_strides_and_offset()
+        for start, stride in zip(starts, strides, strict=True):
+            if not isinstance(start, int) or dynamic in (offset, stride) and start:
+                offset = dynamic
+            elif offset != dynamic:
+                offset += start * stride
+        layout = ir.StridedLayoutAttr.get(offset, [strides[axis] for axis in stmt.axes])
+        type_ = ir.MemRefType.get(kept, element, layout)
+        return memref.subview(
+            source, list(starts), list(sizes), [1] * len(sizes), result_type=type_
+        )
+
+    def _reshaped(self, stmt: st.View, source: ir.Value) -> ir.Value:
+        type_ = self._buffer_type(stmt.buffer)
+        if self.function.tensors:
+            collapse, expand = tensor.CollapseShapeOp, tensor.ExpandShapeOp
+        else:
+            collapse, expand = memref.CollapseShapeOp, memref.ExpandShapeOp
+        rank, old = stmt.buffer.ndim, stmt.source.ndim
+        if rank == 1 and old > 0:
+            if old == 1:
+                return source
+            return collapse(type_, source, [list(range(old))]).result
+        sizes = [self._mixed(size) for size in stmt.buffer.shape]
+        dynamic = ir.ShapedType.get_dynamic_size()
+        known = [size if isinstance(size, int) else dynamic for size in sizes]
+        values = [size for size in sizes if not isinstance(size, int)]
+        groups = [list(range(rank))] if old else []
+        return expand(type_, source, groups, values, known).result
+
+    def _write_back(self, buffer: st.Buffer) -> None:
+        """Have a tensor hold what was stored to a part of it."""
+        known = self.views.get(id(buffer))
+        if known is None or not self.function.tensors:
+            return
+        stmt, starts, sizes = known
+        whole = tensor.insert_slice(
+            self._buffer(buffer), self._buffer(stmt.source), *_slices(starts, sizes)
+        )
+        self.kernel.bind_source(stmt.source, whole)
+        self._write_back(stmt.source)
 
     def _evaluate(self, stmt: st.Evaluate) -> None:
         with self._at(stmt.span):
@@ -919,6 +1014,8 @@ class _Lowering:
         names = [block.name or "_", *(var.name for var in structure.iters)]
         if structure.init:
             self._structured_init(structure)
+        if _only_fills(structure.block):
+            return
         with self._at(block.span, *names):
             self._generic(
                 structure,
@@ -929,6 +1026,8 @@ class _Lowering:
                 structure.iterator_types,
                 structure.iters,
             )
+            for store in structure.stores:
+                self._write_back(store.buffer)
 
     def _structured_init(self, structure: _Structure) -> None:
         count = len(structure.stores)
@@ -943,6 +1042,8 @@ class _Lowering:
                     filled = linalg.fill(value, outs=[self._buffer(init.buffer)])
                     if self.function.tensors:
                         self.kernel.bind_source(init.buffer, filled)
+                    if _only_fills(structure.block):
+                        self._write_back(init.buffer)
                     continue
                 renamed = {position: ir.AffineExpr.get_dim(i) for i, position in enumerate(spatial)}
                 exprs = [
@@ -1016,6 +1117,21 @@ def _free(expr: PrimExpr, elements: Sequence[tuple[BufferLoad, ir.Value]]) -> It
         return
     for operand in expr.operands():
         yield from _free(operand, elements)
+
+
+def _columns(stmt: st.View) -> tuple[list[PrimExpr], list[PrimExpr]]:
+    """Return where a part of a buffer begins, and how long it is."""
+    region = stmt.region or []
+    return [start for start, _ in region], [length for _, length in region]
+
+
+def _slices(starts: Sequence[int | ir.Value], sizes: Sequence[int | ir.Value]) -> list[Any]:
+    """Return the operands and attributes of an operation on a slice."""
+    dynamic = ir.ShapedType.get_dynamic_size()
+    columns = [starts, sizes, [1] * len(starts)]
+    values = [[item for item in column if not isinstance(item, int)] for column in columns]
+    known = [[item if isinstance(item, int) else dynamic for item in column] for column in columns]
+    return [*values, *known]
 
 
 def _bytes(buffer: st.Buffer) -> int:

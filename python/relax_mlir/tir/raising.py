@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import keyword
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlir import ir
@@ -398,6 +398,7 @@ class _Raising:
         # What values stand for: variables, and what elements of regions are.
         self.known: dict[ir.Value, PrimExpr] = {}
         self.buffers: dict[ir.Value, st.Buffer] = {}
+        self.views: dict[int, st.View] = {}
         # How many operations expressions may still be made of; each is written where it is used.
         self.size = MOST_NODES
         # The operands of values, in the order in which they are asked for, while that is noted.
@@ -657,7 +658,8 @@ class _Raising:
             *pair, unsigned = operands
             a, b = (self.value(operand) for operand in pair)
             if unsigned:  # unsigned integers, or ones that cannot be negative
-                return _rounded_down(node)(*_join(a, b))
+                natural = all(map(_is_natural, (a, b)))
+                return _rounded_down(node)(*_join(a, b, "any" if natural else "unsigned"))
             return node(*_join(a, b, "signed"))
         converted = _match_float_to_int(value)
         if converted is not None:
@@ -714,6 +716,9 @@ class _Raising:
             return _expr.Select(condition, a, b)
         if name == "scf.if":
             return self._if_then_else(op)
+        if name == "arith.negf":
+            x = _close(self.value(op.operands[0]))
+            return _expr.Sub(FloatImm(x.dtype, -0.0), x)
         if name == "arith.bitcast":
             source = _close(self.value(op.operands[0]))
             return Call(_scalar_dtype(op.results[0].type), "reinterpret", (source,))
@@ -778,6 +783,8 @@ class _Raising:
         # The end of a computation.
         if isinstance(x, _Open) or x.dtype == dtype:
             return _fix(x, dtype)
+        if x.dtype in ("float32", "float64"):
+            return _expr.Cast(dtype, x)
         raise NotRaisableError("a float that is rounded in its computation")
 
     def _from_int(self, name: str, source: ir.Value, to: ir.Type) -> PrimExpr:
@@ -816,6 +823,11 @@ _CONVERSIONS: dict[str, Callable[[_Raising, str, ir.Value, ir.Type], PrimExpr]] 
 def _rounded_down(node: Any) -> Any:
     """Return the division that is the same one for integers that are not negative."""
     return {_expr.Div: _expr.FloorDiv, _expr.Mod: _expr.FloorMod}.get(node, node)
+
+
+def _is_natural(expr: PrimExpr) -> bool:
+    """Say whether an integer is known not to be negative."""
+    return expr.value >= 0 if isinstance(expr, _Open) else _expr.is_non_negative(expr)
 
 
 def _letter(i: int) -> str:
@@ -892,6 +904,12 @@ class _Dims:
                 self._join_loops(op.operation)
             elif name == "tensor.empty":
                 self._join_sizes(op.operation)
+            elif name == "tensor.extract_slice":
+                self._join_slice(op.operation)
+            elif name == "tensor.insert_slice":
+                part, whole, *_ = op.operation.operands
+                for axis in range(len(whole.type.shape)):
+                    self._join((whole, axis), (op.operation.results[0], axis))
 
     def find(self, dim: tuple[ir.Value, int]) -> tuple[ir.Value, int]:
         """Return the dimension that stands for all that are the same as one."""
@@ -911,14 +929,27 @@ class _Dims:
                 if isinstance(expr, ir.AffineDimExpr):
                     self._join(loops.setdefault(expr.position, (operand, axis)), (operand, axis))
 
+    def _join_slice(self, op: ir.Operation) -> None:
+        dynamic = ir.ShapedType.get_dynamic_size()
+        sizes = list(op.attributes["static_sizes"])
+        if len(sizes) != len(op.results[0].type.shape):
+            return
+        first = 1 + sum(item == dynamic for item in op.attributes["static_offsets"])
+        axes = [axis for axis, size in enumerate(sizes) if size == dynamic]
+        for axis, size in zip(axes, list(op.operands)[first:], strict=False):
+            self._join_size(size, (op.results[0], axis))
+
+    def _join_size(self, size: ir.Value, to: tuple[ir.Value, int]) -> None:
+        dim = _is(size, "tensor.dim")
+        known = None if dim is None else _constant(dim.operands[1])
+        if dim is not None and isinstance(known, int):
+            self._join((dim.operands[0], known), to)
+
     def _join_sizes(self, op: ir.Operation) -> None:
         dynamic = ir.ShapedType.get_dynamic_size()
         axes = [i for i, size in enumerate(op.results[0].type.shape) if size == dynamic]
         for axis, size in zip(axes, op.operands, strict=True):
-            dim = _is(size, "tensor.dim")
-            known = None if dim is None else _constant(dim.operands[1])
-            if dim is not None and isinstance(known, int):
-                self._join((dim.operands[0], known), (op.results[0], axis))
+            self._join_size(size, (op.results[0], axis))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -968,17 +999,40 @@ class _Body:
             visit = _STATEMENTS.get(op.name)
             if visit is None:
                 raise NotRaisableError(f"the operation {op.name}")
+            if op.name not in ("linalg.fill", "linalg.generic"):
+                self._flush_fills()
             self._name_values(op, _roots(op))
             visit(self, op)
-        if self.fills:
-            raise NotRaisableError("memory that is filled")
+        self._flush_fills()
         return self.stmts
+
+    def _flush_fills(self) -> None:
+        """Write the loops that only fill memory."""
+        fills, self.fills = self.fills, []
+        for buffer, value in fills:
+            with self.raising.names.scope():
+                self.stmts.append(self._filling(buffer, value))
+
+    def _filling(self, buffer: st.Buffer, value: PrimExpr) -> st.Stmt:
+        loops, axes = [], []
+        for i, size in enumerate(buffer.shape):
+            zero = IntImm(size.dtype, 0)
+            loop_var = Var(self.raising.names.new(f"i{i}"), size.dtype)
+            var = Var(self.raising.names.new(f"v_i{i}"), size.dtype)
+            loops.append(st.For(loop_var, zero, size, []))
+            axes.append(st.Axis(var, "spatial", zero, size, loop_var))
+        place = tuple(axis.var for axis in axes)
+        nest: st.Stmt = st.Block("fill", [], axes, [st.BufferStore(buffer, value, place)])
+        for loop in reversed(loops):
+            loop.body.append(nest)
+            nest = loop
+        return nest
 
     @staticmethod
     def _is_pure(op: ir.Operation) -> bool:
         if op.name == "scf.if":
             return len(op.results) > 0
-        return op.name.startswith(_PURE)
+        return op.name.startswith(_PURE) and op.name not in _STATEMENTS
 
     def _dim_var(self, op: ir.Operation) -> PrimExpr:
         dim = self.raising._dim(op)
@@ -1002,16 +1056,28 @@ class _Body:
         pending = [op for op in pending if not _is_address(op)]
         roots = [root for root in roots if not isinstance(root.type, llvm.PointerType)]
         positions = {op: i for i, op in enumerate(pending)}
-        others = [op for op in pending if self._is_used_elsewhere(op, positions, statement)]
+        others = [
+            op
+            for op in pending
+            if self._has_name(op) and self._is_used_elsewhere(op, positions, statement)
+        ]
         trace = self._trace(roots, others)
-        nodes = [op.results[0] for op in pending if op.results[0] in trace]
+        nodes = [
+            op.results[0] for op in pending if self._has_name(op) and op.results[0] in trace
+        ]
         kept = {op.results[0] for op in others}
-        children = {
-            value: [each for each in operands if _owner(each) in positions]
-            for value, operands in trace.items()
-        }
+        known = set(nodes)
+        children = {value: list(_children(operands, trace, known)) for value, operands in trace.items()}
         for value in _segments(nodes, children, roots, kept):
             self._let(_owner(value))
+
+    def _has_name(self, op: ir.Operation) -> bool:
+        """Say whether a value can have a name.
+
+        In a function on tensors constants and indices stand once, whoever asks for them.
+        """
+        is_index = isinstance(op.results[0].type, ir.IndexType)
+        return not (self.raising.tensors and (is_index or op.name == "arith.constant"))
 
     def _is_used_elsewhere(
         self, op: ir.Operation, pending: dict[ir.Operation, int], statement: ir.Operation
@@ -1194,9 +1260,101 @@ class _Body:
             self.raising.buffers[result] = buffer
 
     def _generic(self, op: ir.Operation) -> None:
+        outputs = [self.raising._buffer_of(value) for value in _outputs_of(op)]
+        filled = [buffer for buffer, _ in self.fills]
+        if len(filled) != len(outputs) or any(
+            a is not b for a, b in zip(filled, outputs, strict=True)
+        ):
+            self._flush_fills()
         fills, self.fills = self.fills, []
         with self.raising.names.scope():
             self.stmts.append(_Generic(self.raising, op, fills).run())
+
+    def _slice(self, op: ir.Operation) -> None:
+        raising, result = self.raising, op.results[0]
+        source = raising._buffer_of(op.operands[0])
+        starts, sizes, strides = self._region(op)
+        if any(not isinstance(each, IntImm) or each.value != 1 for each in strides):
+            raise NotRaisableError("a part with a step")
+        axes = list(range(source.ndim))
+        if len(result.type.shape) != source.ndim:
+            axes = [axis for axis in axes if not _is_one(sizes[axis])]
+        if len(result.type.shape) != len(axes):
+            raise NotRaisableError("a part of fewer dimensions")
+        region = list(zip(starts, sizes, strict=True))
+        self._new_view(op, [sizes[axis] for axis in axes], source, region, axes)
+
+    def _region(self, op: ir.Operation) -> list[list[PrimExpr]]:
+        """Return the offsets, sizes and strides of an operation on a slice."""
+        names = ("static_offsets", "static_sizes", "static_strides")
+        columns = [list(op.attributes[name]) for name in names]
+        dynamic = ir.ShapedType.get_dynamic_size()
+        count = sum(item == dynamic for column in columns for item in column)
+        values = iter(list(op.operands)[len(op.operands) - count :])
+        return [
+            [
+                self.raising.index(next(values)) if item == dynamic else _expr.const(item)
+                for item in column
+            ]
+            for column in columns
+        ]
+
+    def _insert(self, op: ir.Operation) -> None:
+        part, whole, *_ = op.operands
+        view = self.raising.views.get(id(self.raising._buffer_of(part)))
+        source = self.raising._buffer_of(whole)
+        if view is None or view.source is not source:
+            raise NotRaisableError("what is put in another tensor")
+        self.raising.buffers[op.results[0]] = source
+
+    def _reshape(self, op: ir.Operation) -> None:
+        source = self.raising._buffer_of(op.operands[0])
+        rank = len(op.results[0].type.shape)
+        if rank == 1 and source.shape:
+            shape = [self._count(op.results[0], source)]
+        else:
+            dynamic = ir.ShapedType.get_dynamic_size()
+            values = iter(list(op.operands)[1:])
+            shape = [
+                self.raising.index(next(values)) if size == dynamic else _expr.const(size)
+                for size in op.attributes["static_output_shape"]
+            ]
+        self._new_view(op, shape, source, None, [])
+
+    def _count(self, value: ir.Value, source: st.Buffer) -> PrimExpr:
+        """Return the number of elements: a dimension that is known to be it, or the product."""
+        known = value.type.shape[0]
+        if known != ir.ShapedType.get_dynamic_size():
+            return _expr.const(known)
+        dims = self.raising.dims
+        variable = None if dims is None else dims.variables.get(dims.find((value, 0)))
+        return source.size if variable is None else variable
+
+    def _new_view(
+        self,
+        op: ir.Operation,
+        shape: Sequence[PrimExpr],
+        source: st.Buffer,
+        region: list[tuple[PrimExpr, PrimExpr]] | None,
+        axes: list[int],
+    ) -> None:
+        raising = self.raising
+        name = raising.names.new(next(iter(location_names(op.location)), f"{source.name}_1"))
+        buffer = st.Buffer(name, shape, source.dtype, source.scope())
+        view = st.View(buffer, source, region, axes)
+        raising.buffers[op.results[0]] = buffer
+        raising.views[id(buffer)] = view
+        self.stmts.append(view)
+
+
+def _outputs_of(op: ir.Operation) -> list[ir.Value]:
+    """Return what a structured operation writes to."""
+    count = op.attributes["operandSegmentSizes"][1]
+    return list(op.operands)[len(op.operands) - count :]
+
+
+def _is_one(expr: PrimExpr) -> bool:
+    return isinstance(expr, IntImm) and expr.value == 1
 
 
 def _is_address(op: ir.Operation) -> bool:
@@ -1218,6 +1376,19 @@ def _roots(op: ir.Operation) -> list[ir.Value]:
     """Return the values that a statement uses, in the order in which it computes them."""
     memory = ir.MemRefType | ir.RankedTensorType
     return [value for value in op.operands if not isinstance(value.type, memory)]
+
+
+def _children(
+    operands: Sequence[ir.Value],
+    trace: Mapping[ir.Value | None, Sequence[ir.Value]],
+    known: Container[ir.Value],
+) -> Iterator[ir.Value]:
+    """Yield those operands that are known, and those of the other ones."""
+    for operand in operands:
+        if operand in known:
+            yield operand
+        else:
+            yield from _children(trace.get(operand, ()), trace, known)
 
 
 def _segments(
@@ -1336,7 +1507,14 @@ _STATEMENTS: dict[str, Callable[[_Body, ir.Operation], None]] = {
     "scf.for": _Body._for,
     "scf.if": _Body._if,
     "scf.while": _Body._while,
+    "memref.collapse_shape": _Body._reshape,
+    "memref.expand_shape": _Body._reshape,
+    "memref.subview": _Body._slice,
+    "tensor.collapse_shape": _Body._reshape,
     "tensor.empty": _Body._empty,
+    "tensor.expand_shape": _Body._reshape,
+    "tensor.extract_slice": _Body._slice,
+    "tensor.insert_slice": _Body._insert,
     "func.call": _Body._call,
     "linalg.fill": _Body._fill,
     "linalg.generic": _Body._generic,
@@ -1455,11 +1633,6 @@ class _Generic:
     ) -> None:
         if not self.fills:
             return
-        filled = [buffer for buffer, _ in self.fills]
-        if len(filled) != len(outputs) or any(
-            a is not b for a, b in zip(filled, outputs, strict=True)
-        ):
-            raise NotRaisableError("memory that is filled")
         block.init = [
             st.BufferStore(buffer, value, place)
             for (buffer, value), place in zip(self.fills, places, strict=True)

@@ -169,6 +169,27 @@ class Alloc(Stmt):
 
 
 @dataclasses.dataclass(eq=False)
+class View(Stmt):
+    """``buffer = T.match_buffer(source[a:b, c], shape)``: a part of a buffer, to the end of the body.
+
+    Without a region it is ``buffer = T.decl_buffer(shape, data=source.data)``: all elements, in
+    another shape.
+
+    Attributes
+    ----------
+    region : list of (PrimExpr, PrimExpr), or None
+        Where the part begins on each axis of the source, and how long it is.
+    axes : list of int
+        Those of the source that are axes of the part; it has one element on any other one.
+    """
+
+    buffer: Buffer
+    source: Buffer
+    region: list[tuple[PrimExpr, PrimExpr]] | None = None
+    axes: list[int] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(eq=False)
 class Evaluate(Stmt):
     """``T.evaluate(value)``: a call for its effect."""
 

@@ -131,9 +131,9 @@ BODIES = {
         "expected T.match_buffer of a parameter of type T.handle that is not matched yet, but",
     ),
     "match_of_part": (
-        'C = T.match_buffer(A[0, 0:8], (8,), "float32")',
-        'C = T.match_buffer(A[0, 0:8], (8,), "float32")',
-        "expected T.match_buffer of a parameter: parts of buffers have no name",
+        'C = T.match_buffer(A[0, 0:8], (7,), "float32")',
+        'C = T.match_buffer(A[0, 0:8], (7,), "float32")',
+        "expected the size 8 of the part, but got 7",
     ),
     "match_without_shape": ("C = T.match_buffer(A)", "T.match_buffer(A)", "expected a shape"),
     "strides": (

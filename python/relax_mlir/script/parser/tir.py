@@ -723,10 +723,9 @@ class Parser:
         self.env.bind(name, var)
 
     def _match_buffer(self, node: ast.AST, name: str, match: T.MatchBuffer) -> None:
-        if isinstance(match.param, T.Region | st.Buffer):
-            raise self.error(
-                node, "expected T.match_buffer of a parameter: parts of buffers have no name"
-            )
+        if isinstance(match.param, T.Region | st.Buffer | tir.BufferLoad):
+            self._view(node, name, match)
+            return
         index = self._handles.pop(id(match.param), None)
         if index is None:
             what = _describe(match.param)
@@ -737,6 +736,71 @@ class Parser:
             )
         buffer = self._buffer(node, name, match.type)
         self._params[index] = buffer
+        self.env.bind(name, buffer)
+
+    def _view(self, node: ast.AST, name: str, match: T.MatchBuffer) -> None:
+        """Name a part of a buffer."""
+        part = match.param
+        if isinstance(part, st.Buffer):
+            source, indices = part, (slice(None),) * part.ndim
+        else:
+            source, indices = part.buffer, tuple(part.indices)
+        region = [
+            self._extent(node, index, size)
+            for index, size in zip(indices, source.shape, strict=True)
+        ]
+        buffer = self._buffer(node, name, match.type)
+        axes = list(range(source.ndim))
+        if buffer.ndim != source.ndim:
+            axes = [axis for axis in axes if isinstance(indices[axis], slice)]
+        if buffer.ndim != len(axes):
+            raise self.error(
+                node, f"expected a shape of {len(axes)} dimensions, but got {buffer.ndim}"
+            )
+        if buffer.dtype != source.dtype:
+            raise self.error(
+                node, f"expected the data type {source.dtype} of the buffer, but got {buffer.dtype}"
+            )
+        for axis, size in zip(axes, buffer.shape, strict=True):
+            extent = region[axis][1]
+            both = isinstance(extent, tir.IntImm) and isinstance(size, tir.IntImm)
+            if both and extent.value != size.value:
+                raise self.error(node, f"expected the size {extent} of the part, but got {size}")
+        buffer = st.Buffer(name, buffer.shape, buffer.dtype, source.scope())
+        self.emit(st.View(buffer, source, region, axes), node)
+        self.env.bind(name, buffer)
+
+    def _extent(
+        self, node: ast.AST, index: Any, size: tir.PrimExpr
+    ) -> tuple[tir.PrimExpr, tir.PrimExpr]:
+        """Return where an index begins, and how far it goes."""
+        if not isinstance(index, slice):
+            return self.as_expr(node, index), tir.const(1, "int32")
+        if index.step is not None:
+            raise self.error(node, "expected a part without a step")
+        start = self.as_expr(node, 0 if index.start is None else index.start)
+        stop = size if index.stop is None else self.as_expr(node, index.stop)
+        return start, self._call(node, _length, start, stop)
+
+    def _reshape(self, node: ast.AST, name: str, made: T.Reshape) -> None:
+        """Name all elements of a buffer in another shape."""
+        buffer, source = self._buffer(node, name, made.type), made.source
+        if buffer.dtype != source.dtype:
+            raise self.error(
+                node, f"expected the data type {source.dtype} of the buffer, but got {buffer.dtype}"
+            )
+        if 1 not in (buffer.ndim, source.ndim):
+            raise self.error(
+                node, "expected one dimension in the old shape or in the new one, but got others"
+            )
+        count, known = buffer.size, source.size
+        both = isinstance(count, tir.IntImm) and isinstance(known, tir.IntImm)
+        if both and count.value != known.value:
+            raise self.error(
+                node, f"expected a shape of {known.value} elements, but got {count.value}"
+            )
+        buffer = st.Buffer(name, buffer.shape, buffer.dtype, source.scope())
+        self.emit(st.View(buffer, source), node)
         self.env.bind(name, buffer)
 
     def _axis(self, node: ast.AST, name: str, axis: T.Axis) -> None:
@@ -762,6 +826,7 @@ class Parser:
         T.MatchBuffer: _match_buffer,
         T.Allocation: _allocate,
         T.Axis: _axis,
+        T.Reshape: _reshape,
         T.LetFrame: _let_name,
     }
 
@@ -1070,6 +1135,15 @@ class Parser:
         if isinstance(function, tir.PrimExpr) or not callable(function):
             raise self.error(node.func, f"expected a function, but got {_describe(function)}")
         return self._call(node, function, *args, **kwargs)
+
+
+def _length(start: tir.PrimExpr, stop: tir.PrimExpr) -> tir.PrimExpr:
+    """Return how far it is; n for n from x to x + n."""
+    for node in (stop,) if isinstance(stop, tir.Add) else ():
+        for first, other in ((node.a, node.b), (node.b, node.a)):
+            if tir.structural_equal(first, start):
+                return other
+    return stop - start
 
 
 def _kind(node: ast.AST) -> str:

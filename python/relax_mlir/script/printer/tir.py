@@ -229,6 +229,20 @@ class FunctionText:
             args.append(f"scope={_quote(buffer.scope())}")
         self._line(f"{buffer.name} = T.alloc_buffer({', '.join(args)})")
 
+    def _view(self, stmt: st.View) -> None:
+        buffer = stmt.buffer
+        if stmt.region is None:
+            args = f"{_shape(buffer)}, {_quote(buffer.dtype)}, data={stmt.source.name}.data"
+            self._line(f"{buffer.name} = T.decl_buffer({args})")
+            return
+        parts = [
+            f"{text(start)}:{text(_expr.add(start, length))}" if axis in stmt.axes else text(start)
+            for axis, (start, length) in enumerate(stmt.region)
+        ]
+        part = f"{stmt.source.name}[{', '.join(parts)}]"
+        args = f"{part}, {_shape(buffer)}, {_quote(buffer.dtype)}"
+        self._line(f"{buffer.name} = T.match_buffer({args})")
+
     def _evaluate(self, stmt: st.Evaluate) -> None:
         self._line(f"T.evaluate({text(stmt.value)})")
 

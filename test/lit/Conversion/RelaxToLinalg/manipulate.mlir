@@ -128,8 +128,8 @@ relax.func @take_clip(%x: !relax.tensor<[n, 4], f32>, %i: !relax.tensor<[k], i32
 // A constant dimension needs no test. Unsigned indices are not negative.
 // CHECK-LABEL: func.func private @take
 // CHECK-NOT:     scf.if
-// CHECK:         arith.extui
-// CHECK:         arith.divui
+// CHECK:         arith.index_castui
+// CHECK:         arith.remsi
 // CHECK:         tensor.extract
 relax.func @take_wrap(%x: !relax.tensor<[4], f32>, %i: !relax.tensor<[k], ui8>) -> !relax.object {
   %0 = relax.take %x, %i {mode = "wrap"} : (!relax.tensor<[4], f32>, !relax.tensor<[k], ui8>) -> !relax.tensor<[k], f32>

@@ -70,7 +70,7 @@ relax.func @log_softmax_rows(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
 // CHECK:         relax.call_tir @layer_norm(%x, %g, %g)
 // CHECK-LABEL: func.func private @layer_norm
 // CHECK:         arith.constant 1.000000e-01 : f32
-// CHECK:         #[[PARAM]], #[[PARAM]]
+// CHECK:         linalg.generic {indexing_maps = [{{.*}}, #[[PARAM]], #{{[^,]*}}], iterator_types = ["parallel", "parallel", "parallel"]}
 // CHECK:           arith.mulf
 // CHECK:           arith.mulf
 // CHECK-NOT:       arith.addf
