@@ -80,6 +80,9 @@ class DataflowBlockRewrite:
         self.dfb = copies[places[0]].opview
         pairs = zip(bound_vars(function), bound_vars(self.root_fn), strict=True)
         self._copies: dict[ir.Value, ir.Value] = dict(pairs)
+        self._given_of = {copy: given for given, copy in self._copies.items()}
+        self._bound = set(self._copies)
+        self._temporaries: int | None = None
 
     @property
     def _block(self) -> ir.Block:
@@ -87,7 +90,7 @@ class DataflowBlockRewrite:
 
     @property
     def _output(self) -> ir.Operation:
-        *_, output = self._block.operations
+        output: ir.OpView = ir.InsertionPoint.at_block_terminator(self._block).ref_operation
         return output.operation
 
     def __getitem__(self, var: ir.Value) -> ir.Value:
@@ -134,10 +137,12 @@ class DataflowBlockRewrite:
         op = defining_op(value)
         if op is None or op.block != self._block:
             return
-        order = [inner.operation for inner in self._block.operations]
-        users = [use.owner.operation for use in value.uses if use.owner.operation in order]
-        first = min(users, key=order.index, default=None)
-        if first is None or order.index(op) < order.index(first):
+        first: ir.Operation | None = None
+        for use in value.uses:
+            user = use.owner.operation
+            if user.block == self._block and (first is None or user.is_before_in_block(first)):
+                first = user
+        if first is None or op.is_before_in_block(first):
             return
         op.move_before(first)
         for operand in op.operands:
@@ -168,8 +173,10 @@ class DataflowBlockRewrite:
             `dfb`, too.
         """
         if name is None:
-            taken = sum(1 for op in walk(self.dfb.operation) if _is_temporary(op))
-            name = f"tmp{taken}"
+            if self._temporaries is None:
+                self._temporaries = sum(1 for op in walk(self.dfb.operation) if _is_temporary(op))
+            name = f"tmp{self._temporaries}"
+            self._temporaries += 1
         output = self._output
         place = self.dfb.operation.location
         with self.dfb.operation.context, ir.InsertionPoint(output), place:
@@ -204,11 +211,13 @@ class DataflowBlockRewrite:
             for before in kept.get(value, ()):
                 before.replace_all_uses_with(result)
                 replaced[before] = result
-        self._copies = {
-            given: replaced.get(copy, copy)
-            for given, copy in self._copies.items()
-            if not _is_made_by(copy, old) or copy in replaced
-        }
+        for result in old.results:
+            given = self._given_of.pop(result, None)
+            if given is not None:
+                del self._copies[given]
+            if given is not None and result in replaced:
+                self._copies[given] = replaced[result]
+                self._given_of[replaced[result]] = given
         old.erase()
         self.dfb = new
 
@@ -228,7 +237,8 @@ class DataflowBlockRewrite:
         """
         value = self[var]
         op = defining_op(value)
-        if value in self._removed or op is None or op.block != self._block:
+        is_gone = value in self._bound and value not in self._copies
+        if is_gone or op is None or op.block != self._block:
             if not allow_undef:
                 raise ValueError("expected a variable that the block binds")
             return
@@ -239,13 +249,11 @@ class DataflowBlockRewrite:
             raise ValueError("expected a variable that is not used")
         if results:
             self._set_outputs([operand for operand in self._output.operands if operand != value])
-        self._copies = {given: copy for given, copy in self._copies.items() if copy != value}
+        for result in op.results:
+            given = self._given_of.pop(result, None)
+            if given is not None:
+                del self._copies[given]
         op.erase()
-
-    @property
-    def _removed(self) -> set[ir.Value]:
-        """The variables of the function that was given which are gone."""
-        return {value for value in bound_vars(self._given) if value not in self._copies}
 
     def remove_all_unused(self) -> None:
         """Remove all variables that are not used, in other blocks of the function, too.
@@ -264,7 +272,7 @@ class DataflowBlockRewrite:
             raise ValueError("the block is gone, since nobody uses its outputs")
         del found[0].attributes[_MARK]
         self.dfb = found[0].opview
-        self._copies = {}
+        self._copies, self._given_of = {}, {}
 
     def mutated_dfb(self) -> ir.OpView:
         """Return the block as it is now."""

@@ -23,7 +23,7 @@ True
 """
 
 from .context import PatternContext, PatternSeq, SameShapeConstraint
-from .driver import RewriteError
+from .driver import RewriteError, RewriteWarning
 from .expressions import ExternFunc, Op
 from .helpers import (
     has_attr,
@@ -108,6 +108,7 @@ __all__ = [
     "PatternSeq",
     "PrimArrPattern",
     "RewriteError",
+    "RewriteWarning",
     "SameShapeConstraint",
     "ShapePattern",
     "StructInfoPattern",

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from mlir import ir
 
+from .._mlir_libs import _relax_mlir as _ext
 from ..analysis.struct_info import facts_at, is_subtype
 from ..analysis.variables import defining_op, walk
 from ..analysis.violations import _place
@@ -39,6 +41,10 @@ _LIMIT = 64
 
 class RewriteError(ValueError):
     """A replacement cannot stand for what it replaces, or rewriting does not end."""
+
+
+class RewriteWarning(UserWarning):
+    """A match is left out, since what replaces its values would depend on itself."""
 
 
 class ExprRule:
@@ -180,6 +186,9 @@ class Driver:
         self._renamed = renamed
         self._generation: dict[int, int] = {}
         self._done: set[int] = set()
+        # While a block is visited, its operations by their keys.
+        self._present: dict[int, ir.Operation] = {}
+        self._warned: set[str] = set()
         self._limit = _LIMIT
 
     def run(self, func: ir.Operation) -> bool:
@@ -208,30 +217,32 @@ class Driver:
         """Apply the rules of one value from the start to the end of a block."""
         if not self._single:
             return False
-        ops = operations(block)
-        keys = list(map(key_of, ops))
-        index, barrier, changed = 0, None, False
-        while index < len(ops):
-            op = ops[index]
+        # What is to be visited, last first. An operation that is erased may leave its key to
+        # another one.
+        work = [(key_of(op), op) for op in reversed(operations(block))]
+        self._present = dict(work)
+        barrier, changed = None, False
+        while work:
+            key, op = work.pop()
+            if self._present.get(key) is not op:
+                continue
             if is_barrier(op):
                 barrier = op
             made = self._rewrite(op, barrier) if self._is_root(op) else None
             if made is None:
-                index += 1
                 continue
             changed = True
-            again = [*made, *keys[index + 1 :]]
-            ops = operations(block)
-            keys = list(map(key_of, ops))
-            places = {key: place for place, key in enumerate(keys)}
-            index = next((places[key] for key in again if key in places), len(ops))
+            again = [(key_of(new), new) for new in made]
+            self._present.update(again)
+            work += reversed(again)
+        self._present = {}
         return changed
 
     def _is_root(self, op: ir.Operation) -> bool:
         return len(op.results) == 1 and op.name not in _NO_ROOTS and key_of(op) not in self._done
 
-    def _rewrite(self, op: ir.Operation, barrier: ir.Operation | None) -> list[int] | None:
-        """Apply the first rule that does; return the keys of what it made."""
+    def _rewrite(self, op: ir.Operation, barrier: ir.Operation | None) -> list[ir.Operation] | None:
+        """Apply the first rule that does; return what is left of what it made."""
         scope = scope_after(op.block, barrier)
         value = op.results[0]
         for rule in self._single:
@@ -243,13 +254,16 @@ class Driver:
             matchings = rule.match(value, matcher)
             if matchings is None:
                 continue
-            found, made = self._make(op, ir.InsertionPoint(op), rule.func, value, matchings)
+            found, made = self._make(op, rule.func, value, matchings)
             if found is None or self._is_same(found, value, made):
                 erase_unused(reversed(made), set(map(key_of, made)), self._forget)
                 continue
             if any(value in list(inner.operands) for new in made for inner in walk(new)):
                 op.move_before(made[0])  # it goes on as a part of its replacement
-            return self._apply(op.block, {value: found}, matchings, made)
+            pairs = [(key_of(new), new) for new in made]
+            self._present.update(pairs)
+            self._apply({value: found}, matchings, made)
+            return [new for key, new in pairs if self._present.get(key) is new]
         return None
 
     def _is_same(self, found: Any, value: ir.Value, made: Sequence[ir.Operation]) -> bool:
@@ -298,23 +312,35 @@ class Driver:
         ):
             return False
         anchor = segment[max(matched)]
-        ops = operations(block)
-        after = ops[next(index for index, op in enumerate(ops) if op == anchor) + 1]
-        point = ir.InsertionPoint(after)
-        found, made = self._make(anchor, point, rule.replacements, match, segment)
+        after = _ext.next_operation(anchor)
+        assert after is not None  # at least the end of the block
+        found, made = self._make(after, rule.replacements, match, segment)
         part = [*segment]
         part[place[key_of(anchor)] + 1 : place[key_of(anchor)] + 1] = made
         accepted = found is not None and self._are_replaceable(found, place)
         new = set(map(key_of, made))
         order = sorted_segment(part, new, found) if accepted else None
         if found is None or order is None:
+            if found is not None and accepted:
+                self._warn_of_cycle(anchor, found)
             erase_unused(reversed(made), new, self._forget)
             return False
         for old, value in found.items():
             self._check_type(old, value)
         move(part, order)
-        self._apply(block, found, match[0], made)
+        self._apply(found, match[0], made)
         return True
+
+    def _warn_of_cycle(self, anchor: ir.Operation, found: Mapping[ir.Value, ir.Value]) -> None:
+        """Say, once for each place, that a match is left out."""
+        names = ", ".join(f"'{op.name}'" for op in map(defining_op, found) if op is not None)
+        message = (
+            f"{_place(anchor.location)}: a match that ends here is left out, since what stands "
+            f"in place of {names} then would depend on itself"
+        )
+        if message not in self._warned:
+            self._warned.add(message)
+            warnings.warn(message, RewriteWarning, stacklevel=2)
 
     def _are_replaceable(
         self, found: Mapping[ir.Value, ir.Value], place: Mapping[int, int]
@@ -333,11 +359,11 @@ class Driver:
     # -- both ----------------------------------------------------------------------------------
 
     def _make(
-        self, op: ir.Operation, point: ir.InsertionPoint, func: Callable[..., Any], *args: Any
+        self, op: ir.Operation, func: Callable[..., Any], *args: Any
     ) -> tuple[Any, list[ir.Operation]]:
-        """Call what makes a replacement; return it with the operations that it has inserted."""
-        block = op.block
-        before = set(map(key_of, operations(block)))
+        """Call what makes a replacement before an operation; return it with what it inserts."""
+        point = ir.InsertionPoint(op)
+        start = ir.Operation.create("builtin.unrealized_conversion_cast", loc=op.location, ip=point)
         try:
             with op.context, point, _unnamed(op.location):
                 found = func(*args)
@@ -349,7 +375,10 @@ class Driver:
             if hasattr(error, "add_note"):  # Python 3.11
                 error.add_note(f"in the replacement of '{op.name}' at {_place(op.location)}")
             raise
-        return found, [new for new in operations(block) if key_of(new) not in before]
+        finally:
+            made = list(_between(start, op))
+            start.erase()
+        return found, made
 
     def _check_type(self, old: ir.Value, new: ir.Value) -> None:
         op = defining_op(old)
@@ -366,12 +395,11 @@ class Driver:
 
     def _apply(
         self,
-        block: ir.Block,
         replacements: Mapping[ir.Value, ir.Value],
         matchings: Matchings,
         made: Sequence[ir.Operation],
-    ) -> list[int]:
-        """Replace values; return the keys of the operations that were inserted."""
+    ) -> None:
+        """Replace values."""
         olds = [op for op in map(defining_op, replacements) if op is not None]
         generation = 1 + max(self._generation.get(key_of(op), 0) for op in olds)
         if generation > self._limit:
@@ -395,7 +423,6 @@ class Driver:
         self._done.update(map(key_of, olds))
         unused = [*made, *olds, *_fold_fields(replacements.values())]
         erase_unused(unused, replaced | set(keys) | set(map(key_of, olds)), self._forget)
-        return keys
 
     def _name_after(self, old: ir.Value, new: ir.Value, keys: Sequence[int]) -> None:
         """Give what replaces a value the name of it."""
@@ -408,6 +435,15 @@ class Driver:
     def _forget(self, key: int) -> None:
         self._generation.pop(key, None)
         self._done.discard(key)
+        self._present.pop(key, None)
+
+
+def _between(start: ir.Operation, end: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield the operations behind one, up to another one of its block."""
+    op = _ext.next_operation(start)
+    while op is not None and op != end:
+        yield op
+        op = _ext.next_operation(op)
 
 
 def _members(segment: Sequence[ir.Operation]) -> Callable[[ir.Operation], bool]:

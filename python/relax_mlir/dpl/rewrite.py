@@ -309,7 +309,7 @@ def rewrite_bindings(ctx: PatternContext, rewriter: Callable[..., Any], func: An
         part of the block the operation that computes it. It returns a mapping of values to what
         stands in place of them; an empty one, or None, to look for another match. The operators
         that it calls are inserted behind what matched, and what uses the values comes after. A
-        match is left out if a value would depend on itself.
+        match is left out, with a `RewriteWarning`, if a value would depend on itself.
     func : Function, relax.FuncOp, IRModule or other module
 
     Returns
@@ -321,6 +321,11 @@ def rewrite_bindings(ctx: PatternContext, rewriter: Callable[..., Any], func: An
     ------
     RewriteError
         If a replacement is not of the type of the value, or rewriting does not end.
+
+    Warns
+    -----
+    RewriteWarning
+        If a match is left out, since a value would depend on itself.
 
     Examples
     --------

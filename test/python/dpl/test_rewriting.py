@@ -13,7 +13,9 @@ from relax_mlir.dpl import (
     PatternContext,
     PatternMatchingRewriter,
     RewriteError,
+    RewriteWarning,
     TupleRewriter,
+    driver,
     is_call_dps_packed,
     is_const,
     is_expr,
@@ -445,7 +447,33 @@ def test_values_that_depend_on_each_other_stay():
         parts = op.split(op.matmul(found[x], op.concat([found[a], found[b]], axis=1)), 2, axis=1)
         return {found[p]: parts[0], found[q]: parts[1]}
 
-    assert_structural_equal(rewrite_bindings(ctx, rewriter, func), func)
+    with pytest.warns(RewriteWarning, match="would depend on itself") as caught:
+        assert_structural_equal(rewrite_bindings(ctx, rewriter, func), func)
+    assert len(caught) == 1
+    assert "'relax.matmul'" in str(caught[0].message)
+
+
+def test_rewrites_of_one_block_look_at_each_operation_a_few_times(monkeypatch):
+    """The work is in proportion to the block, not to its square."""
+    count = 400
+    lines = "".join(f"    y{i + 1} = R.add(y{i}, y{i})\n" for i in range(count))
+    func = function(f'def main(y0: R.Tensor((4,), "float32")):\n{lines}    return R.exp(y{count})')
+    listed = 0
+    original = driver.operations
+
+    def operations(block):
+        nonlocal listed
+        found = original(block)
+        listed += len(found)
+        return found
+
+    monkeypatch.setattr(driver, "operations", operations)
+    x = wildcard()
+    pattern = is_op("relax.add")(x, x)
+    after = rewrite_call(pattern, lambda _, found: op.multiply(found[x], op.const(2.0)), func)
+    assert ops_of(after).count("multiply") == count
+    assert ops_of(after).count("add") == 0
+    assert listed < 10 * count
 
 
 def test_dataflow_block_that_begins_with_casts():
