@@ -60,6 +60,7 @@ from .vm import VirtualMachine, set_recursion_limit
 from . import dpl, expr_functor, instrument, te, tir, topi, transform
 from .binding_rewrite import DataflowBlockRewrite
 from .expr_functor import PyExprMutator, PyExprVisitor
+from .pipeline import get_pipeline, register_pipeline
 
 __version__ = "0.1.0"
 
@@ -93,11 +94,13 @@ __all__ = [
     "default_context",
     "dpl",
     "expr_functor",
+    "get_pipeline",
     "instrument",
     "load_dialect",
     "op",
     "phases",
     "register_derive_func",
+    "register_pipeline",
     "set_global_info",
     "set_recursion_limit",
     "structural_equal",

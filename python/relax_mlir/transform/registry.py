@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from . import tvm_arguments
 from ._passes_gen import PASSES as _GENERATED
 from .base import MLIRPass, Pass
 
@@ -33,7 +34,10 @@ UpdateParamType UpdateVDevice VMBuiltinLower VMShapeLower
 """
 TVM_PASSES = frozenset(_TVM_TEXT.split())
 
-_OURS: tuple[type[MLIRPass], ...] = _GENERATED
+# What takes the arguments of TVM stands in place of what takes none.
+_OURS: tuple[type[MLIRPass], ...] = tuple(
+    getattr(tvm_arguments, cls.__name__, cls) for cls in _GENERATED
+)
 PASSES: dict[str, type[MLIRPass]] = {cls.__name__: cls for cls in _OURS}
 for _tvm_name, _name in _TVM_NAMES.items():
     PASSES[_tvm_name] = PASSES[_name]

@@ -1,0 +1,135 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pipelines of passes by name, as TVM has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .compiler import phases
+from .transform import Pass, Sequential, phase
+from .transform.registry import PASSES
+
+_Make = Callable[..., Pass]
+
+
+def zero_pipeline(*, enable_warning: bool = False) -> Sequential:
+    """Return the passes that make calls of kernels of operators, and nothing else.
+
+    Parameters
+    ----------
+    enable_warning : bool
+        Whether to warn of operators without a kernel.
+    """
+    legalize: Any = PASSES["LegalizeOps"]
+    passes = [PASSES["Normalize"](), legalize(enable_warning=enable_warning)]
+    return Sequential(passes, name="zero")
+
+
+def default_build_pipeline(**options: str) -> Sequential:
+    """Return what `compile` does: all phases in order.
+
+    Parameters
+    ----------
+    **options : str
+        The options of all phases, such as ``checks="necessary"``.
+
+    Examples
+    --------
+    >>> [one.info.name for one in default_build_pipeline().passes][:2]
+    ['normalize', 'realize-vdevice']
+    """
+    return Sequential([phase(name, **options) for name, _ in phases()], name="default")
+
+
+def _of_phase(name: str) -> _Make:
+    return lambda **options: phase(name, **options)
+
+
+PIPELINE_MAP: dict[str, _Make] = {
+    "zero": zero_pipeline,
+    "default": default_build_pipeline,
+    "default_build": default_build_pipeline,
+    **{name: _of_phase(name) for name, _ in phases()},
+}
+
+
+def get_pipeline(name: str = "zero", **kwargs: Any) -> Pass:
+    """Return the pipeline of a name.
+
+    Parameters
+    ----------
+    name : str
+        "zero", "default" ("default_build" in TVM), a phase of `relax_mlir.phases`, or what
+        `register_pipeline` has named.
+    **kwargs
+        What the pipeline takes.
+
+    Returns
+    -------
+    Pass
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+
+    Examples
+    --------
+    >>> from relax_mlir.script import from_source
+    >>> mod = from_source('''
+    ... @I.ir_module
+    ... class Module:
+    ...     @R.function
+    ...     def main(x: R.Tensor(("n",), "float32")):
+    ...         return R.exp(x)
+    ... ''')
+    >>> [gvar.name for gvar in get_pipeline("zero")(mod).get_global_vars()]
+    ['main', 'exp']
+    """
+    make = PIPELINE_MAP.get(name)
+    if make is None:
+        known = ", ".join(PIPELINE_MAP)
+        raise ValueError(f"expected the name of a pipeline, one of {known}, but got {name!r}")
+    return make(**kwargs)
+
+
+def register_pipeline(name: str) -> Callable[[_Make], _Make]:
+    """Return a decorator that names a function that returns a pipeline.
+
+    Parameters
+    ----------
+    name : str
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+
+    Examples
+    --------
+    >>> from relax_mlir.transform import DeadCodeElimination
+    >>> @register_pipeline("clean_legalize")
+    ... def clean_legalize():
+    ...     return Sequential([DeadCodeElimination(), zero_pipeline()])
+    >>> get_pipeline("clean_legalize").passes[0]
+    DeadCodeElimination()
+    """
+    if name in PIPELINE_MAP:
+        raise ValueError(f"expected a new name of a pipeline, but got {name!r} again")
+
+    def register(make: _Make) -> _Make:
+        PIPELINE_MAP[name] = make
+        return make
+
+    return register
+
+
+__all__ = [
+    "PIPELINE_MAP",
+    "default_build_pipeline",
+    "get_pipeline",
+    "register_pipeline",
+    "zero_pipeline",
+]
