@@ -406,7 +406,7 @@ class BlockBuilder:
         new = self._symbol(name)
         assert new is not None
         new.move_after(old)
-        self._discarded.append(old.detach_from_parent())
+        self._discarded.append(_isolated(old.detach_from_parent()))
 
     def get(self) -> IRModule:
         """Return the module.
@@ -489,7 +489,7 @@ class BlockBuilder:
 
     def _leave_scope(self, function: _Function, around: _Function | _Closure | None) -> None:
         function.release()
-        self._discarded.append(function.op.operation.detach_from_parent())
+        self._discarded.append(_isolated(function.op.operation.detach_from_parent()))
         self._function, self._dataflow = around, None
         BlockBuilder._stack.remove(self)
 
@@ -1213,20 +1213,6 @@ def _isolated(discarded: ir.Operation) -> ir.Operation:
             if use.owner.operation not in inside:
                 replace(use.owner.operation, use.operand_number)
     return discarded
-
-
-def _attribute(name: str, value: Any) -> ir.Attribute:
-    if isinstance(value, ir.Attribute):
-        return value
-    if isinstance(value, bool):
-        return ir.BoolAttr.get(value)
-    if isinstance(value, int):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-    if isinstance(value, float):
-        return ir.FloatAttr.get_f64(value)
-    if isinstance(value, str):
-        return ir.StringAttr.get(value)
-    raise TypeError(f"expected a bool, int, float, str or Attribute as '{name}', but got {value!r}")
 
 
 def _main_function(ops: Sequence[ir.Operation]) -> ir.Operation:

@@ -247,6 +247,38 @@ def test_error_value_of_a_discarded_function(tensor):
         bb.get()
 
 
+def test_error_value_of_a_scope_that_has_ended(tensor):
+    bb = relax.BlockBuilder()
+    with bb.testing_scope(["n"]):
+        value = bb.emit(op.zeros(("n", 2), "float32"))
+    gc.collect()
+    with bb.function("main", [tensor(("n",))]):
+        used = op.exp(value)
+        bb.emit_func_output(used)
+    with pytest.raises(ir.MLIRError):
+        bb.get()
+    del bb, used
+    gc.collect()
+
+
+def test_value_of_a_function_that_is_replaced(tensor):
+    bb = relax.BlockBuilder()
+    x = tensor(("n",))
+    with bb.function("main", [x]):
+        value = op.exp(x)
+        bb.emit_func_output(value)
+    with bb.function("other", [x]):
+        bb.emit_func_output(op.exp(value))
+    bb.update_func(
+        "main",
+        "relax.func @f(%x: !relax.object) -> !relax.object {\n  relax.return %x : !relax.object\n}",
+    )
+    gc.collect()
+    assert "unrealized_conversion_cast" in str(bb.get().module)  # something else in its place
+    del bb, value
+    gc.collect()
+
+
 def test_error_function_without_output(tensor):
     bb = relax.BlockBuilder()
     message = "expected emit_func_output in function 'main'"
