@@ -484,6 +484,9 @@ class Emitter:
         with current_location():
             if isinstance(node, Cast) and _is_half(node.dtype) and not _is_half(node.value.dtype):
                 return self._half(node)
+            is_copied = isinstance(node, _expr._Load) and _is_half(node.dtype)
+            if is_copied and self._find(node, False) is None:
+                return self.load(node)
             wide = self._value(node)
             return wide if not is_float(node.dtype) else self._narrow(wide, node.dtype)
 

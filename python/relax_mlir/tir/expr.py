@@ -329,23 +329,50 @@ class IntImm(_Imm):
 
 
 class FloatImm(_Imm):
-    """A floating point number.
+    """A floating point number; one of 16 bits is the nearest that there is.
 
     Parameters
     ----------
     dtype : str or numpy.dtype
     value : float
+
+    Examples
+    --------
+    >>> FloatImm("float16", 0.1), FloatImm("bfloat16", 0.1)
+    (float16(0.0999755859375), bfloat16(0.10009765625))
     """
 
     def __init__(self, dtype: Any, value: float) -> None:
         self.dtype = dtype_of(dtype)
-        self.value = float(value)
+        self.value = _nearest(self.dtype, float(value))
 
     def __bool__(self) -> bool:
         return self.value != 0
 
     def __float__(self) -> float:
         return self.value
+
+
+# Of floats of 16 bits: how many bits of a number count, the least exponent, and the greatest.
+_HALVES = {"float16": (11, -14, 15), "bfloat16": (8, -126, 127)}
+
+
+def _nearest(dtype: str, value: float) -> float:
+    """Return the float of a data type that is nearest to a number, of two the even one.
+
+    Examples
+    --------
+    >>> _nearest("float16", 2049.0), _nearest("float16", 65520.0), _nearest("bfloat16", 257.0)
+    (2048.0, inf, 256.0)
+    """
+    if dtype not in _HALVES or not math.isfinite(value) or value == 0:
+        return value
+    digits, lowest, highest = _HALVES[dtype]
+    exponent = max(math.frexp(value)[1] - 1, lowest)
+    step = exponent - digits + 1
+    rounded = math.ldexp(round(math.ldexp(value, -step)), step)
+    is_large = abs(rounded) >= math.ldexp(1.0, highest + 1)
+    return math.copysign(math.inf if is_large else rounded, value)
 
 
 class StringImm(_Imm):

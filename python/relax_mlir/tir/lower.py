@@ -918,7 +918,7 @@ class _Lowering:
             return tensor.extract_slice(type_, source, *_slices(starts, sizes))
         strides, offset = source.type.get_strides_and_offset()
         for start, stride in zip(starts, strides, strict=True):
-            if not isinstance(start, int) or dynamic in (offset, stride) and start:
+            if not isinstance(start, int) or (dynamic in (offset, stride) and start):
                 offset = dynamic
             elif offset != dynamic:
                 offset += start * stride

@@ -360,13 +360,26 @@ def _close(expr: PrimExpr) -> PrimExpr:
 def _join(a: PrimExpr, b: PrimExpr, sign: str = "any") -> tuple[PrimExpr, PrimExpr]:
     """Return two operands with one data type."""
     if isinstance(a, _Open) and not isinstance(b, _Open):
-        dtype = b.dtype
-    elif isinstance(b, _Open) or a.dtype == b.dtype:
+        dtype = _dtype_with(a, b)
+    elif isinstance(b, _Open) and not isinstance(a, _Open):
+        dtype = _dtype_with(b, a)
+    elif a.dtype == b.dtype:
         dtype = a.dtype
     else:
         dtype = _expr.promote(a.dtype, b.dtype)
     dtype = _signed(dtype, sign)
     return _fix(a, dtype), _fix(b, dtype)
+
+
+def _dtype_with(constant: _Open, other: PrimExpr) -> str:
+    """Return the data type of a constant that is computed with another value."""
+    dtype = other.dtype
+    if _expr.is_float(dtype) and _expr.bits(dtype) == 16:
+        value = float(constant.value)
+        # It is held as f32: a number that is not rounded is one of that type.
+        if FloatImm(dtype, value).value != value and value == value:
+            return constant.dtype
+    return dtype
 
 
 def _signed(dtype: str, sign: str) -> str:
@@ -716,9 +729,6 @@ class _Raising:
             return _expr.Select(condition, a, b)
         if name == "scf.if":
             return self._if_then_else(op)
-        if name == "arith.negf":
-            x = _close(self.value(op.operands[0]))
-            return _expr.Sub(FloatImm(x.dtype, -0.0), x)
         if name == "arith.bitcast":
             source = _close(self.value(op.operands[0]))
             return Call(_scalar_dtype(op.results[0].type), "reinterpret", (source,))
@@ -765,6 +775,10 @@ class _Raising:
         if visit is None:
             raise NotRaisableError(f"the operation {name}")
         return visit(self, name, source, to)
+
+    def _negate(self, name: str, source: ir.Value, to: ir.Type) -> PrimExpr:
+        x = _close(self.value(source))
+        return _expr.Sub(FloatImm(x.dtype, -0.0), x)
 
     def _extend(self, name: str, source: ir.Value, to: ir.Type) -> PrimExpr:
         inner = None if source in self.known else _is(source, "arith.truncf")
@@ -817,6 +831,7 @@ _CONVERSIONS: dict[str, Callable[[_Raising, str, ir.Value, ir.Type], PrimExpr]] 
     "arith.extui": _Raising._from_int,
     "arith.trunci": _Raising._narrow_int,
     "arith.index_cast": _Raising._from_index,
+    "arith.negf": _Raising._negate,
 }
 
 
@@ -907,7 +922,7 @@ class _Dims:
             elif name == "tensor.extract_slice":
                 self._join_slice(op.operation)
             elif name == "tensor.insert_slice":
-                part, whole, *_ = op.operation.operands
+                whole = op.operation.operands[1]
                 for axis in range(len(whole.type.shape)):
                     self._join((whole, axis), (op.operation.results[0], axis))
 
@@ -1062,12 +1077,12 @@ class _Body:
             if self._has_name(op) and self._is_used_elsewhere(op, positions, statement)
         ]
         trace = self._trace(roots, others)
-        nodes = [
-            op.results[0] for op in pending if self._has_name(op) and op.results[0] in trace
-        ]
+        nodes = [op.results[0] for op in pending if self._has_name(op) and op.results[0] in trace]
         kept = {op.results[0] for op in others}
         known = set(nodes)
-        children = {value: list(_children(operands, trace, known)) for value, operands in trace.items()}
+        children = {
+            value: list(_children(operands, trace, known)) for value, operands in trace.items()
+        }
         for value in _segments(nodes, children, roots, kept):
             self._let(_owner(value))
 

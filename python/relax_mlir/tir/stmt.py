@@ -170,7 +170,7 @@ class Alloc(Stmt):
 
 @dataclasses.dataclass(eq=False)
 class View(Stmt):
-    """``buffer = T.match_buffer(source[a:b, c], shape)``: a part of a buffer, to the end of the body.
+    """``buffer = T.match_buffer(source[a:b, c], shape)``: a part, to the end of the body.
 
     Without a region it is ``buffer = T.decl_buffer(shape, data=source.data)``: all elements, in
     another shape.

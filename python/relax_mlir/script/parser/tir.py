@@ -763,8 +763,7 @@ class Parser:
             )
         for axis, size in zip(axes, buffer.shape, strict=True):
             extent = region[axis][1]
-            both = isinstance(extent, tir.IntImm) and isinstance(size, tir.IntImm)
-            if both and extent.value != size.value:
+            if _differ(extent, size):
                 raise self.error(node, f"expected the size {extent} of the part, but got {size}")
         buffer = st.Buffer(name, buffer.shape, buffer.dtype, source.scope())
         self.emit(st.View(buffer, source, region, axes), node)
@@ -794,11 +793,8 @@ class Parser:
                 node, "expected one dimension in the old shape or in the new one, but got others"
             )
         count, known = buffer.size, source.size
-        both = isinstance(count, tir.IntImm) and isinstance(known, tir.IntImm)
-        if both and count.value != known.value:
-            raise self.error(
-                node, f"expected a shape of {known.value} elements, but got {count.value}"
-            )
+        if _differ(count, known):
+            raise self.error(node, f"expected a shape of {known} elements, but got {count}")
         buffer = st.Buffer(name, buffer.shape, buffer.dtype, source.scope())
         self.emit(st.View(buffer, source), node)
         self.env.bind(name, buffer)
@@ -1135,6 +1131,11 @@ class Parser:
         if isinstance(function, tir.PrimExpr) or not callable(function):
             raise self.error(node.func, f"expected a function, but got {_describe(function)}")
         return self._call(node, function, *args, **kwargs)
+
+
+def _differ(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:
+    """Say whether two sizes are known to differ."""
+    return isinstance(a, tir.IntImm) and isinstance(b, tir.IntImm) and a.value != b.value
 
 
 def _length(start: tir.PrimExpr, stop: tir.PrimExpr) -> tir.PrimExpr:

@@ -1,0 +1,116 @@
+"""Kernels of floats of 16 bits, against a reference that computes in f32 and rounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import relax_mlir as relax
+from relax_mlir import tir
+from relax_mlir.script import from_source
+
+rng = np.random.default_rng(0)
+
+
+def rounded(array, dtype):
+    """Return numbers as the nearest ones of a data type, as float32; of two the even one."""
+    array = np.asarray(array, "float32")
+    if dtype == "float16":
+        return array.astype("float16").astype("float32")
+    bits = array.view("uint32").astype("uint64")
+    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+    return np.where(np.isnan(array), array, bits.astype("uint32").view("float32"))
+
+
+def run(text, *args):
+    function = relax.VirtualMachine(relax.compile(from_source(text)))["main"]
+    return np.from_dlpack(function(*args))
+
+
+def erf(x):
+    return np.vectorize(__import__("math").erf)(x)
+
+
+OPERATORS = {
+    "add": ("R.add(x, y)", lambda x, y: x + y),
+    "multiply": ("R.multiply(x, y)", lambda x, y: x * y),
+    "divide": ("R.divide(x, y)", lambda x, y: x / y),
+    "negative": ("R.negative(x)", lambda x, y: -x),
+    "exp": ("R.exp(x)", lambda x, y: np.exp(x)),
+    "tanh": ("R.tanh(x)", lambda x, y: np.tanh(x)),
+    "relu": ("R.nn.relu(x)", lambda x, y: np.maximum(x, 0)),
+    "gelu": ("R.nn.gelu(x)", lambda x, y: 0.5 * x * (1 + erf(x / np.sqrt(2)))),
+    "matmul": ("R.matmul(x, R.permute_dims(y))", lambda x, y: x @ y.T),
+    "sum": ("R.sum(x, axis=[1], keepdims=True)", lambda x, y: x.sum(1, keepdims=True)),
+    "max": ("R.max(x, axis=[0])", lambda x, y: x.max(0)),
+    "softmax": (
+        "R.nn.softmax(x)",
+        lambda x, y: (
+            np.exp(x - x.max(1, keepdims=True))
+            / np.exp(x - x.max(1, keepdims=True)).sum(1, keepdims=True)
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_compute_in_f32_and_round(name, dtype):
+    text, reference = OPERATORS[name]
+    x = rng.standard_normal((5, 7)).astype("float32") * 2
+    y = rng.standard_normal((5, 7)).astype("float32") + 3
+    found = run(
+        f"""
+@R.function
+def main(a: R.Tensor(("n", 7), "float32"), b: R.Tensor(("n", 7), "float32")):
+    x = R.astype(a, "{dtype}")
+    y = R.astype(b, "{dtype}")
+    z = {text}
+    return R.astype(z, "float32")
+""",
+        x,
+        y,
+    )
+    wanted = rounded(reference(rounded(x, dtype), rounded(y, dtype)), dtype)
+    step = 2.0**-10 if dtype == "float16" else 2.0**-7  # the last digit, for what is not exact
+    exact = name in ("add", "multiply", "divide", "negative", "relu", "max")
+    np.testing.assert_allclose(found, wanted, rtol=0 if exact else step, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_constants_of_kernels_are_rounded(dtype):
+    x = rng.standard_normal(8).astype("float32")
+    found = run(
+        f"""
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def scale(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            B[i] = A[i] * T.Cast("float32", T.{dtype}(0.1))
+
+    @R.function
+    def main(x: R.Tensor((8,), "float32")):
+        return R.call_tir(Module.scale, (x,), out_sinfo=R.Tensor((8,), "float32"))
+""",
+        x,
+    )
+    tenth = rounded(0.1, dtype)
+    assert tenth != np.float32(0.1)
+    np.testing.assert_array_equal(found, x * tenth)
+    assert tir.FloatImm(dtype, 0.1).value == tenth
+
+
+def test_nearest_half_is_that_of_numpy():
+    numbers = np.concatenate(
+        [
+            rng.uniform(-1, 1, 2000) * 10.0 ** rng.uniform(-9, 6, 2000),
+            [0.0, -0.0, 65504, 65519.99, 65520, 2049, 2051, 2.0**-24, 2.0**-25, 3 * 2.0**-26],
+        ]
+    )
+    with np.errstate(over="ignore"):
+        wanted = numbers.astype("float16").astype("float64")
+    found = [tir.FloatImm("float16", number).value for number in numbers]
+    np.testing.assert_array_equal(found, wanted)
+    assert np.isnan(tir.FloatImm("bfloat16", np.nan).value)
+    found = [tir.FloatImm("bfloat16", float(x)).value for x in numbers.astype("float32")]
+    np.testing.assert_array_equal(found, rounded(numbers, "bfloat16"))
