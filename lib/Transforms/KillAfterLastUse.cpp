@@ -14,7 +14,7 @@
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/Transforms/Passes.h"
 
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXKILLAFTERLASTUSEPASS
@@ -36,6 +36,23 @@ static Operation *lastUser(Value value) {
   return last;
 }
 
+/// Fields taken from tuples that are there become the values themselves. Passes
+/// that come later fold them, too, but then what kills the field would kill the
+/// value, which others use.
+static void foldItems(Operation *root) {
+  IRRewriter rewriter(root->getContext());
+  root->walk([&](GetItemOp item) {
+    SmallVector<Value> values;
+    rewriter.setInsertionPoint(item);
+    if (succeeded(rewriter.tryFold(item, values)) && values.size() == 1)
+      rewriter.replaceOp(item, values);
+  });
+  root->walk([&](TupleOp tuple) {
+    if (tuple->use_empty())
+      rewriter.eraseOp(tuple);
+  });
+}
+
 namespace {
 struct RelaxKillAfterLastUsePass
     : relax::impl::RelaxKillAfterLastUsePassBase<RelaxKillAfterLastUsePass> {
@@ -47,6 +64,7 @@ struct RelaxKillAfterLastUsePass
     });
     if (blocks.wasInterrupted())
       return signalPassFailure();
+    foldItems(getOperation());
     SmallVector<std::pair<Value, Operation *>> kills;
     getOperation().walk([&](Operation *op) {
       for (Value result : op->getResults()) {

@@ -49,3 +49,21 @@ relax.func @op06_updated(%x: !relax.tensor<[n], f32>) -> !relax.object {
   %2 = relax.null_value
   relax.return %2 : !relax.object
 }
+
+// A field of a tuple that is there is the value itself: it lives on.
+// CHECK-LABEL: relax.func @known_fields
+// CHECK-NOT: relax.tuple
+// CHECK-NOT: relax.get_item
+// CHECK: relax.builtin.check %x
+// CHECK-NEXT: relax.builtin.check %[[Y:.*]] is
+// CHECK-NOT: relax.builtin.kill
+// CHECK: relax.return %[[Y]]
+relax.func @known_fields(%x: !relax.object) -> !relax.object {
+  %y = relax.string "y"
+  %0 = relax.tuple %x, %y : !relax.object, !relax.object
+  %1 = relax.get_item %0[0] : !relax.tuple<!relax.object, !relax.object>
+  relax.builtin.check %1 is !relax.object as "field 0" expecting "!relax.object" : !relax.object
+  %2 = relax.get_item %0[1] : !relax.tuple<!relax.object, !relax.object>
+  relax.builtin.check %2 is !relax.object as "field 1" expecting "!relax.object" : !relax.object
+  relax.return %2 : !relax.object
+}
