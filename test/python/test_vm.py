@@ -229,6 +229,23 @@ def test_split(run):
             np.testing.assert_array_equal(np.from_dlpack(part), array)
 
 
+@pytest.mark.parametrize(
+    ("given", "bounds"),
+    [
+        (3, [0, 2, 4, 5]),
+        (4, [0, 2, 4, 5, 5]),
+        ([-2, 2, 4, 3, 9], [0, 0, 2, 4, 3, 5, 5]),
+    ],
+)
+def test_split_unevenly(run, given, bounds):
+    x = np.arange(10, dtype="float32").reshape(2, 5)
+    parts = run(lambda x: op.split(x, given, 1), x)
+    starts = [0, 2, 4, 5, 5, 5][: len(parts)] if isinstance(given, int) else [0, 0, 2, 4, 3, 5]
+    assert len(parts) == len(starts)
+    for part, start, stop in zip(parts, starts, bounds[1:], strict=True):
+        np.testing.assert_array_equal(np.from_dlpack(part), x[:, start : max(start, stop)])
+
+
 def test_softmax_does_not_overflow(run):
     x = np.array([[1e4, 1e4 - 1], [-1e4, 0]], "float32")
     np.testing.assert_allclose(run(op.nn.softmax, x), softmax(x), rtol=1e-5)

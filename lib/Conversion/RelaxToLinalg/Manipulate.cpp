@@ -151,17 +151,23 @@ static KernelResult buildSplit(KernelBuilder &b, SplitOp op, ValueRange inputs,
                                ValueRange outputs) {
   int64_t axis = getAxis(op.getAxis(), b.getRank(inputs[0]));
   OpFoldResult offset = b.getIndexAttr(0);
+  std::optional<ArrayRef<int64_t>> indices = op.getIndices();
+  int64_t dim = b.getType(inputs[0]).getDimSize(axis);
   SmallVector<Value> results;
-  for (Value output : outputs) {
+  for (auto [part, output] : llvm::enumerate(outputs)) {
     if (isKnownEmpty(output)) {
       results.push_back(output);
       continue;
     }
+    // Indices of a constant dimension need not ascend.
+    if (part > 0 && indices && !ShapedType::isDynamic(dim))
+      offset =
+          b.getIndexAttr(std::clamp<int64_t>((*indices)[part - 1], 0, dim));
     Slice slice(b, b.dims(output), axis, offset);
-    Value part = tensor::ExtractSliceOp::create(b, b.getType(output), inputs[0],
-                                                slice.offsets, slice.sizes,
-                                                slice.strides);
-    results.push_back(b.copy(part, output));
+    Value elements = tensor::ExtractSliceOp::create(b, b.getType(output),
+                                                    inputs[0], slice.offsets,
+                                                    slice.sizes, slice.strides);
+    results.push_back(b.copy(elements, output));
     offset = advance(b, offset, b.dim(output, axis));
   }
   return results;
@@ -174,6 +180,8 @@ static DimPairs checkSplit(SplitOp op, Type) {
     return {};
   TensorStructInfoType x = tensorType(op.getX());
   PrimExprAttr dim = x.getDims()[getAxis(op.getAxis(), x.getNdim())];
+  if (dim.getConstant())
+    return {};
   PrimExprAttr last = PrimExprAttr::getInt(op.getContext(), indices->back());
   return {{PrimExprAttr::getCall(PrimExprKind::Max, {dim, last}), dim}};
 }

@@ -291,12 +291,37 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
   return success();
 }
 
+/// The sizes of the parts of a split of a constant dimension.
+static SmallVector<PrimExprAttr>
+constantSplitSizes(MLIRContext *context, int64_t dim,
+                   std::optional<int64_t> sections,
+                   std::optional<ArrayRef<int64_t>> indices) {
+  SmallVector<int64_t> bounds = {0};
+  if (sections) {
+    int64_t size = llvm::divideCeil(dim, *sections);
+    for (int64_t i = 1; i < *sections; ++i)
+      bounds.push_back(std::min(i * size, dim));
+  } else {
+    for (int64_t index : *indices)
+      bounds.push_back(std::clamp<int64_t>(index, 0, dim));
+  }
+  bounds.push_back(dim);
+  SmallVector<PrimExprAttr> sizes;
+  for (auto [begin, end] : llvm::zip(bounds, ArrayRef(bounds).drop_front()))
+    sizes.push_back(
+        PrimExprAttr::getInt(context, std::max<int64_t>(end - begin, 0)));
+  return sizes;
+}
+
 /// The sizes of the parts of a split of dimension `dim`.
 static FailureOr<SmallVector<PrimExprAttr>>
 splitSizes(OptionalLoc location, PrimExprAttr dim,
            std::optional<int64_t> sections,
            std::optional<ArrayRef<int64_t>> indices) {
   MLIRContext *context = dim.getContext();
+  if (std::optional<int64_t> constant = dim.getConstant();
+      constant && *constant >= 0)
+    return constantSplitSizes(context, *constant, sections, indices);
   SmallVector<PrimExprAttr> sizes;
   if (sections) {
     PrimExprAttr divisor = PrimExprAttr::getInt(context, *sections);

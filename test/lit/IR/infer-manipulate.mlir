@@ -194,6 +194,35 @@ relax.func @dr11_split_indices(%x: !relax.tensor<[n, m], f32>) -> !relax.object 
 // -----
 
 // The number of parts is known.
+// The last part of a constant dimension is as large as it can be.
+relax.func @dr11_split_uneven(%x: !relax.tensor<[10, 5], f32>) -> !relax.object {
+  // expected-error@+2 {{'relax.split' op inferred type(s) '!relax.tuple<!relax.tensor<[4, 5], f32>, !relax.tensor<[4, 5], f32>, !relax.tensor<[2, 5], f32>>' are incompatible}}
+  // expected-error@+1 {{'relax.split' op failed to infer returned types}}
+  %0 = relax.split %x {sections = 3} : (!relax.tensor<[10, 5], f32>) -> !relax.tuple<>
+  relax.return %0 : !relax.tuple<>
+}
+
+// -----
+
+relax.func @dr11_split_empty(%x: !relax.tensor<[10, 5], f32>) -> !relax.object {
+  // expected-error@+2 {{'relax.split' op inferred type(s) '!relax.tuple<!relax.tensor<[10, 2], f32>, !relax.tensor<[10, 2], f32>, !relax.tensor<[10, 1], f32>, !relax.tensor<[10, 0], f32>>' are incompatible}}
+  // expected-error@+1 {{'relax.split' op failed to infer returned types}}
+  %0 = relax.split %x {axis = 1, sections = 4} : (!relax.tensor<[10, 5], f32>) -> !relax.tuple<>
+  relax.return %0 : !relax.tuple<>
+}
+
+// -----
+
+// Indices beyond a constant dimension stand for its ends, and parts may be empty.
+relax.func @dr11_split_any_indices(%x: !relax.tensor<[6], f32>) -> !relax.object {
+  // expected-error@+2 {{'relax.split' op inferred type(s) '!relax.tuple<!relax.tensor<[0], f32>, !relax.tensor<[4], f32>, !relax.tensor<[0], f32>, !relax.tensor<[4], f32>, !relax.tensor<[0], f32>>' are incompatible}}
+  // expected-error@+1 {{'relax.split' op failed to infer returned types}}
+  %0 = relax.split %x {indices = array<i64: -3, 4, 2, 9>} : (!relax.tensor<[6], f32>) -> !relax.tuple<>
+  relax.return %0 : !relax.tuple<>
+}
+
+// -----
+
 relax.func @dr11_split_unknown(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object {
   // expected-error@+2 {{'relax.split' op inferred type(s) '!relax.tuple<!relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 1, f32>>' are incompatible with return type(s) of operation '!relax.tuple<!relax.object, !relax.shape<*>>'}}
   // expected-error@+1 {{'relax.split' op failed to infer returned types}}

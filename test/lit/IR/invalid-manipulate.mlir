@@ -238,10 +238,10 @@ relax.func @split_both(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
 
 // -----
 
-relax.func @split_multiple(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
-  // expected-error@+2 {{expected dimension 4 to be a known multiple of 3 sections; use indices}}
+relax.func @split_multiple(%x: !relax.tensor<[n * 4, 4], f32>, %s: !relax.shape<[n]>) -> !relax.object {
+  // expected-error@+2 {{expected dimension n * 4 to be a known multiple of 3 sections; use indices}}
   // expected-error@+1 {{'relax.split' op failed to infer returned types}}
-  %0 = relax.split %x {axis = 1, sections = 3} : (!relax.tensor<[n, 4], f32>) -> !relax.tuple<>
+  %0 = relax.split %x {sections = 3} : (!relax.tensor<[n * 4, 4], f32>) -> !relax.tuple<>
   relax.return %0 : !relax.tuple<>
 }
 
@@ -284,28 +284,28 @@ relax.func @split_sections_limit(%x: !relax.tensor<[n, 4], f32>) -> !relax.objec
 
 // -----
 
-relax.func @split_descending(%x: !relax.tensor<[8], f32>) -> !relax.object {
+relax.func @split_descending(%x: !relax.tensor<[n], f32>) -> !relax.object {
   // expected-error@+2 {{expected indices that ascend from 0, but got 2 after 4}}
   // expected-error@+1 {{'relax.split' op failed to infer returned types}}
-  %0 = relax.split %x {indices = array<i64: 4, 2>} : (!relax.tensor<[8], f32>) -> !relax.tuple<>
+  %0 = relax.split %x {indices = array<i64: 4, 2>} : (!relax.tensor<[n], f32>) -> !relax.tuple<>
   relax.return %0 : !relax.tuple<>
 }
 
 // -----
 
-relax.func @split_negative_index(%x: !relax.tensor<[8], f32>) -> !relax.object {
+relax.func @split_negative_index(%x: !relax.tensor<[n], f32>) -> !relax.object {
   // expected-error@+2 {{expected indices that ascend from 0, but got -1 after 0}}
   // expected-error@+1 {{'relax.split' op failed to infer returned types}}
-  %0 = relax.split %x {indices = array<i64: -1>} : (!relax.tensor<[8], f32>) -> !relax.tuple<>
+  %0 = relax.split %x {indices = array<i64: -1>} : (!relax.tensor<[n], f32>) -> !relax.tuple<>
   relax.return %0 : !relax.tuple<>
 }
 
 // -----
 
-relax.func @split_index(%x: !relax.tensor<[8], f32>) -> !relax.object {
-  // expected-error@+2 {{expected indices up to 8, the dimension, but got 9}}
+relax.func @split_index(%x: !relax.tensor<[n mod 8], f32>, %s: !relax.shape<[n]>) -> !relax.object {
+  // expected-error@+2 {{expected indices up to n mod 8, the dimension, but got 9}}
   // expected-error@+1 {{'relax.split' op failed to infer returned types}}
-  %0 = relax.split %x {indices = array<i64: 9>} : (!relax.tensor<[8], f32>) -> !relax.tuple<>
+  %0 = relax.split %x {indices = array<i64: 9>} : (!relax.tensor<[n mod 8], f32>) -> !relax.tuple<>
   relax.return %0 : !relax.tuple<>
 }
 
