@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelStructInfo.h"
+
 #include "relax-mlir/IR/DeriveFunc.h"
 #include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/Relax.h"
@@ -401,12 +403,79 @@ static LogicalResult verifyKernelInput(Operation *op, unsigned index,
   return verifyKernelScalar(op, index, cast<PrimStructInfoType>(input), param);
 }
 
+/// What a kernel says of a parameter in terms of shape variables, or else what
+/// is passed for it.
+static Type kernelParamType(func::FuncOp kernel, unsigned index, Type actual) {
+  auto said = kernel.getArgAttrOfType<TypeAttr>(index, kKernelStructInfo);
+  if (!said)
+    return actual;
+  if (auto tensor = dyn_cast<TensorStructInfoType>(actual)) {
+    auto type = dyn_cast<TensorStructInfoType>(said.getValue());
+    if (type && type.hasShape() && type.getNdim() == tensor.getNdim())
+      return TensorStructInfoType::get(type.getShape(), tensor.getDtype(),
+                                       tensor.getVdevice());
+    return actual;
+  }
+  auto prim = dyn_cast<PrimStructInfoType>(said.getValue());
+  if (prim && prim.getValue() &&
+      prim.getDtype() == cast<PrimStructInfoType>(actual).getDtype())
+    return prim;
+  return actual;
+}
+
+/// That the shape variables of a kernel may each have one value.
+static LogicalResult verifyKernelVars(Operation *op, func::FuncOp kernel,
+                                      ArrayRef<Type> actuals) {
+  SmallVector<Type> formals;
+  for (auto [index, actual] : llvm::enumerate(actuals))
+    formals.push_back(kernelParamType(kernel, index, actual));
+  if (ArrayRef<Type>(formals) == actuals)
+    return success();
+  auto type = FuncStructInfoType::get(
+      formals, ObjectStructInfoType::get(op->getContext()), /*pure=*/false);
+  CallSignature signature = instantiate(type, actuals);
+  for (auto [index, actual] : llvm::enumerate(actuals)) {
+    Type expected = signature.params[index];
+    if (signature.isOpen[index] || isSubtype(actual, expected) != Ternary::No)
+      continue;
+    InFlightDiagnostic diag = op->emitOpError()
+                              << "expected a value for kernel parameter "
+                              << index << " of type " << expected
+                              << ", as what stands before it determines, but "
+                                 "got "
+                              << actual;
+    diag.attachNote(kernel.getLoc()) << "the kernel is defined here";
+    return diag;
+  }
+  return success();
+}
+
+/// The number of integers in an optional shape value; none where it is unknown.
+static std::optional<int64_t> countInts(Value packedInts) {
+  if (!packedInts)
+    return 0;
+  int64_t ndim = cast<ShapeStructInfoType>(packedInts.getType()).getNdim();
+  return ndim == -1 ? std::nullopt : std::optional(ndim);
+}
+
+/// The types of the integers in an optional shape value.
+static void appendIntTypes(Value packedInts, SmallVectorImpl<Type> &types) {
+  if (!packedInts)
+    return;
+  auto shape = cast<ShapeStructInfoType>(packedInts.getType());
+  Type i64 = IntegerType::get(shape.getContext(), 64);
+  if (!shape.getValues())
+    return types.append(shape.getNdim(), PrimStructInfoType::get(i64));
+  for (PrimExprAttr value : shape.getValues())
+    types.push_back(PrimStructInfoType::get(i64, value));
+}
+
 static LogicalResult verifyKernelCall(Operation *op,
                                       SymbolTableCollection &symbols,
                                       FlatSymbolRefAttr callee,
-                                      ArrayRef<Type> inputs,
-                                      std::optional<int64_t> numInts,
+                                      ArrayRef<Type> inputs, Value packedInts,
                                       ArrayRef<TensorStructInfoType> outputs) {
+  std::optional<int64_t> numInts = countInts(packedInts);
   auto kernel =
       symbols.lookupNearestSymbolFrom<func::FuncOp>(op, callee.getAttr());
   if (!kernel)
@@ -439,7 +508,10 @@ static LogicalResult verifyKernelCall(Operation *op,
     if (failed(verifyKernelTensor(op, first + index, tensor,
                                   params[first + index])))
       return failure();
-  return success();
+  SmallVector<Type> actuals(inputs);
+  appendIntTypes(packedInts, actuals);
+  llvm::append_range(actuals, outputs);
+  return verifyKernelVars(op, kernel, actuals);
 }
 
 /// What the kernel gets in normal form: the fields of tuples, one by one.
@@ -449,17 +521,9 @@ static SmallVector<Type> inputTypes(ValueRange args) {
   return leaves;
 }
 
-/// The number of integers in an optional shape value; none where it is unknown.
-static std::optional<int64_t> countInts(Value packedInts) {
-  if (!packedInts)
-    return 0;
-  int64_t ndim = cast<ShapeStructInfoType>(packedInts.getType()).getNdim();
-  return ndim == -1 ? std::nullopt : std::optional(ndim);
-}
-
 LogicalResult CallTIROp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyKernelCall(*this, symbols, getCalleeAttr(),
-                          inputTypes(getArgs()), countInts(getPackedInts()),
+                          inputTypes(getArgs()), getPackedInts(),
                           getOutputTypes());
 }
 
@@ -471,8 +535,7 @@ CallTIRInplaceOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (index == -1)
       outputs.push_back(type);
   return verifyKernelCall(*this, symbols, getCalleeAttr(),
-                          inputTypes(getArgs()), countInts(getPackedInts()),
-                          outputs);
+                          inputTypes(getArgs()), getPackedInts(), outputs);
 }
 
 /// After lowering, types carry no dimensions any more, so only the existence of

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArgumentNames.h"
+#include "KernelStructInfo.h"
 
 #include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
@@ -216,8 +217,6 @@ LogicalResult GlobalVarOp::verifySymbolUses(SymbolTableCollection &) {
 //===----------------------------------------------------------------------===//
 // Kernels as functions
 //===----------------------------------------------------------------------===//
-
-static constexpr llvm::StringLiteral kKernelStructInfo = "relax.struct_info";
 
 /// Kernels hold unsigned integers in signless ones, and say so in an attribute.
 static Type dataType(Type held, DictionaryAttr attributes) {

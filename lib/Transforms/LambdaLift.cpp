@@ -381,7 +381,7 @@ FuncOp Lifter::wrapKernel(func::FuncOp kernel, FuncStructInfoType type) {
   wrapper = FuncOp::create(
       detached, kernel.getLoc(), uniqueName(kernel.getSymName() + ".closure"),
       FunctionType::get(context, type.getParams(), type.getRet()),
-      /*is_pure=*/false);
+      type.getPure());
   wrapper.setPrivate();
   symbols.insert(wrapper, std::next(Block::iterator(kernel)));
   Block *body = wrapper.addEntryBlock();
