@@ -33,19 +33,29 @@ def call_dps_packed(name: str, shape: Any, dtype: str, *args: Any) -> Any:
     return output
 
 
-def unique(x: Any) -> Any:
+def unique(x: Any, *results: bool | int) -> Any:
     """Return the different elements of a tensor, sorted.
 
     Parameters
     ----------
     x : tvm_ffi.Tensor
+    *results
+        Whether to return the index of the first occurrence of each, where each element is among
+        them, and how often each comes up; and then the axis along which they are taken, if any.
 
     Returns
     -------
-    tvm_ffi.Tensor
-        Of rank 1.
+    tvm_ffi.Tensor or list of it
     """
-    return tvm_ffi.from_dlpack(np.unique(np.from_dlpack(x)))
+    index, inverse, counts = results[:3] or (False, False, False)
+    axis = results[3] if len(results) > 3 else None
+    find: Any = np.unique  # too many overloads
+    found = find(np.from_dlpack(x), bool(index), bool(inverse), bool(counts), axis)
+    values, *others = found if isinstance(found, tuple) else (found,)
+    # Where an element is counts them in a row.
+    rows = [values, *(each.reshape(-1).astype("int64") for each in others)]
+    tensors = [tvm_ffi.from_dlpack(np.ascontiguousarray(each)) for each in rows]
+    return tensors if others else tensors[0]
 
 
 def scalar_tensor(value: Any, dtype: str) -> Any:

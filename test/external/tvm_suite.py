@@ -21,6 +21,7 @@ import collections
 import dataclasses
 import importlib
 import inspect
+import itertools
 import linecache
 import os
 import re
@@ -50,6 +51,7 @@ BY_SPECIFICATION = {
     r"expected a result of type": "DR13: the value fits the declared result",
     r"in place, but it may be argument": "DR15: a pure function has no visible effect",
     r"expected a value of type .*, but got one of type": "DR08: the value fits the annotation",
+    r"'relax.if' op expected a condition of type": "GR15: the condition is a Boolean scalar",
 }
 
 # What a program is found to be.
@@ -112,7 +114,8 @@ class Runner:
         self.results: list[Result] = []
         # Functions that tests call, until the first call.
         self.pending: dict[str, tuple[ast.FunctionDef, dict[str, Any]]] = {}
-        self.is_xfail = False
+        # What the mark of a test that is expected to fail in TVM says.
+        self.is_xfail = self.is_unsupported = False
         self.text = path.read_text()
         self.tree = ast.parse(self.text)
 
@@ -189,12 +192,13 @@ class Runner:
         return not names.isdisjoint(self.pending)
 
     def _body(self, node: ast.FunctionDef, names: dict[str, Any]) -> None:
-        saved, self.is_xfail = (
-            self.is_xfail,
-            any("xfail" in ast.unparse(decorator) for decorator in node.decorator_list),
-        )
+        saved = self.is_xfail, self.is_unsupported
+        marks = [ast.unparse(decorator) for decorator in node.decorator_list]
+        marks = [mark for mark in marks if "xfail" in mark]
+        self.is_xfail = bool(marks)
+        self.is_unsupported = any("support" in mark for mark in marks)
         self._statements(node.body, names, negative=False)
-        self.is_xfail = saved
+        self.is_xfail, self.is_unsupported = saved
 
     def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function whose programs are counted when it is first called."""
@@ -229,13 +233,20 @@ class Runner:
             if len(parts) < 2:
                 continue
             which = self._eval(parts[0], names, "")
-            values = self._eval(parts[1], names, [])
-            first = next(iter(values or ()), None)
+            first = self._first(parts[1], names)
             first = getattr(first, "values", first) if hasattr(first, "marks") else first
             which = which.replace(" ", "").split(",") if isinstance(which, str) else list(which)
             several = first if isinstance(first, (tuple, list)) else [first]
             given.update(zip(which, several if len(which) > 1 else [first], strict=False))
         return given
+
+    def _first(self, node: ast.expr, names: dict[str, Any]) -> Any:
+        """Return the first of several values; others in a list may need what is not there."""
+        values = self._eval(node, names)
+        if values is None and isinstance(node, (ast.List, ast.Tuple)):
+            values = (self._eval(element, names) for element in node.elts)
+            return next((value for value in values if value is not None), None)
+        return next(iter(values or ()), None)
 
     def _calls_of(self, name: str) -> Iterator[ast.Call]:
         for node in ast.walk(self.tree):
@@ -282,7 +293,9 @@ class Runner:
                 result.outcome = MISSING_OPERATOR
             elif any(re.search(pattern, str(error)) for pattern in BY_SPECIFICATION):
                 result.outcome = BY_RULE
-            elif negative and type(error).__name__ in ("ScriptError", "TypeError", "ValueError"):
+            elif (negative or self._may_be_refused(node)) and isinstance(
+                error, (TypeError, ValueError)
+            ):
                 result.outcome = REFUSED
         else:
             if negative:
@@ -308,15 +321,32 @@ class Runner:
 
     def _is_ill_formed(self, node: Any) -> bool:
         """Say whether the test of a program states that it is not well formed."""
-        if self.is_xfail:  # TVM itself does not find it
-            return False
+        # Of an expected failure TVM itself does not find it.
+        return not self.is_xfail and self._says_ill_formed(node)
+
+    def _may_be_refused(self, node: Any) -> bool:
+        """Say whether a program is wrong without TVM having to find it where it is read.
+
+        The test says that it is not well formed, or that TVM does not support it, or that a pass
+        refuses it.
+        """
+        if self.is_unsupported:
+            return True
+        lines = self._lines_after(node)
+        return self._says_ill_formed(node) or any(
+            "pytest.raises" in line and re.search(rf"\({node.name}\)", following)
+            for line, following in itertools.pairwise(lines)
+        )
+
+    def _says_ill_formed(self, node: Any) -> bool:
+        pattern = re.compile(rf"assert not .*well_formed\(\s*{node.name}\b")
+        return any(pattern.search(line) for line in self._lines_after(node))
+
+    def _lines_after(self, node: Any) -> list[str]:
+        """Return what follows a program in its test."""
         lines = self.text.splitlines()[node.end_lineno : node.end_lineno + 12]
-        for line in lines:
-            if re.search(rf"assert not .*well_formed\(\s*{node.name}\b", line):
-                return True
-            if re.match(r"(def |\s*@|\s*class )", line):
-                return False
-        return False
+        ends = (i for i, line in enumerate(lines) if re.match(r"(def |\s*@|\s*class )", line))
+        return lines[: next(ends, len(lines))]
 
 
 def run_file(path: Path, check: Callable[[Any], None]) -> list[Result]:

@@ -19,7 +19,13 @@ from ..attributes import attribute
 from ..dialects import relax as _ops
 from ..dtypes import dtype_name
 from ..expr import GlobalVar
-from ..ir import ObjectStructInfo, ShapeExpr, ShapeStructInfo, TensorStructInfo
+from ..ir import (
+    ObjectStructInfo,
+    ShapeExpr,
+    ShapeStructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
 from ..ir_module import Function
 from ..vdevice import VDevice
 from .annotations import as_dim, as_dims, as_struct_info, known_shape, struct_infos
@@ -80,12 +86,52 @@ def kernel(callee: Any) -> Any:
     return callee
 
 
-def _call(callee: Any, make: Any, args: Any) -> ir.Value:
+def _call(callee: Any, make: Any, args: Any, outputs: Any, inplace: Any = None) -> ir.Value:
+    """Call a kernel by ``make(name, args, outputs)``, where `inplace` is of its outputs."""
     name = callee.name if isinstance(callee, GlobalVar) else callee
     if not isinstance(name, str):
         raise TypeError(f"expected a kernel of the module, but got {callee!r}")
-    given = [argument(arg) for arg in fields(args)]
-    return make(name, _fitting(name, given))
+    given = _fitting(name, [argument(arg) for arg in fields(args)])
+    declared = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    fitting = _fitting_outputs(name, declared, inplace)
+    if fitting == declared:
+        return make(name, given, outputs)
+    value = make(name, given, fitting)
+    is_one = len(declared) == 1
+    return _op.match_cast(value, declared[0] if is_one else TupleStructInfo(declared))
+
+
+def _fitting_outputs(name: str, outputs: list[Any], inplace: Any) -> list[Any]:
+    """Return outputs with the dimensions that the kernel states where the call leaves them open.
+
+    They are checked against what the call says afterwards.
+    """
+    params = state.current("a call").kernel_params(name)
+    # Integers may stand behind the outputs in the text.
+    while params and not isinstance(params[-1], ir.ShapedType):
+        params.pop()
+    indices = [-1] * len(outputs) if inplace is None else inplace
+    indices = [indices] if isinstance(indices, int) else list(indices)
+    allocated = [index for index, position in enumerate(indices) if position == -1]
+    fitting = list(outputs)
+    for index, param in zip(reversed(allocated), reversed(params), strict=False):
+        if index < len(fitting):
+            fitting[index] = _fit_output(fitting[index], param)
+    return fitting
+
+
+def _fit_output(type_: Any, param: ir.Type) -> Any:
+    if not isinstance(type_, TensorStructInfo) or not isinstance(param, ir.ShapedType):
+        return type_
+    if type_.shape is None or not param.has_rank or len(type_.shape.dims) != param.rank:
+        return type_
+    dims = [
+        dim if param.is_dynamic_dim(index) or dim.value is not None else param.get_dim_size(index)
+        for index, dim in enumerate(type_.shape.dims)
+    ]
+    if dims == list(type_.shape.dims):
+        return type_
+    return TensorStructInfo(dims, type_.dtype, vdevice=type_.vdevice)
 
 
 def _fitting(name: str, args: list[Any]) -> list[Any]:
@@ -156,7 +202,9 @@ def call_tir(
         return call_dps_packed(callee, args, out, dtype=dtype)
     outputs = _outputs(out, dtype)
     ints = None if tir_vars is None else _shape_argument(tir_vars)
-    return _call(callee, lambda name, given: _op.call_tir(name, given, outputs, ints), args)
+    return _call(
+        callee, lambda name, given, types: _op.call_tir(name, given, types, ints), args, outputs
+    )
 
 
 def _shape_argument(value: Any) -> Any:
@@ -179,8 +227,10 @@ def call_tir_inplace(
     ints = None if tir_vars is None else _shape_argument(tir_vars)
     return _call(
         kernel(gvar),
-        lambda name, given: _op.call_tir_inplace(name, given, inplace_indices, outputs, ints),
+        lambda name, given, types: _op.call_tir_inplace(name, given, inplace_indices, types, ints),
         args,
+        outputs,
+        inplace_indices,
     )
 
 

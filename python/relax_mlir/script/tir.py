@@ -196,6 +196,7 @@ __all__ = [
     "prim_func",
     "reads",
     "reinterpret",
+    "ret",
     "round",
     "rsqrt",
     "sblock",
@@ -857,6 +858,18 @@ class Evaluate:
 def evaluate(value: Any) -> Evaluate:
     """Compute a value for the effect of doing so."""
     return Evaluate(value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Return:
+    """``T.ret``."""
+
+    value: Any
+
+
+def ret(value: Any) -> Return:
+    """Return a scalar from a function, as ``return value`` does."""
+    return Return(value)
 
 
 @dataclasses.dataclass(frozen=True)

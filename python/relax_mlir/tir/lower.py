@@ -163,6 +163,18 @@ class _Structure:
     init: list[st.BufferStore]
 
 
+def _calls_function(expr: PrimExpr) -> bool:
+    """Say whether a function is called, which may have an effect."""
+    calls = []
+    _expr.post_order_visit(
+        expr,
+        lambda node: (
+            calls.append(node) if isinstance(node, Call) and node.op == "call_extern" else None
+        ),
+    )
+    return bool(calls)
+
+
 class _NotStructuredError(Exception):
     """A block has to become loops."""
 
@@ -296,7 +308,7 @@ class _Structurer:
         # What a loop variable of the source, or of another axis, stands for is not known inside.
         outer = {id(loop.var) for loop in self.loops}
         for expr in self._expressions():
-            if any(id(var) in outer for var in _expr.undefined_vars(expr)):
+            if any(id(var) in outer for var in _expr.undefined_vars(expr)) or _calls_function(expr):
                 raise _NotStructuredError
 
     def _expressions(self) -> Iterator[PrimExpr]:
@@ -510,13 +522,17 @@ class _Kernel(Emitter):
             raise ValueError(f"expected a result of the function in {node}")
         return self._widen_any(results[0], node.dtype)
 
+    def effect(self, node: Call) -> None:
+        """Emit a call of a function for its effect."""
+        unique = self._unique(node)
+        assert isinstance(unique, Call)
+        self.call_extern(unique)
+
     def call_extern(self, node: Call) -> ir.Operation:
         """Emit a call of a C function, which the module declares."""
         name, *args = node.args
         assert isinstance(name, StringImm)
-        values = [
-            self._value(arg) if isinstance(arg, st.BufferData) else self.value(arg) for arg in args
-        ]
+        values = [self._value(arg) for arg in args]
         results = []
         if node.dtype != "void":
             is_pointer = node.dtype == "handle"
@@ -628,20 +644,7 @@ class _Lowering:
         """Emit the function."""
         function = self.function
         with self._at(function.span):
-            if function.declared and not function.private:
-                raise ValueError("expected private=True in the decorator of a declaration")
-            types = [self._param_type(param) for param in function.params]
-            results = [self._buffer_type(buffer) for buffer in self._outputs()]
-            op = func.FuncOp(function.name, ir.FunctionType.get(types, results))
-            if function.private:
-                op.attributes["sym_visibility"] = ir.StringAttr.get("private")
-            for name, value in function.attrs.items():
-                if name in _RESERVED:
-                    raise LoweringError(function.span, f"expected another name than '{name}'")
-                op.attributes[name] = to_attribute(value)
-            attrs = [self._param_attrs(param) for param in function.params]
-            if any(len(each) for each in attrs):
-                op.arg_attrs = ir.ArrayAttr.get(attrs)
+            op = self._head()
             if function.declared:
                 return op.operation
             locs = [_location(function.span, param.name) for param in function.params]
@@ -652,7 +655,10 @@ class _Lowering:
                 self._bind_params(block)
                 self._body(function.body)
                 with self._at(function.span):
-                    func.ReturnOp([self._buffer(buffer) for buffer in self._outputs()])
+                    if function.result is None:
+                        func.ReturnOp([self._buffer(buffer) for buffer in self._outputs()])
+                    elif not function.body or not isinstance(function.body[-1], st.Return):
+                        raise ValueError("expected a return statement at the end")
             self._drop_unused()
         except BaseException:
             op.erase()
@@ -660,6 +666,32 @@ class _Lowering:
         if function.tensors:
             _ext.tidy_kernel(op.operation)
         return op.operation
+
+    def _head(self) -> func.FuncOp:
+        """Emit the function without its body."""
+        function = self.function
+        if function.declared and not function.private:
+            raise ValueError("expected private=True in the decorator of a declaration")
+        types = [self._param_type(param) for param in function.params]
+        results = [self._buffer_type(buffer) for buffer in self._outputs()]
+        if function.result is not None:
+            if results:
+                raise ValueError("expected no result of a function on tensors but its outputs")
+            results = [kernel_type(function.result)]
+        op = func.FuncOp(function.name, ir.FunctionType.get(types, results))
+        if function.private:
+            op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        for name, value in function.attrs.items():
+            if name in _RESERVED:
+                raise LoweringError(function.span, f"expected another name than '{name}'")
+            op.attributes[name] = to_attribute(value)
+        attrs = [self._param_attrs(param) for param in function.params]
+        if any(len(each) for each in attrs):
+            op.arg_attrs = ir.ArrayAttr.get(attrs)
+        if function.result is not None and _expr.is_uint(function.result):
+            type_ = ir.TypeAttr.get(PrimStructInfo(function.result))
+            op.attributes["res_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get({TYPE: type_})])
+        return op
 
     # -- parameters ---------------------------------------------------------------------------
 
@@ -787,6 +819,10 @@ class _Lowering:
             value = self.kernel.value(stmt.value)
             indices = [self.kernel.index(index) for index in stmt.indices]
             memref.StoreOp(value, self._buffer(stmt.buffer), indices)
+
+    def _return(self, stmt: st.Return) -> None:
+        with self._at(stmt.span):
+            func.ReturnOp([self.kernel.value(stmt.value)])
 
     def _buffer(self, buffer: st.Buffer) -> ir.Value:
         known = self.kernel._sources.get(id(buffer))
@@ -962,7 +998,7 @@ class _Lowering:
         with self._at(stmt.span):
             value = stmt.value
             if isinstance(value, Call) and value.op == "call_extern":
-                self.kernel.call_extern(value)
+                self.kernel.effect(value)
                 return
             if isinstance(value, IntImm | FloatImm):
                 return  # T.evaluate(0) stands for nothing

@@ -32,6 +32,23 @@ class NotRaisableError(ValueError):
     """A function has no counterpart as tensor program."""
 
 
+class KernelName(_expr.StringImm):
+    """The name of a function of the module that a kernel calls."""
+
+
+def is_kernel(name: str, op: ir.Operation) -> bool:
+    """Say whether the module of an operation defines a function of a name."""
+    module: Any = op.parent
+    if module is None:
+        return False
+    return any(
+        each.operation.name == "func.func"
+        and each.operation.attributes["sym_name"].value == name
+        and len(each.operation.regions[0].blocks)
+        for each in module.operation.regions[0].blocks[0].operations
+    )
+
+
 def raise_function(op: ir.Operation, dim_dtype: str = "int64") -> st.PrimFunc:
     """Return a ``func.func`` as a tensor program.
 
@@ -417,6 +434,7 @@ class _Raising:
         # The operands of values, in the order in which they are asked for, while that is noted.
         self.trace: dict[ir.Value | None, list[ir.Value]] | None = None
         self.under_way: list[ir.Value | None] = []
+        self.result: str | None = None
 
     def run(self) -> st.PrimFunc:
         """Return the function."""
@@ -435,10 +453,11 @@ class _Raising:
         types = [argument.type for argument in entry.arguments]
         self.tensors = any(isinstance(type_, ir.RankedTensorType) for type_ in types)
         results = list(op.attributes["function_type"].value.results)
-        if self.tensors != bool(results) or (
-            self.tensors and any(isinstance(type_, ir.MemRefType) for type_ in types)
+        if self.tensors and (
+            not results or any(isinstance(type_, ir.MemRefType) for type_ in types)
         ):
             raise NotRaisableError("results")
+        result = None if self.tensors else self._result(op, results)
         self.dims = _Dims(entry) if self.tensors else None
         params = self._params(entry)
         attrs, private = {}, False
@@ -447,14 +466,34 @@ class _Raising:
                 if attr.value != "private":
                     raise NotRaisableError(f"visibility {attr}")
                 private = True
-            elif key not in ("sym_name", "function_type", "arg_attrs"):
+            elif key not in ("sym_name", "function_type", "arg_attrs", "res_attrs"):
                 attrs[key] = from_attribute(attr)
         if declared and self.tensors and results != types[-1:]:
             raise NotRaisableError("results")
+        self.result = result
         body = [] if declared else self._region(entry, "func.return")
         return st.PrimFunc(
-            name, params, body, attrs, private=private, tensors=self.tensors, declared=declared
+            name,
+            params,
+            body,
+            attrs,
+            private=private,
+            tensors=self.tensors,
+            declared=declared,
+            result=result,
         )
+
+    def _result(self, op: ir.Operation, results: Sequence[ir.Type]) -> str | None:
+        """Return the data type of the scalar that a function returns, or None."""
+        given: Any = op.attributes["res_attrs"][0] if "res_attrs" in op.attributes else []
+        attrs = {item.name: item.attr for item in given}
+        if len(results) > 1 or set(attrs) - {TYPE}:
+            raise NotRaisableError("results")
+        if not results:
+            return None
+        said = attrs[TYPE].value if TYPE in attrs else None
+        dtype: Any = said.dtype if isinstance(said, PrimStructInfo) else _scalar_dtype(results[0])
+        return str(dtype)
 
     # -- parameters ---------------------------------------------------------------------------
 
@@ -997,7 +1036,12 @@ class _Body:
         for op in self.block.operations:
             op = op.operation
             if op.name == self.end:
-                self._name_values(op, [])
+                result = self.raising.result if op.name == "func.return" else None
+                self._name_values(op, [] if result is None else _roots(op))
+                if result is not None:
+                    returned = _fix(self.raising.value(op.operands[0]), result)
+                    self.stmts.append(st.Return(returned))
+                    break
                 if op.name == "func.return" and self.raising.tensors:
                     break
                 if op.name in ("func.return", "scf.yield") and len(op.operands):
@@ -1239,7 +1283,9 @@ class _Body:
         results = list(op.results)
         if len(results) > 1:
             raise NotRaisableError("a call with several results")
-        args: list[PrimExpr] = [_expr.StringImm(op.attributes["callee"].value)]
+        callee = op.attributes["callee"].value
+        is_ours = is_kernel(callee, self.raising.op)
+        args: list[PrimExpr] = [KernelName(callee) if is_ours else _expr.StringImm(callee)]
         for operand in op.operands:
             buffer = self._address(operand)
             if buffer is None:

@@ -197,6 +197,13 @@ class Evaluate(Stmt):
 
 
 @dataclasses.dataclass(eq=False)
+class Return(Stmt):
+    """``return value``, at the end of a function that gives a scalar."""
+
+    value: PrimExpr
+
+
+@dataclasses.dataclass(eq=False)
 class Axis:
     """``var = T.axis.<kind>((min, min + extent), binding)``."""
 
@@ -240,6 +247,8 @@ class PrimFunc:
         Whether it works on tensors and returns those that it updates, not on memory.
     declared : bool
         Whether its body is elsewhere. One on tensors returns its last parameter.
+    result : str, optional
+        The data type of the scalar that it returns.
     """
 
     name: str
@@ -249,6 +258,7 @@ class PrimFunc:
     private: bool = False
     tensors: bool = False
     declared: bool = False
+    result: str | None = None
     span: Span | None = None
 
 

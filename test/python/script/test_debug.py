@@ -152,3 +152,45 @@ def main(x: R.Tensor((2,), "float32")):
 """
     with pytest.raises(ValueError, match=r"is impure, which is not allowed in a pure function"):
         from_source(text)
+
+
+@I.ir_module
+class Branches:
+    @R.function(pure=False)
+    def main(x: R.Tensor((), "int32"), c: R.Tensor((), "bool"), d: R.Tensor((), "bool")):
+        if c:
+            R.print(x, format="yes {}")
+        else:
+            R.print(x, format="no {}")
+            if d:
+                R.print(format="inside")
+            else:
+                R.call_packed("test_debug.nothing")
+        return x
+
+
+def test_branches_that_end_with_an_effect(capsys):
+    tvm_ffi.register_global_func("test_debug.nothing", lambda: None, override=True)
+    vm = relax.VirtualMachine(relax.compile(Branches))
+    x, yes, no = np.array(3, "int32"), np.array(True), np.array(False)
+    for c, d in [(yes, yes), (no, yes), (no, no)]:
+        vm["main"](x, c, d)
+    assert capsys.readouterr().out.splitlines() == ["yes 3", "no 3", "inside", "no 3"]
+
+
+def test_branches_that_end_with_an_effect_round_trip():
+    relax.assert_structural_equal(Branches, from_source(Branches.script()))
+
+
+def test_branches_of_which_one_binds_a_name():
+    text = """
+@R.function(pure=False)
+def main(x: R.Tensor((), "bool")):
+    if x:
+        R.print(x)
+    else:
+        y = x
+    return x
+"""
+    with pytest.raises(ValueError, match="to bind the same name last, but got none and 'y'"):
+        from_source(text)

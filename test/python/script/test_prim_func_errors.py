@@ -176,7 +176,7 @@ BODIES = {
     "break": ("for i in range(4):\n    break", "break", "but got break"),
     "await": ("B[0] = await n", "await n", "expected an expression of a tensor program, but got"),
     "assert": ('assert n > 1, "n"', 'assert n > 1, "n"', "expected no assertion"),
-    "return": ("return n", "return n", "expected no return"),
+    "return": ("return n", "return n", "expected the data type of the result before this"),
     "attributes": ("T.func_attr([1])", "T.func_attr([1])", "expected a dictionary, but got [1]"),
     "let_variables": (
         "B[0] = T.Let(n, where={})",
@@ -226,9 +226,14 @@ PARAMETERS = {
         "expected the name of",
     ),
     "result": (
-        "x: T.int64) -> (T.int64",
-        "T.int64",
-        "expected None: a function writes its results to buffers that it is passed",
+        'x: T.int64) -> (T.Buffer((4,), "float32")',
+        'T.Buffer((4,), "float32")',
+        "expected None or the data type of a scalar: a function writes tensors to buffers",
+    ),
+    "result_handle": (
+        "x: T.int64) -> (T.handle",
+        "T.handle",
+        "expected None or the data type of a scalar",
     ),
     "string": ('x: "T.Buffer(("', '"T.Buffer(("', "expected a type"),
 }

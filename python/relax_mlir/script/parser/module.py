@@ -273,9 +273,9 @@ class ModuleParser(Evaluator):
                 raise self.error(node, f"expected a new name of a function, but got '{node.name}'")
             decorators[node.name] = self.decorator(node)
             self.env.bind(node.name, self.names.declare(node.name))
-        for node in nodes:
-            if decorators[node.name].name == "prim_func":
-                self._kernel(node)
+        kernels = {n.name: n for n in nodes if decorators[n.name].name == "prim_func"}
+        for node in self._in_order(kernels):
+            self._kernel(node)
         relax = {n.name: n for n in nodes if decorators[n.name].name == "function"}
         self._add_texts(relax)
         for node in self._in_order(relax):

@@ -86,6 +86,8 @@ class FunctionParser(SignatureParser):
         self.builder: BlockBuilder = module.builder
         # The name and the value that the last statement bound, for branches.
         self.last: tuple[str, Any] | None = None
+        # The value of the last statement that binds no name, in a branch without any.
+        self._effect: ir.Value | None = None
         # The names that a dataflow block has bound so far; None outside of one.
         self.dataflow: list[str] | None = None
         self._outputs: list[tuple[str, Var]] | None = None
@@ -210,6 +212,9 @@ class FunctionParser(SignatureParser):
 
     def _visit_pass(self, node: ast.Pass) -> None:
         pass
+
+    # What they say of the names of Python is so anyway.
+    _visit_global = _visit_nonlocal = _visit_pass
 
     def _visit_return(self, node: ast.Return) -> None:
         raise self.error(
@@ -342,6 +347,7 @@ class FunctionParser(SignatureParser):
                 f"expected a name for this value of type {type_}, as in x = ...; only a call that "
                 "returns nothing, or that may have side effects, is a statement",
             )
+        self._effect = value
 
     def _annotation_of_next(self) -> Callable[[ir.Operation], None]:
         """Return what has an operation say what ``I.annotate`` said of it, if that was there."""
@@ -371,7 +377,7 @@ class FunctionParser(SignatureParser):
             value = self.builder._sequence(self._branch(node.body, names))
             annotate(value.owner)
         self.dataflow = dataflow
-        self.bind(names[0], value)
+        self._bind_last(names[0], value)
 
     def _dataflow_block(
         self, node: ast.With, end: ast.Return | None = None, entered: Any = None
@@ -456,33 +462,46 @@ class FunctionParser(SignatureParser):
             value = self.builder.if_(cond, then, otherwise)
             annotate(value.owner)
         if names[0] != names[1]:
+            what = " and ".join(f"'{name}'" if name else "none" for name in names)
             raise self.error(
                 node.orelse[-1],
-                f"expected both branches to bind the same name last, but got '{names[0]}' and "
-                f"'{names[1]}'",
+                f"expected both branches to bind the same name last, but got {what}",
             )
-        self.bind(names[0], value)
+        self._bind_last(names[0], value)
+
+    def _bind_last(self, name: str, value: ir.Value) -> None:
+        """Bind what branches or a sequence give to the name that they bind, if they bind any."""
+        if name:
+            self.bind(name, value)
+        else:
+            self._effect = value
 
     def _branch(self, statements: list[ast.stmt], names: list[str]) -> Callable[[], Any]:
         """Return what writes statements, adds the name that they bind last, and returns its value.
 
-        The names that they bind are visible in them only.
+        The names that they bind are visible in them only. Without any, the name is empty and the
+        value that of the last call.
         """
 
         def write() -> Any:
-            self.last = None
+            self.last = self._effect = None
             shape_names = set(self.shape_names)
             with self.env.scope():
                 self.body(statements)
             self.shape_names = shape_names  # its own are not visible any more
-            if self.last is None:
+            name, value = self._given()
+            if value is None:
                 raise self.error(
                     statements[-1], "expected the branch to end with a binding of its value"
                 )
-            names.append(self.last[0])
-            return self.last[1]
+            names.append(name)
+            return value
 
         return write
+
+    def _given(self) -> tuple[str, Any]:
+        """Return the name and the value of the last binding, or of the last call without one."""
+        return ("", self._effect) if self.last is None else self.last
 
     def _visit_functiondef(self, node: ast.FunctionDef) -> None:
         kind = self.module.decorator(node)

@@ -17,10 +17,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from mlir import ir
+from mlir.dialects import func
 
+from ...dtypes import dtype_name
+from ...expr import GlobalVar
+from ...ir import PrimStructInfo
 from ...tir import expr as tir
 from ...tir import stmt as st
-from ...tir.lower import LoweringError, lower
+from ...tir.lower import TYPE, LoweringError, lower
 from .. import tir as T  # noqa: N812 (as programs call it)
 from .diagnostics import ScriptError
 from .environment import Environment
@@ -87,7 +91,7 @@ def parse_prim_func(
     ScriptError
         If the function is wrong, at the place.
     """
-    function = Parser(source, env).function(node)
+    function = Parser(source, env, module).function(node)
     with module.context, ir.InsertionPoint(module.body):
         try:
             return lower(function)
@@ -142,11 +146,16 @@ class Parser:
     ----------
     source : Source
     env : Environment
+    module : mlir.ir.Module, optional
+        Whose kernels may be called.
     """
 
-    def __init__(self, source: Source, env: Environment) -> None:
+    def __init__(self, source: Source, env: Environment, module: ir.Module | None = None) -> None:
         self.source = source
         self.env = env
+        self.module = module
+        self._result: str | None = None
+        self._is_returned = False
         self._bodies = _Bodies()
         self._handles: dict[int, int] = {}
         self._params: list[Any] = []
@@ -179,7 +188,8 @@ class Parser:
                 for i, param in enumerate(self._params)
                 if isinstance(param, tir.Var) and param.dtype == "handle"
             }
-            self._return_type(node.returns)
+            self._result = self._return_type(node.returns)
+            self._is_returned = False
             self.statements(node.body)
         declared = _is_ellipsis(node.body[-1])
         if declared and body:
@@ -192,6 +202,7 @@ class Parser:
             private=_option(node, "private"),
             tensors=_option(node, "tensors"),
             declared=declared,
+            result=self._result,
             span=self.span(node),
         )
 
@@ -243,14 +254,19 @@ class Parser:
         # Symbolic sizes may be declared in the type of a parameter by strings.
         return self.evaluate(node)
 
-    def _return_type(self, node: ast.expr | None) -> None:
-        if node is None:
-            return
-        annotation = self._annotation(node)
-        if annotation is not None and getattr(annotation, "name", None) != "void":
+    def _return_type(self, node: ast.expr | None) -> str | None:
+        """Return the data type of the scalar that a function returns, or None."""
+        annotation = None if node is None else self._annotation(node)
+        name = getattr(annotation, "name", None)
+        if annotation is None or name == "void":
+            return None
+        if not isinstance(annotation, T.DType) or name == "handle":
             raise self.error(
-                node, "expected None: a function writes its results to buffers that it is passed"
+                node,
+                "expected None or the data type of a scalar: a function writes tensors to buffers "
+                "that it is passed",
             )
+        return annotation.name
 
     def _buffer(self, node: ast.AST, name: str, annotation: T.BufferType) -> st.Buffer:
         shape = [self._dimension(node, dim) for dim in annotation.shape]
@@ -299,6 +315,8 @@ class Parser:
 
     def statement(self, node: ast.stmt) -> None:
         """Parse one statement."""
+        if self._is_returned:
+            raise self.error(node, "expected nothing after the return statement")
         visit = getattr(self, f"_visit_{type(node).__name__.lower()}", None)
         if visit is None:
             raise self.error(
@@ -308,6 +326,9 @@ class Parser:
 
     def _visit_pass(self, node: ast.Pass) -> None:
         pass
+
+    # What they say of the names of Python is so anyway.
+    _visit_global = _visit_nonlocal = _visit_pass
 
     def _visit_for(self, node: ast.For) -> None:
         if node.orelse:
@@ -423,6 +444,25 @@ class Parser:
                 raise self.error(element, "expected the name of a variable")
             pairs.append((name, item))
         return pairs
+
+    def _visit_return(self, node: ast.Return) -> None:
+        value = None if node.value is None else self.evaluate(node.value)
+        if value is not None:
+            self._return(node, value)
+
+    def _return(self, node: ast.AST, value: Any) -> None:
+        if len(self._bodies.stack) > 1:
+            raise self.error(node, "expected the return statement at the end of the function")
+        if self._result is None:
+            raise self.error(
+                node,
+                "expected the data type of the result before this, as in def f(...) -> T.bool",
+            )
+        expr = self.as_expr(node, value, self._result)
+        if expr.dtype != self._result:
+            expr = self._convert(node, expr, self._result)
+        self.emit(st.Return(expr), node)
+        self._is_returned = True
 
     def _visit_while(self, node: ast.While) -> None:
         if node.orelse:
@@ -542,10 +582,11 @@ class Parser:
             self._say(node, value)
         elif isinstance(value, T.Store):
             self._store(node, value.buffer, value.indices, value.value)
-        elif isinstance(value, T.Evaluate):
-            self.emit(st.Evaluate(self.as_expr(node, value.value)), node)
-        elif isinstance(value, tir.PrimExpr):
-            self.emit(st.Evaluate(value), node)
+        elif isinstance(value, T.Return):
+            self._return(node, value.value)
+        elif isinstance(value, T.Evaluate | tir.PrimExpr):
+            computed = value.value if isinstance(value, T.Evaluate) else value
+            self.emit(st.Evaluate(self.as_expr(node, computed)), node)
         elif isinstance(value, T.Axis):
             raise self.error(node, "expected a name for the axis")
         elif isinstance(value, T.ForFrame | T.BlockFrame | T.InitFrame):
@@ -835,11 +876,6 @@ class Parser:
             node, "expected no assertion: a kernel cannot raise errors; check sizes in Relax"
         )
 
-    def _visit_return(self, node: ast.Return) -> None:
-        raise self.error(
-            node, "expected no return: a function writes its results to buffers that it is passed"
-        )
-
     def _store(
         self,
         node: ast.AST,
@@ -931,6 +967,8 @@ class Parser:
         value = self.evaluate(node.value)
         try:
             return getattr(value, node.attr)
+        except NameError as error:
+            raise self.error(node, str(error)) from None
         except AttributeError:
             owner = self.source.segment(node.value)
             close = difflib.get_close_matches(node.attr, dir(value), n=1)
@@ -1128,9 +1166,58 @@ class Parser:
                 kwargs.update(value)
             else:
                 kwargs[keyword.arg] = value
+        if isinstance(function, GlobalVar):
+            return self._call_kernel(node, function, args, kwargs)
         if isinstance(function, tir.PrimExpr) or not callable(function):
             raise self.error(node.func, f"expected a function, but got {_describe(function)}")
         return self._call(node, function, *args, **kwargs)
+
+    def _call_kernel(
+        self, node: ast.Call, callee: GlobalVar, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tir.PrimExpr:
+        """Return the call of another function of the module that returns a scalar."""
+        kernel = self._kernel(callee.name)
+        if kernel is None:
+            raise self.error(
+                node.func,
+                f"expected a kernel of the module that does not call this one, but got "
+                f"'{callee.name}'",
+            )
+        params, results = _dtypes(kernel, "arg_attrs"), _dtypes(kernel, "res_attrs")
+        if kwargs or len(args) != len(params):
+            raise self.error(node, f"expected {len(params)} arguments of '{callee.name}'")
+        if len(results) != 1 or None in params:
+            raise self.error(
+                node.func, f"expected '{callee.name}' to take scalars and to return one"
+            )
+        values = []
+        for arg, dtype, place in zip(args, params, node.args, strict=False):
+            value = self.as_expr(place, arg, dtype)
+            values.append(
+                value if value.dtype == dtype else self._convert(place, value, str(dtype))
+            )
+        return tir.Call(str(results[0]), "call_extern", (tir.StringImm(callee.name), *values))
+
+    def _kernel(self, name: str) -> Any:
+        for operation in () if self.module is None else self.module.body.operations:
+            if isinstance(operation, func.FuncOp) and operation.name.value == name:
+                return operation
+        return None
+
+
+def _dtypes(kernel: func.FuncOp, attrs: str) -> list[str | None]:
+    """Return the data types of the parameters or results of a kernel, None for a buffer."""
+    types = kernel.type.inputs if attrs == "arg_attrs" else kernel.type.results
+    said: Any = kernel.attributes[attrs] if attrs in kernel.attributes else [{}] * len(types)
+    result: list[str | None] = []
+    for type_, given in zip(types, said, strict=True):
+        stated = given[TYPE].value if TYPE in given else None
+        if isinstance(stated, PrimStructInfo):
+            result.append(stated.dtype)
+        else:
+            is_number = isinstance(type_, ir.IntegerType | ir.FloatType)
+            result.append(dtype_name(type_) if is_number else None)
+    return result
 
 
 def _differ(a: tir.PrimExpr, b: tir.PrimExpr) -> bool:

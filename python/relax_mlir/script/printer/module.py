@@ -160,7 +160,7 @@ class ModulePrinter:
     def _kernel(self, op: ir.Operation) -> bool:
         """Write a kernel as ``T.prim_func``; return whether that was possible."""
         try:
-            lines = prim_func_lines(op, self.options.indent_spaces)
+            lines = prim_func_lines(op, self.options.indent_spaces, self._name)
         except (NotPrimFuncError, RecursionError):  # an expression may be too deep for Python
             return False
         for line in lines:

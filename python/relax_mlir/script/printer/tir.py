@@ -8,23 +8,27 @@ written in this way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import contextvars
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from mlir import ir
+from mlir.dialects import func
 
+from ...expr import GlobalVar
 from ...tir import expr as _expr
 from ...tir import stmt as st
 from ...tir.expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, StringImm, Var
-from ...tir.raising import NotRaisableError, raise_function
+from ...tir.raising import KernelName, NotRaisableError, is_kernel, raise_function
 
 
 class NotPrimFuncError(ValueError):
     """A kernel cannot be written as ``T.prim_func``."""
 
 
-def prim_func_lines(op: ir.Operation, indent: int = 4) -> list[str]:
+def prim_func_lines(op: ir.Operation, indent: int = 4, module_name: str = "Module") -> list[str]:
     """Return the lines of a kernel as ``T.prim_func``.
 
     Parameters
@@ -33,6 +37,8 @@ def prim_func_lines(op: ir.Operation, indent: int = 4) -> list[str]:
         A ``func.func``.
     indent : int
         The number of spaces that a body is indented by.
+    module_name : str
+        The name of the class, by which other kernels are called.
 
     Returns
     -------
@@ -48,8 +54,11 @@ def prim_func_lines(op: ir.Operation, indent: int = 4) -> list[str]:
         for dim_dtype in ("int64", "int32"):
             try:
                 function = raise_function(op, dim_dtype)
-                lines = FunctionText(function, indent).lines()
-                _require_same(op, "\n".join(lines))
+                if module_name in _names(function):
+                    raise NotPrimFuncError(f"a variable '{module_name}'")
+                with _calling(module_name):
+                    lines = FunctionText(function, indent).lines()
+                _require_same(op, "\n".join(lines), module_name)
             except (NotRaisableError, NotPrimFuncError) as error:
                 reasons.append(str(error))
                 continue
@@ -57,7 +66,69 @@ def prim_func_lines(op: ir.Operation, indent: int = 4) -> list[str]:
     raise NotPrimFuncError(reasons[0])
 
 
-def _require_same(op: ir.Operation, text: str) -> None:
+# The name of the module while a kernel is written.
+_module_name: contextvars.ContextVar[str] = contextvars.ContextVar("module_name")
+
+
+@contextlib.contextmanager
+def _calling(module_name: str) -> Iterator[None]:
+    token = _module_name.set(module_name)
+    try:
+        yield
+    finally:
+        _module_name.reset(token)
+
+
+def _names(function: st.PrimFunc) -> set[str]:
+    """Return the names of the parameters and of what statements name."""
+    names = {param.name for param in function.params}
+    for stmt in st.walk(function.body):
+        for part in (getattr(stmt, "var", None), getattr(stmt, "buffer", None)):
+            names.add(getattr(part, "name", ""))
+    return names
+
+
+class _Kernels:
+    """The other kernels of the module of one."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        self._op = op
+
+    def __getattr__(self, name: str) -> GlobalVar:
+        if not is_kernel(name, self._op):
+            raise AttributeError(name)
+        return GlobalVar(name)
+
+    def declare(self, module: ir.Module) -> None:
+        """Declare those that are called in a module."""
+        called = _called(self._op)
+        if not called:
+            return
+        assert self._op.parent is not None
+        with ir.InsertionPoint(module.body):
+            for each in self._op.parent.regions[0].blocks[0].operations:
+                if each.operation.name != "func.func" or each.name.value not in called:
+                    continue
+                made = func.FuncOp(each.name.value, each.type, visibility="private")
+                for key in ("arg_attrs", "res_attrs"):
+                    if key in each.attributes:
+                        made.attributes[key] = each.attributes[key]
+
+
+def _called(op: ir.Operation) -> set[str]:
+    """Return the names of the functions that a kernel calls."""
+    called = set()
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        if inner.name == "func.call":
+            called.add(inner.attributes["callee"].value)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return called
+
+
+def _require_same(op: ir.Operation, text: str, module_name: str) -> None:
     """Parse the text again, and compare."""
     from .. import tir as T  # noqa: N812 (as programs call it)
     from ..parser.diagnostics import ScriptError
@@ -68,9 +139,12 @@ def _require_same(op: ir.Operation, text: str) -> None:
     source = Source(text, "<kernel>")
     with ir.Location.unknown():
         module = ir.Module.create()
+        kernels = _Kernels(op)
+        kernels.declare(module)
     try:
         node: Any = source.tree.body[0]
-        again = parse_prim_func(node, source, Environment({"T": T}), module)
+        env = Environment({"T": T, module_name: kernels})
+        again = parse_prim_func(node, source, env, module)
     except ScriptError as error:
         raise NotPrimFuncError(str(error)) from error
     if _generic(again) != _generic(op):
@@ -117,7 +191,8 @@ class FunctionText:
         given = f"({', '.join(f'{name}=True' for name in options)})" if options else ""
         self._line(f"@T.prim_func{given}")
         params, matches = self._params()
-        self._line(f"def {function.name}({', '.join(params)}):")
+        result = "" if function.result is None else f" -> T.{function.result}"
+        self._line(f"def {function.name}({', '.join(params)}){result}:")
         self._depth += 1
         if function.attrs:
             self._line(f"T.func_attr({_attribute(function.attrs)})")
@@ -169,6 +244,9 @@ class FunctionText:
         self._depth += 1
         self._body(stmts)
         self._depth -= 1
+
+    def _return(self, stmt: st.Return) -> None:
+        self._line(f"return {text(stmt.value)}")
 
     def _bufferstore(self, stmt: st.BufferStore) -> None:
         self._line(f"{_element(stmt.buffer, stmt.indices)} = {text(stmt.value)}")
@@ -400,6 +478,8 @@ def _binary(expr: _expr.BinaryOp, around: int) -> str:
 def _call(expr: Call) -> str:
     if expr.op == "reinterpret":
         return f'T.reinterpret("{expr.dtype}", {_list(expr.args)})'
+    if expr.op == "call_extern" and isinstance(expr.args[0], KernelName):
+        return f"{_module_name.get()}.{expr.args[0].value}({_list(expr.args[1:])})"
     if expr.op == "call_extern":
         return f'T.call_extern("{expr.dtype}", {_list(expr.args)})'
     return f"T.{expr.op}({_list(expr.args)})"
