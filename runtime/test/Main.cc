@@ -26,5 +26,6 @@ int main() {
   testStructInfoOfClosures();
   testTensor();
   testValues();
+  testVm();
   return reportChecks();
 }

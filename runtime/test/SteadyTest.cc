@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
+#include "VmProgram.h"
 
 #include <atomic>
 #include <cerrno>
@@ -84,6 +85,17 @@ static int64_t countCalls(int64_t rounds) {
   return calls;
 }
 
+// The same of the virtual machine, which calls itself `depth` times.
+static int64_t countVmCalls(const ffi::Function &main, int64_t depth) {
+  runVm(main, 0); // makes its argument
+  calls = 0;
+  isCounting = true;
+  int64_t result = runVm(main, depth);
+  isCounting = false;
+  CHECK(result == expectedOfVm(depth));
+  return calls;
+}
+
 int main() {
   CHECK(countCalls(50) > 0); // the calls are seen
   CHECK(countCalls(50) == 0);
@@ -91,5 +103,9 @@ int main() {
   CHECK(relax_memory_release(kDLCPU, 0) == 0);
   CHECK(countCalls(50) > 0);
   CHECK(countCalls(50) == 0);
+  ffi::Function vm = makeVmFunction(kVmProgram, "main");
+  CHECK(countVmCalls(vm, 100) > 0);
+  CHECK(countVmCalls(vm, 100) == 0);
+  CHECK(countVmCalls(vm, 50) == 0);
   return reportChecks();
 }

@@ -93,5 +93,6 @@ void testStorage();
 void testStructInfoOfClosures();
 void testTensor();
 void testValues();
+void testVm();
 
 #endif // RELAX_RUNTIME_TEST_H

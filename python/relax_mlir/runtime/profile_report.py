@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -223,7 +223,7 @@ def _cells(row: ProfileRow, total: float) -> tuple[str, ...]:
 
 
 def make_report(
-    name: str, raw: Sequence[Any], instructions: dict[str, Sequence[str]]
+    name: str, raw: Sequence[Any], instructions: Mapping[str, Sequence[str]]
 ) -> ProfileReport:
     """Make a report of what the runtime measured.
 
@@ -232,34 +232,29 @@ def make_report(
     name : str
     raw : sequence
         What ``relax_mlir.vm.profile`` returned.
-    instructions : dict of str to sequence of str
+    instructions : mapping of str to sequence of str
         The text of the instructions of each function.
     """
     result, total, raw_rows, raw_events, dropped = raw
     rows = []
-    for (
-        function,
-        number,
-        kind,
-        callee,
-        shapes,
-        calls,
-        time,
-        own,
-        least,
-        most,
-        size,
-        bad,
-    ) in raw_rows:
-        text = instructions[str(function)][number]
-        # What is still open when a profile ends has no call that ended.
-        seconds = [value * 1e-9 for value in (time, own, least if calls else 0, most)]
+    for where, number, kind, callee, shapes, calls, time, own, least, most, size, bad in raw_rows:
         rows.append(
             ProfileRow(
-                str(function), number, text, str(kind), str(callee), str(shapes), calls, bad,
-                *seconds, size,
+                function=str(where),
+                instruction=number,
+                text=instructions[str(where)][number],
+                kind=str(kind),
+                name=str(callee),
+                shapes=str(shapes),
+                calls=calls,
+                failures=bad,
+                total=time * 1e-9,
+                own=own * 1e-9,
+                least=least * 1e-9,
+                most=most * 1e-9,
+                bytes=size,
             )
-        )  # fmt: skip
+        )
     events = tuple(
         ProfileEvent(rows[row], start * 1e-9, duration * 1e-9, depth)
         for row, start, duration, depth in raw_events

@@ -13,29 +13,22 @@
 #ifndef RELAX_RUNTIME_VM_ADT_H
 #define RELAX_RUNTIME_VM_ADT_H
 
-#include <tvm/ffi/tvm_ffi.h>
+#include "../Objects.h"
 
 namespace relax_runtime::vm {
-
-namespace ffi = tvm::ffi;
 
 class ADTObj : public ffi::Object {
 public:
   int64_t tag = 0;
-  ffi::Array<ffi::Any> fields;
-
-  ADTObj(int64_t tag, ffi::Array<ffi::Any> fields)
-      : tag(tag), fields(std::move(fields)) {}
+  // A tuple.
+  ffi::Any fields;
 
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("relax_mlir.ADT", ADTObj, ffi::Object);
 };
 
-class ADT : public ffi::ObjectRef {
-public:
-  ADT(int64_t tag, ffi::Array<ffi::Any> fields)
-      : ffi::ObjectRef(ffi::make_object<ADTObj>(tag, std::move(fields))) {}
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(ADT, ffi::ObjectRef, ADTObj);
-};
+// A value with a tag and a tuple of fields, which it takes; from the pool of
+// the host. None where no memory is left.
+ffi::Any makeADT(int64_t tag, ffi::Any fields) noexcept;
 
 } // namespace relax_runtime::vm
 

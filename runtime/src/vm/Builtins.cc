@@ -104,7 +104,7 @@ static int getFloat(int64_t *dst, const relax_site *site,
   return 0;
 }
 
-static int makeString(TVMFFIAny *dst, String string) {
+static int stringValue(TVMFFIAny *dst, String string) {
   return relax_string_make(dst, string.text,
                            static_cast<int64_t>(std::strlen(string.text)));
 }
@@ -182,7 +182,7 @@ static int getBool(int64_t *dst, const relax_site *site,
   return 0;
 }
 
-static int makeShape(TVMFFIAny *dst, Ints dims) {
+static int shapeValue(TVMFFIAny *dst, Ints dims) {
   return relax_shape_make(dst, dims.size, dims.data);
 }
 
@@ -236,19 +236,21 @@ static int getNdim(int64_t *dst, const relax_site *site,
 // Tuples and algebraic data
 //===----------------------------------------------------------------------===//
 
-static int makeTuple(const relax_site *site, TVMFFIAny *dst, Values fields) {
+static int tupleValue(const relax_site *site, TVMFFIAny *dst, Values fields) {
   return relax_tuple_make(site, dst, fields.size, fields.data);
 }
 
-static int makeADT(const relax_site *site, TVMFFIAny *dst, int64_t tag,
-                   Values fields) {
-  TVM_FFI_SAFE_CALL_BEGIN();
+static int makeTagged(const relax_site *site, TVMFFIAny *dst, int64_t tag,
+                      Values fields) {
   ffi::Any tuple;
   if (relax_tuple_make(site, reinterpret_cast<TVMFFIAny *>(&tuple), fields.size,
                        fields.data))
     return -1;
-  owned(dst) = ADT(tag, tuple.cast<ffi::Array<ffi::Any>>());
-  TVM_FFI_SAFE_CALL_END();
+  ffi::Any value = makeADT(tag, std::move(tuple));
+  if (!RELAX_LIKELY(value != nullptr))
+    return raiseMemory(site, "a value of an algebraic data type");
+  owned(dst) = std::move(value);
+  return 0;
 }
 
 static const ADTObj *findADT(const TVMFFIAny *value) {
@@ -269,10 +271,10 @@ static int getADTField(const relax_site *site, TVMFFIAny *dst,
   const ADTObj *adt = findADT(value);
   if (!RELAX_LIKELY(adt != nullptr))
     return raiseKind(site, "a value of an algebraic data type", value);
-  TVMFFIAny tuple = {};
-  tuple.type_index = kTVMFFIArray;
-  tuple.v_obj = ffi::detail::ObjectUnsafe::GetHeader(adt->fields.get());
-  return relax_tuple_get(site, dst, &tuple, index);
+  // Held, as the result may take the place of the value.
+  ffi::Any tuple = adt->fields;
+  return relax_tuple_get(site, dst, reinterpret_cast<TVMFFIAny *>(&tuple),
+                         index);
 }
 
 //===----------------------------------------------------------------------===//
@@ -301,7 +303,7 @@ static int makeClosureValue(Frame &frame, const relax_site *site,
                             TVMFFIAny *dst, const FunctionCode &code,
                             Values captures, const char *structInfo,
                             Ints dims) {
-  TVM_FFI_SAFE_CALL_BEGIN();
+  RELAX_SAFE_CALL_BEGIN();
   if (!RELAX_LIKELY(captures.size == code.numCaptures))
     return raiseCaptures(site, code, captures.size);
   for (int32_t i = 0; i < captures.size; ++i)
@@ -317,7 +319,7 @@ static int makeClosureValue(Frame &frame, const relax_site *site,
   for (int32_t i = 0; i < captures.size; ++i)
     closure->captures()[i] = ffi::AnyView::CopyFromTVMFFIAny(*captures.data[i]);
   owned(dst) = std::move(held);
-  TVM_FFI_SAFE_CALL_END();
+  RELAX_SAFE_CALL_END();
 }
 
 //===----------------------------------------------------------------------===//

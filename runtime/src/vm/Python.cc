@@ -156,8 +156,11 @@ static void timePacked(ffi::PackedArgs args, ffi::Any *result) {
   *result = std::move(seconds);
 }
 
-static ADT makeADT(int64_t tag, ffi::Array<ffi::Any> fields) {
-  return ADT(tag, std::move(fields));
+static ffi::Any makeTagged(int64_t tag, ffi::Array<ffi::Any> fields) {
+  ffi::Any value = makeADT(tag, std::move(fields));
+  if (value == nullptr)
+    TVM_FFI_THROW(MemoryError) << "out of memory for an algebraic data type";
+  return value;
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {
@@ -182,6 +185,6 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax_mlir.vm.set_instrument", setInstrument)
       .def_packed("relax_mlir.vm.profile", profilePacked)
       .def_packed("relax_mlir.vm.time", timePacked)
-      .def("relax_mlir.vm.adt", makeADT)
+      .def("relax_mlir.vm.adt", makeTagged)
       .def("relax_mlir.vm.documentation", makeDocumentation);
 }

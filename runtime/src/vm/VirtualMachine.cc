@@ -69,6 +69,8 @@ ClosureObj *relax_runtime::vm::makeClosure(VirtualMachineObj *vm,
                                      "the call";
   }
   ClosureObj *closure = ClosureObj::make(code.numCaptures, numDims, dims);
+  if (!closure)
+    throw std::bad_alloc();
   if (native)
     closure->setEntry(native);
   else
