@@ -243,25 +243,35 @@ Pool &hostPool();
 int64_t failAfter(int64_t count);
 
 //===----------------------------------------------------------------------===//
-// Memory for a moment
+// Memory for the runtime itself
 //===----------------------------------------------------------------------===//
 
-// An array that lives in the pool of cpu:0 where it is not small. Throws
+// Memory of the pool of cpu:0, aligned to 16 bytes; NULL where none is left.
+inline void *allocateHost(size_t bytes) noexcept {
+  Block *block = hostPool().allocate(sizeof(Block) + bytes);
+  return RELAX_LIKELY(block != nullptr) ? block->memory() : nullptr;
+}
+// Frees it; NULL is fine.
+inline void freeHost(void *memory) noexcept {
+  if (memory)
+    Pool::free(Block::of(memory));
+}
+
+// An array that lives in that pool where it is not small. Throws
 // std::bad_alloc.
 template <typename T, size_t Few> class Scratch {
 public:
   explicit Scratch(size_t count) {
     if (RELAX_LIKELY(count <= Few))
       return;
-    block = hostPool().allocate(sizeof(Block) + sizeof(T) * count);
-    if (!block)
+    elements = static_cast<T *>(allocateHost(sizeof(T) * count));
+    if (!elements)
       throw std::bad_alloc();
-    elements = static_cast<T *>(block->memory());
   }
   Scratch(const Scratch &) = delete;
   ~Scratch() {
-    if (block)
-      Pool::free(block);
+    if (elements != few)
+      freeHost(elements);
   }
   T *data() { return elements; }
   T &operator[](size_t i) { return elements[i]; }
@@ -270,7 +280,6 @@ private:
   static_assert(std::is_trivial_v<T>, "elements are not initialized");
   T few[Few];
   T *elements = few;
-  Block *block = nullptr;
 };
 
 } // namespace relax_runtime

@@ -14,8 +14,9 @@
 
 #include "Interpreter.h"
 
+#include "../Pool.h"
+
 #include <algorithm>
-#include <cstdlib>
 
 using namespace relax_runtime;
 using namespace relax_runtime::vm;
@@ -43,7 +44,7 @@ FrameStack::~FrameStack() {
     segment = segment->previous;
   while (Segment *first = segment) {
     segment = first->next;
-    std::free(first);
+    freeHost(first);
   }
 }
 
@@ -55,13 +56,13 @@ RELAX_COLD bool FrameStack::grow(size_t bytes) noexcept {
     // Nothing is in use behind the current segment.
     while (Segment *later = next) {
       next = later->next;
-      std::free(later);
+      freeHost(later);
     }
     segment->next = nullptr;
   }
   if (!next) {
     size_t size = std::max(bytes, segment ? 2 * segment->size : kFirstSegment);
-    next = static_cast<Segment *>(std::malloc(sizeof(Segment) + size));
+    next = static_cast<Segment *>(allocateHost(sizeof(Segment) + size));
     if (!next)
       return false;
     *next = Segment{segment, nullptr, nullptr, size};
@@ -83,7 +84,7 @@ RELAX_COLD void FrameStack::shrink() noexcept {
     segment = last->previous;
     while (Segment *later = last) {
       last = later->next;
-      std::free(later);
+      freeHost(later);
     }
     segment->next = nullptr;
   } else {

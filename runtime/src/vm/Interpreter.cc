@@ -14,6 +14,7 @@
 
 #include "Interpreter.h"
 
+#include "../Pool.h"
 #include "Builtins.h"
 #include "VirtualMachine.h"
 
@@ -282,10 +283,13 @@ static Frame *enterTailCall(FrameStack &stack, Frame *frame, const Step &step,
     TVMFFIAny values[kFew];
     return replaceFrame(stack, frame, step, callee, values);
   }
-  std::unique_ptr<TVMFFIAny[]> values(new (std::nothrow)
-                                          TVMFFIAny[callee.code->numParams]);
-  if (values)
-    return replaceFrame(stack, frame, step, callee, values.get());
+  auto *values = static_cast<TVMFFIAny *>(allocateHost(
+      sizeof(TVMFFIAny) * static_cast<size_t>(callee.code->numParams)));
+  if (values) {
+    Frame *next = replaceFrame(stack, frame, step, callee, values);
+    freeHost(values);
+    return next;
+  }
   popFrame(stack, frame);
   raiseFrameMemory(*callee.code);
   return nullptr;
