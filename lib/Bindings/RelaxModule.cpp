@@ -13,6 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Native.h"
+
 #include "relax-mlir-c/Dialect.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -981,5 +983,6 @@ NB_MODULE(_relax_mlir, m) {
   bindTuple(m);
   bindFunc(m);
   bindStructInfoFunctions(m);
+  bindNative(m);
   mlirRelaxRegisterPasses();
 }

@@ -1,0 +1,78 @@
+//===- Native.h - C interface of object files -------------------*- C -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Machine code as the bytes of object files, and objects that were linked into
+// the process. See relax-mlir/Codegen/Native.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_C_NATIVE_H
+#define RELAX_MLIR_C_NATIVE_H
+
+#include "mlir-c/IR.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// An object file; the caller destroys it.
+typedef struct MlirRelaxObject {
+  void *ptr;
+} MlirRelaxObject;
+
+/// A linked object file; the caller destroys it.
+typedef struct MlirRelaxLoadedObject {
+  void *ptr;
+} MlirRelaxLoadedObject;
+
+/// The parts of a target.
+typedef struct MlirRelaxNativeTarget {
+  MlirStringRef triple;   // empty: that of this process
+  MlirStringRef cpu;      // "host": the processor of this machine
+  MlirStringRef features; // "+avx2,-avx512f", behind those of the host
+} MlirRelaxNativeTarget;
+
+/// Emits a module in the LLVM dialect. Returns null and reports an error at the
+/// module where that fails.
+MLIR_CAPI_EXPORTED MlirRelaxObject mlirRelaxEmitObject(
+    MlirModule module, MlirRelaxNativeTarget target, unsigned optLevel);
+
+/// Emits the table that makes a library of objects with these symbols and
+/// exports. Returns null and reports an error where that fails.
+MLIR_CAPI_EXPORTED MlirRelaxObject
+mlirRelaxEmitLibraryTable(MlirContext context, MlirRelaxNativeTarget target,
+                          intptr_t numSymbols, MlirStringRef const *symbols,
+                          intptr_t numExports, MlirStringRef const *exports);
+
+MLIR_CAPI_EXPORTED void mlirRelaxObjectDestroy(MlirRelaxObject object);
+MLIR_CAPI_EXPORTED MlirStringRef
+mlirRelaxObjectGetBytes(MlirRelaxObject object);
+/// The target with nothing left open.
+MLIR_CAPI_EXPORTED MlirRelaxNativeTarget
+mlirRelaxObjectGetTarget(MlirRelaxObject object);
+MLIR_CAPI_EXPORTED intptr_t
+mlirRelaxObjectGetNumSymbols(MlirRelaxObject object);
+MLIR_CAPI_EXPORTED MlirStringRef
+mlirRelaxObjectGetSymbol(MlirRelaxObject object, intptr_t index);
+
+/// Links an object file into this process, with shared libraries given by their
+/// paths. Returns null and passes a message on where that fails.
+MLIR_CAPI_EXPORTED MlirRelaxLoadedObject mlirRelaxLoadObject(
+    MlirStringRef bytes, intptr_t numLibraries, MlirStringRef const *libraries,
+    MlirStringCallback onError, void *userData);
+MLIR_CAPI_EXPORTED void
+mlirRelaxLoadedObjectDestroy(MlirRelaxLoadedObject object);
+/// The address of a symbol; null where there is none.
+MLIR_CAPI_EXPORTED void *
+mlirRelaxLoadedObjectLookUp(MlirRelaxLoadedObject object, MlirStringRef symbol);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // RELAX_MLIR_C_NATIVE_H

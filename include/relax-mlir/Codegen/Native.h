@@ -1,0 +1,84 @@
+//===- Native.h - Machine code as object files ------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a module in the LLVM dialect to the bytes of an object file, and from
+// there into this process.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_CODEGEN_NATIVE_H
+#define RELAX_MLIR_CODEGEN_NATIVE_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mlir::relax {
+
+/// What the names of symbols start with, in a module and in an object.
+inline constexpr llvm::StringLiteral kEntryPrefix = "__tvm_ffi_";
+inline constexpr llvm::StringLiteral kFunctionPrefix = "relax_function_";
+inline constexpr llvm::StringLiteral kKernelPrefix = "relax_kernel_";
+/// The variable that holds the address of the pool of constants.
+inline constexpr llvm::StringLiteral kConstantsSymbol = "relax_constants";
+
+/// The machine that code is made for. An empty triple is that of this process;
+/// the processor "host" is the one it runs on, with all it can do.
+struct NativeTarget {
+  std::string triple;
+  std::string cpu = "host";
+  std::string features;
+};
+
+/// An object file that holds the functions, kernels and the pool of a module.
+struct NativeObject {
+  SmallVector<char, 0> bytes;
+  NativeTarget target;
+  /// The symbols it defines: kFunctionPrefix, kKernelPrefix, kConstantsSymbol.
+  std::vector<std::string> symbols;
+};
+
+/// Emits a module in the LLVM dialect as position-independent code. Its public
+/// entries (kEntryPrefix) are renamed to kFunctionPrefix, so that a library can
+/// export functions of the old names in front of them; they are hidden, and so
+/// are the kernels. All else becomes internal. Errors are reported at the
+/// module.
+LogicalResult emitObject(ModuleOp module, const NativeTarget &target,
+                         unsigned optLevel, NativeObject &object);
+
+/// Emits the object that makes a library of objects with these symbols:
+/// `relax_library`, a table of the symbols, and for each export a function
+/// kEntryPrefix + name that calls `relax_library_call`.
+LogicalResult emitLibraryTable(MLIRContext *context, const NativeTarget &target,
+                               ArrayRef<std::string> symbols,
+                               ArrayRef<std::string> exports,
+                               NativeObject &object);
+
+/// An object file that was linked into this process.
+class LoadedObject {
+public:
+  /// Links an object with the symbols of this process and of `libraries`, paths
+  /// of shared libraries. Returns null and sets `error` where that fails.
+  static std::unique_ptr<LoadedObject>
+  load(StringRef bytes, ArrayRef<std::string> libraries, std::string &error);
+  ~LoadedObject();
+
+  /// The address of a symbol; null where there is none.
+  void *lookUp(StringRef symbol);
+
+private:
+  struct Impl;
+  explicit LoadedObject(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_CODEGEN_NATIVE_H

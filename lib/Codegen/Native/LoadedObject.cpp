@@ -1,0 +1,96 @@
+//===- LoadedObject.cpp - Objects in this process ---------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Links an object file with LLVM's JIT linker. The bytes may come from a file
+// that somebody else wrote: what is wrong with them is an error in words.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TargetMachine.h"
+
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+struct LoadedObject::Impl {
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+
+LoadedObject::LoadedObject(std::unique_ptr<Impl> impl)
+    : impl(std::move(impl)) {}
+LoadedObject::~LoadedObject() = default;
+
+/// Whether the object is for the machine that this process runs on.
+static llvm::Error checkMachine(llvm::MemoryBufferRef buffer) {
+  auto object = llvm::object::ObjectFile::createObjectFile(buffer);
+  if (!object)
+    return object.takeError();
+  llvm::Triple host(llvm::sys::getProcessTriple());
+  if ((*object)->isRelocatableObject() &&
+      (*object)->getArch() == host.getArch())
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "expected an object file for " + host.getArchName() +
+      ", but got one for " +
+      llvm::Triple::getArchTypeName((*object)->getArch()));
+}
+
+static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
+loadObject(StringRef bytes, ArrayRef<std::string> libraries) {
+  initializeNativeTarget();
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(bytes, "relax");
+  if (llvm::Error error = checkMachine(buffer->getMemBufferRef()))
+    return error;
+  auto jit = llvm::orc::LLJITBuilder().create();
+  if (!jit)
+    return jit.takeError();
+  llvm::orc::JITDylib &dylib = (*jit)->getMainJITDylib();
+  char prefix = (*jit)->getDataLayout().getGlobalPrefix();
+  for (const std::string &path : libraries) {
+    auto symbols =
+        llvm::orc::DynamicLibrarySearchGenerator::Load(path.c_str(), prefix);
+    if (!symbols)
+      return symbols.takeError();
+    dylib.addGenerator(std::move(*symbols));
+  }
+  auto symbols =
+      llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(prefix);
+  if (!symbols)
+    return symbols.takeError();
+  dylib.addGenerator(std::move(*symbols));
+  if (llvm::Error error = (*jit)->addObjectFile(std::move(buffer)))
+    return error;
+  return jit;
+}
+
+std::unique_ptr<LoadedObject>
+LoadedObject::load(StringRef bytes, ArrayRef<std::string> libraries,
+                   std::string &error) {
+  auto jit = loadObject(bytes, libraries);
+  if (!jit) {
+    error = llvm::toString(jit.takeError());
+    return nullptr;
+  }
+  auto impl = std::make_unique<Impl>();
+  impl->jit = std::move(*jit);
+  return std::unique_ptr<LoadedObject>(new LoadedObject(std::move(impl)));
+}
+
+void *LoadedObject::lookUp(StringRef symbol) {
+  auto address = impl->jit->lookup(symbol);
+  if (!address) {
+    llvm::consumeError(address.takeError());
+    return nullptr;
+  }
+  return address->toPtr<void *>();
+}

@@ -1,0 +1,32 @@
+//===- TargetMachine.h - The machine that code is made for ------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_NATIVE_TARGETMACHINE_H
+#define RELAX_MLIR_LIB_CODEGEN_NATIVE_TARGETMACHINE_H
+
+#include "relax-mlir/Codegen/Native.h"
+
+#include "llvm/Target/TargetMachine.h"
+
+namespace mlir::relax {
+
+/// Registers the target of this machine with LLVM, once.
+void initializeNativeTarget();
+
+/// Fills in what `target` leaves to this machine. Returns null and sets `error`
+/// for a target that LLVM does not know.
+std::unique_ptr<llvm::TargetMachine>
+makeTargetMachine(NativeTarget &target, unsigned optLevel, std::string &error);
+
+/// Turns a module of LLVM into the bytes of an object file.
+LogicalResult writeObject(llvm::Module &module, llvm::TargetMachine &machine,
+                          SmallVectorImpl<char> &bytes);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_NATIVE_TARGETMACHINE_H

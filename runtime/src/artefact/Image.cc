@@ -1,0 +1,107 @@
+//===- Image.cc - The bytes of an artefact ----------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Image.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <new>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <tvm/ffi/error.h>
+#include <unistd.h>
+
+using namespace relax_runtime;
+
+void relax_runtime::raiseInSource(const std::string &source,
+                                  const std::string &text) {
+  TVM_FFI_THROW(ValueError) << source << ": " << text;
+  TVM_FFI_UNREACHABLE();
+}
+
+void relax_runtime::raiseSystem(const std::string &path, const char *what) {
+  int code = errno;
+  TVM_FFI_THROW(OSError) << path << ": " << what << ": " << std::strerror(code);
+  TVM_FFI_UNREACHABLE();
+}
+
+namespace {
+struct MappedImage final : Image {
+  ~MappedImage() override {
+    if (data)
+      munmap(data, size);
+  }
+};
+
+struct CopiedImage final : Image {
+  ~CopiedImage() override {
+    if (data)
+      ::operator delete(data, std::align_val_t(64));
+  }
+};
+
+struct PartImage final : Image {
+  explicit PartImage(std::shared_ptr<Image> whole) : whole(std::move(whole)) {}
+  std::shared_ptr<Image> whole;
+};
+
+struct File {
+  int descriptor;
+  ~File() {
+    if (descriptor >= 0)
+      close(descriptor);
+  }
+};
+} // namespace
+
+// Private and writable: pages that nobody writes stay those of the file, which
+// processes share.
+std::shared_ptr<Image> Image::map(const std::string &path) {
+  File file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.descriptor < 0)
+    raiseSystem(path, "cannot be opened");
+  struct stat info;
+  if (fstat(file.descriptor, &info) != 0)
+    raiseSystem(path, "cannot be read");
+  if (!S_ISREG(info.st_mode))
+    raiseInSource(path, "expected a file");
+  if (info.st_size <= 0)
+    raiseInSource(path, "the file is empty");
+  auto image = std::make_shared<MappedImage>();
+  image->source = path;
+  size_t size = static_cast<size_t>(info.st_size);
+  void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+                      file.descriptor, 0);
+  if (memory == MAP_FAILED)
+    raiseSystem(path, "cannot be mapped");
+  image->data = static_cast<uint8_t *>(memory);
+  image->size = size;
+  return image;
+}
+
+std::shared_ptr<Image> Image::copy(const void *data, size_t size,
+                                   std::string source) {
+  auto image = std::make_shared<CopiedImage>();
+  image->source = std::move(source);
+  image->data = static_cast<uint8_t *>(
+      ::operator new(size == 0 ? 1 : size, std::align_val_t(64)));
+  image->size = size;
+  if (size != 0)
+    std::memcpy(image->data, data, size);
+  return image;
+}
+
+std::shared_ptr<Image> Image::part(std::shared_ptr<Image> whole, size_t offset,
+                                   size_t size) {
+  auto image = std::make_shared<PartImage>(whole);
+  image->data = whole->data + offset;
+  image->size = size;
+  image->source = whole->source;
+  return image;
+}
