@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tvm_ffi
+from relax_mlir import op
 from relax_mlir.runtime import (
     Executable,
     VirtualMachine,
@@ -86,6 +87,25 @@ def test_rf09_second_call_asks_the_system_for_nothing() -> None:
         assert new.system_allocations == old.system_allocations
         assert new.allocations > old.allocations
     assert after[1].in_use == 0 and after[1].cached > 0
+
+
+def test_rf09_compiled_program_asks_the_system_for_nothing(write, load, tensor) -> None:
+    main = load(
+        write(lambda x: (op.exp(op.add(x, x)), op.permute_dims(op.tanh(x))), tensor(("n", 4)))
+    )
+    arguments = [np.ones((n, 4), "float32") for n in (3, 1000, 70000)]
+    for x in arguments:
+        main(x)
+    before = memory_stats()
+    for _ in range(3):
+        for x in arguments:
+            total, _ = main(x)
+            np.testing.assert_allclose(np.from_dlpack(total), np.exp(2 * x), rtol=1e-6)
+            del total, _
+    after = memory_stats()
+    assert after.allocations >= before.allocations + 18
+    assert after.system_allocations == before.system_allocations
+    assert after.in_use == before.in_use
 
 
 def test_vm11_devices_have_pools_of_their_own() -> None:
