@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import re
+import signal
 import threading
 import weakref
 from collections.abc import Callable
@@ -608,6 +609,18 @@ def test_vm08_threads_share_one_machine() -> None:
     for thread in threads:
         thread.join()
     assert not failures
+
+
+@pytest.mark.parametrize("line", ["goto again", "%1 = call @main(%0) ret %1"])
+def test_vm08_error_of_a_signal_ends_a_run(line: str) -> None:
+    """Control-C ends what would never end, a loop or calls that take the frame."""
+    vm = machine(f"function main(x) registers 2 {{ again: {line} }}")
+    timer = threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        vm["main"](1)
+    timer.join()
+    assert machine(DEEP)["main"](3) == 0
 
 
 def test_vm08_error_arguments() -> None:

@@ -18,6 +18,9 @@
 #include "Builtins.h"
 #include "VirtualMachine.h"
 
+#include <chrono>
+#include <tvm/ffi/extra/c_env_api.h>
+
 using namespace relax_runtime;
 using namespace relax_runtime::vm;
 
@@ -296,6 +299,46 @@ static Frame *enterTailCall(FrameStack &stack, Frame *frame, const Step &step,
 }
 
 //===----------------------------------------------------------------------===//
+// Signals
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+// Lets Python interrupt a run that goes on and on: looks for a signal ten times
+// a second, as that may have to wait for Python's lock. Runs that are short
+// never read the clock.
+class SignalCheck {
+public:
+  // At every jump back and every call of bytecode. Returns 0, or -1 with the
+  // error of a signal.
+  int tick() { return RELAX_LIKELY(--untilClock != 0) ? 0 : readClock(); }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr uint32_t kTicks = 256;
+
+  RELAX_NOINLINE int readClock() {
+    untilClock = kTicks;
+    Clock::time_point now = Clock::now();
+    if (next == Clock::time_point())
+      next = now + std::chrono::milliseconds(100);
+    if (now < next)
+      return 0;
+    next = now + std::chrono::milliseconds(100);
+    if (TVMFFIEnvCheckSignals() == 0)
+      return 0;
+    // What tvm-ffi calls an error that Python already knows.
+    TVMFFIErrorSetRaisedFromCStr("EnvErrorAlreadySet", "");
+    return -1;
+  }
+
+  uint32_t untilClock = kTicks;
+  Clock::time_point next;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
 // The loop
 //===----------------------------------------------------------------------===//
 
@@ -331,6 +374,7 @@ private:
   int returnValue(TVMFFIAny value, TVMFFIAny *result);
   int returnRegister(TVMFFIAny *result);
   int branch();
+  int jump();
   bool observe(int &status);
   Frame *leave(Frame *frame) {
     Frame *caller = frame->caller;
@@ -342,6 +386,7 @@ private:
   Frame *frame;
   const Step *step;
   RunObserver *observer;
+  SignalCheck signals;
 };
 
 } // namespace
@@ -378,7 +423,7 @@ template <bool IsObserved> int Run<IsObserved>::enter(Callee callee) {
     return -1;
   frame = next;
   step = next->code->steps;
-  return kGoOn;
+  return signals.tick() ? -1 : kGoOn;
 }
 
 template <bool IsObserved> int Run<IsObserved>::callRegister() {
@@ -433,8 +478,16 @@ template <bool IsObserved> int Run<IsObserved>::branch() {
   int32_t holds;
   if (relax_tensor_bool(site, value, &holds))
     return -1;
-  step = holds ? step + 1 : step->target;
+  if (!holds)
+    return jump();
+  ++step;
   return kGoOn;
+}
+
+template <bool IsObserved> int Run<IsObserved>::jump() {
+  bool isBack = step->target <= step;
+  step = step->target;
+  return isBack && signals.tick() ? -1 : kGoOn;
 }
 
 // Whether to run the call; `status` says how to go on where not.
@@ -485,11 +538,12 @@ template <bool IsObserved> int Run<IsObserved>::runStep(TVMFFIAny *result) {
   case StepKind::IfRegister:
     return branch();
   case StepKind::IfHeap:
-    step = frame->heap[step->index] ? step + 1 : step->target;
+    if (!frame->heap[step->index])
+      return jump();
+    ++step;
     return kGoOn;
   case StepKind::Goto:
-    step = step->target;
-    return kGoOn;
+    return jump();
   }
   return -1;
 }
