@@ -405,6 +405,36 @@ RELAX_RUNTIME_API int relax_closure_make(const relax_site *site, TVMFFIAny *dst,
                                          const char *sinfo, int32_t ndims,
                                          const int64_t *dims);
 
+//===----------------------------------------------------------------------===//
+// Libraries
+//
+// A compiled module as a shared library: its code, this table of it, and behind
+// the image of the library the rest of the module, which is read on the first
+// call.
+//===----------------------------------------------------------------------===//
+
+#define RELAX_LIBRARY_VERSION 1
+
+typedef struct {
+  int32_t version;
+  int32_t num_symbols;
+  int32_t num_exports;
+  int32_t reserved;
+  const char *const *symbol_names; // kernels, functions, the pool of constants
+  void *const *symbols;
+  const char *const *exports; // the functions to call
+  void *state;                // of the runtime
+} relax_library;
+
+// Tells the runtime of a library when it is loaded.
+RELAX_RUNTIME_API void relax_library_open(relax_library *library);
+
+// Calls the export `index`. Raises ValueError that names the section where the
+// module behind the library is damaged.
+RELAX_RUNTIME_API int relax_library_call(relax_library *library, int32_t index,
+                                         const TVMFFIAny *args, int32_t nargs,
+                                         TVMFFIAny *result);
+
 #ifdef __cplusplus
 }
 #endif

@@ -11,14 +11,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../src/artefact/Artefact.h"
 #include "../src/artefact/Checksum.h"
 #include "../src/artefact/Constants.h"
 #include "../src/artefact/Container.h"
+#include "../src/vm/VirtualMachine.h"
 
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <functional>
 #include <string>
+#include <sys/stat.h>
 #include <tvm/ffi/tvm_ffi.h>
 #include <unistd.h>
 #include <vector>
@@ -92,7 +96,8 @@ static std::string write(const ContainerWriter &writer) {
   return bytes;
 }
 
-static Container open(const std::string &bytes, Verify verify = Verify::All) {
+static Container openBytes(const std::string &bytes,
+                           Verify verify = Verify::All) {
   return Container(Image::copy(bytes.data(), bytes.size(), "model"), verify,
                    "big");
 }
@@ -115,7 +120,7 @@ static ContainerWriter makeWriter() {
 
 static void testContainer() {
   std::string bytes = write(makeWriter());
-  Container container = open(bytes);
+  Container container = openBytes(bytes);
   CHECK(container.sections().size() == 3);
   for (const Container::Section &section : container.sections())
     CHECK(section.offset % kSectionAlignment == 0);
@@ -138,11 +143,12 @@ static void testDamage() {
   for (size_t i = 0; i < bytes.size() * 8; ++i) {
     std::string damaged = bytes;
     damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ 1 << (i % 8));
-    CHECK_RAISES("ValueError", open(damaged), "model: section '");
+    CHECK_RAISES("ValueError", openBytes(damaged), "model: section '");
   }
   for (size_t size = 0; size < bytes.size(); ++size)
-    CHECK_RAISES("ValueError", open(bytes.substr(0, size)), "model: section '");
-  CHECK_RAISES("ValueError", open(bytes + '\0'), "model: section 'header'",
+    CHECK_RAISES("ValueError", openBytes(bytes.substr(0, size)),
+                 "model: section '");
+  CHECK_RAISES("ValueError", openBytes(bytes + '\0'), "model: section 'header'",
                "bytes in all");
 }
 
@@ -151,12 +157,12 @@ static void testLazy() {
   std::string bytes = write(makeWriter());
   size_t place = bytes.find("0123");
   bytes[place] = 'x';
-  open(bytes, Verify::Structure);
-  CHECK_RAISES("ValueError", open(bytes),
+  openBytes(bytes, Verify::Structure);
+  CHECK_RAISES("ValueError", openBytes(bytes),
                "model: section 'big': the checksum is wrong");
   bytes = write(makeWriter());
   bytes[bytes.find("text")] = 'x';
-  CHECK_RAISES("ValueError", open(bytes, Verify::Structure),
+  CHECK_RAISES("ValueError", openBytes(bytes, Verify::Structure),
                "model: section 'numbers': the checksum is wrong");
 }
 
@@ -174,33 +180,33 @@ static void testHostile() {
   std::string good = write(makeWriter()), bytes = good;
   putU32(bytes, 8, 2);
   seal(bytes, 3);
-  CHECK_RAISES("ValueError", open(bytes), "section 'header'",
+  CHECK_RAISES("ValueError", openBytes(bytes), "section 'header'",
                "expected version 1 of the format, but got 2");
   bytes = good;
   putU32(bytes, 24, 0xffffffff);
   seal(bytes, 3);
-  CHECK_RAISES("ValueError", open(bytes), "at most 64 sections");
+  CHECK_RAISES("ValueError", openBytes(bytes), "at most 64 sections");
   bytes = good;
   putU32(bytes, 24, 40);
   seal(bytes, 3);
-  CHECK_RAISES("ValueError", open(bytes), "section 'table of sections'");
+  CHECK_RAISES("ValueError", openBytes(bytes), "section 'table of sections'");
   // A size that would wrap around.
   bytes = good;
   putU32(bytes, 64 + 24, 0xffffffff);
   putU32(bytes, 64 + 28, 0xffffffff);
   seal(bytes, 3);
-  CHECK_RAISES("ValueError", open(bytes), "does not lie where it should");
+  CHECK_RAISES("ValueError", openBytes(bytes), "does not lie where it should");
   // An offset in the table itself.
   bytes = good;
   putU32(bytes, 64 + 16, 64);
   seal(bytes, 3);
-  CHECK_RAISES("ValueError", open(bytes), "does not lie where it should");
+  CHECK_RAISES("ValueError", openBytes(bytes), "does not lie where it should");
   // Two sections of one name.
   bytes = good;
   std::memcpy(&bytes[64 + 48], &bytes[64], 16);
   seal(bytes, 3);
-  CHECK_RAISES("ValueError", open(bytes), "section 'numbers' comes twice");
-  CHECK_RAISES("ValueError", open("relax.func @main() { }  // a program"),
+  CHECK_RAISES("ValueError", openBytes(bytes), "section 'numbers' comes twice");
+  CHECK_RAISES("ValueError", openBytes("relax.func @main() { }  // a program"),
                "section 'header'", "another kind of file");
 }
 
@@ -386,7 +392,183 @@ static void testBadConstants() {
                "constant 0: expected a value that can be saved");
 }
 
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+static const char kProgram[] = R"(
+constant #0 = tensor float32 [2] 0x0000803f00000040
+constant #1 = shape [1, 2]
+private function second(a, b) captures 1 { ret %1 }
+function main(x) registers 3 heap 1 info "{\"kind\": \"object\"}" {
+  site 0 = "argument 'x'", "an integer", "model.py:3"
+  $0 = call builtin prim_int(site 0, %0)
+  $0 = call builtin add($0, 1)
+  %1 = call builtin prim_set_int($0)
+  %2 = call builtin tuple_make(site 0, [%1, %0])
+  ret %2
+}
+function constant() { ret #0 }
+)";
+
+static std::string writeProgram(const vm::ExecutableParts &parts,
+                                const NativeCode &native = {}) {
+  std::string bytes;
+  writeArtefact(parts, native, {{"exec_mode", "bytecode"}},
+                [&](const void *data, size_t size) {
+                  bytes.append(static_cast<const char *>(data), size);
+                });
+  return bytes;
+}
+
+static Artefact readProgram(const std::string &bytes) {
+  return readArtefact(Image::copy(bytes.data(), bytes.size(), "model"),
+                      Verify::All);
+}
+
+static void testProgram() {
+  vm::ExecutableParts parts = vm::assemble(kProgram, {});
+  std::string text = vm::disassemble(parts, 64, nullptr);
+  NativeCode native;
+  native.triple = "some-machine";
+  native.features = "+a,-b";
+  native.symbols = {"relax_kernel_k"};
+  native.object = "object";
+  std::string bytes = writeProgram(parts, native);
+  Artefact artefact = readProgram(bytes);
+  CHECK(artefact.metadata["exec_mode"] == "bytecode");
+  CHECK(artefact.native.triple == "some-machine");
+  CHECK(artefact.native.features == "+a,-b");
+  CHECK(artefact.native.symbols == native.symbols);
+  CHECK(artefact.native.object == "object");
+  CHECK(vm::disassemble(artefact.parts, 64, nullptr) == text);
+  vm::Executable executable = std::move(artefact).makeExecutable();
+  CHECK(writeProgram(executable->getParts(), native) == bytes);
+  vm::VirtualMachine machine(executable);
+  auto result = machine->getFunction("main")(6).cast<ffi::Array<ffi::Any>>();
+  CHECK(result[0].cast<int64_t>() == 7 && result[1].cast<int64_t>() == 6);
+  auto constant = machine->getFunction("constant")().cast<ffi::Tensor>();
+  CHECK(static_cast<float *>(constant.data_ptr())[1] == 2);
+}
+
+static void testDamagedProgram() {
+  std::string bytes = writeProgram(vm::assemble(kProgram, {}));
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1 << (i % 8));
+    CHECK_RAISES("ValueError", readProgram(damaged), "model: section '");
+    CHECK_RAISES("ValueError", readProgram(bytes.substr(0, i)),
+                 "model: section '");
+  }
+}
+
+// Programs that have all checksums right.
+static void testHostileProgram() {
+  auto load = [](const std::function<void(vm::ExecutableParts &)> &change) {
+    vm::ExecutableParts parts = vm::assemble(kProgram, {});
+    change(parts);
+    readProgram(writeProgram(parts)).makeExecutable();
+  };
+  load([](vm::ExecutableParts &) {});
+  CHECK_RAISES("ValueError", load([](vm::ExecutableParts &parts) {
+                 parts.functions[1].codeEnd = 1 << 20;
+               }),
+               "section 'functions': expected the index of one of", "words");
+  CHECK_RAISES("ValueError", load([](vm::ExecutableParts &parts) {
+                 parts.functions[1].codeBegin = parts.functions[1].codeEnd + 1;
+               }),
+               "section 'functions'");
+  CHECK_RAISES("ValueError", load([](vm::ExecutableParts &parts) {
+                 parts.functions[1].siteEnd = -1;
+               }),
+               "section 'functions'", "sites");
+  CHECK_RAISES("ValueError", load([](vm::ExecutableParts &parts) {
+                 parts.functions[1].numRegisters = -1;
+               }),
+               "section 'functions'");
+  CHECK_RAISES("ValueError", load([](vm::ExecutableParts &parts) {
+                 parts.functions[1].numRegisters = INT32_MAX - 1;
+               }),
+               "section 'code'");
+  CHECK_RAISES("ValueError", load([](vm::ExecutableParts &parts) {
+                 parts.functions[1].name = std::string("a\0b", 3);
+               }),
+               "section 'functions': a name holds a zero byte");
+  CHECK_RAISES("ValueError", load([](vm::ExecutableParts &parts) {
+                 for (int64_t &word : parts.code)
+                   word = -1;
+               }),
+               "section 'code': ");
+  CHECK_RAISES("ValueError", load([](vm::ExecutableParts &parts) {
+                 parts.functions[2].name = "main";
+               }),
+               "section 'code': ");
+}
+
+// Code of functions and kernels is found, or missed by name.
+static void testBind() {
+  vm::Executable executable(vm::assemble("constant #0 = int 4\n"
+                                         "native function f(x)\n"
+                                         "function main(x) {\n"
+                                         "  call kernel \"k\"(read %0)\n"
+                                         "  ret #0\n"
+                                         "}",
+                                         {}));
+  CHECK_RAISES("ValueError", bindSymbols(executable, {}, nullptr, "model"),
+               "model: section 'native': kernel 'k' has no machine code");
+  int code = 0;
+  const ffi::Any *pool = nullptr;
+  CHECK_RAISES(
+      "ValueError",
+      bindSymbols(executable, {{"relax_kernel_k", &code}}, nullptr, "model"),
+      "model: section 'native': function 'f' has no machine code");
+  bindSymbols(executable,
+              {{"relax_kernel_k", &code},
+               {"relax_function_f", &code},
+               {"relax_constants", &pool}},
+              nullptr, "model");
+  CHECK(reinterpret_cast<void *>(executable->getKernel(0)) == &code);
+  CHECK(pool && pool->cast<int64_t>() == 4);
+}
+
+// A file that is no library will do: only what is behind it counts.
+static void testAppended() {
+  char path[] = "/tmp/relax_artefact_test_XXXXXX";
+  int file = mkstemp(path);
+  CHECK(::write(file, "library", 7) == 7);
+  close(file);
+  auto find = [&](Verify verify) {
+    return findAppended(Image::map(path), verify);
+  };
+  CHECK_RAISES("ValueError", find(Verify::All), "section 'tail'");
+  vm::ExecutableParts parts = vm::assemble(kProgram, {});
+  appendArtefact(path, parts, {}, {});
+  Artefact artefact = readArtefact(find(Verify::All), Verify::All);
+  CHECK(vm::disassemble(artefact.parts, 64, nullptr) ==
+        vm::disassemble(parts, 64, nullptr));
+  // Another byte of the library is seen; one cut off, too.
+  file = open(path, O_RDWR);
+  CHECK(pwrite(file, "x", 1, 3) == 1);
+  find(Verify::Structure);
+  CHECK_RAISES("ValueError", find(Verify::All),
+               "section 'library': the checksum is wrong");
+  struct stat info;
+  CHECK(fstat(file, &info) == 0 && ftruncate(file, info.st_size - 1) == 0);
+  CHECK_RAISES("ValueError", find(Verify::Structure),
+               "section 'tail': no model is appended");
+  close(file);
+  CHECK_RAISES("ValueError", loadLibrary(path), path);
+  unlink(path);
+  CHECK_RAISES("OSError", appendArtefact("/no/such/file.so", parts, {}, {}),
+               "cannot be opened");
+}
+
 int main() {
+  testProgram();
+  testDamagedProgram();
+  testHostileProgram();
+  testBind();
+  testAppended();
   testChecksum();
   testContainer();
   testDamage();
