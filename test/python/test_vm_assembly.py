@@ -118,6 +118,40 @@ def test_vm01_invoke_kernel() -> None:
     assert numpy(vm["main"](strided)).tolist() == [0, 6, 12]
 
 
+def test_vm01_error_in_a_callee() -> None:
+    """What a packed function or a kernel raises is what the caller gets; the machine goes on."""
+    raise_error = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi()).TVMFFIErrorSetRaisedFromCStr
+    raise_error.argtypes = (ctypes.c_char_p, ctypes.c_char_p)
+    broken = [True]
+
+    @KernelEntry
+    def kernel(data, dims, scalars):
+        if broken[0]:
+            raise_error(b"ValueError", b"the kernel is broken")
+        return -1 if broken[0] else 0
+
+    def packed(x: Any) -> Any:
+        if broken[0]:
+            raise KeyError("the function is broken")
+        return x
+
+    tvm_ffi.register_global_func("test.vm.broken", packed, override=True)
+    text = """
+    function kernel(x) { call kernel "k"(write %0) ret %0 }
+    function packed(x) { %0 = call packed "test.vm.broken"(%0) ret %0 }"""
+    vm = machine(text)
+    vm.executable.bind({"k": ctypes.cast(kernel, ctypes.c_void_p).value}, keep_alive=kernel)
+    for _ in range(2):
+        broken[0] = True
+        with pytest.raises(ValueError, match="the kernel is broken"):
+            vm["kernel"](vector(1))
+        with pytest.raises(KeyError, match="the function is broken"):
+            vm["packed"](vector(1))
+        broken[0] = False
+        assert numpy(vm["kernel"](vector(1))).tolist() == [1]
+        assert numpy(vm["packed"](vector(2))).tolist() == [2]
+
+
 def test_vm02_alloc_tensor_and_storage() -> None:
     text = f"""
     constant #0 = tensor float32 [2] 0x0000803f00000040
@@ -420,6 +454,14 @@ def test_vm06_load_consti() -> None:
     assert run(text) == -(2**63)
 
 
+def test_vm06_error_no_such_constant() -> None:
+    text = """
+    constant #0 = int 1
+    function main() registers 1 { %0 = call builtin value_assign(#1) ret %0 }"""
+    with pytest.raises(ValueError, match="value_assign: expected a constant below 1, but got 1"):
+        machine(text)
+
+
 def test_vm07_objects() -> None:
     """A tensor, a tuple, an ADT, a closure, a shape and a scalar pass through as they are."""
     vm = machine("function main(x) { ret %0 }")
@@ -430,6 +472,27 @@ def test_vm07_objects() -> None:
     assert vm["main"](vm["main"])(3) == 3
     assert tuple(vm["main"](tvm_ffi.Shape((1, 2)))) == (1, 2)
     assert [vm["main"](v) for v in (True, 1, 1.5, "s", None)] == [True, 1, 1.5, "s", None]
+
+
+@pytest.mark.parametrize(
+    ("builtin", "value", "message"),
+    [
+        ("tuple_get(site 0, %0, 0)", 1, "expected a tuple, but got the integer 1"),
+        (
+            "adt_get(site 0, %0, 0)",
+            (1,),
+            "expected a value of an algebraic data type, but got a tup",
+        ),
+        ("shape_of(site 0, %0)", (1,), "expected a tensor, but got a tuple of 1 field"),
+        ("tensor_view(site 0, %0, [1])", None, "expected a tensor, but got None"),
+        ("tensor_from_storage(site 0, %0, 0, [1], int8)", "s", "storage, but got a string"),
+        ("tensor_to_device(site 0, %0, 1, 0)", 2.5, "or a tuple of tensors, but got the float 2.5"),
+    ],
+)
+def test_vm07_error_of_another_kind(builtin: str, value: Any, message: str) -> None:
+    text = f"function main(x) {{ {PLACE} %0 = call builtin {builtin} ret %0 }}"
+    with pytest.raises(TypeError, match=f"main: x: .*{re.escape(message)}"):
+        run(text, value)
 
 
 # ------------------------------------------------------------------------------------------------
