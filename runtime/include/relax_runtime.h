@@ -175,8 +175,8 @@ RELAX_RUNTIME_API int32_t relax_tensor_ndim(const TVMFFIAny *value);
 // row-major order, aligned to the size of an element. A tensor that is not so
 // is copied once into a compact one, owned by `tmp` (which may be the slot of
 // the value): right for a kernel that only reads, as no one can see the copy.
-// Raises RuntimeError where a copy is needed of a tensor that is not in host
-// memory or whose elements are not whole bytes.
+// Raises RuntimeError for a tensor that is not in host memory, and where a copy
+// is needed of one whose elements are not whole bytes.
 RELAX_RUNTIME_API int relax_tensor_data(const relax_site *site,
                                         const TVMFFIAny *value, TVMFFIAny *tmp,
                                         void **data);

@@ -43,14 +43,31 @@ int relax_runtime::raiseKind(const relax_site *site, const char *kind,
                         describe(value) + why);
 }
 
+// Whether the host can read the memory of a tensor.
+static bool isOnHost(const DLTensor &tensor) {
+  switch (tensor.device.device_type) {
+  case kDLCPU:
+  case kDLCUDAHost:
+  case kDLROCMHost:
+  case kDLCUDAManaged:
+    return true;
+  default:
+    return false;
+  }
+}
+
 RELAX_NOINLINE static int copyCompact(const relax_site *site,
                                       const TVMFFIAny *value, TVMFFIAny *tmp,
                                       void **data) {
   const DLTensor *from = getTensor(value);
   if (!from)
     return raiseKind(site, "a tensor", value);
-  if (from->device.device_type != kDLCPU)
-    return raiseDevice(site, "copy", from->device);
+  if (!isOnHost(*from))
+    return raiseDevice(site, "read", from->device);
+  if (isCompact(*from) && isAligned(*from)) {
+    *data = address(*from);
+    return 0;
+  }
   if (copyTensor(site, tmp, *from, from->device))
     return -1;
   *data = getTensor(tmp)->data;
@@ -60,7 +77,8 @@ RELAX_NOINLINE static int copyCompact(const relax_site *site,
 int relax_tensor_data(const relax_site *site, const TVMFFIAny *value,
                       TVMFFIAny *tmp, void **data) {
   const DLTensor *tensor = getTensor(value);
-  if (!RELAX_LIKELY(tensor && isCompact(*tensor) && isAligned(*tensor)))
+  if (!RELAX_LIKELY(tensor && tensor->device.device_type == kDLCPU &&
+                    isCompact(*tensor) && isAligned(*tensor)))
     return copyCompact(site, value, tmp, data);
   *data = address(*tensor);
   return 0;

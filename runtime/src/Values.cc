@@ -47,6 +47,13 @@ int relax_value_return(const relax_site *site, TVMFFIAny *dst,
 //===----------------------------------------------------------------------===//
 
 int relax_shape_make(TVMFFIAny *dst, int32_t ndim, const int64_t *dims) {
+  if (!RELAX_LIKELY(ndim >= 0)) {
+    TVMFFIErrorSetRaisedFromCStr(
+        "ValueError",
+        ("expected a shape of rank at least 0, but got " + std::to_string(ndim))
+            .c_str());
+    return -1;
+  }
   TVMFFIObject *shape = makeShape(ndim, dims);
   if (!RELAX_LIKELY(shape != nullptr))
     return raiseMemory("a shape of rank " + std::to_string(ndim));
@@ -119,6 +126,10 @@ int relax_runtime::allocTuple(const relax_site *site, TVMFFIAny *dst,
 int relax_tuple_make(const relax_site *site, TVMFFIAny *dst, int64_t size,
                      const TVMFFIAny *const *fields) {
   RELAX_SAFE_CALL_BEGIN();
+  if (!RELAX_LIKELY(size >= 0))
+    return raiseError(site, "ValueError",
+                      "expected a tuple of at least 0 fields, but got " +
+                          std::to_string(size));
   ffi::Any tuple;
   ffi::Any *held;
   if (allocTuple(site, reinterpret_cast<TVMFFIAny *>(&tuple), size, &held))

@@ -197,10 +197,10 @@ static void testCudaRaises() {
   CHECK_RAISES(relax_tensor_data_inplace(&kSite, remote, &data), "RuntimeError",
                kPrefix + "cannot update a tensor on cuda:0; only cpu is "
                          "supported");
-  remote.tensor()->strides[0] = 2;
   CHECK_RAISES(relax_tensor_data(&kSite, remote, copy, &data), "RuntimeError",
-               kPrefix + "cannot copy a tensor on cuda:0; only cpu is "
+               kPrefix + "cannot read a tensor on cuda:0; only cpu is "
                          "supported");
+  remote.tensor()->strides[0] = 2;
   CHECK_RAISES(toDevice(copy, remote, kDLCPU, 0), "RuntimeError",
                kPrefix + "cannot copy a strided view of a tensor on cuda:0; "
                          "only cpu is supported");

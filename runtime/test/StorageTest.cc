@@ -100,6 +100,13 @@ static void testStorageRaises() {
                          "shape (1099511627776, 1099511627776)");
   CHECK_RAISES(layOut(tensor, storage, 0, {2}, 0), "ValueError",
                kPrefix + "cannot allocate a tensor of unknown data type");
+  CHECK_RAISES(
+      relax_tensor_from_storage(&kSite, tensor, storage, 0, -1, nullptr, kF32),
+      "ValueError", kPrefix + "expected a rank of at least 0, but got -1");
+  CHECK_RAISES(relax_shape_make(tensor, -2, nullptr), "ValueError",
+               "expected a shape of rank at least 0, but got -2");
+  CHECK_RAISES(relax_tuple_make(&kSite, tensor, -1, nullptr), "ValueError",
+               kPrefix + "expected a tuple of at least 0 fields, but got -1");
   CHECK(tensor.any == nullptr && storage.uses() == 1);
 }
 

@@ -191,9 +191,16 @@ static void testDataRaises() {
                "whose elements are not whole bytes");
   View remote(bytes, {2, 2}, kF32, {1, 2});
   remote.tensor.device = {kDLCUDA, 0};
+  const std::string message = "main: argument 'x': cannot read a tensor on "
+                              "cuda:0; only cpu is supported";
   CHECK_RAISES(relax_tensor_data(&kSite, remote, tmp, &data), "RuntimeError",
-               "main: argument 'x': cannot copy a tensor on cuda:0; only cpu "
-               "is supported");
+               message);
+  View compact(bytes, {2, 2}, kF32);
+  compact.tensor.device = {kDLCUDA, 0};
+  CHECK_RAISES(relax_tensor_data(&kSite, compact, tmp, &data), "RuntimeError",
+               message);
+  compact.tensor.device = {kDLCUDAHost, 0}; // pinned memory of the host
+  CHECK(relax_tensor_data(&kSite, compact, tmp, &data) == 0 && data == bytes);
 }
 
 static void testBoolean() {
