@@ -64,6 +64,7 @@ from ..tir.expr import (
 )
 from ..tir.stmt import Buffer as _Buffer
 from ..tir.stmt import BufferData as _BufferData
+from .vectors import Broadcast, Ramp, Vector
 
 __all__ = [
     "EQ",
@@ -74,6 +75,7 @@ __all__ = [
     "NE",
     "Add",
     "And",
+    "Broadcast",
     "Buffer",
     "BufferLoad",
     "Call",
@@ -93,11 +95,13 @@ __all__ = [
     "Not",
     "Or",
     "PrimExpr",
+    "Ramp",
     "Range",
     "Select",
     "StringImm",
     "Sub",
     "Var",
+    "Vector",
     "abs",
     "acos",
     "acosh",
@@ -125,6 +129,7 @@ __all__ = [
     "block_attr",
     "bool",
     "boolean",
+    "broadcast",
     "buffer",
     "buffer_store",
     "call_extern",
@@ -194,6 +199,7 @@ __all__ = [
     "pow",
     "power",
     "prim_func",
+    "ramp",
     "reads",
     "reinterpret",
     "ret",
@@ -867,8 +873,8 @@ class Return:
     value: Any
 
 
-def ret(value: Any) -> Return:
-    """Return a scalar from a function, as ``return value`` does."""
+def ret(value: Any = None) -> Return:
+    """Return from a function, as ``return value`` does."""
     return Return(value)
 
 
@@ -1054,3 +1060,7 @@ def call_extern(dtype: Any, func_name: Any = None, *args: Any) -> PrimExpr:
 def call_pure_extern(dtype: Any, func_name: Any = None, *args: Any) -> PrimExpr:
     """Call a C function of the process that has no effect."""
     return call_extern(dtype, func_name, *args)
+
+
+ramp = Ramp
+broadcast = Broadcast

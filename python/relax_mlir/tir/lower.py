@@ -30,6 +30,7 @@ from . import stmt as st
 from .dims import to_dim
 from .emit import Emitter, kernel_type
 from .expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, StringImm, Var
+from .jumps import without_jumps
 
 TYPE = "relax.struct_info"
 """The attribute of an argument, and of an allocation, for what its type does not say."""
@@ -72,7 +73,7 @@ def lower(function: st.PrimFunc) -> ir.Operation:
     LoweringError
         If it uses what has no counterpart.
     """
-    return _Lowering(function).run()
+    return _Lowering(without_jumps(function)).run()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -821,8 +822,9 @@ class _Lowering:
             memref.StoreOp(value, self._buffer(stmt.buffer), indices)
 
     def _return(self, stmt: st.Return) -> None:
-        with self._at(stmt.span):
-            func.ReturnOp([self.kernel.value(stmt.value)])
+        if stmt.value is not None:  # it is at the end anyway
+            with self._at(stmt.span):
+                func.ReturnOp([self.kernel.value(stmt.value)])
 
     def _buffer(self, buffer: st.Buffer) -> ir.Value:
         known = self.kernel._sources.get(id(buffer))

@@ -197,10 +197,25 @@ class Evaluate(Stmt):
 
 
 @dataclasses.dataclass(eq=False)
-class Return(Stmt):
-    """``return value``, at the end of a function that gives a scalar."""
+class Jump(Stmt):
+    """A statement behind which the next one is not carried out."""
 
-    value: PrimExpr
+
+@dataclasses.dataclass(eq=False)
+class Break(Jump):
+    """``break``: the end of the loop around it."""
+
+
+@dataclasses.dataclass(eq=False)
+class Continue(Jump):
+    """``continue``: the end of an iteration of the loop around it."""
+
+
+@dataclasses.dataclass(eq=False)
+class Return(Jump):
+    """``return value``, or ``T.ret(value)``: the end of the function."""
+
+    value: PrimExpr | None = None
 
 
 @dataclasses.dataclass(eq=False)

@@ -161,9 +161,9 @@ class Module:
         ("return Module.missing(A[0])", "expected a function of the module"),
         ("return A", "expected a number, but got buffer 'A'"),
         ("pass", "expected a return statement at the end"),
-        ("return", "expected a return statement at the end"),
+        ("return", "expected a value of type float32 to return"),
         ("return A[0]\n        A[1] = 0.0", "expected nothing after the return statement"),
-        ("if n > 1:\n            return A[0]", "expected the return statement at the end"),
+        ("if n > 1:\n            return A[0]", "expected a return statement at the end"),
     ],
 )
 def test_error_rf14_scalar_kernel(body, message):

@@ -26,6 +26,7 @@ from ...tir import expr as tir
 from ...tir import stmt as st
 from ...tir.lower import TYPE, LoweringError, lower
 from .. import tir as T  # noqa: N812 (as programs call it)
+from .. import vectors
 from .diagnostics import ScriptError
 from .environment import Environment
 from .source import Source
@@ -113,6 +114,14 @@ def _is_ellipsis(node: ast.stmt) -> bool:
     )
 
 
+def _returns(stmts: Sequence[st.Stmt]) -> bool:
+    """Say whether statements return in any case."""
+    last = stmts[-1] if stmts else None
+    if isinstance(last, st.IfThenElse):
+        return _returns(last.then_body) and _returns(last.else_body)
+    return isinstance(last, st.Return) or (isinstance(last, st.Block) and _returns(last.body))
+
+
 def _option(node: ast.FunctionDef, name: str) -> bool:
     """Return an option of the decorator that is given as a constant."""
     for decorator in node.decorator_list:
@@ -163,6 +172,7 @@ class Parser:
         self._assigned: dict[str, int] = {}
         self._in_init = False
         self._loops: list[st.For] = []
+        self._loop_kinds: list[str] = []
 
     # -----------------------------------------------------------------------------------------
     # Functions
@@ -191,6 +201,8 @@ class Parser:
             self._result = self._return_type(node.returns)
             self._is_returned = False
             self.statements(node.body)
+        if self._result is not None and not _returns(body) and not _is_ellipsis(node.body[-1]):
+            raise self.error(node, "expected a return statement at the end")
         declared = _is_ellipsis(node.body[-1])
         if declared and body:
             raise self.error(node.body[-1], "expected no statements in a declaration")
@@ -342,7 +354,8 @@ class Parser:
             ):
                 self._bind_loops(node.target, loops)
             innermost = loops[-1].body if loops else self._bodies.stack[-1]
-            with self._bodies.body(innermost), self._in_loops(loops):
+            kind = frame.kind if len(loops) == 1 or frame.kind != "serial" else "grid"
+            with self._bodies.body(innermost), self._in_loops(loops), self._kind(kind):
                 self.statements(node.body)
 
     def _nest(self, targets: Sequence[tuple[ast.AST, str]], frame: T.ForFrame) -> list[st.For]:
@@ -446,13 +459,17 @@ class Parser:
         return pairs
 
     def _visit_return(self, node: ast.Return) -> None:
-        value = None if node.value is None else self.evaluate(node.value)
-        if value is not None:
-            self._return(node, value)
+        self._return(node, None if node.value is None else self.evaluate(node.value))
 
     def _return(self, node: ast.AST, value: Any) -> None:
-        if len(self._bodies.stack) > 1:
-            raise self.error(node, "expected the return statement at the end of the function")
+        if any(kind not in ("serial", "grid") for kind in self._kinds):
+            raise self.error(node, "expected no return in a loop that is not serial")
+        self._is_returned = len(self._bodies.stack) == 1
+        if value is None:
+            if self._result is not None:
+                raise self.error(node, f"expected a value of type {self._result} to return")
+            self.emit(st.Return(), node)
+            return
         if self._result is None:
             raise self.error(
                 node,
@@ -462,13 +479,12 @@ class Parser:
         if expr.dtype != self._result:
             expr = self._convert(node, expr, self._result)
         self.emit(st.Return(expr), node)
-        self._is_returned = True
 
     def _visit_while(self, node: ast.While) -> None:
         if node.orelse:
             raise self.error(node.orelse[0], "expected no else after a loop")
         loop = st.While(self._condition(node.test), [])
-        with self.env.scope(), self._bodies.body(loop.body):
+        with self.env.scope(), self._bodies.body(loop.body), self._kind("serial"):
             self.statements(node.body)
         self.emit(loop, node)
 
@@ -552,6 +568,7 @@ class Parser:
         if loops:
             stack.enter_context(self._bodies.body(loops[-1].body))
             stack.enter_context(self._in_loops(loops))
+            stack.enter_context(self._kind("grid"))
 
     def _let(self, node: ast.AST, target: ast.expr | None, frame: T.LetFrame) -> None:
         value = self.as_expr(node, frame.value)
@@ -737,6 +754,8 @@ class Parser:
             self.env.bind(name, value)
         elif isinstance(value, tir.PrimExpr | int | float):
             self._number(node, name, value)
+        elif isinstance(value, T.Vector) and value.loads():
+            raise self.error(node, "expected a vector to be stored where it is loaded")
         elif isinstance(value, T.Evaluate | T.Store | T.ForFrame | T.BlockFrame | T.FuncAttr):
             raise self.error(node, f"expected a value for '{name}', but got {_describe(value)}")
         else:
@@ -876,6 +895,34 @@ class Parser:
             node, "expected no assertion: a kernel cannot raise errors; check sizes in Relax"
         )
 
+    @property
+    def _kinds(self) -> list[str]:
+        """The kinds of the loops around, outermost first; "grid" has several variables."""
+        return self._loop_kinds
+
+    def _visit_break(self, node: ast.Break) -> None:
+        if not self._kinds:
+            raise self.error(node, "expected break in a loop")
+        if self._kinds[-1] == "grid":
+            raise self.error(node, "expected break in a loop of one variable")
+        if self._kinds[-1] != "serial":
+            raise self.error(node, "expected no break in a loop that is not serial")
+        self.emit(st.Break(), node)
+
+    def _visit_continue(self, node: ast.Continue) -> None:
+        if not self._kinds:
+            raise self.error(node, "expected continue in a loop")
+        self.emit(st.Continue(), node)
+
+    @contextlib.contextmanager
+    def _kind(self, kind: str) -> Iterator[None]:
+        """Note the kind of the loop whose body is parsed."""
+        self._loop_kinds.append(kind)
+        try:
+            yield
+        finally:
+            self._loop_kinds.pop()
+
     def _store(
         self,
         node: ast.AST,
@@ -888,6 +935,11 @@ class Parser:
             buffer = buffer.buffer
         if not isinstance(buffer, st.Buffer):
             raise self.error(node, f"expected a buffer, but got {_describe(buffer)}")
+        if isinstance(value, T.Region):
+            value = self._slice(node, value)
+        if any(isinstance(each, T.Vector | slice) for each in (value, *indices)):
+            self._store_vector(node, buffer, indices, value, statement or node)
+            return
         checked = self._check_indices(node, buffer, indices)
         expr = self.as_expr(getattr(statement, "value", None) or node, value, buffer.dtype)
         if expr.dtype != buffer.dtype:
@@ -937,7 +989,7 @@ class Parser:
     def _call(self, node: ast.AST, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call a function of Python; what it raises becomes an error at the node."""
         try:
-            return function(*args, **kwargs)
+            return vectors.lifted(function, args, kwargs)
         except ScriptError:
             raise
         except Exception as error:
@@ -1027,6 +1079,8 @@ class Parser:
             value = value.buffer
         if isinstance(value, st.Buffer):
             indices = self._indices(node.slice)
+            if any(isinstance(index, T.Vector) for index in indices):
+                return self._load_vector(node, value, indices)
             if any(isinstance(index, slice) for index in indices):
                 if len(indices) != len(value.shape):
                     raise self.error(
@@ -1054,9 +1108,73 @@ class Parser:
             return value.value
         if isinstance(value, st.Buffer):
             return self.as_expr(node, value)
-        if isinstance(value, T.Region):
+        return self._slice(node, value) if isinstance(value, T.Region) else value
+
+    def _load_vector(self, node: ast.AST, buffer: st.Buffer, indices: Sequence[Any]) -> T.Vector:
+        """Return elements of a buffer, some of whose indices are vectors."""
+        lanes = self._call(node, vectors.common_lanes, indices)
+
+        def at(lane: tir.PrimExpr) -> tir.PrimExpr:
+            places = [vectors.part(index, lane) for index in indices]
+            return tir.BufferLoad(buffer, self._check_indices(node, buffer, places))
+
+        at(tir.const(0, "int32"))
+        return T.Vector(lanes, at)
+
+    def _slice(self, node: ast.AST, region: T.Region) -> T.Vector:
+        """Return a slice of a buffer as a vector."""
+        indices = [self._lanes_of(node, index) for index in region.indices]
+        if sum(isinstance(index, T.Vector) for index in indices) != 1:
+            raise self.error(node, "expected one element, or one slice of a size that is known")
+        return self._load_vector(node, region.buffer, indices)
+
+    def _lanes_of(self, node: ast.AST, index: Any) -> Any:
+        """Return a slice of a known size as a vector of indices."""
+        if not isinstance(index, slice):
+            return index
+        stride = 1 if index.step is None else index.step
+        if index.stop is None or not isinstance(stride, int) or stride < 1:
             raise self.error(node, "expected one element, but got a slice of the buffer")
-        return value
+        start = self.as_expr(node, 0 if index.start is None else index.start)
+        length = self._call(node, _length, start, self.as_expr(node, index.stop))
+        if not isinstance(length, tir.IntImm) or length.value < 1:
+            raise self.error(node, "expected one element, but got a slice of the buffer")
+        return self._call(node, vectors.Ramp, start, stride, -(-length.value // stride))
+
+    def _store_vector(
+        self, node: ast.AST, buffer: st.Buffer, indices: Sequence[Any], value: Any, place: ast.AST
+    ) -> None:
+        """Store a vector, lane by lane."""
+        indices = [self._lanes_of(node, index) for index in indices]
+        lanes = self._call(node, vectors.common_lanes, [*indices, value])
+        if not any(isinstance(index, T.Vector) for index in indices):
+            raise self.error(node, f"expected {lanes} elements, but got one, to store a vector to")
+        is_read = isinstance(value, T.Vector) and any(
+            load.buffer is buffer for load in value.loads()
+        )
+        if is_read:  # all of it is loaded before any of it is stored
+            copy = st.Buffer("lanes", (lanes,), buffer.dtype, "local")
+            self.emit(st.Alloc(copy), place)
+            self._each_lane(node, copy, [vectors.Ramp(0, 1, lanes)], value, lanes, place)
+            value = self._load_vector(node, copy, [vectors.Ramp(0, 1, lanes)])
+        self._each_lane(node, buffer, indices, value, lanes, place)
+
+    def _each_lane(
+        self,
+        node: ast.AST,
+        buffer: st.Buffer,
+        indices: Sequence[Any],
+        value: Any,
+        lanes: int,
+        place: ast.AST,
+    ) -> None:
+        lane = tir.Var("lane", "int32")
+        zero, end = (tir.const(number, "int32") for number in (0, lanes))
+        loop = st.For(lane, zero, end, [], kind="vectorized")
+        self.emit(loop, place)
+        with self._bodies.body(loop.body):
+            places = [vectors.part(index, lane) for index in indices]
+            self._store(node, buffer, places, vectors.part(value, lane), place)
 
     def _eval_unaryop(self, node: ast.UnaryOp) -> Any:
         value = self._operand(node.operand)
@@ -1170,6 +1288,8 @@ class Parser:
             return self._call_kernel(node, function, args, kwargs)
         if isinstance(function, tir.PrimExpr) or not callable(function):
             raise self.error(node.func, f"expected a function, but got {_describe(function)}")
+        if function not in (T.reads, T.writes, T.match_buffer):
+            args = [self._slice(node, arg) if isinstance(arg, T.Region) else arg for arg in args]
         return self._call(node, function, *args, **kwargs)
 
     def _call_kernel(

@@ -245,9 +245,6 @@ class FunctionText:
         self._body(stmts)
         self._depth -= 1
 
-    def _return(self, stmt: st.Return) -> None:
-        self._line(f"return {text(stmt.value)}")
-
     def _bufferstore(self, stmt: st.BufferStore) -> None:
         self._line(f"{_element(stmt.buffer, stmt.indices)} = {text(stmt.value)}")
 
@@ -306,6 +303,9 @@ class FunctionText:
         if buffer.scope() != "global":
             args.append(f"scope={_quote(buffer.scope())}")
         self._line(f"{buffer.name} = T.alloc_buffer({', '.join(args)})")
+
+    def _return(self, stmt: st.Return) -> None:
+        self._line("return" if stmt.value is None else f"return {text(stmt.value)}")
 
     def _view(self, stmt: st.View) -> None:
         buffer = stmt.buffer
