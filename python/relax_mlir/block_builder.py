@@ -5,28 +5,35 @@
 from __future__ import annotations
 
 import contextlib
-import re
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mlir import ir
 
 from . import op as _op
 from ._mlir_libs import _relax_mlir as _ext
-from .analysis import (
-    StructInfoWarning,
-    binding_vars,
-    check_compatibility,
-    erase_to_well_defined,
-    unify_struct_info,
-)
+from .analysis import erase_to_well_defined, unify_struct_info
 from .attributes import attribute
 from .context import current_context, current_location
 from .diagnostics import parse_module
 from .dialects import relax as _ops
-from .expr import GlobalVar, Var, _bind_parameter, as_value, build, require_context
-from .ir import FuncStructInfo, ObjectStructInfo, PrimExpr, ShapeStructInfo
+from .expr import GlobalVar, Var, _bind_parameter, as_value, build
+from .function_bodies import ClosureBody, DataflowBody, FunctionBody, Names
+from .ir import ObjectStructInfo, ShapeStructInfo
+from .places import (
+    bound_before,
+    declared_value,
+    is_private,
+    isolated,
+    main_function,
+    name_of,
+    replace_draft,
+    set_name,
+    shape_var_name,
+    structure_of,
+    symbol_name,
+    visible_here,
+)
 from .vdevice import VDevice, set_global_info
 
 if TYPE_CHECKING:
@@ -87,11 +94,11 @@ class BlockBuilder:
             self._context = self._module.context
         if global_info:
             set_global_info(self._module, global_info)
-        self._function: _Function | _Closure | None = None
-        self._dataflow: _Dataflow | None = None
+        self._function: FunctionBody | ClosureBody | None = None
+        self._dataflow: DataflowBody | None = None
         self._discarded: list[ir.Operation] = []
         self._kernels: dict[str, str] | None = None
-        self._names = _Names()
+        self._names = Names()
         # Whether names are what a program says, which may say one twice and none.
         self._keeps_names = False
         self._scopes: list[contextlib.ExitStack] = []
@@ -152,8 +159,8 @@ class BlockBuilder:
         self._require_new_name(name)
         given = [params] if isinstance(params, Var) else params
         with self._context:
-            function = _Function(self._module, name, given, pure, private, ret_struct_info)
-            self._names = _Names(param.name for param in given or ())
+            function = FunctionBody(self._module, name, given, pure, private, ret_struct_info)
+            self._names = Names(param.name for param in given or ())
             with self._write(function, attrs):
                 yield
 
@@ -209,19 +216,19 @@ class BlockBuilder:
         !relax.func<(!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>, pure>
         """
         self._require(self._function is not None, "closure", "inside function")
-        closure = _Closure(self._context, name, params, pure, ret_struct_info)
+        closure = ClosureBody(self._context, name, params, pure, ret_struct_info)
         with self._write(closure, attrs):
             yield closure.variable
 
     @contextlib.contextmanager
     def _write(
-        self, function: _Function | _Closure, attrs: Mapping[str, Any] | None
+        self, function: FunctionBody | ClosureBody, attrs: Mapping[str, Any] | None
     ) -> Iterator[None]:
         """Write the body of a function, then go on with what is around it."""
         around = self._function, self._dataflow
         self._function, self._dataflow = function, None
         BlockBuilder._stack.append(self)
-        if isinstance(function, _Function) and function.is_open:
+        if isinstance(function, FunctionBody) and function.is_open:
             _bind_parameter.append(function.add_parameter)
         try:
             function.set_attributes(attrs or {})
@@ -231,10 +238,10 @@ class BlockBuilder:
                 raise ValueError(f"expected emit_func_output in function '{function.name}'")
         except BaseException:
             # Kept, because values of it may still be in use.
-            self._discarded.append(_isolated(function.op.operation.detach_from_parent()))
+            self._discarded.append(isolated(function.op.operation.detach_from_parent()))
             raise
         finally:
-            if isinstance(function, _Function) and function.is_open:
+            if isinstance(function, FunctionBody) and function.is_open:
                 _bind_parameter.remove(function.add_parameter)
             function.release()
             BlockBuilder._stack.remove(self)
@@ -285,7 +292,7 @@ class BlockBuilder:
         self._require(not self._function.is_returned, "emit_func_output", "once in each function")
         value = as_value(output)
         given = [params] if isinstance(params, Var) else params
-        if isinstance(self._function, _Function):
+        if isinstance(self._function, FunctionBody):
             self._function.close(given)
         elif given is not None:
             raise ValueError("expected the parameters of a closure in BlockBuilder.closure")
@@ -323,7 +330,7 @@ class BlockBuilder:
                 ops = [op.operation for op in source.body.operations]
             else:
                 ops = [func.operation]
-            main = _main_function(ops)
+            main = main_function(ops)
             new_name = name or main.attributes["sym_name"].value
             names = [op.attributes["sym_name"].value for op in ops if op != main]
             for taken in (new_name, *names):
@@ -361,13 +368,13 @@ class BlockBuilder:
         if self._kernels is None:
             self._kernels = {}
             for op in self._module.body.operations:
-                if op.operation.name == "func.func" and _is_private(op.operation):
-                    self._kernels.setdefault(_structure(op.operation), op.sym_name.value)
-        structure = _structure(func.operation)
+                if op.operation.name == "func.func" and is_private(op.operation):
+                    self._kernels.setdefault(structure_of(op.operation), op.sym_name.value)
+        structure = structure_of(func.operation)
         known = self._kernels.get(structure)
         if known is not None and self._symbol(known) is not None:
             return GlobalVar(known)
-        names = _Names(filter(None, map(_symbol_name, self._module.body.operations)))
+        names = Names(filter(None, map(symbol_name, self._module.body.operations)))
         new_name = names.unique(name)
         with self._context, ir.Location.unknown():
             copy = func.operation.clone(ip=ir.InsertionPoint(self._module.body)).operation
@@ -406,7 +413,7 @@ class BlockBuilder:
         new = self._symbol(name)
         assert new is not None
         new.move_after(old)
-        self._discarded.append(_isolated(old.detach_from_parent()))
+        self._discarded.append(isolated(old.detach_from_parent()))
 
     def get(self) -> IRModule:
         """Return the module.
@@ -455,7 +462,7 @@ class BlockBuilder:
         ...     print(bb.emit(op.zeros(("n", 2), "float32")).type)
         !relax.tensor<[n, 2], f32>
         """
-        known = Var("sparam", ShapeStructInfo([_shape_var(each) for each in def_vars]))
+        known = Var("sparam", ShapeStructInfo([shape_var_name(each) for each in def_vars]))
         self.begin_scope([known])
         try:
             with self.dataflow():
@@ -474,8 +481,8 @@ class BlockBuilder:
         self._require(self._function is None, "begin_scope", "outside of function")
         stack = contextlib.ExitStack()
         stack.enter_context(self._context)
-        function = _Function(self._module, "scope", list(params or ()), True, True, None)
-        self._names = _Names(param.name for param in params or ())
+        function = FunctionBody(self._module, "scope", list(params or ()), True, True, None)
+        self._names = Names(param.name for param in params or ())
         stack.callback(self._leave_scope, function, self._function)
         stack.enter_context(ir.InsertionPoint(function.block))
         self._function = function
@@ -487,9 +494,11 @@ class BlockBuilder:
         self._require(bool(self._scopes), "end_scope", "after begin_scope")
         self._scopes.pop().close()
 
-    def _leave_scope(self, function: _Function, around: _Function | _Closure | None) -> None:
+    def _leave_scope(
+        self, function: FunctionBody, around: FunctionBody | ClosureBody | None
+    ) -> None:
         function.release()
-        self._discarded.append(_isolated(function.op.operation.detach_from_parent()))
+        self._discarded.append(isolated(function.op.operation.detach_from_parent()))
         self._function, self._dataflow = around, None
         BlockBuilder._stack.remove(self)
 
@@ -522,7 +531,7 @@ class BlockBuilder:
         """
         self._require(self._function is not None, "dataflow", "inside function")
         self._require(self._dataflow is None, "dataflow", "outside of another one")
-        self._dataflow = _Dataflow()
+        self._dataflow = DataflowBody()
         with ir.InsertionPoint(self._dataflow.block):
             yield
             self._dataflow.finish()
@@ -569,7 +578,7 @@ class BlockBuilder:
         """
         value = as_value(expr)
         if struct_info is not None and value.type != struct_info:
-            value = _declared(value, struct_info)
+            value = declared_value(value, struct_info)
         self._set_name(value, name_hint, "lv" if self._dataflow is not None else "gv")
         return value
 
@@ -577,13 +586,13 @@ class BlockBuilder:
         """Give the result of an operation its name, unless it has one and no other is wanted."""
         if self._keeps_names:
             if name_hint:
-                _set_name(value, name_hint)
+                set_name(value, name_hint)
         elif not isinstance(value.owner, ir.Block):
-            known = _name_of(value)
+            known = name_of(value)
             if name_hint and name_hint != known:
-                _set_name(value, self._names.unique(name_hint))
+                set_name(value, self._names.unique(name_hint))
             elif not known:
-                _set_name(value, self._names.unique(default))
+                set_name(value, self._names.unique(default))
 
     def emit_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> ir.Value:
         """Call a function of tensor expressions as a kernel, and return the value with a name.
@@ -652,7 +661,7 @@ class BlockBuilder:
 
         self._require(self._function is not None or self._is_here(), "call_te", "inside function")
         made = call_kernel(func, args, kwargs)
-        visible = _visible_here()
+        visible = visible_here()
         for name in made.variables():
             if name not in visible:
                 raise ValueError(
@@ -789,7 +798,7 @@ class BlockBuilder:
         assert self._dataflow is not None
         value = as_value(output)
         self._set_name(value, name_hint, "gv")
-        name = name_hint or _name_of(value) or self._names.unique("gv")
+        name = name_hint or name_of(value) or self._names.unique("gv")
         return self._dataflow.add_output(value, name)
 
     def if_(
@@ -824,11 +833,11 @@ class BlockBuilder:
             with ir.InsertionPoint(region.blocks.append()):
                 values.append(as_value(branch()))
                 _ops.YieldOp(values[-1], loc=current_location())
-        scope = _bound_before(draft.operation)
+        scope = bound_before(draft.operation)
         then_type, else_type = (erase_to_well_defined(value.type, scope, scope) for value in values)
         with ir.InsertionPoint(draft):
             value = build(_ops.IfOp, unify_struct_info(then_type, else_type), condition)
-        _replace(draft, value.owner)
+        replace_draft(draft, value.owner)
         return self.emit(value, name_hint)
 
     def _sequence(self, write: Callable[[], Any]) -> ir.Value:
@@ -842,7 +851,7 @@ class BlockBuilder:
                 _ops.YieldOp(value, loc=current_location())
         finally:
             self._dataflow = around
-        scope = _bound_before(draft.operation)
+        scope = bound_before(draft.operation)
         draft.result.set_type(erase_to_well_defined(value.type, scope, scope))
         draft.operation.verify()
         return self.emit(draft.result)
@@ -871,394 +880,6 @@ class BlockBuilder:
     def _symbol(self, name: str) -> ir.Operation | None:
         """Return the function of this name, or None."""
         for op in self._module.body.operations:
-            if _symbol_name(op) == name:
+            if symbol_name(op) == name:
                 return op.operation
         return None
-
-
-class _Names:
-    """Names that are taken."""
-
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self._taken = set(names)
-
-    def unique(self, prefix: str) -> str:
-        """Return the prefix, with a number where it is taken, and take it."""
-        name, number = prefix, 0
-        while name in self._taken:
-            number += 1
-            name = f"{prefix}{number}"
-        self._taken.add(name)
-        return name
-
-
-class _Body:
-    """What functions and closures that are being written have in common."""
-
-    op: Any
-    block: ir.Block
-    # Attributes of the operation itself.
-    reserved: tuple[str, ...] = ("sym_visibility", "is_pure", "arg_names")
-
-    def __init__(
-        self, context: ir.Context, name: str, params: Sequence[Var], ret_struct_info: ir.Type | None
-    ) -> None:
-        self.name = name
-        self.params = list(params)
-        self.ret_struct_info = ret_struct_info
-        self.is_returned = False
-        self.types = [param.struct_info for param in params]
-        require_context([*self.types, ret_struct_info], context)
-
-    def names(self) -> ir.Attribute:
-        return ir.ArrayAttr.get([ir.StringAttr.get(param.name) for param in self.params])
-
-    def make_block(self, region: ir.Region, own: Sequence[ir.Type], loc: ir.Location) -> ir.Block:
-        """Make the body, whose arguments are some of its own and the parameters."""
-        locs = [ir.Location.name(param.name, childLoc=loc) for param in self.params]
-        block = ir.Block.create_at_start(region, [*own, *self.types], [*(loc for _ in own), *locs])
-        arguments = list(block.arguments)[len(own) :]
-        for param, argument in zip(self.params, arguments, strict=True):
-            param._value = argument
-        return block
-
-    def set_attributes(self, attrs: Mapping[str, Any]) -> None:
-        for name, value in attrs.items():
-            if name in self.op.operation.attributes or name in self.reserved:
-                raise ValueError(f"expected another name for an attribute, but got '{name}'")
-            self.op.operation.attributes[name] = attribute(name, value)
-
-    def result_type(self, value: ir.Value, around: Iterable[str] = ()) -> ir.Type:
-        """Return the type that was stated, or that of the value as callers see it."""
-        if self.ret_struct_info is not None:
-            self._check_result(value.type, self.ret_struct_info)
-            return self.ret_struct_info
-        scope = [name for type_ in self.types for name in binding_vars(type_)]
-        names = [*around, *scope]
-        return erase_to_well_defined(value.type, names, names)
-
-    def _check_result(self, actual: ir.Type, declared: ir.Type) -> None:
-        compatible = check_compatibility(actual, declared)
-        if compatible is False:
-            raise ValueError(
-                f"expected a result of type {declared} from function "
-                f"'{self.name}', but got {actual}"
-            )
-        if compatible is None:
-            warnings.warn(
-                f"a result of type {actual} may not be of the declared type {declared}: "
-                "match_cast would check it here, or else the function does on return",
-                StructInfoWarning,
-                stacklevel=5,
-            )
-
-    def release(self) -> None:
-        for param in self.params:
-            param._value = None
-
-
-class _Function(_Body):
-    """A function that is being written."""
-
-    def __init__(
-        self,
-        module: ir.Module,
-        name: str,
-        params: Sequence[Var] | None,
-        pure: bool,
-        private: bool,
-        ret_struct_info: ir.Type | None,
-    ) -> None:
-        super().__init__(module.context, name, params or (), ret_struct_info)
-        # Whether parameters may still come.
-        self.is_open = params is None
-        loc = current_location()
-        with ir.InsertionPoint(module.body):
-            self.op = _ops.FuncOp(
-                name,
-                ir.TypeAttr.get(self._signature(ret_struct_info or ObjectStructInfo())),
-                sym_visibility="private" if private else None,
-                arg_names=self.names(),
-                is_pure=None if pure else False,
-                loc=loc,
-            )
-        self.block = self.make_block(self.op.body, [], loc)
-
-    def _signature(self, result: ir.Type) -> ir.Type:
-        return ir.FunctionType.get(self.types, [result])
-
-    def add_parameter(self, param: Var) -> None:
-        """Make a variable a parameter; `close` says at which place."""
-        require_context([param.struct_info], self.op.operation.context)
-        loc = ir.Location.name(param.name, childLoc=current_location())
-        param._value = self.block.add_argument(param.struct_info, loc)
-        self.params.append(param)
-
-    def close(self, params: Sequence[Var] | None) -> None:
-        """State the parameters, if they are not stated yet."""
-        if not self.is_open:
-            if params is not None:
-                raise ValueError("expected the parameters once, in function or in emit_func_output")
-            return
-        stated = list(params or ())
-        for param in self.params:
-            if not any(param is each for each in stated):
-                raise ValueError(
-                    f"expected '{param.name}', which is used, to be among the parameters that "
-                    "function or emit_func_output state"
-                )
-        used, self.params, self.types = self.params, [], []
-        for param in stated:
-            old = param._value if any(param is each for each in used) else None
-            self.add_parameter(param)
-            if old is not None:
-                old.replace_all_uses_with(param.value)
-        for _ in used:
-            self.block.erase_argument(0)
-        self.types = [param.struct_info for param in stated]
-        self.op.operation.attributes["arg_names"] = self.names()
-        if self.ret_struct_info is not None:
-            signature = self._signature(self.ret_struct_info)
-            self.op.operation.attributes["function_type"] = ir.TypeAttr.get(signature)
-
-    def emit_return(self, value: ir.Value) -> GlobalVar:
-        signature = self._signature(self.result_type(value))
-        self.op.operation.attributes["function_type"] = ir.TypeAttr.get(signature)
-        _ops.ReturnOp(value, loc=current_location())
-        self.is_returned = True
-        return GlobalVar(self.name)
-
-
-class _Closure(_Body):
-    """A closure that is being written."""
-
-    def __init__(
-        self,
-        context: ir.Context,
-        name: str,
-        params: Sequence[Var],
-        pure: bool,
-        ret_struct_info: ir.Type | None,
-    ) -> None:
-        super().__init__(context, name, params, ret_struct_info)
-        self.pure = pure
-        loc = ir.Location.name(name, childLoc=current_location())
-        type_ = self._type(ret_struct_info or ObjectStructInfo())
-        self.op = _ops.ClosureOp(type_, arg_names=self.names(), loc=loc)
-        self.block = self.make_block(self.op.body, [type_], loc)
-        self.variable = Var(name, type_)
-        if ret_struct_info is not None:
-            self.variable._value = self.block.arguments[0]
-
-    def _type(self, result: ir.Type) -> ir.Type:
-        return FuncStructInfo(self.types, result, self.pure)
-
-    def emit_return(self, value: ir.Value) -> Var:
-        type_ = self._type(self.result_type(value, _bound_before(self.op.operation)))
-        self.block.arguments[0].set_type(type_)
-        self.op.operation.results[0].set_type(type_)
-        self.variable.struct_info = type_
-        _ops.ReturnOp(value, loc=current_location())
-        self.is_returned = True
-        return self.variable
-
-    def release(self) -> None:
-        super().release()
-        self.variable._value = self.op.operation.results[0] if self.is_returned else None
-
-
-class _Dataflow:
-    """A dataflow block that is being written, in an operation without results at first."""
-
-    def __init__(self) -> None:
-        self.draft = _ops.DataflowOp([], loc=current_location())
-        self.block = self.draft.body.blocks.append()
-        self.outputs: list[Var] = []
-
-    def add_output(self, value: ir.Value, name: str) -> Var:
-        output = Var(name, value.type)
-        output._value = value
-        self.outputs.append(output)
-        return output
-
-    def finish(self) -> None:
-        """Give the operation its results; the outputs stand for them from now on."""
-        _ops.OutputOp([output.value for output in self.outputs], loc=current_location())
-        with ir.InsertionPoint(self.draft):
-            types = [output.struct_info for output in self.outputs]
-            final = _ops.DataflowOp(types, loc=self.draft.location)
-        _replace(self.draft, final)
-        for output, result in zip(self.outputs, final.operation.results, strict=True):
-            output._value = result
-
-
-def _set_name(value: ir.Value, name: str) -> None:
-    """Keep a name as the location of the operation that makes a value."""
-    op = value.owner
-    if isinstance(op, ir.Block):
-        return
-    place = op.location.child_loc if op.location.is_a_name() else op.location
-    op.location = ir.Location.name(name, childLoc=place)
-
-
-def _declared(value: ir.Value, declared: ir.Type) -> ir.Value:
-    """Return a value as one of the type that is stated for it."""
-    require_context([declared], value.context)
-    compatible = check_compatibility(value.type, declared)
-    if compatible is False:
-        raise ValueError(f"expected a value of type {declared}, but got one of type {value.type}")
-    if _restate(value, declared):
-        return value
-    if compatible is None:
-        warnings.warn(
-            f"the declared type {declared} says more than the type {value.type} of the value: it "
-            "is checked at run time, as match_cast does",
-            StructInfoWarning,
-            stacklevel=3,
-        )
-    return build(_ops.MatchCastOp, declared, value)
-
-
-def _restate(value: ir.Value, declared: ir.Type) -> bool:
-    """Give the result of an operation another type, if the operation allows it.
-
-    That is one that says less, or what a packed function returns.
-    """
-    op = value.owner
-    is_used = any(True for _ in value.uses)
-    if isinstance(op, ir.Block) or is_used or op.name == _ops.MatchCastOp.OPERATION_NAME:
-        return False
-    derived = value.type
-    value.set_type(declared)
-    try:
-        op.verify()
-    except ir.MLIRError:
-        value.set_type(derived)
-        return False
-    return True
-
-
-def _replace(draft: ir.OpView, final: Any) -> None:
-    """Move the regions of a draft without uses to the operation that takes its place."""
-    for old, new in zip(draft.operation.regions, final.operation.regions, strict=True):
-        for block in list(old.blocks):
-            block.append_to(new)
-    draft.operation.erase()
-
-
-def _symbol_name(op: Any) -> str | None:
-    attributes = op.operation.attributes
-    return attributes["sym_name"].value if "sym_name" in attributes else None
-
-
-def _is_private(op: ir.Operation) -> bool:
-    return "sym_visibility" in op.attributes and op.attributes["sym_visibility"].value == "private"
-
-
-def _structure(op: ir.Operation) -> str:
-    """Return a function as text without its name, to compare it with others."""
-    text = op.get_asm(print_generic_op_form=True, use_local_scope=True)
-    head, body = text.split("({", 1)
-    for name in ("sym_name", "sym_visibility"):
-        head = re.sub(rf', {name} = "[^"]*"', "", head)
-    return head + body
-
-
-def _shape_var(variable: Any) -> Any:
-    """Return the name of a variable that is given as one of expressions."""
-    return variable if isinstance(variable, (str, PrimExpr)) else variable.name
-
-
-def _name_of(value: ir.Value) -> str:
-    """Return the name that the result of an operation has, or an empty one."""
-    if isinstance(value.owner, ir.Block) or not value.owner.location.is_a_name():
-        return ""
-    return value.owner.location.name_str
-
-
-def _isolated(discarded: ir.Operation) -> ir.Operation:
-    """Have a function that is discarded use no values of others, nor they its own.
-
-    It may be destroyed before them or after them, which MLIR forbids to what is in use.
-    """
-    ops: list[Any] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        ops.append(op)
-        return ir.WalkResult.ADVANCE
-
-    discarded.walk(visit)
-    inside = set(ops)
-    values = {value for op in ops for value in op.results}
-    blocks = [block for op in ops for region in op.regions for block in region.blocks]
-    values |= {argument for block in blocks for argument in block.arguments}
-
-    def replace(user: ir.Operation, index: int) -> None:
-        type_ = user.operands[index].type
-        stand_in = ir.Operation.create(
-            "builtin.unrealized_conversion_cast",
-            results=[type_],
-            loc=ir.Location.unknown(user.context),
-            ip=ir.InsertionPoint(user),
-        )
-        user.operands[index] = stand_in.results[0]
-
-    for op in ops:
-        if op != discarded:
-            for index, operand in enumerate(list(op.operands)):
-                if operand not in values:
-                    replace(op, index)
-    for value in values:
-        for use in list(value.uses):
-            if use.owner.operation not in inside:
-                replace(use.owner.operation, use.operand_number)
-    return discarded
-
-
-def _main_function(ops: Sequence[ir.Operation]) -> ir.Operation:
-    """Return the one function, or the one that is not private."""
-    for op in ops:
-        if "sym_name" not in op.attributes:
-            raise ValueError(f"expected functions, but got {op.name}")
-    public = [op for op in ops if "sym_visibility" not in op.attributes]
-    for found in (ops, public):
-        if len(found) == 1:
-            return found[0]
-    raise ValueError(f"expected one function, but got {len(public)} that are not private")
-
-
-def _visible_here() -> set[str]:
-    """Return the shape variables that are visible at the current place, the end of a block."""
-    block = ir.InsertionPoint.current.block
-    names = {name for op in block for name in _bound_by(op)}
-    owner = block.owner.operation
-    if owner.name == _ops.ClosureOp.OPERATION_NAME:
-        for argument in block.arguments:
-            names.update(binding_vars(argument.type))
-    return names | _bound_before(owner)
-
-
-def _bound_before(op: ir.Operation) -> set[str]:
-    """Return the shape variables that are visible where `op` is."""
-    names: set[str] = set()
-    while op.name != _ops.FuncOp.OPERATION_NAME:
-        for other in op.block:
-            if other.operation == op:
-                break
-            names.update(_bound_by(other))
-        op = op.parent.operation
-        if op.name == _ops.ClosureOp.OPERATION_NAME:
-            for argument in op.regions[0].blocks[0].arguments:
-                names.update(binding_vars(argument.type))
-    for type_ in ir.FunctionType(op.attributes["function_type"].value).inputs:
-        names.update(binding_vars(type_))
-    return names
-
-
-def _bound_by(op: ir.OpView) -> Iterator[str]:
-    """Yield the shape variables that an operation binds for those after it."""
-    if isinstance(op, _ops.MatchCastOp):
-        yield from binding_vars(op.operation.results[0].type)
-    if isinstance(op, _ops.DataflowOp):
-        for inner in op.body.blocks[0]:
-            yield from _bound_by(inner)

@@ -208,7 +208,10 @@ class Module:
         ("def k(n: T.int64) -> T.int64:\n    return", "expected a value of type int64 to return"),
         ("def k(n: T.int64) -> T.handle:\n    return n", "expected None or the data type"),
         ("def k(n: T.int64):\n    return n", "expected the data type of the result"),
-        ("def k(n: T.int64) -> T.int64:\n    if n > 1:\n        return n", "expected a return stat"),
+        (
+            "def k(n: T.int64) -> T.int64:\n    if n > 1:\n        return n",
+            "expected a return stat",
+        ),
     ],
     ids=["nothing", "empty", "handle", "tuple", "path"],
 )

@@ -19,7 +19,6 @@ from mlir import ir
 
 from ..._mlir_libs import _relax_mlir as _ext
 from ...analysis import erase_to_well_defined, unify_struct_info
-from ...block_builder import _bound_before as bound_before
 from ...dtypes import dtype_name
 from ...ir import (
     FuncStructInfo,
@@ -30,6 +29,7 @@ from ...ir import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from ...places import bound_before
 from .constants import Constants, constant_text
 from .names import Names, location_name
 from .operators import Form, OperatorArguments, generic_form, is_struct_info, operator_form
