@@ -59,6 +59,7 @@ class Body:
         require_context([*self.types, ret_struct_info], context)
 
     def names(self) -> ir.Attribute:
+        """Return the names of the parameters as an attribute."""
         return ir.ArrayAttr.get([ir.StringAttr.get(param.name) for param in self.params])
 
     def make_block(self, region: ir.Region, own: Sequence[ir.Type], loc: ir.Location) -> ir.Block:
@@ -71,6 +72,7 @@ class Body:
         return block
 
     def set_attributes(self, attrs: Mapping[str, Any]) -> None:
+        """Set attributes that the operation does not have yet."""
         for name, value in attrs.items():
             if name in self.op.operation.attributes or name in self.reserved:
                 raise ValueError(f"expected another name for an attribute, but got '{name}'")
@@ -101,6 +103,7 @@ class Body:
             )
 
     def release(self) -> None:
+        """Have variables stand for nothing."""
         for param in self.params:
             param._value = None
 
@@ -170,6 +173,7 @@ class FunctionBody(Body):
             self.op.operation.attributes["function_type"] = ir.TypeAttr.get(signature)
 
     def emit_return(self, value: ir.Value) -> GlobalVar:
+        """Write the end of the body, and return what stands for it."""
         signature = self._signature(self.result_type(value))
         self.op.operation.attributes["function_type"] = ir.TypeAttr.get(signature)
         _ops.ReturnOp(value, loc=current_location())
@@ -202,6 +206,7 @@ class ClosureBody(Body):
         return FuncStructInfo(self.types, result, self.pure)
 
     def emit_return(self, value: ir.Value) -> Var:
+        """Write the end of the body, and return what stands for it."""
         type_ = self._type(self.result_type(value, bound_before(self.op.operation)))
         self.block.arguments[0].set_type(type_)
         self.op.operation.results[0].set_type(type_)
@@ -211,6 +216,7 @@ class ClosureBody(Body):
         return self.variable
 
     def release(self) -> None:
+        """Have variables stand for nothing."""
         super().release()
         self.variable._value = self.op.operation.results[0] if self.is_returned else None
 
@@ -224,6 +230,7 @@ class DataflowBody:
         self.outputs: list[Var] = []
 
     def add_output(self, value: ir.Value, name: str) -> Var:
+        """Make a value one of the results."""
         output = Var(name, value.type)
         output._value = value
         self.outputs.append(output)

@@ -72,11 +72,13 @@ def replace_draft(draft: ir.OpView, final: Any) -> None:
 
 
 def symbol_name(op: Any) -> str | None:
+    """Return the name that an operation has in its module, or None."""
     attributes = op.operation.attributes
     return attributes["sym_name"].value if "sym_name" in attributes else None
 
 
 def is_private(op: ir.Operation) -> bool:
+    """Say whether only the module sees a function."""
     return "sym_visibility" in op.attributes and op.attributes["sym_visibility"].value == "private"
 
 

@@ -16,7 +16,7 @@ from mlir.dialects import func
 
 from ..ir import ShapeStructInfo, TensorStructInfo, TupleStructInfo
 from .emit import kernel_type
-from .lower import HANDLE
+from .kernel import HANDLE
 
 _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 

@@ -13,32 +13,36 @@ of a buffer (symbolic dimensions, unsigned integers) in the attribute `TYPE` of 
 from __future__ import annotations
 
 import contextlib
-import copy
-import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mlir import ir
-from mlir.dialects import arith, func, linalg, llvm, memref, scf, tensor
+from mlir.dialects import arith, func, linalg, memref, scf, tensor
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..context import current_context
 from ..dtypes import element_type
 from ..ir import PrimStructInfo, TensorStructInfo
 from . import expr as _expr
 from . import stmt as st
 from .dims import to_dim
-from .emit import Emitter, kernel_type
-from .expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, StringImm, Var
+from .emit import kernel_type
+from .expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, Var
 from .jumps import without_jumps
+from .kernel import HANDLE, Kernel
+from .locations import location_of, to_attribute
+from .structure import Structure, bare, find_structure, loads, only_fills, same_load
 
 TYPE = "relax.struct_info"
 """The attribute of an argument, and of an allocation, for what its type does not say."""
+
+
 LOOP, THREAD, ANNOTATIONS, SCOPE = "relax.loop", "relax.thread", "relax.annotations", "relax.scope"
-# A parameter that no buffer is matched with, until a call says what it is.
-HANDLE = "!llvm.ptr"
+
+
 # Buffers up to that many bytes lie on the stack.
 STACK_BYTES = 1024
+
+
 _RESERVED = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs", "no_inline")
 
 
@@ -76,554 +80,12 @@ def lower(function: st.PrimFunc) -> ir.Operation:
     return _Lowering(without_jumps(function)).run()
 
 
-# ---------------------------------------------------------------------------------------------
-# Locations and attributes
-# ---------------------------------------------------------------------------------------------
-
-
-def _location(span: st.Span | None, *names: str) -> ir.Location:
-    loc = (
-        ir.Location.unknown()
-        if span is None
-        else ir.Location.file(span.file, span.line, span.column)
-    )
-    for name in reversed(names):
-        if name:
-            loc = ir.Location.name(name, childLoc=loc)
-    return loc
-
-
-def location_names(loc: ir.Location) -> list[str]:
-    """Return the names in a location, outermost first.
-
-    Examples
-    --------
-    >>> from mlir import ir
-    >>> with ir.Context():
-    ...     location_names(_location(None, "C", "i"))
-    ['C', 'i']
-    """
-    names = []
-    while loc.is_a_name():
-        names.append(loc.name_str)
-        loc = loc.child_loc
-    return names
-
-
-def to_attribute(value: Any) -> ir.Attribute:
-    """Return a value of ``T.func_attr`` as an attribute.
-
-    Raises
-    ------
-    TypeError
-        If there is no such attribute.
-    """
-    if isinstance(value, ir.Attribute):
-        return value
-    if isinstance(value, bool):
-        return ir.BoolAttr.get(value)
-    if isinstance(value, int):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
-    if isinstance(value, float):
-        return ir.FloatAttr.get_f64(value)
-    if isinstance(value, str | StringImm):
-        return ir.StringAttr.get(value if isinstance(value, str) else value.value)
-    if value is None:
-        return ir.UnitAttr.get()
-    if isinstance(value, IntImm) and value.dtype == "bool":
-        return ir.BoolAttr.get(bool(value.value))
-    if isinstance(value, IntImm):
-        return ir.IntegerAttr.get(element_type(value.dtype), value.value)
-    if isinstance(value, FloatImm):
-        return ir.FloatAttr.get(element_type(value.dtype), value.value)
-    if isinstance(value, list | tuple):
-        return ir.ArrayAttr.get([to_attribute(element) for element in value])
-    if isinstance(value, Mapping):
-        return ir.DictAttr.get({str(key): to_attribute(item) for key, item in value.items()})
-    raise TypeError(f"expected a number, a string, a list or a dictionary, but got {value!r}")
-
-
-# ---------------------------------------------------------------------------------------------
-# Structured blocks
-# ---------------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass
-class _Structure:
-    """A block that is a ``linalg.generic``."""
-
-    block: st.Block
-    loops: list[st.For]
-    iters: list[Var]  # by loop
-    iterator_types: list[str]
-    constants: dict[int, PrimExpr]  # axes without a loop
-    lets: list[st.Let]
-    stores: list[st.BufferStore]
-    inputs: list[BufferLoad]
-    maps: list[ir.AffineMap]  # of the inputs, then the outputs
-    init: list[st.BufferStore]
-
-
-def _calls_function(expr: PrimExpr) -> bool:
-    """Say whether a function is called, which may have an effect."""
-    calls = []
-    _expr.post_order_visit(
-        expr,
-        lambda node: (
-            calls.append(node) if isinstance(node, Call) and node.op == "call_extern" else None
-        ),
-    )
-    return bool(calls)
-
-
-class _NotStructuredError(Exception):
-    """A block has to become loops."""
-
-
-def _same(a: PrimExpr, b: PrimExpr) -> bool:
-    """Say whether two dimensions are equal for all values of their variables."""
-    if _expr.structural_equal(a, b):
-        return True
-    if isinstance(a, IntImm) and isinstance(b, IntImm):
-        return False
-    try:
-        return bool(to_dim(a) == to_dim(b))
-    except (TypeError, ValueError):
-        return False
-
-
-def _bare(expr: PrimExpr) -> PrimExpr:
-    """Return an integer without the casts around it that keep its value."""
-    while (
-        isinstance(expr, _expr.Cast)
-        and _expr.is_int(expr.dtype)
-        and _expr.is_int(expr.value.dtype)
-        and _expr.bits(expr.dtype) >= _expr.bits(expr.value.dtype)
-    ):
-        expr = expr.value
-    return expr
-
-
-class _Structurer:
-    """Finds the structure of a nest of loops.
-
-    Parameters
-    ----------
-    root : For or Block
-    """
-
-    def __init__(self, root: st.Stmt) -> None:
-        self.loops: list[st.For] = []
-        stmt = root
-        while isinstance(stmt, st.For):
-            if stmt.kind != "serial" or stmt.step is not None or stmt.annotations:
-                raise _NotStructuredError
-            if not _is_zero(stmt.min) or len(stmt.body) != 1:
-                raise _NotStructuredError
-            self.loops.append(stmt)
-            stmt = stmt.body[0]
-        if not isinstance(stmt, st.Block) or stmt.predicates or stmt.annotations:
-            raise _NotStructuredError
-        self.block = stmt
-        # An extent that depends on a loop is not that of a box.
-        variables = {id(loop.var) for loop in self.loops}
-        for loop in self.loops:
-            if any(id(var) in variables for var in _expr.undefined_vars(loop.extent)):
-                raise _NotStructuredError
-
-    def run(self, tensors: bool = False) -> _Structure:
-        """Return the structure.
-
-        Parameters
-        ----------
-        tensors : bool
-            Whether a block without loops has one, too.
-
-        Raises
-        ------
-        _NotStructuredError
-            If it has none.
-        """
-        self._bind_axes(tensors)
-        self._split_body()
-        self._find_operands()
-        return _Structure(
-            self.block,
-            self.loops,
-            self.iters,
-            self.iterator_types,
-            self.constants,
-            self.lets,
-            self.stores,
-            self.inputs,
-            self.maps,
-            self.init,
-        )
-
-    def _bind_axes(self, tensors: bool) -> None:
-        positions = {id(loop.var): i for i, loop in enumerate(self.loops)}
-        iters: list[Var | None] = [None] * len(self.loops)
-        kinds = [""] * len(self.loops)
-        self.constants: dict[int, PrimExpr] = {}
-        if not self.loops and not tensors:
-            raise _NotStructuredError
-        for axis in self.block.axes:
-            if axis.kind not in ("spatial", "reduce") or not _is_zero(axis.min):
-                raise _NotStructuredError
-            binding = _bare(axis.binding)
-            if _is_zero(binding) and isinstance(axis.extent, IntImm) and axis.extent.value == 1:
-                self.constants[id(axis.var)] = _expr.const(0, axis.var.dtype)
-                continue
-            position = positions.get(id(binding))
-            if position is None or iters[position] is not None:
-                raise _NotStructuredError
-            if not _same(axis.extent, self.loops[position].extent):
-                raise _NotStructuredError
-            iters[position] = axis.var
-            kinds[position] = "parallel" if axis.kind == "spatial" else "reduction"
-        found = [var for var in iters if var is not None]
-        if len(found) != len(iters):
-            raise _NotStructuredError
-        self.iters, self.iterator_types = found, kinds
-        self.dims = {id(var): i for i, var in enumerate(found)}
-
-    def _split_body(self) -> None:
-        self.lets = [stmt for stmt in self.block.body if isinstance(stmt, st.Let)]
-        self.stores = [stmt for stmt in self.block.body if isinstance(stmt, st.BufferStore)]
-        self.init = [stmt for stmt in self.block.init if isinstance(stmt, st.BufferStore)]
-        if _only_fills(self.block):
-            self.stores = self.init
-        elif not self.stores or [*self.lets, *self.stores] != self.block.body:
-            raise _NotStructuredError
-        if len(self.init) != len(self.block.init):
-            raise _NotStructuredError
-        outputs = {id(store.buffer): store for store in self.stores}
-        if len(outputs) != len(self.stores):
-            raise _NotStructuredError
-        for init in self.init:
-            store = outputs.get(id(init.buffer))
-            if store is None or not _same_indices(init.indices, store.indices):
-                raise _NotStructuredError
-        if self.init and len(self.init) != len(self.stores):
-            raise _NotStructuredError
-        # What a loop variable of the source, or of another axis, stands for is not known inside.
-        outer = {id(loop.var) for loop in self.loops}
-        for expr in self._expressions():
-            if any(id(var) in outer for var in _expr.undefined_vars(expr)) or _calls_function(expr):
-                raise _NotStructuredError
-
-    def _expressions(self) -> Iterator[PrimExpr]:
-        stmts: list[Any] = [*self.lets, *self.stores, *self.init]
-        for stmt in stmts:
-            yield stmt.value
-            if isinstance(stmt, st.BufferStore):
-                yield from stmt.indices
-
-    def _find_operands(self) -> None:
-        outputs = {id(store.buffer): store for store in self.stores}
-        context = current_context()
-        output_maps = [self._output_map(store) for store in self.stores]
-        self.inputs: list[BufferLoad] = []
-        input_maps = []
-        computed: list[Any] = [*self.lets, *self.stores]
-        for position, stmt in enumerate(computed):
-            stored = {id(s.buffer) for s in self.stores[: max(position - len(self.lets), 0)]}
-            for load, guarded in _loads(stmt.value):
-                output = outputs.get(id(load.buffer))
-                if output is not None:
-                    # An output is read where it is written, and before that.
-                    if not _same_indices(load.indices, output.indices) or id(load.buffer) in stored:
-                        raise _NotStructuredError
-                    continue
-                exprs = self._input_exprs(load, guarded)
-                if exprs is None or any(_same_load(load, known) for known in self.inputs):
-                    continue
-                self.inputs.append(load)
-                input_maps.append(ir.AffineMap.get(len(self.loops), 0, exprs, context))
-        for init in self.init:
-            for load, _ in _loads(init.value):
-                if id(load.buffer) in outputs:
-                    raise _NotStructuredError
-            if self._reductions(init.value):
-                raise _NotStructuredError
-        self.maps = [*input_maps, *output_maps]
-        covered = {
-            expr.position
-            for affine_map in self.maps
-            for expr in affine_map.results
-            if isinstance(expr, ir.AffineDimExpr)
-        }
-        if len(covered) != len(self.loops):
-            raise _NotStructuredError
-
-    def _reductions(self, expr: PrimExpr) -> bool:
-        reduced = {
-            id(var)
-            for var, kind in zip(self.iters, self.iterator_types, strict=True)
-            if kind == "reduction"
-        }
-        return any(id(var) in reduced for var in _expr.undefined_vars(expr))
-
-    def _output_map(self, store: st.BufferStore) -> ir.AffineMap:
-        """Return where an output is stored: each element of it by one point of the spatial axes."""
-        exprs = []
-        used = set()
-        for index, size in zip(store.indices, store.buffer.shape, strict=True):
-            position = self.dims.get(id(_bare(index)))
-            if position is None:
-                constant = self.constants.get(id(_bare(index)), _bare(index))
-                if not (_is_zero(constant) and isinstance(size, IntImm) and size.value == 1):
-                    raise _NotStructuredError
-                exprs.append(ir.AffineExpr.get_constant(0))
-                continue
-            if position in used or not _same(size, self.loops[position].extent):
-                raise _NotStructuredError
-            used.add(position)
-            exprs.append(ir.AffineExpr.get_dim(position))
-        spatial = {i for i, kind in enumerate(self.iterator_types) if kind == "parallel"}
-        if used != spatial:
-            raise _NotStructuredError
-        return ir.AffineMap.get(len(self.loops), 0, exprs, current_context())
-
-    def _input_exprs(self, load: BufferLoad, guarded: bool) -> list[ir.AffineExpr] | None:
-        """Return where an input is read; None if that is not affine, or not always in bounds."""
-        exprs = []
-        for index, size in zip(load.indices, load.buffer.shape, strict=True):
-            linear = self._linear(_bare(index))
-            if linear is None:
-                return None
-            coefficients, offset = linear
-            if len(coefficients) == 1 and offset == 0 and [*coefficients.values()] == [1]:
-                (position,) = coefficients
-                if not _same(size, self.loops[position].extent):
-                    return None
-                exprs.append(ir.AffineExpr.get_dim(position))
-                continue
-            if guarded or not self._in_bounds(coefficients, offset, size):
-                return None
-            expr = ir.AffineExpr.get_constant(offset)
-            for position, factor in coefficients.items():
-                expr = expr + ir.AffineExpr.get_dim(position) * factor
-            exprs.append(expr)
-        return exprs
-
-    def _linear(self, expr: PrimExpr) -> tuple[dict[int, int], int] | None:
-        """Return the factors of the loops, and the constant, in an index."""
-        if isinstance(expr, IntImm):
-            return {}, expr.value
-        if id(expr) in self.constants:
-            return {}, 0
-        if id(expr) in self.dims:
-            return {self.dims[id(expr)]: 1}, 0
-        if isinstance(expr, _expr.Add | _expr.Sub):
-            a, b = self._linear(_bare(expr.a)), self._linear(_bare(expr.b))
-            if a is None or b is None:
-                return None
-            sign = 1 if isinstance(expr, _expr.Add) else -1
-            factors = dict(a[0])
-            for position, factor in b[0].items():
-                factors[position] = factors.get(position, 0) + sign * factor
-            return {p: f for p, f in sorted(factors.items()) if f}, a[1] + sign * b[1]
-        if isinstance(expr, _expr.Mul):
-            a, b = self._linear(_bare(expr.a)), self._linear(_bare(expr.b))
-            if a is None or b is None or (a[0] and b[0]):
-                return None
-            (factors, offset), scale = (a, b[1]) if a[0] else (b, a[1])
-            return {p: f * scale for p, f in factors.items() if f * scale}, offset * scale
-        return None
-
-    def _in_bounds(self, coefficients: dict[int, int], offset: int, size: PrimExpr) -> bool:
-        """Say whether an index is in bounds; where sizes are not known, the program says so."""
-        low = high = offset
-        for position, factor in coefficients.items():
-            extent = self.loops[position].extent
-            if not isinstance(extent, IntImm):
-                return low >= 0 and all(f > 0 for f in coefficients.values())
-            last = max(extent.value - 1, 0) * factor
-            low, high = low + min(last, 0), high + max(last, 0)
-        return low >= 0 and (not isinstance(size, IntImm) or high < size.value)
-
-
-def _only_fills(block: st.Block) -> bool:
-    """Say whether a block has nothing but ``T.init``, and ``T.evaluate(0)`` for what it lacks."""
-    return bool(block.init) and all(
-        isinstance(stmt, st.Evaluate) and isinstance(stmt.value, IntImm) for stmt in block.body
-    )
-
-
-def _is_zero(expr: PrimExpr) -> bool:
-    return isinstance(expr, IntImm) and expr.value == 0
-
-
-def _same_indices(a: Sequence[PrimExpr], b: Sequence[PrimExpr]) -> bool:
-    return all(_expr.structural_equal(_bare(x), _bare(y)) for x, y in zip(a, b, strict=True))
-
-
-def _same_load(a: BufferLoad, b: BufferLoad) -> bool:
-    return a.buffer is b.buffer and _same_indices(a.indices, b.indices)
-
-
-def _loads(expr: PrimExpr, guarded: bool = False) -> Iterator[tuple[BufferLoad, bool]]:
-    """Yield what is loaded in an expression, and whether that is only done on a condition."""
-    if isinstance(expr, BufferLoad):
-        yield expr, guarded
-    operands = expr.operands()
-    lazy = isinstance(expr, _expr.Select) or (isinstance(expr, Call) and expr.op == "if_then_else")
-    for i, operand in enumerate(operands):
-        yield from _loads(operand, guarded or (lazy and i > 0))
-
-
-def find_structure(stmt: st.Stmt, tensors: bool = False) -> _Structure | None:
-    """Return the structure of a nest of loops with a block, or None if it has none."""
-    try:
-        return _Structurer(stmt).run(tensors)
-    except _NotStructuredError:
-        return None
-
-
-# ---------------------------------------------------------------------------------------------
-# Emission
-# ---------------------------------------------------------------------------------------------
-
-
-class _Kernel(Emitter):
-    """Emits expressions; what is the same between two effects is computed once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        # Elements that a region has as arguments.
-        self.elements: list[tuple[BufferLoad, ir.Value]] = []
-        self._nodes: dict[Any, PrimExpr] = {}
-
-    def load(self, node: Any) -> ir.Value:
-        """Return an element, from the arguments of the region if it is one of them."""
-        for known, value in self.elements:
-            if _same_load(known, node):
-                return value
-        return super().load(node)
-
-    def forget(self) -> None:
-        """Emit everything anew from here on: memory may have changed."""
-        self._scopes = [{}]
-        self._nodes = {}
-
-    def value(self, expr: Any) -> ir.Value:
-        """Return the value of an expression."""
-        return super().value(self._unique(expr))
-
-    def index(self, expr: Any) -> ir.Value:
-        """Return an integer as an index."""
-        return super().index(self._unique(expr))
-
-    def _call(self, node: Call) -> ir.Value:
-        if node.op != "call_extern":
-            return super()._call(node)
-        results = list(self.call_extern(node).results)
-        if not results:
-            raise ValueError(f"expected a result of the function in {node}")
-        return self._widen_any(results[0], node.dtype)
-
-    def effect(self, node: Call) -> None:
-        """Emit a call of a function for its effect."""
-        unique = self._unique(node)
-        assert isinstance(unique, Call)
-        self.call_extern(unique)
-
-    def call_extern(self, node: Call) -> ir.Operation:
-        """Emit a call of a C function, which the module declares."""
-        name, *args = node.args
-        assert isinstance(name, StringImm)
-        values = [self._value(arg) for arg in args]
-        results = []
-        if node.dtype != "void":
-            is_pointer = node.dtype == "handle"
-            results = [ir.Type.parse(HANDLE) if is_pointer else kernel_type(node.dtype)]
-        type_ = ir.FunctionType.get([value.type for value in values], results)
-        root = ir.InsertionPoint.current.block.owner
-        while root.parent is not None:
-            root = root.parent
-        block = root.regions[0].blocks[0]
-        for op in block.operations:
-            if "sym_name" in op.attributes and op.attributes["sym_name"].value == name.value:
-                if op.attributes.get("function_type") != ir.TypeAttr.get(type_):
-                    raise ValueError(f"expected {name.value} to be of one type, but got {type_}")
-                break
-        else:
-            with ir.InsertionPoint.at_block_begin(block):
-                func.FuncOp(name.value, type_, visibility="private")
-        return func.CallOp(results, name.value, values).operation
-
-    def _emit(self, node: PrimExpr) -> Any:
-        if isinstance(node, StringImm):
-            return node.value  # the name of a function
-        return (
-            self._address(node.buffer) if isinstance(node, st.BufferData) else super()._emit(node)
-        )
-
-    def _address(self, buffer: st.Buffer) -> ir.Value:
-        known = self._sources.get(id(buffer))
-        if known is None:
-            raise ValueError(f"expected buffer '{buffer.name}' to be allocated here")
-        address = memref.ExtractAlignedPointerAsIndexOp(known[1]).result
-        number = arith.IndexCastOp(kernel_type("int64"), address).result
-        return llvm.IntToPtrOp(ir.Type.parse(HANDLE), number).result
-
-    def _index(self, node: PrimExpr) -> ir.Value:
-        if isinstance(node, IntImm):
-            return arith.ConstantOp.create_index(node.value).result
-        return super()._index(node)
-
-    def _unique(self, expr: PrimExpr) -> PrimExpr:
-        """Return the expression with one node for each of the same ones, but for constants."""
-        done: dict[int, PrimExpr] = {}
-
-        def visit(node: PrimExpr) -> None:
-            if isinstance(node, Var | st.BufferData | IntImm | FloatImm | StringImm):
-                done[id(node)] = node
-                return
-            operands: list[PrimExpr] = []
-            parts: list[Any] = []
-            for operand in node.operands():
-                if isinstance(operand, IntImm | FloatImm | StringImm):
-                    operands.append(copy.copy(operand))
-                    parts.append((operand.dtype, repr(operand.value)))
-                else:
-                    operands.append(done[id(operand)])
-                    parts.append((id(operands[-1]),))
-            payload = tuple(repr(part) for part in _expr._payload(node))
-            if isinstance(node, Call) and node.op == "call_extern":
-                payload = (*payload, str(id(node)))  # it may have an effect
-            key = (type(node), node.dtype, payload, *parts)
-            if key not in self._nodes:
-                made = node.rebuild(operands)
-                # What is not taken may be out of bounds.
-                if isinstance(node, _expr.Select) and self._loads_from_memory(operands[1:]):
-                    made = Call(node.dtype, "if_then_else", operands)
-                self._nodes[key] = made
-            done[id(node)] = self._nodes[key]
-
-        _expr.post_order_visit(expr, visit)
-        unique = done[id(expr)]
-        return copy.copy(unique) if isinstance(unique, IntImm | FloatImm) else unique
-
-    def _loads_from_memory(self, exprs: Sequence[PrimExpr]) -> bool:
-        return any(
-            not any(_same_load(load, known) for known, _ in self.elements)
-            for expr in exprs
-            for load, _ in _loads(expr)
-        )
-
-    def known(self, var: Var) -> bool:
-        """Say whether a variable stands for something."""
-        return id(var) in self._bound
-
-
 class _Lowering:
     """Emits one function."""
 
     def __init__(self, function: st.PrimFunc) -> None:
         self.function = function
-        self.kernel = _Kernel()
+        self.kernel = Kernel()
         self.last_alloca: ir.Operation | None = None
         # The parts of buffers, and where they are.
         self.views: dict[int, tuple[st.View, list[Any], list[Any]]] = {}
@@ -633,7 +95,7 @@ class _Lowering:
     @contextlib.contextmanager
     def _at(self, span: st.Span | None, *names: str) -> Iterator[None]:
         """Emit at a place of the source; what goes wrong, goes wrong there."""
-        with _location(span, *names):
+        with location_of(span, *names):
             try:
                 yield
             except (LoweringError, ir.MLIRError):
@@ -648,7 +110,7 @@ class _Lowering:
             op = self._head()
             if function.declared:
                 return op.operation
-            locs = [_location(function.span, param.name) for param in function.params]
+            locs = [location_of(function.span, param.name) for param in function.params]
             block = op.add_entry_block(locs)
         self.entry = block
         try:
@@ -1022,7 +484,7 @@ class _Lowering:
             self._body(stmt.body)
 
     def _axis(self, axis: st.Axis) -> ir.Value:
-        binding = _bare(axis.binding)
+        binding = bare(axis.binding)
         known = self.kernel._bound.get(id(binding))
         return self.kernel.value(axis.binding) if known is None else known[1]
 
@@ -1047,12 +509,12 @@ class _Lowering:
 
     # -- structured blocks --------------------------------------------------------------------
 
-    def _structured(self, structure: _Structure) -> None:
+    def _structured(self, structure: Structure) -> None:
         block = structure.block
         names = [block.name or "_", *(var.name for var in structure.iters)]
         if structure.init:
             self._structured_init(structure)
-        if _only_fills(structure.block):
+        if only_fills(structure.block):
             return
         with self._at(block.span, *names):
             self._generic(
@@ -1067,7 +529,7 @@ class _Lowering:
             for store in structure.stores:
                 self._write_back(store.buffer)
 
-    def _structured_init(self, structure: _Structure) -> None:
+    def _structured_init(self, structure: Structure) -> None:
         count = len(structure.stores)
         spatial = [i for i, kind in enumerate(structure.iterator_types) if kind == "parallel"]
         maps = structure.maps[-count:]
@@ -1075,12 +537,12 @@ class _Lowering:
         for store, output_map in zip(structure.stores, maps, strict=True):
             init = by_buffer[id(store.buffer)]
             with self._at(init.span, structure.block.name + "_init"):
-                if not _expr.undefined_vars(init.value) and not any(_loads(init.value)):
+                if not _expr.undefined_vars(init.value) and not any(loads(init.value)):
                     value = self.kernel.value(init.value)
                     filled = linalg.fill(value, outs=[self._buffer(init.buffer)])
                     if self.function.tensors:
                         self.kernel.bind_source(init.buffer, filled)
-                    if _only_fills(structure.block):
+                    if only_fills(structure.block):
                         self._write_back(init.buffer)
                     continue
                 renamed = {position: ir.AffineExpr.get_dim(i) for i, position in enumerate(spatial)}
@@ -1100,7 +562,7 @@ class _Lowering:
 
     def _generic(
         self,
-        structure: _Structure,
+        structure: Structure,
         inputs: Sequence[BufferLoad],
         stores: Sequence[st.BufferStore],
         lets: Sequence[st.Let],
@@ -1151,7 +613,7 @@ def _free(expr: PrimExpr, elements: Sequence[tuple[BufferLoad, ir.Value]]) -> It
     """Yield the variables of an expression outside elements that are known."""
     if isinstance(expr, Var):
         yield expr
-    if isinstance(expr, BufferLoad) and any(_same_load(expr, known) for known, _ in elements):
+    if isinstance(expr, BufferLoad) and any(same_load(expr, known) for known, _ in elements):
         return
     for operand in expr.operands():
         yield from _free(operand, elements)

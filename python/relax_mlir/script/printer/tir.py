@@ -21,7 +21,8 @@ from ...expr import GlobalVar
 from ...tir import expr as _expr
 from ...tir import stmt as st
 from ...tir.expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, StringImm, Var
-from ...tir.raising import KernelName, NotRaisableError, is_kernel, raise_function
+from ...tir.raised_values import KernelName, NotRaisableError, is_kernel
+from ...tir.raising import raise_function
 
 
 class NotPrimFuncError(ValueError):
