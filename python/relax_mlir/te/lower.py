@@ -10,7 +10,6 @@ body.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -24,296 +23,20 @@ from ..tir import expr as _expr
 from ..tir.dims import to_dim
 from ..tir.emit import Emitter, kernel_type
 from ..tir.expr import (
-    Call,
-    CommReducer,
     IntImm,
     IterVar,
     PrimExpr,
     ProducerLoad,
     Reduce,
-    Select,
     Var,
 )
-from ..tir.op import if_then_else
+from .body_emitter import BodyEmitter
+from .loops import Loops, Map, certain_loads, guard_selects, is_zero
 from .operation import kernel_name
 from .tensor import ComputeOp, Operation, PlaceholderOp, ScanOp, Tensor, free_vars, loads_of
 
-# ---------------------------------------------------------------------------------------------
-# Which loads are operands
-# ---------------------------------------------------------------------------------------------
 
-
-@dataclasses.dataclass
-class _Map:
-    """How an operand is accessed, and the loops that linalg takes the bounds of from it."""
-
-    map: ir.AffineMap
-    bounds: set[int]
-
-
-class _Loops:
-    """The loops of an operation: its axes and those it reduces over."""
-
-    def __init__(self, axes: Sequence[IterVar], same: Callable[[PrimExpr, PrimExpr], bool]) -> None:
-        self.axes = list(axes)
-        self.position = {id(axis.var): index for index, axis in enumerate(axes)}
-        self._same = same
-        self._terms: dict[int, tuple[PrimExpr, tuple[dict[int, int], int] | None]] = {}
-
-    def map_of(self, load: ProducerLoad) -> _Map | None:
-        """Return the indices as a map of the loops if they are affine, and may be an operand's."""
-        results = []
-        plain: set[int] = set()
-        for index, size in zip(load.indices, load.producer.shape, strict=True):
-            terms = self._linear(index)
-            if terms is None or not self._fits(terms, size, load):
-                return None
-            if list(terms[0].values()) == [1] and terms[1] == 0:
-                plain.update(terms[0])
-            results.append(_affine(*terms))
-        return _Map(ir.AffineMap.get(len(self.axes), 0, results), plain)
-
-    def _linear(self, index: PrimExpr) -> tuple[dict[int, int], int] | None:
-        """Return the factors of the loops and a constant, or None."""
-        if id(index) not in self._terms:
-            self._terms[id(index)] = (index, self._find_terms(index))
-        return self._terms[id(index)][1]
-
-    def _find_terms(self, index: PrimExpr) -> tuple[dict[int, int], int] | None:
-        if isinstance(index, IntImm):
-            return {}, index.value
-        if isinstance(index, Var):
-            loop = self.position.get(id(index))
-            first = None if loop is None else self.axes[loop].dom.min
-            return (
-                ({loop: 1}, first.value) if isinstance(first, IntImm) and loop is not None else None
-            )
-        if isinstance(index, _expr.Cast) and _expr.is_integer(index.dtype):
-            same_sign = _expr.is_int(index.dtype) == _expr.is_int(index.value.dtype)
-            wider = _expr.bits(index.dtype) >= _expr.bits(index.value.dtype)
-            return self._linear(index.value) if same_sign and wider else None
-        if isinstance(index, (_expr.Add, _expr.Sub, _expr.Mul)):
-            a, b = self._linear(index.a), self._linear(index.b)
-            return None if a is None or b is None else _combine(index, a, b)
-        return None
-
-    def is_inside(self, load: ProducerLoad) -> bool:
-        """Say whether the indices are certain to be within the shape."""
-        for index, size in zip(load.indices, load.producer.shape, strict=True):
-            terms = self._linear(index)
-            if terms is None:
-                return False
-            factors, offset = terms
-            if list(factors.values()) == [1] and offset == 0:
-                (loop,) = factors
-                if not self._same(self.axes[loop].dom.extent, size):
-                    return False
-                continue
-            ends = self._ends(factors, offset)
-            if ends is None or not isinstance(size, IntImm):
-                return False
-            if ends[0] < 0 or ends[1] >= size.value:
-                return False
-        return True
-
-    def _ends(self, factors: Mapping[int, int], offset: int) -> tuple[int, int] | None:
-        """Return the least and the greatest value of an affine function, if they are known."""
-        low = high = offset
-        for loop, factor in factors.items():
-            extent = self.axes[loop].dom.extent
-            if not isinstance(extent, IntImm) or extent.value == 0:
-                return None
-            step = factor * (extent.value - 1)
-            low, high = low + min(step, 0), high + max(step, 0)
-        return low, high
-
-    def _fits(self, terms: tuple[dict[int, int], int], size: PrimExpr, load: ProducerLoad) -> bool:
-        """Say whether linalg takes a loop from this dimension, if at all, with the right bound."""
-        factors, offset = terms
-        if list(factors.values()) == [1] and offset == 0:
-            (loop,) = factors
-            return self._same(self.axes[loop].dom.extent, size)
-        ends = self._ends(factors, offset)
-        if not isinstance(size, IntImm) or ends is None:
-            # What is not known yet is not verified; but no loop that never runs.
-            return not any(_is_zero(self.axes[loop].dom.extent) for loop in factors)
-        least, most = ends
-        if least < 0 or most >= size.value:
-            raise ValueError(
-                f"expected indices of '{load.producer.name}' from 0 to {size.value - 1}, but got "
-                f"{least} to {most} in {load}; if_then_else computes only what it takes"
-            )
-        return True
-
-
-def _combine(
-    node: PrimExpr, a: tuple[dict[int, int], int], b: tuple[dict[int, int], int]
-) -> tuple[dict[int, int], int] | None:
-    """Return a sum, difference or product of two affine functions, if that is one."""
-    if isinstance(node, _expr.Mul):
-        if a[0] and b[0]:
-            return None
-        (terms, offset), factor = (b, a[1]) if not a[0] else (a, b[1])
-        scaled = {loop: value * factor for loop, value in terms.items()}
-        return {loop: value for loop, value in scaled.items() if value}, offset * factor
-    sign = -1 if isinstance(node, _expr.Sub) else 1
-    total = dict(a[0])
-    for loop, value in b[0].items():
-        total[loop] = total.get(loop, 0) + sign * value
-    return {loop: value for loop, value in total.items() if value}, a[1] + sign * b[1]
-
-
-def _affine(factors: Mapping[int, int], offset: int) -> ir.AffineExpr:
-    result = None
-    for loop, factor in sorted(factors.items()):
-        term = ir.AffineExpr.get_dim(loop)
-        term = term if factor == 1 else ir.AffineExpr.get_mul(term, factor)
-        result = term if result is None else ir.AffineExpr.get_add(result, term)
-    constant = ir.AffineConstantExpr.get(offset)
-    if result is None:
-        return constant
-    return ir.AffineExpr.get_add(result, constant) if offset else result
-
-
-def _certain_loads(exprs: Sequence[PrimExpr]) -> list[ProducerLoad]:
-    """Return the loads that happen for each element, each node once."""
-    found: dict[int, ProducerLoad] = {}
-    seen: set[int] = set()
-    todo = list(reversed(exprs))
-    while todo:
-        node = todo.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, ProducerLoad):
-            found[id(node)] = node
-        operands = node.operands()
-        if isinstance(node, Call) and node.op == "if_then_else":
-            operands = operands[:1]
-        todo.extend(reversed(operands))
-    return list(found.values())
-
-
-def _guard_selects(
-    expr: PrimExpr, is_inside: Callable[[ProducerLoad], bool] = lambda load: False
-) -> PrimExpr:
-    """Let a Select compute only what it takes, where the other value may be out of bounds."""
-
-    def is_safe(node: PrimExpr) -> bool:
-        return all(is_inside(load) for load in loads_of([node]))
-
-    def replace(node: PrimExpr) -> PrimExpr | None:
-        if not isinstance(node, Select) or (is_safe(node.true_value) and is_safe(node.false_value)):
-            return None
-        condition, *values = (_guard_selects(each, is_inside) for each in node.operands())
-        return if_then_else(condition, *values)
-
-    return _expr.transform(expr, replace)
-
-
-# ---------------------------------------------------------------------------------------------
-# Bodies
-# ---------------------------------------------------------------------------------------------
-
-
-class _BodyEmitter(Emitter):
-    """Emits what one element is computed from."""
-
-    def __init__(self, kernel: _Kernel) -> None:
-        super().__init__(resolve=kernel.variable)
-        self._kernel = kernel
-        self._operands: dict[int, tuple[ProducerLoad, ir.Value]] = {}
-        # Operations whose elements are computed where they are used, see `_Kernel._scan`.
-        self.inlined: set[int] = set()
-        self.states: dict[int, ir.Value] = {}
-
-    def bind_operand(self, load: ProducerLoad, element: ir.Value) -> None:
-        """Let an element of an operand stand for a load."""
-        self._operands[id(load)] = (load, element)
-
-    def load(self, node: Any) -> ir.Value:
-        """Return an element of an operand, or one that is extracted."""
-        known = self._operands.get(id(node))
-        if known is not None:
-            return known[1]
-        source: Tensor = node.producer
-        if id(source.op) in self.inlined:
-            return self.element(source, node.indices)
-        value = self.states.get(id(source))
-        if value is None:
-            value = self._kernel.value_of(source)
-        return tensor.ExtractOp(value, [self._index(index) for index in node.indices]).result
-
-    def element(self, source: Tensor, indices: Sequence[PrimExpr]) -> ir.Value:
-        """Return an element, computed here."""
-        op = source.op
-        if not isinstance(op, ComputeOp):
-            raise ValueError(f"expected '{source.name}' in a scan to be made by compute")
-        values = {axis.var: index for axis, index in zip(op.axis, indices, strict=True)}
-        body = _expr.substitute(_guard_selects(op.body[source.value_index]), values)
-        if not isinstance(body, Reduce):
-            return self.value(body)
-        axes = {axis.var: _expr.Var(axis.var.name, axis.var.dtype) for axis in body.axis}
-        moved = [
-            IterVar(
-                _expr.Range.from_min_extent(
-                    _expr.substitute(axis.dom.min, values),
-                    _expr.substitute(axis.dom.extent, values),
-                ),
-                axes[axis.var],
-                axis.iter_type,
-            )
-            for axis in body.axis
-        ]
-        parts = [_expr.substitute(part, axes) for part in body.operands()]
-        renamed = body.rebuild(parts)
-        assert isinstance(renamed, Reduce)
-        renamed.axis = tuple(moved)
-        results = self.reduce([renamed])
-        return self._narrow_any(results[body.value_index], body.dtype)
-
-    def reduce(self, reductions: Sequence[Reduce]) -> list[ir.Value]:
-        """Return the outputs of a reduction, by loops at this place, as they are computed with."""
-        first = reductions[0]
-        values = [self._value(start) for start in first.init or first.combiner.identity_element]
-        return self._reduce_loops(first, list(first.axis), values)
-
-    def _reduce_loops(
-        self, reduction: Reduce, axes: list[IterVar], values: list[ir.Value]
-    ) -> list[ir.Value]:
-        if not axes:
-            return self.combine(reduction, values)
-        axis, *rest = axes
-        begin = self._index(axis.dom.min)
-        end = arith.AddIOp(begin, self._index(axis.dom.extent)).result
-        step = self._index(_expr.const(1, "int64"))
-        loop = scf.ForOp(begin, end, step, values)
-        with self.scope(loop.body):
-            self.bind(axis.var, loop.induction_variable)
-            scf.YieldOp(self._reduce_loops(reduction, rest, list(loop.inner_iter_args)))
-        return list(loop.results)
-
-    def combine(self, reduction: Reduce, values: Sequence[ir.Value]) -> list[ir.Value]:
-        """Return the outputs with one more element, as they are computed with."""
-        combiner: CommReducer = reduction.combiner
-        condition = reduction.condition
-        certain = isinstance(condition, IntImm) and bool(condition)
-        for index, source in enumerate(reduction.source):
-            guarded = source
-            if not certain:
-                identity = combiner.identity_element[index]
-                guarded = Call(source.dtype, "if_then_else", (condition, source, identity))
-            self.bind(combiner.lhs[index], values[index])
-            self.bind(combiner.rhs[index], self._value(guarded))
-        return [self._value(result) for result in combiner.result]
-
-
-# ---------------------------------------------------------------------------------------------
-# Kernels
-# ---------------------------------------------------------------------------------------------
-
-
-class _Kernel:
+class Kernel:
     """A kernel that is being written."""
 
     def __init__(
@@ -469,8 +192,8 @@ class _Kernel:
             self._values[id(op), index] = result
 
     def _compute(self, op: ComputeOp) -> list[ir.Value]:
-        loops = _Loops([*op.axis, *op.reduce_axis], self.same)
-        body = [_guard_selects(expr, loops.is_inside) for expr in op.body]
+        loops = Loops([*op.axis, *op.reduce_axis], self.same)
+        body = [guard_selects(expr, loops.is_inside) for expr in op.body]
         reductions = [expr for expr in body if isinstance(expr, Reduce)]
         own = {id(axis.var) for axis in op.axis}
         if not reductions or _depends(reductions[0].axis, own):
@@ -518,12 +241,12 @@ class _Kernel:
         outputs: Sequence[ir.Value],
     ) -> list[ir.Value]:
         """Write one operation of linalg."""
-        loops = _Loops([*axes, *reduced], self.same)
+        loops = Loops([*axes, *reduced], self.same)
         inputs: list[ir.Value] = []
-        maps: list[_Map] = []
+        maps: list[Map] = []
         uses: list[tuple[ProducerLoad, int]] = []
         in_body = bool(body) and isinstance(body[0], Reduce) and not reduced
-        loads = [] if in_body else _certain_loads(_parts(body))
+        loads = [] if in_body else certain_loads(_parts(body))
         for load in loads:
             map_ = loops.map_of(load)
             if map_ is None:
@@ -544,11 +267,11 @@ class _Kernel:
         used = {id(variable) for variable in _vars_in_body(body, operands)}
 
         def write(elements: Sequence[ir.Value]) -> list[ir.Value]:
-            emitter = _BodyEmitter(self)
+            emitter = BodyEmitter(self)
             for loop, axis in enumerate(loops.axes):
                 if id(axis.var) in used:
                     index = linalg.IndexOp(loop).result
-                    if not _is_zero(axis.dom.min):
+                    if not is_zero(axis.dom.min):
                         index = arith.AddIOp(index, self.size(axis.dom.min)).result
                     emitter.bind(axis.var, index)
             for load, position in uses:
@@ -560,7 +283,7 @@ class _Kernel:
 
     def _elements(
         self,
-        emitter: _BodyEmitter,
+        emitter: BodyEmitter,
         body: Sequence[PrimExpr],
         old: Sequence[ir.Value],
         is_reduced: bool,
@@ -581,7 +304,7 @@ class _Kernel:
         axes: Sequence[IterVar],
         reduced: Sequence[IterVar],
         inputs: list[ir.Value],
-        maps: list[_Map],
+        maps: list[Map],
     ) -> None:
         """Add an operand that is not read for loops whose bounds follow from no other one."""
         found = {loop for map_ in maps for loop in map_.bounds}
@@ -599,7 +322,7 @@ class _Kernel:
         inputs.append(tensor.EmptyOp(sizes, ir.F32Type.get()).result)
         exprs = [ir.AffineExpr.get_dim(loop) for loop, _ in missing]
         window = ir.AffineMap.get(len(axes) + len(reduced), 0, exprs)
-        maps.append(_Map(window, {loop for loop, _ in missing}))
+        maps.append(Map(window, {loop for loop, _ in missing}))
 
     # -- scans --------------------------------------------------------------------------------
 
@@ -637,7 +360,7 @@ class _Kernel:
         self, op: ScanOp, index: int, indices: list[ir.Value], states: list[ir.Value]
     ) -> ir.Value:
         """Return an element of a row."""
-        emitter = _BodyEmitter(self)
+        emitter = BodyEmitter(self)
         emitter.inlined = op.inlined()
         emitter.states = {
             id(each): state for each, state in zip(op.state_placeholder, states, strict=True)
@@ -674,10 +397,6 @@ def _extract(source: ir.Value, indices: Sequence[ir.Value], _: ir.Value) -> ir.V
 
 def _index(value: int) -> ir.Value:
     return arith.ConstantOp(ir.IndexType.get(), value).result
-
-
-def _is_zero(expr: PrimExpr) -> bool:
-    return isinstance(expr, IntImm) and expr.value == 0
 
 
 def _is_summed(dtype: str, result: PrimExpr) -> bool:
@@ -851,7 +570,7 @@ def build_kernel(
     with current_context(), location:
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
-            function = _Kernel(inputs, given, outputs, by_name).build(kernel_name(name))
+            function = Kernel(inputs, given, outputs, by_name).build(kernel_name(name))
         for key, value in (attrs or {}).items():
             function.attributes[key] = value
         try:

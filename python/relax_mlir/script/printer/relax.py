@@ -9,31 +9,24 @@ the same order.
 
 from __future__ import annotations
 
-import contextlib
 import enum
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mlir import ir
 
-from ..._mlir_libs import _relax_mlir as _ext
-from ...analysis import erase_to_well_defined, unify_struct_info
+from ...analysis import erase_to_well_defined
 from ...dtypes import dtype_name
 from ...ir import (
-    FuncStructInfo,
     PrimExpr,
-    PrimStructInfo,
-    ShapeExpr,
-    ShapeStructInfo,
-    TensorStructInfo,
     TupleStructInfo,
 )
 from ...places import bound_before
 from .constants import Constants, constant_text
+from .derived import derived_type, has_function, number_text, others, type_of_branches
 from .names import Names, location_name
 from .operators import Form, OperatorArguments, generic_form, is_struct_info, operator_form
 from .options import Options, is_identifier
+from .scope import Scope, struct_info_variables, variables_of
 from .types import TypePrinter, entries, quote, sequence
 from .writer import Writer
 
@@ -45,6 +38,8 @@ _FUNC_ATTRS = {
     "arg_names",
     "is_pure",
 }
+
+
 _LEAVES = {
     "relax.constant",
     "relax.dtype",
@@ -60,129 +55,6 @@ _LEAVES = {
 
 class NotScriptError(Exception):
     """A function has parts that TVMScript has no words for."""
-
-
-def struct_info_variables(type_: ir.Type) -> Iterator[str]:
-    """Yield the shape variables of StructInfo, those of function types too."""
-    if isinstance(type_, TensorStructInfo):
-        yield from _shape_variables(type_.shape)
-    elif isinstance(type_, ShapeStructInfo):
-        yield from _shape_variables(type_.values)
-    elif isinstance(type_, PrimStructInfo):
-        yield from [] if type_.value is None else type_.value.variables
-    elif isinstance(type_, TupleStructInfo):
-        for field in type_.fields:
-            yield from struct_info_variables(field)
-    elif isinstance(type_, FuncStructInfo) and type_.derive is None:
-        for part in [*type_.params, type_.ret]:
-            yield from struct_info_variables(part)
-
-
-def _shape_variables(shape: ShapeExpr | None) -> Iterator[str]:
-    for dim in [] if shape is None else shape.dims:
-        yield from dim.variables
-
-
-def _attribute_variables(attr: ir.Attribute) -> Iterator[str]:
-    if isinstance(attr, PrimExpr):
-        yield from attr.variables
-    elif isinstance(attr, ShapeExpr):
-        yield from _shape_variables(attr)
-    elif isinstance(attr, ir.TypeAttr):
-        yield from struct_info_variables(attr.value)
-    elif isinstance(attr, ir.ArrayAttr):
-        for item in attr:
-            yield from _attribute_variables(item)
-
-
-def _variables(function: ir.Operation) -> set[str]:
-    """Return the shape variables that a function mentions anywhere."""
-    found: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        for result in op.results:
-            found.update(struct_info_variables(result.type))
-        for _, attr in entries(op.attributes):
-            found.update(_attribute_variables(attr))
-        for region in op.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    found.update(struct_info_variables(argument.type))
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    type_ = ir.FunctionType(function.attributes["function_type"].value)
-    for part in [*type_.inputs, *type_.results]:
-        found.update(struct_info_variables(part))
-    return found
-
-
-class _Scope:
-    """The shape variables that Python knows in a function, or in a closure in it.
-
-    Parameters
-    ----------
-    writer : Writer
-    outer : _Scope or None
-    """
-
-    def __init__(self, writer: Writer, outer: _Scope | None) -> None:
-        self.outer = outer
-        self._writer = writer
-        self._signature: set[str] = set()
-        self._declared: set[str] = set()
-        # The variables that the signature binds are declared at the start of the body.
-        self._first: list[str] = []
-        self._here = self._first
-
-    def is_bound(self, name: str) -> bool:
-        """Say whether a name of Python stands for a shape variable already."""
-        return (
-            name in self._signature
-            or name in self._declared
-            or (self.outer is not None and self.outer.is_bound(name))
-        )
-
-    def bind(self, name: str) -> None:
-        """Note that the signature has a variable as a text."""
-        self._signature.add(name)
-
-    def begin(self) -> None:
-        """Begin the body."""
-        self._writer.later(lambda: _declarations(self._first))
-
-    def statement(self) -> None:
-        """Begin a statement; other variables that it is the first one to use are declared here."""
-        here: list[str] = []
-        self._here = here
-        self._writer.later(lambda: _declarations(here))
-
-    @contextlib.contextmanager
-    def branch(self) -> Iterator[None]:
-        """Have variables that are declared in the ``with`` statement be known there only."""
-        declared = set(self._declared)
-        try:
-            yield
-        finally:
-            self._declared = declared
-
-    def use(self, name: str) -> None:
-        """Note that a variable is written as a name of Python."""
-        scope: _Scope | None = self
-        while scope is not None:
-            if name in scope._declared:
-                return
-            if name in scope._signature:
-                if name not in scope._first:
-                    scope._first.append(name)
-                return
-            scope = scope.outer
-        self._declared.add(name)
-        self._here.append(name)
-
-
-def _declarations(names: Sequence[str]) -> list[str]:
-    return [f"{name} = T.int64()" for name in names]
 
 
 class _Phase(enum.IntEnum):
@@ -224,7 +96,7 @@ class FunctionPrinter:
         self.types = TypePrinter(self.options, lambda name: self._scope.use(name))
         self.types.devices = dict(devices)
         self.types.device_kinds = dict(kinds)
-        self._scope = _Scope(writer, None)
+        self._scope = Scope(writer, None)
         self._values: dict[ir.Value, str] = {}
         self._inline: set[ir.Operation] = set()
         self._dataflow = 0
@@ -241,7 +113,7 @@ class FunctionPrinter:
             If it cannot be written as TVMScript.
         """
         name = function.attributes["sym_name"].value
-        variables = _variables(function)
+        variables = variables_of(function)
         reserved = {self.options.ir_prefix, self._module_name, "R", "T", "metadata"}
         reserved.add(self.options.module_alias)
         for variable in variables:
@@ -326,7 +198,7 @@ class FunctionPrinter:
         with self.types.in_signature(outer.is_bound):
             params = self._params(op, type_.params, arguments)
             self._head([] if type_.is_pure else ["pure=False"], name, params, type_.ret)
-        self._scope, self._dataflow = _Scope(self.writer, outer), 0
+        self._scope, self._dataflow = Scope(self.writer, outer), 0
         for variable in self._variables_of([type_]):
             if not outer.is_bound(variable):
                 self._scope.bind(variable)
@@ -433,7 +305,7 @@ class FunctionPrinter:
         if any(len(region.blocks) != 1 for region in op.regions):
             raise NotScriptError("a branch that is missing")
         values = [region.blocks[0].operations[-1].operands[0] for region in op.regions]
-        self._more(op, [_type_of_branches(op, [value.type for value in values])])
+        self._more(op, [type_of_branches(op, [value.type for value in values])])
         name = self._define(result, op)
         self.writer.line(f"if {self._value(op.operands[0])}:")
         for index, (region, value) in enumerate(zip(op.regions, values, strict=True)):
@@ -457,7 +329,7 @@ class FunctionPrinter:
     def _more(self, op: ir.Operation, types: Sequence[ir.Type]) -> None:
         """Write what a statement has no words for: attributes, and types that are not those."""
         args = []
-        fields = [f"{quote(key)}: {self.types.attribute(attr)}" for key, attr in _others(op)]
+        fields = [f"{quote(key)}: {self.types.attribute(attr)}" for key, attr in others(op)]
         if fields:
             args.append(f"attrs={{{', '.join(fields)}}}")
         stated = [result.type for result in op.results]
@@ -600,7 +472,7 @@ class FunctionPrinter:
         if isinstance(attr, PrimExpr):
             is_number = attr.kind == "int"
             return None if is_number else lambda: f"R.prim_value({self.types.dim(attr)})"
-        number = _number(attr, self.options.verbose_expr)
+        number = number_text(attr, self.options.verbose_expr)
         return None if number is None else lambda: f"R.prim_value({number})"
 
     def _string(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
@@ -752,83 +624,22 @@ class FunctionPrinter:
         return form
 
 
-def _others(op: ir.Operation) -> list[tuple[str, ir.Attribute]]:
-    """Return the attributes of an operation that its own definition does not have."""
-    return [item for item in entries(op.attributes) if not item[0].endswith("SegmentSizes")]
-
-
-def _type_of_branches(op: ir.Operation, types: Sequence[ir.Type]) -> ir.Type:
-    """Return the type that a branch has by default."""
-    scope = bound_before(op)
-    then_type, else_type = (erase_to_well_defined(type_, scope, scope) for type_ in types)
-    return unify_struct_info(then_type, else_type)
-
-
-def derived_type(op: ir.Operation) -> ir.Type | None:
-    """Return the type that an operation derives for its result; None if it derives none."""
-    view = op.opview
-    if op.name == "relax.global_var":
-        parent: Any = op
-        while parent.parent is not None:
-            parent = parent.parent.operation
-        for symbol in parent.regions[0].blocks[0]:
-            attributes = symbol.operation.attributes
-            if "sym_name" in attributes and attributes["sym_name"].value == view.name.value:
-                return _ext.function_struct_info(symbol.operation)
-        return None
-    if len(op.regions) or len(op.results) != 1:
-        return None
-    with op.context, ir.Location.unknown():
-        try:
-            twin: Any = ir.Operation.create(
-                op.name,
-                operands=list(op.operands),
-                attributes=dict(entries(op.attributes)),
-                infer_type=True,
-                ip=False,
-            )
-        except (ValueError, ir.MLIRError):
-            return None
-    type_ = twin.results[0].type
-    twin.erase()
-    return type_
-
-
-def has_function(op: ir.Operation) -> bool:
-    """Say whether the first operand of a call is the function that is called."""
-    return getattr(op.opview, "callee", None) is None
-
-
-def _number(attr: ir.Attribute, is_verbose: bool) -> str | None:
-    """Return a number with its data type, as the functions of T write it."""
-    if isinstance(attr, ir.BoolAttr):
-        return f"T.bool({attr.value})"
-    try:
-        name = dtype_name(attr.type)
-    except ValueError:
-        return None
-    value = attr.value
-    if isinstance(attr, ir.IntegerAttr):
-        return str(value) if name == "int64" and not is_verbose else f"T.{name}({value})"
-    if math.isfinite(value):
-        return f"T.{name}({value!r})"
-    with attr.context, ir.Location.unknown():
-        is_plain = ir.FloatAttr.get(attr.type, value) == attr
-    return f'T.{name}("{value}")' if is_plain else None
-
-
 _CALLEES = {
     "relax.call",
     "relax.call_dps_packed",
     "relax.call_inplace_packed",
     "relax.call_pure_packed",
 }
+
+
 _STATEMENTS: dict[str, Callable[[FunctionPrinter, ir.Operation], None]] = {
     "relax.closure": FunctionPrinter._closure,
     "relax.dataflow": FunctionPrinter._dataflow_block,
     "relax.if": FunctionPrinter._if,
     "relax.seq": FunctionPrinter._sequence,
 }
+
+
 _EXPRESSIONS: dict[
     str, Callable[[FunctionPrinter, ir.Operation, OperatorArguments], Form | None]
 ] = {
