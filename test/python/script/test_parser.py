@@ -533,3 +533,21 @@ def test_emit_te_calls_a_kernel_made_on_the_spot(load) -> None:
 
     assert "triple" in main.module
     assert np.from_dlpack(load(main)(np.ones(3, F32))).tolist() == [4.0] * 3
+
+
+def test_functions_of_python_are_left_out_with_a_warning():
+    text = """
+@I.ir_module
+class Module:
+    @I.pyfunc
+    def helper(self, x):
+        return x
+
+    @R.function
+    def main(x: R.Object):
+        return x
+"""
+    with pytest.warns(UserWarning, match="'helper' is a function of Python") as caught:
+        mod = from_source(text)
+    assert [(item.lineno, item.filename) for item in caught] == [(5, "<text>")]
+    assert [gvar.name for gvar in mod.get_global_vars()] == ["main"]

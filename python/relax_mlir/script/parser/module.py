@@ -272,6 +272,14 @@ class ModuleParser(Evaluator):
             if node.name in decorators:
                 raise self.error(node, f"expected a new name of a function, but got '{node.name}'")
             decorators[node.name] = self.decorator(node)
+            if decorators[node.name].name == "pyfunc":
+                warnings.warn(
+                    f"'{node.name}' is a function of Python, so it is not part of the module; "
+                    "programs call packed functions by name",
+                    UserWarning,
+                    stacklevel=2,
+                )
+                self.note_warnings(node)
             self.env.bind(node.name, self.names.declare(node.name))
         kernels = {n.name: n for n in nodes if decorators[n.name].name == "prim_func"}
         for node in self._in_order(kernels):
