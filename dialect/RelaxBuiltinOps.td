@@ -135,6 +135,22 @@ def Relax_CheckShapeOp : Relax_BuiltinOp<"check_shape"> {
   }];
 }
 
+def Relax_LoadConstantOp : Relax_BuiltinOp<"load_constant",
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a constant of the pool of the module (VM06)";
+  let description = [{
+    `index` counts the attribute `relax.constants` of the module. A `fresh` one
+    is a copy, which whoever gets it may change.
+
+    **Constraints:** the pool has such a constant, of this rank and data type.
+
+    Example: `%0 = relax.builtin.load_constant 0 fresh : !relax.tensor<ndim = 1, f32>`
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$index, UnitAttr:$fresh);
+  let results = (outs Res<Relax_Tensor, "", [MemAlloc]>:$result);
+  let assemblyFormat = "$index (`fresh` $fresh^)? attr-dict `:` qualified(type($result))";
+}
+
 def Relax_MakeClosureOp : Relax_BuiltinOp<"make_closure", [Pure, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a closure over a function of the module (SE03)";

@@ -53,6 +53,11 @@ def Relax_Dialect : Dialect {
     /// its arguments bind.
     static constexpr ::llvm::StringLiteral kLowerBound = "tir_var_lower_bound";
     static constexpr ::llvm::StringLiteral kUpperBound = "tir_var_upper_bound";
+    /// On a function whose shapes are lowered: its StructInfo before, as at run
+    /// time.
+    static constexpr ::llvm::StringLiteral kStructInfo = "relax.struct_info";
+    /// On the module: the constants that `relax.builtin.load_constant` counts.
+    static constexpr ::llvm::StringLiteral kConstants = "relax.constants";
     void registerAttributes();
     void registerTypes();
     void registerOps();

@@ -376,6 +376,36 @@ MLIR_CAPI_EXPORTED void mlirRelaxTidyKernel(MlirOperation op);
 MLIR_CAPI_EXPORTED bool mlirRelaxOperationIsAModule(MlirOperation op);
 
 //===----------------------------------------------------------------------===//
+// Code for the virtual machine
+//===----------------------------------------------------------------------===//
+
+/// Calls back with a module, whose shapes are lowered, as text assembly, in
+/// which the constants of the pool are external ones. Where functions are
+/// compiled it has their heads. False after an error that was emitted.
+MLIR_CAPI_EXPORTED bool mlirRelaxTranslateToVM(MlirModule module,
+                                               bool isCompiled,
+                                               MlirStringCallback callback,
+                                               void *userData);
+
+/// The pool of constants of a module.
+MLIR_CAPI_EXPORTED intptr_t mlirRelaxModuleGetNumConstants(MlirModule module);
+/// One of them, an elements attribute.
+MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxModuleGetConstant(MlirModule module,
+                                                            intptr_t index);
+/// The data type of an elements attribute as DLPack spells it. Calls back.
+MLIR_CAPI_EXPORTED void
+mlirRelaxConstantGetDataType(MlirAttribute constant,
+                             MlirStringCallback callback, void *userData);
+/// Calls back with the elements as they lie in the memory of a tensor. They
+/// live as long as the context where `isOwned` says so, else as long as the
+/// call. The constant is one of the pool of a module that was verified.
+typedef void (*MlirRelaxBytesCallback)(const void *bytes, size_t size,
+                                       bool isOwned, void *userData);
+MLIR_CAPI_EXPORTED void
+mlirRelaxConstantGetBytes(MlirAttribute constant,
+                          MlirRelaxBytesCallback callback, void *userData);
+
+//===----------------------------------------------------------------------===//
 // Passes and phases
 //===----------------------------------------------------------------------===//
 

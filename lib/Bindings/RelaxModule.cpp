@@ -18,7 +18,9 @@
 #include "relax-mlir-c/Dialect.h"
 
 #include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
 #include "mlir-c/Diagnostics.h"
+#include "mlir-c/ExecutionEngine.h"
 #include "mlir-c/IR.h"
 #include "mlir/Bindings/Python/Diagnostics.h"
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
@@ -148,6 +150,11 @@ void requireTypes(const std::vector<MlirType> &types, MlirContext context) {
 /// Appends the name to the list at `userData`.
 void appendName(MlirStringRef name, void *userData) {
   static_cast<std::vector<std::string> *>(userData)->push_back(toString(name));
+}
+
+/// Appends text to the string at `userData`.
+void appendText(MlirStringRef text, void *userData) {
+  static_cast<std::string *>(userData)->append(text.data, text.length);
 }
 
 std::vector<MlirStringRef> toRefs(const std::vector<std::string> &names) {
@@ -771,11 +778,7 @@ std::string runtimeStructInfo(MlirType type,
   requireStructInfo(type);
   std::string json;
   mlirRelaxGetRuntimeStructInfo(
-      type, devices.value_or(MlirAttribute{nullptr}),
-      [](MlirStringRef text, void *result) {
-        static_cast<std::string *>(result)->append(text.data, text.length);
-      },
-      &json);
+      type, devices.value_or(MlirAttribute{nullptr}), appendText, &json);
   return json;
 }
 
@@ -916,6 +919,65 @@ void bindStructInfoFunctions(nb::module_ &m) {
         });
 }
 
+//===----------------------------------------------------------------------===//
+// Code and constants
+//===----------------------------------------------------------------------===//
+
+std::optional<std::string> translateToVM(MlirModule module, bool isCompiled) {
+  std::string text;
+  if (!mlirRelaxTranslateToVM(module, isCompiled, appendText, &text))
+    return std::nullopt;
+  return text;
+}
+
+/// A constant of the pool: data type, dimensions, the address and the size of
+/// its elements, and these themselves where nobody else holds them.
+nb::tuple describeConstant(MlirAttribute constant) {
+  std::string dtype;
+  mlirRelaxConstantGetDataType(constant, appendText, &dtype);
+  MlirType type = mlirAttributeGetType(constant);
+  nb::list dims;
+  for (intptr_t i = 0, e = mlirShapedTypeGetRank(type); i < e; ++i)
+    dims.append(mlirShapedTypeGetDimSize(type, i));
+  nb::tuple held;
+  mlirRelaxConstantGetBytes(
+      constant,
+      [](const void *bytes, size_t size, bool isOwned, void *result) {
+        nb::object copy = nb::none();
+        if (!isOwned)
+          copy = nb::bytes(bytes, size);
+        *static_cast<nb::tuple *>(result) =
+            nb::make_tuple(reinterpret_cast<uintptr_t>(bytes), size, copy);
+      },
+      &held);
+  return nb::make_tuple(dtype, dims, held[0], held[1], held[2]);
+}
+
+nb::list constants(MlirModule module) {
+  nb::list result;
+  for (intptr_t i = 0, e = mlirRelaxModuleGetNumConstants(module); i < e; ++i)
+    result.append(describeConstant(mlirRelaxModuleGetConstant(module, i)));
+  return result;
+}
+
+/// The address of a function or variable in the code of an execution engine; 0
+/// where there is none.
+uintptr_t lookUp(nb::object engine, const std::string &name) {
+  nb::object capsule = engine.attr(MLIR_PYTHON_CAPI_PTR_ATTR);
+  MlirExecutionEngine held = mlirPythonCapsuleToExecutionEngine(capsule.ptr());
+  if (!held.ptr)
+    throw nb::python_error();
+  return reinterpret_cast<uintptr_t>(
+      mlirExecutionEngineLookup(held, toRef(name)));
+}
+
+void bindCode(nb::module_ &m) {
+  m.def("translate_to_vm", &translateToVM, nb::arg("module"),
+        nb::arg("is_compiled"));
+  m.def("constants", &constants, nb::arg("module"));
+  m.def("look_up", &lookUp, nb::arg("engine"), nb::arg("name"));
+}
+
 } // namespace
 
 NB_MODULE(_relax_mlir, m) {
@@ -984,5 +1046,6 @@ NB_MODULE(_relax_mlir, m) {
   bindFunc(m);
   bindStructInfoFunctions(m);
   bindNative(m);
+  bindCode(m);
   mlirRelaxRegisterPasses();
 }

@@ -8,6 +8,8 @@
 
 #include "relax-mlir-c/Dialect.h"
 
+#include "relax-mlir/Codegen/Constants.h"
+#include "relax-mlir/Codegen/VM.h"
 #include "relax-mlir/Conversion/KernelBuilder.h"
 #include "relax-mlir/IR/DeriveFunc.h"
 #include "relax-mlir/IR/Inference.h"
@@ -692,6 +694,48 @@ bool mlirRelaxOperationIsPure(MlirOperation op) {
 
 bool mlirRelaxOperationIsAModule(MlirOperation op) {
   return isa<ModuleOp>(unwrap(op));
+}
+
+//===----------------------------------------------------------------------===//
+// Code for the virtual machine
+//===----------------------------------------------------------------------===//
+
+bool mlirRelaxTranslateToVM(MlirModule module, bool isCompiled,
+                            MlirStringCallback callback, void *userData) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (failed(translateToVM(unwrap(module), os, ConstantMode::External,
+                           isCompiled ? ExecMode::Compiled
+                                      : ExecMode::Bytecode)))
+    return false;
+  callback(wrap(StringRef(text)), userData);
+  return true;
+}
+
+intptr_t mlirRelaxModuleGetNumConstants(MlirModule module) {
+  return getConstants(unwrap(module)).size();
+}
+
+MlirAttribute mlirRelaxModuleGetConstant(MlirModule module, intptr_t index) {
+  return wrap(Attribute(getConstants(unwrap(module))[index]));
+}
+
+void mlirRelaxConstantGetDataType(MlirAttribute constant,
+                                  MlirStringCallback callback,
+                                  void *userData) {
+  std::string name =
+      getDataTypeName(cast<ElementsAttr>(unwrap(constant)).getElementType());
+  callback(wrap(StringRef(name)), userData);
+}
+
+void mlirRelaxConstantGetBytes(MlirAttribute constant,
+                               MlirRelaxBytesCallback callback,
+                               void *userData) {
+  std::string storage;
+  ArrayRef<char> bytes =
+      getConstantBytes(cast<ElementsAttr>(unwrap(constant)), storage);
+  bool isOwned = bytes.data() != storage.data();
+  callback(bytes.data(), bytes.size(), isOwned, userData);
 }
 
 //===----------------------------------------------------------------------===//

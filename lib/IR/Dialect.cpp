@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/Codegen/Constants.h"
 #include "relax-mlir/IR/Relax.h"
 
 using namespace mlir;
@@ -81,6 +82,37 @@ static LogicalResult verifyCaptures(Operation *op, Attribute value) {
   return success();
 }
 
+/// What a lowered function tells about itself.
+static LogicalResult verifyStructInfoText(Operation *op, Attribute value) {
+  if (!isa<FuncOp>(op))
+    return op->emitOpError() << "has '" << RelaxDialect::kStructInfo
+                             << "', which belongs on a relax.func";
+  if (!isa<StringAttr>(value))
+    return op->emitOpError() << "expected '" << RelaxDialect::kStructInfo
+                             << "' to be a string, but got " << value;
+  return success();
+}
+
+/// VM09: a list of tensors.
+static LogicalResult verifyConstants(Operation *op, Attribute value) {
+  if (!isa<ModuleOp>(op))
+    return op->emitOpError() << "has '" << RelaxDialect::kConstants
+                             << "', which belongs on a module";
+  auto constants = dyn_cast<ArrayAttr>(value);
+  if (!constants)
+    return op->emitOpError() << "expected '" << RelaxDialect::kConstants
+                             << "' to be an array, but got " << value;
+  for (auto [index, constant] : llvm::enumerate(constants)) {
+    auto elements = dyn_cast<ElementsAttr>(constant);
+    if (!elements || !isDataType(elements.getElementType()))
+      return op->emitOpError() << "expected constant " << index
+                               << " to be a tensor, but got " << constant;
+    if (failed(verifyConstant(op, elements)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName().getValue();
@@ -90,5 +122,9 @@ LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
     return verifyForcePure(op, attribute.getValue());
   if (name == kCaptures)
     return verifyCaptures(op, attribute.getValue());
+  if (name == kConstants)
+    return verifyConstants(op, attribute.getValue());
+  if (name == kStructInfo)
+    return verifyStructInfoText(op, attribute.getValue());
   return success();
 }

@@ -49,8 +49,7 @@ private:
 };
 } // namespace
 
-/// As in DLPack: "float32", "uint8", "bool", "float8_e4m3fn".
-static std::string dataTypeName(Type dtype) {
+std::string mlir::relax::getDataTypeName(Type dtype) {
   if (auto integer = dyn_cast<IntegerType>(dtype)) {
     if (integer.getWidth() == 1)
       return "bool";
@@ -160,7 +159,7 @@ json::Object Writer::write(Type type) {
         json::Object result =
             writeShaped("tensor", tensor.getShape(), tensor.getNdim());
         if (Type dtype = tensor.getDtype())
-          result["dtype"] = dataTypeName(dtype);
+          result["dtype"] = getDataTypeName(dtype);
         if (std::optional<json::Value> device =
                 writeDevice(tensor.getVdevice()))
           result["device"] = std::move(*device);
@@ -171,7 +170,7 @@ json::Object Writer::write(Type type) {
       })
       .Case([&](PrimStructInfoType prim) {
         json::Object result{{"kind", "prim"},
-                            {"dtype", dataTypeName(prim.getDtype())}};
+                            {"dtype", getDataTypeName(prim.getDtype())}};
         if (PrimExprAttr expr = prim.getValue())
           if (std::optional<json::Value> value = writeDim(expr))
             result["value"] = std::move(*value);

@@ -53,6 +53,7 @@ static void buildShapes(OpPassManager &pm, const CompileOptions &options) {
     func.addPass(createCSEPass());
   }
   func.addPass(createRelaxKillAfterLastUsePass());
+  pm.addPass(createRelaxPoolConstantsPass());
 }
 
 static void buildKernels(OpPassManager &pm, const CompileOptions &) {
@@ -75,11 +76,13 @@ static void buildKernels(OpPassManager &pm, const CompileOptions &) {
   pm.addNestedPass<func::FuncOp>(createCSEPass());
 }
 
-static void buildLLVM(OpPassManager &pm, const CompileOptions &) {
+static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   // For kernels that come on memrefs and did not go through the phase before:
   // what is lowered below asserts that there is none of it.
   pm.addNestedPass<func::FuncOp>(createRelaxWidenBoolMemrefsPass());
   pm.addNestedPass<func::FuncOp>(createRelaxLowerExpandShapePass());
+  if (options.execMode == ExecMode::Bytecode)
+    pm.addPass(createRelaxMakeKernelEntriesPass());
   pm.addPass(createRelaxConvertToLLVMPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -127,7 +130,15 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                        clEnumValN(CheckMode::Necessary, "necessary",
                                   "those without which a read is unsafe"))};
 
-  CompileOptions get() const { return {checks}; }
+  Option<ExecMode> execMode{
+      *this, "exec-mode",
+      llvm::cl::desc("How functions run; a kernel is machine code anyway"),
+      llvm::cl::init(ExecMode::Compiled),
+      llvm::cl::values(
+          clEnumValN(ExecMode::Compiled, "compiled", "as machine code"),
+          clEnumValN(ExecMode::Bytecode, "bytecode", "by a virtual machine"))};
+
+  CompileOptions get() const { return {checks, execMode}; }
 };
 } // namespace
 

@@ -160,7 +160,7 @@ bool DeadCodeEliminator::isRemovable(Operation *op) {
     return isRemovableInDataflow(op);
   if (auto dataflow = dyn_cast<DataflowOp>(op))
     return llvm::hasSingleElement(dataflow.getBody().front());
-  return isa<ConstantOp>(op) || isMemoryEffectFree(op);
+  return isa<ConstantOp, LoadConstantOp>(op) || isMemoryEffectFree(op);
 }
 
 //===----------------------------------------------------------------------===//

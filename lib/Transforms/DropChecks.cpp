@@ -92,7 +92,7 @@ void mlir::relax::eraseDeadDims(FuncOp func) {
 /// Whether the kind of a value is what its type says, whatever the caller did.
 static bool isTrusted(Value value) {
   return isa_and_nonnull<AllocTensorOp, ConstantOp, DTypeOp, ExternFuncOp,
-                         MakeClosureOp, MakePrimOp, MakeShapeOp, PrimValueOp,
+                         LoadConstantOp, MakeClosureOp, MakePrimOp, MakeShapeOp, PrimValueOp,
                          ShapeOfOp, StringOp, TupleOp>(value.getDefiningOp());
 }
 

@@ -77,6 +77,7 @@ private:
   void checkReturn(ReturnOp op, Scope &scope);
   void checkCondition(IfOp op);
   void eraseTypes();
+  void recordStructInfo();
 
   /// Checks all that `type` says of `value` but dimensions and functions; adds
   /// those to `sites`.
@@ -617,12 +618,22 @@ void ShapeLowering::eraseTypes() {
                                          eraseAll(func.getResultTypes())));
 }
 
+/// Whoever calls the function from outside sees what it says now.
+void ShapeLowering::recordStructInfo() {
+  if (func.isPrivate() || func->hasAttr(RelaxDialect::kStructInfo))
+    return;
+  func->setAttr(RelaxDialect::kStructInfo,
+                builder.getStringAttr(toRuntimeStructInfo(
+                    getFuncStructInfo(func), {}, getGlobalInfo(func))));
+}
+
 LogicalResult ShapeLowering::run() {
   Scope scope;
   builder.setInsertionPointToStart(&func.getBody().front());
   // The operations of the body, before checks are put in front of them.
   SmallVector<Operation *> body = llvm::map_to_vector(
       func.getBody().front(), [](Operation &op) { return &op; });
+  recordStructInfo();
   lowerSignature(scope);
   lowerOps(body, scope);
   eraseTypes();

@@ -4,22 +4,28 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from pathlib import Path
+from typing import Any
 
+import tvm_ffi
 from mlir import ir
 from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager
 
+from . import runtime
 from ._mlir_libs import RUNTIME_LIBRARY
 from ._mlir_libs import _relax_mlir as _ext
 from .diagnostics import raise_errors
-from .dialects import relax as _ops
 from .ir_module import ModuleLike, as_module
-from .vdevice import GLOBAL_INFO
 
 TARGETS = ("llvm",)
 CHECKS = ("all", "necessary")
+EXEC_MODES = ("compiled", "bytecode")
+
+_make_constant = tvm_ffi.get_global_func("relax_mlir.runtime.make_constant")
+_set_constants = tvm_ffi.get_global_func("relax_mlir.runtime.set_constants")
 
 
 def phases() -> list[tuple[str, str]]:
@@ -35,41 +41,111 @@ def phases() -> list[tuple[str, str]]:
     return _ext.phases()
 
 
+class _MachineCode:
+    """What keeps the machine code of a program, and the constants that it reads, alive."""
+
+    def __init__(self, engine: ExecutionEngine, constants: list[Any]) -> None:
+        self.engine = engine
+        self.constants = tvm_ffi.convert(constants)
+        pool = self.look_up("relax_constants")
+        if pool:
+            _set_constants(pool, self.constants)
+
+    def look_up(self, symbol: str) -> int:
+        """Return the address of a symbol, 0 where there is none."""
+        return _ext.look_up(self.engine, symbol)
+
+
 class Executable:
     """A compiled module, for `VirtualMachine`.
 
     Attributes
     ----------
-    engine : mlir.execution_engine.ExecutionEngine
-        Holds the machine code and the constants.
-    struct_infos : dict of str to str
-        The functions that can be called, with their StructInfo at run time.
+    exec_mode : str
+        "compiled" or "bytecode".
+    program : relax_mlir.runtime.Executable
+        Functions, constants and bytecode, as the runtime sees them.
+    code : object
+        Owns the machine code; None where there is none.
+
+    Examples
+    --------
+    >>> ex = compile('''
+    ... relax.func @main(%n: !relax.prim<i64, n>) -> !relax.shape<[n, 2]> {
+    ...   %0 = relax.shape [n, 2]
+    ...   relax.return %0 : !relax.shape<[n, 2]>
+    ... }''', exec_mode="bytecode")
+    >>> print(ex.as_text().split(" info ")[0])
+    function main(n) registers 1 heap 1
+    >>> print(ex.stats().split(": ")[0])
+    1 function in bytecode, 0 in machine code
     """
 
-    def __init__(self, engine: ExecutionEngine, struct_infos: dict[str, str]) -> None:
-        self.engine = engine
-        self.struct_infos = struct_infos
+    def __init__(
+        self, program: runtime.Executable, code: _MachineCode | None, exec_mode: str
+    ) -> None:
+        self.program = program
+        self.code = code
+        self.exec_mode = exec_mode
+
+    @property
+    def struct_infos(self) -> dict[str, str]:
+        """The functions that can be called, with their StructInfo at run time."""
+        return {f.name: f.struct_info for f in self.program.functions if not f.is_private}
 
     @property
     def function_names(self) -> tuple[str, ...]:
         """The functions that can be called."""
         return tuple(self.struct_infos)
 
+    def as_text(self, max_bytes: int = runtime.TEXT_BYTES) -> str:
+        """Return the program as text assembly of the virtual machine.
+
+        Parameters
+        ----------
+        max_bytes : int
+            Larger constants are written by number, without their elements.
+        """
+        return self.program.as_text(max_bytes)
+
+    def stats(self) -> str:
+        """Return in words what is in the program."""
+        return self.program.stats()
+
 
 def _copy(mod: ModuleLike) -> ir.Module:
     return as_module(mod).clone().module
 
 
-def _struct_infos(module: ir.Module) -> dict[str, str]:
-    """Return the StructInfo at run time of each public function."""
-    struct_infos = {}
-    devices = module.operation.attributes.get(GLOBAL_INFO)
-    for op in module.body.operations:
-        if isinstance(op, _ops.FuncOp) and "sym_visibility" not in op.attributes:
-            type_ = _ext.function_struct_info(op.operation)
-            assert type_ is not None
-            struct_infos[op.sym_name.value] = _ext.runtime_struct_info(type_, devices)
-    return struct_infos
+def _make_constants(module: ir.Module) -> list[Any]:
+    """Return the pool of constants as tensors: views of attributes that are large and aligned."""
+    return [
+        _make_constant(
+            address if data is None else ctypes.cast(data, ctypes.c_void_p).value,
+            size,
+            tvm_ffi.Shape(dims),
+            tvm_ffi.dtype(dtype),
+            module.context if data is None else None,
+        )
+        for dtype, dims, address, size, data in _ext.constants(module)
+    ]
+
+
+def _assemble(module: ir.Module, exec_mode: str) -> runtime.Executable:
+    """Return the functions of a module whose shapes are lowered, without machine code."""
+    with raise_errors(module.context):
+        text = _ext.translate_to_vm(module, exec_mode == "compiled")
+    return runtime.Executable.assemble(text, _make_constants(module))
+
+
+def _bind(program: runtime.Executable, code: _MachineCode) -> None:
+    """Give the program its kernels and functions of machine code."""
+    native = [f.name for f in program.functions if not f.is_bytecode]
+    program.bind(
+        {name: code.look_up(f"relax_kernel_{name}") for name in program.kernels},
+        {name: code.look_up(f"__tvm_ffi_{name}") for name in native},
+        code,
+    )
 
 
 class _Dump:
@@ -86,23 +162,34 @@ class _Dump:
         self.count += 1
 
 
-def _run_phase(name: str, module: ir.Module, checks: str) -> None:
+def _run_phase(name: str, module: ir.Module, options: dict[str, str]) -> None:
     """Run a phase as a whole, or pass by pass where somebody watches."""
     from .transform import PassContext, phase  # which needs this module
 
     context = PassContext.current()
     if context.instruments:
-        phase(name, checks=checks).execute(module, context)
+        phase(name, **options).execute(module, context)
     else:
-        pipeline = f"builtin.module(relax-phase-{name}{{checks={checks}}})"
+        given = " ".join(f"{option}={value}" for option, value in options.items())
+        pipeline = f"builtin.module(relax-phase-{name}{{{given}}})"
         with raise_errors(module.context):
             PassManager.parse(pipeline).run(module.operation)
+
+
+def _check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
+    if given not in choices:
+        raise ValueError(f"expected {what}, one of {', '.join(choices)}, but got {given!r}")
+
+
+def _needs_code(program: runtime.Executable) -> bool:
+    return bool(program.kernels) or any(not f.is_bytecode for f in program.functions)
 
 
 def compile(  # noqa: A001 (the name TVM uses)
     mod: ModuleLike,
     target: str = "llvm",
     *,
+    exec_mode: str = "compiled",
     checks: str = "all",
     dump_phases: str | os.PathLike[str] | None = None,
     opt_level: int = 3,
@@ -115,6 +202,9 @@ def compile(  # noqa: A001 (the name TVM uses)
         The program; text of MLIR as str. It is not changed.
     target : str
         "llvm": the processor of this machine.
+    exec_mode : str
+        "compiled": functions and kernels become machine code. "bytecode": kernels do, and functions
+        become bytecode, which `VirtualMachine` interprets and can observe. Both mean the same.
     checks : str
         Which checks of structural information the program makes when it runs. "all": of arguments,
         casts, results of packed functions and operands of operators. "necessary": the caller is
@@ -132,7 +222,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     Raises
     ------
     ValueError
-        If the target, the checks or the level are not known.
+        If the target, the mode, the checks or the level are not known.
     mlir.ir.MLIRError
         If the module is not valid, or uses what the target does not support.
 
@@ -161,10 +251,9 @@ def compile(  # noqa: A001 (the name TVM uses)
     >>> VirtualMachine(ex)["main"](3)
     3
     """
-    if target not in TARGETS:
-        raise ValueError(f"expected a target, one of {', '.join(TARGETS)}, but got {target!r}")
-    if checks not in CHECKS:
-        raise ValueError(f"expected checks, one of {', '.join(CHECKS)}, but got {checks!r}")
+    _check_choice("a target", target, TARGETS)
+    _check_choice("exec_mode", exec_mode, EXEC_MODES)
+    _check_choice("checks", checks, CHECKS)
     if opt_level not in range(4):
         raise ValueError(f"expected opt_level from 0 to 3, but got {opt_level!r}")
     module = _copy(mod)
@@ -173,9 +262,15 @@ def compile(  # noqa: A001 (the name TVM uses)
     with module.context:
         with raise_errors(module.context):
             module.operation.verify()
-        struct_infos = _struct_infos(module)
+        options = {"checks": checks, "exec-mode": exec_mode}
         for name, _ in phases():
-            _run_phase(name, module, checks)
+            _run_phase(name, module, options)
             dump(name, module)
+            if name == "shapes":
+                program = _assemble(module, exec_mode)
+        if exec_mode == "bytecode" and not _needs_code(program):
+            return Executable(program, None, exec_mode)
         engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=[RUNTIME_LIBRARY])
-    return Executable(engine, struct_infos)
+    code = _MachineCode(engine, program.constants)
+    _bind(program, code)
+    return Executable(program, code, exec_mode)

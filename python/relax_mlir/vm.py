@@ -4,23 +4,14 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 
 import tvm_ffi
 
-from ._mlir_libs import RUNTIME_LIBRARY
+from . import runtime
 from .compiler import Executable
 
-# Registers the functions of the runtime; generated code finds the same library.
-_runtime = ctypes.CDLL(RUNTIME_LIBRARY)
-# tvm-ffi does not know these by itself and would raise RuntimeError instead.
-for _error in (MemoryError, RecursionError, ZeroDivisionError):
-    tvm_ffi.error.register_error(_error.__name__, _error)
-
-_make_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_engine_function")
-
-_PREFIX = "__tvm_ffi_"
+_make_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_function")
 
 
 class VirtualMachine:
@@ -50,7 +41,12 @@ class VirtualMachine:
     """
 
     def __init__(self, executable: Executable) -> None:
-        self._executable = executable
+        self.executable = executable
+        self._machine = (
+            runtime.VirtualMachine(executable.program)
+            if executable.exec_mode == "bytecode"
+            else None
+        )
         self._functions: dict[str, tvm_ffi.Function] = {}
 
     def __getitem__(self, name: str) -> tvm_ffi.Function:
@@ -60,18 +56,21 @@ class VirtualMachine:
         return self._functions[name]
 
     def __contains__(self, name: str) -> bool:
-        return name in self._executable.function_names
+        return name in self.executable.function_names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._executable.function_names)
+        return iter(self.executable.function_names)
 
     def _look_up(self, name: str) -> tvm_ffi.Function:
         if name not in self:
             known = ", ".join(self) or "none"
             raise KeyError(f"expected the name of a public function ({known}), but got {name!r}")
-        engine = self._executable.engine
-        address = engine.raw_lookup(_PREFIX + name)
-        return _make_function(address, self._executable.struct_infos[name], engine)
+        if self._machine is not None:
+            return self._machine[name]
+        code = self.executable.code
+        assert code is not None
+        address = code.look_up(f"__tvm_ffi_{name}")
+        return _make_function(address, self.executable.struct_infos[name], code)
 
 
 def set_recursion_limit(limit: int) -> int:

@@ -7,18 +7,30 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Relax itself has no other format. A module lowered to the LLVM dialect has:
+// A module after the phase `shapes` becomes text assembly of the virtual
+// machine, and one lowered to the LLVM dialect LLVM IR:
 //
+//   relax-translate --relax-to-vm shapes.mlir
 //   relax-translate --mlir-to-llvmir lowered.mlir
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/Codegen/VM.h"
+#include "relax-mlir/InitAll.h"
+
 #include "mlir/InitAllTranslations.h"
-#include "mlir/Support/LLVM.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+
+using namespace mlir;
 
 int main(int argc, char **argv) {
-  mlir::registerAllTranslations();
-  return mlir::failed(
-      mlir::mlirTranslateMain(argc, argv, "Relax translation driver\n"));
+  registerAllTranslations();
+  TranslateFromMLIRRegistration toVM(
+      "relax-to-vm", "translate Relax to text assembly of the virtual machine",
+      [](ModuleOp module, raw_ostream &os) {
+        return relax::translateToVM(module, os);
+      },
+      [](DialectRegistry &registry) { relax::registerAll(registry); });
+  return failed(mlirTranslateMain(argc, argv, "Relax translation driver\n"));
 }

@@ -157,6 +157,10 @@ bool holdsFunction(Type type);
 /// scope stand for what they are there, all others for what a call binds.
 void collectFunctionVars(Type type, llvm::StringSet<> &names);
 
+/// A data type as DLPack spells it: "float32", "uint8", "bool",
+/// "float8_e4m3fn".
+std::string getDataTypeName(Type dtype);
+
 /// `type` as the JSON by which closures are compared at run time (MC06), see
 /// relax_runtime.h. `captured` names the variables of the scope around it,
 /// `devices` are those that the module lists.

@@ -24,6 +24,7 @@ namespace mlir::relax {
 /// What a user may choose; each pipeline takes it as options.
 struct CompileOptions {
   CheckMode checks = CheckMode::All;
+  ExecMode execMode = ExecMode::Compiled;
 };
 
 /// A named phase of compilation: a pipeline `relax-phase-<name>`.

@@ -20,6 +20,14 @@ enum class CheckMode {
   Necessary
 };
 
+/// How a compiled program runs.
+enum class ExecMode {
+  /// All of it is machine code.
+  Compiled,
+  /// The virtual machine runs functions; kernels are machine code.
+  Bytecode
+};
+
 #define GEN_PASS_DECL
 #include "relax-mlir/Transforms/Passes.h.inc"
 

@@ -193,6 +193,44 @@ def RelaxKillAfterLastUsePass
   }];
 }
 
+def RelaxPoolConstantsPass : Pass<"relax-pool-constants", "ModuleOp"> {
+  let summary = "Lay out the constants of the module in one pool (VM09)";
+  let description = [{
+    Lists the tensors of all `relax.constant` once each as `relax.constants` of
+    the module, behind those that are there already, and replaces them by
+    `relax.builtin.load_constant`. One that a kernel or a caller might change is
+    a fresh copy.
+
+    Example: `relax.constant dense<1.0> : tensor<2xf32>`, which is returned,
+    becomes `relax.builtin.load_constant 0 fresh` in a module with
+    `relax.constants = [dense<1.0> : tensor<2xf32>]`.
+  }];
+}
+
+def RelaxMakeKernelEntriesPass : Pass<"relax-make-kernel-entries", "ModuleOp"> {
+  let summary = "Leave what bytecode calls, with entries for kernels";
+  let description = [{
+    For each kernel on memrefs that a function calls, makes
+
+    ```c
+    int32_t relax_kernel_<name>(void *const *data, const int64_t *const *dims,
+                                const int64_t *scalars);
+    ```
+
+    which gets the elements and dimensions of the tensors and the scalars in the
+    order of the parameters, a float as the bits of a double, and returns 0. The
+    `relax.kernel.` of `relax-prepare-kernels` is no part of the name.
+
+    Functions whose code is bytecode are removed. What stays are those that call
+    a kernel as a function, which returns a scalar or nothing, and what they call
+    in turn.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
 def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
   let summary = "Make kernels ready for bufferization";
   let description = [{

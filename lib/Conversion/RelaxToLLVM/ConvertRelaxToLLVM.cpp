@@ -19,6 +19,7 @@
 
 #include "RuntimeCalls.h"
 
+#include "relax-mlir/Codegen/Constants.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
@@ -30,7 +31,6 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -96,13 +96,13 @@ private:
   LogicalResult emit(CheckFunctionOp op);
   LogicalResult emit(CheckOp op);
   LogicalResult emit(CheckShapeOp op);
-  LogicalResult emit(ConstantOp op);
   LogicalResult emit(DimOp op);
   LogicalResult emit(DTypeOp op);
   LogicalResult emit(ExternFuncOp op);
   LogicalResult emit(GetItemOp op);
   LogicalResult emit(IfOp op);
   LogicalResult emit(KillOp op);
+  LogicalResult emit(LoadConstantOp op);
   LogicalResult emit(MakeClosureOp op);
   LogicalResult emit(MakePrimOp op);
   LogicalResult emit(MakeShapeOp op);
@@ -454,23 +454,10 @@ LogicalResult FunctionEmitter::emit(AllocTensorOp op) {
   return success();
 }
 
-/// Whether a constant is only read by kernels, so that nobody can change it.
-static bool isOnlyRead(Value constant) {
-  return llvm::all_of(constant.getUsers(), [&](Operation *user) {
-    if (isa<KillOp, DimOp, CheckOp, ShapeOfOp, ToDeviceOp>(user))
-      return true;
-    auto call = dyn_cast<CallKernelOp>(user);
-    if (!call || llvm::is_contained(call.getOutputs(), constant))
-      return false;
-    return llvm::none_of(llvm::enumerate(call.getInputs()), [&](auto it) {
-      return it.value() == constant && call.isUpdated(it.index());
-    });
-  });
-}
-
 LogicalResult FunctionEmitter::emit(ToDeviceOp op) {
   // Kernels read the memory of any device of this target.
-  if (op.getData().getDefiningOp<ConstantOp>() && isOnlyRead(op.getResult()) &&
+  if (op.getData().getDefiningOp<LoadConstantOp>() &&
+      isOnlyRead(op.getResult()) &&
       llvm::none_of(op->getUsers(), llvm::IsaPred<CheckOp>)) {
     runtime.call(builder, "relax_value_assign", Type(),
                  {resultSlot(op), map(op.getData())});
@@ -606,44 +593,15 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// The elements of a constant as they lie in memory.
-static FailureOr<std::string> constantBytes(ConstantOp op) {
-  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
-  if (!elements) {
-    auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
-    AsmResourceBlob *blob =
-        resource ? resource.getRawHandle().getBlob() : nullptr;
-    if (!blob)
-      return op.emitOpError() << "expected a dense constant";
-    return std::string(blob->getData().data(), blob->getData().size());
+/// One that is only read stays in the pool; it needs no slot.
+LogicalResult FunctionEmitter::emit(LoadConstantOp op) {
+  Value constant = runtime.constant(builder, op.getIndex());
+  if (!op.getFresh()) {
+    mapping.map(op.getResult(), constant);
+    return success();
   }
-  bool isBool = elements.getElementType().isInteger(1);
-  if (!isBool && !elements.isSplat())
-    return std::string(elements.getRawData().data(),
-                       elements.getRawData().size());
-  std::string bytes;
-  if (isBool) {
-    for (bool value : elements.getValues<bool>())
-      bytes.push_back(value);
-    return bytes;
-  }
-  StringRef element(elements.getRawData().data(), elements.getRawData().size());
-  for (int64_t i = 0, e = elements.getNumElements(); i < e; ++i)
-    bytes += element;
-  return bytes;
-}
-
-LogicalResult FunctionEmitter::emit(ConstantOp op) {
-  FailureOr<std::string> bytes = constantBytes(op);
-  if (failed(bytes))
-    return failure();
-  ShapedType type = op.getValue().getShapedType();
-  emitStep("relax_constant_get",
-           {site("constant"), resultSlot(op), runtime.cache(builder),
-            runtime.data(builder, *bytes), i32(type.getRank()),
-            runtime.intArray(builder, type.getShape()),
-            i32(encodeDType(type.getElementType())),
-            i32(!isOnlyRead(op.getResult()))});
+  emitStep("relax_tensor_to_device",
+           {site("constant"), resultSlot(op), constant, i32(kCpu), i32(0)});
   return success();
 }
 
@@ -725,6 +683,9 @@ LogicalResult FunctionEmitter::emit(relax::CastOp op) {
 }
 
 LogicalResult FunctionEmitter::emit(KillOp op) {
+  auto constant = op.getValue().getDefiningOp<LoadConstantOp>();
+  if (constant && !constant.getFresh())
+    return success(); // the pool holds it
   runtime.call(builder, "relax_value_kill", Type(), {map(op.getValue())});
   return success();
 }
@@ -970,8 +931,7 @@ LogicalResult FunctionEmitter::emitOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<AllocTensorOp, CallKernelOp, CallOp, CallPackedOp, relax::CastOp,
             CheckBoundsOp, CheckDimOp, CheckDivisorOp, CheckFunctionOp, CheckOp,
-            CheckShapeOp, ConstantOp, DimOp, DTypeOp, ExternFuncOp, GetItemOp,
-            IfOp, KillOp, MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp,
+            CheckShapeOp, DimOp, DTypeOp, ExternFuncOp, GetItemOp, IfOp, KillOp, LoadConstantOp, MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp,
             PrimValueOp, ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, TupleOp,
             YieldOp>([&](auto op) { return emit(op); })
       .Default([&](Operation *op) -> LogicalResult {
@@ -981,7 +941,8 @@ LogicalResult FunctionEmitter::emitOp(Operation *op) {
         }
         return op->emitOpError()
                << "cannot be lowered to LLVM: run relax-legalize-ops, "
-                  "relax-lower-call-tir and relax-lower-shapes before";
+                  "relax-lower-call-tir, relax-lower-shapes and "
+                  "relax-pool-constants before";
       });
 }
 

@@ -121,22 +121,26 @@ Value RuntimeModule::cache(ImplicitLocOpBuilder &builder) {
                               builder.getI64IntegerAttr(0)));
 }
 
-Value RuntimeModule::data(ImplicitLocOpBuilder &builder, StringRef bytes) {
-  Type type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
-  return addressOf(builder,
-                   makeGlobal(builder.getUnknownLoc(), type,
-                              /*isConstant=*/false, "relax.constant",
-                              builder.getStringAttr(bytes), /*alignment=*/64));
-}
-
-Value RuntimeModule::intArray(ImplicitLocOpBuilder &builder,
-                              ArrayRef<int64_t> values) {
-  if (values.empty())
-    return LLVM::ZeroOp::create(builder, ptrType());
-  Type type = LLVM::LLVMArrayType::get(builder.getI64Type(), values.size());
-  return addressOf(builder, makeGlobal(builder.getUnknownLoc(), type,
-                                       /*isConstant=*/true, "relax.dims",
-                                       builder.getI64TensorAttr(values)));
+Value RuntimeModule::constant(ImplicitLocOpBuilder &builder, int64_t index) {
+  constexpr StringLiteral kName = "relax_constants";
+  auto pool = symbols.lookup<LLVM::GlobalOp>(kName);
+  if (!pool) {
+    OpBuilder declare(getContext());
+    pool = LLVM::GlobalOp::create(declare, builder.getUnknownLoc(), ptrType(),
+                                  /*isConstant=*/false,
+                                  LLVM::Linkage::External, kName, Attribute());
+    // Each library has its own.
+    pool.setVisibility_(LLVM::Visibility::Protected);
+    symbols.insert(pool);
+    ImplicitLocOpBuilder init(builder.getUnknownLoc(), getContext());
+    init.setInsertionPointToStart(&pool.getInitializerRegion().emplaceBlock());
+    LLVM::ReturnOp::create(init, LLVM::ZeroOp::create(init, ptrType()));
+  }
+  Value first =
+      LLVM::LoadOp::create(builder, ptrType(), addressOf(builder, pool));
+  return LLVM::GEPOp::create(
+      builder, ptrType(), anyType(), first,
+      ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(static_cast<int32_t>(index))});
 }
 
 Value RuntimeModule::call(ImplicitLocOpBuilder &builder, StringRef name,

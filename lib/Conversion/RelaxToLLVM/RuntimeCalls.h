@@ -43,10 +43,9 @@ public:
              StringRef expected);
   /// The address of a new, zero-initialized pointer: a cache.
   Value cache(ImplicitLocOpBuilder &builder);
-  /// The address of new, writable data, aligned to 64 bytes.
-  Value data(ImplicitLocOpBuilder &builder, StringRef bytes);
-  /// The address of a constant array of i64.
-  Value intArray(ImplicitLocOpBuilder &builder, ArrayRef<int64_t> values);
+  /// The address of a constant of the pool, a TVMFFIAny. Whoever loads the code
+  /// points the variable `relax_constants` to the pool.
+  Value constant(ImplicitLocOpBuilder &builder, int64_t index);
 
   /// Calls a runtime function, declaring it from the types of the arguments. No
   /// result type means none; returns null then.

@@ -1,5 +1,7 @@
 // RUN: relax-opt %s -convert-relax-to-llvm | FileCheck %s
 
+module attributes {relax.constants = [dense<1.0> : tensor<2xf32>, dense<[1.0, 2.0]> : tensor<2xf32>]} {
+
 func.func private @exp(%x: memref<?x4xf32>, %k: i64, %y: memref<?x4xf32>) { return }
 
 // The entry counts its arguments, enters a frame, and leaves it on both ways out.
@@ -51,13 +53,22 @@ relax.func impure @GR14_call(%x: !relax.object) -> !relax.object {
   relax.return %0 : !relax.object
 }
 
-// A constant that only kernels read is shared; one that leaves is copied.
+// SE02: a constant that only kernels read is that of the pool; one that leaves
+// is copied. No code holds elements.
 // CHECK-LABEL: func.func @__tvm_ffi_SE02_constant(
-// CHECK: %[[FRESH:.*]] = llvm.mlir.constant(1 : i32)
-// CHECK: llvm.call @relax_constant_get(
+// CHECK: %[[P:.*]] = llvm.mlir.addressof @relax_constants
+// CHECK: %[[FIRST:.*]] = llvm.load %[[P]]
+// CHECK: %[[C:.*]] = llvm.getelementptr %[[FIRST]][1]
+// CHECK: llvm.call @relax_tensor_to_device(%{{.*}}, %{{.*}}, %[[C]],
+// CHECK: llvm.call @relax_tensor_dims(%{{.*}})
+// CHECK-NOT: llvm.call @relax_value_kill
+// CHECK: return
 relax.func @SE02_constant(%x: !relax.object) -> !relax.object {
-  %0 = relax.constant dense<[1.0, 2.0]> : tensor<2xf32>
-  relax.return %0 : !relax.tensor<[2], f32>
+  %0 = relax.builtin.load_constant 1 fresh : !relax.tensor<ndim = 1, f32>
+  %1 = relax.builtin.load_constant 0 : !relax.tensor<ndim = 1, f32>
+  %2 = relax.builtin.dim %1[0] : !relax.tensor<ndim = 1, f32>
+  relax.builtin.kill %1 : !relax.tensor<ndim = 1, f32>
+  relax.return %0 : !relax.tensor<ndim = 1, f32>
 }
 
 // GR15: both branches store in the slot of the result.
@@ -107,9 +118,9 @@ func.func private @add(%x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>) 
 // CHECK-NOT: llvm.call @relax_tensor_check_disjoint(
 // CHECK: call @add(
 relax.func @OP02_inplace(%x: !relax.tensor<ndim = 1, f32>, %y: !relax.tensor<ndim = 1, f32>) -> !relax.object attributes {is_pure = false} {
-  %c = relax.constant dense<1.0> : tensor<2xf32>
-  relax.builtin.call_kernel @add(%x, %y, %c) outs() inplace [1, 2] : (!relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 1, f32>, !relax.tensor<[2], f32>) -> ()
-  relax.return %c : !relax.tensor<[2], f32>
+  %c = relax.builtin.load_constant 0 fresh : !relax.tensor<ndim = 1, f32>
+  relax.builtin.call_kernel @add(%x, %y, %c) outs() inplace [1, 2] : (!relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 1, f32>) -> ()
+  relax.return %c : !relax.tensor<ndim = 1, f32>
 }
 
 func.func private @scalars(%x: memref<?xf32>, %f: f32, %d: f64, %b: i1, %i: i8, %y: memref<?xf32>) { return }
@@ -149,4 +160,6 @@ relax.func @DR14_scalar_results(%n: !relax.prim<i64>) -> !relax.object {
   %2 = relax.call @byte(%n) : (!relax.prim<i64>) -> !relax.prim<i8>
   %3 = relax.tuple %0, %1, %2 : !relax.prim<f16>, !relax.prim<i1>, !relax.prim<i8>
   relax.return %3 : !relax.tuple<!relax.prim<f16>, !relax.prim<i1>, !relax.prim<i8>>
+}
+
 }

@@ -2,7 +2,7 @@
 
 // An operator that was not legalized.
 relax.func @main(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object {
-  // expected-error @below {{cannot be lowered to LLVM: run relax-legalize-ops, relax-lower-call-tir and relax-lower-shapes before}}
+  // expected-error @below {{cannot be lowered to LLVM: run relax-legalize-ops, relax-lower-call-tir, relax-lower-shapes and relax-pool-constants before}}
   %0 = relax.exp %x : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.return %0 : !relax.tensor<ndim = 1, f32>
 }
