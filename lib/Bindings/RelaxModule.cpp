@@ -777,8 +777,8 @@ std::string runtimeStructInfo(MlirType type,
                               std::optional<MlirAttribute> devices) {
   requireStructInfo(type);
   std::string json;
-  mlirRelaxGetRuntimeStructInfo(
-      type, devices.value_or(MlirAttribute{nullptr}), appendText, &json);
+  mlirRelaxGetRuntimeStructInfo(type, devices.value_or(MlirAttribute{nullptr}),
+                                appendText, &json);
   return json;
 }
 

@@ -704,9 +704,9 @@ bool mlirRelaxTranslateToVM(MlirModule module, bool isCompiled,
                             MlirStringCallback callback, void *userData) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (failed(translateToVM(unwrap(module), os, ConstantMode::External,
-                           isCompiled ? ExecMode::Compiled
-                                      : ExecMode::Bytecode)))
+  if (failed(
+          translateToVM(unwrap(module), os, ConstantMode::External,
+                        isCompiled ? ExecMode::Compiled : ExecMode::Bytecode)))
     return false;
   callback(wrap(StringRef(text)), userData);
   return true;
@@ -721,8 +721,7 @@ MlirAttribute mlirRelaxModuleGetConstant(MlirModule module, intptr_t index) {
 }
 
 void mlirRelaxConstantGetDataType(MlirAttribute constant,
-                                  MlirStringCallback callback,
-                                  void *userData) {
+                                  MlirStringCallback callback, void *userData) {
   std::string name =
       getDataTypeName(cast<ElementsAttr>(unwrap(constant)).getElementType());
   callback(wrap(StringRef(name)), userData);

@@ -567,8 +567,9 @@ LogicalResult AllocTensorOp::verify() {
 /// What the pool has cannot be asked before the module is verified.
 LogicalResult LoadConstantOp::verifySymbolUses(SymbolTableCollection &) {
   auto module = (*this)->getParentOfType<ModuleOp>();
-  auto pool = module ? module->getAttrOfType<ArrayAttr>(RelaxDialect::kConstants)
-                     : ArrayAttr();
+  auto pool = module
+                  ? module->getAttrOfType<ArrayAttr>(RelaxDialect::kConstants)
+                  : ArrayAttr();
   size_t size = pool ? pool.size() : 0;
   if (getIndex() >= size)
     return emitOpError() << "expected a constant of the module, which has "

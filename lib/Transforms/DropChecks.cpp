@@ -92,8 +92,9 @@ void mlir::relax::eraseDeadDims(FuncOp func) {
 /// Whether the kind of a value is what its type says, whatever the caller did.
 static bool isTrusted(Value value) {
   return isa_and_nonnull<AllocTensorOp, ConstantOp, DTypeOp, ExternFuncOp,
-                         LoadConstantOp, MakeClosureOp, MakePrimOp, MakeShapeOp, PrimValueOp,
-                         ShapeOfOp, StringOp, TupleOp>(value.getDefiningOp());
+                         LoadConstantOp, MakeClosureOp, MakePrimOp, MakeShapeOp,
+                         PrimValueOp, ShapeOfOp, StringOp, TupleOp>(
+      value.getDefiningOp());
 }
 
 /// The values that an operation looks into, where the runtime does not look

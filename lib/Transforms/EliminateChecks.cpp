@@ -85,8 +85,8 @@ static bool isTypeTrusted(Value value) {
     return call.getCalleeAttr() &&
            isa_and_nonnull<FuncOp>(SymbolTable::lookupNearestSymbolFrom(
                call, call.getCalleeAttr()));
-  return isa_and_nonnull<AllocTensorOp, ConstantOp, LoadConstantOp, MakePrimOp, MakeShapeOp,
-                         PrimValueOp, ShapeOfOp, TupleOp>(op);
+  return isa_and_nonnull<AllocTensorOp, ConstantOp, LoadConstantOp, MakePrimOp,
+                         MakeShapeOp, PrimValueOp, ShapeOfOp, TupleOp>(op);
 }
 
 //===----------------------------------------------------------------------===//

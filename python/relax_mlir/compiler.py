@@ -19,6 +19,7 @@ from ._mlir_libs import RUNTIME_LIBRARY
 from ._mlir_libs import _relax_mlir as _ext
 from .diagnostics import raise_errors
 from .ir_module import ModuleLike, as_module
+from .runtime.executable import TEXT_BYTES
 
 TARGETS = ("llvm",)
 CHECKS = ("all", "necessary")
@@ -98,7 +99,7 @@ class Executable:
         """The functions that can be called."""
         return tuple(self.struct_infos)
 
-    def as_text(self, max_bytes: int = runtime.TEXT_BYTES) -> str:
+    def as_text(self, max_bytes: int = TEXT_BYTES) -> str:
         """Return the program as text assembly of the virtual machine.
 
         Parameters

@@ -35,8 +35,7 @@ static ffi::Any makeConstant(int64_t address, int64_t size, ffi::Shape dims,
   const TVMFFIAny *owner = reinterpret_cast<const TVMFFIAny *>(&keepAlive);
   bool isOwned = owner->type_index >= kTVMFFIStaticObjectBegin;
   void *data = reinterpret_cast<void *>(static_cast<intptr_t>(address));
-  bool isView =
-      isOwned && size >= kViewBytes && address % kViewAlignment == 0;
+  bool isView = isOwned && size >= kViewBytes && address % kViewAlignment == 0;
   TVMFFIObject *tensor =
       isView ? makeView(owner->v_obj, data, kHost, ndim, dims.data(), dtype)
              : makeTensor(hostPool(), ndim, dims.data(), dtype, bytes);

@@ -34,6 +34,21 @@ def round_trip(request, monkeypatch):
     monkeypatch.setattr(relax.BlockBuilder, "get", checked)
 
 
+@pytest.fixture(params=["compiled", "bytecode"])
+def exec_mode(request, monkeypatch):
+    """Run a test in both modes: the one that `relax_mlir.compile` uses where none is given."""
+    mode = request.param
+    compile_ = relax.compile
+
+    def compile_in_mode(mod, target="llvm", **options):
+        # Kernels are the same in both modes: optimizing them once is enough.
+        level = {"opt_level": 1} if mode == "bytecode" else {}
+        return compile_(mod, target, **{"exec_mode": mode, **level, **options})
+
+    monkeypatch.setattr(relax, "compile", compile_in_mode)
+    return mode
+
+
 def _write(function, *params, **options):
     """Return a builder with one function `main`, whose body is a Python function of its params."""
     bb = relax.BlockBuilder()
@@ -52,8 +67,8 @@ def write():
 
 
 @pytest.fixture
-def load():
-    """Compile a program and return its function."""
+def load(exec_mode):
+    """Compile a program and return its function, in both modes."""
     return _load
 
 

@@ -67,7 +67,7 @@ def test_rf12_current():
     assert BlockBuilder.current() is None
 
 
-def test_rf12_parameters_can_come_last():
+def test_rf12_parameters_can_come_last(exec_mode):
     bb = BlockBuilder()
     x, y, z = tensor("x"), tensor("y"), tensor("z")
     with bb.function("main"):
@@ -231,7 +231,7 @@ def test_rf12_update_func():
     assert "linalg.exp" in str(mod["kernel"])
 
 
-def test_rf12_whole_program():
+def test_rf12_whole_program(exec_mode):
     bb = BlockBuilder()
     x, w = tensor("x", ("n", 4)), tensor("w", (4, 3))
 

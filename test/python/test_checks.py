@@ -8,6 +8,8 @@ import relax_mlir as relax
 import tvm_ffi
 from relax_mlir import op
 
+pytestmark = pytest.mark.usefixtures("exec_mode")
+
 Tensor, Shape, Prim = relax.TensorStructInfo, relax.ShapeStructInfo, relax.PrimStructInfo
 Tuple, Func, Object = relax.TupleStructInfo, relax.FuncStructInfo, relax.ObjectStructInfo
 ROW = Tensor(("n",), "float32")

@@ -11,6 +11,8 @@ import tvm_ffi
 from mlir import ir
 from relax_mlir import op
 
+pytestmark = pytest.mark.usefixtures("exec_mode")
+
 ALIASES = """
 !any = !relax.object
 !bool = !relax.tensor<[], i1>
@@ -243,16 +245,16 @@ def make_adder(vector):
 
 def test_se03_returned_closure_outlives_the_machine(vector):
     executable = relax.compile(make_adder(vector))
-    engine = weakref.ref(executable.engine)
+    code = weakref.ref(executable.code)
     vm = relax.VirtualMachine(executable)
     closure = vm["main"](f32(1, 2))
     del executable, vm
     gc.collect()
     assert values(closure(f32(10, 20))) == [11, 22]
-    assert engine() is not None
+    assert code() is not None
     del closure
     gc.collect()
-    assert engine() is None
+    assert code() is None
 
 
 def test_se03_captured_values_are_released(load, vector):

@@ -225,12 +225,14 @@ def run(text, *args, checks="all", function="main"):
     return np.from_dlpack(vm[function](*args))
 
 
+@pytest.mark.usefixtures("exec_mode")
 @pytest.mark.parametrize("checks", ["all", "necessary"])
 def test_dr11_operands_that_fit_by_a_cast(checks):
     x = np.arange(3, dtype="float32")
     np.testing.assert_array_equal(run(SUM, x, x, checks=checks), x + x)
 
 
+@pytest.mark.usefixtures("exec_mode")
 def test_error_dr11_operands_that_do_not_fit_by_a_cast():
     x = np.zeros(3, "float32")
     with pytest.raises(ValueError, match=r"match_cast: .*dimension 0 is 3, where m = 4"):
@@ -269,12 +271,14 @@ relax.func @double(%x: !relax.tensor<[n], f32>, %k: !relax.prim<i64, k>) -> !rel
 }"""
 
 
+@pytest.mark.usefixtures("exec_mode")
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_mc08_declared_bounds(size):
     x = np.arange(size, dtype="float32")
     np.testing.assert_array_equal(run(BOUNDED, x, -1, function="double"), x + x)
 
 
+@pytest.mark.usefixtures("exec_mode")
 @pytest.mark.parametrize(
     ("size", "k", "message"),
     [

@@ -147,7 +147,7 @@ def test_function_keeps_a_function_alive():
 
 def test_engine_function_runs_compiled_code():
     executable = compile_double()
-    address = executable.engine.raw_lookup("__tvm_ffi_double")
+    address = executable.code.engine.raw_lookup("__tvm_ffi_double")
     alive = weakref.ref(executable)
     function = make_engine_function(address, UNARY, executable)
     del executable

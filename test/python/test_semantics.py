@@ -13,6 +13,8 @@ import tvm_ffi
 from mlir import ir
 from mlir.passmanager import PassManager
 
+pytestmark = pytest.mark.usefixtures("exec_mode")
+
 
 def load(text: str | ir.Module, name: str = "main") -> Callable[..., Any]:
     return relax_mlir.VirtualMachine(relax_mlir.compile(text))[name]

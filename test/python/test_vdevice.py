@@ -7,6 +7,8 @@ import relax_mlir as relax
 from mlir import ir
 from relax_mlir import VDevice, op
 
+pytestmark = pytest.mark.usefixtures("exec_mode")
+
 DEVICES = {"cpu0": VDevice("llvm", 0), "cpu1": VDevice("llvm", 1)}
 
 

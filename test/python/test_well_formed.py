@@ -158,7 +158,7 @@ def test_sc05_a_branch_shadows_for_itself_only(tensor: Any, load: Any) -> None:
     assert (np.from_dlpack(outer).item(), np.from_dlpack(inner).item()) == (3, 36)
 
 
-def test_gr19_module_with_several_entries() -> None:
+def test_gr19_module_with_several_entries(exec_mode: str) -> None:
     vm = relax.VirtualMachine(
         relax.compile("""
     module attributes {relax.global_info = {cpu0 = #relax.vdevice<"llvm", 0>}} {
@@ -179,7 +179,7 @@ def test_gr19_module_with_several_entries() -> None:
     assert list(vm["main"](3)) == list(vm["other"](3)) == [3]
 
 
-def test_invalid_gr19_hidden_function_is_no_entry() -> None:
+def test_invalid_gr19_hidden_function_is_no_entry(exec_mode: str) -> None:
     vm = relax.VirtualMachine(
         relax.compile("""
     relax.func @main(%x: !relax.object) -> !relax.object {

@@ -16,8 +16,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/Codegen/VM.h"
-#include "relax-mlir/InitAll.h"
+#include "relax-mlir/IR/Relax.h"
 
+#include "mlir/InitAllDialects.h"
 #include "mlir/InitAllTranslations.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
@@ -31,6 +32,9 @@ int main(int argc, char **argv) {
       [](ModuleOp module, raw_ostream &os) {
         return relax::translateToVM(module, os);
       },
-      [](DialectRegistry &registry) { relax::registerAll(registry); });
+      [](DialectRegistry &registry) {
+        registerAllDialects(registry);
+        registry.insert<relax::RelaxDialect>();
+      });
   return failed(mlirTranslateMain(argc, argv, "Relax translation driver\n"));
 }

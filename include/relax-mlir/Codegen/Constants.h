@@ -29,8 +29,8 @@ LogicalResult verifyConstant(Operation *op, ElementsAttr constant);
 /// another way (one for all), in `storage`.
 ArrayRef<char> getConstantBytes(ElementsAttr constant, std::string &storage);
 
-/// Whether kernels only read a value, in host code with explicit memory, so that
-/// it may be shared.
+/// Whether kernels only read a value, in host code with explicit memory, so
+/// that it may be shared.
 bool isOnlyRead(Value value);
 
 } // namespace mlir::relax

@@ -30,11 +30,11 @@ std::string mlir::relax::vm::quote(StringRef text) {
 }
 
 static std::string identifier(StringRef name) {
-  bool isPlain =
-      !name.empty() && (llvm::isAlpha(name.front()) || name.front() == '_') &&
-      llvm::all_of(name, [](char c) {
-        return llvm::isAlnum(c) || c == '_' || c == '.';
-      });
+  bool isPlain = !name.empty() &&
+                 (llvm::isAlpha(name.front()) || name.front() == '_') &&
+                 llvm::all_of(name, [](char c) {
+                   return llvm::isAlnum(c) || c == '_' || c == '.';
+                 });
   return isPlain ? name.str() : quote(name);
 }
 

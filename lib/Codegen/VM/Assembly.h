@@ -6,15 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A function of the virtual machine while it is made: instructions on any number
-// of virtual registers and heap slots. `assignRegisters` puts those that are not
-// alive together in the same place. All jumps go forward.
+// A function of the virtual machine while it is made: instructions on any
+// number of virtual registers and heap slots. `assignRegisters` puts those that
+// are not alive together in the same place. All jumps go forward.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef RELAX_MLIR_LIB_CODEGEN_VM_ASSEMBLY_H
 #define RELAX_MLIR_LIB_CODEGEN_VM_ASSEMBLY_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -55,7 +56,9 @@ struct Operand {
   static Operand function(llvm::StringRef name) {
     return {Function, 0, name.str()};
   }
-  static Operand string(llvm::StringRef text) { return {String, 0, text.str()}; }
+  static Operand string(llvm::StringRef text) {
+    return {String, 0, text.str()};
+  }
   static Operand dtype(llvm::StringRef name) { return {DType, 0, name.str()}; }
   static Operand list(llvm::ArrayRef<Operand> elements) {
     Operand result{List};
@@ -80,7 +83,9 @@ struct Instruction {
   /// label itself.
   int64_t label = 0;
 
-  bool isMove() const { return kind == Call && callee == "builtin value_assign"; }
+  bool isMove() const {
+    return kind == Call && callee == "builtin value_assign";
+  }
   static Instruction kill(int64_t number) {
     Instruction instruction;
     instruction.callee = "builtin value_kill";

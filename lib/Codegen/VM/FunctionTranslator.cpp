@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // One walk over a function. A Relax value is a register, or a constant that no
-// instruction makes; an `i64` is a heap slot or an integer. Casts are the values
-// that they look at. `relax.builtin.kill` says nothing new: where values die is
-// found from their uses, on each path.
+// instruction makes; an `i64` is a heap slot or an integer. Casts are the
+// values that they look at. `relax.builtin.kill` says nothing new: where values
+// die is found from their uses, on each path.
 //
 // Where the result of `relax.if` is what the function returns, its branches
 // return, so that calls at their ends are tail calls.
@@ -199,9 +199,8 @@ static std::string locationText(Location loc) {
 Operand Translator::site(StringRef what, StringRef expected) {
   SiteText site{what.str(), expected.str(), locationText(loc)};
   StringRef fields[] = {site.what, site.expected, site.location};
-  auto [it, isNew] =
-      sites.try_emplace(llvm::join(ArrayRef(fields), StringRef("\0", 1)),
-                        text.sites.size());
+  auto [it, isNew] = sites.try_emplace(
+      llvm::join(ArrayRef(fields), StringRef("\0", 1)), text.sites.size());
   if (isNew)
     text.sites.push_back(site);
   return Operand::site(it->second);
@@ -278,9 +277,8 @@ LogicalResult Translator::translate(CheckOp op) {
 }
 
 /// The run-time StructInfo of a function type and the captured dimensions.
-std::pair<Operand, Operand> Translator::getInfo(FuncStructInfoType type,
-                                                ArrayAttr names,
-                                                ValueRange dims) {
+std::pair<Operand, Operand>
+Translator::getInfo(FuncStructInfoType type, ArrayAttr names, ValueRange dims) {
   std::string info = toRuntimeStructInfo(
       type, llvm::to_vector(names.getAsValueRange<StringAttr>()),
       getGlobalInfo(func));
@@ -332,8 +330,8 @@ LogicalResult Translator::translate(CheckBoundsOp op) {
 }
 
 LogicalResult Translator::translate(CheckDivisorOp op) {
-  builtin("divisor_check", {site("dimension " + op.getExpr().str()),
-                            get(op.getDivisor())});
+  builtin("divisor_check",
+          {site("dimension " + op.getExpr().str()), get(op.getDivisor())});
   return success();
 }
 
@@ -386,9 +384,9 @@ LogicalResult Translator::translate(LoadConstantOp op) {
 LogicalResult Translator::addScalar(CallKernelOp op, Value prim, Type param,
                                     Operands &operands) {
   if (!isa<IntegerType, FloatType>(param))
-    return op.emitOpError() << "expected parameter " << operands.size()
-                            << " of " << op.getCallee()
-                            << " to be a scalar, but got " << param;
+    return op.emitOpError()
+           << "expected parameter " << operands.size() << " of "
+           << op.getCallee() << " to be a scalar, but got " << param;
   Operand value = get(prim), number = newSlot(), where = site("kernel");
   builtin(number, isa<FloatType>(param) ? "prim_float" : "prim_int",
           {where, value});
@@ -403,10 +401,10 @@ LogicalResult Translator::addTensor(CallKernelOp op, Value tensor, Type param,
   auto shaped = dyn_cast<ShapedType>(param);
   int64_t ndim = cast<TensorStructInfoType>(tensor.getType()).getNdim();
   if (!shaped || !shaped.hasRank() || shaped.getRank() != ndim)
-    return op.emitOpError() << "expected parameter " << operands.size()
-                            << " of " << op.getCallee()
-                            << " to be a memref of rank " << ndim
-                            << ", but got " << param;
+    return op.emitOpError()
+           << "expected parameter " << operands.size() << " of "
+           << op.getCallee() << " to be a memref of rank " << ndim
+           << ", but got " << param;
   operands.push_back(get(tensor));
   operands.back().role = role;
   return success();
@@ -580,9 +578,8 @@ LogicalResult Translator::translateArith(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op);
       constant && isSupported) {
     APInt value = cast<IntegerAttr>(constant.getValue()).getValue();
-    values[constant.getResult()] =
-        Operand::integer(value.getBitWidth() == 1 ? value.getZExtValue()
-                                                  : value.getSExtValue());
+    values[constant.getResult()] = Operand::integer(
+        value.getBitWidth() == 1 ? value.getZExtValue() : value.getSExtValue());
     return success();
   }
   if (auto compare = dyn_cast<arith::CmpIOp>(op);
@@ -735,9 +732,8 @@ LogicalResult Translator::translateBlock(Block &block) {
 
 static std::string getParameterName(FuncOp func, size_t index) {
   ArrayAttr names = func.getArgNamesAttr();
-  auto name = names && index < names.size()
-                  ? dyn_cast<StringAttr>(names[index])
-                  : StringAttr();
+  auto name = names && index < names.size() ? dyn_cast<StringAttr>(names[index])
+                                            : StringAttr();
   return name && !name.empty() ? name.str() : "arg" + std::to_string(index);
 }
 

@@ -18,8 +18,8 @@
 
 namespace mlir::relax::vm {
 
-/// The constants of an executable as text: those of the pool, and what functions
-/// need beside it.
+/// The constants of an executable as text: those of the pool, and what
+/// functions need beside it.
 class ConstantTable {
 public:
   explicit ConstantTable(size_t numPooled) : numPooled(numPooled) {}
@@ -37,8 +37,8 @@ private:
 
 /// Makes instructions of a function whose shapes are lowered; only its head if
 /// it is native.
-FailureOr<FunctionText>
-translateFunction(FuncOp func, ConstantTable &constants, bool isNative);
+FailureOr<FunctionText> translateFunction(FuncOp func, ConstantTable &constants,
+                                          bool isNative);
 
 /// The functions that call a kernel as a function, and those that they call in
 /// turn: they become machine code.

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The parameters of a kernel on memrefs are taken from three arrays. The virtual
-// machine knows that a tensor is compact, so its dimensions say all.
+// The parameters of a kernel on memrefs are taken from three arrays. The
+// virtual machine knows that a tensor is compact, so its dimensions say all.
 //
 //===----------------------------------------------------------------------===//
 

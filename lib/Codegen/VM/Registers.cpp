@@ -8,8 +8,8 @@
 //
 // As jumps go forward, one walk from the last instruction to the first finds
 // where each value is alive, and one walk back gives out numbers: a result gets
-// the lowest one that no living value has. What is copied at the end of a branch
-// gets the number of the copy where it is free, so that the copy goes.
+// the lowest one that no living value has. What is copied at the end of a
+// branch gets the number of the copy where it is free, so that the copy goes.
 //
 // A value that dies at a branch dies on both paths, on each at its start.
 //

@@ -67,15 +67,13 @@ static void printPooled(raw_ostream &os, ElementsAttr constant) {
 }
 
 LogicalResult mlir::relax::translateToVM(ModuleOp module, raw_ostream &os,
-                                         ConstantMode mode,
-                                         ExecMode execMode) {
+                                         ConstantMode mode, ExecMode execMode) {
   SmallVector<ElementsAttr> pool = getConstants(module);
   ConstantTable constants(pool.size());
   llvm::DenseSet<Operation *> native = findNativeFunctions(module);
   std::vector<FunctionText> functions;
   for (FuncOp func : module.getOps<FuncOp>()) {
-    bool isNative =
-        execMode == ExecMode::Compiled || native.contains(func);
+    bool isNative = execMode == ExecMode::Compiled || native.contains(func);
     FailureOr<FunctionText> text = translateFunction(func, constants, isNative);
     if (failed(text))
       return failure();

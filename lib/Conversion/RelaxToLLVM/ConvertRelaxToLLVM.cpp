@@ -931,7 +931,8 @@ LogicalResult FunctionEmitter::emitOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<AllocTensorOp, CallKernelOp, CallOp, CallPackedOp, relax::CastOp,
             CheckBoundsOp, CheckDimOp, CheckDivisorOp, CheckFunctionOp, CheckOp,
-            CheckShapeOp, DimOp, DTypeOp, ExternFuncOp, GetItemOp, IfOp, KillOp, LoadConstantOp, MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp,
+            CheckShapeOp, DimOp, DTypeOp, ExternFuncOp, GetItemOp, IfOp, KillOp,
+            LoadConstantOp, MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp,
             PrimValueOp, ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, TupleOp,
             YieldOp>([&](auto op) { return emit(op); })
       .Default([&](Operation *op) -> LogicalResult {

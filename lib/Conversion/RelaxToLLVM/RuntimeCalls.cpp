@@ -55,11 +55,10 @@ Type RuntimeModule::anyType() {
 
 LLVM::GlobalOp RuntimeModule::makeGlobal(Location loc, Type type,
                                          bool isConstant, StringRef prefix,
-                                         Attribute value, uint64_t alignment) {
+                                         Attribute value) {
   OpBuilder builder(getContext());
-  auto global =
-      LLVM::GlobalOp::create(builder, loc, type, isConstant,
-                             LLVM::Linkage::Internal, prefix, value, alignment);
+  auto global = LLVM::GlobalOp::create(builder, loc, type, isConstant,
+                                       LLVM::Linkage::Internal, prefix, value);
   symbols.insert(global); // renames on conflict
   return global;
 }
@@ -127,8 +126,8 @@ Value RuntimeModule::constant(ImplicitLocOpBuilder &builder, int64_t index) {
   if (!pool) {
     OpBuilder declare(getContext());
     pool = LLVM::GlobalOp::create(declare, builder.getUnknownLoc(), ptrType(),
-                                  /*isConstant=*/false,
-                                  LLVM::Linkage::External, kName, Attribute());
+                                  /*isConstant=*/false, LLVM::Linkage::External,
+                                  kName, Attribute());
     // Each library has its own.
     pool.setVisibility_(LLVM::Visibility::Protected);
     symbols.insert(pool);

@@ -54,8 +54,7 @@ public:
 
 private:
   LLVM::GlobalOp makeGlobal(Location loc, Type type, bool isConstant,
-                            StringRef prefix, Attribute value,
-                            uint64_t alignment = 0);
+                            StringRef prefix, Attribute value);
   Value addressOf(ImplicitLocOpBuilder &builder, LLVM::GlobalOp global);
 
   ModuleOp module;

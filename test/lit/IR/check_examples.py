@@ -31,6 +31,8 @@ CALLEES = {
 # What binds the variables in an example of a type.
 BOUND = ("[n, m, b, k]", "var = s, ndim = 2", "var = t")
 # What stands around an example, by its first word: RESULTS is the types behind its colon.
+# What the module lists for an example that loads a constant.
+CONSTANT = "dense<1.0> : tensor<4xf32>"
 RETURN = "relax.return %bindings : !relax.shape<[n, m, b, k]>"
 AROUND = {
     "relax.return": "EXAMPLE",
@@ -119,7 +121,10 @@ def wrap(example: str) -> str:
     around = AROUND.get(example.split()[0], "EXAMPLE\n" + RETURN)
     body = around.replace("RESULTS", example.partition(" : ")[2]).replace("EXAMPLE", example)
     head = "relax.func impure @example(%bindings: !relax.shape<[n, m, b, k]>) -> !relax.object {"
-    return "\n".join([*callees, head, *values, body, "}"])
+    text = "\n".join([*callees, head, *values, body, "}"])
+    if "load_constant" in example:
+        return f"module attributes {{relax.constants = [{CONSTANT}]}} {{\n{text}\n}}"
+    return text
 
 
 def main(folder: str, includes: str) -> int:

@@ -26,7 +26,7 @@ relax.func @VM09_shared(%y: !relax.tensor<ndim = 1, f32>) -> !relax.object {
 }
 
 // What leaves, and what a kernel updates, is a copy.
-// CHECK-LABEL: relax.func @VM09_fresh
+// CHECK-LABEL: relax.func impure @VM09_fresh
 // CHECK: relax.builtin.load_constant 1 fresh : !relax.tensor<[2], f32>
 // CHECK: relax.builtin.load_constant 0 fresh : !relax.tensor<[], i64>
 relax.func @VM09_fresh(%y: !relax.tensor<ndim = 1, f32>) -> !relax.object attributes {is_pure = false} {

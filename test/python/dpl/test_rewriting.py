@@ -31,6 +31,8 @@ from relax_mlir.script import relax as R
 from relax_mlir.script import tir as T
 from relax_mlir.transform import PassError, Sequential
 
+pytestmark = pytest.mark.usefixtures("exec_mode")
+
 rng = np.random.default_rng(0)
 
 

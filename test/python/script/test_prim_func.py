@@ -13,6 +13,8 @@ from relax_mlir.script import relax as R
 from relax_mlir.script import tir as T
 from relax_mlir.script.printer.tir import prim_func_lines
 
+pytestmark = pytest.mark.usefixtures("exec_mode")
+
 
 def array(tensor: Any) -> np.ndarray:
     return np.from_dlpack(tensor)

@@ -34,7 +34,7 @@ def tensor(name="x", shape=("n",), dtype=F32, **options) -> Var:
     return Var(name, TensorStructInfo(shape, dtype, **options))
 
 
-def test_rf11_lists_tuples_and_dicts_of_tensors():
+def test_rf11_lists_tuples_and_dicts_of_tensors(exec_mode):
     x, y = tensor("x", ("n", "m")), tensor("y", ("n", "m"))
 
     def function(args, args_dict, msg, scale=None):
@@ -67,7 +67,7 @@ def test_rf11_shapes_become_lists_of_expressions():
     bb.get()
 
 
-def test_rf11_dimensions_become_expressions():
+def test_rf11_dimensions_become_expressions(exec_mode):
     x = tensor("x", ("n",))
 
     def repeat(A, times):
@@ -80,7 +80,7 @@ def test_rf11_dimensions_become_expressions():
     np.testing.assert_array_equal(np.from_dlpack(main(a)), a.repeat(3))
 
 
-def test_rf11_primitive_values_become_expressions():
+def test_rf11_primitive_values_become_expressions(exec_mode):
     x, k = tensor("x", ("n",)), Var("k", relax.PrimStructInfo("int64", "k"))
 
     def scaled(A, factor):
@@ -93,7 +93,7 @@ def test_rf11_primitive_values_become_expressions():
     np.testing.assert_array_equal(np.from_dlpack(main(a, 5)), a * 5)
 
 
-def test_rf11_tuples_of_the_program_become_tuples():
+def test_rf11_tuples_of_the_program_become_tuples(exec_mode):
     pair = relax.TupleStructInfo([TensorStructInfo(("n",), F32)] * 2)
     t = Var("t", pair)
 
@@ -107,14 +107,14 @@ def test_rf11_tuples_of_the_program_become_tuples():
     np.testing.assert_array_equal(np.from_dlpack(main((a, b))), a + b)
 
 
-def test_rf11_arrays_become_constants():
+def test_rf11_arrays_become_constants(exec_mode):
     x, bias = tensor("x", (3,)), np.arange(3, dtype=F32)
     bb, _ = emit(lambda A, B: te.compute((3,), lambda i: A[i] + B[i]), [x], x, bias)
     main = relax.VirtualMachine(relax.compile(bb))["main"]
     np.testing.assert_array_equal(np.from_dlpack(main(bias)), bias * 2)
 
 
-def test_rf11_variables_that_no_shape_gives_are_passed():
+def test_rf11_variables_that_no_shape_gives_are_passed(exec_mode):
     x, y = tensor("x", ("n",)), tensor("y", ("n + 1",))
     n = relax.var("n")
     bb, type_ = emit(lambda A: te.compute((n + 1,), lambda i: A[i] * 2), [x, y], y)
@@ -126,7 +126,7 @@ def test_rf11_variables_that_no_shape_gives_are_passed():
     np.testing.assert_array_equal(np.from_dlpack(main(a, b)), b * 2)
 
 
-def test_rf11_names_of_indices_and_of_dimensions_do_not_mix():
+def test_rf11_names_of_indices_and_of_dimensions_do_not_mix(exec_mode):
     x = tensor("x", ("n", "c"))
     bb, _ = emit(lambda A: te.compute(("c", "n"), lambda n, c: A[c, n]), [x], x)
     a = np.arange(6, dtype=F32).reshape(2, 3)
@@ -227,7 +227,7 @@ def test_rf11_name_of_the_value():
         bb.emit_te(add_one, x)
 
 
-def test_rf11_in_closures_and_branches():
+def test_rf11_in_closures_and_branches(exec_mode):
     bb = relax.BlockBuilder()
     x, y = tensor(), tensor("y", ("m",))
     with bb.function("main", [x]):
@@ -244,7 +244,7 @@ def test_rf11_in_closures_and_branches():
         np.testing.assert_array_equal(result, np.full(2, expected, F32))
 
 
-def test_rf11_shape_variables_of_casts_are_known():
+def test_rf11_shape_variables_of_casts_are_known(exec_mode):
     bb = relax.BlockBuilder()
     x = Var("x", TensorStructInfo(ndim=1, dtype=F32))
     with bb.function("main", [x]):
@@ -258,7 +258,7 @@ def test_rf11_shape_variables_of_casts_are_known():
     np.testing.assert_array_equal(result, [1, 1, 2, 2])
 
 
-def test_rf11_call_te_with_grad_keeps_what_the_gradient_is():
+def test_rf11_call_te_with_grad_keeps_what_the_gradient_is(exec_mode):
     bb = relax.BlockBuilder()
     x = tensor()
     with bb.function("main", [x]):

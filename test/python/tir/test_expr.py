@@ -21,6 +21,8 @@ from relax_mlir import (
 from relax_mlir import op as relax_op
 from relax_mlir.tir import Emitter, from_dim, shape_var, to_dim
 
+pytestmark = pytest.mark.usefixtures("exec_mode")
+
 DTYPES = [
     "bool",
     *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
