@@ -118,13 +118,17 @@ def _copy(mod: ModuleLike) -> ir.Module:
     return as_module(mod).clone().module
 
 
+def _address(data: bytes) -> int:
+    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
+
+
 def _make_constants(module: ir.Module) -> list[Any]:
     """Return the pool of constants as tensors: views of attributes that are large and aligned."""
     return [
         _make_constant(
-            address if data is None else ctypes.cast(data, ctypes.c_void_p).value,
+            address if data is None else _address(data),
             size,
-            tvm_ffi.Shape(dims),
+            tvm_ffi.Shape(tuple(dims)),
             tvm_ffi.dtype(dtype),
             module.context if data is None else None,
         )
@@ -136,6 +140,7 @@ def _assemble(module: ir.Module, exec_mode: str) -> runtime.Executable:
     """Return the functions of a module whose shapes are lowered, without machine code."""
     with raise_errors(module.context):
         text = _ext.translate_to_vm(module, exec_mode == "compiled")
+    assert text is not None
     return runtime.Executable.assemble(text, _make_constants(module))
 
 

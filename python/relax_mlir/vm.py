@@ -1,15 +1,18 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Running a compiled module."""
+"""Running a compiled module, in either mode."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import tvm_ffi
 
 from . import runtime
 from .compiler import Executable
+from .runtime.time_evaluator import time_evaluator
+from .runtime.virtual_machine import Instrument
 
 _make_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_function")
 
@@ -26,6 +29,7 @@ class VirtualMachine:
     Parameters
     ----------
     executable : Executable
+        Compiled in either mode. Only bytecode can be observed.
 
     Examples
     --------
@@ -71,6 +75,83 @@ class VirtualMachine:
         assert code is not None
         address = code.look_up(f"__tvm_ffi_{name}")
         return _make_function(address, self.executable.struct_infos[name], code)
+
+    def _bytecode(self, use: str) -> runtime.VirtualMachine:
+        if self._machine is None:
+            raise ValueError(
+                f"expected bytecode to {use}, but the functions are machine code, in which no "
+                'calls are seen: compile with exec_mode="bytecode"'
+            )
+        return self._machine
+
+    def set_instrument(self, instrument: Instrument | None) -> None:
+        """Let a function see every call that the machine makes from now on, in bytecode.
+
+        Parameters
+        ----------
+        instrument : callable, optional
+            See `relax_mlir.runtime.VirtualMachine.set_instrument`. None: no instrument.
+
+        Raises
+        ------
+        ValueError
+            If the functions are machine code.
+        """
+        self._bytecode("set an instrument").set_instrument(instrument)
+
+    def profile(self, name: str, *args: Any, max_events: int = 100_000) -> runtime.ProfileReport:
+        """Call a function in bytecode and measure each call that it makes.
+
+        Parameters
+        ----------
+        name : str
+            A public function.
+        *args : object
+            Its arguments.
+        max_events : int
+            How many calls the trace holds at most; the table counts all.
+
+        Raises
+        ------
+        ValueError
+            If the functions are machine code.
+
+        Examples
+        --------
+        >>> from relax_mlir import compile
+        >>> vm = VirtualMachine(compile('''
+        ... relax.func @main(%n: !relax.prim<i64, n>) -> !relax.shape<[n, 2]> {
+        ...   %0 = relax.shape [n, 2]
+        ...   relax.return %0 : !relax.shape<[n, 2]>
+        ... }''', exec_mode="bytecode"))
+        >>> [(row.kind, row.name) for row in vm.profile("main", 3).rows if row.name == "shape_make"]
+        [('builtin', 'shape_make')]
+        """
+        return self._bytecode("profile").profile(name, *args, max_events=max_events)
+
+    def time_evaluator(
+        self, name: str, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0
+    ) -> Callable[..., runtime.BenchmarkResult]:
+        """Return a function that measures how long a function takes.
+
+        Parameters
+        ----------
+        name : str
+            A public function.
+        number : int
+            How many calls make up a repetition.
+        repeat : int
+            How many repetitions there are.
+        min_repeat_ms : float
+            The least milliseconds that a repetition takes: `number` grows until it does.
+
+        Returns
+        -------
+        callable
+            It takes the arguments of the function, calls it once without measuring, and returns a
+            `relax_mlir.runtime.BenchmarkResult`.
+        """
+        return time_evaluator(self[name], number, repeat, min_repeat_ms)
 
 
 def set_recursion_limit(limit: int) -> int:

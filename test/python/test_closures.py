@@ -514,6 +514,8 @@ def test_se03_deep_recursion_is_an_error(load, tensor, by_value):
     assert np.from_dlpack(main(np.array(900))) == 900
 
 
+# The frames of bytecode are not on the stack.
+@pytest.mark.parametrize("exec_mode", ["compiled"], indirect=True)
 @pytest.mark.parametrize("by_value", [False, True])
 def test_se03_recursion_ends_before_the_stack_error(load, tensor, limit, by_value):
     limit(10**9)

@@ -1,0 +1,161 @@
+"""RF13: compile takes a module whatever passes ran before, and it means the same."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+import relax_mlir as relax
+import tvm_ffi
+from relax_mlir import transform
+from relax_mlir.transform import PassError
+
+# A program of each kind: operators and constants; branches and shapes; closures and recursion;
+# packed functions and casts; kernels; devices.
+PROGRAMS = {
+    "operators": """
+    relax.func @main(%x: !relax.tensor<[n, 4], f32>, %f: !relax.tensor<[], i1>) -> !relax.object {
+      %0 = relax.dataflow -> !relax.tensor<[n, 4], f32> {
+        %c = relax.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+        %d = relax.exp %x : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+        %a = relax.add %x, %c : (!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>) -> !relax.tensor<[n, 4], f32>
+        %b = relax.nn.softmax %a {axis = -1} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+        relax.output %b : !relax.tensor<[n, 4], f32>
+      }
+      %c = relax.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+      %1 = relax.tuple %0, %c : !relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>
+      relax.return %1 : !relax.tuple<!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>>
+    }""",
+    "branches": """
+    relax.func @main(%x: !relax.tensor<[n, 4], f32>, %f: !relax.tensor<[], i1>) -> !relax.object {
+      %0 = relax.if %f : !relax.tensor<[], i1> -> !relax.tensor<[n, 4], f32> {
+        %1 = relax.negative %x : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+        %2 = relax.exp %1 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+        relax.yield %2 : !relax.tensor<[n, 4], f32>
+      } else {
+        relax.yield %x : !relax.tensor<[n, 4], f32>
+      }
+      %3 = relax.flatten %0 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n * 4], f32>
+      %4 = relax.shape <[n, n * 4 + 1]>
+      %5 = relax.tuple %3, %4 : !relax.tensor<[n * 4], f32>, !relax.shape<[n, n * 4 + 1]>
+      relax.return %5 : !relax.tuple<!relax.tensor<[n * 4], f32>, !relax.shape<[n, n * 4 + 1]>>
+    }""",
+    "calls": """
+    relax.func private @twice(%x: !relax.tensor<[m, 4], f32>) -> !relax.tensor<[m, 4], f32> {
+      %0 = relax.add %x, %x : (!relax.tensor<[m, 4], f32>, !relax.tensor<[m, 4], f32>) -> !relax.tensor<[m, 4], f32>
+      relax.return %0 : !relax.tensor<[m, 4], f32>
+    }
+    relax.func @main(%x: !relax.tensor<[n, 4], f32>, %f: !relax.tensor<[], i1>) -> !relax.object attributes {is_pure = false} {
+      %g = relax.closure @plus(%y: !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32> {
+        %3 = relax.add %x, %y : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+        relax.return %3 : !relax.tensor<[n, 4], f32>
+      }
+      %0 = relax.call @twice(%x) : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+      %1 = relax.call %g : !relax.func<(!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>, pure> (%0) : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+      %2 = relax.call_packed "any_pass_before.copy"(%1) : (!relax.tensor<[n, 4], f32>) -> !relax.object
+      %4 = relax.match_cast %2 : !relax.object -> !relax.tensor<[k, 4], f32>
+      %5 = relax.exp %4 : (!relax.tensor<[k, 4], f32>) -> !relax.tensor<[k, 4], f32>
+      relax.return %5 : !relax.tensor<[k, 4], f32>
+    }""",
+    "kernels": """
+    func.func private @scale(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %0 = linalg.add ins(%x, %x : tensor<?x4xf32>, tensor<?x4xf32>) outs(%y : tensor<?x4xf32>) -> tensor<?x4xf32>
+      return %0 : tensor<?x4xf32>
+    }
+    func.func private @halve(%x: memref<?x4xf32>) {
+      %h = arith.constant 0.5 : f32
+      %0 = arith.constant 0 : index
+      %1 = arith.constant 1 : index
+      %4 = arith.constant 4 : index
+      %n = memref.dim %x, %0 : memref<?x4xf32>
+      scf.for %i = %0 to %n step %1 {
+        scf.for %j = %0 to %4 step %1 {
+          %v = memref.load %x[%i, %j] : memref<?x4xf32>
+          %w = arith.mulf %v, %h : f32
+          memref.store %w, %x[%i, %j] : memref<?x4xf32>
+        }
+      }
+      return
+    }
+    relax.func @main(%x: !relax.tensor<[n, 4], f32>, %f: !relax.tensor<[], i1>) -> !relax.object attributes {is_pure = false} {
+      %0 = relax.call_tir @scale(%x) : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+      %1 = relax.call_tir @scale(%0) : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+      %2 = relax.call @halve(%1) : (!relax.tensor<[n, 4], f32>) -> !relax.tuple<>
+      relax.return %1 : !relax.tensor<[n, 4], f32>
+    }""",
+    "devices": """
+    module attributes {relax.global_info = {cpu0 = #relax.vdevice<"llvm", 0>, cpu1 = #relax.vdevice<"llvm", 1>}} {
+    relax.func @main(%x: !relax.tensor<[n, 4], f32, @cpu0>, %f: !relax.tensor<[], i1>) -> !relax.object {
+      %0 = relax.to_vdevice %x to @cpu1 : !relax.tensor<[n, 4], f32, @cpu0> -> !relax.tensor<[n, 4], f32, @cpu1>
+      %1 = relax.exp %0 : (!relax.tensor<[n, 4], f32, @cpu1>) -> !relax.tensor<[n, 4], f32, @cpu1>
+      %2 = relax.to_vdevice %1 to @cpu0 : !relax.tensor<[n, 4], f32, @cpu1> -> !relax.tensor<[n, 4], f32, @cpu0>
+      relax.return %2 : !relax.tensor<[n, 4], f32, @cpu0>
+    }}""",
+}
+
+# What the last pass makes is no module of Relax any more.
+PASSES = sorted(set(transform.PASSES) - {"ConvertToLLVM", "MakeKernelEntries"})
+MODES = itertools.cycle(["compiled", "bytecode"])
+
+
+def leaves(value):
+    if hasattr(value, "__dlpack__"):
+        return [np.from_dlpack(value).copy()]
+    if isinstance(value, tvm_ffi.Shape):
+        return [np.array(value)]
+    return [leaf for field in value for leaf in leaves(field)]
+
+
+def run(mod, exec_mode="compiled"):
+    """Return what a program gives, in arrays."""
+    main = relax.VirtualMachine(relax.compile(mod, exec_mode=exec_mode, opt_level=0))["main"]
+    x = np.arange(12, dtype="float32").reshape(3, 4)
+    return [leaf for flag in (True, False) for leaf in leaves(main(x, np.array(flag)))]
+
+
+@pytest.fixture(scope="module")
+def expected():
+    def copy(x):
+        return tvm_ffi.from_dlpack(np.from_dlpack(x).copy())
+
+    tvm_ffi.register_global_func("any_pass_before.copy", copy, override=True)
+    return {name: run(text) for name, text in PROGRAMS.items()}
+
+
+def apply(name, mod):
+    """Run a pass; one that needs another one before says so, and changes nothing."""
+    try:
+        return transform.get_pass(name)()(mod)
+    except PassError as error:
+        assert any(hint in str(error) for hint in ("run relax-", "has to be lowered")), str(error)
+        return mod
+
+
+def check(names, expected):
+    for program, text in PROGRAMS.items():
+        mod = relax.IRModule(text)
+        for name in names:
+            mod = apply(name, mod)
+        for actual, wanted in zip(run(mod, next(MODES)), expected[program], strict=True):
+            np.testing.assert_allclose(actual, wanted, rtol=1e-6, err_msg=program)
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_rf13_after_a_pass(name, expected):
+    check([name], expected)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_rf13_after_passes_in_any_order(seed, expected):
+    check(random.Random(seed).sample(PASSES, 2 + seed % 3), expected)
+
+
+def test_rf13_after_all_phases_but_the_last(expected):
+    for program, text in PROGRAMS.items():
+        mod = relax.IRModule(text)
+        for name in ("normalize", "legalize", "memory", "shapes"):
+            mod = transform.phase(name)(mod)
+            for actual, wanted in zip(run(mod, next(MODES)), expected[program], strict=True):
+                np.testing.assert_allclose(actual, wanted, rtol=1e-6, err_msg=f"{program} {name}")
