@@ -21,6 +21,7 @@
 #include "FunctionTranslator.h"
 
 #include "relax-mlir/Codegen/Constants.h"
+#include "relax-mlir/Codegen/Devices.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
 
@@ -740,6 +741,8 @@ static std::string getParameterName(FuncOp func, size_t index) {
 FailureOr<FunctionText> Translator::translate(bool isNative) {
   if (func.isExternal())
     return func.emitOpError() << "has no body to translate";
+  if (failed(verifyDevices(func)))
+    return failure();
   text.name = func.getSymName();
   text.isPrivate = func.isPrivate();
   text.numCaptures = func.getNumCaptures();

@@ -20,6 +20,7 @@
 #include "RuntimeCalls.h"
 
 #include "relax-mlir/Codegen/Constants.h"
+#include "relax-mlir/Codegen/Devices.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
@@ -973,49 +974,21 @@ LogicalResult FunctionEmitter::emit() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// What this target cannot run, in words.
-static LogicalResult verifySupported(FuncOp func) {
-  if (func.isExternal())
-    return func.emitOpError() << "has no body to lower";
-  WalkResult result = func.walk([&](Operation *op) {
-    VDeviceAttr device;
-    TensorStructInfoType type;
-    if (auto alloc = dyn_cast<AllocTensorOp>(op)) {
-      device = alloc.getDeviceAttr();
-      type = alloc.getResult().getType();
-    } else if (auto check = dyn_cast<CheckOp>(op)) {
-      device = check.getDeviceAttr();
-      type = dyn_cast<TensorStructInfoType>(check.getType());
-    } else if (auto move = dyn_cast<ToDeviceOp>(op)) {
-      device = move.getDevice();
-    }
-    if (!device && type && type.getVdevice()) {
-      op->emitOpError() << "needs virtual device " << type.getVdevice()
-                        << ", which is not known here: run relax-lower-shapes "
-                           "in a module that lists it";
-      return WalkResult::interrupt();
-    }
-    if (!device || getDLDeviceType(device))
-      return WalkResult::advance();
-    op->emitOpError() << "needs virtual device " << device
-                      << ", but target 'llvm' cannot run on '"
-                      << device.getTarget()
-                      << "', only on 'llvm', 'c' and 'cpu'";
-    return WalkResult::interrupt();
-  });
-  return failure(result.wasInterrupted());
-}
-
 namespace {
 struct RelaxConvertToLLVMPass
     : relax::impl::RelaxConvertToLLVMPassBase<RelaxConvertToLLVMPass> {
   void runOnOperation() override {
     RuntimeModule runtime(getOperation());
     SmallVector<FuncOp> functions(getOperation().getOps<FuncOp>());
-    for (FuncOp func : functions)
-      if (failed(verifySupported(func)) ||
+    for (FuncOp func : functions) {
+      if (func.isExternal()) {
+        func.emitOpError() << "has no body to lower";
+        return signalPassFailure();
+      }
+      if (failed(verifyDevices(func)) ||
           failed(FunctionEmitter(runtime, func).emit()))
         return signalPassFailure();
+    }
     for (FuncOp func : functions)
       func.erase();
   }
