@@ -14,57 +14,70 @@ from relax_mlir.transform import PassError
 from relax_mlir.transform.registry import PASSES as REGISTERED
 from relax_mlir.transform.registry import get_pass
 
+ALIASES = """
+!x = !relax.tensor<[n, 4], f32>
+!c = !relax.tensor<[4], f32>
+!k = !relax.tensor<[k, 4], f32>
+!m = !relax.tensor<[m, 4], f32>
+!flag = !relax.tensor<[], i1>
+!flat = !relax.tensor<[n * 4], f32>
+!shape = !relax.shape<[n, n * 4 + 1]>
+!zero = !relax.tensor<[n, 4], f32, @cpu0>
+!one = !relax.tensor<[n, 4], f32, @cpu1>
+!t = tensor<?x4xf32>
+"""
+
 # A program of each kind: operators and constants; branches and shapes; closures and recursion;
 # packed functions and casts; kernels; devices.
 PROGRAMS = {
     "operators": """
-    relax.func @main(%x: !relax.tensor<[n, 4], f32>, %f: !relax.tensor<[], i1>) -> !relax.object {
-      %0 = relax.dataflow -> !relax.tensor<[n, 4], f32> {
+    relax.func @main(%x: !x, %f: !flag) -> !relax.object {
+      %0 = relax.dataflow -> !x {
         %c = relax.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
-        %d = relax.exp %x : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
-        %a = relax.add %x, %c : (!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>) -> !relax.tensor<[n, 4], f32>
-        %b = relax.softmax %a {axis = -1} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
-        relax.output %b : !relax.tensor<[n, 4], f32>
+        %d = relax.exp %x : (!x) -> !x
+        %a = relax.add %x, %c : (!x, !c) -> !x
+        %b = relax.softmax %a {axis = -1} : (!x) -> !x
+        relax.output %b : !x
       }
       %c = relax.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
-      %1 = relax.tuple %0, %c : !relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>
-      relax.return %1 : !relax.tuple<!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>>
+      %1 = relax.tuple %0, %c : !x, !c
+      relax.return %1 : !relax.tuple<!x, !c>
     }""",
     "branches": """
-    relax.func @main(%x: !relax.tensor<[n, 4], f32>, %f: !relax.tensor<[], i1>) -> !relax.object {
-      %0 = relax.if %f : !relax.tensor<[], i1> -> !relax.tensor<[n, 4], f32> {
-        %1 = relax.negative %x : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
-        %2 = relax.exp %1 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
-        relax.yield %2 : !relax.tensor<[n, 4], f32>
+    relax.func @main(%x: !x, %f: !flag) -> !relax.object {
+      %0 = relax.if %f : !flag -> !x {
+        %1 = relax.negative %x : (!x) -> !x
+        %2 = relax.exp %1 : (!x) -> !x
+        relax.yield %2 : !x
       } else {
-        relax.yield %x : !relax.tensor<[n, 4], f32>
+        relax.yield %x : !x
       }
-      %3 = relax.flatten %0 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n * 4], f32>
+      %3 = relax.flatten %0 : (!x) -> !flat
       %4 = relax.shape <[n, n * 4 + 1]>
-      %5 = relax.tuple %3, %4 : !relax.tensor<[n * 4], f32>, !relax.shape<[n, n * 4 + 1]>
-      relax.return %5 : !relax.tuple<!relax.tensor<[n * 4], f32>, !relax.shape<[n, n * 4 + 1]>>
+      %5 = relax.tuple %3, %4 : !flat, !shape
+      relax.return %5 : !relax.tuple<!flat, !shape>
     }""",
     "calls": """
-    relax.func private @twice(%x: !relax.tensor<[m, 4], f32>) -> !relax.tensor<[m, 4], f32> {
-      %0 = relax.add %x, %x : (!relax.tensor<[m, 4], f32>, !relax.tensor<[m, 4], f32>) -> !relax.tensor<[m, 4], f32>
-      relax.return %0 : !relax.tensor<[m, 4], f32>
+    relax.func private @twice(%x: !m) -> !m {
+      %0 = relax.add %x, %x : (!m, !m) -> !m
+      relax.return %0 : !m
     }
-    relax.func @main(%x: !relax.tensor<[n, 4], f32>, %f: !relax.tensor<[], i1>) -> !relax.object attributes {is_pure = false} {
-      %g = relax.closure(%y: !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32> {
-        %3 = relax.add %x, %y : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
-        relax.return %3 : !relax.tensor<[n, 4], f32>
+    relax.func @main(%x: !x, %f: !flag) -> !relax.object attributes {is_pure = false} {
+      %g = relax.closure(%y: !x) -> !x {
+        %3 = relax.add %x, %y : (!x, !x) -> !x
+        relax.return %3 : !x
       }
-      %0 = relax.call @twice(%x) : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
-      %1 = relax.call %g : !relax.func<(!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>, pure> (%0) : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
-      %2 = relax.call_packed "any_pass_before.copy"(%1) : (!relax.tensor<[n, 4], f32>) -> !relax.object
-      %4 = relax.match_cast %2 : !relax.object -> !relax.tensor<[k, 4], f32>
-      %5 = relax.exp %4 : (!relax.tensor<[k, 4], f32>) -> !relax.tensor<[k, 4], f32>
-      relax.return %5 : !relax.tensor<[k, 4], f32>
+      %0 = relax.call @twice(%x) : (!x) -> !x
+      %1 = relax.call %g : !relax.func<(!x) -> !x, pure> (%0) : (!x) -> !x
+      %2 = relax.call_packed "any_pass_before.copy"(%1) : (!x) -> !relax.object
+      %4 = relax.match_cast %2 : !relax.object -> !k
+      %5 = relax.exp %4 : (!k) -> !k
+      relax.return %5 : !k
     }""",
     "kernels": """
-    func.func private @scale(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32> {
-      %0 = linalg.add ins(%x, %x : tensor<?x4xf32>, tensor<?x4xf32>) outs(%y : tensor<?x4xf32>) -> tensor<?x4xf32>
-      return %0 : tensor<?x4xf32>
+    func.func private @scale(%x: !t, %y: !t) -> !t {
+      %0 = linalg.add ins(%x, %x : !t, !t) outs(%y : !t) -> !t
+      return %0 : !t
     }
     func.func private @halve(%x: memref<?x4xf32>) {
       %h = arith.constant 0.5 : f32
@@ -81,21 +94,24 @@ PROGRAMS = {
       }
       return
     }
-    relax.func @main(%x: !relax.tensor<[n, 4], f32>, %f: !relax.tensor<[], i1>) -> !relax.object attributes {is_pure = false} {
-      %0 = relax.call_tir @scale(%x) : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
-      %1 = relax.call_tir @scale(%0) : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
-      %2 = relax.call @halve(%1) : (!relax.tensor<[n, 4], f32>) -> !relax.tuple<>
-      relax.return %1 : !relax.tensor<[n, 4], f32>
+    relax.func @main(%x: !x, %f: !flag) -> !relax.object attributes {is_pure = false} {
+      %0 = relax.call_tir @scale(%x) : (!x) -> !x
+      %1 = relax.call_tir @scale(%0) : (!x) -> !x
+      %2 = relax.call @halve(%1) : (!x) -> !relax.tuple<>
+      relax.return %1 : !x
     }""",
     "devices": """
-    module attributes {relax.global_info = {cpu0 = #relax.vdevice<"llvm", 0>, cpu1 = #relax.vdevice<"llvm", 1>}} {
-    relax.func @main(%x: !relax.tensor<[n, 4], f32, @cpu0>, %f: !relax.tensor<[], i1>) -> !relax.object {
-      %0 = relax.to_vdevice %x to @cpu1 : !relax.tensor<[n, 4], f32, @cpu0> -> !relax.tensor<[n, 4], f32, @cpu1>
-      %1 = relax.exp %0 : (!relax.tensor<[n, 4], f32, @cpu1>) -> !relax.tensor<[n, 4], f32, @cpu1>
-      %2 = relax.to_vdevice %1 to @cpu0 : !relax.tensor<[n, 4], f32, @cpu1> -> !relax.tensor<[n, 4], f32, @cpu0>
-      relax.return %2 : !relax.tensor<[n, 4], f32, @cpu0>
+    module attributes {relax.global_info = {
+      cpu0 = #relax.vdevice<"llvm", 0>, cpu1 = #relax.vdevice<"llvm", 1>}} {
+    relax.func @main(%x: !zero, %f: !flag) -> !relax.object {
+      %0 = relax.to_vdevice %x to @cpu1 : !zero -> !one
+      %1 = relax.exp %0 : (!one) -> !one
+      %2 = relax.to_vdevice %1 to @cpu0 : !one -> !zero
+      relax.return %2 : !zero
     }}""",
 }
+
+PROGRAMS = {name: ALIASES + text for name, text in PROGRAMS.items()}
 
 # What the last pass makes is no module of Relax any more.
 PASSES = sorted(set(REGISTERED) - {"ConvertToLLVM", "MakeKernelEntries"})
