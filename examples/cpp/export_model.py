@@ -5,8 +5,8 @@
 import argparse
 
 import numpy as np
-
-from relax_mlir import BlockBuilder, TensorStructInfo, Var, compile, const, op  # noqa: A004
+from relax_mlir import BlockBuilder, TensorStructInfo, Var, compile, op  # noqa: A004
+from relax_mlir.expr import const
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("path")
@@ -17,9 +17,9 @@ arguments = parser.parse_args()
 # relu(x @ w + b), for any number of rows.
 bb = BlockBuilder()
 x = Var("x", TensorStructInfo(("n", 3), "float32"))
-w = const(np.arange(6, dtype="float32").reshape(3, 2))
-b = const(np.array([-20, 1], "float32"))
 with bb.function("main", [x]):
+    w = const(np.arange(6, dtype="float32").reshape(3, 2))
+    b = const(np.array([-20, 1], "float32"))
     bb.emit_func_output(op.nn.relu(op.add(op.matmul(x, w), b)))
 
 ex = compile(bb, exec_mode=arguments.exec_mode)

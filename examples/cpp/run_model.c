@@ -10,6 +10,11 @@
 #include <stdio.h>
 #include <tvm/ffi/c_api.h>
 
+// What an object of tvm-ffi holds stands behind its header.
+static void *contentOf(TVMFFIObjectHandle object) {
+  return (TVMFFIObject *)object + 1;
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) {
     fprintf(stderr, "usage: run_model_c MODEL.so\n");
@@ -20,8 +25,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "%s\n", dlerror());
     return 1;
   }
-  TVMFFISafeCallType run =
-      (TVMFFISafeCallType)dlsym(library, "__tvm_ffi_main");
+  TVMFFISafeCallType run = (TVMFFISafeCallType)dlsym(library, "__tvm_ffi_main");
   if (!run) {
     fprintf(stderr, "%s\n", dlerror());
     return 1;
@@ -41,11 +45,12 @@ int main(int argc, char **argv) {
   if (run(NULL, &argument, 1, &result) != 0) {
     TVMFFIObjectHandle error;
     TVMFFIErrorMoveFromRaised(&error);
-    fprintf(stderr, "%s\n", TVMFFIErrorGetCellPtr(error)->message.data);
+    TVMFFIErrorCell *cell = contentOf(error);
+    fprintf(stderr, "%.*s\n", (int)cell->message.size, cell->message.data);
     TVMFFIObjectDecRef(error);
     return 1;
   }
-  DLTensor *y = TVMFFITensorGetDLTensorPtr(result.v_obj);
+  DLTensor *y = contentOf(result.v_obj);
   for (int64_t i = 0; i < y->shape[0] * y->shape[1]; ++i)
     printf("%g ", ((float *)y->data)[i]);
   printf("\n");

@@ -17,8 +17,8 @@ namespace ffi = tvm::ffi;
 // Memory for tensors that this program makes.
 struct HostMemory {
   void AllocData(DLTensor *tensor) {
-    tensor->data = std::aligned_alloc(64, (ffi::GetDataSize(*tensor) + 63) &
-                                              ~size_t(63));
+    tensor->data =
+        std::aligned_alloc(64, (ffi::GetDataSize(*tensor) + 63) & ~size_t(63));
   }
   void FreeData(DLTensor *tensor) { std::free(tensor->data); }
 };

@@ -27,6 +27,7 @@ from . import _dependencies as _dependencies
 from . import analysis, op
 from . import packed as packed
 from .analysis import StructInfoWarning
+from .artefact import load
 from .block_builder import BlockBuilder
 from .compiler import Executable, compile, phases  # noqa: A004 (the name TVM uses)
 from .context import default_context, load_dialect
@@ -96,6 +97,7 @@ __all__ = [
     "expr_functor",
     "get_pipeline",
     "instrument",
+    "load",
     "load_dialect",
     "op",
     "phases",

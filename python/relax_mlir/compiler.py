@@ -6,15 +6,16 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import tvm_ffi
 from mlir import ir
 from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager
 
-from . import runtime
+from . import native, runtime
 from ._mlir_libs import RUNTIME_LIBRARY
 from ._mlir_libs import _relax_mlir as _ext
 from .diagnostics import raise_errors
@@ -45,8 +46,13 @@ def phases() -> list[tuple[str, str]]:
 class _MachineCode:
     """What keeps the machine code of a program, and the constants that it reads, alive."""
 
-    def __init__(self, engine: ExecutionEngine, constants: list[Any]) -> None:
+    def __init__(
+        self, engine: ExecutionEngine, constants: list[Any], module: ir.Module, opt_level: int
+    ) -> None:
         self.engine = engine
+        self._module = module
+        self._opt_level = opt_level
+        self._object_file: native.ObjectFile | None = None
         self.constants = tvm_ffi.convert(constants)
         pool = self.look_up("relax_constants")
         if pool:
@@ -55,6 +61,22 @@ class _MachineCode:
     def look_up(self, symbol: str) -> int:
         """Return the address of a symbol, 0 where there is none."""
         return _ext.look_up(self.engine, symbol)
+
+    def object_file(self) -> native.ObjectFile:
+        """Return the code as an object file."""
+        if self._object_file is None:
+            self._object_file = native.emit_object(self._module, opt_level=self._opt_level)
+        return self._object_file
+
+
+class MachineCode(Protocol):
+    """The machine code of a program, and all that it needs to run."""
+
+    def look_up(self, symbol: str) -> int:
+        """Return the address of a symbol, 0 where there is none."""
+
+    def object_file(self) -> native.ObjectFile:
+        """Return the code as an object file."""
 
 
 class Executable:
@@ -83,7 +105,7 @@ class Executable:
     """
 
     def __init__(
-        self, program: runtime.Executable, code: _MachineCode | None, exec_mode: str
+        self, program: runtime.Executable, code: MachineCode | None, exec_mode: str
     ) -> None:
         self.program = program
         self.code = code
@@ -112,6 +134,48 @@ class Executable:
     def stats(self) -> str:
         """Return in words what is in the program."""
         return self.program.stats()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the executable to a file, which `relax_mlir.load` reads.
+
+        Parameters
+        ----------
+        path : path
+            The customary suffix is ``.rx``.
+
+        See Also
+        --------
+        relax_mlir.artefact.save
+        """
+        from . import artefact  # which needs this module
+
+        artefact.save(self, path)
+
+    def export_library(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        self_contained: bool = False,
+        options: Sequence[str] = (),
+    ) -> None:
+        """Export the executable as a shared library, which ``tvm_ffi.load_module`` opens.
+
+        Parameters
+        ----------
+        path : path
+            Must end in ``.so``.
+        self_contained : bool
+            Whether the library holds the runtime.
+        options : sequence of str
+            Further options of the C compiler, which links.
+
+        See Also
+        --------
+        relax_mlir.artefact.export_library
+        """
+        from . import artefact  # which needs this module
+
+        artefact.export_library(self, path, self_contained=self_contained, options=options)
 
 
 def _copy(mod: ModuleLike) -> ir.Module:
@@ -144,12 +208,12 @@ def _assemble(module: ir.Module, exec_mode: str) -> runtime.Executable:
     return runtime.Executable.assemble(text, _make_constants(module))
 
 
-def _bind(program: runtime.Executable, code: _MachineCode) -> None:
+def _bind(program: runtime.Executable, code: MachineCode) -> None:
     """Give the program its kernels and functions of machine code."""
-    native = [f.name for f in program.functions if not f.is_bytecode]
+    functions = [f.name for f in program.functions if not f.is_bytecode]
     program.bind(
         {name: code.look_up(f"relax_kernel_{name}") for name in program.kernels},
-        {name: code.look_up(f"__tvm_ffi_{name}") for name in native},
+        {name: code.look_up(native.ENTRY_PREFIX + name) for name in functions},
         code,
     )
 
@@ -277,6 +341,6 @@ def compile(  # noqa: A001 (the name TVM uses)
         if exec_mode == "bytecode" and not _needs_code(program):
             return Executable(program, None, exec_mode)
         engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=[RUNTIME_LIBRARY])
-    code = _MachineCode(engine, program.constants)
+    code = _MachineCode(engine, program.constants, module, opt_level)
     _bind(program, code)
     return Executable(program, code, exec_mode)

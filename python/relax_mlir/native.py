@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,9 +14,10 @@ from ._mlir_libs import RUNTIME_LIBRARY
 from ._mlir_libs import _relax_mlir as _ext
 from .diagnostics import raise_errors
 
+# What the names of symbols start with: of functions in a module and in an object, of kernels.
+ENTRY_PREFIX = "__tvm_ffi_"
 FUNCTION_PREFIX = "relax_function_"
 KERNEL_PREFIX = "relax_kernel_"
-CONSTANTS_SYMBOL = "relax_constants"
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,18 @@ def emit_library_table(
     with raise_errors(context):
         emitted = _ext.emit_library_table(context, parts, list(symbols), list(exports))
     return _wrap(emitted)
+
+
+@functools.cache
+def host_target() -> NativeTarget:
+    """Return this machine.
+
+    Examples
+    --------
+    >>> host_target().cpu != "host"
+    True
+    """
+    return emit_library_table((), ()).target
 
 
 def load_object(data: bytes) -> _ext.LoadedObject:

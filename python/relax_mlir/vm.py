@@ -9,7 +9,7 @@ from typing import Any
 
 import tvm_ffi
 
-from . import runtime
+from . import native, runtime
 from .compiler import Executable
 from .runtime.time_evaluator import time_evaluator
 from .runtime.virtual_machine import Instrument
@@ -73,7 +73,7 @@ class VirtualMachine:
             return self._machine[name]
         code = self.executable.code
         assert code is not None
-        address = code.look_up(f"__tvm_ffi_{name}")
+        address = code.look_up(native.ENTRY_PREFIX + name)
         return _make_function(address, self.executable.struct_infos[name], code)
 
     def _bytecode(self, use: str) -> runtime.VirtualMachine:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import relax_mlir as relax
 import tvm_ffi
 from mlir import ir
-from relax_mlir import compiler, native
+from mlir.passmanager import PassManager
+from relax_mlir import native
 
 PROGRAM = """
 relax.func @main(%x: !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32> {
@@ -22,12 +24,10 @@ relax.func @main(%x: !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32> {
 
 def lower(program: str) -> tuple[ir.Module, dict[str, str]]:
     """Take a program through all phases; return it with the StructInfo of its functions."""
-    module = compiler._copy(program)
+    module = relax.as_module(program).clone().module
     with module.context:
-        infos = compiler._struct_infos(module)
-        for name, _ in compiler.phases():
-            compiler._run_phase(name, module, "all")
-    return module, infos
+        PassManager.parse("builtin.module(relax-to-llvm)").run(module.operation)
+    return module, relax.compile(program).struct_infos
 
 
 @pytest.mark.parametrize("opt_level", [0, 3])
@@ -79,7 +79,7 @@ def test_unknown_targets_are_errors() -> None:
 
 def test_modules_that_are_not_lowered_are_errors() -> None:
     with pytest.raises(ir.MLIRError):
-        native.emit_object(compiler._copy(PROGRAM))
+        native.emit_object(relax.as_module(PROGRAM).clone().module)
 
 
 @pytest.mark.parametrize("size", [0, 3, 64, 1000])

@@ -16,3 +16,4 @@ except ImportError as error:
     ) from error
 
 RUNTIME_LIBRARY = str(Path(__file__).parent / "librelax_runtime.so")
+STATIC_RUNTIME_LIBRARY = str(Path(__file__).parent / "librelax_runtime_static.a")

@@ -1,0 +1,384 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiled modules in files: saved, loaded, exported as shared libraries.
+
+A file of relax-mlir (``model.rx``) holds functions, constants, bytecode and machine code in
+sections with checksums, and is loaded by a process that has this package. A shared library
+(``model.so``) holds the same and is loaded by any process that has tvm-ffi. `docs/Deployment.md`
+shows both.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tvm_ffi
+
+from . import native, runtime
+from ._mlir_libs import RUNTIME_LIBRARY, STATIC_RUNTIME_LIBRARY
+from .compiler import Executable
+
+# tvm-ffi does not know it by itself and would raise RuntimeError instead.
+tvm_ffi.error.register_error("OSError", OSError)
+
+
+def _artefact_function(name: str) -> tvm_ffi.Function:
+    function = tvm_ffi.get_global_func(f"relax_mlir.artefact.{name}")
+    assert function is not None
+    return function
+
+
+_save = _artefact_function("save")
+_to_bytes = _artefact_function("to_bytes")
+_append = _artefact_function("append")
+_load_file = _artefact_function("load_file")
+_load_bytes = _artefact_function("load_bytes")
+_load_library = _artefact_function("load_library")
+_bind = _artefact_function("bind")
+_sections = _artefact_function("sections")
+
+# What a library with a runtime of its own must not register; see Unregistered.cc.
+_REGISTRATIONS = (
+    "TVMFFIFunctionSetGlobal",
+    "TVMFFIFunctionSetGlobalFromMethodInfo",
+    "TVMFFITypeRegisterAttr",
+    "TVMFFITypeRegisterField",
+    "TVMFFITypeRegisterMetadata",
+    "TVMFFITypeRegisterMethod",
+)
+
+
+class _LinkedCode:
+    """Machine code from an object file in an artefact."""
+
+    def __init__(self, object_file: native.ObjectFile, program: runtime.Executable) -> None:
+        self._object_file = object_file
+        self._linked = native.load_object(object_file.data)
+        # Owns the constants.
+        self.program = program
+
+    def object_file(self) -> native.ObjectFile:
+        """Return the object file."""
+        return self._object_file
+
+    def look_up(self, symbol: str) -> int:
+        """Return the address of a symbol, 0 where there is none."""
+        if symbol.startswith(native.ENTRY_PREFIX):
+            symbol = native.FUNCTION_PREFIX + symbol.removeprefix(native.ENTRY_PREFIX)
+        return self._linked.look_up(symbol)
+
+    def bind(self, source: str) -> None:
+        """Give the program its code."""
+        addresses = {symbol: self.look_up(symbol) for symbol in self._object_file.symbols}
+        _bind(self.program.handle, addresses, self._linked, source)
+
+
+class _LibraryCode:
+    """Machine code in a shared library, which stays loaded."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._library = ctypes.CDLL(path)
+
+    def object_file(self) -> native.ObjectFile:
+        """Raise: a linked library is no object file any more."""
+        raise ValueError(
+            f"expected a module that was compiled or loaded from a file of relax-mlir, but "
+            f"{self._path} is a shared library, which cannot be saved again: copy the file"
+        )
+
+    def look_up(self, symbol: str) -> int:
+        """Return the address of a symbol, 0 where there is none."""
+        try:
+            entry = self._library[symbol]
+        except AttributeError:
+            return 0
+        return ctypes.cast(entry, ctypes.c_void_p).value or 0
+
+
+def _object_file(ex: Executable) -> native.ObjectFile:
+    """Return the code of an executable; empty where there is none."""
+    if ex.code is None:
+        return native.ObjectFile(b"", native.NativeTarget("", "", ""))
+    return ex.code.object_file()
+
+
+def _code_map(object_file: native.ObjectFile, *, with_object: bool) -> dict[str, Any]:
+    target = object_file.target
+    return {
+        "triple": target.triple,
+        "cpu": target.cpu,
+        "features": target.features,
+        "symbols": list(object_file.symbols),
+        "object": object_file.data if with_object else b"",
+    }
+
+
+def _metadata(ex: Executable) -> dict[str, str]:
+    return {"exec_mode": ex.exec_mode, "producer": "relax-mlir"}
+
+
+def save(ex: Executable, path: str | os.PathLike[str]) -> None:
+    """Save an executable to a file, which `load` reads.
+
+    Parameters
+    ----------
+    ex : Executable
+    path : path
+        The customary suffix is ``.rx``. A file that is there is replaced, as a whole.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    TypeError
+        If a constant cannot be saved.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from relax_mlir import VirtualMachine, compile
+    >>> ex = compile('''
+    ... relax.func @main(%n: !relax.prim<i64>) -> !relax.prim<i64> {
+    ...   relax.return %n : !relax.prim<i64>
+    ... }''')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.rx")
+    ...     save(ex, path)
+    ...     loaded = load(path)
+    >>> VirtualMachine(loaded)["main"](3)
+    3
+    """
+    code = _code_map(_object_file(ex), with_object=True)
+    _save(os.fspath(path), ex.program.handle, code, _metadata(ex))
+
+
+def to_bytes(ex: Executable) -> bytes:
+    """Return what `save` writes.
+
+    Parameters
+    ----------
+    ex : Executable
+
+    Returns
+    -------
+    bytes
+    """
+    code = _code_map(_object_file(ex), with_object=True)
+    return bytes(_to_bytes(ex.program.handle, code, _metadata(ex)))
+
+
+def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Executable:
+    """Load what `save`, `to_bytes` or `export_library` made.
+
+    The elements of constants are mapped from the file when they are used, so the file must stay as
+    it is as long as anything of it is in use; replacing it by another file is fine.
+
+    Parameters
+    ----------
+    source : path or bytes
+        A path that ends in ``.so`` is that of a shared library.
+    verify : bool
+        Whether to compare the checksums of the elements of constants, which reads all of them. All
+        other sections are always compared.
+
+    Returns
+    -------
+    Executable
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is damaged, of another version, for another machine, or no such file at all. The
+        message names the section.
+    """
+    if not isinstance(source, bytes) and os.fspath(source).endswith(".so"):
+        path = str(Path(source).absolute())
+        program = runtime.Executable(_load_library(path))
+        is_bytecode = any(function.is_bytecode for function in program.functions)
+        return Executable(program, _LibraryCode(path), "bytecode" if is_bytecode else "compiled")
+    if isinstance(source, bytes):
+        name = "bytes"
+        handle, code, metadata = _load_bytes(source, verify)
+    else:
+        name = os.fspath(source)
+        handle, code, metadata = _load_file(name, verify)
+    exec_mode = metadata.get("exec_mode", "")
+    if exec_mode not in ("compiled", "bytecode"):
+        raise ValueError(
+            f"{name}: section 'metadata': expected exec_mode to be compiled or bytecode, "
+            f"but got {exec_mode!r}"
+        )
+    program = runtime.Executable(handle)
+    symbols = tuple(code["symbols"])
+    target = native.NativeTarget(code["triple"], code["cpu"], code["features"])
+    object_file = native.ObjectFile(bytes(code["object"]), target, symbols)
+    if not object_file.data:
+        _bind(handle, {}, None, name)  # says what is missing
+        return Executable(program, None, exec_mode)
+    _check_target(target, name)
+    try:
+        linked = _LinkedCode(object_file, program)
+    except ValueError as error:
+        raise ValueError(f"{name}: section 'object': {error}") from None
+    linked.bind(name)
+    return Executable(program, linked, exec_mode)
+
+
+def _check_target(target: native.NativeTarget, source: str) -> None:
+    """Raise ValueError where code would use what this processor cannot do."""
+    able = set(native.host_target().features.split(","))
+    wanted = {feature for feature in target.features.split(",") if feature.startswith("+")}
+    missing = sorted(feature.removeprefix("+") for feature in wanted - able)
+    if missing:
+        raise ValueError(
+            f"{source}: section 'native': the code is for {target}, and this processor lacks "
+            f"{', '.join(missing)}"
+        )
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a file.
+
+    Attributes
+    ----------
+    name : str
+    offset, size : int
+        In bytes.
+    checksum : int
+        CRC-32C of the content.
+    """
+
+    name: str
+    offset: int
+    size: int
+    checksum: int
+
+
+def sections(path: str | os.PathLike[str]) -> tuple[Section, ...]:
+    """Return the sections of a file that `save` made.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    tuple of Section
+
+    Raises
+    ------
+    OSError, ValueError
+        As `load` does.
+    """
+    return tuple(Section(*row) for row in _sections(os.fspath(path)))
+
+
+def _compiler() -> list[str]:
+    """Return the command that links: the environment's CC, or cc."""
+    given = shlex.split(os.environ.get("CC", ""))
+    candidates = [given[0]] if given else ["cc", "gcc", "clang"]
+    for candidate in candidates:
+        if path := shutil.which(candidate):
+            return [path, *given[1:]]
+    raise RuntimeError(
+        f"expected a C compiler to link the library, but there is no {' or '.join(candidates)}: "
+        "install one (apt-get install gcc) or set the environment variable CC"
+    )
+
+
+def export_library(
+    ex: Executable,
+    path: str | os.PathLike[str],
+    *,
+    self_contained: bool = False,
+    options: Sequence[str] = (),
+) -> None:
+    """Export an executable as a shared library.
+
+    ``tvm_ffi.load_module(path)["main"]`` calls it without this package, and so do programs in C and
+    C++. A process loads it for good: what calls return stays valid.
+
+    Parameters
+    ----------
+    ex : Executable
+        What `compile` returned, or `load` from a file of relax-mlir.
+    path : path
+        Must end in ``.so``.
+    self_contained : bool
+        Whether the library holds the runtime. Otherwise it needs ``librelax_runtime.so`` beside
+        itself or where the loader looks for libraries, as it always does ``libtvm_ffi.so``, unless
+        the process has loaded them. Closures do not pass as closures between such a library and
+        other runtimes, but as packed functions.
+    options : sequence of str
+        Further options of the C compiler, which links, such as ``-Wl,-rpath,/opt/lib``.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    RuntimeError
+        If there is no C compiler, or it fails; the message is its output.
+    """
+    path = Path(path)
+    if path.suffix != ".so":
+        raise ValueError(f"expected a path that ends in .so, but got {path}")
+    object_file = _object_file(ex)
+    # The table goes with the code; a module without any is for this machine.
+    target = object_file.target if object_file.data else native.NativeTarget()
+    table = native.emit_library_table(object_file.symbols, ex.function_names, target)
+    if not object_file.data:
+        object_file = native.ObjectFile(b"", table.target)
+    with tempfile.TemporaryDirectory(prefix=".relax-", dir=path.absolute().parent) as folder:
+        inputs = []
+        for name, data in (("table.o", table.data), ("model.o", object_file.data)):
+            if data:
+                Path(folder, name).write_bytes(data)
+                inputs.append(str(Path(folder, name)))
+        linked = Path(folder, path.name)
+        _link(inputs, linked, self_contained=self_contained, options=options)
+        code = _code_map(object_file, with_object=False)
+        _append(str(linked), ex.program.handle, code, _metadata(ex))
+        linked.replace(path)
+
+
+def _link(
+    inputs: Sequence[str], output: Path, *, self_contained: bool, options: Sequence[str]
+) -> None:
+    runtime_inputs = [RUNTIME_LIBRARY]
+    if self_contained:
+        wraps = [f"-Wl,--wrap={name}" for name in _REGISTRATIONS]
+        hidden = ["-Wl,--exclude-libs,ALL", "-Wl,-Bsymbolic"]
+        libraries = [str(tvm_ffi.libinfo.find_libtvm_ffi()), "-lstdc++", "-lpthread", "-ldl"]
+        runtime_inputs = [STATIC_RUNTIME_LIBRARY, *wraps, *hidden, *libraries]
+    command = [
+        *_compiler(),
+        "-shared",
+        *("-o", str(output)),
+        *inputs,
+        *runtime_inputs,
+        "-lm",
+        "-Wl,-z,nodelete",
+        "-Wl,-z,noexecstack",
+        "-Wl,-rpath,$ORIGIN",
+        "-Wl,--no-undefined",
+        *options,
+    ]
+    result = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    if result.returncode != 0:
+        raise RuntimeError(
+            f"the library was not linked: {shlex.join(command)} ended with "
+            f"{result.returncode}:\n{result.stderr.strip()}"
+        )
