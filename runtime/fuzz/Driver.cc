@@ -31,6 +31,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+// There with a sanitizer only.
+extern "C" __attribute__((weak)) void
+__sanitizer_set_death_callback(void (*callback)());
+
 static std::vector<std::string> inputs;
 static std::string current;
 
@@ -122,7 +126,8 @@ int main(int argc, char **argv) {
   }
   if (inputs.empty())
     return 0;
-  std::atexit(saveCurrent);
+  if (__sanitizer_set_death_callback)
+    __sanitizer_set_death_callback(saveCurrent);
   std::signal(SIGABRT, [](int) { saveCurrent(); });
   std::mt19937_64 random(seed);
   auto start = std::chrono::steady_clock::now();
@@ -143,5 +148,6 @@ int main(int argc, char **argv) {
   current.clear();
   std::printf("%llu inputs in %.1f s\n", static_cast<unsigned long long>(count),
               elapsed());
-  std::quick_exit(0);
+  std::fflush(stdout);
+  std::_Exit(0);
 }
