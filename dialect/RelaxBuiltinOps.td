@@ -19,22 +19,92 @@ include "RelaxCallOps.td"
 class Relax_BuiltinOp<string mnemonic, list<Trait> traits = []>
     : Relax_Op<"builtin." # mnemonic, traits>;
 
-def Relax_AllocTensorOp : Relax_BuiltinOp<"alloc_tensor"> {
+def Relax_AllocStorageOp : Relax_BuiltinOp<"alloc_storage"> {
+  let summary = "allocate memory that tensors are put in (RF09)";
+  let description = [{
+    The memory lasts as long as the value or a tensor in it. Before shapes are
+    lowered the number of bytes is an expression over shape variables; after it,
+    it is an operand.
+
+    **Constraints:** either `size` or `bytes` is there; `size` is not negative.
+
+    Examples:
+
+    ```mlir
+    %0 = relax.builtin.alloc_storage size <m * n * 4>
+    %1 = relax.builtin.alloc_storage(%d)
+    ```
+  }];
+  let arguments = (ins OptionalAttr<Relax_PrimExprAttr>:$size,
+                       Optional<I64>:$bytes,
+                       OptionalAttr<Relax_VDeviceAttr>:$device);
+  let results = (outs Res<Relax_Object, "", [MemAlloc]>:$result);
+  let assemblyFormat = "(`size` $size^)? (`(` $bytes^ `)`)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Relax_AllocTensorOp : Relax_BuiltinOp<"alloc_tensor",
+                                          [AttrSizedOperandSegments]> {
   let summary = "allocate an uninitialized tensor (RF09)";
   let description = [{
     Before shapes are lowered the dimensions are those of the result type; after
-    it they are operands.
+    it they are operands. The memory is that of a storage from byte `offset` on,
+    where one is given: other tensors may lie there before and after. Without
+    one it is the tensor's own.
+
+    **Constraints:** `offset` is there where `storage` is, and is not negative;
+    what is known of the sizes says that the tensor fits.
 
     Examples:
 
     ```mlir
     %0 = relax.builtin.alloc_tensor : !relax.tensor<[n * m], f32>
     %1 = relax.builtin.alloc_tensor(%d) : !relax.tensor<ndim = 1, f32>
+    %2 = relax.builtin.alloc_storage size <m * n * 4 + 64>
+    %3 = relax.builtin.alloc_tensor from %2 at 64 : !relax.tensor<[n * m], f32>
     ```
   }];
-  let arguments = (ins Variadic<I64>:$dims, OptionalAttr<Relax_VDeviceAttr>:$device);
+  let arguments = (ins Variadic<I64>:$dims, Optional<Relax_Object>:$storage,
+                       OptionalAttr<I64Attr>:$offset,
+                       OptionalAttr<Relax_VDeviceAttr>:$device);
   let results = (outs Res<Relax_Tensor, "", [MemAlloc]>:$result);
-  let assemblyFormat = "(`(` $dims^ `)`)? attr-dict `:` qualified(type($result))";
+  let assemblyFormat = [{
+    (`(` $dims^ `)`)? (`from` $storage^ `at` $offset)? attr-dict `:`
+    qualified(type($result))
+  }];
+  let builders = [OpBuilder<(ins "Type":$type, "ValueRange":$dims), [{
+    build($_builder, $_state, type, dims, /*storage=*/Value(),
+          /*offset=*/IntegerAttr(), /*device=*/VDeviceAttr());
+  }]>];
+  let hasVerifier = 1;
+}
+
+def Relax_ViewOp : Relax_BuiltinOp<"view", [Pure]> {
+  let summary = "the elements of a tensor under other dimensions (RF09)";
+  let description = [{
+    The elements stay in their row-major order and are not copied: the result
+    shares memory with `data`. Before shapes are lowered the dimensions are those
+    of the result type; after it they are operands.
+
+    **Constraints:** data type and device stay; what is known of the dimensions
+    says that there are as many elements.
+
+    Examples:
+
+    ```mlir
+    %0 = relax.builtin.view %x : !relax.tensor<[n, 4], f32> -> !relax.tensor<[n * 4], f32>
+    %1 = relax.builtin.view %y(%d) : !relax.tensor<ndim = 2, f32> -> !relax.tensor<ndim = 1, f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Variadic<I64>:$dims);
+  let results = (outs Relax_Tensor:$result);
+  let assemblyFormat = [{
+    $data (`(` $dims^ `)`)? attr-dict `:` qualified(type($data)) `->`
+    qualified(type($result))
+  }];
+  let builders = [OpBuilder<(ins "Type":$type, "Value":$data), [{
+    build($_builder, $_state, type, data, ValueRange());
+  }]>];
   let hasVerifier = 1;
 }
 
@@ -246,9 +316,15 @@ def Relax_CheckDivisorOp : Relax_BuiltinOp<"check_divisor"> {
 def Relax_KillOp : Relax_BuiltinOp<"kill"> {
   let summary = "drop the reference to a value that is not used any more (RF09)";
   let description = [{
-    The memory of a tensor goes back with its last reference.
+    The memory of a tensor goes back with its last reference; that of a storage
+    with its own and those of the tensors in it.
 
-    Example: `relax.builtin.kill %x : !relax.tensor<ndim = 1, f32>`
+    Examples:
+
+    ```mlir
+    relax.builtin.kill %x : !relax.tensor<ndim = 1, f32>
+    relax.builtin.kill %s : !relax.object
+    ```
   }];
   let arguments = (ins Relax_AnyValue:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";

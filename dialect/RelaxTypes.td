@@ -229,6 +229,9 @@ class Relax_TypeConstraint<string cppName, string description>
 
 def Relax_AnyValue
     : Relax_TypeConstraint<"StructInfoTypeInterface", "a Relax value">;
+def Relax_Object
+    : Relax_TypeConstraint<"ObjectStructInfoType", "a Relax object">,
+      BuildableType<"$_builder.getType<::mlir::relax::ObjectStructInfoType>()">;
 def Relax_Tensor
     : Relax_TypeConstraint<"TensorStructInfoType", "a Relax tensor">;
 def Relax_Shape : Relax_TypeConstraint<"ShapeStructInfoType", "a Relax shape">;

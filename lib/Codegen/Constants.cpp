@@ -72,6 +72,8 @@ bool mlir::relax::isOnlyRead(Value value) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (isa<KillOp, DimOp, CheckOp, ShapeOfOp, ToDeviceOp>(user))
       return true;
+    if (auto view = dyn_cast<ViewOp>(user))
+      return isOnlyRead(view.getResult());
     auto call = dyn_cast<CallKernelOp>(user);
     if (!call || llvm::is_contained(call.getOutputs(), value))
       return false;

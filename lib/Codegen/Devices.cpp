@@ -21,6 +21,8 @@ LogicalResult mlir::relax::verifyDevices(FuncOp func) {
     if (auto alloc = dyn_cast<AllocTensorOp>(op)) {
       device = alloc.getDeviceAttr();
       type = alloc.getResult().getType();
+    } else if (auto storage = dyn_cast<AllocStorageOp>(op)) {
+      device = storage.getDeviceAttr();
     } else if (auto check = dyn_cast<CheckOp>(op)) {
       device = check.getDeviceAttr();
       type = dyn_cast<TensorStructInfoType>(check.getType());

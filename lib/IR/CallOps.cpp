@@ -549,21 +549,6 @@ LogicalResult CallKernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-LogicalResult AllocTensorOp::verify() {
-  TensorStructInfoType type = getResult().getType();
-  if (!type.getDtype())
-    return emitOpError() << "expected a known data type, but got " << type;
-  if (getDims().empty() && type.getNdim() != 0 && !type.hasShape())
-    return emitOpError() << "expected dimensions, in the type or as operands, "
-                            "but got "
-                         << type;
-  if (!getDims().empty() &&
-      static_cast<int64_t>(getDims().size()) != type.getNdim())
-    return emitOpError() << "expected " << type.getNdim()
-                         << " dimensions, but got " << getDims().size();
-  return success();
-}
-
 /// What the pool has cannot be asked before the module is verified.
 LogicalResult LoadConstantOp::verifySymbolUses(SymbolTableCollection &) {
   auto module = (*this)->getParentOfType<ModuleOp>();

@@ -31,16 +31,20 @@ static void buildNormalize(OpPassManager &pm, const CompileOptions &) {
   pm.addPass(createRelaxDeriveStructInfoPass());
 }
 
-static void buildLegalize(OpPassManager &pm, const CompileOptions &) {
+static void buildLegalize(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createRelaxRealizeVDevicePass());
   pm.addPass(createRelaxLambdaLiftPass());
+  if (options.planMemory)
+    pm.addNestedPass<relax::FuncOp>(createRelaxRewriteReshapePass());
   pm.addPass(createRelaxLegalizeOpsPass());
 }
 
-static void buildMemory(OpPassManager &pm, const CompileOptions &) {
+static void buildMemory(OpPassManager &pm, const CompileOptions &options) {
   OpPassManager &func = pm.nest<relax::FuncOp>();
   func.addPass(createRelaxToNonDataflowPass());
   func.addPass(createRelaxLowerCallTIRPass());
+  if (options.planMemory)
+    func.addPass(createRelaxPlanMemoryPass());
 }
 
 static void buildShapes(OpPassManager &pm, const CompileOptions &options) {
@@ -109,7 +113,8 @@ static constexpr Phase kPhases[] = {
      buildNormalize},
     {"legalize", "operators become call_tir and kernels on tensors",
      buildLegalize},
-    {"memory", "dataflow blocks are inlined, outputs are allocated",
+    {"memory",
+     "dataflow blocks are inlined, outputs are allocated, tensors share memory",
      buildMemory},
     {"shapes", "shape variables become values, StructInfo becomes checks",
      buildShapes},
@@ -138,7 +143,13 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
           clEnumValN(ExecMode::Compiled, "compiled", "as machine code"),
           clEnumValN(ExecMode::Bytecode, "bytecode", "by a virtual machine"))};
 
-  CompileOptions get() const { return {checks, execMode}; }
+  Option<bool> planMemory{
+      *this, "plan-memory",
+      llvm::cl::desc("Whether tensors share memory, reshapes are views and "
+                     "kernels write over inputs that die"),
+      llvm::cl::init(true)};
+
+  CompileOptions get() const { return {checks, execMode, planMemory}; }
 };
 } // namespace
 

@@ -91,10 +91,10 @@ void mlir::relax::eraseDeadDims(FuncOp func) {
 
 /// Whether the kind of a value is what its type says, whatever the caller did.
 static bool isTrusted(Value value) {
-  return isa_and_nonnull<AllocTensorOp, ConstantOp, DTypeOp, ExternFuncOp,
-                         LoadConstantOp, MakeClosureOp, MakePrimOp, MakeShapeOp,
-                         PrimValueOp, ShapeOfOp, StringOp, TupleOp>(
-      value.getDefiningOp());
+  return isa_and_nonnull<AllocStorageOp, AllocTensorOp, ConstantOp, DTypeOp,
+                         ExternFuncOp, LoadConstantOp, MakeClosureOp,
+                         MakePrimOp, MakeShapeOp, PrimValueOp, ShapeOfOp,
+                         StringOp, TupleOp, ViewOp>(value.getDefiningOp());
 }
 
 /// The values that an operation looks into, where the runtime does not look

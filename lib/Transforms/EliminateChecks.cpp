@@ -86,7 +86,8 @@ static bool isTypeTrusted(Value value) {
            isa_and_nonnull<FuncOp>(SymbolTable::lookupNearestSymbolFrom(
                call, call.getCalleeAttr()));
   return isa_and_nonnull<AllocTensorOp, ConstantOp, LoadConstantOp, MakePrimOp,
-                         MakeShapeOp, PrimValueOp, ShapeOfOp, TupleOp>(op);
+                         MakeShapeOp, PrimValueOp, ShapeOfOp, TupleOp, ViewOp>(
+      op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -104,6 +105,8 @@ static Value constructedDim(ImplicitLocOpBuilder &builder, Value value,
   };
   if (auto alloc = dyn_cast_or_null<AllocTensorOp>(op))
     return pick(alloc.getDims());
+  if (auto view = dyn_cast_or_null<ViewOp>(op))
+    return pick(view.getDims());
   if (auto shape = dyn_cast_or_null<MakeShapeOp>(op))
     return pick(shape.getDims());
   if (auto prim = dyn_cast_or_null<MakePrimOp>(op))

@@ -6,11 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A value dies behind the last operation of its block that uses it, itself or
-// in a region. Values that a terminator uses die with the frame.
+// A value dies behind the last operation of its block that uses it. Where that
+// is a relax.if, it dies in each of the branches: behind its last use there, or
+// at the start. A storage dies with the last tensor in it. Values that a
+// terminator uses die with the frame, or behind the relax.if.
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/Analysis/TensorLiveness.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/Transforms/Passes.h"
 
@@ -24,16 +27,81 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The last operation of the block of `value` that uses it; the one that makes
-/// it where there is none.
-static Operation *lastUser(Value value) {
-  Operation *last = value.getDefiningOp();
-  for (Operation *user : value.getUsers()) {
-    Operation *ancestor = last->getBlock()->findAncestorOpInBlock(*user);
-    if (last->isBeforeInBlock(ancestor))
+/// What uses a value; of a storage, what uses the tensors in it. A tensor that
+/// a branch passes on keeps the storage alive itself.
+static SmallVector<Operation *> usersOf(Value value) {
+  SmallVector<Operation *> users(value.getUsers());
+  if (!value.getDefiningOp<AllocStorageOp>())
+    return users;
+  SmallVector<Value> aliases;
+  for (Operation *user : users)
+    if (isa<AllocTensorOp>(user))
+      collectTensorAliases(user->getResult(0), aliases);
+  for (Value alias : aliases)
+    for (Operation *user : alias.getUsers())
+      if (value.getParentRegion()->isAncestor(user->getParentRegion()) &&
+          !user->hasTrait<OpTrait::IsTerminator>())
+        users.push_back(user);
+  return users;
+}
+
+namespace {
+class KillInserter {
+public:
+  explicit KillInserter(Value value) : value(value) {}
+
+  /// Kills the value behind the last of `users` in `block`; where there is
+  /// none, behind `definition`, or at the start of the block.
+  void insert(Block &block, Operation *definition, ArrayRef<Operation *> users);
+
+private:
+  void insertInBranches(IfOp branch, ArrayRef<Operation *> users);
+  void kill(Block &block, Block::iterator at) {
+    OpBuilder builder(&block, at);
+    Location loc = at == block.begin() ? at->getLoc() : std::prev(at)->getLoc();
+    KillOp::create(builder, loc, value);
+  }
+
+  Value value;
+};
+} // namespace
+
+/// The operations of `users` that are in `region`.
+static SmallVector<Operation *> usersIn(ArrayRef<Operation *> users,
+                                        Region &region) {
+  return llvm::filter_to_vector(users, [&](Operation *user) {
+    return region.isAncestor(user->getParentRegion());
+  });
+}
+
+void KillInserter::insertInBranches(IfOp branch, ArrayRef<Operation *> users) {
+  for (Region &region : branch->getRegions())
+    insert(region.front(), /*definition=*/nullptr, usersIn(users, region));
+}
+
+void KillInserter::insert(Block &block, Operation *definition,
+                          ArrayRef<Operation *> users) {
+  Operation *last = definition;
+  for (Operation *user : users) {
+    Operation *ancestor = block.findAncestorOpInBlock(*user);
+    if (!last || last->isBeforeInBlock(ancestor))
       last = ancestor;
   }
-  return last;
+  if (!last)
+    return kill(block, block.begin());
+  if (last->hasTrait<OpTrait::IsTerminator>())
+    return;
+  // What a branch passes on dies behind it.
+  bool isYielded = llvm::any_of(users, [&](Operation *user) {
+    return last->isProperAncestor(user) &&
+           user->hasTrait<OpTrait::IsTerminator>();
+  });
+  bool isInside = llvm::any_of(
+      users, [&](Operation *user) { return last->isProperAncestor(user); });
+  auto branch = dyn_cast<IfOp>(last);
+  if (branch && isInside && !isYielded && branch.getElseRegion().hasOneBlock())
+    return insertInBranches(branch, users);
+  kill(block, std::next(last->getIterator()));
 }
 
 /// Fields taken from tuples that are there become the values themselves. Passes
@@ -65,21 +133,16 @@ struct RelaxKillAfterLastUsePass
     if (blocks.wasInterrupted())
       return signalPassFailure();
     foldItems(getOperation());
-    SmallVector<std::pair<Value, Operation *>> kills;
+    SmallVector<Value> values;
     getOperation().walk([&](Operation *op) {
-      for (Value result : op->getResults()) {
-        if (!isa<StructInfoTypeInterface>(result.getType()))
-          continue;
-        Operation *last = lastUser(result);
-        if (!last->hasTrait<OpTrait::IsTerminator>())
-          kills.emplace_back(result, last);
-      }
+      for (Value result : op->getResults())
+        if (isa<StructInfoTypeInterface>(result.getType()))
+          values.push_back(result);
     });
-    for (auto [value, last] : llvm::reverse(kills)) {
-      OpBuilder builder(&getContext());
-      builder.setInsertionPointAfter(last);
-      KillOp::create(builder, last->getLoc(), value);
-    }
+    // Of those that die at one place the first one is killed first.
+    for (Value value : llvm::reverse(values))
+      KillInserter(value).insert(*value.getParentBlock(), value.getDefiningOp(),
+                                 usersOf(value));
   }
 };
 } // namespace

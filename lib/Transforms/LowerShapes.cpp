@@ -70,6 +70,8 @@ private:
   void lowerShape(ShapeOp op, Scope &scope);
   void lowerPrimValue(PrimValueOp op, Scope &scope);
   void lowerAlloc(AllocTensorOp op, Scope &scope);
+  void lowerStorage(AllocStorageOp op, Scope &scope);
+  void lowerView(ViewOp op, Scope &scope);
   void lowerMove(ToVDeviceOp op);
   void lowerKernelCall(CallKernelOp op);
   void lowerClosure(MakeClosureOp op, Scope &scope);
@@ -512,6 +514,20 @@ void ShapeLowering::lowerAlloc(AllocTensorOp op, Scope &scope) {
     op.setDeviceAttr(device);
 }
 
+void ShapeLowering::lowerStorage(AllocStorageOp op, Scope &scope) {
+  PrimExprAttr size = op.getSizeAttr();
+  if (!size)
+    return;
+  op.getBytesMutable().assign(materialize(size, scope));
+  op.removeSizeAttr();
+}
+
+void ShapeLowering::lowerView(ViewOp op, Scope &scope) {
+  TensorStructInfoType type = op.getResult().getType();
+  if (type.hasShape() && op.getDims().empty())
+    op.getDimsMutable().assign(materialize(type.getShape(), scope));
+}
+
 /// OP08. The verifier of the module's devices reports one that is not listed.
 void ShapeLowering::lowerMove(ToVDeviceOp op) {
   VDeviceAttr device = lookupVDevice(op, op.getVdeviceAttr());
@@ -559,6 +575,8 @@ void ShapeLowering::lowerOp(Operation *op, Scope &scope) {
       .Case([&](ShapeOp shape) { lowerShape(shape, scope); })
       .Case([&](PrimValueOp prim) { lowerPrimValue(prim, scope); })
       .Case([&](AllocTensorOp alloc) { lowerAlloc(alloc, scope); })
+      .Case([&](AllocStorageOp alloc) { lowerStorage(alloc, scope); })
+      .Case([&](ViewOp view) { lowerView(view, scope); })
       .Case([&](ToVDeviceOp move) { lowerMove(move); })
       .Case([&](CallKernelOp call) { lowerKernelCall(call); })
       .Case([&](MakeClosureOp closure) { lowerClosure(closure, scope); })

@@ -263,6 +263,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     checks: str = "all",
     dump_phases: str | os.PathLike[str] | None = None,
     opt_level: int = 3,
+    plan_memory: bool = True,
 ) -> Executable:
     """Compile a module to machine code.
 
@@ -284,6 +285,9 @@ def compile(  # noqa: A001 (the name TVM uses)
         after each phase. ``relax-opt`` reads these files.
     opt_level : int
         How much LLVM optimizes, from 0 to 3.
+    plan_memory : bool
+        Whether tensors that are not in use at the same time share memory, reshapes are views, and
+        kernels write over inputs that die. The results are the same without.
 
     Returns
     -------
@@ -326,6 +330,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     _check_choice("checks", checks, CHECKS)
     if opt_level not in range(4):
         raise ValueError(f"expected opt_level from 0 to 3, but got {opt_level!r}")
+    options = {"checks": checks, "plan-memory": str(plan_memory).lower()}
     module = _copy(mod)
     dump = _Dump(dump_phases) if dump_phases is not None else lambda name, module: None
     dump("input", module)

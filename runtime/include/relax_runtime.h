@@ -86,6 +86,9 @@ RELAX_RUNTIME_API void relax_value_assign(TVMFFIAny *dst, const TVMFFIAny *src);
 // Drops the reference that a slot holds; the slot is None afterwards.
 RELAX_RUNTIME_API void relax_value_kill(TVMFFIAny *slot);
 
+// The same for the `count` slots from `slots` on.
+RELAX_RUNTIME_API void relax_values_kill(TVMFFIAny *slots, int64_t count);
+
 // Stores src as the owned result of a function, in uninitialized memory `dst`.
 // A borrowed `DLTensor*` argument cannot be owned: it is an error in words.
 RELAX_RUNTIME_API int relax_value_return(const relax_site *site, TVMFFIAny *dst,

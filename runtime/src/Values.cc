@@ -33,6 +33,11 @@ void relax_value_assign(TVMFFIAny *dst, const TVMFFIAny *src) {
 
 void relax_value_kill(TVMFFIAny *slot) { owned(slot) = ffi::Any(); }
 
+void relax_values_kill(TVMFFIAny *slots, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    relax_value_kill(&slots[i]);
+}
+
 int relax_value_return(const relax_site *site, TVMFFIAny *dst,
                        const TVMFFIAny *src) {
   RELAX_SAFE_CALL_BEGIN();

@@ -167,6 +167,13 @@ std::string getDataTypeName(Type dtype);
 std::string toRuntimeStructInfo(Type type, ArrayRef<StringRef> captured = {},
                                 DictionaryAttr devices = {});
 
+/// The bytes that an element takes in memory.
+int64_t getElementBytes(Type dtype);
+
+/// The bytes that a compact tensor takes; null where its shape or data type are
+/// not known. The product may be beyond the limits of an expression.
+PrimExprAttr getByteSize(TensorStructInfoType type);
+
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_IR_STRUCTINFO_H

@@ -25,6 +25,9 @@ namespace mlir::relax {
 struct CompileOptions {
   CheckMode checks = CheckMode::All;
   ExecMode execMode = ExecMode::Compiled;
+  /// Whether tensors share memory, reshapes are views and kernels write over
+  /// inputs that die.
+  bool planMemory = true;
 };
 
 /// A named phase of compilation: a pipeline `relax-phase-<name>`.

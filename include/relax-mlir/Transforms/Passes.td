@@ -147,6 +147,37 @@ def RelaxLowerCallTIRPass : Pass<"relax-lower-call-tir", "::mlir::relax::FuncOp"
   }];
 }
 
+def RelaxRewriteReshapePass
+    : Pass<"relax-rewrite-reshape", "::mlir::relax::FuncOp"> {
+  let summary = "View tensors under other dimensions instead of copying them";
+  let description = [{
+    Replaces `relax.reshape`, `relax.flatten`, `relax.expand_dims` and
+    `relax.squeeze` by `relax.builtin.view` where the number of elements is proven
+    to stay and nobody can tell the difference: neither the tensor nor its view is
+    updated, or seen by somebody who may update it, while the other is in use.
+  }];
+}
+
+def RelaxPlanMemoryPass : Pass<"relax-plan-memory", "::mlir::relax::FuncOp"> {
+  let summary = "Let tensors that are not in use at the same time share memory";
+  let description = [{
+    Puts the tensors that stay in the function into storages (RF09): one for all
+    those of known size, or of a size that bounds of shape variables limit, with
+    offsets; others for those of symbolic size, shared where sizes are equal, or
+    one is proven to be the larger (RF10), or their maximum can be computed where
+    the storage is allocated. Tensors in the two branches of `relax.if` never
+    exist together. A kernel that computes element by element writes its output
+    over an input that dies there.
+
+    Tensors that leave the function, by being returned, captured or passed to
+    functions, keep memory of their own.
+  }];
+  let options = [
+    Option<"inplace", "inplace", "bool", "true",
+           "Let kernels write over inputs that die">
+  ];
+}
+
 def RelaxLowerShapesPass : Pass<"relax-lower-shapes", "::mlir::relax::FuncOp"> {
   let summary = "Turn shape variables into values and checks into operations";
   let description = [{

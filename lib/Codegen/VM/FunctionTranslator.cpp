@@ -77,6 +77,7 @@ private:
   // Operations.
   LogicalResult translateBlock(Block &block);
   LogicalResult translateOp(Operation *op);
+  LogicalResult translate(AllocStorageOp op);
   LogicalResult translate(AllocTensorOp op);
   LogicalResult translate(CallKernelOp op);
   LogicalResult translate(CallOp op);
@@ -105,6 +106,7 @@ private:
   LogicalResult translate(StringOp op);
   LogicalResult translate(ToDeviceOp op);
   LogicalResult translate(TupleOp op);
+  LogicalResult translate(ViewOp op);
   LogicalResult translate(YieldOp op);
   LogicalResult translateArith(Operation *op);
   LogicalResult translateCompare(arith::CmpIOp op);
@@ -346,7 +348,31 @@ LogicalResult Translator::translate(DimOp op) {
 // Tensors and kernels
 //===----------------------------------------------------------------------===//
 
+LogicalResult Translator::translate(AllocStorageOp op) {
+  if (!op.getBytes())
+    return op.emitOpError() << "cannot be translated to bytecode: run "
+                               "relax-lower-shapes before";
+  auto [kind, id] = deviceOperands(op.getDeviceAttr());
+  Operand where = site("alloc_storage"), bytes = get(op.getBytes());
+  builtin(define(op), "storage_alloc", {where, bytes, kind, id});
+  return success();
+}
+
+LogicalResult Translator::translate(ViewOp op) {
+  Operand where = site("view"), data = get(op.getData());
+  Operand dims = getList(op.getDims());
+  builtin(define(op), "tensor_view", {where, data, dims});
+  return success();
+}
+
 LogicalResult Translator::translate(AllocTensorOp op) {
+  if (Value storage = op.getStorage()) {
+    Operand where = site("alloc_tensor"), dims = getList(op.getDims());
+    builtin(define(op), "tensor_from_storage",
+            {where, get(storage), Operand::integer(op.getOffset().value_or(0)),
+             dims, dtypeOperand(op.getResult().getType().getDtype())});
+    return success();
+  }
   auto [kind, id] = deviceOperands(op.getDeviceAttr());
   Operand where = site("alloc_tensor"), dims = getList(op.getDims());
   builtin(define(op), "tensor_alloc",
@@ -705,11 +731,12 @@ LogicalResult Translator::translate(ReturnOp op) {
 LogicalResult Translator::translateOp(Operation *op) {
   loc = op->getLoc();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<AllocTensorOp, CallKernelOp, CallOp, CallPackedOp, relax::CastOp,
-            CheckBoundsOp, CheckDimOp, CheckDivisorOp, CheckFunctionOp, CheckOp,
-            CheckShapeOp, DimOp, DTypeOp, ExternFuncOp, GetItemOp, IfOp, KillOp,
-            LoadConstantOp, MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp,
-            PrimValueOp, ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, TupleOp,
+      .Case<AllocStorageOp, AllocTensorOp, CallKernelOp, CallOp, CallPackedOp,
+            relax::CastOp, CheckBoundsOp, CheckDimOp, CheckDivisorOp,
+            CheckFunctionOp, CheckOp, CheckShapeOp, DimOp, DTypeOp,
+            ExternFuncOp, GetItemOp, IfOp, KillOp, LoadConstantOp,
+            MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp, PrimValueOp,
+            ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, TupleOp, ViewOp,
             YieldOp>([&](auto op) { return translate(op); })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa_and_nonnull<arith::ArithDialect>(op->getDialect()))

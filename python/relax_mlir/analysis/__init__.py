@@ -15,7 +15,14 @@ from .functions import (
     remove_all_unused,
 )
 from .kernels import has_reshape_pattern, suggest_layout_transforms
-from .memory import MemoryUsage, estimate_memory_usage, memory_usage
+from .memory import (
+    MemoryEstimate,
+    MemoryUsage,
+    StorageUsage,
+    TensorUsage,
+    estimate_memory_usage,
+)
+from .memory_plot import plot_memory_plan
 from .struct_info import (
     BaseCheckResult,
     DynTensorType,
@@ -72,12 +79,15 @@ __all__ = [
     "BaseCheckResult",
     "DynTensorType",
     "FuncType",
+    "MemoryEstimate",
     "MemoryUsage",
     "ObjectType",
     "PackedFuncType",
     "PrimType",
     "ShapeType",
+    "StorageUsage",
     "StructInfoWarning",
+    "TensorUsage",
     "TupleType",
     "Type",
     "Violation",
@@ -112,8 +122,8 @@ __all__ = [
     "has_reshape_pattern",
     "is_dataflow_var",
     "is_subtype",
-    "memory_usage",
     "name_to_binding",
+    "plot_memory_plan",
     "post_order_visit",
     "remove_all_unused",
     "struct_info_base_check",

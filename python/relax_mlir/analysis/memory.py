@@ -1,21 +1,71 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much memory the tensors of programs take."""
+"""How much memory the tensors of programs take, without and with a plan."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mlir import ir
 
 from ..dialects import relax as _ops
-from ..ir import TensorStructInfo
-from .variables import walk
+from ..ir import PrimExpr, TensorStructInfo
 
 if TYPE_CHECKING:
     from ..ir_module import IRModule, ModuleLike
+
+_UPPER_BOUND = "tir_var_upper_bound"
+
+
+@dataclass(frozen=True)
+class StorageUsage:
+    """A piece of memory.
+
+    Attributes
+    ----------
+    size : PrimExpr
+        The number of bytes over the shape variables of the function.
+    bytes : int or None
+        The number, where it is known.
+    is_shared : bool
+        Whether it is a storage of the plan; else it is the own memory of one tensor.
+    """
+
+    size: PrimExpr
+    bytes: int | None
+    is_shared: bool
+
+
+@dataclass(frozen=True)
+class TensorUsage:
+    """A tensor that a function allocates.
+
+    Attributes
+    ----------
+    name : str
+        The operation that writes it first: the name of a kernel or packed function.
+    type : mlir.ir.Type
+    size : PrimExpr
+    bytes : int or None
+        As of `StorageUsage`.
+    storage : int
+        Its memory, as an index.
+    offset : int
+        Where it begins in it.
+    begin, end : int
+        The steps of the function from the one that writes it first to the last that needs it.
+    """
+
+    name: str
+    type: ir.Type
+    size: PrimExpr
+    bytes: int | None
+    storage: int
+    offset: int
+    begin: int
+    end: int
 
 
 @dataclass
@@ -25,63 +75,93 @@ class MemoryUsage:
     Attributes
     ----------
     function : str
-    constant_count, constant_bytes : int
-        The allocations whose sizes are known, and their sum: what the function takes if nothing
-        that is dead is used again.
-    dynamic_count : int
-        The allocations whose sizes depend on shape variables.
-    peak_bytes : int
-        The most that is held at a time of those whose sizes are known, as each tensor is dropped
-        after its last use.
+    tensors : list of TensorUsage
+    storages : list of StorageUsage
+    steps : list of str
+        What the function does in order, one branch after the other: names of operations.
+    unplanned, planned : PrimExpr or None
+        The bytes of all tensors, and those of all storages: what the function takes where nothing
+        that is dead is used again, and what it takes.
+    unplanned_bytes, planned_bytes : int or None
+        The same as numbers, where they are known.
+    peak_bytes : int or None
+        The most that tensors in use at the same time take: no plan can do with less, unless a
+        kernel writes over what it reads.
     """
 
     function: str
-    constant_count: int = 0
-    constant_bytes: int = 0
-    dynamic_count: int = 0
-    peak_bytes: int = 0
+    tensors: list[TensorUsage] = field(default_factory=list)
+    storages: list[StorageUsage] = field(default_factory=list)
+    steps: list[str] = field(default_factory=list)
+    unplanned: PrimExpr | None = None
+    planned: PrimExpr | None = None
+    unplanned_bytes: int | None = 0
+    planned_bytes: int | None = 0
+    peak_bytes: int | None = 0
 
     def __str__(self) -> str:
-        part = f" ({self.peak_bytes / self.constant_bytes:.1%})" if self.constant_bytes else ""
+        shared = sum(storage.is_shared for storage in self.storages)
         lines = [
             f"- Function {self.function}:",
-            f" * {self.constant_count} constant-size allocation(s) take "
-            f"{_size(self.constant_bytes)} without reuse of memory.",
-            f" * At most {_size(self.peak_bytes)} of them{part} are held at a time.",
+            f" * {len(self.tensors)} tensor(s) take {_amount(self.unplanned_bytes, self.unplanned)}"
+            " without a plan.",
+            f" * {shared} storage(s) and {len(self.storages) - shared} tensor(s) with memory of "
+            f"their own take {_amount(self.planned_bytes, self.planned)}{self._share()}.",
         ]
-        if self.dynamic_count:
-            lines.append(f" * {self.dynamic_count} dynamic-size allocation(s) are not counted.")
+        if self.peak_bytes is not None:
+            lines.append(
+                f" * Tensors in use at the same time take {format_bytes(self.peak_bytes)}."
+            )
         return "\n".join(lines)
 
+    def _share(self) -> str:
+        if self.planned_bytes is None or not self.unplanned_bytes:
+            return ""
+        return f" ({self.planned_bytes / self.unplanned_bytes:.1%})"
 
-def _size(bytes_: int) -> str:
-    return f"{bytes_ / 2**30:.4} GB"
+
+class MemoryEstimate(dict[str, MemoryUsage]):
+    """The memory that the functions of a module take, by their names; as text a summary."""
+
+    def __str__(self) -> str:
+        return "\n".join(["Memory usage estimation:", *map(str, self.values())]) if self else ""
 
 
-def memory_usage(
-    mod: ModuleLike, shape_vars: Mapping[str, int] | None = None
-) -> dict[str, MemoryUsage]:
-    """Return the memory that the functions of a module take for their tensors.
+def format_bytes(number: int) -> str:
+    """Return a number of bytes as text: "1.5 KiB"."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if number >= size:
+            return f"{number / size:.4g} {unit}"
+    return f"{number} bytes"
+
+
+def _amount(number: int | None, size: PrimExpr | None) -> str:
+    return f"{size.text} bytes" if number is None and size is not None else format_bytes(number or 0)
+
+
+def estimate_memory_usage(
+    mod: ModuleLike, sizes: Mapping[str, int] | None = None
+) -> MemoryEstimate:
+    """Return how much memory the functions of a module take for their tensors.
 
     Parameters
     ----------
     mod : IRModule, mlir.ir.Module, str or BlockBuilder
         Where operators and calls of kernels are in it, what the phases "normalize", "legalize"
         and "memory" of `relax_mlir.compile` make of it is looked at.
-    shape_vars : mapping of str to int, optional
-        Values of shape variables: sizes that depend on these alone are known.
+    sizes : mapping of str to int, optional
+        Values of shape variables. A variable with an upper bound (``tir_var_upper_bound``) has
+        that value if no other is given.
 
     Returns
     -------
-    dict of str to MemoryUsage
+    MemoryEstimate
         By the names of the functions; those that compilation makes of closures are among them.
 
     Notes
     -----
     Both branches of an ``if`` count, and calls of other functions do not. What kernels allocate
-    for themselves, and what constants and arguments take, is not counted. There is no plan of
-    memory in this project yet, which would have one function reuse the memory of its tensors
-    where their lifetimes do not overlap: the peak is a bound of what it can reach.
+    for themselves, and what constants and arguments take, is not counted.
 
     Raises
     ------
@@ -90,57 +170,36 @@ def memory_usage(
 
     Examples
     --------
-    >>> usage = memory_usage('''
-    ... relax.func @main(%x: !relax.tensor<[256], f32>) -> !relax.tensor<[256], f32> {
-    ...   %0 = relax.exp %x : (!relax.tensor<[256], f32>) -> !relax.tensor<[256], f32>
-    ...   %1 = relax.exp %0 : (!relax.tensor<[256], f32>) -> !relax.tensor<[256], f32>
-    ...   %2 = relax.exp %1 : (!relax.tensor<[256], f32>) -> !relax.tensor<[256], f32>
-    ...   relax.return %2 : !relax.tensor<[256], f32>
-    ... }''')["main"]
-    >>> usage.constant_count, usage.constant_bytes, usage.peak_bytes
-    (3, 3072, 2048)
-    """
-    module = _lowered(mod)
-    return {
-        name: _usage(name, op, shape_vars or {})
-        for name, op in module.functions.items()
-        if isinstance(op, _ops.FuncOp)
-    }
-
-
-def estimate_memory_usage(mod: ModuleLike, shape_vars: Mapping[str, int] | None = None) -> str:
-    """Return as text how much memory the functions of a module take for their tensors.
-
-    Parameters
-    ----------
-    mod : IRModule, mlir.ir.Module, str or BlockBuilder
-    shape_vars : mapping of str to int, optional
-        As of `memory_usage`, which gives numbers.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> print(estimate_memory_usage('''
-    ... relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
-    ...   %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
-    ...   relax.return %0 : !relax.tensor<[n], f32>
-    ... }''', {"n": 1 << 20}))
+    >>> usage = estimate_memory_usage('''
+    ... relax.func @main(%x: !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32> {
+    ...   %0 = relax.softmax %x : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    ...   %1 = relax.softmax %0 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    ...   %2 = relax.softmax %1 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    ...   %3 = relax.exp %2 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    ...   %4 = relax.softmax %3 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    ...   relax.return %4 : !relax.tensor<[n, 4], f32>
+    ... }''')
+    >>> print(usage)
     Memory usage estimation:
     - Function main:
-     * 1 constant-size allocation(s) take 0.003906 GB without reuse of memory.
-     * At most 0.003906 GB of them (100.0%) are held at a time.
+     * 5 tensor(s) take n * 80 bytes without a plan.
+     * 2 storage(s) and 1 tensor(s) with memory of their own take n * 48 bytes.
+    >>> usage["main"].planned.evaluate({"n": 10})
+    480
     """
-    usages = memory_usage(mod, shape_vars)
-    return "\n".join(["Memory usage estimation:", *map(str, usages.values())]) if usages else ""
+    module = _lowered(mod)
+    return MemoryEstimate(
+        (name, _usage(name, op, sizes or {}))
+        for name, op in module.functions.items()
+        if isinstance(op, _ops.FuncOp) and op.regions[0].blocks
+    )
 
 
 def _lowered(mod: ModuleLike) -> IRModule:
     """Return the module with its allocations."""
     from ..ir_module import as_module
     from ..transform import Sequential, phase
+    from .variables import walk
 
     module = as_module(mod)
     names = {op.name for op in walk(module.operation)}
@@ -149,59 +208,104 @@ def _lowered(mod: ModuleLike) -> IRModule:
     return module
 
 
-def _usage(name: str, function: ir.OpView, shape_vars: Mapping[str, int]) -> MemoryUsage:
+def _usage(name: str, function: ir.OpView, sizes: Mapping[str, int]) -> MemoryUsage:
+    values = {**_upper_bounds(function), **sizes}
     usage = MemoryUsage(name)
-    sizes: dict[ir.Value, int] = {}
-    for op in walk(function.operation):
-        if op.name != "relax.builtin.alloc_tensor":
-            continue
+    steps = list(_steps(function.regions[0].blocks[0]))
+    usage.steps = [_label(op) for op in steps]
+    storages: dict[ir.Value, int] = {}
+    allocations = []
+    for op in steps:
+        if op.name == "relax.builtin.alloc_storage":
+            storages[op.results[0]] = _add_storage(usage, _storage_size(name, op), values, True)
+        elif op.name == "relax.builtin.alloc_tensor":
+            allocations.append(op)
+    lives = _lives(steps, {op.results[0] for op in allocations})
+    for op in allocations:
+        tensor = op.results[0]
+        size = _tensor_size(name, op)
         if len(op.operands):
-            raise ValueError(f"expected function '{name}' before its shapes are lowered")
-        size = _bytes(op.results[0].type, shape_vars)
-        if size is None:
-            usage.dynamic_count += 1
+            storage, offset = storages[op.operands[0]], op.attributes["offset"].value
         else:
-            usage.constant_count += 1
-            usage.constant_bytes += size
-            sizes[op.results[0]] = size
-    usage.peak_bytes = _peak(function.regions[0].blocks[0], sizes)
+            storage, offset = _add_storage(usage, size, values, False), 0
+        begin, end = lives[tensor]
+        label, known = usage.steps[begin], size.evaluate(values)
+        usage.tensors.append(
+            TensorUsage(label, tensor.type, size, known, storage, offset, begin, end)
+        )
+    usage.unplanned, usage.unplanned_bytes = _total(usage.tensors)
+    usage.planned, usage.planned_bytes = _total(usage.storages)
+    usage.peak_bytes = _peak(usage.tensors)
     return usage
 
 
-def _bytes(type_: TensorStructInfo, shape_vars: Mapping[str, int]) -> int | None:
-    if type_.shape is None or type_.element_type is None:
-        return None
-    size = (_bits(type_.element_type) + 7) // 8
+def _upper_bounds(function: ir.OpView) -> dict[str, int]:
+    if _UPPER_BOUND not in function.attributes:
+        return {}
+    return {bound.name: bound.attr.value for bound in function.attributes[_UPPER_BOUND]}
+
+
+def _add_storage(
+    usage: MemoryUsage, size: PrimExpr, values: Mapping[str, int], is_shared: bool
+) -> int:
+    usage.storages.append(StorageUsage(size, size.evaluate(values), is_shared))
+    return len(usage.storages) - 1
+
+
+def _storage_size(name: str, op: ir.Operation) -> PrimExpr:
+    if "size" not in op.attributes:
+        raise ValueError(f"expected function '{name}' before its shapes are lowered")
+    return PrimExpr(op.attributes["size"])
+
+
+def _tensor_size(name: str, op: ir.Operation) -> PrimExpr:
+    type_ = op.results[0].type
+    assert isinstance(type_, TensorStructInfo)
+    if (
+        type_.shape is None
+        or type_.element_type is None
+        or any(isinstance(v.type, ir.IntegerType) for v in op.operands)
+    ):
+        raise ValueError(f"expected function '{name}' before its shapes are lowered")
+    size = PrimExpr((type_.element_type.width + 7) // 8)
     for dim in type_.shape.dims:
-        value = dim.evaluate(shape_vars)
-        if value is None:
-            return None
-        size *= value
+        size = size * dim
     return size
 
 
-def _bits(element: ir.Type) -> int:
-    return element.width
+def _total(
+    parts: list[TensorUsage] | list[StorageUsage],
+) -> tuple[PrimExpr | None, int | None]:
+    if not parts:
+        return None, 0
+    size = parts[0].size
+    for part in parts[1:]:
+        size = size + part.size
+    known = [part.bytes for part in parts if part.bytes is not None]
+    return size, sum(known) if len(known) == len(parts) else None
 
 
-def _peak(block: ir.Block, sizes: Mapping[ir.Value, int]) -> int:
-    """Return the most that is held at a time, where a tensor is dropped after its last use."""
-    steps = list(_steps(block))
-    holders = _holders(steps, sizes)
-    last: dict[ir.Value, int] = {}
-    for place, op in enumerate(steps):
-        for operand in op.operands:
-            for tensor in holders.get(operand, ()):
-                last[tensor] = place
-    held = peak = 0
-    for place, op in enumerate(steps):
-        for result in op.results:
-            if result in sizes:
-                held += sizes[result]
-                last.setdefault(result, place)
-        peak = max(peak, held)
-        held -= sum(sizes[tensor] for tensor, end in last.items() if end == place)
-    return peak
+def _peak(tensors: list[TensorUsage]) -> int | None:
+    """Return the most that is in use at a time."""
+    sizes = [tensor.bytes for tensor in tensors if tensor.bytes is not None]
+    if len(sizes) != len(tensors):
+        return None
+    return max(
+        (
+            sum(
+                size for t, size in zip(tensors, sizes, strict=True) if t.begin <= at.begin <= t.end
+            )
+            for at in tensors
+        ),
+        default=0,
+    )
+
+
+def _label(op: ir.Operation) -> str:
+    for name in ("callee", "sym_name"):
+        if name in op.attributes:
+            return str(op.attributes[name].value)
+    return op.name.removeprefix("relax.")
 
 
 def _steps(block: ir.Block) -> Iterator[ir.Operation]:
@@ -213,8 +317,23 @@ def _steps(block: ir.Block) -> Iterator[ir.Operation]:
         yield inner.operation
 
 
+def _lives(steps: list[ir.Operation], tensors: set[ir.Value]) -> dict[ir.Value, tuple[int, int]]:
+    """Return for each tensor the step that uses it first and that which uses it last."""
+    holders = _holders(steps, tensors)
+    lives: dict[ir.Value, tuple[int, int]] = {}
+    for place, op in enumerate(steps):
+        for operand in op.operands:
+            for tensor in holders.get(operand, ()):
+                lives[tensor] = (lives.get(tensor, (place,))[0], place)
+    for place, op in enumerate(steps):
+        for result in op.results:
+            if result in tensors:
+                lives.setdefault(result, (place, place))
+    return lives
+
+
 def _holders(
-    steps: list[ir.Operation], sizes: Mapping[ir.Value, int]
+    steps: list[ir.Operation], tensors: set[ir.Value]
 ) -> dict[ir.Value, frozenset[ir.Value]]:
     """Return for each value the tensors that it may hold: itself, or what it is made of."""
     holders: dict[ir.Value, frozenset[ir.Value]] = {}
@@ -228,5 +347,5 @@ def _holders(
         given = [holders.get(operand, frozenset()) for operand in (*op.operands, *inner)]
         made_of: frozenset[ir.Value] = frozenset().union(*given)
         for result in op.results:
-            holders[result] = frozenset([result]) if result in sizes else made_of
+            holders[result] = frozenset([result]) if result in tensors else made_of
     return holders

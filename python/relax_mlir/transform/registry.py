@@ -11,7 +11,12 @@ from ._passes_gen import PASSES as _GENERATED
 from .base import MLIRPass, Pass
 
 # The passes that have another name in TVM, by the name of TVM.
-_TVM_NAMES = {"CallTIRRewrite": "LowerCallTIR", "VMShapeLower": "LowerShapes"}
+_TVM_NAMES = {
+    "CallTIRRewrite": "LowerCallTIR",
+    "RewriteDataflowReshape": "RewriteReshape",
+    "StaticPlanBlockMemory": "PlanMemory",
+    "VMShapeLower": "LowerShapes",
+}
 
 # The passes of TVM that may be missing here: `transform.__getattr__` says so.
 _TVM_TEXT = """

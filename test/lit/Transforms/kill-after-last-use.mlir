@@ -67,3 +67,71 @@ relax.func @known_fields(%x: !relax.object) -> !relax.object {
   relax.builtin.check %2 is !relax.object as "field 1" expecting "!relax.object" : !relax.object
   relax.return %2 : !relax.object
 }
+
+// A storage dies with the last tensor in it, seen through a view.
+// CHECK-LABEL: relax.func @RF09_storage
+// CHECK: %[[S:.*]] = relax.builtin.alloc_storage
+// CHECK: %[[A:.*]] = relax.builtin.alloc_tensor
+// CHECK-NEXT: %[[V:.*]] = relax.builtin.view %[[A]]
+// CHECK-NEXT: relax.builtin.kill %[[A]]
+// CHECK-NEXT: relax.builtin.call_kernel @exp(%[[V]])
+// CHECK-NEXT: relax.builtin.kill %[[V]]
+// CHECK-NEXT: relax.builtin.kill %[[S]] : !relax.object
+relax.func @RF09_storage(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object {
+  %n = arith.constant 16 : i64
+  %s = relax.builtin.alloc_storage(%n)
+  %c = arith.constant 4 : i64
+  %a = relax.builtin.alloc_tensor(%c) from %s at 0 : !relax.tensor<ndim = 1, f32>
+  %v = relax.builtin.view %a(%c) : !relax.tensor<ndim = 1, f32> -> !relax.tensor<ndim = 1, f32>
+  relax.builtin.call_kernel @exp(%v) outs(%x) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+  relax.return %x : !relax.tensor<ndim = 1, f32>
+}
+
+// What only one branch uses dies in it behind its last use, and at the start of the other one.
+// CHECK-LABEL: relax.func @RF09_branches
+// CHECK: %[[A:.*]] = relax.builtin.alloc_tensor
+// CHECK: relax.if
+// CHECK-NEXT: relax.builtin.call_kernel @exp(%[[A]])
+// CHECK-NEXT: relax.builtin.kill %[[A]]
+// CHECK-NEXT: relax.builtin.call_kernel @exp(%x)
+// CHECK: } else {
+// CHECK-NEXT: relax.builtin.kill %[[A]]
+// CHECK: }
+// CHECK-NOT: relax.builtin.kill %[[A]]
+// CHECK: relax.return
+relax.func @RF09_branches(%x: !relax.tensor<ndim = 1, f32>, %d: !relax.tensor<[], i1>) -> !relax.object {
+  %n = arith.constant 4 : i64
+  %a = relax.builtin.alloc_tensor(%n) : !relax.tensor<ndim = 1, f32>
+  %c = relax.if %d : !relax.tensor<[], i1> -> !relax.tensor<ndim = 1, f32> {
+    relax.builtin.call_kernel @exp(%a) outs(%x) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+    relax.builtin.call_kernel @exp(%x) outs(%x) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+    relax.yield %x : !relax.tensor<ndim = 1, f32>
+  } else {
+    relax.yield %x : !relax.tensor<ndim = 1, f32>
+  }
+  relax.return %c : !relax.tensor<ndim = 1, f32>
+}
+
+// A storage in a branch dies there, though the tensor in it is passed on.
+// CHECK-LABEL: relax.func @RF09_passed_on
+// CHECK: %[[C:.*]] = relax.if
+// CHECK: %[[S:.*]] = relax.builtin.alloc_storage
+// CHECK-NEXT: %[[A:.*]] = relax.builtin.alloc_tensor
+// CHECK-NEXT: relax.builtin.call_kernel @exp(%x) outs(%[[A]])
+// CHECK-NEXT: relax.builtin.kill %[[S]]
+// CHECK-NEXT: relax.yield %[[A]]
+// CHECK: relax.builtin.call_kernel @exp(%[[C]])
+// CHECK-NEXT: relax.builtin.kill %[[C]]
+relax.func @RF09_passed_on(%x: !relax.tensor<ndim = 1, f32>, %d: !relax.tensor<[], i1>) -> !relax.object {
+  %n = arith.constant 4 : i64
+  %c = relax.if %d : !relax.tensor<[], i1> -> !relax.tensor<ndim = 1, f32> {
+    %s = relax.builtin.alloc_storage(%n)
+    %a = relax.builtin.alloc_tensor(%n) from %s at 0 : !relax.tensor<ndim = 1, f32>
+    relax.builtin.call_kernel @exp(%x) outs(%a) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+    relax.yield %a : !relax.tensor<ndim = 1, f32>
+  } else {
+    relax.yield %x : !relax.tensor<ndim = 1, f32>
+  }
+  relax.builtin.call_kernel @exp(%c) outs(%x) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+  relax.return %x : !relax.tensor<ndim = 1, f32>
+}

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from xml.etree import ElementTree
+
 import pytest
 import relax_mlir as relax
 from mlir import ir
@@ -614,18 +617,46 @@ relax.func @main(%x: !relax.tensor<[256, 4], f32>, %y: !relax.tensor<[n], f16>)
 """
 
 
-def test_memory_usage() -> None:
-    usage = analysis.memory_usage(CHAIN)["main"]
-    assert (usage.constant_count, usage.constant_bytes) == (4, 4 * 4096)
-    assert usage.dynamic_count == 1
-    assert usage.peak_bytes == 3 * 4096
-    known = analysis.memory_usage(CHAIN, {"n": 100})["main"]
-    assert (known.dynamic_count, known.constant_bytes) == (0, 4 * 4096 + 200)
-    text = analysis.estimate_memory_usage(CHAIN)
+def test_rf10_memory_usage() -> None:
+    usage = analysis.estimate_memory_usage(CHAIN)["main"]
+    assert (len(usage.tensors), usage.unplanned.text) == (5, "n * 2 + 16384")
+    assert usage.unplanned_bytes is None
+    known = analysis.estimate_memory_usage(CHAIN, {"n": 100})["main"]
+    assert (known.unplanned_bytes, known.peak_bytes) == (4 * 4096 + 200, 3 * 4096)
+    assert known.planned_bytes <= known.unplanned_bytes
+    text = str(analysis.estimate_memory_usage(CHAIN))
     assert "- Function main:" in text
-    assert "4 constant-size allocation(s)" in text
-    assert "1 dynamic-size allocation(s)" in text
-    assert "75.0%" in text
+    assert "5 tensor(s) take n * 2 + 16384 bytes without a plan" in text
+
+
+def test_rf10_bounds_make_sizes_known() -> None:
+    text = """
+    relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+        attributes {tir_var_upper_bound = {n = 64 : i64}} {
+      %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+      %1 = relax.exp %0 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+      relax.return %1 : !relax.tensor<[n], f32>
+    }"""
+    assert analysis.estimate_memory_usage(text)["main"].planned_bytes == 512
+    assert analysis.estimate_memory_usage(text, {"n": 2})["main"].unplanned_bytes == 16
+
+
+def test_rf10_plot_of_the_plan(tmp_path: Path) -> None:
+    for name in ("plan.svg", "plan.html"):
+        text = analysis.plot_memory_plan(CHAIN, tmp_path / name, {"n": 100}).read_text()
+        svg = ElementTree.fromstring(
+            text[text.index("<svg") : text.index("</svg>") + len("</svg>")]
+        )
+        titles = [title.text or "" for title in svg.iter("{http://www.w3.org/2000/svg}title")]
+        assert len(titles) == 5
+        assert any("tensor<[256, 4], f32>, 4 KiB at" in title for title in titles)
+
+
+def test_rf10_plot_rejects_sizes_that_are_not_known(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="values for the shape variables n of function 'main'"):
+        analysis.plot_memory_plan(CHAIN, tmp_path / "plan.svg")
+    with pytest.raises(ValueError, match=r"a file that ends in \.svg or \.html, but got"):
+        analysis.plot_memory_plan(CHAIN, tmp_path / "plan.png", {"n": 1})
 
 
 def test_memory_of_tuples_lives_with_them() -> None:
@@ -639,14 +670,15 @@ def test_memory_of_tuples_lives_with_them() -> None:
       %4 = relax.call_pure_packed "my.use"(%3) : (!relax.tensor<[256], f32>) -> !relax.object
       relax.return %2 : !relax.tuple<!relax.tensor<[256], f32>, !relax.tensor<[256], f32>>
     }"""
-    usage = analysis.memory_usage(text)["main"]
-    assert (usage.constant_bytes, usage.peak_bytes) == (3072, 3072)
+    usage = analysis.estimate_memory_usage(text)["main"]
+    assert (usage.planned_bytes, usage.peak_bytes) == (3072, 3072)
 
 
 def test_memory_of_lowered_modules() -> None:
     phases = [transform.phase(name) for name in ("normalize", "legalize", "memory")]
     lowered = transform.Sequential(phases)(CHAIN)
-    assert analysis.memory_usage(lowered) == analysis.memory_usage(CHAIN)
+    lowered_usage = analysis.estimate_memory_usage(lowered)["main"]
+    assert str(lowered_usage) == str(analysis.estimate_memory_usage(CHAIN)["main"])
     with pytest.raises(ValueError, match="expected function 'main' before its shapes are lowered"):
-        analysis.memory_usage(transform.phase("shapes")(lowered))
-    assert analysis.estimate_memory_usage("func.func private @f()") == ""
+        analysis.estimate_memory_usage(transform.phase("shapes")(lowered))
+    assert str(analysis.estimate_memory_usage("func.func private @f()")) == ""

@@ -298,6 +298,7 @@ def test_phases_are_sequences(tensor, load) -> None:
     assert [p.info.name for p in transform.phase("memory").passes] == [
         "ToNonDataflow",
         "CallTIRRewrite",
+        "StaticPlanBlockMemory",
     ]
     assert "checks=necessary" in transform.phase("shapes", checks="necessary").passes[0].pipeline()
     with pytest.raises(ValueError, match="expected a phase, one of normalize"):

@@ -1,0 +1,175 @@
+//===- FunctionEmitter.h - One Relax function in LLVM -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A function becomes `__tvm_ffi_<name>(handle, args, nargs, result) -> status`.
+// Each Relax value is the address of a TVMFFIAny: that of an argument, or of a
+// slot in the frame, an array on the stack that owns what it holds. A step of
+// the runtime that fails branches to the one error exit; both exits release the
+// frame. A tensor in a storage that only kernels use has no object: it is an
+// address and dimensions.
+//
+// Each group of operations has a file: Checks.cpp, Kernels.cpp, RawTensors.cpp,
+// Values.cpp, Calls.cpp; the frame and control flow are in
+// ConvertRelaxToLLVM.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CONVERSION_RELAXTOLLVM_FUNCTIONEMITTER_H
+#define RELAX_MLIR_LIB_CONVERSION_RELAXTOLLVM_FUNCTIONEMITTER_H
+
+#include "RuntimeCalls.h"
+
+#include "relax-mlir/IR/Relax.h"
+
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::relax {
+
+class FunctionEmitter {
+public:
+  FunctionEmitter(RuntimeModule &runtime, FuncOp source)
+      : runtime(runtime), source(source),
+        builder(source.getLoc(), source.getContext()),
+        typeConverter(source.getContext()) {}
+
+  /// The type of all entries.
+  static FunctionType entryType(MLIRContext *context);
+
+  LogicalResult emit();
+
+private:
+  // The frame of the function.
+  void emitPrologue();
+  void emitEpilogue();
+  /// How many slots the frame has, times `unit`; known when all is emitted.
+  Value slotCount(int64_t unit);
+  Value nextSlot();
+  Value slotAt(int64_t index);
+  Value resultSlot(Operation *op);
+  Value emitStackArray(ArrayRef<Value> values, Type elementType);
+
+  // Calls of the function itself whose result it returns.
+  bool isSelfTailCall(CallOp op);
+  void emitLoopHeader();
+  void emitSelfTailCall(CallOp op);
+
+  // Steps.
+  Value constant(Type type, int64_t value);
+  Value i32(int64_t value) { return constant(builder.getI32Type(), value); }
+  Value i64(int64_t value) { return constant(builder.getI64Type(), value); }
+  Value site(StringRef what, StringRef expected = "");
+  /// The kind and the number of a device, as DLPack counts them.
+  std::pair<Value, Value> device(VDeviceAttr device);
+  /// Calls a runtime function that may fail; goes on in a new block.
+  void emitStep(StringRef name, ValueRange args);
+  void branchToError(Value failed);
+  void emitAssert(Value holds, function_ref<void()> raise);
+
+  // Operations.
+  LogicalResult emitBlock(Block &block);
+  LogicalResult emitOp(Operation *op);
+  LogicalResult emit(AllocStorageOp op);
+  LogicalResult emit(AllocTensorOp op);
+  LogicalResult emit(CallKernelOp op);
+  LogicalResult emit(CallOp op);
+  LogicalResult emit(CallPackedOp op);
+  LogicalResult emit(relax::CastOp op);
+  LogicalResult emit(CheckDimOp op);
+  LogicalResult emit(CheckBoundsOp op);
+  LogicalResult emit(CheckDivisorOp op);
+  LogicalResult emit(CheckFunctionOp op);
+  LogicalResult emit(CheckOp op);
+  LogicalResult emit(CheckShapeOp op);
+  LogicalResult emit(DimOp op);
+  LogicalResult emit(DTypeOp op);
+  LogicalResult emit(ExternFuncOp op);
+  LogicalResult emit(GetItemOp op);
+  LogicalResult emit(IfOp op);
+  LogicalResult emit(KillOp op);
+  LogicalResult emit(LoadConstantOp op);
+  LogicalResult emit(MakeClosureOp op);
+  LogicalResult emit(MakePrimOp op);
+  LogicalResult emit(MakeShapeOp op);
+  LogicalResult emit(NullValueOp op);
+  LogicalResult emit(PrimValueOp op);
+  LogicalResult emit(ReturnOp op);
+  LogicalResult emit(ShapeOfOp op);
+  LogicalResult emit(StringOp op);
+  LogicalResult emit(ToDeviceOp op);
+  LogicalResult emit(TupleOp op);
+  LogicalResult emit(ViewOp op);
+  LogicalResult emit(YieldOp op);
+
+  Value map(Value value) { return mapping.lookup(value); }
+  SmallVector<Value> map(ValueRange values);
+
+  // Tensors without an object.
+  /// Whether nothing but kernels needs a tensor.
+  bool isRaw(Value tensor);
+  void emitRawTensor(AllocTensorOp op);
+  void emitRawView(ViewOp op);
+  void checkFits(AllocTensorOp op, ArrayRef<Value> dims);
+  void emitRaise(StringRef what, StringRef kind, StringRef message);
+
+  /// How a kernel uses a tensor.
+  enum class Access { Read, Update, Output };
+  Value emitData(Value tensor, const Twine &what, Access access);
+  SmallVector<Value> emitDims(Value tensor);
+  Value emitMemref(Value tensor, MemRefType type, Value data);
+  void emitDisjoint(CallKernelOp op, ArrayRef<Value> data);
+  Value emitScalar(Value prim, Type type);
+  void emitPrim(Operation *op, Value number, Type dtype);
+  LogicalResult emitKernelCall(CallOp op, func::FuncOp kernel);
+  SmallVector<Value> emitFunctionInfo(FuncStructInfoType type, ArrayAttr names,
+                                      ValueRange dims);
+  Value entryAddress(StringRef function);
+  void emitCall(Operation *op, Value callee, StringRef what, ValueRange args);
+
+  /// A tensor without an object.
+  struct RawTensor {
+    Value data;
+    SmallVector<Value> dims;
+  };
+  /// What has been read of tensors that are not changed in between.
+  struct Reads {
+    llvm::DenseMap<Value, Value> data;
+    llvm::DenseMap<Value, SmallVector<Value>> dims;
+  };
+
+  RuntimeModule &runtime;
+  FuncOp source;
+  func::FuncOp entry;
+  ImplicitLocOpBuilder builder;
+  LLVMTypeConverter typeConverter;
+  IRMapping mapping;
+  llvm::DenseMap<Value, bool> rawness;
+  llvm::DenseMap<Value, RawTensor> rawTensors;
+  llvm::DenseMap<Value, Value> storageData;
+  Reads reads;
+  Block *errorExit = nullptr;
+  Block *loopHeader = nullptr; // where the function calls itself in the end
+  /// Whether a call has left the block: nothing runs behind it.
+  bool hasLeft = false;
+  Value frame, scratchSlot;
+  int64_t usedSlots = 0;
+  SmallVector<std::pair<LLVM::ConstantOp, int64_t>> slotCounts;
+};
+
+constexpr int32_t kCpu = 1; // kDLCPU
+
+/// The name of the entry of a function.
+std::string entryName(StringRef function);
+
+/// The element `index` of an array of i64.
+Value loadElement(ImplicitLocOpBuilder &builder, Value array, int64_t index);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CONVERSION_RELAXTOLLVM_FUNCTIONEMITTER_H

@@ -1,0 +1,118 @@
+//===- Values.cpp - Constants, scalars, shapes and tuples in LLVM -*- C++
+//-*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FunctionEmitter.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// One that is only read stays in the pool; it needs no slot.
+LogicalResult FunctionEmitter::emit(LoadConstantOp op) {
+  Value constant = runtime.constant(builder, op.getIndex());
+  if (!op.getFresh()) {
+    mapping.map(op.getResult(), constant);
+    return success();
+  }
+  emitStep("relax_tensor_to_device",
+           {site("constant"), resultSlot(op), constant, i32(kCpu), i32(0)});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(PrimValueOp op) {
+  Value slot = resultSlot(op);
+  if (auto number = dyn_cast<FloatAttr>(op.getValue())) {
+    Value value = LLVM::ConstantOp::create(
+        builder, builder.getF64Type(),
+        builder.getF64FloatAttr(number.getValueAsDouble()));
+    runtime.call(builder, "relax_prim_set_float", Type(), {slot, value});
+    return success();
+  }
+  auto integer = cast<IntegerAttr>(op.getValue());
+  if (integer.getType().isInteger(1))
+    runtime.call(builder, "relax_prim_set_bool", Type(),
+                 {slot, i32(integer.getValue().getZExtValue())});
+  else
+    runtime.call(builder, "relax_prim_set_int", Type(),
+                 {slot, i64(integer.getType().isUnsignedInteger()
+                                ? integer.getValue().getZExtValue()
+                                : integer.getValue().getSExtValue())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(MakePrimOp op) {
+  runtime.call(builder, "relax_prim_set_int", Type(),
+               {resultSlot(op), map(op.getValue())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(MakeShapeOp op) {
+  SmallVector<Value> dims = map(op.getDims());
+  Value array = emitStackArray(dims, builder.getI64Type());
+  emitStep("relax_shape_make", {resultSlot(op), i32(dims.size()), array});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(ShapeOfOp op) {
+  emitStep("relax_shape_of", {resultSlot(op), map(op.getTensor())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(StringOp op) {
+  emitStep("relax_string_make",
+           {resultSlot(op), runtime.string(builder, op.getValue()),
+            i64(op.getValue().size())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(DTypeOp op) {
+  runtime.call(builder, "relax_dtype_make", Type(),
+               {resultSlot(op), i32(encodeDType(op.getValue()))});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(NullValueOp op) {
+  resultSlot(op); // None from the start
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(TupleOp op) {
+  SmallVector<Value> fields = map(op.getFields());
+  Value array = emitStackArray(fields, runtime.ptrType());
+  emitStep("relax_tuple_make",
+           {site("tuple"), resultSlot(op), i64(fields.size()), array});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(GetItemOp op) {
+  emitStep("relax_tuple_get", {site("get_item"), resultSlot(op),
+                               map(op.getTupleValue()), i64(op.getIndex())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(relax::CastOp op) {
+  if (isRaw(op.getValue())) {
+    RawTensor raw = rawTensors.lookup(op.getValue());
+    rawTensors[op.getResult()] = raw;
+    return success();
+  }
+  runtime.call(builder, "relax_value_assign", Type(),
+               {resultSlot(op), map(op.getValue())});
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(KillOp op) {
+  auto constant = op.getValue().getDefiningOp<LoadConstantOp>();
+  if (constant && !constant.getFresh())
+    return success(); // the pool holds it
+  // Without an object it is nothing but its memory.
+  if (isRaw(op.getValue()))
+    return success();
+  runtime.call(builder, "relax_value_kill", Type(), {map(op.getValue())});
+  return success();
+}
