@@ -330,14 +330,17 @@ def compile(  # noqa: A001 (the name TVM uses)
     _check_choice("checks", checks, CHECKS)
     if opt_level not in range(4):
         raise ValueError(f"expected opt_level from 0 to 3, but got {opt_level!r}")
-    options = {"checks": checks, "plan-memory": str(plan_memory).lower()}
+    options = {
+        "checks": checks,
+        "exec-mode": exec_mode,
+        "plan-memory": str(plan_memory).lower(),
+    }
     module = _copy(mod)
     dump = _Dump(dump_phases) if dump_phases is not None else lambda name, module: None
     dump("input", module)
     with module.context:
         with raise_errors(module.context):
             module.operation.verify()
-        options = {"checks": checks, "exec-mode": exec_mode}
         for name, _ in phases():
             _run_phase(name, module, options)
             dump(name, module)

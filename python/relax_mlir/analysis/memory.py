@@ -136,7 +136,9 @@ def format_bytes(number: int) -> str:
 
 
 def _amount(number: int | None, size: PrimExpr | None) -> str:
-    return f"{size.text} bytes" if number is None and size is not None else format_bytes(number or 0)
+    return (
+        f"{size.text} bytes" if number is None and size is not None else format_bytes(number or 0)
+    )
 
 
 def estimate_memory_usage(
