@@ -21,7 +21,8 @@ def python_blocks(page: Path) -> list[str]:
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if python_blocks(p)], ids=lambda p: str(p.relative_to(ROOT))
 )
-def test_page_runs(page: Path) -> None:
+def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # for the files that it writes
     namespace: dict[str, object] = {"__name__": "page"}
     for block in python_blocks(page):
         exec(compile(block, str(page), "exec"), namespace)

@@ -133,8 +133,10 @@ def default_arguments(name: str) -> dict[str, Any]:
 def is_default(op_name: str, name: str, attr: ir.Attribute) -> bool:
     """Say whether an attribute of an operator is what leaving it out means."""
     default = default_arguments(op_name).get(name)
+    if default is None:
+        return False
     value = getattr(attr, "value", None)
-    return default is not None and type(value) is type(default) and value == default
+    return type(value) is type(default) and value == default
 
 
 def _member(namespace: Any, name: str) -> Any:

@@ -27,7 +27,7 @@ from .names import Names, location_name
 from .operators import Form, OperatorArguments, generic_form, is_struct_info, operator_form
 from .options import Options, is_identifier
 from .scope import Scope, struct_info_variables, variables_of
-from .types import TypePrinter, entries, quote, sequence
+from .types import TypePrinter, entries, quote, sequence, string_literal
 from .writer import Writer
 
 # What functions keep besides the attributes of their own.
@@ -476,8 +476,8 @@ class FunctionPrinter:
         return None if number is None else lambda: f"R.prim_value({number})"
 
     def _string(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
-        attr = arguments["value"]
-        return (lambda: f"R.str({quote(attr.value)})") if str(attr.type) == "none" else None
+        literal = string_literal(arguments["value"])
+        return None if literal is None else lambda: f"R.str({literal})"
 
     def _dtype(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
         return lambda: f'R.dtype("{dtype_name(arguments["value"].value)}")'

@@ -260,7 +260,7 @@ def _plain(attr: ir.Attribute) -> str | None:
         is_plain = str(attr.type) == "f64" and math.isfinite(attr.value)
         return repr(attr.value) if is_plain else None
     if isinstance(attr, ir.StringAttr):
-        return quote(attr.value) if str(attr.type) == "none" else None
+        return string_literal(attr)
     if isinstance(attr, ir.ArrayAttr):
         items = [_plain(item) for item in attr]
         return None if None in items else f"[{', '.join(map(str, items))}]"
@@ -287,6 +287,14 @@ def quote(text: str) -> str:
     """Return a text as a literal of Python, in double quotes."""
     plain = text.isascii() and text.isprintable() and '"' not in text and "\\" not in text
     return f'"{text}"' if plain else repr(text)
+
+
+def string_literal(attr: ir.StringAttr) -> str | None:
+    """Return a string as a literal of Python; None where it has a type or is not UTF-8."""
+    try:
+        return quote(attr.value_bytes.decode()) if str(attr.type) == "none" else None
+    except UnicodeDecodeError:
+        return None
 
 
 def block_text(text: str, indent: str) -> str:
