@@ -95,7 +95,7 @@ class Executable:
     --------
     >>> ex = compile('''
     ... relax.func @main(%n: !relax.prim<i64, n>) -> !relax.shape<[n, 2]> {
-    ...   %0 = relax.shape [n, 2]
+    ...   %0 = relax.shape <[n, 2]>
     ...   relax.return %0 : !relax.shape<[n, 2]>
     ... }''', exec_mode="bytecode")
     >>> print(ex.as_text().split(" info ")[0])

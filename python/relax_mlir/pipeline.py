@@ -38,7 +38,7 @@ def default_build_pipeline(**options: str) -> Sequential:
     Examples
     --------
     >>> [one.info.name for one in default_build_pipeline().passes][:2]
-    ['normalize', 'realize-vdevice']
+    ['normalize', 'legalize']
     """
     return Sequential([phase(name, **options) for name, _ in phases()], name="default")
 

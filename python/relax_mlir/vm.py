@@ -121,7 +121,7 @@ class VirtualMachine:
         >>> from relax_mlir import compile
         >>> vm = VirtualMachine(compile('''
         ... relax.func @main(%n: !relax.prim<i64, n>) -> !relax.shape<[n, 2]> {
-        ...   %0 = relax.shape [n, 2]
+        ...   %0 = relax.shape <[n, 2]>
         ...   relax.return %0 : !relax.shape<[n, 2]>
         ... }''', exec_mode="bytecode"))
         >>> [(row.kind, row.name) for row in vm.profile("main", 3).rows if row.name == "shape_make"]

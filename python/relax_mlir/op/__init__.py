@@ -13,9 +13,10 @@ Examples
 >>> x = Var("x", TensorStructInfo(("n", 4), "float32"))
 >>> with bb.function("main", [x]):
 ...     y = add(multiply(x, 2.0), [1.0, 2.0, 3.0, 4.0])
-...     print(sum(y, axis=1).type)
-...     _ = bb.emit_func_output(y)
-!relax.tensor<[n], f32>
+...     totals = sum(y, axis=1)
+...     _ = bb.emit_func_output(totals)
+>>> str(totals.type)
+'!relax.tensor<[n], f32>'
 """
 
 # ruff: noqa: A004, F403 (the names TVM uses; each module says what it has)
