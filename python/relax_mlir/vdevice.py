@@ -12,6 +12,8 @@ from mlir import ir
 from .context import current_context
 
 GLOBAL_INFO = "relax.global_info"
+# How many infos without content a module lists by name, for tests of passes.
+DUMMY_GLOBAL_INFO = "relax.dummy_global_info"
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,13 @@ class VDevice:
         context = current_context() if context is None else context
         target, scope = (ir.StringAttr.get(text, context) for text in (self.target, self.mem_scope))
         return ir.Attribute.parse(f"#relax.vdevice<{target}, {self.dev_id}, {scope}>", context)
+
+
+class DummyGlobalInfo:
+    """A global info without content, which tests of passes use."""
+
+    def __repr__(self) -> str:
+        return "DummyGlobalInfo()"
 
 
 def set_global_info(module: ir.Module, devices: Mapping[str, VDevice]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..vdevice import VDevice
+from ..vdevice import DummyGlobalInfo, VDevice
 from . import generic
 from .annotations import as_struct_info
 from .generic import metadata, mlir_attr, mlir_type
@@ -36,10 +36,6 @@ __all__ = [
 ]
 
 ir_module = entry.decorator("I.ir_module", "ir_module", entry.parse_class)
-
-
-class DummyGlobalInfo:
-    """A global info without meaning."""
 
 
 def dummy_global_info() -> DummyGlobalInfo:

@@ -11,7 +11,7 @@ import relax_mlir as relax
 from mlir import ir
 from relax_mlir import op
 from relax_mlir.ir_module import IRModule, structural_equal
-from relax_mlir.script import from_source, printer
+from relax_mlir.script import ScriptError, from_source, printer
 
 
 def module(text):
@@ -674,3 +674,21 @@ def test_context_of_the_module_is_used():
     with ir.Context():
         mine = module(MAIN)
     assert mine.script() == MAIN_SCRIPT
+
+
+def test_infos_without_content_are_kept() -> None:
+    text = """
+@I.ir_module
+class M:
+    I.module_global_infos({"dummy": [I.dummy_global_info(), I.dummy_global_info()]})
+
+    @R.function
+    def main(x: R.Object):
+        return x
+"""
+    module = from_source(text)
+    printed = module.script()
+    assert '"dummy": [I.dummy_global_info(), I.dummy_global_info()]' in printed
+    assert structural_equal(module, from_source(printed))
+    with pytest.raises(ScriptError, match=r"expected I.vdevice\(...\) or .* but got 3"):
+        from_source(text.replace("I.dummy_global_info(), ", "3, "))

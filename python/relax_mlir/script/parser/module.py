@@ -24,7 +24,7 @@ from ...expr import GlobalVar
 from ...ir import ObjectStructInfo
 from ...ir_module import Function, IRModule
 from ...tir.fit import fit_kernels
-from ...vdevice import VDevice, set_global_info
+from ...vdevice import DUMMY_GLOBAL_INFO, DummyGlobalInfo, VDevice, set_global_info
 from ..generic import mlir_functions
 from . import rfc, state, tir
 from .environment import Environment
@@ -453,18 +453,28 @@ class ModuleParser(Evaluator):
         IRModule(self.builder._module).set_attr(name, attribute(name, value))
 
     def set_global_infos(self, infos: dict[str, Any]) -> None:
-        """List the virtual devices of the module."""
-        if self.vdevices:
+        """List the virtual devices of the module, and infos without content."""
+        module = self.builder._module
+        if self.vdevices or DUMMY_GLOBAL_INFO in module.operation.attributes:
             raise ValueError("expected I.module_global_infos once in a module")
+        dummies: dict[str, int] = {}
         for key, value in infos.items():
-            devices = value if isinstance(value, (list, tuple)) else [value]
-            for index, device in enumerate(devices):
-                if not isinstance(device, VDevice):
+            listed = value if isinstance(value, (list, tuple)) else [value]
+            for index, info in enumerate(listed):
+                if isinstance(info, DummyGlobalInfo):
+                    dummies[key] = dummies.get(key, 0) + 1
                     continue
-                name = f"{key}{index}" if len(devices) > 1 or key == "vdevice" else key
-                self.vdevices[name] = device
+                if not isinstance(info, VDevice):
+                    raise TypeError(
+                        f"expected I.vdevice(...) or I.dummy_global_info() in {key!r}, but got "
+                        f"{info!r}"
+                    )
+                name = f"{key}{index}" if len(listed) > 1 or key == "vdevice" else key
+                self.vdevices[name] = info
         if self.vdevices:
-            set_global_info(self.builder._module, self.vdevices)
+            set_global_info(module, self.vdevices)
+        if dummies:
+            module.operation.attributes[DUMMY_GLOBAL_INFO] = attribute("dummies", dummies)
 
     def add_vdevice(self, device: VDevice) -> str:
         """Add a virtual device, and return its name."""

@@ -11,7 +11,7 @@ from typing import Any
 from mlir import ir
 
 from ...ir_module import MODULE_ATTRS
-from ...vdevice import GLOBAL_INFO
+from ...vdevice import DUMMY_GLOBAL_INFO, GLOBAL_INFO
 from ..parser.state import kind_of_target
 from .constants import Constants
 from .options import Options, is_identifier
@@ -89,21 +89,26 @@ class ModulePrinter:
         attributes = dict(entries(module.attributes))
         attributes.update(entries(attributes.pop(MODULE_ATTRS, {})))
         devices = attributes.get(GLOBAL_INFO)
+        infos = []
         if devices is not None:
-            text = self._devices(devices)
-            if text is not None:
+            listed = self._devices(devices)
+            if listed is not None:
+                infos += listed
                 del attributes[GLOBAL_INFO]
+        for name, count in entries(attributes.pop(DUMMY_GLOBAL_INFO, {})):
+            dummies = ", ".join([f"{prefix}.dummy_global_info()"] * count.value)
+            infos.append(f"{quote(name)}: [{dummies}]")
         if attributes:
             fields = (
                 f"{quote(key)}: {self._types.attribute(attr)}" for key, attr in attributes.items()
             )
             self.writer.line(f"{prefix}.module_attrs({{{', '.join(fields)}}})")
-        if devices is not None and text is not None:
-            self.writer.line(text)
-        return not attributes and devices is None
+        if infos:
+            self.writer.line(f"{prefix}.module_global_infos({{{', '.join(infos)}}})")
+        return not attributes and not infos
 
-    def _devices(self, devices: ir.Attribute) -> str | None:
-        """Return the statement that lists the virtual devices."""
+    def _devices(self, devices: ir.Attribute) -> list[str] | None:
+        """Return the fields of the statement that lists the virtual devices."""
         made: dict[str, str] = {}
         kinds: dict[str, tuple[str, str]] = {}
         for name, device in entries(devices):
@@ -123,10 +128,8 @@ class ModulePrinter:
         listed = [f"vdevice{index}" for index in range(len(made))]
         if set(listed) == set(made):  # the names that the parser gives to a list
             self._number([(name, *kinds[name]) for name in listed])
-            fields = [f'"vdevice": [{", ".join(made[name] for name in listed)}]']
-        else:
-            fields = [f"{quote(name)}: [{text}]" for name, text in made.items()]
-        return f"{self.options.ir_prefix}.module_global_infos({{{', '.join(fields)}}})"
+            return [f'"vdevice": [{", ".join(made[name] for name in listed)}]']
+        return [f"{quote(name)}: [{text}]" for name, text in made.items()]
 
     def _number(self, devices: Sequence[tuple[str, str, str]]) -> None:
         """Have devices be written as ``"llvm:1:global"``, by their number of those of a kind."""
