@@ -12,7 +12,7 @@ import re
 import signal
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -674,8 +674,16 @@ def test_vm08_threads_share_one_machine() -> None:
     assert not failures
 
 
+@pytest.fixture
+def control_c() -> Iterator[None]:
+    """Have Python see Control-C, also in a job in the background, which starts without."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("line", ["goto again", "%1 = call @main(%0) ret %1"])
-def test_vm08_error_of_a_signal_ends_a_run(line: str) -> None:
+def test_vm08_error_of_a_signal_ends_a_run(line: str, control_c: None) -> None:
     """Control-C ends what would never end, a loop or calls that take the frame."""
     vm = machine(f"function main(x) registers 2 {{ again: {line} }}")
     timer = threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,))
