@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import relax_mlir
+from relax_mlir import analysis, script
 
 from .arguments import convert
 
@@ -27,7 +28,7 @@ class Peer:
 
     def parse(self, name: str, text: str) -> None:
         """Read a program."""
-        self._modules[name] = relax_mlir.script.from_source(text)
+        self._modules[name] = script.from_source(text)
 
     def compile(self, name: str, mode: str) -> float:
         """Compile a program that was read; return seconds."""
@@ -59,5 +60,5 @@ class Peer:
 
     def planned_bytes(self, name: str, sizes: dict[str, int]) -> int:
         """Return how many bytes the plan of ``main`` allocates at these sizes."""
-        usage = relax_mlir.analysis.estimate_memory_usage(self._modules[name], sizes=sizes)
+        usage = analysis.estimate_memory_usage(self._modules[name], sizes=sizes)
         return usage["main"].planned_bytes
