@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +11,7 @@ import tvm.script
 from tvm import relax
 
 from .arguments import convert
+from .base import Base
 
 # What TVM runs up to its memory plan.
 _PLANNING = (
@@ -26,13 +24,8 @@ _PLANNING = (
 )
 
 
-class Peer:
+class Peer(Base):
     """See ``worker.py``."""
-
-    def __init__(self, calls: Any, threads: int) -> None:
-        self._calls = calls
-        self._modules: dict[str, Any] = {}
-        self._executables: dict[tuple[str, str], Any] = {}
 
     def version(self) -> str:
         """Return the version."""
@@ -57,18 +50,9 @@ class Peer:
         arguments = convert(shapes, kind)
         return self._calls.bind(lambda: main(*arguments))
 
-    def artefact(self, name: str, mode: str, function: str, rounds: int) -> dict[str, float]:
-        """Write and load an executable; return the size and the least seconds to load it."""
-        with tempfile.TemporaryDirectory() as folder:
-            model = Path(folder) / "model.so"
-            self._executables[name, mode].export_library(str(model))
-            seconds = []
-            for number in range(rounds):  # a library is loaded once only, a copy is another
-                path = shutil.copy(model, Path(folder) / f"copy{number}.so")
-                start = time.perf_counter()
-                relax.VirtualMachine(tvm.runtime.load_module(str(path)), tvm.cpu())[function]
-                seconds.append(time.perf_counter() - start)
-            return {"bytes": model.stat().st_size, "load_s": min(seconds)}
+    def load(self, path: str, function: str) -> Any:
+        """Return a function of a library."""
+        return relax.VirtualMachine(tvm.runtime.load_module(path), tvm.cpu())[function]
 
     def planned_bytes(self, name: str, sizes: dict[str, int]) -> int:
         """Return how many bytes the plan of ``main`` allocates at these sizes."""
