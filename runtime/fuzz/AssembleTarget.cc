@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Any text is either refused with ValueError, or gives a program whose text
-// assembles to the same text again.
+// Any text is either refused with ValueError, by the assembler or the verifier,
+// or gives a program whose text assembles to the same text again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string_view text(reinterpret_cast<const char *>(data), size);
   try {
     vm::ExecutableParts parts = vm::assemble(text, {ffi::Any(int64_t(7))});
-    std::string written = vm::disassemble(parts, /*maxBytes=*/1 << 20, nullptr);
     vm::verify(parts);
+    std::string written = vm::disassemble(parts, /*maxBytes=*/1 << 20, nullptr);
     vm::ExecutableParts again = vm::assemble(written, {});
     if (vm::disassemble(again, 1 << 20, nullptr) != written)
       std::abort();
