@@ -288,6 +288,29 @@ def test_rf10_dataflow_blocks_share() -> None:
     )
 
 
+# apache/tvm issues 17876 and 20177: a product is read before anything computes it.
+def test_rf10_products_that_nothing_computed() -> None:
+    text = """
+    relax.func @main(%x: !relax.tensor<[2, n], f32>, %shape: !relax.shape<ndim = 1>) -> !relax.tuple<!relax.tensor<ndim = 2, f32>, !relax.shape<ndim = 1>> {
+      %0 = relax.match_cast %shape : !relax.shape<ndim = 1> -> !relax.shape<[s]>
+      %1 = relax.shape <[s * 4]>
+      %2 = relax.reshape %x, %1 : (!relax.tensor<[2, n], f32>, !relax.shape<[s * 4]>) -> !relax.tensor<[s * 4], f32>
+      %3 = relax.shape <[s, 4]>
+      %4 = relax.reshape %2, %3 : (!relax.tensor<[s * 4], f32>, !relax.shape<[s, 4]>) -> !relax.tensor<[s, 4], f32>
+      %5 = relax.shape <[s * 4 + 1]>
+      %6 = relax.tuple %4, %5 : !relax.tensor<[s, 4], f32>, !relax.shape<[s * 4 + 1]>
+      relax.return %6 : !relax.tuple<!relax.tensor<[s, 4], f32>, !relax.shape<[s * 4 + 1]>>
+    }"""
+    x = random(2, 6)
+    for planned in (True, False):
+        main = load(text, plan_memory=planned)
+        tensor, shape = main(x, tvm_ffi.Shape([3]))
+        np.testing.assert_array_equal(array(tensor), x.reshape(3, 4))
+        assert tuple(shape) == (13,)
+        with pytest.raises(ValueError, match=r"dimension 0 is 12, where s \* 4 = 8"):
+            main(x, tvm_ffi.Shape([2]))
+
+
 def test_rf10_tuples_keep_their_tensors() -> None:
     x = random(4)
     check(

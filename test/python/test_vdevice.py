@@ -6,6 +6,7 @@ import pytest
 import relax_mlir as relax
 from mlir import ir
 from relax_mlir import VDevice, op
+from relax_mlir.runtime import memory_stats
 
 pytestmark = pytest.mark.usefixtures("exec_mode")
 
@@ -93,6 +94,23 @@ def test_op08_there_and_back(move):
     assert (place(there), place(back)) == (("cpu", 1), ("cpu", 0))
     np.testing.assert_allclose(np.from_dlpack(there), np.exp(X), rtol=1e-6)
     np.testing.assert_allclose(np.from_dlpack(back), -np.exp(X), rtol=1e-6)
+
+
+def test_vm11_devices_of_a_program_have_pools_of_their_own(move):
+    def body(x):
+        there = op.exp(op.to_vdevice(x, "cpu1"))
+        return op.negative(op.to_vdevice(there, "cpu0"))
+
+    main = load(body, tensor("cpu0"))
+    x = np.ones(1000, dtype="float32")
+    main(x)
+    before = {name: memory_stats(name) for name in ("cpu:0", "cpu:1")}
+    main(x)
+    for name, used in before.items():
+        after = memory_stats(name)
+        assert after.allocations > used.allocations
+        assert after.in_use == used.in_use
+        assert after.system_allocations == used.system_allocations
 
 
 def test_op08_nested_tuples():
