@@ -1,0 +1,221 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs that ``torch.export`` makes, as modules."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from mlir import ir
+from torch.export.graph_signature import InputKind, InputSpec, OutputKind
+
+from ... import op
+from ...block_builder import BlockBuilder
+from ...expr import Var, const
+from ...ir_module import IRModule
+from .converters import CONVERTERS, Converter, Graph
+from .shapes import as_expr, as_struct_info
+
+# What only states what PyTorch has found already.
+_ASSERTIONS = {
+    "aten._assert_scalar.default",
+    "aten._assert_tensor_metadata.default",
+    "aten.sym_constrain_range.default",
+    "aten.sym_constrain_range_for_size.default",
+}
+
+
+def from_exported_program(
+    exported_program: torch.export.ExportedProgram,
+    *,
+    keep_params_as_input: bool = False,
+    unwrap_unit_return_tuple: bool = False,
+    custom_convert_map: Mapping[str, Converter] | None = None,
+    run_ep_decomposition: bool = True,
+) -> IRModule:
+    """Return a program of ``torch.export`` as a module with a function ``main``.
+
+    Sizes that the program was exported with as dynamic are shape variables, by the names that
+    PyTorch gave them.
+
+    Parameters
+    ----------
+    exported_program : torch.export.ExportedProgram
+    keep_params_as_input : bool
+        Whether parameters and buffers come as arguments, after the inputs of the model. By default
+        they are constants. `num_input`, an attribute of the function, says how many inputs there
+        are before them.
+    unwrap_unit_return_tuple : bool
+        Whether a model with one output returns it and no tuple.
+    custom_convert_map : mapping of str to callable, optional
+        How to convert more operators, or others: by name ("aten.relu.default"), a function that is
+        called with a `Graph` and the arguments, tensors as values, and returns a value.
+    run_ep_decomposition : bool
+        Whether operators that are not converted are decomposed by PyTorch first.
+
+    Returns
+    -------
+    IRModule
+
+    Raises
+    ------
+    NotImplementedError
+        If the program has operators that are not converted, which it names, or changes its buffers
+        or inputs.
+
+    Examples
+    --------
+    >>> import torch
+    >>> class Model(torch.nn.Module):
+    ...     def forward(self, x, y):
+    ...         return torch.relu(x) @ y
+    >>> n = torch.export.Dim("n", min=2)
+    >>> program = torch.export.export(
+    ...     Model(), (torch.ones(3, 4), torch.ones(4, 5)), dynamic_shapes=({0: n}, None)
+    ... )
+    >>> mod = from_exported_program(program, unwrap_unit_return_tuple=True)
+    >>> import relax_mlir
+    >>> main = relax_mlir.VirtualMachine(relax_mlir.compile(mod))["main"]
+    >>> torch.from_dlpack(main(torch.ones(7, 4), torch.ones(4, 5))).shape
+    torch.Size([7, 5])
+    """
+    converters = {**CONVERTERS, **(custom_convert_map or {})}
+    if run_ep_decomposition:
+        exported_program = _decompose(exported_program, converters)
+    _check_operators(exported_program, converters)
+    return _Importer(exported_program, converters).run(
+        keep_params_as_input, unwrap_unit_return_tuple
+    )
+
+
+def _calls(program: torch.export.ExportedProgram) -> list[torch.fx.Node]:
+    return [node for node in program.graph.nodes if node.op == "call_function"]
+
+
+def _is_known(node: torch.fx.Node, converters: Mapping[str, Converter]) -> bool:
+    is_of_sizes = isinstance(node.meta.get("val"), (int, torch.SymInt))
+    name = str(node.target)
+    is_named = name in converters or name in _ASSERTIONS
+    return node.target is operator.getitem or is_of_sizes or is_named
+
+
+def _decompose(
+    program: torch.export.ExportedProgram, converters: Mapping[str, Converter]
+) -> torch.export.ExportedProgram:
+    if all(_is_known(node, converters) for node in _calls(program)):
+        return program
+    table = torch.export.default_decompositions()
+    for target in list(table):
+        if str(target) in converters:
+            del table[target]
+    return program.run_decompositions(table)
+
+
+def _check_operators(
+    program: torch.export.ExportedProgram, converters: Mapping[str, Converter]
+) -> None:
+    unknown = {str(node.target) for node in _calls(program) if not _is_known(node, converters)}
+    if unknown:
+        raise NotImplementedError(
+            f"no conversion of {', '.join(sorted(unknown))}: give one in custom_convert_map"
+        )
+
+
+class _Importer:
+    """Writes the nodes of a graph, one after the other."""
+
+    def __init__(
+        self, program: torch.export.ExportedProgram, converters: Mapping[str, Converter]
+    ) -> None:
+        self._program = program
+        self._converters = converters
+        self._values: dict[torch.fx.Node, Any] = {}
+        self._builder = BlockBuilder()
+
+    def run(self, keep_params: bool, unwrap: bool) -> IRModule:
+        signature = self._program.graph_signature
+        for spec in signature.output_specs:
+            if spec.kind != OutputKind.USER_OUTPUT:
+                raise NotImplementedError(
+                    f"expected a program without side effects, but {spec.target!r} is changed "
+                    f"({spec.kind.name})"
+                )
+        nodes = [node for node in self._program.graph.nodes if node.op == "placeholder"]
+        pairs = list(zip(nodes, signature.input_specs, strict=True))
+        inputs = [node for node, spec in pairs if spec.kind == InputKind.USER_INPUT]
+        kept = [pair for pair in pairs if pair[1].kind != InputKind.USER_INPUT]
+        params = [self._parameter(node) for node in inputs]
+        attrs = {}
+        if keep_params:
+            params += [self._parameter(node) for node, _ in kept]
+            attrs["num_input"] = len(inputs)
+        with self._builder.function("main", params, attrs=attrs):
+            with self._builder.dataflow():
+                if not keep_params:
+                    for node, spec in kept:
+                        self._values[node] = self._constant(spec)
+                result = self._body(unwrap)
+            self._builder.emit_func_output(result)
+        return self._builder.get()
+
+    def _parameter(self, node: torch.fx.Node) -> Var:
+        value = node.meta.get("val")
+        if value is None or isinstance(value, str):
+            raise NotImplementedError(
+                f"expected input '{node.name}' to be a tensor or a number, but got {value!r}"
+            )
+        variable = Var(node.name, as_struct_info(value))
+        self._values[node] = variable
+        return variable
+
+    def _constant(self, spec: InputSpec) -> ir.Value:
+        program, target = self._program, spec.target
+        tensors = program.constants if spec.kind == InputKind.CONSTANT_TENSOR else None
+        if tensors is None or target not in tensors:
+            tensors = program.constants if target in program.constants else program.state_dict
+        return const(tensors[target].detach().cpu().contiguous().numpy())
+
+    def _body(self, unwrap: bool) -> Any:
+        for node in self._program.graph.nodes:
+            if node.op == "call_function":
+                self._values[node] = self._convert(node)
+            elif node.op == "output":
+                results = [self._argument(value) for value in node.args[0]]
+                single = unwrap and len(results) == 1
+                value = results[0] if single else op.tuple(*results)
+                return self._builder.emit_output(value)
+        raise AssertionError("a graph ends with its output")
+
+    def _convert(self, node: torch.fx.Node) -> Any:
+        value = node.meta.get("val")
+        if isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
+            return as_expr(value)
+        if node.target is operator.getitem:
+            container, index = node.args
+            return self._values[container][index]
+        if str(node.target) in _ASSERTIONS:
+            return None
+        convert: Callable[..., Any] = self._converters[str(node.target)]
+        arguments = [self._argument(argument) for argument in node.args]
+        named = {name: self._argument(argument) for name, argument in node.kwargs.items()}
+        try:
+            result = convert(Graph(node), *arguments, **named)
+        except (TypeError, ValueError, NotImplementedError) as error:
+            place = (node.meta.get("stack_trace") or "").strip().splitlines()
+            where = f" ({' '.join(place[-2:]).strip()})" if place else ""
+            raise NotImplementedError(
+                f"no conversion of '{node.name}', {node.target} of these arguments: {error}{where}"
+            ) from error
+        if isinstance(result, ir.Value):
+            return self._builder.emit(result, node.name)
+        return result
+
+    def _argument(self, argument: Any) -> Any:
+        if isinstance(argument, torch.fx.Node):
+            return self._values[argument]
+        if isinstance(argument, (list, tuple)):
+            return [self._argument(element) for element in argument]
+        return argument

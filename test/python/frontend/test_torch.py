@@ -1,0 +1,255 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models of PyTorch give the results that PyTorch gives, at every size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import relax_mlir
+import torch
+from relax_mlir import op
+from relax_mlir.frontend.torch import from_exported_program
+from torch import nn
+from torch.nn import functional as F  # noqa: N812 (the name PyTorch uses)
+
+N = torch.export.Dim("n", min=1, max=4096)
+
+
+class Model(nn.Module):
+    """A function as a model."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *arguments: torch.Tensor) -> Any:
+        return self.function(*arguments)
+
+
+class Call(nn.Module):
+    """A module that is called with one tensor."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.module(x)
+
+
+def export(model: nn.Module, *arguments: torch.Tensor, dims: Any = None) -> Any:
+    torch.manual_seed(0)
+    return torch.export.export(model.eval(), arguments, dynamic_shapes=dims)
+
+
+def run(mod: Any, *arguments: torch.Tensor) -> Any:
+    return relax_mlir.VirtualMachine(relax_mlir.compile(mod))["main"](*arguments)
+
+
+def check(model: nn.Module, *arguments: torch.Tensor, tolerance: float = 1e-5) -> None:
+    """Compare the results of one set of arguments, exported as they are."""
+    mod = from_exported_program(export(model, *arguments))
+    compare(model, run(mod, *arguments), arguments, tolerance)
+
+
+def compare(model: nn.Module, got: Any, arguments: Any, tolerance: float = 1e-5) -> None:
+    with torch.no_grad():
+        wanted = model(*arguments)
+    wanted = wanted if isinstance(wanted, (tuple, list)) else [wanted]
+    assert len(got) == len(wanted)
+    for ours, theirs in zip(got, wanted, strict=True):
+        ours = torch.from_dlpack(ours)
+        assert ours.dtype == theirs.dtype
+        torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+def random(*shape: int) -> torch.Tensor:
+    return torch.rand(*shape, generator=torch.Generator().manual_seed(len(shape))) + 0.25
+
+
+X = random(3, 4)
+INTEGERS = torch.tensor([[1, -2, 3], [4, 5, -6]])
+
+FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    **{
+        name: (getattr(torch, name), X - 0.5 * (name not in ("log", "rsqrt", "sqrt")))
+        for name in [
+            "abs",
+            "ceil",
+            "cos",
+            "erf",
+            "exp",
+            "floor",
+            "log",
+            "neg",
+            "relu",
+            "round",
+            "rsqrt",
+            "sigmoid",
+            "sign",
+            "sin",
+            "sqrt",
+            "tanh",
+            "reciprocal",
+            "square",
+        ]
+    },
+    "silu": (F.silu, X),
+    "gelu": (F.gelu, X),
+    "gelu_tanh": (lambda x: F.gelu(x, approximate="tanh"), X),
+    "leaky_relu": (lambda x: F.leaky_relu(x - 0.5, 0.1), X),
+    "relu6": (lambda x: F.relu6(x * 10), X),
+    "clamp": (lambda x: torch.clamp(x, 0.3, 0.9), X),
+    "add_alpha": (lambda x, y: torch.add(x, y, alpha=2), X, X + 1),
+    "rsub": (lambda x: 2 - x, X),
+    "mixed_types": (lambda x, y: x[:2, :3] * y + 1, X, INTEGERS),
+    "integer_division": (lambda x: x / 2, INTEGERS),
+    "compare": (lambda x: (x > 0.5, x <= 0.5, x != 0), X),
+    "compare_types": (lambda x, y: x > y, INTEGERS, X[:2, :3]),
+    "where": (lambda x: torch.where(x > 0.5, x, 0.0), X),
+    "masked_fill": (lambda x: x.masked_fill(x > 0.5, -1.0), X),
+    "pow": (lambda x: x**3, X),
+    "to": (lambda x: x.to(torch.int32), X * 10),
+    "sum": (lambda x: x.sum(), X),
+    "sum_axis": (lambda x: x.sum(-1, keepdim=True), X),
+    "mean": (lambda x: x.mean((0, 1)), X),
+    "amax": (lambda x: x.amax(0), X),
+    "softmax": (lambda x: x.softmax(0), X),
+    "log_softmax": (lambda x: x.log_softmax(-1), X),
+    "layer_norm": (lambda x: F.layer_norm(x, (4,)), X),
+    "matmul": (torch.matmul, random(2, 3, 4), random(4, 5)),
+    "addmm": (lambda b, x, y: torch.addmm(b, x, y, beta=2, alpha=3), random(5), X, random(4, 5)),
+    "bmm": (torch.bmm, random(2, 3, 4), random(2, 4, 5)),
+    "attention": (F.scaled_dot_product_attention, *[random(2, 3, 4, 8) for _ in range(3)]),
+    "attention_mask": (
+        lambda q, m: F.scaled_dot_product_attention(q, q, q, m > 0.5, scale=0.3),
+        random(1, 2, 4, 8),
+        random(4, 4) + torch.eye(4),
+    ),
+    "view": (lambda x: x.view(2, -1), X),
+    "flatten": (lambda x: x.flatten(1), random(2, 3, 4)),
+    "squeeze": (lambda x: x.squeeze(1).unsqueeze(-1), random(2, 1, 3)),
+    "permute": (lambda x: x.permute(2, 0, 1), random(2, 3, 4)),
+    "transpose": (lambda x: x.transpose(-1, 0).t(), X),
+    "expand": (lambda x: x.expand(5, -1, 4), random(3, 1)),
+    "cat": (lambda x, y: torch.cat([x, y], 1), X, X + 1),
+    "stack": (lambda x, y: torch.stack([x, y], -1), X, X + 1),
+    "chunk": (lambda x: x.chunk(3, -1), random(2, 7)),
+    "split": (lambda x: x.split([1, 2], 0), X),
+    "embedding": (F.embedding, INTEGERS.abs(), random(7, 4)),
+    "zeros_like": (lambda x: torch.zeros_like(x) + torch.ones_like(x) + x, X),
+    "decomposed": (lambda x: F.softsign(x) + F.hardswish(x), X),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name: str) -> None:
+    function, *arguments = FUNCTIONS[name]
+    if name == "mixed_types":
+        arguments[0] = arguments[0][:2, :3].contiguous()
+        function = lambda x, y: x * y + 1  # noqa: E731
+    check(Model(function), *arguments)
+
+
+@pytest.mark.parametrize("sizes", [[2, 1, 33]])
+def test_linear_layers_at_every_size(sizes: list[int], exec_mode: str) -> None:
+    model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 3, bias=False))
+    mod = from_exported_program(export(model, random(2, 4), dims=({0: N},)))
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(mod))["main"]
+    for n in sizes:
+        compare(model, main(random(n, 4)), [random(n, 4)])
+
+
+class Layer(nn.Module):
+    """A layer of a transformer."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads, self.width = heads, width // heads
+        self.norm = nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k, v = (
+            part.unflatten(-1, (self.heads, self.width)).transpose(1, 2)
+            for part in self.qkv(self.norm(x)).chunk(3, dim=-1)
+        )
+        attended = F.scaled_dot_product_attention(q, k, v)
+        return x + self.out(attended.transpose(1, 2).flatten(2))
+
+
+def test_transformer_layer_at_every_length(exec_mode: str) -> None:
+    model = Layer(16, 4)
+    mod = from_exported_program(export(model, random(1, 8, 16), dims=({1: N},)))
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(mod))["main"]
+    for n in (8, 1, 19):
+        compare(model, main(random(1, n, 16)), [random(1, n, 16)])
+
+
+def test_sizes_that_are_computed() -> None:
+    model = Model(lambda x, y: torch.cat([x, y, x]).view(-1) * 2)
+    arguments = random(3, 4), random(5, 4)
+    m = torch.export.Dim("m", min=1)
+    program = export(model, *arguments, dims={"arguments": ({0: N}, {0: m})})
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(from_exported_program(program)))["main"]
+    for given in (arguments, (random(1, 4), random(2, 4))):
+        compare(model, main(*given), given)
+
+
+def test_parameters_as_inputs() -> None:
+    model = nn.Linear(4, 3)
+    mod = from_exported_program(
+        export(model, X), keep_params_as_input=True, unwrap_unit_return_tuple=True
+    )
+    assert mod["main"].attributes["num_input"].value == 1
+    got = run(mod, X, model.weight.detach(), model.bias.detach())
+    torch.testing.assert_close(torch.from_dlpack(got), model(X).detach())
+
+
+def test_buffers_and_constants() -> None:
+    class Shifted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("shift", random(4))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + self.shift + torch.tensor([1.0, 2.0, 3.0, 4.0])
+
+    check(Shifted(), X)
+
+
+def test_custom_conversion() -> None:
+    program = export(Model(torch.relu), X - 0.5)
+    mod = from_exported_program(
+        program, custom_convert_map={"aten.relu.default": lambda graph, x: op.exp(x)}
+    )
+    torch.testing.assert_close(torch.from_dlpack(run(mod, X)[0]), torch.exp(X))
+
+
+def test_error_operator_without_conversion() -> None:
+    program = export(Model(torch.linalg.det), random(3, 3))
+    with pytest.raises(NotImplementedError, match=r"no conversion of aten\..*custom_convert_map"):
+        from_exported_program(program)
+
+
+def test_error_arguments_without_conversion() -> None:
+    model = Model(lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True))
+    with pytest.raises(NotImplementedError, match=r"aten\.scaled_dot.* with dropout, causal"):
+        from_exported_program(export(model, random(1, 1, 4, 4)))
+
+
+def test_error_buffers_that_change() -> None:
+    class Counter(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("count", torch.zeros(()))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.count += 1
+            return x + self.count
+
+    with pytest.raises(NotImplementedError, match="'count' is changed"):
+        from_exported_program(export(Counter(), X))
