@@ -60,13 +60,15 @@ static void buildShapes(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createRelaxPoolConstantsPass());
 }
 
-static void buildKernels(OpPassManager &pm, const CompileOptions &) {
+static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createRelaxPrepareKernelsPass());
-  bufferization::OneShotBufferizePassOptions options;
-  options.bufferizeFunctionBoundaries = true;
-  options.functionBoundaryTypeConversion =
+  if (options.emitKernels)
+    pm.addPass(createRelaxEmitKernelsPass({options.vectorBits}));
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
-  pm.addPass(bufferization::createOneShotBufferizePass(options));
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   pm.addPass(bufferization::createDropEquivalentBufferResultsPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createCSEPass());
@@ -88,12 +90,15 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   if (options.execMode == ExecMode::Bytecode)
     pm.addPass(createRelaxMakeKernelEntriesPass());
   pm.addPass(createRelaxConvertToLLVMPass());
+  pm.addPass(createConvertVectorToSCFPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
+  // While memrefs are memrefs, and before what it makes of arith is lowered.
+  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createArithToLLVMConversionPass());
@@ -101,6 +106,7 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -149,7 +155,21 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                      "kernels write over inputs that die"),
       llvm::cl::init(true)};
 
-  CompileOptions get() const { return {checks, execMode, planMemory}; }
+  Option<bool> emitKernels{
+      *this, "emit-kernels",
+      llvm::cl::desc("Whether kernels of known classes are written as loops "
+                     "over vectors"),
+      llvm::cl::init(true)};
+
+  Option<unsigned> vectorBits{
+      *this, "vector-bits",
+      llvm::cl::desc("The width of a vector register; 0 means that of this "
+                     "processor"),
+      llvm::cl::init(0)};
+
+  CompileOptions get() const {
+    return {checks, execMode, planMemory, emitKernels, vectorBits};
+  }
 };
 } // namespace
 

@@ -25,6 +25,7 @@ from .runtime.executable import TEXT_BYTES
 TARGETS = ("llvm",)
 CHECKS = ("all", "necessary")
 EXEC_MODES = ("compiled", "bytecode")
+VECTOR_BITS = (0, 128, 256, 512, 1024)
 
 _make_constant = tvm_ffi.get_global_func("relax_mlir.runtime.make_constant")
 _set_constants = tvm_ffi.get_global_func("relax_mlir.runtime.set_constants")
@@ -264,6 +265,8 @@ def compile(  # noqa: A001 (the name TVM uses)
     dump_phases: str | os.PathLike[str] | None = None,
     opt_level: int = 3,
     plan_memory: bool = True,
+    emit_kernels: bool = True,
+    vector_bits: int = 0,
 ) -> Executable:
     """Compile a module to machine code.
 
@@ -288,6 +291,11 @@ def compile(  # noqa: A001 (the name TVM uses)
     plan_memory : bool
         Whether tensors that are not in use at the same time share memory, reshapes are views, and
         kernels write over inputs that die. The results are the same without.
+    emit_kernels : bool
+        Whether kernels of known classes (elementwise, rows, ...) are written as loops over vectors.
+        Without, all of them become plain loops, which sum up in another order.
+    vector_bits : int
+        The width of the vectors in those kernels; 0 means that of the processor.
 
     Returns
     -------
@@ -296,7 +304,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     Raises
     ------
     ValueError
-        If the target, the mode, the checks or the level are not known.
+        If the target, the mode, the checks, the level or the width are not known.
     mlir.ir.MLIRError
         If the module is not valid, or uses what the target does not support.
 
@@ -330,10 +338,14 @@ def compile(  # noqa: A001 (the name TVM uses)
     _check_choice("checks", checks, CHECKS)
     if opt_level not in range(4):
         raise ValueError(f"expected opt_level from 0 to 3, but got {opt_level!r}")
+    if vector_bits not in VECTOR_BITS:
+        raise ValueError(f"expected vector_bits to be in {VECTOR_BITS}, but got {vector_bits!r}")
     options = {
         "checks": checks,
         "exec-mode": exec_mode,
         "plan-memory": str(plan_memory).lower(),
+        "emit-kernels": str(emit_kernels).lower(),
+        "vector-bits": str(vector_bits),
     }
     module = _copy(mod)
     dump = _Dump(dump_phases) if dump_phases is not None else lambda name, module: None

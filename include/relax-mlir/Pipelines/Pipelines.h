@@ -28,6 +28,10 @@ struct CompileOptions {
   /// Whether tensors share memory, reshapes are views and kernels write over
   /// inputs that die.
   bool planMemory = true;
+  /// Whether kernels of known classes are written as loops over vectors.
+  bool emitKernels = true;
+  /// The width of their vectors in bits; 0 means that of this processor.
+  unsigned vectorBits = 0;
 };
 
 /// A named phase of compilation: a pipeline `relax-phase-<name>`.

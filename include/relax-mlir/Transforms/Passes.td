@@ -274,6 +274,29 @@ def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
 
+def RelaxEmitKernelsPass : Pass<"relax-emit-kernels", "ModuleOp"> {
+  let summary = "Write kernels of known classes as loops over vectors";
+  let description = [{
+    A private kernel on tensors that `relax-prepare-kernels` has prepared, and that
+    is of a class in the table in `lib/Codegen/Kernels/EmitKernels.cpp`, gives way
+    to a kernel of the same name and parameters on memrefs, made of explicit loops
+    over vectors. `relax.kernel_class` tells which class it was. The others are
+    left for bufferization.
+
+    The outermost loop is an `scf.parallel`; its `relax.grain` says how many
+    iterations, at least, are worth a thread.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
+           "The width of a vector register; 0 means that of this processor">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 def RelaxWidenBoolMemrefsPass
     : Pass<"relax-widen-bool-memrefs", "::mlir::func::FuncOp"> {
   let summary = "Store Booleans in bytes";

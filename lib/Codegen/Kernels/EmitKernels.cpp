@@ -1,0 +1,105 @@
+//===- EmitKernels.cpp - Write kernels as loops over vectors ----*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel on tensors that a class recognizes gives way to one of the same name
+// and parameters on memrefs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelClass.h"
+
+#include "relax-mlir/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXEMITKERNELSPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+ArrayRef<KernelClass> mlir::relax::getKernelClasses() { return {}; }
+
+/// Whether this is a kernel on tensors that relax-prepare-kernels has prepared:
+/// only its callers know its name, and it has one block.
+static bool isCandidate(func::FuncOp kernel) {
+  return kernel.isPrivate() && !kernel.isExternal() &&
+         kernel.getBody().hasOneBlock() &&
+         llvm::any_of(kernel.getArgumentTypes(), llvm::IsaPred<TensorType>) &&
+         llvm::all_of(kernel.getArgumentTypes(), [](Type type) {
+           return isa<RankedTensorType>(type) || type.isIntOrIndexOrFloat();
+         });
+}
+
+/// The type of a parameter in memory; Booleans take a byte.
+static Type convertType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return type;
+  Type element = tensor.getElementType();
+  if (element.isInteger(1))
+    element = IntegerType::get(type.getContext(), 8);
+  return MemRefType::get(tensor.getShape(), element);
+}
+
+/// Puts the kernel that `emitter` writes in the place of one on tensors.
+static void replace(func::FuncOp kernel, StringRef className,
+                    KernelEmitter &emitter) {
+  SmallVector<Type> params =
+      llvm::map_to_vector(kernel.getArgumentTypes(), convertType);
+  OpBuilder outer(kernel);
+  auto emitted =
+      func::FuncOp::create(outer, kernel.getLoc(), kernel.getSymName(),
+                           outer.getFunctionType(params, {}));
+  emitted.setPrivate();
+  emitted->setAttr("relax.kernel_class", outer.getStringAttr(className));
+  Block *block = emitted.addEntryBlock();
+  auto builder = ImplicitLocOpBuilder::atBlockEnd(kernel.getLoc(), block);
+  emitter.emit(builder, block->getArguments());
+  builder.setInsertionPointToEnd(block);
+  func::ReturnOp::create(builder);
+  kernel.erase();
+}
+
+namespace {
+struct RelaxEmitKernelsPass
+    : relax::impl::RelaxEmitKernelsPassBase<RelaxEmitKernelsPass> {
+  using RelaxEmitKernelsPassBase::RelaxEmitKernelsPassBase;
+
+  void runOnOperation() override {
+    if (vectorBits != 0 &&
+        (!llvm::isPowerOf2_32(vectorBits) || vectorBits < 64)) {
+      getOperation().emitError()
+          << "expected vector-bits to be 0 or a power of two from 64 on, but "
+             "got "
+          << vectorBits;
+      return signalPassFailure();
+    }
+    TargetModel target = TargetModel::get(vectorBits);
+    for (auto kernel :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      if (!isCandidate(kernel))
+        continue;
+      for (const KernelClass &kernelClass : getKernelClasses()) {
+        std::unique_ptr<KernelEmitter> emitter =
+            kernelClass.match(kernel, target);
+        if (!emitter)
+          continue;
+        replace(kernel, kernelClass.name, *emitter);
+        break;
+      }
+    }
+  }
+};
+} // namespace

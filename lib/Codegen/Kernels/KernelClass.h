@@ -1,0 +1,58 @@
+//===- KernelClass.h - Classes of kernels with code of their own -*- C++ -*-==//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A class knows how to write a kind of kernel as loops over vectors. What no
+// class recognizes is bufferized and becomes plain loops. To add one: write
+// its `match` and put it into the table in EmitKernels.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELCLASS_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELCLASS_H
+
+#include "TargetModel.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <memory>
+
+namespace mlir::relax {
+
+/// A kernel that a class has recognized.
+class KernelEmitter {
+public:
+  virtual ~KernelEmitter() = default;
+
+  /// Writes the kernel at the builder; this cannot fail. `arguments` stand for
+  /// its parameters: memrefs of the identity layout for tensors, whose elements
+  /// are bytes (0 or not) for Booleans, and scalars as they are.
+  virtual void emit(ImplicitLocOpBuilder &builder, ValueRange arguments) = 0;
+};
+
+struct KernelClass {
+  llvm::StringLiteral name;
+  llvm::StringLiteral description;
+
+  /// Recognizes a kernel: one block of linalg operations on tensors, whose
+  /// results end in bufferization.materialize_in_destination. Null where it is
+  /// not of this class. It changes nothing.
+  std::unique_ptr<KernelEmitter> (*match)(func::FuncOp kernel,
+                                          const TargetModel &target);
+};
+
+/// The classes, in the order in which they are tried.
+ArrayRef<KernelClass> getKernelClasses();
+
+/// The attribute of scf.parallel that says how many iterations, at least, are
+/// worth a thread.
+inline constexpr llvm::StringLiteral kGrainAttr = "relax.grain";
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELCLASS_H

@@ -1,0 +1,32 @@
+//===- TargetModel.h - What kernels know of the processor -------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_TARGETMODEL_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_TARGETMODEL_H
+
+#include "mlir/IR/Types.h"
+
+namespace mlir::relax {
+
+struct TargetModel {
+  /// The width of a vector register.
+  unsigned vectorBits = 128;
+
+  /// The processor that this runs on; numbers that are not 0 replace what is
+  /// found there.
+  static TargetModel get(unsigned vectorBits);
+
+  /// How many elements of a type with `bits` a register holds.
+  int64_t lanes(unsigned bits) const {
+    return std::max<int64_t>(vectorBits / bits, 1);
+  }
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_TARGETMODEL_H

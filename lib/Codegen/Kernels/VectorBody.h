@@ -1,0 +1,64 @@
+//===- VectorBody.h - Bodies of linalg operations on vectors ----*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The body of a linalg operation computes one element. Here it computes as many
+// as a vector has lanes. What is the same in all lanes stays a scalar.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_VECTORBODY_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_VECTORBODY_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::relax {
+
+/// Whether VectorBody can compute the body of `op`.
+bool isVectorizable(linalg::LinalgOp op);
+
+/// What the body of `op` costs, in additions.
+int64_t estimateCost(linalg::LinalgOp op);
+
+class VectorBody {
+public:
+  /// The index of a loop: a scalar, or a vector where lanes differ.
+  using IndexOf = llvm::function_ref<Value(unsigned loop)>;
+
+  VectorBody(ImplicitLocOpBuilder &builder, int64_t lanes)
+      : builder(builder), lanes(lanes) {}
+
+  /// The lanes that count, a vector of i1; null: all of them. The others may
+  /// hold anything, and nothing traps because of it.
+  Value mask;
+
+  /// Whether x / y, where y is the same in all lanes, may be x * (1 / y). The
+  /// result is off by one unit in the last place at most.
+  bool useReciprocals = false;
+
+  /// Computes the values that the body yields from those of its arguments, each
+  /// of which is a scalar or a vector. `scalars` maps what the body uses from
+  /// outside.
+  SmallVector<Value> compute(linalg::LinalgOp op, ValueRange arguments,
+                             const IRMapping &scalars, IndexOf indexOf);
+
+  /// A scalar in all lanes; a vector as it is.
+  Value broadcast(Value value);
+
+private:
+  Value computeOp(Operation &op, const IRMapping &values);
+  Value divideBy(Value vector, Value scalar);
+
+  ImplicitLocOpBuilder &builder;
+  int64_t lanes;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_VECTORBODY_H
