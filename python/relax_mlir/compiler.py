@@ -8,7 +8,7 @@ import ctypes
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import tvm_ffi
 from mlir import ir
@@ -267,6 +267,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     plan_memory: bool = True,
     emit_kernels: bool = True,
     vector_bits: int = 0,
+    fold_constants: bool = True,
 ) -> Executable:
     """Compile a module to machine code.
 
@@ -296,6 +297,9 @@ def compile(  # noqa: A001 (the name TVM uses)
         Without, all of them become plain loops, which sum up in another order.
     vector_bits : int
         The width of the vectors in those kernels; 0 means that of the processor.
+    fold_constants : bool
+        Whether what depends on constants alone is computed once, now; see
+        `relax_mlir.transform.FoldConstant`.
 
     Returns
     -------
@@ -347,6 +351,8 @@ def compile(  # noqa: A001 (the name TVM uses)
         "emit-kernels": str(emit_kernels).lower(),
         "vector-bits": str(vector_bits),
     }
+    from .transform import FoldConstant, Pass, PassContext  # which need this module
+
     module = _copy(mod)
     dump = _Dump(dump_phases) if dump_phases is not None else lambda name, module: None
     dump("input", module)
@@ -355,6 +361,9 @@ def compile(  # noqa: A001 (the name TVM uses)
             module.operation.verify()
         for name, _ in phases():
             _run_phase(name, module, options)
+            if name == "normalize" and fold_constants:
+                folding = cast(Pass, FoldConstant())  # the decorator makes it one
+                folding.execute(module, PassContext.current())
             dump(name, module)
             if name == "shapes":
                 program = _assemble(module, exec_mode)

@@ -1,0 +1,194 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Constant folding: what depends on constants alone is computed once, by the program itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+from .._mlir_libs import _relax_mlir as _ext
+from ..dialects import relax as _ops
+from ..dtypes import is_numpy
+from ..expr import const
+from ..ir import TensorStructInfo
+from ..ir_module import IRModule, as_module
+from .pass_context import PassContext
+from .python_pass import module_pass
+
+# A result may be larger than what it is computed of by this many bytes: a broadcast of one number
+# to the size of a model is better done when the program runs.
+MAX_GROWTH = 4096
+
+# Pure operations that are not computations on tensors.
+_NOT_COMPUTED = ("relax.call", "relax.builtin.", "relax.hint_on_device", "relax.to_vdevice")
+
+
+@module_pass(opt_level=0)
+class FoldConstant:
+    """Compute what depends on constants alone, and put constants in its place.
+
+    What is folded is compiled and run, so that it has the value that the program would compute.
+    Results that are larger than what they are computed of, by more than 4 KiB, are left alone, and
+    so are calls.
+
+    Examples
+    --------
+    >>> from relax_mlir.transform import FoldConstant
+    >>> mod = FoldConstant()('''
+    ... relax.func @main(%x: !relax.tensor<[n, 2], f32>) -> !relax.tensor<[n, 3], f32> {
+    ...   %0 = relax.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>
+    ...   %1 = relax.permute_dims %0 : (!relax.tensor<[3, 2], f32>) -> !relax.tensor<[2, 3], f32>
+    ...   %2 = relax.matmul %x, %1 : (!relax.tensor<[n, 2], f32>, !relax.tensor<[2, 3], f32>) -> !relax.tensor<[n, 3], f32>
+    ...   relax.return %2 : !relax.tensor<[n, 3], f32>
+    ... }''')
+    >>> "permute_dims" in str(mod)
+    False
+    """  # noqa: E501 (the lines of MLIR)
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Fold in each function of the module."""
+        fold_constants(mod.module)
+        return mod
+
+
+def fold_constants(module: ir.Module) -> None:
+    """Fold the constants of a module, which is changed.
+
+    Parameters
+    ----------
+    module : mlir.ir.Module
+    """
+    found = [
+        group
+        for op in module.body.operations
+        if isinstance(op, _ops.FuncOp)
+        for group in [_Group(op.operation)]
+        if group.results
+    ]
+    if not found:
+        return
+    values = iter(_compute(module.context, found))
+    for group in found:
+        group.replace(values)
+
+
+class _Group:
+    """What is folded in a function.
+
+    Attributes
+    ----------
+    ops : list of mlir.ir.Operation
+        What has to be computed, constants too, in order.
+    results : list of mlir.ir.Value
+        What others use of it.
+    """
+
+    def __init__(self, function: ir.Operation) -> None:
+        self._known: set[ir.Value] = set()
+        self._folded: list[ir.Operation] = []
+        for op in _operations(function):
+            if _is_constant(op):
+                self._known.add(op.results[0])
+            elif _is_foldable(op) and all(operand in self._known for operand in op.operands):
+                self._known.add(op.results[0])
+                self._folded.append(op)
+        folded = {op.results[0] for op in self._folded}
+        self.results = [
+            op.results[0]
+            for op in self._folded
+            if any(not _defines(use.owner, folded) for use in op.results[0].uses)
+        ]
+        self.ops = list(self._needed())
+
+    def _needed(self) -> Iterator[ir.Operation]:
+        seen: set[ir.Value] = set()
+
+        def visit(value: ir.Value) -> Iterator[ir.Operation]:
+            if value not in seen:
+                seen.add(value)
+                op = value.owner
+                for operand in op.operands:
+                    yield from visit(operand)
+                yield op
+
+        for result in self.results:
+            yield from visit(result)
+
+    def replace(self, values: Iterator[np.ndarray]) -> None:
+        """Put constants in the place of the results; erase what nobody uses then."""
+        for result in self.results:
+            with ir.InsertionPoint(result.owner), result.owner.location:
+                result.replace_all_uses_with(const(next(values)))
+        for op in reversed(self.ops):
+            if not list(op.results[0].uses):
+                op.erase()
+
+
+def _operations(function: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield the operations of a function, those of inner regions too, in order."""
+    for region in function.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                yield op.operation
+                yield from _operations(op.operation)
+
+
+def _is_constant(op: ir.Operation) -> bool:
+    if op.name == "relax.shape":
+        values = op.results[0].type.values
+        return values is not None and all(value.value is not None for value in values)
+    return op.name == "relax.constant"
+
+
+def _byte_size(type_: ir.Type) -> int | None:
+    """Return the size of a tensor; None where it is not known, or not a tensor."""
+    if not isinstance(type_, TensorStructInfo) or type_.shape is None or type_.dtype is None:
+        return None
+    dims = [dim.value for dim in type_.shape]
+    if None in dims or not is_numpy(type_.dtype):
+        return None
+    return int(np.prod(dims, dtype=np.int64)) * np.dtype(type_.dtype).itemsize
+
+
+def _is_foldable(op: ir.Operation) -> bool:
+    if len(op.results) != 1 or len(op.regions) or not op.name.startswith("relax."):
+        return False
+    if op.name.startswith(_NOT_COMPUTED) or not _ext.is_pure(op):
+        return False
+    size = _byte_size(op.results[0].type)
+    given = [_byte_size(operand.type) for operand in op.operands]
+    known = [bytes_ for bytes_ in given if bytes_ is not None]
+    return size is not None and bool(known) and size <= sum(known) + MAX_GROWTH
+
+
+def _defines(op: Any, values: set[ir.Value]) -> bool:
+    return len(op.results) == 1 and op.results[0] in values
+
+
+def _compute(context: ir.Context, groups: Iterable[_Group]) -> list[np.ndarray]:
+    """Compile a function that returns all the results, and call it."""
+    from ..block_builder import BlockBuilder  # which needs the passes
+    from ..compiler import compile as compile_
+    from ..expr import tuple as tuple_
+    from ..vm import VirtualMachine
+
+    with context:
+        builder = BlockBuilder(context)
+        with builder.function("main", []):
+            copies: dict[ir.Value, ir.Value] = {}
+            results = []
+            for group in groups:
+                for op in group.ops:
+                    copy = op.clone()
+                    for i, operand in enumerate(op.operands):
+                        copy.operands[i] = copies[operand]
+                    copies[op.results[0]] = copy.results[0]
+                results += [copies[result] for result in group.results]
+            builder.emit_func_output(tuple_(*results))
+        with PassContext():  # whoever watches passes has no interest in these
+            executable = compile_(as_module(builder), fold_constants=False)
+    return [np.from_dlpack(tensor) for tensor in VirtualMachine(executable)["main"]()]

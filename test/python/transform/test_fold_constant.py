@@ -1,0 +1,128 @@
+# ruff: noqa: E501 (the lines of MLIR)
+"""What depends on constants alone is computed when a program is compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import relax_mlir
+import tvm_ffi
+from relax_mlir import op
+from relax_mlir.transform import FoldConstant
+
+
+def build(write, *params):
+    bb = relax_mlir.BlockBuilder()
+    with bb.function("main", params):
+        bb.emit_func_output(write(*params))
+    return bb.get()
+
+
+def tensor(name, *shape):
+    return relax_mlir.Var(name, relax_mlir.TensorStructInfo(shape, "float32"))
+
+
+def names(mod) -> list[str]:
+    return [op.operation.name for op in mod["main"].body.blocks[0].operations]
+
+
+def run(mod, *arguments, **options):
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(mod, **options))["main"]
+    return np.from_dlpack(main(*arguments))
+
+
+W = np.arange(12, dtype="float32").reshape(3, 4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8", "bool", "float16"])
+def test_folds_chains(dtype: str) -> None:
+    w = W.astype(dtype)
+    folded = FoldConstant()(build(lambda: op.reshape(op.permute_dims(op.const(w)), (2, 6))))
+    assert names(folded) == ["relax.constant", "relax.return"]
+    got = run(folded, fold_constants=False)
+    assert got.dtype == dtype
+    np.testing.assert_array_equal(got, w.T.reshape(2, 6))
+
+
+def test_folds_what_parameters_need(exec_mode: str) -> None:
+    mod = build(
+        lambda x: op.matmul(x, op.permute_dims(op.multiply(op.const(W), 2.0))), tensor("x", "n", 4)
+    )
+    assert sorted(names(FoldConstant()(mod))) == ["relax.constant", "relax.matmul", "relax.return"]
+    x = np.ones((5, 4), dtype="float32")
+    for fold in (True, False):
+        np.testing.assert_allclose(run(mod, x, fold_constants=fold), x @ (2 * W).T)
+
+
+def test_folds_a_value_that_several_use() -> None:
+    def write(x):
+        w = op.exp(op.const(W[0]))
+        return op.add(op.multiply(x, w), op.negative(w))
+
+    folded = FoldConstant()(build(write, tensor("x", 4)))
+    assert names(folded).count("relax.constant") == 2
+    assert "relax.exp" not in names(folded)
+    x = np.ones(4, dtype="float32")
+    np.testing.assert_allclose(run(folded, x), np.zeros(4), atol=1e-6)
+
+
+def test_folds_in_branches_and_dataflow_blocks() -> None:
+    mod = FoldConstant()(
+        """
+        relax.func @main(%c: !relax.tensor<[], i1>) -> !relax.tensor<[2], f32> {
+          %w = relax.constant dense<[1.0, 4.0]> : tensor<2xf32>
+          %0 = relax.if %c : !relax.tensor<[], i1> -> !relax.tensor<[2], f32> {
+            %1 = relax.sqrt %w : (!relax.tensor<[2], f32>) -> !relax.tensor<[2], f32>
+            relax.yield %1 : !relax.tensor<[2], f32>
+          } else {
+            %1 = relax.dataflow -> !relax.tensor<[2], f32> {
+              %2 = relax.negative %w : (!relax.tensor<[2], f32>) -> !relax.tensor<[2], f32>
+              relax.output %2 : !relax.tensor<[2], f32>
+            }
+            relax.yield %1 : !relax.tensor<[2], f32>
+          }
+          relax.return %0 : !relax.tensor<[2], f32>
+        }"""
+    )
+    assert "relax.sqrt" not in str(mod)
+    assert "relax.negative" not in str(mod)
+    assert run(mod, np.array(True)).tolist() == [1, 2]
+    assert run(mod, np.array(False)).tolist() == [-1, -4]
+
+
+def test_keeps_what_would_grow() -> None:
+    mod = build(lambda: op.broadcast_to(op.const(1.0), (1024, 1024)))
+    assert "relax.broadcast_to" in names(FoldConstant()(mod))
+    assert (run(mod) == 1).all()
+
+
+def test_keeps_calls_and_symbolic_shapes() -> None:
+    text = """
+    relax.func private @impure(%x: !relax.tensor<[2], f32>) -> !relax.tensor<[2], f32> {
+      relax.return %x : !relax.tensor<[2], f32>
+    }
+    relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n, 1], f32> {
+      %w = relax.constant dense<[[1.0]]> : tensor<1x1xf32>
+      %v = relax.constant dense<[1.0, 4.0]> : tensor<2xf32>
+      %0 = relax.call @impure(%v) : (!relax.tensor<[2], f32>) -> !relax.tensor<[2], f32>
+      %s = relax.shape <[n, 1]>
+      %1 = relax.broadcast_to %w, %s : (!relax.tensor<[1, 1], f32>, !relax.shape<[n, 1]>) -> !relax.tensor<[n, 1], f32>
+      relax.return %1 : !relax.tensor<[n, 1], f32>
+    }"""
+    assert str(FoldConstant()(text)) == str(relax_mlir.IRModule(text).module)
+
+
+# apache/tvm issues 20193 and 20260: reshapes to shapes that are known when the program runs.
+def test_reshape_to_a_shape_at_run_time() -> None:
+    text = """
+    relax.func @main(%s: !relax.shape<[a, b]>) -> !relax.tensor<[a, b], f32> {
+      %w = relax.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+      %e = relax.exp %w : (!relax.tensor<[4], f32>) -> !relax.tensor<[4], f32>
+      %0 = relax.reshape %e, %s : (!relax.tensor<[4], f32>, !relax.shape<[a, b]>) -> !relax.tensor<[a, b], f32>
+      relax.return %0 : !relax.tensor<[a, b], f32>
+    }"""
+    folded = FoldConstant()(text)
+    assert "relax.reshape" in names(folded)
+    assert "relax.exp" not in names(folded)
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(folded))["main"]
+    assert np.from_dlpack(main(tvm_ffi.Shape([2, 2]))).shape == (2, 2)
