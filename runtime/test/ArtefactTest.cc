@@ -134,7 +134,7 @@ static void testContainer() {
   auto [data, size] = container.content("big");
   CHECK(std::string(reinterpret_cast<char *>(data), size) == "01230123456789");
   CHECK_RAISES("ValueError", container.reader("other"),
-               "model: section 'other' is missing");
+               "model: section 'other': it is missing");
 }
 
 // Every bit of the file counts, and every byte is needed.
@@ -206,6 +206,11 @@ static void testHostile() {
   std::memcpy(&bytes[64 + 48], &bytes[64], 16);
   seal(bytes, 3);
   CHECK_RAISES("ValueError", openBytes(bytes), "section 'numbers' comes twice");
+  // A name that is no text.
+  bytes[64] = bytes[64 + 48] = '\xff';
+  seal(bytes, 3);
+  CHECK_RAISES("ValueError", openBytes(bytes),
+               "section '\\xffumbers' comes twice");
   CHECK_RAISES("ValueError", openBytes("relax.func @main() { }  // a program"),
                "section 'header'", "another kind of file");
 }

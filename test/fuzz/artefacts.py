@@ -32,7 +32,7 @@ from relax_mlir.expr import const
 
 HEADER, ENTRY = 64, 48
 NUMBERS = [0, 1, 0x7F, 0xFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 2**63 - 1, 2**63, 2**64 - 1]
-SECTION = re.compile(r"section '([a-z ]+)': ")
+SECTION = re.compile(r"section '([^']+)'")
 BATCH = 1000
 
 _load_bytes = tvm_ffi.get_global_func("relax_mlir.artefact.load_bytes")

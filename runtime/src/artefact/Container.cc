@@ -214,7 +214,7 @@ const Container::Section &Container::find(std::string_view name) const {
     if (section.name == name)
       return section;
   raiseInSource(image->source,
-                "section '" + std::string(name) + "' is missing");
+                "section '" + std::string(name) + "': it is missing");
 }
 
 SectionReader Container::reader(std::string_view name) const {

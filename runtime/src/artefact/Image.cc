@@ -19,9 +19,22 @@
 
 using namespace relax_runtime;
 
+// Names in a damaged file may be no text at all.
+static std::string escape(const std::string &text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string escaped;
+  for (unsigned char byte : text) {
+    if (byte == '\n' || (byte >= 0x20 && byte < 0x7f))
+      escaped += static_cast<char>(byte);
+    else
+      escaped += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+  }
+  return escaped;
+}
+
 void relax_runtime::raiseInSource(const std::string &source,
                                   const std::string &text) {
-  TVM_FFI_THROW(ValueError) << source << ": " << text;
+  TVM_FFI_THROW(ValueError) << source << ": " << escape(text);
   TVM_FFI_UNREACHABLE();
 }
 
