@@ -22,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 # A round is taken again where processes of others used more than this share of one core.
 DISTURBED = 0.2
 RETRIES = 8
+LONG = 2.0  # seconds; such a sample is not taken again
 
 
 class WorkerError(RuntimeError):
@@ -45,7 +46,11 @@ class Worker:
         self.peer = peer
         count = str(threads)
         env = {**os.environ, "OMP_NUM_THREADS": count, "MKL_NUM_THREADS": count}
-        env |= {"TVM_NUM_THREADS": count, "OPENBLAS_NUM_THREADS": count}
+        env |= {
+            "TVM_NUM_THREADS": count,
+            "RELAX_MLIR_NUM_THREADS": count,
+            "OPENBLAS_NUM_THREADS": count,
+        }
         self._process = subprocess.Popen(
             [python, str(HERE / "worker.py"), peer, count],
             stdin=subprocess.PIPE,
@@ -116,7 +121,11 @@ class Way:
 
 
 def interleave(
-    ways: Mapping[str, Way], rounds: int = 11, milliseconds: float = 50.0
+    ways: Mapping[str, Way],
+    rounds: int = 11,
+    milliseconds: float = 50.0,
+    slow_ns: float = float("inf"),
+    slow_rounds: int = 1,
 ) -> dict[str, Timing]:
     """Time several ways of doing a thing, round by round.
 
@@ -127,22 +136,27 @@ def interleave(
         How many samples of each.
     milliseconds : float
         How long a sample takes, about.
+    slow_ns : float
+        Ways that take longer than this for a call have `slow_rounds` samples.
+    slow_rounds : int
 
     Returns
     -------
     dict of str to Timing
     """
     timings = {name: Timing() for name in ways}
-    for way in ways.values():  # warms caches, and finds how many calls fit in the time
-        way.time(milliseconds)
-    for _ in range(rounds):
+    # Warms caches, and finds how many calls fit in the time.
+    first = {name: way.time(milliseconds)[0]["ns"] for name, way in ways.items()}
+    for number in range(rounds):
         for name, way in ways.items():
+            if first[name] > slow_ns and number >= slow_rounds:
+                continue
             best = None
             for attempt in range(RETRIES):
                 answer, others = way.time(milliseconds)
                 if best is None or others < best[1]:
                     best = (answer["ns"], others)
-                if best[1] <= DISTURBED:
+                if best[1] <= DISTURBED or answer["wall_s"] > LONG:
                     break
                 time.sleep(0.02 * (attempt + 1))
             assert best is not None

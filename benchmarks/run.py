@@ -13,7 +13,9 @@ import platform
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+from cases import CASES
 from harness import HERE, Worker
 
 OURS = "relax_mlir"
@@ -40,42 +42,55 @@ def environment(peer: str, extra: tuple[str, ...]) -> str:
     return str(python)
 
 
-def show(rows: list[dict[str, object]], peers: tuple[str, ...]) -> None:
+def show(rows: list[dict[str, Any]], peers: tuple[str, ...]) -> None:
     """Print the table."""
-    width = max(len(str(row["case"])) for row in rows)
-    print(f"{'':{width}}  " + " ".join(f"{peer:>12}" for peer in peers) + "  unit  ratio")
+    rows = [row for row in rows if "title" in row]
+    width = max(len(row["title"]) for row in rows)
+    print(f"{'':{width}}  threads " + " ".join(f"{peer:>15}" for peer in peers) + "  unit  ratio")
     for row in rows:
-        figures = " ".join(f"{row[peer]:12.4g}" for peer in peers)
+        figures = " ".join(f"{row[p]:15.4g}" if p in row else f"{'-':>15}" for p in peers)
+        ratio = f"{row['ratio']:6.2f}" if "ratio" in row else ""
         note = f"  ({row['disturbed']} rounds disturbed)" if row.get("disturbed") else ""
-        print(f"{row['case']:{width}}  {figures}  {row['unit']:4}  {row['ratio']:5.2f}{note}")
+        threads = row.get("threads", 1)
+        print(f"{row['title']:{width}}  {threads:7} {figures}  {row['unit']:4} {ratio}{note}")
 
 
 def main() -> None:
-    """Run the suite, print the table, write it as JSON where asked."""
+    """Run the suite, print the table, write it as JSON and as a plot where asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("suite", nargs="?", choices=SUITES, default="vm")
     parser.add_argument("--rounds", type=int, default=11, help="interleaved rounds")
-    parser.add_argument("--threads", type=int, default=1, help="threads of the kernels")
-    parser.add_argument("--torch", action="store_true", help="arguments of PyTorch too")
+    parser.add_argument(
+        "--threads", type=int, nargs="+", default=[1], help="threads of the kernels"
+    )
+    parser.add_argument("--torch", action="store_true", help="vm: arguments of PyTorch too")
+    parser.add_argument("--cases", nargs="+", choices=CASES, help="models: these only")
+    parser.add_argument("--peers", nargs="+", help="models: these only")
     parser.add_argument("--json", type=Path, help="write the rows to this file")
+    parser.add_argument("--plot", type=Path, help="models: plot the ratios to this file")
     options = parser.parse_args()
 
     suite = importlib.import_module(f"suites.{options.suite}")
     extra = ("torch==2.13.0",) if options.torch else ()
-    kinds = ("tvm_ffi", "numpy", "torch") if options.torch else ("tvm_ffi", "numpy")
-    workers = {}
-    try:
-        for peer in suite.PEERS:
-            workers[peer] = Worker(peer, environment(peer, extra), options.threads)
-        versions = ", ".join(worker.version for worker in workers.values())
-        print(f"{versions}; {platform.machine()}, {options.threads} threads")
-        rows = suite.run(workers, options.rounds, kinds)
-    finally:
-        for worker in workers.values():
-            worker.close()
+    versions: dict[str, str] = {}
+
+    def start(peer: str, threads: int) -> Worker:
+        python = environment(suite.SHARED.get(peer, peer), suite.NEEDS.get(peer, extra))
+        worker = Worker(peer, python, threads)
+        if peer not in versions:
+            versions[peer] = worker.version
+            print(f"{worker.version}, {platform.machine()}", file=sys.stderr)
+        return worker
+
+    rows = suite.run(start, options)
     show(rows, suite.PEERS)
     if options.json:
-        options.json.write_text(json.dumps(rows, indent=2) + "\n")
+        content = {"versions": versions, "rows": rows}
+        options.json.write_text(json.dumps(content, indent=2) + "\n")
+    if options.plot:
+        from plot import plot
+
+        plot(rows, suite.PEERS, options.plot)
 
 
 if __name__ == "__main__":

@@ -2,18 +2,94 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from cases import CASES, Case
+
+
+def arrays_of(result: Any) -> list[np.ndarray]:
+    """Return what a call returned as arrays."""
+    if isinstance(result, dict):
+        result = list(result.values())
+    if hasattr(result, "__dlpack__") or isinstance(result, np.ndarray):
+        result = [result]
+    return [np.asarray(x) if hasattr(x, "__array__") else np.from_dlpack(x) for x in result]
+
 
 class Base:
-    """Programs that were read and compiled, by name, and how their libraries are loaded."""
+    """How a peer is timed on the cases, which are whole models."""
 
     def __init__(self, calls: Any, threads: int) -> None:
         self._calls = calls
+        self._threads = threads
+        self._model: Callable[..., Any] = self.build
+
+    def version(self) -> str:
+        """Return the version."""
+        raise NotImplementedError(f"{type(self).__name__}.version")
+
+    def build(self, case: Case, folder: Path) -> Callable[..., Any]:
+        """Compile the model of a case; return a function of arrays that runs it.
+
+        Parameters
+        ----------
+        case : Case
+        folder : Path
+            Where ``models.prepare`` wrote it.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.build")
+
+    def convert(self, array: np.ndarray) -> Any:
+        """Return an array as the peer takes it."""
+        return array
+
+    def start_compiling(self) -> None:
+        """Say that compiling begins, after the export of the model for example."""
+        self._start = time.perf_counter()
+
+    def build_model(self, name: str, folder: str) -> dict[str, float]:
+        """Compile a case, call it once at the size it was exported with; return the costs.
+
+        The first call is part of it: some peers compile then, and one of them gives wrong results
+        for all sizes if the first call is of size 1.
+        """
+        case = CASES[name]
+        self.start_compiling()
+        self._model = self.build(case, Path(folder))
+        self._model(*map(self.convert, case.inputs(case.exported)))
+        seconds = time.perf_counter() - self._start
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        peak = max(peak, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+        return {"seconds": seconds, "peak_mib": peak / 1024}
+
+    def bind_model(self, name: str, size: int) -> int:
+        """Make a call of the model at a size; return its handle."""
+        model, arguments = self._model, [self.convert(x) for x in CASES[name].inputs(size)]
+        return self._calls.bind(lambda: model(*arguments))
+
+    def error(self, handle: int, name: str, size: int, folder: str) -> float:
+        """Return the largest difference to the results of PyTorch, relative to the largest one."""
+        results = arrays_of(self._calls.call(handle))
+        with np.load(Path(folder) / f"{name}-{size}.npz") as wanted:
+            pairs = list(zip(results, wanted.values(), strict=True))
+        errors = [
+            np.abs(ours - theirs).max() / max(1.0, np.abs(theirs).max()) for ours, theirs in pairs
+        ]
+        return float(np.max(errors))  # NaN where one is
+
+
+class Programs(Base):
+    """A peer that reads TVMScript: programs by name, and how their libraries are loaded."""
+
+    def __init__(self, calls: Any, threads: int) -> None:
+        super().__init__(calls, threads)
         self._modules: dict[str, Any] = {}
         self._executables: dict[tuple[str, str], Any] = {}
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import relax_mlir
 import tvm_ffi
+from cases import Case
 from relax_mlir import analysis, script
 
 from .arguments import convert
-from .base import Base
+from .base import Programs
 
 
-class Peer(Base):
+class Peer(Programs):
     """See ``worker.py``."""
 
     def version(self) -> str:
@@ -45,3 +49,16 @@ class Peer(Base):
         """Return how many bytes the plan of ``main`` allocates at these sizes."""
         usage = analysis.estimate_memory_usage(self._modules[name], sizes=sizes)
         return usage["main"].planned_bytes
+
+    def build(self, case: Case, folder: Path) -> Callable[..., Any]:
+        """Compile the model of a case."""
+        import models
+        from relax_mlir.frontend.torch import from_exported_program
+
+        module = from_exported_program(models.export(case), unwrap_unit_return_tuple=True)
+        self.start_compiling()
+        return relax_mlir.VirtualMachine(relax_mlir.compile(module))["main"]
+
+    def convert(self, array: np.ndarray) -> Any:
+        """Return an array as a tensor of tvm-ffi."""
+        return tvm_ffi.from_dlpack(array)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tvm
 import tvm.script
+from cases import Case
 from tvm import relax
 
 from .arguments import convert
-from .base import Base
+from .base import Programs
 
 # What TVM runs up to its memory plan.
 _PLANNING = (
@@ -24,7 +27,7 @@ _PLANNING = (
 )
 
 
-class Peer(Base):
+class Peer(Programs):
     """See ``worker.py``."""
 
     def version(self) -> str:
@@ -80,3 +83,21 @@ class Peer(Base):
 
         relax.analysis.post_order_visit(module["main"].body, visit)
         return total
+
+    def build(self, case: Case, folder: Path) -> Callable[..., Any]:
+        """Compile the model of a case with the pipeline that TVM has for the processor."""
+        import models
+        from tvm.relax.frontend.torch import from_exported_program
+
+        target = tvm.target.Target(
+            {"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()}
+        )
+        module = from_exported_program(models.export(case), unwrap_unit_return_tuple=True)
+        self.start_compiling()
+        pipeline = relax.get_default_pipeline(target)
+        built = tvm.compile(module, target=target, relax_pipeline=pipeline)
+        return relax.VirtualMachine(built, tvm.cpu())["main"]
+
+    def convert(self, array: np.ndarray) -> Any:
+        """Return an array as a tensor of TVM."""
+        return tvm.runtime.tensor(array)

@@ -6,18 +6,31 @@ TVM's figure over ours, so above 1 we are ahead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import programs
 from harness import Way, Worker, interleave
 
 MODES = ("bytecode", "compiled")
 OURS, THEIRS = "relax_mlir", "tvm"
 PEERS = (OURS, THEIRS)
+NEEDS: dict[str, tuple[str, ...]] = {}
+SHARED: dict[str, str] = {}
 SIZES = {"n": 128}
+Start = Callable[[str, int], Worker]
 
 
 def _both(title: str, figures: dict[str, float], scale: float, unit: str) -> dict[str, object]:
     ours, theirs = figures[OURS] / scale, figures[THEIRS] / scale
-    return {"case": title, "unit": unit, OURS: ours, THEIRS: theirs, "ratio": theirs / ours}
+    return {
+        "case": title,
+        "title": title,
+        "unit": unit,
+        OURS: ours,
+        THEIRS: theirs,
+        "ratio": theirs / ours,
+    }
 
 
 def _timed(
@@ -38,18 +51,28 @@ def _timed(
     return row
 
 
-def run(workers: dict[str, Worker], rounds: int, kinds: tuple[str, ...]) -> list[dict[str, object]]:
+def run(start: Start, options: Any) -> list[dict[str, object]]:
     """Return the rows of the table.
 
     Parameters
     ----------
-    workers : dict of str to Worker
-        One for each of `PEERS`.
-    rounds : int
-        Interleaved rounds of each timing.
-    kinds : tuple of str
-        Whose tensors the arguments are: "tvm_ffi", "numpy", "torch".
+    start : callable
+        From the name of a peer and a number of threads to a worker.
+    options : argparse.Namespace
+        `rounds`: interleaved rounds of each timing; `torch`: whether arguments of PyTorch, too.
     """
+    workers = {peer: start(peer, 1) for peer in PEERS}
+    try:
+        kinds = ("tvm_ffi", "numpy", "torch") if options.torch else ("tvm_ffi", "numpy")
+        return _rows(workers, options.rounds, kinds)
+    finally:
+        for worker in workers.values():
+            worker.close()
+
+
+def _rows(
+    workers: dict[str, Worker], rounds: int, kinds: tuple[str, ...]
+) -> list[dict[str, object]]:
     texts = {
         "chain": programs.chain(),
         "add": programs.add(),
