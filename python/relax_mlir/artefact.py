@@ -57,8 +57,15 @@ _REGISTRATIONS = (
 )
 
 
-class _LinkedCode:
-    """Machine code from an object file in an artefact."""
+class LinkedCode:
+    """Machine code from an object file.
+
+    Parameters
+    ----------
+    object_file : native.ObjectFile
+    program : runtime.Executable
+        What the code belongs to.
+    """
 
     def __init__(self, object_file: native.ObjectFile, program: runtime.Executable) -> None:
         self._object_file = object_file
@@ -229,7 +236,7 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
         return Executable(program, None, exec_mode)
     _check_target(target, name)
     try:
-        linked = _LinkedCode(object_file, program)
+        linked = LinkedCode(object_file, program)
     except ValueError as error:
         raise ValueError(f"{name}: section 'object': {error}") from None
     linked.bind(name)

@@ -316,6 +316,11 @@ def compile(  # noqa: A001 (the name TVM uses)
     -----
     The instruments of the current `relax_mlir.transform.PassContext` see each pass.
 
+    Where the environment variable RELAX_MLIR_CACHE names a folder, what was compiled is kept there
+    and found again by the content of the module, the options, the processor and the version of this
+    package; see `relax_mlir.compilation_cache`. Nothing is looked up where `dump_phases` or an
+    instrument watches.
+
     With ``checks="necessary"`` a program that fails no check gives the same results, and any other
     may give wrong ones or read memory that is not its own. What stays is: the number of
     arguments; before a value is first read (by a kernel, as a condition, as a shape, for its
@@ -351,7 +356,8 @@ def compile(  # noqa: A001 (the name TVM uses)
         "emit-kernels": str(emit_kernels).lower(),
         "vector-bits": str(vector_bits),
     }
-    from .transform import FoldConstant, Pass, PassContext  # which need this module
+    from . import artefact, compilation_cache  # which need this module
+    from .transform import FoldConstant, Pass, PassContext
 
     module = _copy(mod)
     dump = _Dump(dump_phases) if dump_phases is not None else lambda name, module: None
@@ -359,6 +365,14 @@ def compile(  # noqa: A001 (the name TVM uses)
     with module.context:
         with raise_errors(module.context):
             module.operation.verify()
+        # Who watches wants to see passes run.
+        watched = dump_phases is not None or PassContext.current().instruments
+        cache = None if watched else compilation_cache.from_environment()
+        if cache:
+            levels = {"opt-level": str(opt_level), "fold-constants": str(fold_constants)}
+            key = cache.key(module, options | levels)
+            if found := cache.load(key):
+                return found
         for name, _ in phases():
             _run_phase(name, module, options)
             if name == "normalize" and fold_constants:
@@ -369,6 +383,13 @@ def compile(  # noqa: A001 (the name TVM uses)
                 program = _assemble(module, exec_mode)
         if exec_mode == "bytecode" and not _needs_code(program):
             return Executable(program, None, exec_mode)
+        if cache:
+            object_file = native.emit_object(module, opt_level=opt_level)
+            linked = artefact.LinkedCode(object_file, program)
+            linked.bind("the compiled module")
+            executable = Executable(program, linked, exec_mode)
+            cache.store(key, executable)
+            return executable
         engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=[RUNTIME_LIBRARY])
     code = _MachineCode(engine, program.constants, module, opt_level)
     _bind(program, code)
