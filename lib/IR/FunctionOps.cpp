@@ -9,6 +9,7 @@
 #include "ArgumentNames.h"
 #include "KernelStructInfo.h"
 
+#include "relax-mlir/IR/KernelStatus.h"
 #include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
@@ -289,7 +290,8 @@ static FuncStructInfoType kernelStructInfo(func::FuncOp kernel) {
     return {};
   Type ret = TupleStructInfoType::get(kernel.getContext(), {});
   bool isPure = false;
-  if (kernel.getNumResults() == 1 && isDataType(kernel.getResultTypes()[0])) {
+  size_t numResults = kernel.getNumResults() - (returnsStatus(kernel) ? 1 : 0);
+  if (numResults == 1 && isDataType(kernel.getResultTypes()[0])) {
     ret = parameterStructInfo(kernel.getResultTypes()[0],
                               kernel.getResultAttrDict(0));
     SmallPtrSet<Operation *, 4> visited;

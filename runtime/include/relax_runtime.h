@@ -299,6 +299,52 @@ RELAX_RUNTIME_API int relax_device_synchronize(int32_t device_type,
 RELAX_RUNTIME_API int64_t relax_alloc_fail_after(int64_t count);
 
 //===----------------------------------------------------------------------===//
+// Kernels
+//
+// What a kernel needs while it runs. A kernel that may fail returns 0, or -1
+// with an error in the error slot of tvm-ffi.
+//===----------------------------------------------------------------------===//
+
+// Scratch memory: uninitialized bytes on the host, aligned to `alignment`, a
+// power of two, and at least to 64 bytes. Raises MemoryError and returns NULL
+// when memory runs out; INT64_MAX stands for sizes that overflow.
+RELAX_RUNTIME_API void *relax_scratch_alloc(const relax_site *site,
+                                            int64_t bytes, int64_t alignment);
+
+// Frees scratch memory, on the thread that allocated it. NULL is fine.
+RELAX_RUNTIME_API void relax_scratch_free(void *memory);
+
+// Stands for the scratch memory that this thread has now.
+RELAX_RUNTIME_API int64_t relax_scratch_mark(void);
+
+// Frees all scratch memory that this thread allocated since the mark: a kernel
+// that fails halfway.
+RELAX_RUNTIME_API void relax_scratch_release(int64_t mark);
+
+// The iterations [begin, end) of a loop. Returns 0, or -1 with an error in the
+// error slot of tvm-ffi. Never throws.
+typedef int32_t (*relax_parallel_body)(void *context, int64_t begin,
+                                       int64_t end);
+
+// Runs the iterations [0, size) in chunks of at least `grain`, by several
+// threads, the caller among them; returns when all are done. The chunks depend
+// on the size, the grain and the number of threads alone, and run in any order.
+// Inside of another such loop, and while another thread runs one, they run one
+// after the other on this thread. Where a chunk fails, chunks that have not
+// begun are left out, and its error (the first one, of several) is raised.
+RELAX_RUNTIME_API int32_t relax_parallel_for(relax_parallel_body body,
+                                             void *context, int64_t size,
+                                             int64_t grain);
+
+// The number of threads of such loops: as set, or RELAX_MLIR_NUM_THREADS in the
+// environment, or the processor cores on which this process may run.
+RELAX_RUNTIME_API int32_t relax_num_threads_get(void);
+
+// Sets it, from 1 to 512; 0 stands for the default. Raises ValueError for any
+// other number.
+RELAX_RUNTIME_API int relax_num_threads_set(int32_t count);
+
+//===----------------------------------------------------------------------===//
 // Shapes, primitive values, tuples, strings
 //===----------------------------------------------------------------------===//
 

@@ -21,7 +21,9 @@ int main() {
   testFrame();
   testFunction();
   testHeader();
+  testParallel();
   testPool();
+  testScratch();
   testStorage();
   testStructInfoOfClosures();
   testTensor();

@@ -13,6 +13,7 @@
 
 #include "FunctionTranslator.h"
 
+#include "relax-mlir/IR/KernelStatus.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/Transforms/Passes.h"
 
@@ -105,7 +106,8 @@ Value EntryBuilder::makeScalar(Type type, int64_t index) {
 }
 
 LogicalResult EntryBuilder::build() {
-  if (kernel.getNumResults() != 0)
+  bool mayFail = returnsStatus(kernel);
+  if (kernel.getNumResults() != (mayFail ? 1 : 0))
     return kernel.emitOpError() << "expected a kernel without results, but it "
                                    "does not update its outputs in place";
   StringRef name = kernel.getSymName();
@@ -130,10 +132,12 @@ LogicalResult EntryBuilder::build() {
              << "expected parameter " << index
              << " to be a memref, an integer or a float, but got " << type;
   }
-  func::CallOp::create(builder, kernel, args);
-  Value success = LLVM::ConstantOp::create(builder, builder.getI32Type(),
-                                           builder.getI32IntegerAttr(0));
-  func::ReturnOp::create(builder, success);
+  auto call = func::CallOp::create(builder, kernel, args);
+  Value status = mayFail
+                     ? call.getResult(0)
+                     : LLVM::ConstantOp::create(builder, builder.getI32Type(),
+                                                builder.getI32IntegerAttr(0));
+  func::ReturnOp::create(builder, status);
   return llvm::success();
 }
 

@@ -8,6 +8,8 @@
 
 #include "FunctionEmitter.h"
 
+#include "relax-mlir/IR/KernelStatus.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -154,8 +156,10 @@ void FunctionEmitter::emitPrim(Operation *op, Value number, Type dtype) {
 /// SE07: a kernel may change its arguments in place, so none is copied.
 LogicalResult FunctionEmitter::emitKernelCall(CallOp op, func::FuncOp kernel) {
   auto prim = dyn_cast<PrimStructInfoType>(op.getResult().getType());
-  bool returnsScalar = kernel.getNumResults() == 1 && prim;
-  if (kernel.getNumResults() != 0 && !returnsScalar)
+  bool mayFail = returnsStatus(kernel);
+  size_t numResults = kernel.getNumResults() - (mayFail ? 1 : 0);
+  bool returnsScalar = numResults == 1 && prim;
+  if (numResults != 0 && !returnsScalar)
     return kernel.emitOpError() << "expected a kernel without results, but it "
                                    "does not update its outputs in place";
   if (kernel.getNumArguments() != op.getArgs().size())
@@ -183,6 +187,8 @@ LogicalResult FunctionEmitter::emitKernelCall(CallOp op, func::FuncOp kernel) {
     }
   }
   auto call = func::CallOp::create(builder, kernel, args);
+  if (mayFail)
+    leaveUnlessZero(call.getResults().back());
   if (returnsScalar) {
     emitPrim(op, call.getResult(0), prim.getDtype());
     return success();

@@ -231,7 +231,10 @@ void FunctionEmitter::branchToError(Value failed) {
 }
 
 void FunctionEmitter::emitStep(StringRef name, ValueRange args) {
-  Value status = runtime.call(builder, name, builder.getI32Type(), args);
+  leaveUnlessZero(runtime.call(builder, name, builder.getI32Type(), args));
+}
+
+void FunctionEmitter::leaveUnlessZero(Value status) {
   branchToError(
       arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, status, i32(0)));
 }

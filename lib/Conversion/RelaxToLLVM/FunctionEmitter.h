@@ -69,6 +69,8 @@ private:
   std::pair<Value, Value> device(VDeviceAttr device);
   /// Calls a runtime function that may fail; goes on in a new block.
   void emitStep(StringRef name, ValueRange args);
+  /// A status that is not zero is a failure.
+  void leaveUnlessZero(Value status);
   void branchToError(Value failed);
   void emitAssert(Value holds, function_ref<void()> raise);
 

@@ -9,6 +9,7 @@
 #include "FunctionEmitter.h"
 
 #include "relax-mlir/Codegen/Constants.h"
+#include "relax-mlir/IR/KernelStatus.h"
 #include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -171,7 +172,8 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
   if (!kernel)
     return op.emitOpError()
            << "expected " << op.getCalleeAttr() << " to be a func.func";
-  if (kernel.getNumResults() != 0)
+  bool mayFail = returnsStatus(kernel);
+  if (kernel.getNumResults() != (mayFail ? 1 : 0))
     return kernel.emitOpError() << "expected a kernel without results, but it "
                                    "does not update its outputs in place";
   SmallVector<Value> tensors(op.getInputs());
@@ -219,6 +221,8 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
   llvm::append_range(args, map(op.getInts()));
   if (failed(addValues(op.getOutputs(), ArrayRef(data).drop_front(numInputs))))
     return failure();
-  func::CallOp::create(builder, kernel, args);
+  auto call = func::CallOp::create(builder, kernel, args);
+  if (mayFail)
+    leaveUnlessZero(call.getResult(0));
   return success();
 }

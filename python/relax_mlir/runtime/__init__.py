@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What runs a compiled program: executables of bytecode, the virtual machine, and memory.
+"""What runs a compiled program: executables of bytecode, the virtual machine, memory, threads.
 
 `docs/dev/vm.md` describes the machine, its text assembly and its builtins.
 """
@@ -16,6 +16,7 @@ from .memory import (
     synchronize,
 )
 from .profile_report import ProfileEvent, ProfileReport, ProfileRow
+from .threads import get_num_threads, set_num_threads
 from .time_evaluator import BenchmarkResult
 from .virtual_machine import Replace, VirtualMachine, VMInstrumentReturnKind
 
@@ -31,10 +32,12 @@ __all__ = [
     "Replace",
     "VMInstrumentReturnKind",
     "VirtualMachine",
+    "get_num_threads",
     "has_device",
     "memory_stats",
     "release_memory",
     "reset_peak_memory",
     "set_memory_limit",
+    "set_num_threads",
     "synchronize",
 ]

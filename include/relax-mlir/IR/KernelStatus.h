@@ -1,0 +1,33 @@
+//===- KernelStatus.h - Kernels that may fail -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel that may fail returns, behind its other results, an i32: 0, or -1
+// with an error in the error slot of tvm-ffi.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_IR_KERNELSTATUS_H
+#define RELAX_MLIR_IR_KERNELSTATUS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::relax {
+
+/// The attribute of a function whose last result is a status.
+constexpr StringLiteral kStatusAttr = "relax.status";
+
+/// What runs the body of a parallel loop.
+constexpr StringLiteral kParallelFor = "relax_parallel_for";
+
+inline bool returnsStatus(func::FuncOp kernel) {
+  return kernel->hasAttr(kStatusAttr);
+}
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_IR_KERNELSTATUS_H

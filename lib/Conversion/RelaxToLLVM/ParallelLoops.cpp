@@ -1,0 +1,301 @@
+//===- ParallelLoops.cpp - Loops that several threads run -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The body of a parallel loop becomes a function of a range of iterations. What
+// it needs from around it is in a struct on the stack of the kernel, which
+// waits for the end of the loop.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuntimeCalls.h"
+
+#include "relax-mlir/IR/KernelStatus.h"
+#include "relax-mlir/Transforms/Passes.h"
+
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXOUTLINEPARALLELLOOPSPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// The fewest iterations that are worth a thread.
+static constexpr StringLiteral kGrainAttr = "relax.grain";
+
+/// What a loop of a program is meant to be: "parallel".
+static constexpr StringLiteral kLoopAttr = "relax.loop";
+
+//===----------------------------------------------------------------------===//
+// Loops that programs call parallel
+//===----------------------------------------------------------------------===//
+
+/// Whether an operation touches no memory that its operands do not name.
+static bool hasKnownAccesses(Operation *op) {
+  return isa<memref::LoadOp, memref::StoreOp, memref::AllocOp, memref::AllocaOp,
+             memref::DeallocOp>(op) ||
+         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+         op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op);
+}
+
+/// Whether no iteration of a loop sees what another one writes: each memref
+/// from outside of the loop that it writes is only loaded and stored, at
+/// indices of which one and the same is the number of the iteration. Different
+/// memrefs of a kernel share no memory where one is written.
+static bool hasIndependentIterations(scf::ForOp loop) {
+  struct Accesses {
+    bool isWritten = false, isElsewhere = false;
+    /// At which indices the number of the iteration stands, in all of them.
+    std::optional<llvm::SmallBitVector> dims;
+  };
+  llvm::MapVector<Value, Accesses> accesses;
+  Value iteration = loop.getInductionVar();
+  auto access = [&](Value memref, ValueRange indices, bool writes) {
+    if (loop.getRegion().isAncestor(memref.getParentRegion()))
+      // Memory of the iteration, unless it is a view of something else.
+      return memref.getDefiningOp<memref::AllocOp>() ||
+             memref.getDefiningOp<memref::AllocaOp>();
+    if (!isa<BlockArgument>(memref) &&
+        !isa_and_nonnull<memref::AllocOp, memref::AllocaOp,
+                         memref::GetGlobalOp>(memref.getDefiningOp()))
+      return false;
+    Accesses &known = accesses[memref];
+    known.isWritten |= writes;
+    llvm::SmallBitVector dims(indices.size());
+    for (auto [dim, index] : llvm::enumerate(indices))
+      if (index == iteration)
+        dims.set(dim);
+    known.dims = known.dims ? *known.dims & dims : dims;
+    return true;
+  };
+  WalkResult walk = loop.getBody()->walk([&](Operation *op) {
+    bool isKnown = hasKnownAccesses(op);
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      isKnown = access(load.getMemref(), load.getIndices(), false);
+    else if (auto store = dyn_cast<memref::StoreOp>(op))
+      isKnown = !isa<MemRefType>(store.getValue().getType()) &&
+                access(store.getMemref(), store.getIndices(), true);
+    else if (auto dealloc = dyn_cast<memref::DeallocOp>(op))
+      isKnown =
+          dealloc.getMemref().getDefiningOp<memref::AllocOp>() &&
+          loop.getRegion().isAncestor(dealloc.getMemref().getParentRegion());
+    return isKnown ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (walk.wasInterrupted())
+    return false;
+  return llvm::all_of(accesses, [](const auto &entry) {
+    return !entry.second.isWritten || entry.second.dims->any();
+  });
+}
+
+/// A loop that a program calls parallel, as one that is.
+static void makeParallel(scf::ForOp loop) {
+  auto kind = loop->getAttrOfType<StringAttr>(kLoopAttr);
+  if (!kind || kind.getValue() != "parallel" || loop.getNumResults() != 0 ||
+      !loop.getInductionVar().getType().isIndex() ||
+      loop->getParentOfType<scf::ParallelOp>() ||
+      !matchPattern(loop.getStep(), m_One()) || !hasIndependentIterations(loop))
+    return;
+  OpBuilder builder(loop);
+  auto parallel = scf::ParallelOp::create(
+      builder, loop.getLoc(), ValueRange{loop.getLowerBound()},
+      ValueRange{loop.getUpperBound()}, ValueRange{loop.getStep()});
+  parallel->setAttr(kGrainAttr, builder.getI64IntegerAttr(1));
+  Block *body = loop.getBody(), *target = parallel.getBody();
+  loop.getInductionVar().replaceAllUsesWith(parallel.getInductionVars()[0]);
+  target->getOperations().splice(target->begin(), body->getOperations(),
+                                 body->begin(), std::prev(body->end()));
+  loop.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Outlining
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Outliner {
+public:
+  Outliner(RuntimeModule &runtime, SymbolTable &symbols)
+      : runtime(runtime), symbols(symbols),
+        builder(UnknownLoc::get(runtime.getContext()), runtime.getContext()),
+        typeConverter(runtime.getContext()) {}
+
+  LogicalResult outline(scf::ParallelOp loop, int64_t grain);
+
+private:
+  Value i64(int64_t value) {
+    return LLVM::ConstantOp::create(builder, builder.getI64Type(),
+                                    builder.getI64IntegerAttr(value));
+  }
+  Value cast(Type type, Value value) {
+    if (value.getType() == type)
+      return value;
+    return UnrealizedConversionCastOp::create(builder, type, value)
+        .getResult(0);
+  }
+  Value fieldOf(Value context, Type type, size_t index) {
+    return LLVM::GEPOp::create(
+        builder, runtime.ptrType(), type, context,
+        ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(index)});
+  }
+  func::FuncOp makeBody(scf::ParallelOp loop, func::FuncOp kernel,
+                        ArrayRef<Value> captures, Type contextType);
+
+  RuntimeModule &runtime;
+  SymbolTable &symbols;
+  ImplicitLocOpBuilder builder;
+  LLVMTypeConverter typeConverter;
+};
+} // namespace
+
+/// Whether an operation gives the same value wherever it stands.
+static bool canBeRepeated(Operation *op) {
+  return op && op->getNumOperands() == 0 && op->getNumRegions() == 0 &&
+         op->getNumResults() == 1 && isPure(op);
+}
+
+/// What the body needs from around it; what costs nothing is repeated inside.
+static SmallVector<Value> captureValues(scf::ParallelOp loop) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(loop.getRegion(), used);
+  used.insert(loop.getLowerBound()[0]);
+  used.insert(loop.getStep()[0]);
+  return used.takeVector();
+}
+
+func::FuncOp Outliner::makeBody(scf::ParallelOp loop, func::FuncOp kernel,
+                                ArrayRef<Value> captures, Type contextType) {
+  Type i64Type = builder.getI64Type(), i32Type = builder.getI32Type();
+  builder.setInsertionPointAfter(kernel);
+  auto body = func::FuncOp::create(
+      builder, (kernel.getSymName() + ".parallel").str(),
+      builder.getFunctionType({runtime.ptrType(), i64Type, i64Type},
+                              {i32Type}));
+  body.setPrivate();
+  body->setAttr(kStatusAttr, builder.getUnitAttr());
+  symbols.insert(body); // renames on conflict
+  builder.setInsertionPointToStart(body.addEntryBlock());
+  IRMapping mapping;
+  size_t index = 0;
+  for (Value value : captures) {
+    if (Operation *op = value.getDefiningOp(); canBeRepeated(op)) {
+      builder.clone(*op, mapping);
+      continue;
+    }
+    Type type = typeConverter.convertType(value.getType());
+    Value field = LLVM::LoadOp::create(
+        builder, type, fieldOf(body.getArgument(0), contextType, index++));
+    mapping.map(value, cast(value.getType(), field));
+  }
+  auto toIndex = [&](Value value) -> Value {
+    return arith::IndexCastOp::create(builder, builder.getIndexType(), value);
+  };
+  Value one = arith::ConstantIndexOp::create(builder, 1);
+  auto iterations = scf::ForOp::create(builder, toIndex(body.getArgument(1)),
+                                       toIndex(body.getArgument(2)), one);
+  builder.setInsertionPointToStart(iterations.getBody());
+  Value number = arith::MulIOp::create(builder, iterations.getInductionVar(),
+                                       mapping.lookup(loop.getStep()[0]));
+  number = arith::AddIOp::create(builder, number,
+                                 mapping.lookup(loop.getLowerBound()[0]));
+  mapping.map(loop.getInductionVars()[0], number);
+  for (Operation &op : loop.getBody()->without_terminator())
+    builder.clone(op, mapping);
+  builder.setInsertionPointAfter(iterations);
+  Value success =
+      LLVM::ConstantOp::create(builder, i32Type, builder.getI32IntegerAttr(0));
+  func::ReturnOp::create(builder, success);
+  return body;
+}
+
+LogicalResult Outliner::outline(scf::ParallelOp loop, int64_t grain) {
+  builder.setLoc(loop.getLoc());
+  auto kernel = loop->getParentOfType<func::FuncOp>();
+  SmallVector<Value> captures = captureValues(loop), held;
+  SmallVector<Type> fields;
+  for (Value value : captures) {
+    if (canBeRepeated(value.getDefiningOp()))
+      continue;
+    Type type = typeConverter.convertType(value.getType());
+    if (!type || !LLVM::isCompatibleType(type))
+      return loop.emitOpError()
+             << "cannot hand a value of " << value.getType() << " to threads";
+    held.push_back(value);
+    fields.push_back(type);
+  }
+  Type contextType =
+      LLVM::LLVMStructType::getLiteral(builder.getContext(), fields);
+  func::FuncOp body = makeBody(loop, kernel, captures, contextType);
+
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  Value context =
+      LLVM::AllocaOp::create(builder, runtime.ptrType(), contextType, i64(1));
+  builder.setInsertionPoint(loop);
+  for (auto [index, value] : llvm::enumerate(held))
+    LLVM::StoreOp::create(builder, cast(fields[index], value),
+                          fieldOf(context, contextType, index));
+  Value size = arith::SubIOp::create(builder, loop.getUpperBound()[0],
+                                     loop.getLowerBound()[0]);
+  if (!matchPattern(loop.getStep()[0], m_One()))
+    size = arith::CeilDivSIOp::create(builder, size, loop.getStep()[0]);
+  size = arith::IndexCastOp::create(builder, builder.getI64Type(), size);
+  Value address = cast(
+      runtime.ptrType(),
+      func::ConstantOp::create(builder, body.getFunctionType(),
+                               FlatSymbolRefAttr::get(body.getSymNameAttr())));
+  runtime.call(builder, kParallelFor, builder.getI32Type(),
+               {address, context, size, i64(grain)});
+  loop.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct RelaxOutlineParallelLoopsPass
+    : relax::impl::RelaxOutlineParallelLoopsPassBase<
+          RelaxOutlineParallelLoopsPass> {
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> serial;
+    getOperation().walk([&](func::FuncOp func) {
+      // Outer loops first.
+      func.walk<WalkOrder::PreOrder>(
+          [&](scf::ForOp loop) { serial.push_back(loop); });
+    });
+    for (scf::ForOp loop : serial)
+      makeParallel(loop);
+
+    SmallVector<std::pair<scf::ParallelOp, int64_t>> loops;
+    getOperation().walk([&](func::FuncOp func) {
+      func.walk<WalkOrder::PreOrder>([&](scf::ParallelOp loop) {
+        auto grain = loop->getAttrOfType<IntegerAttr>(kGrainAttr);
+        if (!grain || loop.getNumLoops() != 1 || loop.getNumReductions() != 0)
+          return WalkResult::advance();
+        loops.emplace_back(loop, grain.getInt());
+        return WalkResult::skip();
+      });
+    });
+    RuntimeModule runtime(getOperation());
+    SymbolTable symbols(getOperation());
+    for (auto [loop, grain] : loops)
+      if (failed(Outliner(runtime, symbols).outline(loop, grain)))
+        return signalPassFailure();
+  }
+};
+} // namespace

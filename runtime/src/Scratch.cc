@@ -1,0 +1,101 @@
+//===- Scratch.cc - Memory that a kernel needs while it runs ----*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks of the pool of cpu:0. Each thread lists what it has, the newest first,
+// so that a kernel that fails halfway can drop all it took.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Objects.h"
+
+using namespace relax_runtime;
+
+namespace {
+
+// What stands before the memory.
+struct ScratchHead {
+  Block *block;
+  ScratchHead *newer, *older;
+  int64_t number; // counts what this thread took
+
+  void *memory() { return this + 1; }
+  static ScratchHead *of(void *memory) {
+    return static_cast<ScratchHead *>(memory) - 1;
+  }
+};
+
+constexpr size_t kAlignment = 64;
+// Of a block, which is aligned.
+constexpr size_t kHeadBytes = 64;
+static_assert(sizeof(Block) + sizeof(ScratchHead) <= kHeadBytes,
+              "both heads fit before the memory");
+
+// The scratch memory of this thread.
+struct ScratchList {
+  ScratchHead *newest;
+  int64_t count;
+};
+
+} // namespace
+
+static thread_local ScratchList scratchList;
+
+// Says why there is no memory. Returns NULL.
+RELAX_COLD static void *raiseScratch(const relax_site *site,
+                                     int64_t bytes) noexcept {
+  raiseMemory(site, bytes < 0 || bytes == INT64_MAX
+                        ? "scratch memory of more bytes than can be counted"
+                        : countText(bytes, "byte") + " of scratch memory");
+  return nullptr;
+}
+
+void *relax_scratch_alloc(const relax_site *site, int64_t bytes,
+                          int64_t alignment) {
+  size_t wanted = static_cast<size_t>(bytes) + kHeadBytes;
+  size_t aligned = static_cast<size_t>(alignment);
+  if (!RELAX_LIKELY(aligned <= kAlignment))
+    wanted += aligned - kAlignment;
+  if (!RELAX_LIKELY(bytes >= 0 && wanted <= kMaxBytes && aligned <= kMaxBytes))
+    return raiseScratch(site, bytes);
+  Block *block = hostPool().allocate(wanted);
+  if (!RELAX_LIKELY(block != nullptr))
+    return raiseScratch(site, bytes);
+  uintptr_t address = reinterpret_cast<uintptr_t>(block) + kHeadBytes;
+  if (!RELAX_LIKELY(aligned <= kAlignment))
+    address = (address + aligned - 1) / aligned * aligned;
+  ScratchHead *scratch = ScratchHead::of(reinterpret_cast<void *>(address));
+  ScratchList &list = scratchList;
+  scratch->block = block;
+  scratch->newer = nullptr;
+  scratch->older = list.newest;
+  scratch->number = ++list.count;
+  if (list.newest)
+    list.newest->newer = scratch;
+  list.newest = scratch;
+  return scratch->memory();
+}
+
+void relax_scratch_free(void *memory) {
+  if (!memory)
+    return;
+  ScratchHead *scratch = ScratchHead::of(memory);
+  if (scratch->newer)
+    scratch->newer->older = scratch->older;
+  else
+    scratchList.newest = scratch->older;
+  if (scratch->older)
+    scratch->older->newer = scratch->newer;
+  Pool::free(scratch->block);
+}
+
+int64_t relax_scratch_mark(void) { return scratchList.count; }
+
+void relax_scratch_release(int64_t mark) {
+  while (scratchList.newest && scratchList.newest->number > mark)
+    relax_scratch_free(scratchList.newest->memory());
+}

@@ -1,0 +1,148 @@
+// RUN: relax-opt %s -split-input-file -relax-outline-parallel-loops | FileCheck %s
+
+// The body becomes a function of a range of iterations, with what it needs in a
+// struct; constants are repeated.
+
+// CHECK-LABEL: func.func private @rows(
+// CHECK: %[[CONTEXT:.*]] = llvm.alloca %{{.*}} x !llvm.struct<(f32, struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>, i64)>
+// CHECK: %[[SIZE:.*]] = arith.subi %{{.*}}, %{{.*}} : index
+// CHECK: %[[COUNT:.*]] = arith.ceildivsi %[[SIZE]]
+// CHECK: %[[N:.*]] = arith.index_cast %[[COUNT]] : index to i64
+// CHECK: %[[F:.*]] = constant @rows.parallel : (!llvm.ptr, i64, i64) -> i32
+// CHECK: %[[BODY:.*]] = builtin.unrealized_conversion_cast %[[F]]
+// CHECK: %[[GRAIN:.*]] = llvm.mlir.constant(16 : i64)
+// CHECK: llvm.call @relax_parallel_for(%[[BODY]], %[[CONTEXT]], %[[N]], %[[GRAIN]])
+// CHECK-NOT: scf.parallel
+
+// CHECK-LABEL: func.func private @rows.parallel(
+// CHECK-SAME: %[[ARG:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64) -> i32 attributes {relax.status}
+// CHECK: llvm.getelementptr %[[ARG]][0, 0]
+// CHECK: %[[STEP:.*]] = arith.constant 2 : index
+// CHECK-DAG: %[[LOW:.*]] = arith.index_cast %[[BEGIN]]
+// CHECK-DAG: %[[HIGH:.*]] = arith.index_cast %[[END]]
+// CHECK: scf.for %[[I:.*]] = %[[LOW]] to %[[HIGH]]
+// CHECK: %[[SCALED:.*]] = arith.muli %[[I]], %[[STEP]]
+// CHECK: %[[NUMBER:.*]] = arith.addi %[[SCALED]]
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[NUMBER]]]
+// CHECK: return
+func.func private @rows(%x: memref<?xf32>, %low: index, %n: index, %f: f32) {
+  %c2 = arith.constant 2 : index
+  scf.parallel (%i) = (%low) to (%n) step (%c2) {
+    memref.store %f, %x[%i] : memref<?xf32>
+  } {relax.grain = 16 : i64}
+  return
+}
+
+// -----
+
+// Loops that nothing says are worth threads, of two dimensions, with
+// reductions, and in other ones stay.
+
+// CHECK-LABEL: func.func private @stay(
+// CHECK-NOT: relax_parallel_for
+// CHECK-COUNT-3: scf.parallel
+// CHECK: llvm.call @relax_parallel_for
+// CHECK-NOT: relax_parallel_for
+// CHECK-LABEL: func.func private @stay.parallel(
+// CHECK: scf.parallel
+// CHECK-NOT: llvm.call @relax_parallel_for
+func.func private @stay(%x: memref<?xf32>, %n: index, %f: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    memref.store %f, %x[%i] : memref<?xf32>
+  }
+  scf.parallel (%i, %j) = (%c0, %c0) to (%n, %c1) step (%c1, %c1) {
+    memref.store %f, %x[%i] : memref<?xf32>
+  } {relax.grain = 16 : i64}
+  %sum = scf.parallel (%i) = (%c0) to (%n) step (%c1) init (%f) -> f32 {
+    scf.reduce(%f : f32) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %a, %b : f32
+      scf.reduce.return %s : f32
+    }
+  } {relax.grain = 16 : i64}
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    scf.parallel (%j) = (%c0) to (%n) step (%c1) {
+      memref.store %sum, %x[%i] : memref<?xf32>
+    } {relax.grain = 1 : i64}
+  } {relax.grain = 1 : i64}
+  return
+}
+
+// -----
+
+// A loop that a program calls parallel is one where iterations are apart.
+
+// CHECK-LABEL: func.func private @apart(
+// CHECK: llvm.call @relax_parallel_for
+func.func private @apart(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %t = memref.alloca() : memref<1xf32>
+    scf.for %j = %c0 to %n step %c1 {
+      %a = memref.load %x[%j, %i] : memref<?x?xf32>
+      %b = memref.load %y[%i, %j] : memref<?x?xf32>
+      %c = arith.addf %a, %b : f32
+      memref.store %c, %t[%c0] : memref<1xf32>
+      memref.store %c, %y[%i, %j] : memref<?x?xf32>
+    }
+  } {relax.loop = "parallel"}
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func private @transposed(
+// CHECK-NOT: relax_parallel_for
+func.func private @transposed(%y: memref<?x?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %n step %c1 {
+      %b = memref.load %y[%j, %i] : memref<?x?xf32>
+      memref.store %b, %y[%i, %j] : memref<?x?xf32>
+    }
+  } {relax.loop = "parallel"}
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func private @sum(
+// CHECK-NOT: relax_parallel_for
+func.func private @sum(%x: memref<?xf32>, %y: memref<1xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+    %b = memref.load %y[%c0] : memref<1xf32>
+    %c = arith.addf %a, %b : f32
+    memref.store %c, %y[%c0] : memref<1xf32>
+  } {relax.loop = "parallel"}
+  return
+}
+
+// -----
+
+// A view may be of anything, and so may a function do.
+// CHECK-LABEL: func.func private @unknown(
+// CHECK-NOT: relax_parallel_for
+func.func private @f(f32) -> f32
+func.func private @unknown(%x: memref<?x4xf32>, %y: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %row = memref.subview %x[%i, 0] [1, 4] [1, 1]
+      : memref<?x4xf32> to memref<4xf32, strided<[1], offset: ?>>
+    %a = memref.load %row[%c0] : memref<4xf32, strided<[1], offset: ?>>
+    memref.store %a, %row[%c1] : memref<4xf32, strided<[1], offset: ?>>
+  } {relax.loop = "parallel"}
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %y[%i] : memref<?xf32>
+    %b = func.call @f(%a) : (f32) -> f32
+    memref.store %b, %y[%i] : memref<?xf32>
+  } {relax.loop = "parallel"}
+  return
+}
