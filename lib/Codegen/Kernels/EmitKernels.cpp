@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelClass.h"
+#include "Matmul.h"
 
 #include "relax-mlir/Transforms/Passes.h"
 
@@ -29,7 +30,13 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-ArrayRef<KernelClass> mlir::relax::getKernelClasses() { return {}; }
+ArrayRef<KernelClass> mlir::relax::getKernelClasses() {
+  static const KernelClass classes[] = {
+      {"matmul", "a contraction and elementwise operations on its result",
+       matchMatmul},
+  };
+  return classes;
+}
 
 /// Whether this is a kernel on tensors that relax-prepare-kernels has prepared:
 /// only its callers know its name, and it has one block.

@@ -11,6 +11,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <unistd.h>
+
 using namespace mlir::relax;
 
 /// 128 bits where nothing better is known: any processor can, in several
@@ -22,9 +24,20 @@ static unsigned findHostVectorBits() {
   return features.lookup("avx") ? 256 : 128;
 }
 
+/// The size of a cache as the system tells; `known` where it does not.
+static int64_t findHostCache(int level, int64_t known) {
+  long bytes = 0;
+#ifdef _SC_LEVEL1_DCACHE_SIZE // not part of POSIX
+  bytes = sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
+#endif
+  return bytes > 0 ? bytes : known;
+}
+
 TargetModel TargetModel::get(unsigned vectorBits) {
   static const unsigned hostVectorBits = findHostVectorBits();
   TargetModel target;
   target.vectorBits = vectorBits ? vectorBits : hostVectorBits;
+  target.l1Bytes = findHostCache(1, target.l1Bytes);
+  target.l2Bytes = findHostCache(2, target.l2Bytes);
   return target;
 }

@@ -16,6 +16,8 @@ namespace mlir::relax {
 struct TargetModel {
   /// The width of a vector register.
   unsigned vectorBits = 128;
+  /// The sizes in bytes of the caches that a core has for itself.
+  int64_t l1Bytes = 32 << 10, l2Bytes = 512 << 10;
 
   /// The processor that this runs on; numbers that are not 0 replace what is
   /// found there.

@@ -1,0 +1,228 @@
+//===- Contraction.cpp - The loops of a contraction -------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// What is computed
+//===----------------------------------------------------------------------===//
+
+static Value skipExtension(Value value) {
+  auto extension = value.getDefiningOp<arith::ExtFOp>();
+  return extension ? extension.getIn() : value;
+}
+
+/// Whether the body is sum + lhs * rhs, with operands that may be extended.
+static bool isSumOfProducts(linalg::LinalgOp op) {
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
+    return false;
+  Block &body = *op.getBlock();
+  auto add = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!add)
+    return false;
+  BlockArgument sum = body.getArgument(2);
+  Value product = add.getLhs() == sum ? add.getRhs() : add.getLhs();
+  if (add.getLhs() != sum && add.getRhs() != sum)
+    return false;
+  auto mul = product.getDefiningOp<arith::MulFOp>();
+  if (!mul)
+    return false;
+  Value left = skipExtension(mul.getLhs()), right = skipExtension(mul.getRhs());
+  BlockArgument first = body.getArgument(0), second = body.getArgument(1);
+  return (left == first && right == second) ||
+         (left == second && right == first);
+}
+
+/// Whether the sums start with +0.
+static bool startsWithZeros(linalg::LinalgOp op) {
+  auto fill = op.getDpsInitOperand(0)->get().getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
+}
+
+//===----------------------------------------------------------------------===//
+// Its loops
+//===----------------------------------------------------------------------===//
+
+bool mlir::relax::isMapOfLoops(AffineMap map, Type type) {
+  llvm::SmallDenseSet<AffineExpr> seen;
+  auto isLoop = [&](int64_t size, AffineExpr expr) {
+    if (isa<AffineDimExpr>(expr))
+      return seen.insert(expr).second;
+    auto constant = dyn_cast<AffineConstantExpr>(expr);
+    return constant && constant.getValue() == 0 && size == 1;
+  };
+  ArrayRef<int64_t> shape = cast<ShapedType>(type).getShape();
+  for (auto [size, expr] : llvm::zip_equal(shape, map.getResults()))
+    if (!isLoop(size, expr))
+      return false;
+  return map.getNumSymbols() == 0;
+}
+
+static bool hasLoop(AffineMap map, unsigned loop) {
+  return map.isFunctionOfDim(loop);
+}
+
+/// The loops of a map that may run more than once, in their order.
+static LoopGroup getLoops(AffineMap map, ArrayRef<int64_t> ranges) {
+  LoopGroup loops;
+  for (AffineExpr expr : map.getResults())
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      if (ranges[dim.getPosition()] != 1)
+        loops.push_back(dim.getPosition());
+  return loops;
+}
+
+/// Whether `inner` comes right after `outer` in all that have either.
+static bool areAdjacent(unsigned outer, unsigned inner,
+                        ArrayRef<LoopGroup> operands) {
+  return llvm::all_of(operands, [&](const LoopGroup &loops) {
+    const unsigned *first = llvm::find(loops, outer);
+    const unsigned *second = llvm::find(loops, inner);
+    if (first == loops.end() || second == loops.end())
+      return first == second;
+    return first + 1 == second;
+  });
+}
+
+std::optional<Contraction> Contraction::match(linalg::LinalgOp op) {
+  if (!isSumOfProducts(op) || !startsWithZeros(op))
+    return std::nullopt;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+  for (auto [map, type] : llvm::zip_equal(maps, op->getOperandTypes()))
+    if (!isMapOfLoops(map, type))
+      return std::nullopt;
+
+  Contraction result;
+  result.op = op;
+  result.maps = maps;
+  SmallVector<LoopGroup> loops;
+  for (AffineMap map : maps)
+    loops.push_back(getLoops(map, ranges));
+  LoopGroup &results = loops[2];
+
+  // The innermost loop of the result belongs to the right matrix.
+  if (!results.empty()) {
+    unsigned column = results.back();
+    bool isLeft = hasLoop(maps[0], column), isRight = hasLoop(maps[1], column);
+    if (isLeft == isRight)
+      return std::nullopt;
+    if (isLeft)
+      std::swap(result.lhs, result.rhs);
+    result.columns = {column};
+  }
+
+  for (unsigned loop : llvm::seq<unsigned>(0, types.size())) {
+    if (ranges[loop] == 1 || types[loop] == utils::IteratorType::parallel)
+      continue;
+    bool isShared = hasLoop(maps[0], loop) && hasLoop(maps[1], loop);
+    if (!isShared || hasLoop(maps[2], loop))
+      return std::nullopt;
+    result.depth.push_back(loop);
+  }
+  // In the order of an operand.
+  llvm::sort(result.depth, [&](unsigned a, unsigned b) {
+    return llvm::find(loops[0], a) < llvm::find(loops[0], b);
+  });
+  for (size_t i = 1; i < result.depth.size(); ++i)
+    if (!areAdjacent(result.depth[i - 1], result.depth[i], loops))
+      return std::nullopt;
+
+  // From the inside out: the first loop of the left matrix alone, and those
+  // that it can be run as one with.
+  for (unsigned loop : llvm::reverse(results)) {
+    if (llvm::is_contained(result.columns, loop))
+      continue;
+    bool isRow =
+        hasLoop(maps[result.lhs], loop) && !hasLoop(maps[result.rhs], loop) &&
+        (result.rows.empty() || areAdjacent(loop, result.rows.front(), loops));
+    LoopGroup &group = isRow ? result.rows : result.batch;
+    group.insert(group.begin(), loop);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Its memory
+//===----------------------------------------------------------------------===//
+
+static Value getDim(IndexBuilder &b, Value memref, int64_t axis) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(axis))
+    return b.index(type.getDimSize(axis));
+  return memref::DimOp::create(b, memref, axis);
+}
+
+LoopMemory::LoopMemory(IndexBuilder &b, ArrayRef<AffineMap> maps,
+                       ValueRange operands)
+    : maps(maps), sizes(maps.front().getNumDims()) {
+  for (auto [map, operand] : llvm::zip(maps, operands)) {
+    SmallVector<Value> &steps = strides.emplace_back(map.getNumResults());
+    Value stride = b.index(1);
+    for (int64_t axis = int64_t(map.getNumResults()) - 1; axis >= 0; --axis) {
+      steps[axis] = stride;
+      Value size = getDim(b, operand, axis);
+      stride = b.mul(stride, size);
+      auto dim = dyn_cast<AffineDimExpr>(map.getResult(axis));
+      if (!dim)
+        continue;
+      Value &known = sizes[dim.getPosition()];
+      if (!known || !getConstantIntValue(known))
+        known = known && !getConstantIntValue(size) ? known : size;
+    }
+  }
+}
+
+Value LoopMemory::size(IndexBuilder &b, const LoopGroup &loops) const {
+  Value size = b.index(1);
+  for (unsigned loop : loops)
+    size = b.mul(size, sizes[loop]);
+  return size;
+}
+
+Value LoopMemory::stride(IndexBuilder &b, unsigned operand,
+                         unsigned loop) const {
+  for (auto [axis, expr] : llvm::enumerate(maps[operand].getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      if (dim.getPosition() == loop)
+        return strides[operand][axis];
+  return b.index(0);
+}
+
+Value LoopMemory::stride(IndexBuilder &b, unsigned operand,
+                         const LoopGroup &loops) const {
+  return loops.empty() ? b.index(0) : stride(b, operand, loops.back());
+}
+
+void LoopMemory::delinearize(IndexBuilder &b, Value index,
+                             const LoopGroup &loops,
+                             MutableArrayRef<Value> indices) const {
+  for (size_t i = loops.size(); i-- > 0;) {
+    indices[loops[i]] = i == 0 ? index : b.rem(index, sizes[loops[i]]);
+    if (i > 0)
+      index = b.floorDiv(index, sizes[loops[i]]);
+  }
+}
+
+Value mlir::relax::flatten(IndexBuilder &b, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  Value size = b.index(1);
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    size = b.mul(size, getDim(b, memref, axis));
+  auto flat = MemRefType::get(ShapedType::kDynamic, type.getElementType());
+  SmallVector<OpFoldResult> sizes = {size}, strides = {b.getIndexAttr(1)};
+  return memref::ReinterpretCastOp::create(
+      b, flat, memref, OpFoldResult(b.getIndexAttr(0)), sizes, strides);
+}

@@ -1,0 +1,218 @@
+//===- Epilogue.cpp - Elementwise operations after a sum --------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Epilogue.h"
+
+#include "Contraction.h"
+#include "VectorBody.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+/// What runs once, before all elements: sizes and numbers.
+static bool isScalarOp(Operation &op) {
+  if (auto dim = dyn_cast<tensor::DimOp>(op))
+    return isa<BlockArgument>(dim.getSource()) && dim.getConstantIndex();
+  return op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+         llvm::none_of(op.getOperandTypes(), llvm::IsaPred<ShapedType>) &&
+         llvm::none_of(op.getResultTypes(), llvm::IsaPred<ShapedType>);
+}
+
+/// Whether memory has an element of this type as vectors do.
+static bool isPlain(Type type) {
+  return type.isIntOrFloat() && !type.isInteger(1) &&
+         type.getIntOrFloatBitWidth() % 8 == 0;
+}
+
+FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel,
+                                    linalg::LinalgOp root) {
+  Block &body = kernel.getBody().front();
+  auto ret = dyn_cast<func::ReturnOp>(body.getTerminator());
+  if (!ret || ret.getNumOperands() != 1)
+    return failure();
+  auto store = ret.getOperand(0)
+                   .getDefiningOp<bufferization::MaterializeInDestinationOp>();
+  if (!store)
+    return failure();
+  Epilogue epilogue;
+  epilogue.root = root;
+  epilogue.result = store.getSource();
+  epilogue.output = dyn_cast<BlockArgument>(store.getDest());
+  auto type = dyn_cast<RankedTensorType>(epilogue.result.getType());
+  if (!epilogue.output || !type || !isPlain(type.getElementType()))
+    return failure();
+  for (Operation &op : body.without_terminator())
+    if (!isa<linalg::LinalgOp, tensor::EmptyOp>(op) && &op != store &&
+        !isScalarOp(op))
+      return failure();
+  auto identity =
+      AffineMap::getMultiDimIdentityMap(type.getRank(), kernel.getContext());
+  if (failed(epilogue.verify(epilogue.result, identity)))
+    return failure();
+  return epilogue;
+}
+
+/// How the operand of an operation that is computed at `map` is accessed.
+static AffineMap getAccess(linalg::LinalgOp op, OpOperand &operand,
+                           AffineMap map) {
+  return op.getMatchingIndexingMap(&operand).compose(map);
+}
+
+/// Whether elements at `map` of a memref follow one another along the last
+/// loop, or are the same one.
+static bool isContiguous(AffineMap map, RankedTensorType type) {
+  if (map.getNumDims() == 0)
+    return true;
+  unsigned last = map.getNumDims() - 1;
+  int64_t axis = int64_t(map.getNumResults()) - 1;
+  while (axis >= 0 && type.getDimSize(axis) == 1)
+    --axis;
+  for (auto [i, expr] : llvm::enumerate(map.getResults()))
+    if (expr.isFunctionOfDim(last) && type.getDimSize(i) != 1 &&
+        int64_t(i) != axis)
+      return false;
+  return true;
+}
+
+LogicalResult Epilogue::verify(Value tensor, AffineMap map) {
+  if (tensor == root->getResult(0))
+    return success(map.isIdentity());
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  if (!type) // a scalar
+    return success(tensor.getType().isIntOrIndexOrFloat());
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    // Nothing is in the output yet.
+    return success(argument != output && isPlain(type.getElementType()) &&
+                   isMapOfLoops(map, type) && isContiguous(map, type));
+  auto op = tensor.getDefiningOp<linalg::LinalgOp>();
+  if (!op || op->getNumResults() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() || !isVectorizable(op) ||
+      op.hasIndexSemantics() ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+    return failure();
+  for (OpOperand &operand : op->getOpOperands())
+    if (op.payloadUsesValueFromOperand(&operand) &&
+        failed(verify(operand.get(), getAccess(op, operand, map))))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+void Epilogue::begin(IndexBuilder &b, func::FuncOp kernel,
+                     ValueRange arguments) {
+  for (auto [argument, value] :
+       llvm::zip_equal(kernel.getArguments(), arguments)) {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    if (!type) {
+      scalars.map(argument, value);
+      continue;
+    }
+    Memory &entry = memory[argument.getArgNumber()];
+    entry.flat = flatten(b, value);
+    auto identity =
+        AffineMap::getMultiDimIdentityMap(type.getRank(), b.getContext());
+    LoopMemory strides(b, identity, value);
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      entry.strides.push_back(strides.stride(b, 0, axis));
+  }
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (!isScalarOp(op))
+      continue;
+    auto dim = dyn_cast<tensor::DimOp>(op);
+    if (!dim) {
+      b.clone(op, scalars);
+      continue;
+    }
+    auto source = cast<BlockArgument>(dim.getSource());
+    Value size = b.createOrFold<memref::DimOp>(
+        arguments[source.getArgNumber()], b.index(*dim.getConstantIndex()));
+    scalars.map(dim.getResult(), size);
+  }
+}
+
+/// The place of the element at `indices` of a map.
+static Value linearize(IndexBuilder &b, AffineMap map, ArrayRef<Value> strides,
+                       ValueRange indices) {
+  Value place = b.index(0);
+  for (auto [expr, stride] : llvm::zip_equal(map.getResults(), strides))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      place = b.add(place, b.mul(indices[dim.getPosition()], stride));
+  return place;
+}
+
+Value Epilogue::load(IndexBuilder &b, BlockArgument argument, AffineMap map) {
+  const Memory &from = memory[argument.getArgNumber()];
+  auto type = cast<RankedTensorType>(argument.getType());
+  Value place = linearize(b, map, from.strides, indices);
+  bool isVector = false;
+  for (auto [size, expr] : llvm::zip_equal(type.getShape(), map.getResults()))
+    isVector |= size != 1 && expr.isFunctionOfDim(map.getNumDims() - 1);
+  if (!isVector)
+    return memref::LoadOp::create(b, from.flat, place);
+  auto vector = cast<VectorType>(
+      cast<VectorType>(mask.getType()).clone(type.getElementType()));
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vector));
+  return vector::MaskedLoadOp::create(b, vector, from.flat, place, mask, zeros);
+}
+
+Value Epilogue::compute(IndexBuilder &b, Value tensor, AffineMap map) {
+  if (tensor == root->getResult(0))
+    return sums;
+  if (!isa<ShapedType>(tensor.getType()))
+    return scalars.lookup(tensor);
+  std::pair<Value, AffineMap> key(tensor, map);
+  if (Value known = computed.lookup(key))
+    return known;
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    return computed[key] = load(b, argument, map);
+  auto op = tensor.getDefiningOp<linalg::LinalgOp>();
+  SmallVector<Value> arguments;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (op.payloadUsesValueFromOperand(&operand)) {
+      arguments.push_back(
+          compute(b, operand.get(), getAccess(op, operand, map)));
+      continue;
+    }
+    // Any value of the type will do.
+    Type type = getElementTypeOrSelf(operand.get().getType());
+    arguments.push_back(
+        arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type))));
+  }
+  VectorBody body(b, cast<VectorType>(mask.getType()).getNumElements());
+  body.mask = mask;
+  SmallVector<Value> results =
+      body.compute(op, arguments, scalars, [](unsigned) { return Value(); });
+  return computed[key] = results.front();
+}
+
+void Epilogue::finish(IndexBuilder &b, Value sums, ValueRange indices,
+                      Value mask) {
+  this->sums = sums;
+  this->mask = mask;
+  this->indices = indices;
+  computed.clear();
+  auto identity =
+      AffineMap::getMultiDimIdentityMap(indices.size(), b.getContext());
+  VectorBody body(b, cast<VectorType>(mask.getType()).getNumElements());
+  Value elements = body.broadcast(compute(b, result, identity));
+  const Memory &to = memory[output.getArgNumber()];
+  vector::MaskedStoreOp::create(
+      b, to.flat, linearize(b, identity, to.strides, indices), mask, elements);
+}

@@ -1,0 +1,70 @@
+//===- Epilogue.h - Elementwise operations after a sum ----------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The linalg operations that follow a contraction in a kernel, computed for a
+// vector of its sums while they are in a register.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_EPILOGUE_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_EPILOGUE_H
+
+#include "IndexBuilder.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::relax {
+
+/// What a kernel does with the result of one of its operations. A kernel has
+/// one result, of the shape of that of the operation.
+class Epilogue {
+public:
+  /// Fails where an element of the result needs more than the same element of
+  /// that of `root` and elements of parameters that are contiguous in the
+  /// innermost dimension, or the same all along it.
+  static FailureOr<Epilogue> match(func::FuncOp kernel, linalg::LinalgOp root);
+
+  /// The parameter that is written.
+  BlockArgument getOutput() const { return output; }
+
+  /// Prepares what does not depend on elements: `arguments` are the parameters
+  /// in memory.
+  void begin(IndexBuilder &b, func::FuncOp kernel, ValueRange arguments);
+
+  /// Writes the elements that follow from `sums`, which begin at `indices` of
+  /// the result and of which the mask says which are there.
+  void finish(IndexBuilder &b, Value sums, ValueRange indices, Value mask);
+
+private:
+  LogicalResult verify(Value tensor, AffineMap map);
+  Value compute(IndexBuilder &b, Value tensor, AffineMap map);
+  Value load(IndexBuilder &b, BlockArgument argument, AffineMap map);
+
+  linalg::LinalgOp root;
+  Value result;
+  BlockArgument output;
+
+  /// What the parameters are in memory: in one dimension, with strides.
+  struct Memory {
+    Value flat;
+    SmallVector<Value> strides;
+  };
+  llvm::SmallDenseMap<unsigned, Memory> memory;
+  IRMapping scalars;
+
+  /// Of the vector that is being computed.
+  Value sums, mask;
+  ValueRange indices;
+  llvm::DenseMap<std::pair<Value, AffineMap>, Value> computed;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_EPILOGUE_H

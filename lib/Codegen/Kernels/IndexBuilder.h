@@ -1,0 +1,136 @@
+//===- IndexBuilder.h - Arithmetic of indices -------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Builds loops and index arithmetic; what is known is folded, so that the same
+// emitter serves static and dynamic sizes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_INDEXBUILDER_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_INDEXBUILDER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::relax {
+
+class IndexBuilder : public ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(*this, value);
+  }
+
+  Value add(Value lhs, Value rhs) {
+    return createOrFold<arith::AddIOp>(lhs, rhs);
+  }
+  Value add(Value lhs, int64_t rhs) { return add(lhs, index(rhs)); }
+  Value sub(Value lhs, Value rhs) {
+    return createOrFold<arith::SubIOp>(lhs, rhs);
+  }
+  Value mul(Value lhs, Value rhs) {
+    return createOrFold<arith::MulIOp>(lhs, rhs);
+  }
+  Value mul(Value lhs, int64_t rhs) { return mul(lhs, index(rhs)); }
+  Value min(Value lhs, Value rhs) {
+    return createOrFold<arith::MinSIOp>(lhs, rhs);
+  }
+  Value max(Value lhs, Value rhs) {
+    return createOrFold<arith::MaxSIOp>(lhs, rhs);
+  }
+
+  /// Quotients of what is not negative.
+  Value floorDiv(Value lhs, Value rhs) {
+    return createOrFold<arith::DivUIOp>(lhs, rhs);
+  }
+  Value rem(Value lhs, Value rhs) {
+    return createOrFold<arith::RemUIOp>(lhs, rhs);
+  }
+  Value ceilDiv(Value lhs, Value rhs) {
+    return floorDiv(add(lhs, sub(rhs, index(1))), rhs);
+  }
+  Value roundUp(Value value, int64_t multiple) {
+    return mul(ceilDiv(value, index(multiple)), multiple);
+  }
+
+  Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
+    return createOrFold<arith::CmpIOp>(predicate, lhs, rhs);
+  }
+  Value isAtMost(Value lhs, int64_t rhs) {
+    return compare(arith::CmpIPredicate::sle, lhs, index(rhs));
+  }
+  Value isEqual(Value lhs, Value rhs) {
+    return compare(arith::CmpIPredicate::eq, lhs, rhs);
+  }
+
+  using Body = llvm::function_ref<void(IndexBuilder &)>;
+  using LoopBody = llvm::function_ref<void(IndexBuilder &, Value)>;
+  using ReduceBody =
+      llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value, ValueRange)>;
+
+  /// if (condition) then else otherwise; only one of them where it is known.
+  void branch(Value condition, Body then, Body otherwise = nullptr) {
+    if (std::optional<int64_t> known = getConstantIntValue(condition)) {
+      if (*known)
+        then(*this);
+      else if (otherwise)
+        otherwise(*this);
+      return;
+    }
+    auto op = scf::IfOp::create(*this, condition,
+                                /*withElseRegion=*/bool(otherwise));
+    IndexBuilder inside(getLoc(), op.getThenBodyBuilder());
+    then(inside);
+    if (!otherwise)
+      return;
+    IndexBuilder outside(getLoc(), op.getElseBodyBuilder());
+    otherwise(outside);
+  }
+
+  void loop(Value begin, Value end, int64_t step, LoopBody body) {
+    loop(begin, end, index(step), body);
+  }
+  void loop(Value begin, Value end, Value step, LoopBody body) {
+    scf::ForOp::create(*this, begin, end, step, ValueRange(),
+                       [&](OpBuilder &b, Location loc, Value i, ValueRange) {
+                         IndexBuilder inside(loc, b);
+                         body(inside, i);
+                         scf::YieldOp::create(inside);
+                       });
+  }
+
+  /// A loop that carries values.
+  SmallVector<Value> reduce(Value begin, Value end, int64_t step,
+                            ValueRange inits, ReduceBody body) {
+    auto op = scf::ForOp::create(
+        *this, begin, end, index(step), inits,
+        [&](OpBuilder &b, Location loc, Value i, ValueRange carried) {
+          IndexBuilder inside(loc, b);
+          scf::YieldOp::create(inside, body(inside, i, carried));
+        });
+    return op.getResults();
+  }
+
+  /// Iterations that threads may share, at least `grain` for each.
+  void parallel(Value count, int64_t grain, LoopBody body) {
+    auto op = scf::ParallelOp::create(
+        *this, index(0), count, index(1),
+        [&](OpBuilder &b, Location loc, ValueRange indices) {
+          IndexBuilder inside(loc, b);
+          body(inside, indices.front());
+        });
+    op->setAttr("relax.grain", getI64IntegerAttr(grain));
+  }
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_INDEXBUILDER_H

@@ -1,0 +1,74 @@
+//===- MatmulEmitter.h - Loops of a matrix product --------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits a batch of matrix products over memory, all sizes of which may be
+// dynamic. What is done with the sums is up to a callback.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULEMITTER_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULEMITTER_H
+
+#include "IndexBuilder.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+#include <functional>
+
+namespace mlir::relax {
+
+/// A matrix in a vector of memory: element (i, j) is at
+/// `offset + i * rowStride + j * columnStride`.
+struct MatrixView {
+  Value base; // memref<?xT>
+  Value offset, rowStride, columnStride;
+
+  bool hasUnitRows() const { return isConstantIntValue(rowStride, 1); }
+  bool hasUnitColumns() const { return isConstantIntValue(columnStride, 1); }
+  MatrixView transposed() const {
+    return {base, offset, columnStride, rowStride};
+  }
+};
+
+/// The sizes of tiles and blocks. A tile of rows x vectors sums stays in
+/// registers; a block of blockRows x blockDepth of the left matrix stays in the
+/// second level of the cache.
+struct MatmulBlocking {
+  /// `bits` of a vector, bytes of the caches.
+  static MatmulBlocking get(unsigned bits, int64_t l1, int64_t l2,
+                            unsigned elementBits);
+
+  int64_t lanes, rows, vectors, blockRows, blockDepth;
+
+  int64_t columns() const { return vectors * lanes; }
+};
+
+/// Products of matrices lhs (m x k) and rhs (k x n), one for each of `batch`.
+struct MatmulProblem {
+  Value batch, m, n, k;
+  /// The matrices of one product of the batch.
+  std::function<MatrixView(IndexBuilder &, Value)> lhs, rhs;
+
+  /// Takes a vector of sums of row `row` from column `column` on, of which
+  /// those in the mask are in the result. Each sum is given once, complete.
+  struct Place {
+    Value batch, row, column, mask;
+  };
+  std::function<void(IndexBuilder &, Value, const Place &)> finish;
+
+  /// The type of the sums; elements that are smaller are extended to it.
+  FloatType sumType;
+};
+
+/// Emits the loops. The columns or the rows of `rhs` must be contiguous.
+void emitMatmul(IndexBuilder &b, const MatmulProblem &problem,
+                const MatmulBlocking &blocking);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULEMITTER_H
