@@ -37,6 +37,8 @@ static void buildLegalize(OpPassManager &pm, const CompileOptions &options) {
   if (options.planMemory)
     pm.addNestedPass<relax::FuncOp>(createRelaxRewriteReshapePass());
   pm.addPass(createRelaxLegalizeOpsPass());
+  if (options.emitKernels)
+    pm.addPass(createRelaxPackConstantsPass({options.vectorBits}));
 }
 
 static void buildMemory(OpPassManager &pm, const CompileOptions &options) {

@@ -274,6 +274,25 @@ def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
 
+def RelaxPackConstantsPass : Pass<"relax-pack-constants", "ModuleOp"> {
+  let summary = "Pack matrices that are constants";
+  let description = [{
+    Where the right matrix of a product is a constant, passes it in panels, in the
+    order in which `relax-emit-kernels` reads it, to a copy of the kernel that
+    unpacks them with `linalg.unpack`. It is never unpacked: the kernel is of the
+    class `matmul`, and so is what `relax-emit-kernels` makes of it at the same
+    width of vectors.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
+           "The width of a vector register; 0 means that of this processor">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def RelaxEmitKernelsPass : Pass<"relax-emit-kernels", "ModuleOp"> {
   let summary = "Write kernels of known classes as loops over vectors";
   let description = [{

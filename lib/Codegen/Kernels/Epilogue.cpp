@@ -25,8 +25,12 @@ using namespace mlir::relax;
 
 /// What runs once, before all elements: sizes and numbers.
 static bool isScalarOp(Operation &op) {
-  if (auto dim = dyn_cast<tensor::DimOp>(op))
-    return isa<BlockArgument>(dim.getSource()) && dim.getConstantIndex();
+  if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+    auto type = dyn_cast<RankedTensorType>(dim.getSource().getType());
+    std::optional<int64_t> axis = dim.getConstantIndex();
+    return type && isa<BlockArgument>(dim.getSource()) && axis && *axis >= 0 &&
+           *axis < type.getRank();
+  }
   return op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
          llvm::none_of(op.getOperandTypes(), llvm::IsaPred<ShapedType>) &&
          llvm::none_of(op.getResultTypes(), llvm::IsaPred<ShapedType>);
@@ -46,18 +50,18 @@ FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel,
     return failure();
   auto store = ret.getOperand(0)
                    .getDefiningOp<bufferization::MaterializeInDestinationOp>();
-  if (!store)
-    return failure();
   Epilogue epilogue;
   epilogue.root = root;
-  epilogue.result = store.getSource();
-  epilogue.output = dyn_cast<BlockArgument>(store.getDest());
+  epilogue.result = store ? store.getSource() : ret.getOperand(0);
+  // Of a kernel that is not prepared, the last parameter is the output.
+  epilogue.output = store ? dyn_cast<BlockArgument>(store.getDest())
+                          : body.getArguments().back();
   auto type = dyn_cast<RankedTensorType>(epilogue.result.getType());
   if (!epilogue.output || !type || !isPlain(type.getElementType()))
     return failure();
   for (Operation &op : body.without_terminator())
-    if (!isa<linalg::LinalgOp, tensor::EmptyOp>(op) && &op != store &&
-        !isScalarOp(op))
+    if (!isa<linalg::LinalgOp, linalg::UnPackOp, tensor::EmptyOp>(op) &&
+        &op != store && !isScalarOp(op))
       return failure();
   auto identity =
       AffineMap::getMultiDimIdentityMap(type.getRank(), kernel.getContext());

@@ -12,6 +12,8 @@
 #include "Epilogue.h"
 #include "MatmulEmitter.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -44,40 +46,112 @@ static linalg::LinalgOp findReduction(Block &body) {
   return found;
 }
 
+/// The parameter behind an operand that is one, or that is unpacked from one.
+static BlockArgument getParameter(Value operand) {
+  auto unpack = operand.getDefiningOp<linalg::UnPackOp>();
+  return dyn_cast<BlockArgument>(unpack ? unpack.getSource() : operand);
+}
+
+/// Which dimension of the right matrix are the columns, where the other one is
+/// all there is beside them.
+static std::optional<int64_t> getColumnAxis(const Contraction &c) {
+  AffineMap map = c.maps[c.rhs];
+  if (map.getNumResults() != 2 || c.columns.size() != 1 || c.depth.size() != 1)
+    return std::nullopt;
+  for (int64_t axis : {0, 1})
+    if (map.getResult(axis).isFunctionOfDim(c.columns.front()) &&
+        map.getResult(1 - axis).isFunctionOfDim(c.depth.front()))
+      return axis;
+  return std::nullopt;
+}
+
+/// Whether the right matrix is unpacked from panels of `width` columns.
+static bool isUnpacked(linalg::UnPackOp op, const Contraction &c,
+                       int64_t width) {
+  std::optional<int64_t> axis = getColumnAxis(c);
+  return axis && op.getInnerDimsPos() == ArrayRef(*axis) &&
+         op.getStaticInnerTiles() == ArrayRef(width) &&
+         op.getOuterDimsPerm() == ArrayRef<int64_t>({*axis, 1 - *axis}) &&
+         cast<ShapedType>(op.getSource().getType()).hasStaticShape();
+}
+
 namespace {
+/// What a kernel of this class consists of.
+struct MatmulParts {
+  static std::optional<MatmulParts> match(func::FuncOp kernel,
+                                          const TargetModel &target);
+
+  Contraction contraction;
+  Epilogue epilogue;
+  FloatType sumType;
+  MatmulBlocking blocking;
+  bool isPacked;
+};
+
 class MatmulKernel : public KernelEmitter {
 public:
-  MatmulKernel(func::FuncOp kernel, Contraction contraction, Epilogue epilogue,
-               FloatType sumType, MatmulBlocking blocking)
-      : kernel(kernel), contraction(std::move(contraction)),
-        epilogue(std::move(epilogue)), sumType(sumType), blocking(blocking) {}
+  MatmulKernel(func::FuncOp kernel, MatmulParts parts)
+      : kernel(kernel), parts(std::move(parts)) {}
 
   void emit(ImplicitLocOpBuilder &builder, ValueRange arguments) override;
 
 private:
   func::FuncOp kernel;
-  Contraction contraction;
-  Epilogue epilogue;
-  FloatType sumType;
-  MatmulBlocking blocking;
+  MatmulParts parts;
 };
 } // namespace
 
+std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
+                                              const TargetModel &target) {
+  linalg::LinalgOp reduction = findReduction(kernel.getBody().front());
+  if (!reduction)
+    return std::nullopt;
+  std::optional<Contraction> contraction = Contraction::match(reduction);
+  FloatType sumType = contraction ? getSumType(reduction) : FloatType();
+  if (!sumType)
+    return std::nullopt;
+  FailureOr<Epilogue> epilogue = Epilogue::match(kernel, reduction);
+  if (failed(epilogue))
+    return std::nullopt;
+  auto blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
+                                      target.l2Bytes, sumType.getWidth());
+  for (Value operand : reduction.getDpsInputs()) {
+    BlockArgument parameter = getParameter(operand);
+    if (!parameter || parameter == epilogue->getOutput())
+      return std::nullopt;
+  }
+  auto unpack = [&](unsigned operand) {
+    return reduction->getOperand(operand).getDefiningOp<linalg::UnPackOp>();
+  };
+  linalg::UnPackOp rhs = unpack(contraction->rhs);
+  if (unpack(contraction->lhs) ||
+      (rhs && !isUnpacked(rhs, *contraction, blocking.columns())))
+    return std::nullopt;
+  return MatmulParts{*contraction, *epilogue, sumType, blocking, bool(rhs)};
+}
+
 void MatmulKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
   IndexBuilder b(builder.getLoc(), builder);
-  const Contraction &c = contraction;
+  const Contraction &c = parts.contraction;
   auto argument = [&](unsigned operand) {
-    auto parameter = cast<BlockArgument>(contraction.op->getOperand(operand));
-    return arguments[parameter.getArgNumber()];
+    Value value = parts.contraction.op->getOperand(operand);
+    return arguments[getParameter(value).getArgNumber()];
   };
-  Value output = arguments[epilogue.getOutput().getArgNumber()];
-  LoopMemory memory(b, c.maps, {argument(0), argument(1), output});
-  epilogue.begin(b, kernel, arguments);
+  Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
+  // The left matrix, the result, and the right matrix where it lies as it is.
+  SmallVector<AffineMap> maps = {c.maps[c.lhs], c.maps[2]};
+  SmallVector<Value> operands = {argument(c.lhs), output};
+  if (!parts.isPacked) {
+    maps.push_back(c.maps[c.rhs]);
+    operands.push_back(argument(c.rhs));
+  }
+  LoopMemory memory(b, maps, operands);
+  parts.epilogue.begin(b, kernel, arguments);
 
   auto view = [&](unsigned operand, const LoopGroup &rows,
                   const LoopGroup &columns) {
     MatrixView matrix;
-    matrix.base = flatten(b, argument(operand));
+    matrix.base = flatten(b, operands[operand]);
     matrix.rowStride = memory.stride(b, operand, rows);
     matrix.columnStride = memory.stride(b, operand, columns);
     return [&, matrix, operand](IndexBuilder &b, Value batch) {
@@ -97,9 +171,16 @@ void MatmulKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
   problem.m = memory.size(b, c.rows);
   problem.n = memory.size(b, c.columns);
   problem.k = memory.size(b, c.depth);
-  problem.lhs = view(c.lhs, c.rows, c.depth);
-  problem.rhs = view(c.rhs, c.depth, c.columns);
-  problem.sumType = sumType;
+  problem.lhs = view(0, c.rows, c.depth);
+  problem.isPacked = parts.isPacked;
+  if (parts.isPacked) {
+    MatrixView panels = {flatten(b, argument(c.rhs)), b.index(0),
+                         b.index(parts.blocking.columns()), b.index(1)};
+    problem.rhs = [panels](IndexBuilder &, Value) { return panels; };
+  } else {
+    problem.rhs = view(2, c.depth, c.columns);
+  }
+  problem.sumType = parts.sumType;
   problem.finish = [&](IndexBuilder &b, Value sums,
                        const MatmulProblem::Place &place) {
     // Loops that run once are at 0.
@@ -111,30 +192,36 @@ void MatmulKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
       auto dim = dyn_cast<AffineDimExpr>(expr);
       indices.push_back(dim ? loops[dim.getPosition()] : b.index(0));
     }
-    epilogue.finish(b, sums, indices, place.mask);
+    parts.epilogue.finish(b, sums, indices, place.mask);
   };
-  emitMatmul(b, problem, blocking);
+  emitMatmul(b, problem, parts.blocking);
 }
 
 std::unique_ptr<KernelEmitter>
 mlir::relax::matchMatmul(func::FuncOp kernel, const TargetModel &target) {
-  linalg::LinalgOp reduction = findReduction(kernel.getBody().front());
-  if (!reduction)
+  std::optional<MatmulParts> parts = MatmulParts::match(kernel, target);
+  if (!parts)
     return nullptr;
-  std::optional<Contraction> contraction = Contraction::match(reduction);
-  FloatType sumType = contraction ? getSumType(reduction) : FloatType();
-  if (!sumType)
-    return nullptr;
-  FailureOr<Epilogue> epilogue = Epilogue::match(kernel, reduction);
-  if (failed(epilogue))
-    return nullptr;
-  for (unsigned operand : {0, 1}) {
-    auto argument = dyn_cast<BlockArgument>(reduction->getOperand(operand));
-    if (!argument || argument == epilogue->getOutput())
-      return nullptr;
-  }
-  MatmulBlocking blocking = MatmulBlocking::get(
-      target.vectorBits, target.l1Bytes, target.l2Bytes, sumType.getWidth());
-  return std::make_unique<MatmulKernel>(kernel, *contraction, *epilogue,
-                                        sumType, blocking);
+  return std::make_unique<MatmulKernel>(kernel, *std::move(parts));
+}
+
+std::optional<PackedMatrix>
+mlir::relax::findPackable(func::FuncOp kernel, const TargetModel &target) {
+  std::optional<MatmulParts> parts = MatmulParts::match(kernel, target);
+  if (!parts || parts->isPacked)
+    return std::nullopt;
+  const Contraction &c = parts->contraction;
+  std::optional<int64_t> axis = getColumnAxis(c);
+  auto parameter =
+      cast<BlockArgument>(parts->contraction.op->getOperand(c.rhs));
+  auto type = cast<RankedTensorType>(parameter.getType());
+  if (!axis || !type.hasStaticShape() || type.getNumElements() == 0)
+    return std::nullopt;
+  // Nothing else needs the matrix as it is.
+  for (OpOperand &use : parameter.getUses())
+    if (!isa<tensor::DimOp>(use.getOwner()) &&
+        (use.getOwner() != c.op || use.getOperandNumber() != c.rhs))
+      return std::nullopt;
+  return PackedMatrix{parameter.getArgNumber(), *axis,
+                      parts->blocking.columns()};
 }

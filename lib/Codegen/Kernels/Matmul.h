@@ -17,6 +17,19 @@ namespace mlir::relax {
 std::unique_ptr<KernelEmitter> matchMatmul(func::FuncOp kernel,
                                            const TargetModel &target);
 
+/// A parameter that may come in panels: `width` columns of a matrix, row after
+/// row, and zeros where it has fewer.
+struct PackedMatrix {
+  unsigned parameter;
+  int64_t columnAxis, width;
+};
+
+/// The parameter of a kernel of this class that is a matrix of known size, with
+/// all that is to be known to pack it. Whether the kernel is prepared is all
+/// the same.
+std::optional<PackedMatrix> findPackable(func::FuncOp kernel,
+                                         const TargetModel &target);
+
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMUL_H

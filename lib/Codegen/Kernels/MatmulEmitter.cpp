@@ -80,6 +80,7 @@ private:
   Value extend(IndexBuilder &b, Value value);
   Value loadScalar(IndexBuilder &b, Value base, Value offset);
   Value loadVector(IndexBuilder &b, Value base, Value offset, Value mask);
+  Value loadWhole(IndexBuilder &b, Value base, Value offset);
   Value loadSums(IndexBuilder &b, Value scratch, Value offset);
   void storeSums(IndexBuilder &b, Value sums, Value scratch, Value offset);
   Value makeMask(IndexBuilder &b, Value count, int64_t size);
@@ -107,7 +108,12 @@ private:
   Blocks divide(IndexBuilder &b);
   void emitPacked(IndexBuilder &b);
   void emitTask(IndexBuilder &b, const Blocks &blocks, Value task);
-  void emitPackedTile(IndexBuilder &b, Value scratch, Value lhs, Value rhs,
+
+  /// What a tile is made of.
+  struct Panels {
+    Value lhs, lhsOffset, rhs, rhsOffset;
+  };
+  void emitPackedTile(IndexBuilder &b, const Panels &panels, Value scratch,
                       Value sums, Value depth, Value isFirst, Value columns);
 
   const MatmulProblem &problem;
@@ -143,6 +149,13 @@ Value MatmulEmitter::loadVector(IndexBuilder &b, Value base, Value offset,
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
   return extend(b, vector::MaskedLoadOp::create(b, cast<VectorType>(type), base,
                                                 offset, mask, zeros));
+}
+
+/// As many elements as a vector has.
+Value MatmulEmitter::loadWhole(IndexBuilder &b, Value base, Value offset) {
+  Type element = cast<MemRefType>(base.getType()).getElementType();
+  auto type = cast<VectorType>(vectorType.clone(element));
+  return extend(b, vector::LoadOp::create(b, type, base, offset));
 }
 
 Value MatmulEmitter::loadSums(IndexBuilder &b, Value scratch, Value offset) {
@@ -212,7 +225,7 @@ void MatmulEmitter::finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
 // Few rows
 //===----------------------------------------------------------------------===//
 
-/// At most `rows` rows; the rows of the right matrix are contiguous.
+/// At most `rows` rows; those of the right matrix are contiguous, or in panels.
 void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
   int64_t width = vectors * lanes;
   Value groups = b.ceilDiv(problem.n, b.index(width));
@@ -233,7 +246,8 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
                          b.mul(b.min(b.index(i), last), lhs.rowStride)));
     for (int64_t j = 0; j < vectors; ++j) {
       Value begin = b.index(j * lanes);
-      columnOffsets.push_back(b.add(b.add(rhs.offset, column), begin));
+      Value offset = problem.isPacked ? b.mul(column, problem.k) : column;
+      columnOffsets.push_back(b.add(b.add(rhs.offset, offset), begin));
       masks.push_back(makeMask(b, b.sub(columns, begin), lanes));
     }
     SmallVector<Value> sums = computeTile(
@@ -243,6 +257,9 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
           return loadScalar(b, lhs.base, offset);
         },
         [&](IndexBuilder &b, int64_t j, Value k) {
+          if (problem.isPacked)
+            return loadWhole(b, rhs.base,
+                             b.add(columnOffsets[j], b.mul(k, width)));
           Value offset = b.add(columnOffsets[j], b.mul(k, rhs.rowStride));
           return loadVector(b, rhs.base, offset, masks[j]);
         });
@@ -503,34 +520,43 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const Blocks &blocks,
       isWhole, b.index(tileSize), b.mul(paddedRows, paddedColumns));
   Value lhsPanels = sumsSize;
   Value rhsPanels = b.add(lhsPanels, b.mul(paddedRows, blocks.depth));
-  Value scratch =
-      makeScratch(b, b.add(rhsPanels, b.mul(paddedColumns, blocks.depth)));
+  Value size = rhsPanels;
+  if (!problem.isPacked)
+    size = b.add(rhsPanels, b.mul(paddedColumns, blocks.depth));
+  Value scratch = makeScratch(b, size);
 
   auto computeBlock = [&](IndexBuilder &b, Value block) {
     Value begin = b.mul(block, blocks.depth);
     Value depth = b.max(b.min(b.sub(problem.k, begin), blocks.depth), zero);
     Value isFirst = b.isEqual(block, zero);
     Value isLast = b.isEqual(b.add(block, 1), blocks.depthBlocks);
-    b.loop(zero, columns, width, [&](IndexBuilder &b, Value j) {
+    auto packColumns = [&](IndexBuilder &b, Value j) {
       Value count = b.min(b.sub(columns, j), b.index(width));
       pack(b, {rhs, b.add(column, j), count, begin, depth, width}, scratch,
            b.add(rhsPanels, b.mul(j, blocks.depth)));
-    });
+    };
+    if (!problem.isPacked)
+      b.loop(zero, columns, width, packColumns);
     b.loop(zero, rows, height, [&](IndexBuilder &b, Value i) {
       Value count = b.min(b.sub(rows, i), b.index(height));
       pack(b, {lhs, b.add(row, i), count, begin, depth, height}, scratch,
            b.add(lhsPanels, b.mul(i, blocks.depth)));
     });
     b.loop(zero, columns, width, [&](IndexBuilder &b, Value j) {
-      Value rhsPanel = b.add(rhsPanels, b.mul(j, blocks.depth));
+      Panels panels = {scratch, Value(), scratch, Value()};
+      panels.rhsOffset = b.add(rhsPanels, b.mul(j, blocks.depth));
+      if (problem.isPacked) {
+        Value panel = b.mul(b.add(column, j), problem.k);
+        panels.rhs = rhs.base;
+        panels.rhsOffset = b.add(b.add(rhs.offset, panel), b.mul(begin, width));
+      }
       Value tileColumns = b.min(b.sub(columns, j), b.index(width));
       b.loop(zero, rows, height, [&](IndexBuilder &b, Value i) {
-        Value lhsPanel = b.add(lhsPanels, b.mul(i, blocks.depth));
+        panels.lhsOffset = b.add(lhsPanels, b.mul(i, blocks.depth));
         Value tileRows = b.min(b.sub(rows, i), b.index(height));
         Value sums = b.createOrFold<arith::SelectOp>(
             isWhole, zero, b.add(b.mul(j, paddedRows), b.mul(i, width)));
-        emitPackedTile(b, scratch, lhsPanel, rhsPanel, sums, depth, isFirst,
-                       tileColumns);
+        emitPackedTile(b, panels, scratch, sums, depth, isFirst, tileColumns);
         b.branch(isLast, [&](IndexBuilder &b) {
           finishTile(
               b,
@@ -548,20 +574,20 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const Blocks &blocks,
 
 /// Adds products of two panels to the sums of a tile, as many vectors as the
 /// result has.
-void MatmulEmitter::emitPackedTile(IndexBuilder &b, Value scratch, Value lhs,
-                                   Value rhs, Value sums, Value depth,
+void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
+                                   Value scratch, Value sums, Value depth,
                                    Value isFirst, Value columns) {
   int64_t width = blocking.columns();
   auto compute = [&](IndexBuilder &b, int64_t vectors) {
     SmallVector<Value> tile = computeTile(
         b, blocking.rows, vectors, depth,
         [&](IndexBuilder &b, int64_t i, Value k) -> Value {
-          Value offset = b.add(b.add(lhs, b.mul(k, blocking.rows)), i);
-          return memref::LoadOp::create(b, scratch, offset);
+          Value column = b.add(panels.lhsOffset, b.mul(k, blocking.rows));
+          return memref::LoadOp::create(b, panels.lhs, b.add(column, i));
         },
         [&](IndexBuilder &b, int64_t j, Value k) {
-          Value offset = b.add(b.add(rhs, b.mul(k, width)), j * lanes);
-          return loadSums(b, scratch, offset);
+          Value row = b.add(panels.rhsOffset, b.mul(k, width));
+          return loadWhole(b, panels.rhs, b.add(row, j * lanes));
         });
     auto store = [&](IndexBuilder &b, bool add) {
       for (auto [index, sum] : llvm::enumerate(tile)) {
@@ -603,8 +629,10 @@ void MatmulEmitter::emit(IndexBuilder &b) {
   auto packed = [&](IndexBuilder &b) { emitPacked(b); };
   Value isOne = b.isAtMost(problem.m, 1);
   Value isSmall = b.isAtMost(problem.m, blocking.rows);
-  if (rhs.hasUnitColumns())
-    return b.branch(isOne, direct(1, 8), [&](IndexBuilder &b) {
+  // A panel at a time, where there are panels.
+  int64_t width = problem.isPacked ? blocking.vectors : 8;
+  if (problem.isPacked || rhs.hasUnitColumns())
+    return b.branch(isOne, direct(1, width), [&](IndexBuilder &b) {
       b.branch(b.isAtMost(problem.m, 4), direct(4, blocking.vectors),
                [&](IndexBuilder &b) {
                  b.branch(isSmall, direct(blocking.rows, blocking.vectors),

@@ -53,6 +53,10 @@ struct MatmulProblem {
   Value batch, m, n, k;
   /// The matrices of one product of the batch.
   std::function<MatrixView(IndexBuilder &, Value)> lhs, rhs;
+  /// Whether `rhs` is packed for this blocking: all elements of as many columns
+  /// as a tile has, row by row, then those of the next ones. Of the view only
+  /// the base and the offset count.
+  bool isPacked = false;
 
   /// Takes a vector of sums of row `row` from column `column` on, of which
   /// those in the mask are in the result. Each sum is given once, complete.

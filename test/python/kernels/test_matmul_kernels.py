@@ -12,6 +12,7 @@ import relax_mlir as relax
 from hypothesis import example, given, settings
 from mlir import ir
 from mlir.passmanager import PassManager
+from relax_mlir import op
 
 NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64"}
 
@@ -139,7 +140,7 @@ def classes(text):
         PassManager.parse(f"builtin.module({phases},relax-prepare-kernels,relax-emit-kernels)").run(
             module.operation
         )
-    found = [op.attributes for op in module.body.operations if op.operation.name == "func.func"]
+    found = [f.attributes for f in module.body.operations if f.operation.name == "func.func"]
     return [
         attrs["relax.kernel_class"].value if "relax.kernel_class" in attrs else None
         for attrs in found
@@ -224,7 +225,7 @@ VECTORS = {
 }
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(rows, columns, depths, st.sampled_from(sorted(MATRICES)), st.integers(0, 99))
 @example(1, 1, 0, "plain", 0)
 @example(9, 49, 0, "plain", 0)
@@ -234,20 +235,20 @@ def test_matrices(m, n, k, form, seed):
     check(MATRICES[form], {"m": m, "n": n, "k": k}, seed=seed)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=15)
 @given(rows, columns, depths, st.sampled_from([128, 256, 1024]), st.integers(0, 99))
 def test_other_widths_of_vectors(m, n, k, bits, seed):
     for form in ("plain", "right_transposed", "left_transposed"):
         check(MATRICES[form], {"m": m, "n": n, "k": k}, seed=seed, vector_bits=bits)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(few, few, rows, columns, st.integers(0, 70), st.sampled_from(sorted(BATCHES)))
 def test_batches(a, b, m, n, k, form):
     check(BATCHES[form], {"a": a, "b": b, "m": m, "n": n, "k": k})
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(few, rows, columns, depths, st.sampled_from(sorted(VECTORS)))
 def test_vectors(b, m, n, k, form):
     check(VECTORS[form], {"b": b, "m": m, "n": n, "k": k})
@@ -278,7 +279,7 @@ EPILOGUES = {
 }
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(rows, columns, depths, st.sampled_from(sorted(EPILOGUES)))
 @example(1, 100, 64, "residual")
 @example(64, 100, 1600, "narrow")
@@ -297,19 +298,19 @@ def test_epilogue_with_a_dimension_of_one():
     check("mk,kn->mn", {"m": 5, "n": 20, "k": 9}, static=[("m", 1)], steps=[("add", "mn")])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=15)
 @given(rows, columns, depths, st.sampled_from(sorted(MATRICES)))
 def test_double(m, n, k, form):
     check(MATRICES[form], {"m": m, "n": n, "k": k}, dtypes="f64")
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=15)
 @given(rows, columns, depths, st.sampled_from(sorted(MATRICES)))
 def test_half(m, n, k, form):
     check(MATRICES[form], {"m": m, "n": n, "k": k}, dtypes=("f16", "f32"))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(
     rows,
     columns,
@@ -344,3 +345,73 @@ def test_generic_route():
     assert classes(program("mb,mb->mb")) == [None]
     assert classes(program("mkb,kb->mb")) == [None]
     assert classes(program("mk,kn->mn", steps=(("add", "nm"),), sizes={"m": 8, "n": 8})) == [None]
+
+
+# ---------------------------------------------------------------------------------------------
+# Constants, which are packed
+# ---------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def load_constant(k, n, dtype, transposed, residual, rank):
+    """Return a product with a constant, and the constant."""
+    rng = np.random.default_rng(k + n)
+    w = fill((n, k) if transposed else (k, n), NUMPY[dtype], rng)
+    dims = ["b", "m"][3 - rank :]
+    x = relax.Var("x", relax.TensorStructInfo((*dims, k), NUMPY[dtype]))
+    y = relax.Var("y", relax.TensorStructInfo((*dims, n), NUMPY[dtype]))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, y] if residual else [x]):
+        right = op.const(w)
+        if transposed:
+            right = bb.emit(op.permute_dims(right))
+        product = bb.emit(op.matmul(x, right))
+        bb.emit_func_output(op.add(product, y) if residual else product)
+    main = relax.VirtualMachine(relax.compile(bb, opt_level=1))["main"]
+    return main, w.T if transposed else w
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.integers(0, 3),
+    rows,
+    st.sampled_from([(1, 1), (5, 20), (64, 48), (70, 49), (1600, 100)]),
+    st.sampled_from(["f16", "f32", "f64"]),
+    st.booleans(),
+    st.booleans(),
+    st.integers(1, 3),
+)
+def test_constants(b, m, sizes, dtype, transposed, residual, rank):
+    k, n = sizes
+    main, w = load_constant(k, n, dtype, transposed, residual, rank)
+    rng = np.random.default_rng(m)
+    leading = (b, m)[3 - rank :]
+    x = fill((*leading, k), NUMPY[dtype], rng)
+    y = fill((*leading, n), NUMPY[dtype], rng)
+    out = np.from_dlpack(main(x, y) if residual else main(x))
+    wide = x.astype("float64"), w.astype("float64")
+    exact = wide[0] @ wide[1]
+    bound = abs(wide[0]) @ abs(wide[1]) * (k + 8) * (2.0**-52 if dtype == "f64" else 2.0**-23)
+    if residual:
+        exact, bound = exact + y, bound + abs(y) * 2.0**-23
+    if dtype == "f16":
+        bound = bound + 2.0**-9 * (abs(exact) + abs(y) if residual else abs(exact))
+    assert out.shape == exact.shape
+    assert np.all(abs(out - exact) <= bound)
+
+
+def test_constant_of_two_calls(exec_mode):
+    # One of them needs the constant as it is.
+    rng = np.random.default_rng(0)
+    w = fill((30, 30), "float32", rng)
+    x = relax.Var("x", relax.TensorStructInfo((30, 30), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        right = op.const(w)
+        first = bb.emit(op.matmul(x, right))
+        second = bb.emit(op.matmul(first, right))
+        bb.emit_func_output(op.add(op.matmul(right, op.permute_dims(second)), right))
+    main = relax.VirtualMachine(relax.compile(bb))["main"]
+    a = fill((30, 30), "float32", rng)
+    exact = w.astype("f8") @ (a.astype("f8") @ w @ w).T + w
+    np.testing.assert_allclose(np.from_dlpack(main(a)), exact, rtol=1e-3, atol=1e-2)

@@ -1,0 +1,151 @@
+//===- PackConstants.cpp - Pack matrices that are constants -----*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A matrix product reads its right matrix in panels: the elements of some
+// columns, row after row. A constant is brought into that order here, once, and
+// the kernel gets a copy that takes it so: linalg.unpack says what the matrix
+// is, which the kernels' class never computes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Matmul.h"
+
+#include "relax-mlir/Codegen/Constants.h"
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/AsmState.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXPACKCONSTANTSPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// The panels of a matrix, each with `width` columns; zeros where it has fewer.
+static ElementsAttr packElements(ElementsAttr matrix,
+                                 const PackedMatrix &layout) {
+  std::string storage;
+  ArrayRef<char> from = getConstantBytes(matrix, storage);
+  ShapedType type = matrix.getShapedType();
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  int64_t columns = type.getDimSize(layout.columnAxis);
+  int64_t depth = type.getDimSize(1 - layout.columnAxis);
+  int64_t panels = llvm::divideCeil(columns, layout.width);
+  int64_t columnStride = layout.columnAxis == 1 ? 1 : depth;
+  int64_t depthStride = layout.columnAxis == 1 ? columns : 1;
+  std::vector<char> to(panels * depth * layout.width * bytes, 0);
+  for (int64_t j = 0; j < columns; ++j)
+    for (int64_t k = 0; k < depth; ++k) {
+      int64_t panel = j / layout.width, place = j % layout.width;
+      int64_t index = (panel * depth + k) * layout.width + place;
+      std::memcpy(&to[index * bytes],
+                  &from[(j * columnStride + k * depthStride) * bytes], bytes);
+    }
+  auto packed = RankedTensorType::get({panels, depth, layout.width},
+                                      type.getElementType());
+  return DenseResourceElementsAttr::get(
+      packed, "packed",
+      HeapAsmResourceBlob::allocateAndCopyWithAlign(to, /*align=*/64));
+}
+
+/// A copy of the kernel that takes panels in place of a parameter.
+static func::FuncOp packParameter(func::FuncOp kernel,
+                                  const PackedMatrix &layout) {
+  func::FuncOp packed = kernel.clone();
+  packed.setPrivate();
+  BlockArgument parameter = packed.getArgument(layout.parameter);
+  auto type = cast<RankedTensorType>(parameter.getType());
+  Location loc = parameter.getLoc();
+  OpBuilder b = OpBuilder::atBlockBegin(&packed.getBody().front());
+  for (Operation *user : llvm::make_early_inc_range(parameter.getUsers()))
+    if (auto dim = dyn_cast<tensor::DimOp>(user)) {
+      int64_t size = type.getDimSize(*dim.getConstantIndex());
+      dim.replaceAllUsesWith(
+          arith::ConstantIndexOp::create(b, loc, size).getResult());
+      dim.erase();
+    }
+  auto empty =
+      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+  int64_t columns = type.getDimSize(layout.columnAxis);
+  int64_t depth = type.getDimSize(1 - layout.columnAxis);
+  parameter.setType(RankedTensorType::get(
+      {llvm::divideCeil(columns, layout.width), depth, layout.width},
+      type.getElementType()));
+  SmallVector<int64_t> order = {layout.columnAxis, 1 - layout.columnAxis};
+  auto matrix = linalg::UnPackOp::create(
+      b, loc, parameter, empty, /*innerDimsPos=*/{layout.columnAxis},
+      /*innerTiles=*/{b.getIndexAttr(layout.width)}, order);
+  parameter.replaceAllUsesExcept(matrix->getResult(0), matrix);
+  packed.setFunctionType(b.getFunctionType(
+      packed.getBody().front().getArgumentTypes(), packed.getResultTypes()));
+  return packed;
+}
+
+namespace {
+struct RelaxPackConstantsPass
+    : relax::impl::RelaxPackConstantsPassBase<RelaxPackConstantsPass> {
+  using RelaxPackConstantsPassBase::RelaxPackConstantsPassBase;
+
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    TargetModel target = TargetModel::get(vectorBits);
+    SmallVector<CallTIROp> calls;
+    getOperation().walk([&](CallTIROp call) { calls.push_back(call); });
+    llvm::SmallSetVector<Operation *, 8> replaced;
+    for (CallTIROp call : calls) {
+      auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
+      if (!kernel || kernel.isExternal() || !kernel.getBody().hasOneBlock())
+        continue;
+      std::optional<PackedMatrix> layout = findPackable(kernel, target);
+      if (layout && pack(call, kernel, *layout, symbols))
+        replaced.insert(kernel);
+    }
+    for (Operation *kernel : replaced)
+      if (SymbolTable::symbolKnownUseEmpty(kernel, getOperation()) &&
+          cast<func::FuncOp>(kernel).isPrivate())
+        symbols.erase(kernel);
+  }
+
+private:
+  /// Whether the call has a constant there, and now passes its panels.
+  bool pack(CallTIROp call, func::FuncOp kernel, const PackedMatrix &layout,
+            SymbolTable &symbols) {
+    if (layout.parameter >= call.getArgs().size())
+      return false;
+    OpOperand &operand = call.getArgsMutable()[layout.parameter];
+    auto constant = operand.get().getDefiningOp<ConstantOp>();
+    if (!constant || failed(verifyConstant(constant, constant.getValue())))
+      return false;
+    Attribute &packed = elements[{constant.getValue(), layout.columnAxis}];
+    if (!packed)
+      packed = packElements(constant.getValue(), layout);
+    func::FuncOp &copy = kernels[kernel];
+    if (!copy) {
+      copy = packParameter(kernel, layout);
+      copy.setName((kernel.getSymName() + "_packed").str());
+      symbols.insert(copy, std::next(kernel->getIterator()));
+    }
+    OpBuilder b(call);
+    operand.set(
+        ConstantOp::create(b, constant.getLoc(), cast<ElementsAttr>(packed)));
+    call.setCallee(copy.getSymName());
+    if (constant->use_empty())
+      constant->erase();
+    return true;
+  }
+
+  llvm::DenseMap<std::pair<Attribute, int64_t>, Attribute> elements;
+  llvm::DenseMap<Operation *, func::FuncOp> kernels;
+};
+} // namespace
