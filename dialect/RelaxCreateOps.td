@@ -43,4 +43,109 @@ class Relax_FillOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
 def Relax_ZerosOp : Relax_FillOp<"zeros", "zeros">;
 def Relax_OnesOp : Relax_FillOp<"ones", "ones">;
 
+def Relax_FullLikeOp : Relax_Operator<"full_like"> {
+  let summary = "a tensor of the shape of x filled with a scalar";
+  let description = [{
+    **Constraints:** `fill_value` is a tensor of rank 0. The data type of the
+    result is that of `x` unless `dtype` says otherwise.
+
+    Example:
+
+    ```mlir
+    %0 = relax.full_like %x, %v : (!relax.tensor<[n, 4], f32>, !relax.tensor<[], f32>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, Relax_Tensor:$fill_value,
+                       OptionalAttr<TypeAttr>:$dtype);
+}
+
+class Relax_FillLikeOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
+  let summary = "a tensor of the shape of x, of " # meaning;
+  let description = [{
+    The data type is that of `x` unless `dtype` says otherwise.
+
+    Example:
+
+    ```mlir
+    %0 = relax.}] # mnemonic # [{ %x : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, OptionalAttr<TypeAttr>:$dtype);
+  let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
+      "inferLike(location, adaptor.getX(), adaptor.getDtype(), results)">.definition;
+}
+def Relax_OnesLikeOp : Relax_FillLikeOp<"ones_like", "ones">;
+def Relax_ZerosLikeOp : Relax_FillLikeOp<"zeros_like", "zeros">;
+
+def Relax_ArangeOp : Relax_Operator<"arange"> {
+  let summary = "the numbers from start, by step, up to end";
+  let description = [{
+    `end` itself does not belong to them. They are converted to `dtype`.
+
+    **Constraints:**
+    - all three are of the same data type, integers of 64 bits or floats;
+    - `step` is not 0.
+
+    Example:
+
+    ```mlir
+    %0 = relax.arange %start, %end, %step {dtype = f32} : (!relax.prim<i64, 0>, !relax.prim<i64, n * 2>, !relax.prim<i64, 2>) -> !relax.tensor<[n], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Prim:$start, Relax_Prim:$end, Relax_Prim:$step,
+                       TypeAttr:$dtype);
+}
+
+def Relax_EyeOp : Relax_Operator<"eye"> {
+  let summary = "a matrix with ones in a diagonal";
+  let description = [{
+    Element `(i, j)` is 1 where `j - i` is `k`, else 0.
+
+    Example:
+
+    ```mlir
+    %0 = relax.eye %rows, %columns, %k {dtype = f32} : (!relax.prim<i64, n>, !relax.prim<i64, 4>, !relax.prim<i64, 0>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Prim:$n, Relax_Prim:$m, Relax_Prim:$k, TypeAttr:$dtype);
+}
+
+def Relax_EyeLikeOp : Relax_Operator<"eye_like"> {
+  let summary = "a matrix of the shape of x with ones in a diagonal";
+  let description = [{
+    Element `(i, j)` is 1 where `j - i` is `k`, else 0. The data type is that of
+    `x` unless `dtype` says otherwise.
+
+    **Constraints:** `x` has rank 2.
+
+    Example:
+
+    ```mlir
+    %0 = relax.eye_like %x, %k : (!relax.tensor<[n, 4], f32>, !relax.prim<i64>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, Relax_Prim:$k, OptionalAttr<TypeAttr>:$dtype);
+}
+
+class Relax_TriangleOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
+  let summary = "x with zeros " # meaning # " a diagonal";
+  let description = [{
+    Element `(i, j)` of the last two dimensions is on diagonal `k` where `j - i`
+    is `k`.
+
+    **Constraints:** `x` has rank 2 or more; `k` is an integer.
+
+    Example:
+
+    ```mlir
+    %0 = relax.}] # mnemonic # [{ %x, %k : (!relax.tensor<[n, 4], f32>, !relax.prim<i64>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, Relax_Prim:$k);
+  let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
+      "inferTriangle(location, adaptor.getX(), adaptor.getK(), results)">.definition;
+}
+def Relax_TrilOp : Relax_TriangleOp<"tril", "above">;
+def Relax_TriuOp : Relax_TriangleOp<"triu", "below">;
+
 #endif // RELAX_CREATE_OPS

@@ -138,6 +138,30 @@ def Relax_SqueezeOp : Relax_Operator<"squeeze"> {
   let arguments = (ins Relax_Tensor:$x, OptionalAttr<DenseI64ArrayAttr>:$axis);
 }
 
+def Relax_StridedSliceOp : Relax_Operator<"strided_slice"> {
+  let summary = "the elements from begin, by stride, up to end";
+  let description = [{
+    `begin`, `end` and `strides` have an entry for each of `axes`; strides are 1
+    by default. Negative places count from the end of the dimension, and places
+    beyond its ends mean the nearest one, as in Python. With `assume_inbound`
+    all places are from 0 to the dimension; what cannot be proven is checked at
+    run time.
+
+    **Constraints:**
+    - `axes` names distinct dimensions;
+    - strides are known and not 0; with `assume_inbound` they are positive.
+
+    Example:
+
+    ```mlir
+    %0 = relax.strided_slice %x, %begin, %end {axes = array<i64: 0>} : (!relax.tensor<[n, 4], f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<[n - min(n, 1), 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, Relax_Shape:$begin, Relax_Shape:$end,
+                       Optional<Relax_Shape>:$strides, DenseI64ArrayAttr:$axes,
+                       DefaultValuedOptionalAttr<BoolAttr, "false">:$assume_inbound);
+}
+
 def Relax_TakeOp : Relax_Operator<"take"> {
   let summary = "elements at given indices along an axis";
   let description = [{

@@ -18,8 +18,11 @@ def Relax_MatmulOp : Relax_Operator<"matmul"> {
     a vector on the left is a row, on the right a column, and its dimension
     drops out of the result.
 
-    **Constraints:** both have rank 1 or more and the same data type; the
-    dimensions that are summed are equal.
+    The result has the data type `out_dtype`, in which it is computed, by
+    default that of the operands.
+
+    **Constraints:** both have rank 1 or more and the same data type, where no
+    `out_dtype` is given; the dimensions that are summed are equal.
 
     Example:
 
@@ -27,7 +30,8 @@ def Relax_MatmulOp : Relax_Operator<"matmul"> {
     %0 = relax.matmul %a, %b : (!relax.tensor<[b, n, k], f32>, !relax.tensor<[k, m], f32>) -> !relax.tensor<[b, n, m], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x1, Relax_Tensor:$x2);
+  let arguments = (ins Relax_Tensor:$x1, Relax_Tensor:$x2,
+                       OptionalAttr<TypeAttr>:$out_dtype);
 }
 
 class Relax_SoftmaxLikeOp<string mnemonic, string meaning>

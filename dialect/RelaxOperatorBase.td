@@ -20,6 +20,11 @@ class Relax_Operator<string mnemonic, list<Trait> traits = []>
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
+// A data type of a class, for examples.
+class Relax_ExampleDType<string dtypes> {
+  string name = !if(!eq(dtypes, "Bool"), "i1", !if(!eq(dtypes, "Integral"), "i32", "f32"));
+}
+
 // Operators whose result is derived by one shared function: `inference` is C++
 // text with `location`, `adaptor` and `results` in scope.
 class Relax_SharedInference<code inference> {

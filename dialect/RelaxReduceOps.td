@@ -37,6 +37,57 @@ def Relax_SumOp : Relax_ReduceOp<"sum", "Numeric", "the sum">;
 def Relax_MeanOp : Relax_ReduceOp<"mean", "Float", "the mean">;
 def Relax_MaxOp : Relax_ReduceOp<"max", "Numeric", "the largest element">;
 def Relax_MinOp : Relax_ReduceOp<"min", "Numeric", "the smallest element">;
+def Relax_VarianceOp : Relax_ReduceOp<"variance", "Float", "the mean of the squares of the differences from the mean">;
+def Relax_StdOp : Relax_ReduceOp<"std", "Float", "the square root of the variance">;
 def Relax_ProdOp : Relax_ReduceOp<"prod", "Numeric", "the product">;
+
+// The index along `axis`, or into the elements in their order, of the first one
+// that is the largest or smallest.
+class Relax_ArgReduceOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
+  let summary = "the index of the first " # meaning;
+  let description = [{
+    With `axis`, along it; without, into all elements in row-major order. NaN is
+    taken for the }] # meaning # [{.
+
+    **Constraints:** the data type of `x` is Numeric.
+
+    Example:
+
+    ```mlir
+    %0 = relax.}] # mnemonic # [{ %x {axis = -1} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n], i64>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, OptionalAttr<I64Attr>:$axis,
+                       DefaultValuedOptionalAttr<BoolAttr, "false">:$keepdims);
+  let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
+      "inferArgReduce(location, adaptor.getX(), adaptor.getAxis(), " #
+      "adaptor.getKeepdims(), results)">.definition;
+}
+def Relax_ArgmaxOp : Relax_ArgReduceOp<"argmax", "largest element">;
+def Relax_ArgminOp : Relax_ArgReduceOp<"argmin", "smallest element">;
+
+// The sums or products of the elements up to each one.
+class Relax_ScanOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
+  let summary = meaning # " of the elements up to each one along an axis";
+  let description = [{
+    With `exclusive` an element itself does not count. Without `axis` the
+    elements are taken as a vector. The result has the data type `dtype`, by
+    default that of `data`, in which it is computed.
+
+    Example:
+
+    ```mlir
+    %0 = relax.}] # mnemonic # [{ %x {axis = -1} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, OptionalAttr<I64Attr>:$axis,
+                       OptionalAttr<TypeAttr>:$dtype,
+                       DefaultValuedOptionalAttr<BoolAttr, "false">:$exclusive);
+  let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
+      "inferScan(location, adaptor.getData(), adaptor.getAxis(), " #
+      "adaptor.getDtype(), results)">.definition;
+}
+def Relax_CumprodOp : Relax_ScanOp<"cumprod", "the product">;
+def Relax_CumsumOp : Relax_ScanOp<"cumsum", "the sum">;
 
 #endif // RELAX_REDUCE_OPS

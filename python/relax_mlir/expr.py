@@ -258,6 +258,27 @@ def prim_value(value: Any, dtype: Any = None) -> ir.Value:
     return build(_ops.PrimValueOp, attr)
 
 
+def as_prim(value: Any) -> ir.Value:
+    """Return a number, or an expression over shape variables, as a primitive value.
+
+    Parameters
+    ----------
+    value : bool, int, float, numpy scalar, str, PrimExpr or primitive value
+        A str is an expression, such as "n + 1".
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+    """
+    given = _given(value)
+    if given is None:
+        given = prim_value(PrimExpr(value) if isinstance(value, str) else value)
+    if not isinstance(given.type, PrimStructInfo):
+        raise TypeError(f"expected a number, but got a value of type {given.type}")
+    return given
+
+
 def string(value: str) -> ir.Value:
     """Return a string as a value."""
     return build(_ops.StringOp, value)

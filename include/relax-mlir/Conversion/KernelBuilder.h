@@ -101,6 +101,9 @@ private:
 /// Computes an element from those of the inputs and the old one of the output.
 using ElementBody = llvm::function_ref<Value(ScalarBuilder &, ValueRange)>;
 
+/// Computes an element from its indices.
+using IndexBody = llvm::function_ref<Value(ScalarBuilder &, ArrayRef<Value>)>;
+
 /// Builds the body of a kernel.
 class KernelBuilder : public ImplicitLocOpBuilder {
 public:
@@ -108,6 +111,12 @@ public:
   KernelBuilder(Location loc, Block *body, Type dtype)
       : ImplicitLocOpBuilder(ImplicitLocOpBuilder::atBlockEnd(loc, body)),
         dtype(dtype) {}
+
+  /// The integers that the table gives for the operator, of type index.
+  ArrayRef<Value> getInts() const { return ints; }
+  void setInts(ArrayRef<Value> values) {
+    ints.assign(values.begin(), values.end());
+  }
 
   static RankedTensorType getType(Value tensor) {
     return cast<RankedTensorType>(tensor.getType());
@@ -162,6 +171,17 @@ public:
   Value computeElementwise(ValueRange inputs, Value output, ElementBody body);
   Value copy(Value input, Value output);
 
+  /// Computes each element of `output` from its indices.
+  Value fromIndices(Value output, IndexBody body);
+
+  /// Writes `input` into the part of `output` that begins at `offsets`.
+  Value insert(Value input, Value output, ArrayRef<OpFoldResult> offsets);
+
+  /// Views `axis` as two dimensions, the first one of size `count`, which
+  /// divides it; and back, as a tensor of `type`.
+  Value expandAxis(Value tensor, int64_t axis, int64_t count);
+  Value collapseAxis(Value tensor, int64_t axis, RankedTensorType type);
+
   /// A tensor to accumulate `output` in: itself, or a new one of f32 where it
   /// has floats of 16 bits. `dims` makes its dimensions, from the inputs.
   using DimsOf = llvm::function_ref<SmallVector<OpFoldResult>()>;
@@ -174,11 +194,12 @@ public:
   /// Copies the elements of `input`, in row-major order, to an output of any
   /// shape.
   Value copyReshaped(Value input, Value output);
-
-private:
+  /// `input` as a vector, without a copy.
   Value flatten(Value input);
 
+private:
   Type dtype;
+  SmallVector<Value> ints;
 };
 
 /// Leaves each constant and dimension of a kernel on tensors once, at a place

@@ -26,7 +26,8 @@ namespace mlir::relax {
 class KernelBuilder;
 
 /// Writes the body of the kernel of `op`: the updated `outputs`, given tensors
-/// for its tensor operands and its results. Reports what it does not support.
+/// for its tensor operands and its results, and scalars for primitive values.
+/// Reports what it does not support.
 using KernelBody = std::function<FailureOr<SmallVector<Value>>(
     KernelBuilder &builder, Operation *op, ValueRange inputs,
     ValueRange outputs)>;
@@ -38,12 +39,18 @@ using DimPairs = SmallVector<std::pair<PrimExprAttr, PrimExprAttr>>;
 /// that are known to be equal do no harm: they are dropped.
 using KernelChecks = std::function<DimPairs(Operation *op, Type result)>;
 
+/// Integers that the kernel of `op` needs beside its operands; it finds them in
+/// the builder. Those that are constant are so in the kernel.
+using KernelInts =
+    std::function<SmallVector<PrimExprAttr>(Operation *op, Type result)>;
+
 /// How operators are lowered, by their names.
 class LegalizationTable {
 public:
   struct Entry {
     KernelBody body;
     KernelChecks checks;
+    KernelInts ints;
   };
 
   /// `body` takes an `OpTy` where KernelBody takes an operation.
@@ -63,6 +70,14 @@ public:
     };
   }
 
+  /// `ints` takes an `OpTy` where KernelInts takes an operation.
+  template <typename OpTy, typename IntsT> void addInts(IntsT ints) {
+    entries[OpTy::getOperationName()].ints =
+        [ints](Operation *op, Type result) -> SmallVector<PrimExprAttr> {
+      return ints(cast<OpTy>(op), result);
+    };
+  }
+
   /// The entry of an operation; null where it is not an operator.
   const Entry *lookup(Operation *op) const {
     auto it = entries.find(op->getName().getStringRef());
@@ -79,6 +94,8 @@ void populateManipulate(LegalizationTable &table);
 void populateReduce(LegalizationTable &table);
 void populateNN(LegalizationTable &table);
 void populateCreate(LegalizationTable &table);
+void populateConv(LegalizationTable &table);
+void populateNorm(LegalizationTable &table);
 
 } // namespace mlir::relax
 

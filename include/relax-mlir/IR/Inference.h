@@ -22,8 +22,8 @@
 
 namespace mlir::relax {
 
-/// The classes of data types that operators ask for.
-enum class DTypeClass { Any, Bool, Integer, Float, Numeric };
+/// The classes of data types that operators ask for; Integral has Booleans.
+enum class DTypeClass { Any, Bool, Integer, Integral, Float, Numeric };
 
 using OptionalLoc = std::optional<Location>;
 using InferredTypes = SmallVectorImpl<Type>;
@@ -44,6 +44,77 @@ LogicalResult inferSoftmax(OptionalLoc location, Value x, int64_t axis,
                            InferredTypes &results);
 LogicalResult inferFill(OptionalLoc location, Value shape, Type dtype,
                         InferredTypes &results);
+
+LogicalResult inferTest(OptionalLoc location, Value x, InferredTypes &results);
+LogicalResult inferHint(Value x, InferredTypes &results);
+LogicalResult inferLike(OptionalLoc location, Value x,
+                        std::optional<Type> dtype, InferredTypes &results);
+LogicalResult inferTriangle(OptionalLoc location, Value x, Value k,
+                            InferredTypes &results);
+LogicalResult inferArgReduce(OptionalLoc location, Value x,
+                             std::optional<int64_t> axis, bool keepdims,
+                             InferredTypes &results);
+LogicalResult inferScan(OptionalLoc location, Value data,
+                        std::optional<int64_t> axis, std::optional<Type> dtype,
+                        InferredTypes &results);
+
+/// What convolutions have in common. The layouts are permutations of "NC" and
+/// "OI" followed by `letters`, the spatial dimensions.
+struct ConvAttrs {
+  StringRef letters;
+  ArrayRef<int64_t> strides, padding, dilation;
+  int64_t groups;
+  StringRef dataLayout, kernelLayout, outLayout;
+  std::optional<Type> outDtype;
+};
+template <typename OpTy> ConvAttrs getConvAttrs(OpTy op, StringRef letters) {
+  return {letters,
+          op.getStrides(),
+          op.getPadding(),
+          op.getDilation(),
+          static_cast<int64_t>(op.getGroups()),
+          op.getDataLayout(),
+          op.getKernelLayout(),
+          op.getOutLayout().value_or(op.getDataLayout()),
+          op.getOutDtype()};
+}
+LogicalResult inferConv(OptionalLoc location, Value data, Value weight,
+                        const ConvAttrs &attrs, InferredTypes &results);
+
+/// What pooling operators have in common.
+struct PoolAttrs {
+  StringRef letters;
+  ArrayRef<int64_t> sizes, strides, padding, dilation;
+  bool ceilMode, countIncludePad;
+  StringRef layout, outLayout;
+};
+template <typename OpTy> PoolAttrs getPoolAttrs(OpTy op, StringRef letters) {
+  return {letters,
+          op.getPoolSize(),
+          op.getStrides(),
+          op.getPadding(),
+          op.getDilation(),
+          op.getCeilMode(),
+          op.getCountIncludePad(),
+          op.getLayout(),
+          op.getOutLayout().value_or(op.getLayout())};
+}
+LogicalResult inferPool(OptionalLoc location, Value data,
+                        const PoolAttrs &attrs, InferredTypes &results);
+
+struct AdaptivePoolAttrs {
+  StringRef letters;
+  std::optional<ArrayRef<int64_t>> sizes;
+  StringRef layout, outLayout;
+};
+template <typename OpTy>
+AdaptivePoolAttrs getAdaptivePoolAttrs(OpTy op, StringRef letters) {
+  return {letters, op.getOutputSize(), op.getLayout(),
+          op.getOutLayout().value_or(op.getLayout())};
+}
+LogicalResult inferAdaptivePool(OptionalLoc location, Value data,
+                                const AdaptivePoolAttrs &attrs,
+                                InferredTypes &results);
 
 /// DR12: what a call of `callee`, which is no packed function, gives for
 /// arguments of these types. Reports a wrong number of arguments, and those
@@ -86,6 +157,35 @@ FailureOr<int64_t> normalizeAxis(OptionalLoc location, int64_t axis,
 /// All axes, normalized, distinct, in the order given.
 FailureOr<SmallVector<int64_t>>
 normalizeAxes(OptionalLoc location, ArrayRef<int64_t> axes, int64_t ndim);
+
+/// The place of each of `letters` in `layout`, which is a permutation of them.
+FailureOr<SmallVector<int64_t>> parseLayout(OptionalLoc location,
+                                            StringRef layout, StringRef letters,
+                                            StringRef name);
+
+/// A tensor like `x` with other dimensions, with another rank, with none known.
+TensorStructInfoType withDims(TensorStructInfoType x,
+                              ArrayRef<PrimExprAttr> dims);
+TensorStructInfoType withRank(TensorStructInfoType x, int64_t ndim);
+inline TensorStructInfoType withoutRank(TensorStructInfoType x) {
+  return withRank(x, TensorStructInfoType::kUnknownDim);
+}
+/// The same with another data type.
+TensorStructInfoType withDType(TensorStructInfoType x, Type dtype);
+
+/// Reports a `dtype` that is no data type of tensors.
+LogicalResult checkIsDType(OptionalLoc location, std::optional<Type> dtype);
+
+/// The value of an integer scalar; null where it is unknown.
+PrimExprAttr primValue(Value value);
+
+/// Of strided_slice: where the slice of one dimension begins, and how long it
+/// is. Null where they are not known.
+struct SliceDim {
+  PrimExprAttr begin, stride, length;
+};
+SliceDim sliceDim(PrimExprAttr dim, PrimExprAttr begin, PrimExprAttr end,
+                  PrimExprAttr stride, bool assumeInbound);
 
 /// The result of broadcasting two lists of dimensions. A null list means that
 /// some dimension cannot be decided.

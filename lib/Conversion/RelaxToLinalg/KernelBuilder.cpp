@@ -165,6 +165,70 @@ Value KernelBuilder::copy(Value input, Value output) {
   });
 }
 
+Value KernelBuilder::fromIndices(Value output, IndexBody body) {
+  int64_t rank = getRank(output);
+  return generic({}, output, identityMap(rank), {},
+                 [&](ScalarBuilder &s, ValueRange) {
+                   SmallVector<Value> indices;
+                   for (int64_t i = 0; i < rank; ++i)
+                     indices.push_back(linalg::IndexOp::create(s, i));
+                   return body(s, indices);
+                 });
+}
+
+Value KernelBuilder::insert(Value input, Value output,
+                            ArrayRef<OpFoldResult> offsets) {
+  // A slice must begin inside, and one without elements may not.
+  if (llvm::is_contained(getType(input).getShape(), 0))
+    return output;
+  SmallVector<OpFoldResult> sizes = dims(input);
+  SmallVector<OpFoldResult> strides(sizes.size(), getIndexAttr(1));
+  Value old = tensor::ExtractSliceOp::create(*this, getType(input), output,
+                                             offsets, sizes, strides);
+  return tensor::InsertSliceOp::create(*this, copy(input, old), output, offsets,
+                                       sizes, strides);
+}
+
+/// Groups the dimensions of a tensor of rank `rank` + 1: `axis` and the next
+/// one are one dimension.
+static SmallVector<ReassociationIndices> groupAxis(int64_t rank, int64_t axis) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t first = i <= axis ? i : i + 1;
+    groups.push_back({first});
+    if (i == axis)
+      groups.back().push_back(first + 1);
+  }
+  return groups;
+}
+
+Value KernelBuilder::expandAxis(Value tensor, int64_t axis, int64_t count) {
+  int64_t rank = getRank(tensor);
+  SmallVector<int64_t> shape(getType(tensor).getShape());
+  SmallVector<OpFoldResult> sizes = dims(tensor);
+  OpFoldResult rest;
+  if (ShapedType::isDynamic(shape[axis])) {
+    Value size = getValueOrCreateConstantIndexOp(*this, getLoc(), sizes[axis]);
+    rest = Value(arith::DivUIOp::create(
+        *this, size, arith::ConstantIndexOp::create(*this, count)));
+  } else {
+    shape[axis] /= count;
+    rest = getIndexAttr(shape[axis]);
+  }
+  shape.insert(shape.begin() + axis, count);
+  sizes[axis] = rest;
+  sizes.insert(sizes.begin() + axis, getIndexAttr(count));
+  auto type = RankedTensorType::get(shape, getElementType(tensor));
+  return tensor::ExpandShapeOp::create(*this, type, tensor,
+                                       groupAxis(rank, axis), sizes);
+}
+
+Value KernelBuilder::collapseAxis(Value tensor, int64_t axis,
+                                  RankedTensorType type) {
+  return tensor::CollapseShapeOp::create(*this, type, tensor,
+                                         groupAxis(type.getRank(), axis));
+}
+
 //===----------------------------------------------------------------------===//
 // Accumulators
 //===----------------------------------------------------------------------===//
@@ -191,7 +255,6 @@ Value KernelBuilder::store(Value accumulator, Value output) {
 // Reshaping
 //===----------------------------------------------------------------------===//
 
-/// `input` as a vector, without a copy.
 Value KernelBuilder::flatten(Value input) {
   int64_t rank = getRank(input);
   if (rank == 1)

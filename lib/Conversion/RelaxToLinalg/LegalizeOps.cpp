@@ -43,9 +43,18 @@ using namespace mlir;
 using namespace mlir::relax;
 
 namespace {
-/// The tensors that a kernel takes and those that it writes.
+/// The tensors and scalars that a kernel takes, further integers, and the
+/// tensors that it writes.
 struct Signature {
-  SmallVector<TensorStructInfoType> inputs, outputs;
+  SmallVector<Type> inputs;
+  SmallVector<PrimExprAttr> ints;
+  SmallVector<TensorStructInfoType> outputs;
+
+  /// The integers that are not constant, which are parameters.
+  SmallVector<PrimExprAttr> getIntParams() const {
+    return llvm::filter_to_vector(
+        ints, [](PrimExprAttr expr) { return !expr.getConstant(); });
+  }
 };
 
 /// Lowers the operators of a module.
@@ -55,6 +64,8 @@ public:
       : module(module), symbols(module), table(table) {}
 
   LogicalResult legalize(Operation *op, const LegalizationTable::Entry &entry);
+  /// Replaces an operator that gives what it is given.
+  void drop(Operation *op);
 
 private:
   FailureOr<func::FuncOp> getKernel(Operation *op, const Signature &signature,
@@ -87,8 +98,23 @@ static RankedTensorType kernelType(TensorStructInfoType tensor) {
   return RankedTensorType::get(shape, getKernelElementType(tensor.getDtype()));
 }
 
+static Type dtypeOf(Type input) {
+  if (auto prim = dyn_cast<PrimStructInfoType>(input))
+    return prim.getDtype();
+  return cast<TensorStructInfoType>(input).getDtype();
+}
+
+/// The type of a parameter of a kernel.
+static Type paramType(Type input) {
+  if (auto tensor = dyn_cast<TensorStructInfoType>(input))
+    return kernelType(tensor);
+  return getKernelElementType(dtypeOf(input));
+}
+
 static LogicalResult collectInputs(Operation *op, Signature &signature) {
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    if (isa<PrimStructInfoType>(operand.getType()))
+      signature.inputs.push_back(operand.getType());
     auto tensor = dyn_cast<TensorStructInfoType>(operand.getType());
     if (!tensor)
       continue;
@@ -226,17 +252,34 @@ std::string Legalizer::getUniqueName(StringRef stem) {
 /// The data type that an operator computes with: that of its last tensor, as
 /// the first one may be a condition.
 static Type computationType(const Signature &signature) {
-  return signature.inputs.empty() ? signature.outputs.front().getDtype()
-                                  : signature.inputs.back().getDtype();
+  for (Type input : llvm::reverse(signature.inputs))
+    if (isa<TensorStructInfoType>(input))
+      return dtypeOf(input);
+  return signature.outputs.front().getDtype();
+}
+
+/// The integers of a kernel, some of which are parameters.
+static SmallVector<Value>
+buildInts(KernelBuilder &b, const Signature &signature, ValueRange params) {
+  SmallVector<Value> ints;
+  for (PrimExprAttr expr : signature.ints) {
+    if (std::optional<int64_t> constant = expr.getConstant()) {
+      ints.push_back(arith::ConstantIndexOp::create(b, *constant));
+      continue;
+    }
+    ints.push_back(
+        arith::IndexCastOp::create(b, b.getIndexType(), params.front()));
+    params = params.drop_front();
+  }
+  return ints;
 }
 
 FailureOr<func::FuncOp> Legalizer::buildKernel(Operation *op,
                                                const Signature &signature,
                                                const KernelBody &body) {
-  SmallVector<Type> params =
-      llvm::map_to_vector(signature.inputs, [](TensorStructInfoType type) {
-        return Type(kernelType(type));
-      });
+  SmallVector<Type> params = llvm::map_to_vector(signature.inputs, paramType);
+  size_t numInts = signature.getIntParams().size();
+  params.append(numInts, IntegerType::get(op->getContext(), 64));
   SmallVector<Type> results =
       llvm::map_to_vector(signature.outputs, [](TensorStructInfoType type) {
         return Type(kernelType(type));
@@ -250,9 +293,11 @@ FailureOr<func::FuncOp> Legalizer::buildKernel(Operation *op,
   KernelBuilder builder(op->getLoc(), block, computationType(signature));
   ValueRange arguments = block->getArguments();
   size_t numInputs = signature.inputs.size();
+  builder.setInts(
+      buildInts(builder, signature, arguments.slice(numInputs, numInts)));
   FailureOr<SmallVector<Value>> values =
       body(builder, op, arguments.take_front(numInputs),
-           arguments.drop_front(numInputs));
+           arguments.drop_front(numInputs + numInts));
   if (failed(values)) {
     kernel.erase();
     return failure();
@@ -272,11 +317,14 @@ static Attribute kernelKey(Operation *op, const Signature &signature) {
       builder.getI64IntegerAttr(signature.inputs.size())};
   if (Attribute properties = op->getPropertiesAsAttribute())
     key.push_back(properties);
-  for (auto *types : {&signature.inputs, &signature.outputs})
-    for (TensorStructInfoType type : *types) {
-      key.push_back(TypeAttr::get(kernelType(type)));
-      key.push_back(TypeAttr::get(type.getDtype()));
-    }
+  auto add = [&](Type type) {
+    key.push_back(TypeAttr::get(paramType(type)));
+    key.push_back(TypeAttr::get(dtypeOf(type)));
+  };
+  llvm::for_each(signature.inputs, add);
+  for (PrimExprAttr expr : signature.ints)
+    key.push_back(expr.getConstant() ? Attribute(expr) : builder.getUnitAttr());
+  llvm::for_each(signature.outputs, add);
   return builder.getArrayAttr(key);
 }
 
@@ -311,6 +359,17 @@ void Legalizer::replaceResult(OpBuilder &builder, Operation *op, Value result) {
       MatchCastOp::create(builder, op->getLoc(), declared.getType(), result));
 }
 
+/// The integers that a kernel takes as a shape; null where there are none.
+static Value packInts(OpBuilder &builder, Operation *op,
+                      const Signature &signature) {
+  SmallVector<PrimExprAttr> ints = signature.getIntParams();
+  if (ints.empty())
+    return {};
+  auto shape = ShapeExprAttr::get(op->getContext(), ints);
+  return ShapeOp::create(builder, op->getLoc(), ShapeStructInfoType::get(shape),
+                         shape);
+}
+
 LogicalResult Legalizer::legalize(Operation *op,
                                   const LegalizationTable::Entry &entry) {
   Signature signature;
@@ -323,6 +382,8 @@ LogicalResult Legalizer::legalize(Operation *op,
   *result = fillVDevices(*result, op->getResult(0).getType());
   if (failed(collectOutputs(op, *result, signature)))
     return failure();
+  if (entry.ints)
+    signature.ints = entry.ints(op, *result);
   FailureOr<func::FuncOp> kernel = getKernel(op, signature, entry.body);
   if (failed(kernel))
     return failure();
@@ -332,14 +393,25 @@ LogicalResult Legalizer::legalize(Operation *op,
     return failure();
   SmallVector<Value> args =
       llvm::filter_to_vector(op->getOperands(), [](Value value) {
-        return isa<TensorStructInfoType>(value.getType());
+        return isa<TensorStructInfoType, PrimStructInfoType>(value.getType());
       });
   auto call = CallTIROp::create(builder, op->getLoc(), *result,
                                 FlatSymbolRefAttr::get(*kernel), args,
-                                /*packed_ints=*/Value());
+                                packInts(builder, op, signature));
   replaceResult(builder, op, call.getResult());
   op->erase();
   return success();
+}
+
+void Legalizer::drop(Operation *op) {
+  OpBuilder builder(op);
+  replaceResult(builder, op, op->getOperand(0));
+  op->erase();
+}
+
+static bool isHint(Operation *op) {
+  return isa<EndCheckpointOp, NoGradOp, StartCheckpointOp, StopLiftParamsOp>(
+      op);
 }
 
 namespace {
@@ -351,6 +423,8 @@ struct RelaxLegalizeOpsPass
     populateReduce(table);
     populateNN(table);
     populateCreate(table);
+    populateConv(table);
+    populateNorm(table);
     return success();
   }
 
@@ -359,13 +433,16 @@ struct RelaxLegalizeOpsPass
     SmallVector<Operation *> operators;
     for (auto func : getOperation().getOps<relax::FuncOp>())
       func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-        if (table.lookup(op) && !op->hasAttr("relax.keep"))
+        if ((table.lookup(op) || isHint(op)) && !op->hasAttr("relax.keep"))
           operators.push_back(op);
       });
     // In program order: an operator sees the derived types of its operands.
-    for (Operation *op : operators)
-      if (failed(legalizer.legalize(op, *table.lookup(op))))
+    for (Operation *op : operators) {
+      if (isHint(op))
+        legalizer.drop(op);
+      else if (failed(legalizer.legalize(op, *table.lookup(op))))
         return signalPassFailure();
+    }
   }
 
   LegalizationTable table;

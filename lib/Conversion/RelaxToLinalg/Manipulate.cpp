@@ -187,6 +187,68 @@ static DimPairs checkSplit(SplitOp op, Type) {
 }
 
 //===----------------------------------------------------------------------===//
+// strided_slice
+//===----------------------------------------------------------------------===//
+
+/// Where each slice begins, then the strides.
+static SmallVector<PrimExprAttr> stridedSliceInts(StridedSliceOp op, Type) {
+  TensorStructInfoType x = tensorType(op.getX());
+  ArrayRef<PrimExprAttr> begins =
+      shapeType(op.getBegin()).getValues().getDims();
+  ArrayRef<PrimExprAttr> ends = shapeType(op.getEnd()).getValues().getDims();
+  SmallVector<PrimExprAttr> strides(begins.size(),
+                                    PrimExprAttr::getInt(op.getContext(), 1));
+  if (op.getStrides())
+    strides.assign(shapeType(op.getStrides()).getValues().getDims().begin(),
+                   shapeType(op.getStrides()).getValues().getDims().end());
+  SmallVector<PrimExprAttr> ints;
+  for (auto [axis, begin, end, stride] : llvm::zip_equal(
+           getAxes(op.getAxes(), x.getNdim()), begins, ends, strides))
+    ints.push_back(
+        sliceDim(x.getDims()[axis], begin, end, stride, op.getAssumeInbound())
+            .begin);
+  llvm::append_range(ints, strides);
+  return ints;
+}
+
+/// With assume_inbound, places are from 0 to the dimension, and in order.
+static DimPairs checkStridedSlice(StridedSliceOp op, Type) {
+  if (!op.getAssumeInbound())
+    return {};
+  TensorStructInfoType x = tensorType(op.getX());
+  PrimExprAttr zero = PrimExprAttr::getInt(op.getContext(), 0);
+  DimPairs pairs;
+  for (auto [axis, begin, end] :
+       llvm::zip_equal(getAxes(op.getAxes(), x.getNdim()),
+                       shapeType(op.getBegin()).getValues().getDims(),
+                       shapeType(op.getEnd()).getValues().getDims())) {
+    pairs.emplace_back(PrimExprAttr::getCall(PrimExprKind::Min, {begin, zero}),
+                       zero);
+    pairs.emplace_back(PrimExprAttr::getCall(PrimExprKind::Max, {begin, end}),
+                       end);
+    PrimExprAttr dim = x.getDims()[axis];
+    pairs.emplace_back(PrimExprAttr::getCall(PrimExprKind::Max, {end, dim}),
+                       dim);
+  }
+  return pairs;
+}
+
+static KernelResult buildStridedSlice(KernelBuilder &b, StridedSliceOp op,
+                                      ValueRange inputs, ValueRange outputs) {
+  SmallVector<int64_t> axes = getAxes(op.getAxes(), b.getRank(inputs[0]));
+  ArrayRef<Value> begins = b.getInts().take_front(axes.size());
+  ArrayRef<Value> strides = b.getInts().take_back(axes.size());
+  return one(b.fromIndices(
+      outputs[0], [&](ScalarBuilder &s, ArrayRef<Value> indices) -> Value {
+        SmallVector<Value> position(indices);
+        for (auto [axis, begin, stride] :
+             llvm::zip_equal(axes, begins, strides))
+          position[axis] = s.add(begin, s.mul(position[axis], stride));
+        return tensor::ExtractOp::create(s, inputs[0], position);
+      }));
+}
+
+//===----------------------------------------------------------------------===//
 // take
 //===----------------------------------------------------------------------===//
 
@@ -276,6 +338,9 @@ void mlir::relax::populateManipulate(LegalizationTable &table) {
   table.add<PermuteDimsOp>(buildPermuteDims);
   table.add<ConcatOp>(buildConcat);
   table.add<SplitOp>(buildSplit);
+  table.add<StridedSliceOp>(buildStridedSlice);
+  table.addInts<StridedSliceOp>(stridedSliceInts);
+  table.addChecks<StridedSliceOp>(checkStridedSlice);
   table.add<TakeOp>(buildTake);
   table.addChecks<ReshapeOp>(checkReshape);
   table.addChecks<SqueezeOp>(checkSqueeze);

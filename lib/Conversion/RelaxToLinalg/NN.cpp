@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Statistics.h"
 #include "Support.h"
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
@@ -94,15 +95,23 @@ static KernelResult buildMatmul(KernelBuilder &b, MatmulOp op,
   if (failed(requireArithmetic(op)))
     return failure();
   Value output = outputs[0];
+  Type lhs = tensorType(op.getX1()).getDtype();
+  Type rhs = tensorType(op.getX2()).getDtype();
+  Type result = b.accumulatorType(op.getOutDtype().value_or(lhs));
+  if (failed(requireArithmetic(op, result)))
+    return failure();
   MatmulLoops loops(b.getRank(inputs[0]), b.getRank(inputs[1]),
                     b.getRank(output));
   auto dims = [&] { return resultDims(b, inputs, output, loops); };
   Value sums = b.accumulator(output, dims);
   Value zero = b.scalars().constant(b.getElementType(sums), 0);
-  Value product =
-      b.compute(inputs, b.fill(zero, sums),
-                matmulMaps(b, inputs[0], inputs[1], output, loops), {loops.k},
-                [](S s, V x) { return s.add(x[2], s.mul(x[0], x[1])); });
+  Value product = b.compute(inputs, b.fill(zero, sums),
+                            matmulMaps(b, inputs[0], inputs[1], output, loops),
+                            {loops.k}, [&](S s, V x) {
+                              Value left = s.cast(x[0], lhs, result);
+                              Value right = s.cast(x[1], rhs, result);
+                              return s.add(x[2], s.mul(left, right));
+                            });
   return one(b.store(product, output));
 }
 
@@ -110,36 +119,8 @@ static KernelResult buildMatmul(KernelBuilder &b, MatmulOp op,
 // softmax
 //===----------------------------------------------------------------------===//
 
-/// A new tensor for reductions of `x` over `axes`, filled with the identity.
-static Value emptyReduced(KernelBuilder &b, Value x, ArrayRef<int64_t> axes,
-                          Identity identity) {
-  SmallVector<OpFoldResult> dims;
-  for (int64_t i = 0; i < b.getRank(x); ++i)
-    if (!llvm::is_contained(axes, i))
-      dims.push_back(b.dim(x, i));
-  Type type = b.accumulatorType(b.getElementType(x));
-  return b.fill(b.scalars().identity(identity, type), b.empty(dims, type));
-}
-
-namespace {
-/// The maps of loops over all dimensions of `x`, some of which are reduced.
-struct RowMaps {
-  RowMaps(KernelBuilder &b, Value x, ArrayRef<int64_t> axes)
-      : full(b.identityMap(b.getRank(x))),
-        reduced(b.dropMap(b.getRank(x), axes)) {}
-  AffineMap full, reduced;
-};
-} // namespace
-
 static Value expDifference(ScalarBuilder &s, Value x, Value y) {
   return math::ExpOp::create(s, s.sub(x, y));
-}
-
-static Value rowMax(KernelBuilder &b, Value x, ArrayRef<int64_t> axes,
-                    const RowMaps &maps) {
-  return b.compute(x, emptyReduced(b, x, axes, Identity::Lowest),
-                   {maps.full, maps.reduced}, axes,
-                   [](S s, V e) { return s.max(e[1], e[0]); });
 }
 
 static KernelResult buildSoftmax(KernelBuilder &b, SoftmaxOp op,
@@ -149,14 +130,12 @@ static KernelResult buildSoftmax(KernelBuilder &b, SoftmaxOp op,
   Value x = inputs[0], output = outputs[0];
   SmallVector<int64_t> axes = {getAxis(op.getAxis(), b.getRank(x))};
   RowMaps maps(b, x, axes);
-  Value max = rowMax(b, x, axes, maps);
+  Value max = rowMax(b, x, axes);
   auto dims = [&] { return b.dims(x); };
   Value exps = b.compute({x, max}, b.accumulator(output, dims),
                          {maps.full, maps.reduced, maps.full}, {},
                          [](S s, V e) { return expDifference(s, e[0], e[1]); });
-  Value sums = b.compute(exps, emptyReduced(b, x, axes, Identity::Zero),
-                         {maps.full, maps.reduced}, axes,
-                         [](S s, V e) { return s.add(e[1], e[0]); });
+  Value sums = rowSum(b, exps, axes);
   Value result = b.compute(sums, exps, {maps.reduced, maps.full}, {},
                            [](S s, V e) { return s.div(e[1], e[0]); });
   return one(b.store(result, output));
@@ -169,7 +148,7 @@ static KernelResult buildLogSoftmax(KernelBuilder &b, LogSoftmaxOp op,
   Value x = inputs[0], output = outputs[0];
   SmallVector<int64_t> axes = {getAxis(op.getAxis(), b.getRank(x))};
   RowMaps maps(b, x, axes);
-  Value max = rowMax(b, x, axes, maps);
+  Value max = rowMax(b, x, axes);
   Value sums =
       b.compute({x, max}, emptyReduced(b, x, axes, Identity::Zero),
                 {maps.full, maps.reduced, maps.reduced}, axes, [](S s, V e) {
@@ -183,85 +162,8 @@ static KernelResult buildLogSoftmax(KernelBuilder &b, LogSoftmaxOp op,
                 [](S s, V e) { return s.sub(s.sub(e[0], e[1]), e[2]); }));
 }
 
-//===----------------------------------------------------------------------===//
-// layer_norm
-//===----------------------------------------------------------------------===//
-
-/// sums / count, in place
-static Value divideBy(KernelBuilder &b, Value sums, Value count) {
-  return b.elementwise({}, sums, [&](S s, V e) { return s.div(e[0], count); });
-}
-
-static Value rowMean(KernelBuilder &b, Value x, Value count,
-                     ArrayRef<int64_t> axes, const RowMaps &maps) {
-  Value sums = b.compute(x, emptyReduced(b, x, axes, Identity::Zero),
-                         {maps.full, maps.reduced}, axes,
-                         [](S s, V e) { return s.add(e[1], e[0]); });
-  return divideBy(b, sums, count);
-}
-
-static Value rowVariance(KernelBuilder &b, Value x, Value mean, Value count,
-                         ArrayRef<int64_t> axes, const RowMaps &maps) {
-  Value sums =
-      b.compute({x, mean}, emptyReduced(b, x, axes, Identity::Zero),
-                {maps.full, maps.reduced, maps.reduced}, axes, [](S s, V e) {
-                  Value difference = s.sub(e[0], e[1]);
-                  return s.add(e[2], s.mul(difference, difference));
-                });
-  return divideBy(b, sums, count);
-}
-
-static KernelResult buildLayerNorm(KernelBuilder &b, LayerNormOp op,
-                                   ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
-  Value x = inputs[0];
-  int64_t loops = b.getRank(x);
-  SmallVector<int64_t> axes = getAxes(op.getAxes(), loops);
-  RowMaps maps(b, x, axes);
-  Type type = b.accumulatorType(b.getElementType(x));
-  Value count = b.count(x, axes, type);
-  Value mean = rowMean(b, x, count, axes, maps);
-  Value variance = rowVariance(b, x, mean, count, axes, maps);
-  double epsilon = op.getEpsilon().convertToDouble();
-  Value scale = b.elementwise({}, variance, [&](S s, V e) {
-    Value sum = s.add(e[0], s.constant(e[0], epsilon));
-    return s.div(s.constant(e[0], 1), math::SqrtOp::create(s, sum));
-  });
-  SmallVector<Value> operands = {x, mean, scale};
-  SmallVector<AffineMap> operandMaps = {maps.full, maps.reduced, maps.reduced};
-  auto addParameter = [&](Value parameter) {
-    operands.push_back(parameter);
-    operandMaps.push_back(b.map(loops, axes));
-  };
-  if (op.getScale())
-    addParameter(inputs[1]);
-  if (op.getCenter())
-    addParameter(inputs[2]);
-  operandMaps.push_back(maps.full);
-  Value result =
-      b.compute(operands, outputs[0], operandMaps, {}, [&](S s, V e) {
-        Value y = s.mul(s.sub(e[0], e[1]), e[2]);
-        y = op.getScale() ? s.mul(y, e[3]) : y;
-        return op.getCenter() ? s.add(y, e[op.getScale() ? 4 : 3]) : y;
-      });
-  return one(result);
-}
-
-static DimPairs checkLayerNorm(LayerNormOp op, Type) {
-  TensorStructInfoType x = tensorType(op.getX());
-  SmallVector<int64_t> axes = getAxes(op.getAxes(), x.getNdim());
-  DimPairs pairs;
-  for (Value parameter : {op.getGamma(), op.getBeta()})
-    for (auto [axis, dim] : llvm::zip(axes, tensorType(parameter).getDims()))
-      pairs.emplace_back(dim, x.getDims()[axis]);
-  return pairs;
-}
-
 void mlir::relax::populateNN(LegalizationTable &table) {
   table.add<MatmulOp>(buildMatmul);
   table.add<SoftmaxOp>(buildSoftmax);
   table.add<LogSoftmaxOp>(buildLogSoftmax);
-  table.add<LayerNormOp>(buildLayerNorm);
-  table.addChecks<LayerNormOp>(checkLayerNorm);
 }

@@ -11,10 +11,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Statistics.h"
 #include "Support.h"
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
 #include "relax-mlir/Conversion/RelaxToLinalg.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -103,6 +110,155 @@ static KernelResult buildMean(KernelBuilder &b, MeanOp op, ValueRange inputs,
   return one(b.store(mean, outputs[0]));
 }
 
+/// The variance, or with `isRoot` its square root. Reduced dimensions that stay
+/// have size 1.
+template <typename OpTy>
+static void addVariance(LegalizationTable &table, bool isRoot) {
+  table.add<OpTy>([isRoot](KernelBuilder &b, OpTy op, ValueRange inputs,
+                           ValueRange outputs) -> KernelResult {
+    if (failed(requireArithmetic(op)))
+      return failure();
+    Value x = inputs[0], output = outputs[0];
+    SmallVector<int64_t> axes = reducedAxes(op);
+    Value variance = rowMeanSquare(b, x, rowMean(b, x, axes), axes);
+    int64_t loops = b.getRank(output);
+    SmallVector<int64_t> kept;
+    for (int64_t i = 0; i < b.getRank(x); ++i)
+      if (!llvm::is_contained(axes, i))
+        kept.push_back(op.getKeepdims() ? i
+                                        : static_cast<int64_t>(kept.size()));
+    return one(
+        b.compute(variance, output, {b.map(loops, kept), b.identityMap(loops)},
+                  {}, [&](S s, ValueRange e) {
+                    return isRoot ? Value(math::SqrtOp::create(s, e[0])) : e[0];
+                  }));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+/// The result holds the index of the best element so far, which is read again
+/// to be compared. NaN is better than any number.
+template <typename OpTy>
+static void addArgReduce(LegalizationTable &table, Comparison isBetter) {
+  table.add<OpTy>([isBetter](KernelBuilder &b, OpTy op, ValueRange inputs,
+                             ValueRange outputs) -> KernelResult {
+    if (failed(requireArithmetic(op)))
+      return failure();
+    std::optional<int64_t> given = op.getAxis();
+    Value x = given ? inputs[0] : b.flatten(inputs[0]);
+    Value output = outputs[0];
+    int64_t loops = b.getRank(x), axis = getAxis(given.value_or(0), loops);
+    AffineMap map = b.dropMap(loops, axis, op.getKeepdims());
+    if (!given)
+      map = b.map(loops, SmallVector<int64_t>(b.getRank(output), -1));
+    Value zero = b.scalars().constant(b.getElementType(output), 0);
+    return one(b.generic(
+        x, b.fill(zero, output), {b.identityMap(loops), map}, axis,
+        [&](S s, ValueRange e) {
+          SmallVector<Value> position;
+          for (int64_t i = 0; i < loops; ++i)
+            position.push_back(linalg::IndexOp::create(s, i));
+          Value index =
+              arith::IndexCastOp::create(s, e[1].getType(), position[axis]);
+          position[axis] =
+              arith::IndexCastOp::create(s, s.getIndexType(), e[1]);
+          Value best = s.widen(tensor::ExtractOp::create(s, x, position));
+          Value next = s.widen(e[0]);
+          Value better = s.compare(isBetter, next, best);
+          if (isa<FloatType>(next.getType())) {
+            Value isNan = s.compare(Comparison::Ne, next, next);
+            Value isNumber = s.compare(Comparison::Eq, best, best);
+            better = arith::OrIOp::create(
+                s, better, arith::AndIOp::create(s, isNan, isNumber));
+          }
+          return s.select(better, index, e[1]);
+        }));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Scans
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The part of a tensor at one index of an axis.
+struct Row {
+  Row(KernelBuilder &b, Value tensor, int64_t axis, Value index)
+      : offsets(b.getRank(tensor), b.getIndexAttr(0)), sizes(b.dims(tensor)),
+        strides(offsets.size(), b.getIndexAttr(1)) {
+    offsets[axis] = index;
+    sizes[axis] = b.getIndexAttr(1);
+    SmallVector<int64_t> shape(b.getType(tensor).getShape());
+    shape.erase(shape.begin() + axis);
+    type = RankedTensorType::get(shape, b.getElementType(tensor));
+  }
+  Value extract(KernelBuilder &b, Value tensor) const {
+    return tensor::ExtractSliceOp::create(b, type, tensor, offsets, sizes,
+                                          strides);
+  }
+  Value insert(KernelBuilder &b, Value row, Value tensor) const {
+    return tensor::InsertSliceOp::create(b, row, tensor, offsets, sizes,
+                                         strides);
+  }
+
+  RankedTensorType type;
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+};
+} // namespace
+
+/// One row after the other is combined with all before it.
+template <typename OpTy>
+static void addScan(LegalizationTable &table, Identity identity,
+                    Combine combine) {
+  table.add<OpTy>([=](KernelBuilder &b, OpTy op, ValueRange inputs,
+                      ValueRange outputs) -> KernelResult {
+    Type from = tensorType(op.getData()).getDtype();
+    Type to = op.getDtype().value_or(from);
+    if (failed(requireArithmetic(op)) || failed(requireArithmetic(op, to)))
+      return failure();
+    Value data = op.getAxis() ? inputs[0] : b.flatten(inputs[0]);
+    Value output = outputs[0];
+    // An axis without elements has no rows.
+    if (llvm::is_contained(b.getType(data).getShape(), 0))
+      return one(output);
+    int64_t axis = getAxis(op.getAxis().value_or(0), b.getRank(data));
+    Type type = b.accumulatorType(b.getElementType(output));
+    Type wide = type == b.getElementType(output) ? to : type;
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    Value step = arith::ConstantIndexOp::create(b, 1);
+    SmallVector<OpFoldResult> sizes = b.dims(output);
+    sizes.erase(sizes.begin() + axis);
+    Value total =
+        b.fill(b.scalars().identity(identity, type), b.empty(sizes, type));
+    auto loop = scf::ForOp::create(b, zero, b.dimValue(data, axis), step,
+                                   ValueRange{output, total});
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value index = loop.getInductionVar();
+    Value result = loop.getRegionIterArg(0);
+    Value before = loop.getRegionIterArg(1);
+    Row source(b, data, axis, index), target(b, result, axis, index);
+    auto write = [&](Value values) {
+      Value row = b.computeElementwise(values, target.extract(b, result),
+                                       [](S, ValueRange e) { return e[0]; });
+      return target.insert(b, row, result);
+    };
+    if (op.getExclusive())
+      result = write(before);
+    Value after = b.computeElementwise(
+        source.extract(b, data), before, [&](S s, ValueRange e) {
+          return combine(s, e[1], s.cast(e[0], from, wide));
+        });
+    if (!op.getExclusive())
+      result = write(after);
+    scf::YieldOp::create(b, ValueRange{result, after});
+    return one(loop.getResult(0));
+  });
+}
+
 void mlir::relax::populateReduce(LegalizationTable &table) {
   addCompute<SumOp>(table, Identity::Zero, sum);
   addCompute<ProdOp>(table, Identity::One,
@@ -112,4 +268,11 @@ void mlir::relax::populateReduce(LegalizationTable &table) {
   addPick<MinOp>(table, Identity::Highest,
                  [](S s, Value x, Value y) { return s.min(x, y); });
   table.add<MeanOp>(buildMean);
+  addVariance<VarianceOp>(table, /*isRoot=*/false);
+  addVariance<StdOp>(table, /*isRoot=*/true);
+  addArgReduce<ArgmaxOp>(table, Comparison::Gt);
+  addArgReduce<ArgminOp>(table, Comparison::Lt);
+  addScan<CumsumOp>(table, Identity::Zero, sum);
+  addScan<CumprodOp>(table, Identity::One,
+                     [](S s, Value x, Value y) { return s.mul(x, y); });
 }

@@ -21,6 +21,8 @@ static bool isInClass(Type dtype, DTypeClass dtypes) {
     return dtype.isInteger(1);
   case DTypeClass::Integer:
     return isa<IntegerType>(dtype) && !dtype.isInteger(1);
+  case DTypeClass::Integral:
+    return isa<IntegerType>(dtype);
   case DTypeClass::Float:
     return isa<FloatType>(dtype);
   case DTypeClass::Numeric:
@@ -37,6 +39,8 @@ static StringRef describe(DTypeClass dtypes) {
     return "Boolean";
   case DTypeClass::Integer:
     return "integer";
+  case DTypeClass::Integral:
+    return "integer or Boolean";
   case DTypeClass::Float:
     return "float";
   case DTypeClass::Numeric:
@@ -52,6 +56,37 @@ LogicalResult mlir::relax::checkDType(OptionalLoc location,
     return success();
   return inferError(location, "expected ", name, " of ", describe(dtypes),
                     " data type, but got ", x);
+}
+
+LogicalResult mlir::relax::checkIsDType(OptionalLoc location,
+                                        std::optional<Type> dtype) {
+  if (!dtype || isDataType(*dtype))
+    return success();
+  return inferError(location, "expected dtype to be a data type, but got ",
+                    *dtype);
+}
+
+TensorStructInfoType mlir::relax::withDims(TensorStructInfoType x,
+                                           ArrayRef<PrimExprAttr> dims) {
+  return TensorStructInfoType::get(ShapeExprAttr::get(x.getContext(), dims),
+                                   x.getDtype(), x.getVdevice());
+}
+
+TensorStructInfoType mlir::relax::withRank(TensorStructInfoType x,
+                                           int64_t ndim) {
+  return TensorStructInfoType::get(x.getContext(), ndim, x.getDtype(),
+                                   x.getVdevice());
+}
+
+TensorStructInfoType mlir::relax::withDType(TensorStructInfoType x,
+                                            Type dtype) {
+  return TensorStructInfoType::get(x.getContext(), x.getShape(), x.getNdim(),
+                                   dtype, x.getVdevice());
+}
+
+PrimExprAttr mlir::relax::primValue(Value value) {
+  auto type = dyn_cast<PrimStructInfoType>(value.getType());
+  return type ? type.getValue() : PrimExprAttr();
 }
 
 FailureOr<TensorStructInfoType>
@@ -118,6 +153,21 @@ mlir::relax::normalizeAxes(OptionalLoc location, ArrayRef<int64_t> axes,
     result.push_back(*normalized);
   }
   return result;
+}
+
+FailureOr<SmallVector<int64_t>> mlir::relax::parseLayout(OptionalLoc location,
+                                                         StringRef layout,
+                                                         StringRef letters,
+                                                         StringRef name) {
+  SmallVector<int64_t> places;
+  for (char letter : letters)
+    places.push_back(layout.count(letter) == 1
+                         ? static_cast<int64_t>(layout.find(letter))
+                         : -1);
+  if (layout.size() != letters.size() || llvm::is_contained(places, -1))
+    return inferError(location, "expected ", name, " to be a permutation of '",
+                      letters, "', but got '", layout, "'");
+  return places;
 }
 
 /// One dimension of a broadcast; null where it cannot be decided.

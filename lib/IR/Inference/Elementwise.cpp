@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/IR/Inference.h"
+#include "relax-mlir/IR/PrimExprFacts.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -18,6 +19,18 @@ LogicalResult mlir::relax::inferUnary(OptionalLoc location, Value x,
   if (failed(checkDType(location, type, "x", dtypes)))
     return failure();
   results.push_back(type);
+  return success();
+}
+
+LogicalResult mlir::relax::inferTest(OptionalLoc, Value x,
+                                     InferredTypes &results) {
+  results.push_back(
+      withDType(tensorType(x), IntegerType::get(x.getContext(), 1)));
+  return success();
+}
+
+LogicalResult mlir::relax::inferHint(Value x, InferredTypes &results) {
+  results.push_back(x.getType());
   return success();
 }
 
@@ -75,6 +88,44 @@ LogicalResult mlir::relax::inferBroadcast(OptionalLoc location,
   return success();
 }
 
+LogicalResult EwiseFMAOp::inferReturnTypes(MLIRContext *context,
+                                           OptionalLoc location,
+                                           Adaptor adaptor,
+                                           InferredTypes &results) {
+  SmallVector<TensorStructInfoType> tensors =
+      llvm::map_to_vector(adaptor.getOperands(), tensorType);
+  constexpr StringLiteral names[] = {"x1", "x2", "x3"};
+  for (auto [tensor, name] : llvm::zip(tensors, names))
+    if (failed(checkDType(location, tensor, name, DTypeClass::Numeric)))
+      return failure();
+  FailureOr<FlatSymbolRefAttr> vdevice = commonVDevice(location, tensors);
+  if (failed(vdevice))
+    return failure();
+  TensorStructInfoType best = tensors.front();
+  Type dtype = best.getDtype();
+  for (TensorStructInfoType next : ArrayRef(tensors).drop_front()) {
+    FailureOr<Type> common = commonDType(location, tensors.front(), next);
+    if (failed(common))
+      return failure();
+    dtype = dtype ? *common : Type();
+    if (best.hasRank() && next.hasRank() && best.getNdim() != next.getNdim())
+      return inferError(location,
+                        "expected tensors of the same shape, but got ", best,
+                        " and ", next);
+    if (best.hasShape() && next.hasShape() &&
+        DimensionProver(best.getDims(), next.getDims())
+                .proveEqual(best.getDims(), next.getDims()) == Ternary::No)
+      return inferError(location,
+                        "expected tensors of the same shape, but got ", best,
+                        " and ", next);
+    if (!best.hasShape() && next.hasRank())
+      best = next;
+  }
+  results.push_back(TensorStructInfoType::get(context, best.getShape(),
+                                              best.getNdim(), dtype, *vdevice));
+  return success();
+}
+
 LogicalResult WhereOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
                                         Adaptor adaptor,
                                         InferredTypes &results) {
@@ -94,15 +145,13 @@ LogicalResult WhereOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
   return success();
 }
 
-LogicalResult AstypeOp::inferReturnTypes(MLIRContext *context,
-                                         OptionalLoc location, Adaptor adaptor,
+LogicalResult AstypeOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
+                                         Adaptor adaptor,
                                          InferredTypes &results) {
   TensorStructInfoType x = tensorType(adaptor.getX());
   Type dtype = adaptor.getDtype();
-  if (!isDataType(dtype))
-    return inferError(location, "expected dtype to be a data type, but got ",
-                      dtype);
-  results.push_back(TensorStructInfoType::get(
-      context, x.getShape(), x.getNdim(), dtype, x.getVdevice()));
+  if (failed(checkIsDType(location, dtype)))
+    return failure();
+  results.push_back(withDType(x, dtype));
   return success();
 }

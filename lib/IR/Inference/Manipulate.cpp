@@ -14,22 +14,6 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// A tensor like `x` with other dimensions.
-static Type withDims(TensorStructInfoType x, ArrayRef<PrimExprAttr> dims) {
-  return TensorStructInfoType::get(ShapeExprAttr::get(x.getContext(), dims),
-                                   x.getDtype(), x.getVdevice());
-}
-
-/// A tensor like `x` of which only the rank is known.
-static Type withRank(TensorStructInfoType x, int64_t ndim) {
-  return TensorStructInfoType::get(x.getContext(), ndim, x.getDtype(),
-                                   x.getVdevice());
-}
-
-static Type withoutRank(TensorStructInfoType x) {
-  return withRank(x, TensorStructInfoType::kUnknownDim);
-}
-
 //===----------------------------------------------------------------------===//
 // Shapes given by a value
 //===----------------------------------------------------------------------===//
@@ -154,8 +138,8 @@ static LogicalResult squeezeAll(OptionalLoc location, TensorStructInfoType x,
   return success();
 }
 
-LogicalResult SqueezeOp::inferReturnTypes(MLIRContext *context,
-                                          OptionalLoc location, Adaptor adaptor,
+LogicalResult SqueezeOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
+                                          Adaptor adaptor,
                                           InferredTypes &results) {
   TensorStructInfoType x = tensorType(adaptor.getX());
   if (!adaptor.getAxis())
@@ -386,6 +370,160 @@ LogicalResult SplitOp::inferReturnTypes(MLIRContext *context,
     }
   }
   results.push_back(TupleStructInfoType::get(context, fields));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// strided_slice
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Builds expressions, in which what is known to be chosen is chosen.
+struct SliceBuilder {
+  explicit SliceBuilder(PrimExprAttr dim) : context(dim.getContext()) {
+    facts = FactsScope::current();
+    facts.addDimension(dim);
+    llvm::StringSet<> names;
+    collectVars(dim, names);
+    for (const auto &name : names)
+      facts.addDimension(PrimExprAttr::getVar(context, name.getKey()));
+  }
+
+  PrimExprAttr integer(int64_t value) const {
+    return PrimExprAttr::getInt(context, value);
+  }
+  PrimExprAttr add(PrimExprAttr lhs, PrimExprAttr rhs) const {
+    return simplify(PrimExprAttr::getAdd(lhs, rhs), facts);
+  }
+  PrimExprAttr sub(PrimExprAttr lhs, PrimExprAttr rhs) const {
+    return simplify(PrimExprAttr::getSub(lhs, rhs), facts);
+  }
+  PrimExprAttr clamp(PrimExprAttr x, PrimExprAttr low,
+                     PrimExprAttr high) const {
+    return max(min(x, high), low);
+  }
+  PrimExprAttr min(PrimExprAttr lhs, PrimExprAttr rhs) const {
+    if (proveLessEqual(lhs, rhs, facts) == Ternary::Yes)
+      return lhs;
+    if (proveLessEqual(rhs, lhs, facts) == Ternary::Yes)
+      return rhs;
+    return PrimExprAttr::getCall(PrimExprKind::Min, {lhs, rhs});
+  }
+  PrimExprAttr max(PrimExprAttr lhs, PrimExprAttr rhs) const {
+    if (proveLessEqual(lhs, rhs, facts) == Ternary::Yes)
+      return rhs;
+    if (proveLessEqual(rhs, lhs, facts) == Ternary::Yes)
+      return lhs;
+    return PrimExprAttr::getCall(PrimExprKind::Max, {lhs, rhs});
+  }
+  /// A place that may count from the end.
+  PrimExprAttr fromStart(PrimExprAttr place, PrimExprAttr dim) const {
+    switch (proveNonNegative(place, facts)) {
+    case Ternary::Yes:
+      return place;
+    case Ternary::No:
+      return add(place, dim);
+    case Ternary::Unknown:
+      break;
+    }
+    PrimExprAttr negative =
+        PrimExprAttr::getCall(PrimExprKind::Lt, {place, integer(0)});
+    return PrimExprAttr::getCall(
+        PrimExprKind::Select,
+        {negative, PrimExprAttr::getAdd(place, dim), place});
+  }
+  PrimExprAttr ceilDiv(PrimExprAttr x, int64_t divisor) const {
+    return simplify(PrimExprAttr::getFloorDiv(add(x, integer(divisor - 1)),
+                                              integer(divisor)),
+                    facts);
+  }
+
+  MLIRContext *context;
+  PrimExprFacts facts;
+};
+} // namespace
+
+SliceDim mlir::relax::sliceDim(PrimExprAttr dim, PrimExprAttr begin,
+                               PrimExprAttr end, PrimExprAttr stride,
+                               bool assumeInbound) {
+  SliceBuilder b(dim);
+  int64_t step = *stride.getConstant();
+  PrimExprAttr zero = b.integer(0);
+  if (assumeInbound)
+    return {begin, stride, b.ceilDiv(b.sub(end, begin), step)};
+  // Places of a slice that goes backwards end before the first element.
+  PrimExprAttr low = step > 0 ? zero : b.integer(-1);
+  PrimExprAttr high = step > 0 ? dim : b.sub(dim, b.integer(1));
+  begin = b.clamp(b.fromStart(begin, dim), low, high);
+  end = b.clamp(b.fromStart(end, dim), low, high);
+  PrimExprAttr distance = step > 0 ? b.sub(end, begin) : b.sub(begin, end);
+  return {begin, stride,
+          b.ceilDiv(b.max(distance, zero), step > 0 ? step : -step)};
+}
+
+/// The entries that strided_slice has for each axis; an error where there are
+/// not as many as axes. None where they are not known.
+static FailureOr<ArrayRef<PrimExprAttr>>
+sliceEntries(OptionalLoc location, Value shape, StringRef name, size_t count) {
+  ShapeStructInfoType type = shapeType(shape);
+  if (type.getNdim() != TensorStructInfoType::kUnknownDim &&
+      type.getNdim() != static_cast<int64_t>(count))
+    return inferError(location, "expected ", count, " entries of ", name,
+                      ", one for each axis, but got ", type);
+  return type.getValues() ? type.getValues().getDims()
+                          : ArrayRef<PrimExprAttr>();
+}
+
+LogicalResult StridedSliceOp::inferReturnTypes(MLIRContext *context,
+                                               OptionalLoc location,
+                                               Adaptor adaptor,
+                                               InferredTypes &results) {
+  TensorStructInfoType x = tensorType(adaptor.getX());
+  size_t count = adaptor.getAxes().size();
+  FailureOr<ArrayRef<PrimExprAttr>> begins =
+      sliceEntries(location, adaptor.getBegin(), "begin", count);
+  FailureOr<ArrayRef<PrimExprAttr>> ends =
+      sliceEntries(location, adaptor.getEnd(), "end", count);
+  if (failed(begins) || failed(ends))
+    return failure();
+  SmallVector<PrimExprAttr> strides(count, PrimExprAttr::getInt(context, 1));
+  if (adaptor.getStrides()) {
+    FailureOr<ArrayRef<PrimExprAttr>> given =
+        sliceEntries(location, adaptor.getStrides(), "strides", count);
+    if (failed(given))
+      return failure();
+    strides.assign(given->begin(), given->end());
+    for (PrimExprAttr stride : strides)
+      if (!stride.getConstant() || *stride.getConstant() == 0 ||
+          (adaptor.getAssumeInbound() && *stride.getConstant() < 0))
+        return inferError(location, "expected strides that are known and ",
+                          adaptor.getAssumeInbound() ? "positive" : "not 0",
+                          ", but got ", stride.str());
+  }
+  if (!x.hasRank()) {
+    results.push_back(x);
+    return success();
+  }
+  FailureOr<SmallVector<int64_t>> axes =
+      normalizeAxes(location, adaptor.getAxes(), x.getNdim());
+  if (failed(axes))
+    return failure();
+  if (!x.hasShape() || begins->size() != count || ends->size() != count ||
+      strides.size() != count) {
+    results.push_back(withRank(x, x.getNdim()));
+    return success();
+  }
+  SmallVector<PrimExprAttr> dims(x.getDims());
+  for (auto [axis, begin, end, stride] :
+       llvm::zip_equal(*axes, *begins, *ends, strides))
+    dims[axis] =
+        sliceDim(dims[axis], begin, end, stride, adaptor.getAssumeInbound())
+            .length;
+  auto shape = ShapeExprAttr::get(context, dims);
+  if (hasNegativeDim(shape))
+    return inferError(location, "expected an end not before begin, but got ",
+                      shape);
+  results.push_back(withDims(x, dims));
   return success();
 }
 

@@ -8,7 +8,6 @@
 
 #include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/PrimExprFacts.h"
-#include "relax-mlir/IR/VDevice.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -68,7 +67,11 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
   if (failed(checkDType(location, lhs, "x1", DTypeClass::Numeric)) ||
       failed(checkDType(location, rhs, "x2", DTypeClass::Numeric)))
     return failure();
-  FailureOr<Type> dtype = commonDType(location, lhs, rhs);
+  if (failed(checkIsDType(location, adaptor.getOutDtype())))
+    return failure();
+  FailureOr<Type> dtype = adaptor.getOutDtype()
+                              ? FailureOr<Type>(*adaptor.getOutDtype())
+                              : commonDType(location, lhs, rhs);
   if (failed(dtype))
     return failure();
   FailureOr<FlatSymbolRefAttr> vdevice = commonVDevice(location, {lhs, rhs});
@@ -92,56 +95,4 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
   results.push_back(
       TensorStructInfoType::get(context, shape, ndim, *dtype, *vdevice));
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// layer_norm
-//===----------------------------------------------------------------------===//
-
-/// That a parameter has the dimensions of `x` at `axes`, as far as is known.
-static LogicalResult checkNormParameter(OptionalLoc location,
-                                        TensorStructInfoType x,
-                                        TensorStructInfoType parameter,
-                                        StringRef name,
-                                        ArrayRef<int64_t> axes) {
-  if (failed(commonDType(location, x, parameter)))
-    return failure();
-  if (parameter.hasRank() &&
-      parameter.getNdim() != static_cast<int64_t>(axes.size()))
-    return inferError(location, "expected ", name, " of rank ", axes.size(),
-                      ", the number of axes, but got ", parameter);
-  if (!x.hasShape() || !parameter.hasShape())
-    return success();
-  DimensionProver prover(x.getDims(), parameter.getDims());
-  for (auto [axis, dim] : llvm::zip(axes, parameter.getDims()))
-    if (prover.proveEqual(x.getDims()[axis], dim) == Ternary::No)
-      return inferError(location, "expected ", name, " with dimension ",
-                        x.getDims()[axis].str(), " as x has at axis ", axis,
-                        ", but got ", dim.str());
-  return success();
-}
-
-LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
-                                            Adaptor adaptor,
-                                            InferredTypes &results) {
-  TensorStructInfoType x = tensorType(adaptor.getX());
-  if (failed(checkDType(location, x, "x", DTypeClass::Float)))
-    return failure();
-  TensorStructInfoType gamma = tensorType(adaptor.getGamma());
-  TensorStructInfoType beta = tensorType(adaptor.getBeta());
-  FailureOr<FlatSymbolRefAttr> vdevice =
-      commonVDevice(location, {x, gamma, beta});
-  if (failed(vdevice))
-    return failure();
-  results.push_back(fillVDevices(x, *vdevice));
-  if (adaptor.getAxes().empty())
-    return inferError(location, "expected at least one axis");
-  if (!x.hasRank())
-    return success();
-  FailureOr<SmallVector<int64_t>> axes =
-      normalizeAxes(location, adaptor.getAxes(), x.getNdim());
-  if (failed(axes) ||
-      failed(checkNormParameter(location, x, gamma, "gamma", *axes)))
-    return failure();
-  return checkNormParameter(location, x, beta, "beta", *axes);
 }

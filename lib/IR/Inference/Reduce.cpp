@@ -47,3 +47,45 @@ LogicalResult mlir::relax::inferReduce(OptionalLoc location, Value value,
                                               x.getDtype(), x.getVdevice()));
   return success();
 }
+
+LogicalResult mlir::relax::inferArgReduce(OptionalLoc location, Value value,
+                                          std::optional<int64_t> axis,
+                                          bool keepdims,
+                                          InferredTypes &results) {
+  std::optional<ArrayRef<int64_t>> axes;
+  if (axis)
+    axes = ArrayRef<int64_t>(*axis);
+  if (failed(inferReduce(location, value, axes, keepdims, DTypeClass::Numeric,
+                         results)))
+    return failure();
+  results.back() = withDType(cast<TensorStructInfoType>(results.back()),
+                             IntegerType::get(value.getContext(), 64));
+  return success();
+}
+
+LogicalResult mlir::relax::inferScan(OptionalLoc location, Value value,
+                                     std::optional<int64_t> axis,
+                                     std::optional<Type> dtype,
+                                     InferredTypes &results) {
+  TensorStructInfoType data = tensorType(value);
+  if (failed(checkIsDType(location, dtype)))
+    return failure();
+  TensorStructInfoType result =
+      withDType(data, dtype.value_or(data.getDtype()));
+  if (failed(checkDType(location, result, dtype ? "the result" : "data",
+                        DTypeClass::Numeric)))
+    return failure();
+  if (axis && data.hasRank() &&
+      failed(normalizeAxis(location, *axis, data.getNdim())))
+    return failure();
+  if (!axis) {
+    PrimExprAttr size =
+        data.hasShape()
+            ? PrimExprAttr::getProduct(value.getContext(), data.getDims())
+            : PrimExprAttr();
+    result = size && !size.isTooLarge() ? withDims(result, size)
+                                        : withRank(result, 1);
+  }
+  results.push_back(result);
+  return success();
+}

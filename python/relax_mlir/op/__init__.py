@@ -29,6 +29,8 @@ from ..expr import prim_value as prim_value
 from ..expr import shape as shape
 from ..expr import string as string
 from ..expr import tuple as tuple
+from . import builtin as builtin
+from . import grad as grad
 from . import nn as nn
 from .binary import *
 from .call import *

@@ -4,21 +4,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mlir import ir
 
 from ..dialects import relax as _ops
 from ..expr import TensorLike, as_tensors, build
+from ._window import type_attr
 
 __all__ = ["matmul"]
 
 
-def matmul(x1: TensorLike, x2: TensorLike) -> ir.Value:
+def matmul(x1: TensorLike, x2: TensorLike, out_dtype: Any = None) -> ir.Value:
     """Return the matrix product, with batch dimensions broadcast, as NumPy does.
 
     Parameters
     ----------
     x1, x2 : tensor or array
         Of rank 1 or more and the same data type.
+    out_dtype : str, numpy.dtype, torch.dtype or mlir.ir.Type, optional
+        The data type of the result, in which it is computed; by default that of the operands.
 
     Returns
     -------
@@ -41,4 +46,4 @@ def matmul(x1: TensorLike, x2: TensorLike) -> ir.Value:
     ...     _ = bb.emit_func_output(y)
     !relax.tensor<[b, n, m], f32>
     """
-    return build(_ops.MatmulOp, *as_tensors(x1, x2))
+    return build(_ops.MatmulOp, *as_tensors(x1, x2), out_dtype=type_attr(out_dtype))

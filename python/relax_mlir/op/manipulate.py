@@ -7,8 +7,9 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 from mlir import ir
 
 from ..dialects import relax as _ops
@@ -27,6 +28,7 @@ __all__ = [
     "reshape",
     "split",
     "squeeze",
+    "strided_slice",
     "take",
     "where",
 ]
@@ -218,6 +220,78 @@ def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0
     if isinstance(indices_or_sections, int):
         return build(_ops.SplitOp, as_tensor(x), sections=indices_or_sections, axis=axis)
     return build(_ops.SplitOp, as_tensor(x), indices=list(indices_or_sections), axis=axis)
+
+
+def _place(value: Any) -> Dim:
+    """Return a place of a slice as a dimension."""
+    value = getattr(value, "value", value) if isinstance(value, ir.OpView) else value
+    if isinstance(value, ir.Value):
+        known = getattr(value.type, "value", None)
+        if known is None:
+            raise ValueError(
+                "relax.strided_slice: expected places of known value, but got one of type "
+                f"{value.type}"
+            )
+        return cast("Dim", known)
+    return int(value) if isinstance(value, (int, np.integer)) else cast("Dim", value)
+
+
+def _places(values: Any) -> Any:
+    """Return the places of slices as a shape."""
+    if isinstance(values, ir.Value) and isinstance(values.owner, _ops.TupleOp):
+        values = list(values.owner.operation.operands)
+    if isinstance(values, (ir.Value, Var, ShapeExpr)):
+        return values
+    return [_place(value) for value in values]
+
+
+def strided_slice(
+    x: TensorLike,
+    axes: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    assume_inbound: bool = False,
+) -> ir.Value:
+    """Return the elements from `begin`, by `strides`, up to but without `end`.
+
+    Parameters
+    ----------
+    x : tensor
+    axes : sequence of int
+    begin, end : shape, or sequence of int, str, PrimExpr or primitive value
+        For each of `axes`. Negative places count from the end of the dimension, and places beyond
+        its ends mean the nearest one.
+    strides : the same, optional
+        Known, and not 0; by default 1.
+    assume_inbound : bool
+        Whether all places are from 0 to the dimension.
+
+    Returns
+    -------
+    mlir.ir.Value
+
+    Examples
+    --------
+    >>> from relax_mlir import BlockBuilder, TensorStructInfo, Var
+    >>> bb = BlockBuilder()
+    >>> x = Var("x", TensorStructInfo(("n", 8), "float32"))
+    >>> with bb.function("main", [x]):
+    ...     y = strided_slice(x, [1], [2], [-1], [2])
+    ...     print(y.type)
+    ...     _ = bb.emit_func_output(y)
+    !relax.tensor<[n, 3], f32>
+    """
+    numbers = [PrimExpr(place).value for place in _places(axes)]
+    return build(
+        _ops.StridedSliceOp,
+        as_tensor(x),
+        as_shape(_places(begin)),
+        as_shape(_places(end)),
+        axes=numbers,
+        strides=None if strides is None else as_shape(_places(strides)),
+        assume_inbound=bool(assume_inbound),
+    )
 
 
 def take(

@@ -29,7 +29,7 @@ from ..ir import (
 from ..ir_module import Function
 from ..vdevice import VDevice
 from .annotations import as_dim, as_dims, as_struct_info, known_shape, struct_infos
-from .operators import MissingOperatorError, argument, fields, operator
+from .operators import argument, fields, operator
 from .parser import state
 from .parser.expressions import SpecialForm
 
@@ -549,10 +549,7 @@ def hint_on_device(data: Any, dst_vdevice: Any, memory_scope: str = "global") ->
 
 def matmul(x1: Any, x2: Any, out_dtype: Any = None) -> ir.Value:
     """Return the matrix product."""
-    value = operator("matmul")(x1, x2)
-    if out_dtype not in (None, "", "void") and dtype_name(out_dtype) != value.type.dtype:
-        raise MissingOperatorError("R.matmul with out_dtype is not an operator of the dialect yet")
-    return value
+    return operator("matmul")(x1, x2, out_dtype)
 
 
 def linear(data: Any, weight: Any, bias: Any = None, out_dtype: Any = None) -> ir.Value:

@@ -1,0 +1,142 @@
+//===- RelaxNormOps.td - Normalization and attention -*- tablegen -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_NORM_OPS
+#define RELAX_NORM_OPS
+
+include "RelaxOperatorBase.td"
+
+
+def Relax_BatchNormOp : Relax_Operator<"batch_norm"> {
+  let summary = "batch normalization, with the moving mean and variance";
+  let description = [{
+    The first result is `(data - mean) / sqrt(variance + epsilon) * gamma +
+    beta` for each index of `axis`. Mean and variance are `moving_mean` and
+    `moving_var`, which are the other results then; with `training` they are
+    those of `data`, and the other results are `(1 - momentum)` times the moving
+    ones plus `momentum` times them. `center` and `scale` say whether `beta` is
+    added and `gamma` multiplied.
+
+    **Constraints:** the parameters have the dimension of `data` at `axis`.
+
+    Example:
+
+    ```mlir
+    %0 = relax.batch_norm %x, %g, %b, %m, %v {axis = 1} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>) -> !relax.tuple<!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$gamma, Relax_Tensor:$beta,
+                       Relax_Tensor:$moving_mean, Relax_Tensor:$moving_var,
+                       I64Attr:$axis,
+                       DefaultValuedOptionalAttr<F64Attr, "1e-5">:$epsilon,
+                       DefaultValuedOptionalAttr<BoolAttr, "true">:$center,
+                       DefaultValuedOptionalAttr<BoolAttr, "true">:$scale,
+                       DefaultValuedOptionalAttr<F64Attr, "0.1">:$momentum,
+                       DefaultValuedOptionalAttr<BoolAttr, "true">:$training);
+  let results = (outs Res<Relax_Tuple, "", [MemAlloc]>:$result);
+}
+
+def Relax_GroupNormOp : Relax_Operator<"group_norm"> {
+  let summary = "normalization over groups of channels";
+  let description = [{
+    `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, where mean and
+    variance are those of one of `num_groups` groups of channels and of `axes`.
+    `center` and `scale` say whether `beta` is added and `gamma` multiplied.
+
+    **Constraints:**
+    - `axes` does not have `channel_axis`;
+    - the channels are a multiple of `num_groups`;
+    - `gamma` and `beta` have the dimension of `data` at `channel_axis`.
+
+    Example:
+
+    ```mlir
+    %0 = relax.group_norm %x, %g, %b {num_groups = 2, channel_axis = 1, axes = array<i64: 2>} : (!relax.tensor<[n, 4, m], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>) -> !relax.tensor<[n, 4, m], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$gamma, Relax_Tensor:$beta,
+                       I64Attr:$num_groups, I64Attr:$channel_axis,
+                       DenseI64ArrayAttr:$axes,
+                       DefaultValuedOptionalAttr<F64Attr, "1e-5">:$epsilon,
+                       DefaultValuedOptionalAttr<BoolAttr, "true">:$center,
+                       DefaultValuedOptionalAttr<BoolAttr, "true">:$scale);
+}
+
+def Relax_InstanceNormOp : Relax_Operator<"instance_norm"> {
+  let summary = "normalization of each channel";
+  let description = [{
+    `(data - mean) / sqrt(variance + epsilon) * gamma + beta`, with mean and
+    variance over `axes`. `center` and `scale` say whether `beta` is added and
+    `gamma` multiplied.
+
+    **Constraints:** `gamma` and `beta` have the dimension of `data` at
+    `channel_axis`.
+
+    Example:
+
+    ```mlir
+    %0 = relax.instance_norm %x, %g, %b {channel_axis = 1, axes = array<i64: 2>} : (!relax.tensor<[n, 4, m], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>) -> !relax.tensor<[n, 4, m], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$gamma, Relax_Tensor:$beta,
+                       I64Attr:$channel_axis, DenseI64ArrayAttr:$axes,
+                       DefaultValuedOptionalAttr<F64Attr, "1e-5">:$epsilon,
+                       DefaultValuedOptionalAttr<BoolAttr, "true">:$center,
+                       DefaultValuedOptionalAttr<BoolAttr, "true">:$scale);
+}
+
+def Relax_RMSNormOp : Relax_Operator<"rms_norm"> {
+  let summary = "normalization by the root of the mean square";
+  let description = [{
+    `data / sqrt(mean(data * data) + epsilon) * weight`, with the mean over
+    `axes`.
+
+    **Constraints:** `weight` has the dimensions of `data` at `axes`.
+
+    Example:
+
+    ```mlir
+    %0 = relax.rms_norm %x, %w {axes = array<i64: -1>} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$weight,
+                       DenseI64ArrayAttr:$axes,
+                       DefaultValuedOptionalAttr<F64Attr, "1e-5">:$epsilon);
+}
+
+def Relax_AttentionOp : Relax_Operator<"attention"> {
+  let summary = "scaled dot product attention";
+  let description = [{
+    `softmax(query * transpose(key) * scale + bias) * value` for each batch and
+    head, where tensors have the dimensions batch, position, head, feature;
+    `scale` is `1 / sqrt(features)` by default. With fewer heads of `key` and
+    `value`, each is that of several consecutive heads of `query`. A query at
+    position `i` does not look at keys beyond `i` with the `causal_mask`
+    "TopLeft", beyond `i + keys - queries` with "BottomRight". With
+    `window_size` it looks at no more than so many keys up to that one.
+
+    **Constraints:**
+    - all tensors have rank 4 and the same data type;
+    - `bias` has the dimensions batch, head, query, key, of which the first
+      three may be 1;
+    - `causal_mask` is "TopLeft" or "BottomRight", and there with `window_size`,
+      which is 1 or more.
+
+    Example:
+
+    ```mlir
+    %0 = relax.attention %q, %k, %v {causal_mask = "TopLeft"} : (!relax.tensor<[b, n, 8, 64], f32>, !relax.tensor<[b, m, 8, 64], f32>, !relax.tensor<[b, m, 8, 32], f32>) -> !relax.tensor<[b, n, 8, 32], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$query, Relax_Tensor:$key, Relax_Tensor:$value,
+                       Optional<Relax_Tensor>:$bias, OptionalAttr<F64Attr>:$scale,
+                       OptionalAttr<StrAttr>:$causal_mask,
+                       OptionalAttr<I64Attr>:$window_size);
+}
+
+#endif // RELAX_NORM_OPS
