@@ -96,6 +96,7 @@ void populateNN(LegalizationTable &table);
 void populateCreate(LegalizationTable &table);
 void populateConv(LegalizationTable &table);
 void populateNorm(LegalizationTable &table);
+void populateIndex(LegalizationTable &table);
 
 } // namespace mlir::relax
 

@@ -58,6 +58,10 @@ LogicalResult inferScan(OptionalLoc location, Value data,
                         std::optional<int64_t> axis, std::optional<Type> dtype,
                         InferredTypes &results);
 
+LogicalResult inferQuantization(OptionalLoc location, ValueRange operands,
+                                int64_t axis, Type outDtype, bool quantizes,
+                                InferredTypes &results);
+
 /// What convolutions have in common. The layouts are permutations of "NC" and
 /// "OI" followed by `letters`, the spatial dimensions.
 struct ConvAttrs {

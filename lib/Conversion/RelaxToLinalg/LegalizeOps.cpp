@@ -425,6 +425,7 @@ struct RelaxLegalizeOpsPass
     populateCreate(table);
     populateConv(table);
     populateNorm(table);
+    populateIndex(table);
     return success();
   }
 

@@ -37,6 +37,7 @@ from .call import *
 from .create import *
 from .debug import *
 from .device import *
+from .index import *
 from .linear_algebra import *
 from .manipulate import *
 from .reduce import *

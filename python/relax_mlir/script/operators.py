@@ -30,6 +30,10 @@ _SAME = {"out_ty": "out_sinfo", "ty_args": "sinfo_args"}
 _TENSORS = ("condition", "data", "fill_value", "indices", "x", "x1", "x2")
 
 
+# Attributes that an operator takes as they are; others are constants.
+_PLAIN = (PrimExpr, ShapeExpr, ir.AffineMapAttr)
+
+
 class MissingOperatorError(AttributeError):
     """A program uses an operator that is not one of the dialect."""
 
@@ -47,7 +51,7 @@ def argument(value: Any) -> Any:
         return type(value)(argument(item) for item in value)
     if isinstance(value, typing.TypeVar):
         return PrimExpr(value.__name__)
-    if isinstance(value, ir.Attribute) and not isinstance(value, (PrimExpr, ShapeExpr)):
+    if isinstance(value, ir.Attribute) and not isinstance(value, _PLAIN):
         return build(_ops.ConstantOp, value)  # one that the metadata of a program lists
     if isinstance(value, tir.PrimExpr):
         return _scalar(value)

@@ -61,7 +61,7 @@ gather_elements : data indices axis
 gather_nd : data indices batch_dims
 index_put : data indices values accumulate
 index_tensor : data indices
-layout_transform : x index_map pad_value
+layout_transform : x index_map pad_value axis_separators input_axis_separators
 meshgrid : tensors indexing
 one_hot : indices on_value off_value depth axis
 permute_dims : x axes

@@ -231,7 +231,17 @@ class TypePrinter:
             return quote(attr.value)
         if isinstance(attr, PrimExpr):
             return self.dim(attr)
+        if isinstance(attr, ir.AffineMapAttr):
+            return _index_map(attr)
         return self.attribute(attr)
+
+
+def _index_map(attr: ir.AffineMapAttr) -> str:
+    """Return a map as a function of indices."""
+    dims, results = str(attr)[len("affine_map<") : -1].split(" -> ")
+    results = results.replace("floordiv", "//").replace("mod", "%")
+    comma = "," if ", " not in results else ""
+    return f"lambda {dims.strip('()')}: ({results[1:-1]}{comma})"
 
 
 def is_expression(expr: PrimExpr) -> bool:

@@ -1,0 +1,241 @@
+//===- RelaxIndexOps.td - Operators that compute places -*- tablegen -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_INDEX_OPS
+#define RELAX_INDEX_OPS
+
+include "RelaxOperatorBase.td"
+
+def Relax_FlipOp : Relax_Operator<"flip"> {
+  let summary = "the elements in the opposite order along an axis";
+  let description = [{
+    Example:
+
+    ```mlir
+    %0 = relax.flip %x {axis = 1} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, DefaultValuedOptionalAttr<I64Attr, "0">:$axis);
+}
+
+def Relax_RepeatOp : Relax_Operator<"repeat"> {
+  let summary = "each element several times, along an axis";
+  let description = [{
+    Without `axis` the elements are taken as a vector.
+
+    **Constraints:** `repeats` is 0 or more.
+
+    Example:
+
+    ```mlir
+    %0 = relax.repeat %x {repeats = 2, axis = 0} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n * 2, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, I64Attr:$repeats, OptionalAttr<I64Attr>:$axis);
+}
+
+def Relax_TileOp : Relax_Operator<"tile"> {
+  let summary = "a tensor several times, one beside the other";
+  let description = [{
+    As in NumPy: the dimensions of `data` and `repeats` are aligned at the end,
+    and the shorter of both counts as 1.
+
+    **Constraints:** `repeats` are 0 or more.
+
+    Example:
+
+    ```mlir
+    %0 = relax.tile %x {repeats = array<i64: 2, 1>} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n * 2, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, DenseI64ArrayAttr:$repeats);
+}
+
+def Relax_StackOp : Relax_Operator<"stack"> {
+  let summary = "tensors of the same shape along a new axis";
+  let description = [{
+    **Constraints:** at least one tensor; all of the same shape and data type.
+    `axis` counts in the result.
+
+    Example:
+
+    ```mlir
+    %0 = relax.stack %a, %b {axis = 1} : (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n, 2], f32>
+    ```
+  }];
+  let arguments = (ins Variadic<Relax_Tensor>:$tensors,
+                       DefaultValuedOptionalAttr<I64Attr, "0">:$axis);
+}
+
+def Relax_OneHotOp : Relax_Operator<"one_hot"> {
+  let summary = "vectors that say which index an element is";
+  let description = [{
+    The new dimension `axis`, counted in the result, has the size `depth`: the
+    element there at the index is `on_value`, the others are `off_value`.
+
+    **Constraints:** indices are integers; both values are of the same data
+    type, which is that of the result; `depth` is 1 or more.
+
+    Example:
+
+    ```mlir
+    %0 = relax.one_hot %i, %on, %off {depth = 8} : (!relax.tensor<[n], i64>, !relax.prim<f32>, !relax.prim<f32>) -> !relax.tensor<[n, 8], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$indices, Relax_Prim:$on_value,
+                       Relax_Prim:$off_value, I64Attr:$depth,
+                       DefaultValuedOptionalAttr<I64Attr, "-1">:$axis);
+}
+
+def Relax_GatherElementsOp : Relax_Operator<"gather_elements"> {
+  let summary = "elements at given indices along an axis, place by place";
+  let description = [{
+    Element `i, j, ...` of the result is that of `data` at the same place, with
+    the element of `indices` there in place of the index of `axis`. Negative
+    indices count from the end; those out of range mean the nearest one in
+    range.
+
+    **Constraints:** `indices` is an integer tensor of the rank of `data`; its
+    dimensions other than `axis` are not larger, which is checked at run time
+    where it cannot be proven.
+
+    Example:
+
+    ```mlir
+    %0 = relax.gather_elements %x, %i {axis = 1} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 2], i64>) -> !relax.tensor<[n, 2], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$indices,
+                       DefaultValuedOptionalAttr<I64Attr, "0">:$axis);
+}
+
+def Relax_GatherNDOp : Relax_Operator<"gather_nd"> {
+  let summary = "parts at given places";
+  let description = [{
+    The last dimension of `indices` holds places in the dimensions of `data`
+    after the first `batch_dims`, which both have in common. Negative indices
+    count from the end; those out of range mean the nearest one in range.
+
+    **Constraints:** `indices` is an integer tensor whose last dimension is
+    known.
+
+    Example:
+
+    ```mlir
+    %0 = relax.gather_nd %x, %i : (!relax.tensor<[n, 4, m], f32>, !relax.tensor<[k, 2], i64>) -> !relax.tensor<[k, m], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$indices,
+                       DefaultValuedOptionalAttr<I64Attr, "0">:$batch_dims);
+}
+
+def Relax_ScatterElementsOp : Relax_Operator<"scatter_elements"> {
+  let summary = "data with elements updated at given indices along an axis";
+  let description = [{
+    For each element of `updates`, that of `data` at the same place, with the
+    element of `indices` there in place of the index of `axis`, is replaced by
+    it, or combined with it as `reduction` says: "update", "add", "mul", "min",
+    "max" or "mean". Updates happen in row-major order. Negative indices count
+    from the end; updates out of range are left out.
+
+    **Constraints:** `indices` is an integer tensor of the rank of `data`;
+    `updates` has its shape and the data type of `data`. Dimensions other than
+    `axis` are not larger than those of `data`. What cannot be proven is checked
+    at run time.
+
+    Example:
+
+    ```mlir
+    %0 = relax.scatter_elements %x, %i, %u {axis = 1} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 2], i64>, !relax.tensor<[n, 2], f32>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$indices, Relax_Tensor:$updates,
+                       DefaultValuedOptionalAttr<I64Attr, "0">:$axis,
+                       DefaultValuedOptionalAttr<StrAttr, "\"update\"">:$reduction);
+}
+
+def Relax_ScatterNDOp : Relax_Operator<"scatter_nd"> {
+  let summary = "data with parts updated at given places";
+  let description = [{
+    The last dimension of `indices` holds places in the first dimensions of
+    `data`. Each part there is replaced by that of `updates`, or combined with
+    it as `reduction` says: "update", "add", "mul", "min" or "max". Updates
+    happen in row-major order. Negative indices count from the end; updates out
+    of range are left out.
+
+    **Constraints:** `indices` is an integer tensor whose last dimension is
+    known; `updates` has the other dimensions of `indices`, then those of `data`
+    that places leave, and the data type of `data`.
+
+    Example:
+
+    ```mlir
+    %0 = relax.scatter_nd %x, %i, %u : (!relax.tensor<[n, 4], f32>, !relax.tensor<[k, 1], i64>, !relax.tensor<[k, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$indices, Relax_Tensor:$updates,
+                       DefaultValuedOptionalAttr<StrAttr, "\"update\"">:$reduction);
+}
+
+def Relax_LayoutTransformOp : Relax_Operator<"layout_transform"> {
+  let summary = "the elements at places that a map computes";
+  let description = [{
+    The element of `x` at some indices is that of the result at the indices to
+    which `index_map` leads. Elements of the result that nothing leads to are
+    `pad_value`, 0 by default. Each dimension of the result is as large as the
+    indices need.
+
+    **Constraints:** the map has as many dimensions as `x`, no symbols, and
+    leads to no negative index; `pad_value` is of the data type of `x`. It leads
+    no two elements to the same place, which is not checked.
+
+    Example:
+
+    ```mlir
+    %0 = relax.layout_transform %x {index_map = affine_map<(i) -> (i floordiv 4, i mod 4)>} : (!relax.tensor<[16], f32>) -> !relax.tensor<[4, 4], f32>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$x, AffineMapAttr:$index_map,
+                       OptionalAttr<TypedAttrInterface>:$pad_value,
+                       OptionalAttr<DenseI64ArrayAttr>:$axis_separators,
+                       OptionalAttr<DenseI64ArrayAttr>:$input_axis_separators);
+}
+
+// Between floats and integers that stand for them. Scale and zero point are
+// scalars, or vectors along an axis.
+class Relax_QuantizationOp<string mnemonic, string meaning, string from, string to>
+    : Relax_Operator<mnemonic> {
+  let summary = meaning;
+  let description = [{
+    `scale` and `zero_point` are scalars, or vectors that have an element for
+    each index of `axis`.
+
+    **Constraints:** their size is 1 or that of `data` at `axis`; what cannot be
+    proven is checked at run time.
+
+    Example:
+
+    ```mlir
+    %0 = relax.}] # mnemonic # " %x, %s, %z {out_dtype = " # to #
+    "} : (!relax.tensor<[n, 4], " # from # ">, !relax.tensor<[4], f32>, !relax.tensor<[4], i8>) -> !relax.tensor<[n, 4], " # to # [{>
+    ```
+  }];
+  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$scale, Relax_Tensor:$zero_point,
+                       DefaultValuedOptionalAttr<I64Attr, "-1">:$axis,
+                       TypeAttr:$out_dtype);
+  let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
+      "inferQuantization(location, adaptor.getOperands(), " #
+      "static_cast<int64_t>(adaptor.getAxis()), adaptor.getOutDtype(), " #
+      !if(!eq(mnemonic, "quantize"), "true", "false") # ", results)">.definition;
+}
+def Relax_QuantizeOp : Relax_QuantizationOp<"quantize",
+    "round(data / scale) + zero_point, saturated to out_dtype", "f32", "i8">;
+def Relax_DequantizeOp : Relax_QuantizationOp<"dequantize",
+    "(data - zero_point) * scale", "i8", "f32">;
+
+#endif // RELAX_INDEX_OPS

@@ -1,0 +1,536 @@
+//===- Index.cpp - Kernels of operators that compute places -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An operator that only moves elements computes the place of each one in the
+// input. One that updates its input copies it first, then goes over the
+// updates in their order, as places may be the same.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+#include "relax-mlir/Conversion/KernelBuilder.h"
+#include "relax-mlir/Conversion/RelaxToLinalg.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+using S = ScalarBuilder &;
+using V = ValueRange;
+using Indices = ArrayRef<Value>;
+
+static Value index(ScalarBuilder &s, int64_t value) {
+  return arith::ConstantIndexOp::create(s, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+static KernelResult buildFlip(KernelBuilder &b, FlipOp op, ValueRange inputs,
+                              ValueRange outputs) {
+  int64_t axis = getAxis(op.getAxis(), b.getRank(inputs[0]));
+  Value size = b.dimValue(inputs[0], axis);
+  return one(b.fromIndices(outputs[0], [&](S s, Indices indices) -> Value {
+    SmallVector<Value> place(indices);
+    place[axis] = s.sub(s.sub(size, index(s, 1)), place[axis]);
+    return tensor::ExtractOp::create(s, inputs[0], place);
+  }));
+}
+
+static KernelResult buildRepeat(KernelBuilder &b, RepeatOp op,
+                                ValueRange inputs, ValueRange outputs) {
+  int64_t repeats = op.getRepeats();
+  if (repeats == 0)
+    return one(outputs[0]);
+  Value data = op.getAxis() ? inputs[0] : b.flatten(inputs[0]);
+  int64_t axis = getAxis(op.getAxis().value_or(0), b.getRank(data));
+  return one(b.fromIndices(outputs[0], [&](S s, Indices indices) -> Value {
+    SmallVector<Value> place(indices);
+    place[axis] = arith::DivUIOp::create(s, place[axis], index(s, repeats));
+    return tensor::ExtractOp::create(s, data, place);
+  }));
+}
+
+static KernelResult buildTile(KernelBuilder &b, TileOp, ValueRange inputs,
+                              ValueRange outputs) {
+  int64_t rank = b.getRank(inputs[0]);
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < rank; ++i)
+    sizes.push_back(b.dimValue(inputs[0], i));
+  return one(b.fromIndices(outputs[0], [&](S s, Indices indices) -> Value {
+    SmallVector<Value> place;
+    for (auto [i, size] : llvm::zip(indices.take_back(rank), sizes))
+      place.push_back(arith::RemUIOp::create(s, i, size));
+    return tensor::ExtractOp::create(s, inputs[0], place);
+  }));
+}
+
+static KernelResult buildStack(KernelBuilder &b, StackOp op, ValueRange inputs,
+                               ValueRange outputs) {
+  Value result = outputs[0];
+  int64_t rank = b.getRank(result), axis = getAxis(op.getAxis(), rank);
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    if (llvm::is_contained(b.getType(input).getShape(), 0))
+      return one(result);
+    SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
+    SmallVector<OpFoldResult> sizes = b.dims(input);
+    sizes.insert(sizes.begin() + axis, b.getIndexAttr(1));
+    offsets[axis] = b.getIndexAttr(i);
+    Value old = tensor::ExtractSliceOp::create(b, b.getType(input), result,
+                                               offsets, sizes, strides);
+    result = tensor::InsertSliceOp::create(b, b.copy(input, old), result,
+                                           offsets, sizes, strides);
+  }
+  return one(result);
+}
+
+static DimPairs checkStack(StackOp op, Type) {
+  ArrayRef<PrimExprAttr> first = tensorType(op.getTensors().front()).getDims();
+  DimPairs pairs;
+  for (Value other : op.getTensors().drop_front())
+    for (auto [dim, wanted] : llvm::zip(tensorType(other).getDims(), first))
+      pairs.emplace_back(dim, wanted);
+  return pairs;
+}
+
+/// An index of any integer type, as one that may be negative.
+static Value asIndex(ScalarBuilder &s, Value number, Type dtype) {
+  return arith::IndexCastOp::create(s, s.getIndexType(),
+                                    s.cast(number, dtype, s.getI64Type()));
+}
+
+static KernelResult buildOneHot(KernelBuilder &b, OneHotOp op,
+                                ValueRange inputs, ValueRange outputs) {
+  int64_t loops = b.getRank(outputs[0]), axis = getAxis(op.getAxis(), loops);
+  Type dtype = tensorType(op.getIndices()).getDtype();
+  return one(b.generic(
+      inputs[0], outputs[0], {b.dropMap(loops, axis), b.identityMap(loops)}, {},
+      [&](S s, V e) -> Value {
+        Value isOn = arith::CmpIOp::create(s, arith::CmpIPredicate::eq,
+                                           asIndex(s, e[0], dtype),
+                                           linalg::IndexOp::create(s, axis));
+        return s.select(isOn, inputs[1], inputs[2]);
+      }));
+}
+
+//===----------------------------------------------------------------------===//
+// Gather
+//===----------------------------------------------------------------------===//
+
+/// A negative index counts from the end of a dimension.
+static Value fromEnd(ScalarBuilder &s, Value place, Value size) {
+  Value isNegative =
+      arith::CmpIOp::create(s, arith::CmpIPredicate::slt, place, index(s, 0));
+  return s.select(isNegative, s.add(place, size), place);
+}
+
+/// The nearest index in range, of a dimension that is not empty.
+static Value nearest(ScalarBuilder &s, Value place, Value size) {
+  Value last = s.sub(size, index(s, 1));
+  Value low = arith::MaxSIOp::create(s, fromEnd(s, place, size), index(s, 0));
+  return arith::MinSIOp::create(s, low, last);
+}
+
+/// The element of `data` at a place, or 0 where a dimension in `axes` that may
+/// be empty is.
+static Value extractGuarded(ScalarBuilder &s, Value data, Indices place,
+                            ArrayRef<int64_t> axes, Indices sizes) {
+  Value isEmpty;
+  for (auto [axis, size] : llvm::zip_equal(axes, sizes)) {
+    if (!KernelBuilder::getType(data).isDynamicDim(axis))
+      continue;
+    Value next =
+        arith::CmpIOp::create(s, arith::CmpIPredicate::eq, size, index(s, 0));
+    isEmpty = isEmpty ? Value(arith::OrIOp::create(s, isEmpty, next)) : next;
+  }
+  if (!isEmpty)
+    return tensor::ExtractOp::create(s, data, place);
+  Type type = KernelBuilder::getElementType(data);
+  auto conditional = scf::IfOp::create(s, type, isEmpty, true, true);
+  OpBuilder::InsertionGuard guard(s);
+  s.setInsertionPointToStart(conditional.thenBlock());
+  scf::YieldOp::create(s, s.constant(type, 0));
+  s.setInsertionPointToStart(conditional.elseBlock());
+  Value element = tensor::ExtractOp::create(s, data, place);
+  scf::YieldOp::create(s, element);
+  return conditional.getResult(0);
+}
+
+/// Whether one of these dimensions is known to be empty.
+static bool isKnownEmpty(Value tensor, ArrayRef<int64_t> axes) {
+  return llvm::any_of(axes, [&](int64_t axis) {
+    return KernelBuilder::getType(tensor).getDimSize(axis) == 0;
+  });
+}
+
+static KernelResult fillZero(KernelBuilder &b, Value output) {
+  Value zero = b.scalars().constant(b.getElementType(output), 0);
+  return one(b.fill(zero, output));
+}
+
+static KernelResult buildGatherElements(KernelBuilder &b, GatherElementsOp op,
+                                        ValueRange inputs, ValueRange outputs) {
+  Value data = inputs[0];
+  int64_t axis = getAxis(op.getAxis(), b.getRank(data));
+  Type dtype = tensorType(op.getIndices()).getDtype();
+  if (isKnownEmpty(data, axis))
+    return fillZero(b, outputs[0]);
+  Value size = b.dimValue(data, axis);
+  return one(b.elementwise(inputs[1], outputs[0], [&](S s, V e) -> Value {
+    SmallVector<Value> place;
+    for (int64_t i = 0; i < b.getRank(data); ++i)
+      place.push_back(linalg::IndexOp::create(s, i));
+    place[axis] = nearest(s, asIndex(s, e[0], dtype), size);
+    return extractGuarded(s, data, place, axis, size);
+  }));
+}
+
+/// Dimensions of indices other than the axis are not larger: max(d, i) == d.
+static DimPairs checkElementIndices(Value data, Value indices, int64_t axis) {
+  TensorStructInfoType type = tensorType(data);
+  axis = getAxis(axis, type.getNdim());
+  DimPairs pairs;
+  for (auto [i, dims] : llvm::enumerate(
+           llvm::zip(type.getDims(), tensorType(indices).getDims()))) {
+    auto [dim, count] = dims;
+    if (static_cast<int64_t>(i) != axis)
+      pairs.emplace_back(PrimExprAttr::getCall(PrimExprKind::Max, {dim, count}),
+                         dim);
+  }
+  return pairs;
+}
+
+static KernelResult buildGatherND(KernelBuilder &b, GatherNDOp op,
+                                  ValueRange inputs, ValueRange outputs) {
+  Value data = inputs[0], indices = inputs[1];
+  int64_t batch = op.getBatchDims(), numIndices = b.getRank(indices) - 1;
+  int64_t length = b.getType(indices).getDimSize(numIndices);
+  Type dtype = tensorType(op.getIndices()).getDtype();
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq(batch, batch + length));
+  if (isKnownEmpty(data, axes))
+    return fillZero(b, outputs[0]);
+  SmallVector<Value> sizes = llvm::map_to_vector(
+      axes, [&](int64_t axis) { return b.dimValue(data, axis); });
+  return one(b.fromIndices(outputs[0], [&](S s, Indices loops) -> Value {
+    SmallVector<Value> at(loops.take_front(numIndices));
+    SmallVector<Value> place(loops.take_front(batch));
+    at.push_back(Value());
+    for (int64_t i = 0; i < length; ++i) {
+      at.back() = index(s, i);
+      Value number = tensor::ExtractOp::create(s, indices, at);
+      place.push_back(nearest(s, asIndex(s, number, dtype), sizes[i]));
+    }
+    llvm::append_range(place, loops.drop_front(numIndices));
+    return extractGuarded(s, data, place, axes, sizes);
+  }));
+}
+
+static DimPairs checkGatherND(GatherNDOp op, Type) {
+  DimPairs pairs;
+  for (int64_t i = 0; i < static_cast<int64_t>(op.getBatchDims()); ++i)
+    pairs.emplace_back(tensorType(op.getIndices()).getDims()[i],
+                       tensorType(op.getData()).getDims()[i]);
+  return pairs;
+}
+
+//===----------------------------------------------------------------------===//
+// Scatter
+//===----------------------------------------------------------------------===//
+
+/// How an element is combined with an update.
+static Value combine(ScalarBuilder &s, StringRef reduction, Value old,
+                     Value update, Type type) {
+  if (reduction == "update")
+    return update;
+  Value lhs = s.widen(old), rhs = s.widen(update);
+  Value result = reduction == "mul"   ? s.mul(lhs, rhs)
+                 : reduction == "min" ? s.min(lhs, rhs)
+                 : reduction == "max" ? s.max(lhs, rhs)
+                                      : s.add(lhs, rhs);
+  return s.narrow(result, type);
+}
+
+namespace {
+/// Goes over the elements of `updates`, in row-major order.
+struct ScatterBuilder {
+  KernelBuilder &b;
+  Value updates;
+  StringRef reduction;
+  /// The place of an update in the tensor, from its indices; adds to `checks`
+  /// pairs of an index and a size that it must be less than.
+  llvm::function_ref<SmallVector<Value>(
+      ScalarBuilder &, Indices,
+      SmallVectorImpl<std::pair<Value, Value>> &checks)>
+      getPlace;
+
+  Value build(Value tensor) {
+    SmallVector<Value> indices;
+    return buildLoop(tensor, indices);
+  }
+
+private:
+  Value buildLoop(Value tensor, SmallVector<Value> &indices);
+  Value update(Value tensor, Indices indices);
+};
+} // namespace
+
+Value ScatterBuilder::buildLoop(Value tensor, SmallVector<Value> &indices) {
+  int64_t depth = indices.size();
+  if (depth == b.getRank(updates))
+    return update(tensor, indices);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value step = arith::ConstantIndexOp::create(b, 1);
+  auto loop =
+      scf::ForOp::create(b, zero, b.dimValue(updates, depth), step, tensor);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  indices.push_back(loop.getInductionVar());
+  Value result = buildLoop(loop.getRegionIterArg(0), indices);
+  indices.pop_back();
+  scf::YieldOp::create(b, result);
+  return loop.getResult(0);
+}
+
+Value ScatterBuilder::update(Value tensor, Indices indices) {
+  ScalarBuilder s = b.scalars();
+  SmallVector<std::pair<Value, Value>> checks;
+  SmallVector<Value> place = getPlace(s, indices, checks);
+  Value isInside = arith::ConstantIntOp::create(s, s.getI1Type(), 1);
+  for (auto [i, size] : checks)
+    isInside = arith::AndIOp::create(
+        s, isInside,
+        arith::CmpIOp::create(s, arith::CmpIPredicate::ult, i, size));
+  auto conditional =
+      scf::IfOp::create(b, tensor.getType(), isInside, true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(conditional.thenBlock());
+  ScalarBuilder inside = b.scalars();
+  Value old = tensor::ExtractOp::create(inside, tensor, place);
+  Value next = tensor::ExtractOp::create(inside, updates, indices);
+  Value value = combine(inside, reduction, old, next, b.getElementType(tensor));
+  Value changed = tensor::InsertOp::create(inside, value, tensor, place);
+  scf::YieldOp::create(inside, changed);
+  b.setInsertionPointToStart(conditional.elseBlock());
+  scf::YieldOp::create(b, tensor);
+  return conditional.getResult(0);
+}
+
+static KernelResult buildScatterElements(KernelBuilder &b, ScatterElementsOp op,
+                                         ValueRange inputs,
+                                         ValueRange outputs) {
+  Value data = inputs[0], indices = inputs[1], updates = inputs[2];
+  StringRef reduction = op.getReduction();
+  if (reduction != "update" && failed(requireArithmetic(op)))
+    return failure();
+  int64_t axis = getAxis(op.getAxis(), b.getRank(data));
+  Type dtype = tensorType(op.getIndices()).getDtype();
+  Value size = b.dimValue(data, axis);
+  auto getPlace = [&](S s, Indices loops,
+                      SmallVectorImpl<std::pair<Value, Value>> &checks) {
+    SmallVector<Value> place(loops);
+    Value number = tensor::ExtractOp::create(s, indices, loops);
+    place[axis] = fromEnd(s, asIndex(s, number, dtype), size);
+    checks.emplace_back(place[axis], size);
+    return place;
+  };
+  bool isMean = reduction == "mean";
+  Value result =
+      ScatterBuilder{b, updates, isMean ? "add" : reduction, getPlace}.build(
+          b.copy(data, outputs[0]));
+  if (!isMean)
+    return one(result);
+  // How many numbers each sum has: its own, and the updates.
+  Type i64 = b.getI64Type();
+  Value one64 = b.scalars().constant(i64, 1);
+  Value counts = b.fill(one64, b.empty(b.dims(data), i64));
+  Value ones = b.fill(one64, b.empty(b.dims(updates), i64));
+  counts = ScatterBuilder{b, ones, "add", getPlace}.build(counts);
+  return one(b.computeElementwise(counts, result, [&](S s, V e) {
+    Type data = tensorType(op.getData()).getDtype();
+    return s.div(e[1], s.widen(s.cast(e[0], s.getI64Type(), data)));
+  }));
+}
+
+static DimPairs checkScatterElements(ScatterElementsOp op, Type) {
+  DimPairs pairs =
+      checkElementIndices(op.getData(), op.getIndices(), op.getAxis());
+  for (auto [dim, wanted] : llvm::zip(tensorType(op.getUpdates()).getDims(),
+                                      tensorType(op.getIndices()).getDims()))
+    pairs.emplace_back(dim, wanted);
+  return pairs;
+}
+
+static KernelResult buildScatterND(KernelBuilder &b, ScatterNDOp op,
+                                   ValueRange inputs, ValueRange outputs) {
+  Value data = inputs[0], indices = inputs[1], updates = inputs[2];
+  if (op.getReduction() != "update" && failed(requireArithmetic(op)))
+    return failure();
+  int64_t numIndices = b.getRank(indices) - 1;
+  int64_t length = b.getType(indices).getDimSize(numIndices);
+  if (ShapedType::isDynamic(length))
+    return op.emitOpError() << "cannot be lowered: the last dimension of "
+                               "indices must be known";
+  Type dtype = tensorType(op.getIndices()).getDtype();
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < length; ++i)
+    sizes.push_back(b.dimValue(data, i));
+  auto getPlace = [&](S s, Indices loops,
+                      SmallVectorImpl<std::pair<Value, Value>> &checks) {
+    SmallVector<Value> at(loops.take_front(numIndices)), place;
+    at.push_back(Value());
+    for (int64_t i = 0; i < length; ++i) {
+      at.back() = index(s, i);
+      Value number = tensor::ExtractOp::create(s, indices, at);
+      place.push_back(fromEnd(s, asIndex(s, number, dtype), sizes[i]));
+      checks.emplace_back(place.back(), sizes[i]);
+    }
+    llvm::append_range(place, loops.drop_front(numIndices));
+    return place;
+  };
+  return one(ScatterBuilder{b, updates, op.getReduction(), getPlace}.build(
+      b.copy(data, outputs[0])));
+}
+
+static DimPairs checkScatterND(ScatterNDOp op, Type) {
+  ArrayRef<PrimExprAttr> data = tensorType(op.getData()).getDims();
+  ArrayRef<PrimExprAttr> indices = tensorType(op.getIndices()).getDims();
+  std::optional<int64_t> length = indices.back().getConstant();
+  if (!length)
+    return {};
+  SmallVector<PrimExprAttr> wanted(indices.drop_back());
+  llvm::append_range(wanted, data.drop_front(*length));
+  DimPairs pairs;
+  for (auto [dim, want] :
+       llvm::zip(tensorType(op.getUpdates()).getDims(), wanted))
+    pairs.emplace_back(dim, want);
+  return pairs;
+}
+
+//===----------------------------------------------------------------------===//
+// layout_transform
+//===----------------------------------------------------------------------===//
+
+static KernelResult buildLayoutTransform(KernelBuilder &b, LayoutTransformOp op,
+                                         ValueRange inputs,
+                                         ValueRange outputs) {
+  Value x = inputs[0];
+  Type type = b.getElementType(x);
+  Value padding;
+  if (auto number =
+          dyn_cast_or_null<IntegerAttr>(op.getPadValue().value_or(TypedAttr())))
+    padding =
+        arith::ConstantOp::create(b, IntegerAttr::get(type, number.getValue()));
+  else if (op.getPadValue())
+    padding = arith::ConstantOp::create(b, *op.getPadValue());
+  else
+    padding = b.scalars().constant(type, 0);
+  return one(b.generic(x, b.fill(padding, outputs[0]),
+                       {b.identityMap(b.getRank(x)), op.getIndexMap()}, {},
+                       [](S, V e) { return e[0]; }));
+}
+
+//===----------------------------------------------------------------------===//
+// Quantization
+//===----------------------------------------------------------------------===//
+
+/// How a scale or zero point is found from the loops over `data`.
+static AffineMap parameterMap(KernelBuilder &b, Value parameter, Value data,
+                              int64_t axis) {
+  int64_t loops = b.getRank(data);
+  if (b.getRank(parameter) == 0)
+    return b.map(loops, {});
+  bool isOne = b.getType(parameter).getDimSize(0) == 1;
+  return b.map(loops, isOne || loops == 0 ? int64_t(-1) : getAxis(axis, loops));
+}
+
+template <typename OpTy, typename BodyT>
+static KernelResult buildQuantization(KernelBuilder &b, OpTy op,
+                                      ValueRange inputs, ValueRange outputs,
+                                      BodyT body) {
+  if (failed(requireArithmetic(op)) ||
+      failed(requireArithmetic(op, op.getOutDtype())))
+    return failure();
+  Value data = inputs[0];
+  int64_t axis = op.getAxis();
+  AffineMap loops = b.identityMap(b.getRank(data));
+  return one(b.generic(
+      inputs, outputs[0],
+      {loops, parameterMap(b, inputs[1], data, axis),
+       parameterMap(b, inputs[2], data, axis), loops},
+      {}, [&](S s, V e) -> Value {
+        SmallVector<Value> wide;
+        for (auto [value, operand] : llvm::zip(e, op->getOperands()))
+          wide.push_back(
+              s.cast(value, tensorType(operand).getDtype(), s.getF32Type()));
+        return s.cast(body(s, wide), s.getF32Type(), op.getOutDtype());
+      }));
+}
+
+static DimPairs checkQuantization(ValueRange operands, int64_t axis) {
+  TensorStructInfoType data = tensorType(operands[0]);
+  DimPairs pairs;
+  for (Value parameter : operands.drop_front()) {
+    TensorStructInfoType type = tensorType(parameter);
+    if (type.getNdim() != 1 || type.getDims().front().getConstant() == 1)
+      continue;
+    PrimExprAttr wanted = data.getNdim() == 0
+                              ? PrimExprAttr::getInt(data.getContext(), 1)
+                              : data.getDims()[getAxis(axis, data.getNdim())];
+    pairs.emplace_back(type.getDims().front(), wanted);
+  }
+  return pairs;
+}
+
+void mlir::relax::populateIndex(LegalizationTable &table) {
+  table.add<FlipOp>(buildFlip);
+  table.add<RepeatOp>(buildRepeat);
+  table.add<TileOp>(buildTile);
+  table.add<StackOp>(buildStack);
+  table.addChecks<StackOp>(checkStack);
+  table.add<OneHotOp>(buildOneHot);
+  table.add<GatherElementsOp>(buildGatherElements);
+  table.addChecks<GatherElementsOp>([](GatherElementsOp op, Type) {
+    return checkElementIndices(op.getData(), op.getIndices(), op.getAxis());
+  });
+  table.add<GatherNDOp>(buildGatherND);
+  table.addChecks<GatherNDOp>(checkGatherND);
+  table.add<ScatterElementsOp>(buildScatterElements);
+  table.addChecks<ScatterElementsOp>(checkScatterElements);
+  table.add<ScatterNDOp>(buildScatterND);
+  table.addChecks<ScatterNDOp>(checkScatterND);
+  table.add<LayoutTransformOp>(buildLayoutTransform);
+  table.add<QuantizeOp>([](KernelBuilder &b, QuantizeOp op, ValueRange inputs,
+                           ValueRange outputs) {
+    bool rounds = isa<IntegerType>(op.getOutDtype());
+    return buildQuantization(b, op, inputs, outputs, [&](S s, Indices e) {
+      Value scaled = s.div(e[0], e[1]);
+      if (rounds)
+        scaled = math::RoundEvenOp::create(s, scaled);
+      return s.add(scaled, e[2]);
+    });
+  });
+  table.add<DequantizeOp>([](KernelBuilder &b, DequantizeOp op,
+                             ValueRange inputs, ValueRange outputs) {
+    return buildQuantization(b, op, inputs, outputs, [](S s, Indices e) {
+      return s.mul(s.sub(e[0], e[2]), e[1]);
+    });
+  });
+  auto check = [](auto op, Type) {
+    return checkQuantization(op->getOperands(), op.getAxis());
+  };
+  table.addChecks<QuantizeOp>(check);
+  table.addChecks<DequantizeOp>(check);
+}

@@ -1,0 +1,567 @@
+//===- Index.cpp - Derivation of operators that compute places -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Inference.h"
+#include "relax-mlir/IR/PrimExprFacts.h"
+#include "relax-mlir/IR/VDevice.h"
+
+#include "mlir/IR/AffineExprVisitor.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+using Dims = SmallVector<PrimExprAttr>;
+
+static bool isPositive(int64_t number) { return number >= 1; }
+
+/// A result on the device of all operands.
+static FailureOr<TensorStructInfoType>
+onCommonVDevice(OptionalLoc location, TensorStructInfoType result,
+                ArrayRef<TensorStructInfoType> tensors) {
+  FailureOr<FlatSymbolRefAttr> vdevice = commonVDevice(location, tensors);
+  if (failed(vdevice))
+    return failure();
+  return cast<TensorStructInfoType>(fillVDevices(result, *vdevice));
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+LogicalResult FlipOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
+                                       Adaptor adaptor,
+                                       InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  if (data.hasRank() &&
+      failed(normalizeAxis(location, adaptor.getAxis(), data.getNdim())))
+    return failure();
+  results.push_back(data);
+  return success();
+}
+
+/// A dimension some times; null where it is too large.
+static PrimExprAttr times(PrimExprAttr dim, int64_t count) {
+  return PrimExprAttr::getMul(dim,
+                              PrimExprAttr::getInt(dim.getContext(), count));
+}
+
+LogicalResult RepeatOp::inferReturnTypes(MLIRContext *context,
+                                         OptionalLoc location, Adaptor adaptor,
+                                         InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  int64_t repeats = adaptor.getRepeats();
+  if (repeats < 0)
+    return inferError(location, "expected repeats of 0 or more, but got ",
+                      repeats);
+  std::optional<int64_t> axis = adaptor.getAxis();
+  if (!axis) {
+    PrimExprAttr size = data.hasShape()
+                            ? PrimExprAttr::getProduct(context, data.getDims())
+                            : PrimExprAttr();
+    results.push_back(size && !size.isTooLarge()
+                          ? withDims(data, times(size, repeats))
+                          : withRank(data, 1));
+    return success();
+  }
+  if (!data.hasRank()) {
+    results.push_back(data);
+    return success();
+  }
+  FailureOr<int64_t> place = normalizeAxis(location, *axis, data.getNdim());
+  if (failed(place))
+    return failure();
+  if (!data.hasShape()) {
+    results.push_back(data);
+    return success();
+  }
+  Dims dims(data.getDims());
+  dims[*place] = times(dims[*place], repeats);
+  results.push_back(withDims(data, dims));
+  return success();
+}
+
+LogicalResult TileOp::inferReturnTypes(MLIRContext *context,
+                                       OptionalLoc location, Adaptor adaptor,
+                                       InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  ArrayRef<int64_t> repeats = adaptor.getRepeats();
+  for (int64_t count : repeats)
+    if (count < 0)
+      return inferError(location, "expected repeats of 0 or more, but got ",
+                        count);
+  if (!data.hasRank()) {
+    results.push_back(data);
+    return success();
+  }
+  int64_t ndim = std::max<int64_t>(data.getNdim(), repeats.size());
+  if (!data.hasShape()) {
+    results.push_back(withRank(data, ndim));
+    return success();
+  }
+  Dims dims(ndim - data.getNdim(), PrimExprAttr::getInt(context, 1));
+  llvm::append_range(dims, data.getDims());
+  for (auto [dim, count] :
+       llvm::zip(MutableArrayRef(dims).take_back(repeats.size()), repeats))
+    dim = times(dim, count);
+  results.push_back(withDims(data, dims));
+  return success();
+}
+
+LogicalResult StackOp::inferReturnTypes(MLIRContext *context,
+                                        OptionalLoc location, Adaptor adaptor,
+                                        InferredTypes &results) {
+  if (adaptor.getTensors().empty())
+    return inferError(location, "expected at least one tensor");
+  SmallVector<TensorStructInfoType> tensors =
+      llvm::map_to_vector(adaptor.getTensors(), tensorType);
+  TensorStructInfoType best = tensors.front();
+  Type dtype = best.getDtype();
+  for (TensorStructInfoType next : tensors) {
+    FailureOr<Type> common = commonDType(location, tensors.front(), next);
+    if (failed(common))
+      return failure();
+    dtype = dtype ? *common : Type();
+    bool differ =
+        best.hasRank() && next.hasRank() && best.getNdim() != next.getNdim();
+    if (!differ && best.hasShape() && next.hasShape())
+      differ = DimensionProver(best.getDims(), next.getDims())
+                   .proveEqual(best.getDims(), next.getDims()) == Ternary::No;
+    if (differ)
+      return inferError(location,
+                        "expected tensors of the same shape, but got ", best,
+                        " and ", next);
+    if (!best.hasShape() && next.hasRank())
+      best = next;
+  }
+  FailureOr<TensorStructInfoType> result =
+      onCommonVDevice(location, withDType(best, dtype), tensors);
+  if (failed(result))
+    return failure();
+  if (!best.hasRank()) {
+    results.push_back(*result);
+    return success();
+  }
+  FailureOr<int64_t> axis =
+      normalizeAxis(location, adaptor.getAxis(), best.getNdim() + 1);
+  if (failed(axis))
+    return failure();
+  if (!best.hasShape()) {
+    results.push_back(withRank(*result, best.getNdim() + 1));
+    return success();
+  }
+  Dims dims(best.getDims());
+  dims.insert(dims.begin() + *axis,
+              PrimExprAttr::getInt(context, tensors.size()));
+  results.push_back(withDims(*result, dims));
+  return success();
+}
+
+LogicalResult OneHotOp::inferReturnTypes(MLIRContext *context,
+                                         OptionalLoc location, Adaptor adaptor,
+                                         InferredTypes &results) {
+  TensorStructInfoType indices = tensorType(adaptor.getIndices());
+  int64_t depth = adaptor.getDepth();
+  if (failed(checkDType(location, indices, "indices", DTypeClass::Integer)))
+    return failure();
+  if (!isPositive(depth))
+    return inferError(location, "expected a depth of 1 or more, but got ",
+                      depth);
+  auto on = dyn_cast<PrimStructInfoType>(adaptor.getOnValue().getType());
+  auto off = dyn_cast<PrimStructInfoType>(adaptor.getOffValue().getType());
+  if (on && off && on.getDtype() != off.getDtype())
+    return inferError(
+        location,
+        "expected on_value and off_value of the same data type, but got ",
+        on.getDtype(), " and ", off.getDtype());
+  TensorStructInfoType result = withDType(indices, on ? on.getDtype() : Type());
+  if (!indices.hasRank()) {
+    results.push_back(result);
+    return success();
+  }
+  FailureOr<int64_t> axis =
+      normalizeAxis(location, adaptor.getAxis(), indices.getNdim() + 1);
+  if (failed(axis))
+    return failure();
+  if (!indices.hasShape()) {
+    results.push_back(withRank(result, indices.getNdim() + 1));
+    return success();
+  }
+  Dims dims(indices.getDims());
+  dims.insert(dims.begin() + *axis, PrimExprAttr::getInt(context, depth));
+  results.push_back(withDims(result, dims));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Gather and scatter
+//===----------------------------------------------------------------------===//
+
+/// What gather_elements and scatter_elements ask of their indices.
+static LogicalResult checkElementIndices(OptionalLoc location,
+                                         TensorStructInfoType data,
+                                         TensorStructInfoType indices,
+                                         int64_t axis) {
+  if (failed(checkDType(location, indices, "indices", DTypeClass::Integer)))
+    return failure();
+  if (data.hasRank() && failed(normalizeAxis(location, axis, data.getNdim())))
+    return failure();
+  if (data.hasRank() && indices.hasRank() &&
+      data.getNdim() != indices.getNdim())
+    return inferError(location, "expected indices of rank ", data.getNdim(),
+                      ", as data has, but got ", indices);
+  if (!data.hasShape() || !indices.hasShape())
+    return success();
+  int64_t place = *normalizeAxis(location, axis, data.getNdim());
+  DimensionProver prover(data.getDims(), indices.getDims());
+  for (auto [index, dims] :
+       llvm::enumerate(llvm::zip(data.getDims(), indices.getDims()))) {
+    auto [dim, count] = dims;
+    if (static_cast<int64_t>(index) != place &&
+        prover.getRange(PrimExprAttr::getSub(dim, count)).upper.value_or(0) < 0)
+      return inferError(location, "expected indices of dimension ", index,
+                        " up to ", dim.str(), ", but got ", count.str());
+  }
+  return success();
+}
+
+LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
+                                                 OptionalLoc location,
+                                                 Adaptor adaptor,
+                                                 InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  TensorStructInfoType indices = tensorType(adaptor.getIndices());
+  if (failed(checkElementIndices(location, data, indices, adaptor.getAxis())))
+    return failure();
+  TensorStructInfoType like =
+      indices.hasRank() ? indices : withoutRank(indices);
+  if (!indices.hasRank() && data.hasRank())
+    like = withRank(indices, data.getNdim());
+  FailureOr<TensorStructInfoType> result = onCommonVDevice(
+      location, withDType(like, data.getDtype()), {data, indices});
+  if (failed(result))
+    return failure();
+  results.push_back(*result);
+  return success();
+}
+
+/// The number of indices that a place has: the last dimension of `indices`. An
+/// error where there are more than `count`; none where it is not known.
+static FailureOr<std::optional<int64_t>>
+placeLength(OptionalLoc location, TensorStructInfoType indices, int64_t count) {
+  if (indices.getNdim() == 0)
+    return inferError(location, "expected indices of rank 1 or more, but got ",
+                      indices);
+  if (!indices.hasShape())
+    return std::optional<int64_t>();
+  std::optional<int64_t> length = indices.getDims().back().getConstant();
+  if (length && *length > count)
+    return inferError(location, "expected places of up to ", count,
+                      " indices, but got ", *length);
+  return length;
+}
+
+LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
+                                           Adaptor adaptor,
+                                           InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  TensorStructInfoType indices = tensorType(adaptor.getIndices());
+  if (failed(checkDType(location, indices, "indices", DTypeClass::Integer)))
+    return failure();
+  FailureOr<TensorStructInfoType> unknown =
+      onCommonVDevice(location, withoutRank(data), {data, indices});
+  if (failed(unknown))
+    return failure();
+  if (!data.hasRank() || !indices.hasRank()) {
+    results.push_back(*unknown);
+    return success();
+  }
+  int64_t batch = adaptor.getBatchDims();
+  if (batch < 0 || batch > data.getNdim() || batch >= indices.getNdim())
+    return inferError(location, "expected batch_dims from 0 to ",
+                      std::min(data.getNdim(), indices.getNdim() - 1),
+                      ", but got ", batch);
+  FailureOr<std::optional<int64_t>> length =
+      placeLength(location, indices, data.getNdim() - batch);
+  if (failed(length))
+    return failure();
+  if (data.hasShape() && indices.hasShape()) {
+    DimensionProver prover(data.getDims(), indices.getDims());
+    for (int64_t i = 0; i < batch; ++i)
+      if (prover.proveEqual(data.getDims()[i], indices.getDims()[i]) ==
+          Ternary::No)
+        return inferError(location, "expected indices with batch dimension ",
+                          data.getDims()[i].str(), ", but got ",
+                          indices.getDims()[i].str());
+  }
+  if (!*length) {
+    results.push_back(*unknown);
+    return success();
+  }
+  if (!data.hasShape()) {
+    results.push_back(withRank(
+        *unknown, indices.getNdim() - 1 + data.getNdim() - batch - **length));
+    return success();
+  }
+  Dims dims(indices.getDims().drop_back());
+  llvm::append_range(dims, data.getDims().drop_front(batch + **length));
+  results.push_back(withDims(*unknown, dims));
+  return success();
+}
+
+static LogicalResult checkReduction(OptionalLoc location, StringRef reduction,
+                                    ArrayRef<StringRef> known) {
+  if (llvm::is_contained(known, reduction))
+    return success();
+  return inferError(location, "expected reduction '", llvm::join(known, "', '"),
+                    "', but got '", reduction, "'");
+}
+
+LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *,
+                                                  OptionalLoc location,
+                                                  Adaptor adaptor,
+                                                  InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  TensorStructInfoType indices = tensorType(adaptor.getIndices());
+  TensorStructInfoType updates = tensorType(adaptor.getUpdates());
+  if (failed(checkReduction(location, adaptor.getReduction(),
+                            {"update", "add", "mul", "min", "max", "mean"})) ||
+      failed(checkElementIndices(location, data, indices, adaptor.getAxis())) ||
+      failed(commonDType(location, data, updates)))
+    return failure();
+  bool differ = indices.hasRank() && updates.hasRank() &&
+                indices.getNdim() != updates.getNdim();
+  if (!differ && indices.hasShape() && updates.hasShape())
+    differ =
+        DimensionProver(indices.getDims(), updates.getDims())
+            .proveEqual(indices.getDims(), updates.getDims()) == Ternary::No;
+  if (differ)
+    return inferError(location, "expected updates of the shape of indices, ",
+                      indices, ", but got ", updates);
+  FailureOr<TensorStructInfoType> result =
+      onCommonVDevice(location, data, {data, indices, updates});
+  if (failed(result))
+    return failure();
+  results.push_back(*result);
+  return success();
+}
+
+LogicalResult ScatterNDOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
+                                            Adaptor adaptor,
+                                            InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  TensorStructInfoType indices = tensorType(adaptor.getIndices());
+  TensorStructInfoType updates = tensorType(adaptor.getUpdates());
+  if (failed(checkReduction(location, adaptor.getReduction(),
+                            {"update", "add", "mul", "min", "max"})) ||
+      failed(checkDType(location, indices, "indices", DTypeClass::Integer)) ||
+      failed(commonDType(location, data, updates)))
+    return failure();
+  FailureOr<TensorStructInfoType> result =
+      onCommonVDevice(location, data, {data, indices, updates});
+  if (failed(result))
+    return failure();
+  results.push_back(*result);
+  if (!data.hasRank() || !indices.hasRank())
+    return success();
+  FailureOr<std::optional<int64_t>> length =
+      placeLength(location, indices, data.getNdim());
+  if (failed(length))
+    return failure();
+  if (!*length || !updates.hasRank())
+    return success();
+  int64_t ndim = indices.getNdim() - 1 + data.getNdim() - **length;
+  if (updates.getNdim() != ndim)
+    return inferError(location, "expected updates of rank ", ndim, ", but got ",
+                      updates);
+  if (!data.hasShape() || !updates.hasShape())
+    return success();
+  Dims dims(indices.getDims().drop_back());
+  llvm::append_range(dims, data.getDims().drop_front(**length));
+  DimensionProver prover(dims, updates.getDims());
+  for (auto [wanted, dim] : llvm::zip(dims, updates.getDims()))
+    if (prover.proveEqual(wanted, dim) == Ternary::No)
+      return inferError(location, "expected updates with dimension ",
+                        wanted.str(), ", but got ", dim.str());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// layout_transform
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// From `low` to `high`, both of which are included.
+struct Interval {
+  PrimExprAttr low, high;
+};
+
+/// The values of an affine expression where each dimension `i` is from 0 to
+/// `dims[i]` - 1.
+struct IntervalVisitor : AffineExprVisitor<IntervalVisitor, Interval> {
+  explicit IntervalVisitor(ArrayRef<PrimExprAttr> dims, MLIRContext *context)
+      : dims(dims), prover(dims), context(context) {}
+
+  PrimExprAttr integer(int64_t value) const {
+    return PrimExprAttr::getInt(context, value);
+  }
+  Interval visitConstantExpr(AffineConstantExpr expr) {
+    return {integer(expr.getValue()), integer(expr.getValue())};
+  }
+  Interval visitDimExpr(AffineDimExpr expr) {
+    return {integer(0),
+            PrimExprAttr::getSub(dims[expr.getPosition()], integer(1))};
+  }
+  Interval visitSymbolExpr(AffineSymbolExpr) {
+    return {integer(0), integer(0)};
+  }
+  Interval visitAddExpr(AffineBinaryOpExpr expr) {
+    Interval lhs = visit(expr.getLHS()), rhs = visit(expr.getRHS());
+    return {PrimExprAttr::getAdd(lhs.low, rhs.low),
+            PrimExprAttr::getAdd(lhs.high, rhs.high)};
+  }
+  Interval visitMulExpr(AffineBinaryOpExpr expr) {
+    Interval lhs = visit(expr.getLHS());
+    int64_t factor = constantOf(expr.getRHS());
+    if (factor < 0)
+      std::swap(lhs.low, lhs.high);
+    return {PrimExprAttr::getMul(lhs.low, integer(factor)),
+            PrimExprAttr::getMul(lhs.high, integer(factor))};
+  }
+  Interval visitFloorDivExpr(AffineBinaryOpExpr expr) {
+    Interval lhs = visit(expr.getLHS());
+    PrimExprAttr divisor = integer(constantOf(expr.getRHS()));
+    return {PrimExprAttr::getFloorDiv(lhs.low, divisor),
+            PrimExprAttr::getFloorDiv(lhs.high, divisor)};
+  }
+  Interval visitCeilDivExpr(AffineBinaryOpExpr expr) {
+    Interval lhs = visit(expr.getLHS());
+    PrimExprAttr divisor = integer(constantOf(expr.getRHS()));
+    PrimExprAttr rest = integer(constantOf(expr.getRHS()) - 1);
+    return {
+        PrimExprAttr::getFloorDiv(PrimExprAttr::getAdd(lhs.low, rest), divisor),
+        PrimExprAttr::getFloorDiv(PrimExprAttr::getAdd(lhs.high, rest),
+                                  divisor)};
+  }
+  Interval visitModExpr(AffineBinaryOpExpr expr) {
+    Interval lhs = visit(expr.getLHS());
+    int64_t divisor = constantOf(expr.getRHS());
+    if (lhs.low.getConstant().value_or(-1) >= 0 &&
+        prover.getRange(lhs.high).upper.value_or(INT64_MAX) < divisor)
+      return lhs;
+    return {integer(0), integer(divisor - 1)};
+  }
+
+  /// The constant operand; affine expressions that are not symbolic have one.
+  static int64_t constantOf(AffineExpr expr) {
+    auto constant = dyn_cast<AffineConstantExpr>(expr);
+    return constant ? constant.getValue() : 1;
+  }
+
+  ArrayRef<PrimExprAttr> dims;
+  DimensionProver prover;
+  MLIRContext *context;
+};
+} // namespace
+
+LogicalResult LayoutTransformOp::inferReturnTypes(MLIRContext *context,
+                                                  OptionalLoc location,
+                                                  Adaptor adaptor,
+                                                  InferredTypes &results) {
+  TensorStructInfoType x = tensorType(adaptor.getX());
+  AffineMap map = adaptor.getIndexMap();
+  if (map.getNumSymbols() != 0)
+    return inferError(location, "expected an index_map without symbols");
+  if (std::optional<TypedAttr> pad = adaptor.getPadValue()) {
+    if (!isa<IntegerAttr, FloatAttr>(*pad))
+      return inferError(location, "expected pad_value to be a number, but got ",
+                        *pad);
+    if (x.getDtype() && pad->getType() != x.getDtype())
+      return inferError(location, "expected pad_value of data type ",
+                        x.getDtype(), ", but got ", pad->getType());
+  }
+  if (x.hasRank() && x.getNdim() != static_cast<int64_t>(map.getNumDims()))
+    return inferError(location, "expected x of rank ", map.getNumDims(),
+                      ", as index_map has dimensions, but got ", x);
+  if (!x.hasShape()) {
+    results.push_back(withRank(x, map.getNumResults()));
+    return success();
+  }
+  IntervalVisitor visitor(x.getDims(), context);
+  Dims dims;
+  for (AffineExpr expr : map.getResults()) {
+    Interval interval = visitor.visit(expr);
+    if (visitor.prover.getRange(interval.low).lower.value_or(-1) < 0)
+      return inferError(location,
+                        "expected indices of 0 or more, but index_map "
+                        "leads to ",
+                        interval.low.str());
+    PrimExprAttr dim =
+        PrimExprAttr::getAdd(interval.high, PrimExprAttr::getInt(context, 1));
+    if (dim.isTooLarge()) {
+      results.push_back(withRank(x, map.getNumResults()));
+      return success();
+    }
+    dims.push_back(dim);
+  }
+  results.push_back(withDims(x, dims));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Quantization
+//===----------------------------------------------------------------------===//
+
+LogicalResult mlir::relax::inferQuantization(OptionalLoc location,
+                                             ValueRange operands, int64_t axis,
+                                             Type outDtype, bool quantizes,
+                                             InferredTypes &results) {
+  TensorStructInfoType data = tensorType(operands[0]);
+  TensorStructInfoType scale = tensorType(operands[1]);
+  TensorStructInfoType zero = tensorType(operands[2]);
+  if (failed(checkIsDType(location, outDtype)) ||
+      failed(checkDType(location, data, "data",
+                        quantizes ? DTypeClass::Float : DTypeClass::Numeric)) ||
+      failed(checkDType(location, scale, "scale", DTypeClass::Float)) ||
+      failed(checkDType(location, zero, "zero_point", DTypeClass::Numeric)))
+    return failure();
+  bool fits = quantizes ? !outDtype.isInteger(1) : isa<FloatType>(outDtype);
+  if (!fits)
+    return inferError(location, "expected out_dtype to be ",
+                      quantizes ? "an integer or float" : "a float",
+                      ", but got ", outDtype);
+  FailureOr<TensorStructInfoType> result =
+      onCommonVDevice(location, withDType(data, outDtype), {data, scale, zero});
+  if (failed(result))
+    return failure();
+  results.push_back(*result);
+  std::optional<int64_t> place;
+  if (data.hasRank() && data.getNdim() > 0) {
+    FailureOr<int64_t> normalized =
+        normalizeAxis(location, axis, data.getNdim());
+    if (failed(normalized))
+      return failure();
+    place = *normalized;
+  }
+  for (auto [type, name] :
+       {std::pair(scale, "scale"), std::pair(zero, "zero_point")}) {
+    if (type.hasRank() && type.getNdim() > 1)
+      return inferError(location, "expected ", StringRef(name),
+                        " of rank 0 or 1, but got ", type);
+    if (!place || !type.hasShape() || type.getNdim() == 0 || !data.hasShape())
+      continue;
+    PrimExprAttr size = type.getDims().front(), dim = data.getDims()[*place];
+    DimensionProver prover(data.getDims(), size);
+    if (prover.proveEqual(size, 1) == Ternary::No &&
+        prover.proveEqual(size, dim) == Ternary::No)
+      return inferError(location, "expected ", StringRef(name), " of size ",
+                        dim.str(), ", as data has at axis ", *place,
+                        ", but got ", size.str());
+  }
+  return success();
+}
