@@ -67,9 +67,9 @@ class Relax_PoolOp<string mnemonic, string meaning, string letters, string ones,
     `padding` gives what is added before each spatial dimension, then what is
     added after each; elements of the padding are never the largest, and count
     for a mean only with `count_include_pad`. With `ceil_mode` a window that
-    begins inside but ends beyond the padding counts too; what is beyond never
-    counts for a mean. The result has the layout `out_layout`, by default that
-    of `data`.
+    begins before the padding at the end but ends beyond it counts too; what is
+    beyond never counts for a mean. The mean of a window without elements is 0.
+    The result has the layout `out_layout`, by default that of `data`.
 
     **Constraints:** the layout is a permutation of }] # "`NC" # letters # [{`;
     sizes, strides and dilations are 1 or more, padding 0 or more.

@@ -27,7 +27,7 @@ def Relax_BatchNormOp : Relax_Operator<"batch_norm"> {
     Example:
 
     ```mlir
-    %0 = relax.batch_norm %x, %g, %b, %m, %v {axis = 1} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>) -> !relax.tuple<!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>>
+    %0 = relax.batch_norm %x, %g, %b, %mean, %var {axis = 1} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>) -> !relax.tuple<!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>, !relax.tensor<[4], f32>>
     ```
   }];
   let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$gamma, Relax_Tensor:$beta,

@@ -22,7 +22,8 @@ class Relax_Operator<string mnemonic, list<Trait> traits = []>
 
 // A data type of a class, for examples.
 class Relax_ExampleDType<string dtypes> {
-  string name = !if(!eq(dtypes, "Bool"), "i1", !if(!eq(dtypes, "Integral"), "i32", "f32"));
+  string name = !cond(!eq(dtypes, "Bool"): "i1", !eq(dtypes, "Integral"): "i32",
+                      !eq(dtypes, "Integer"): "i32", true: "f32");
 }
 
 // Operators whose result is derived by one shared function: `inference` is C++

@@ -347,6 +347,9 @@ Value PoolBuilder::divide(Value sums) {
       count =
           arith::MulIOp::create(s, count, countInside(s, i, before, sizes[i]));
     }
+    // The mean of a window that has no element is 0.
+    count =
+        arith::MaxSIOp::create(s, count, arith::ConstantIndexOp::create(s, 1));
     Type type = e[0].getType();
     Value number = arith::IndexCastOp::create(s, s.getI64Type(), count);
     return s.div(e[0], s.cast(number, s.getI64Type(), type));

@@ -36,10 +36,13 @@ using V = ValueRange;
 /// 1 / sqrt(x + epsilon), in `output`.
 static Value inverseRoot(KernelBuilder &b, Value x, Value output,
                          const APFloat &epsilon) {
-  return b.computeElementwise(x, output, [&](S s, V e) {
+  auto body = [&](S s, V e) -> Value {
     Value sum = s.add(e[0], s.constant(e[0], epsilon.convertToDouble()));
     return s.div(s.constant(e[0], 1), math::SqrtOp::create(s, sum));
-  });
+  };
+  // In place there is no input.
+  return x == output ? b.computeElementwise({}, x, body)
+                     : b.computeElementwise(x, output, body);
 }
 
 namespace {

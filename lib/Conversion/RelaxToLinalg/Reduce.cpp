@@ -184,32 +184,45 @@ static void addArgReduce(LegalizationTable &table, Comparison isBetter) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The part of a tensor at one index of an axis.
-struct Row {
-  Row(KernelBuilder &b, Value tensor, int64_t axis, Value index)
-      : offsets(b.getRank(tensor), b.getIndexAttr(0)), sizes(b.dims(tensor)),
-        strides(offsets.size(), b.getIndexAttr(1)) {
-    offsets[axis] = index;
-    sizes[axis] = b.getIndexAttr(1);
-    SmallVector<int64_t> shape(b.getType(tensor).getShape());
-    shape.erase(shape.begin() + axis);
-    type = RankedTensorType::get(shape, b.getElementType(tensor));
-  }
-  Value extract(KernelBuilder &b, Value tensor) const {
-    return tensor::ExtractSliceOp::create(b, type, tensor, offsets, sizes,
-                                          strides);
-  }
-  Value insert(KernelBuilder &b, Value row, Value tensor) const {
-    return tensor::InsertSliceOp::create(b, row, tensor, offsets, sizes,
-                                         strides);
+/// Combines each element along an axis with all before it.
+struct ScanBuilder {
+  /// What writes the results along the axis, from the element at `place` on.
+  using Line = llvm::function_ref<Value(Value, SmallVectorImpl<Value> &)>;
+
+  /// Loops over the dimensions other than the axis, from `depth` on.
+  Value overLines(Value result, SmallVectorImpl<Value> &place, int64_t depth,
+                  Line line) {
+    if (depth == axis)
+      ++depth;
+    if (depth >= b.getRank(data))
+      return line(result, place);
+    return loop(depth, result, [&](Value index, ValueRange carried) {
+      place[depth] = index;
+      return SmallVector<Value>{
+          overLines(carried.front(), place, depth + 1, line)};
+    });
   }
 
-  RankedTensorType type;
-  SmallVector<OpFoldResult> offsets, sizes, strides;
+  /// Loops over dimension `depth`; returns the first of the carried values.
+  Value loop(int64_t depth, ValueRange carried,
+             llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    Value step = arith::ConstantIndexOp::create(b, 1);
+    auto loop =
+        scf::ForOp::create(b, zero, b.dimValue(data, depth), step, carried);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    scf::YieldOp::create(
+        b, body(loop.getInductionVar(), loop.getRegionIterArgs()));
+    return loop.getResult(0);
+  }
+
+  KernelBuilder &b;
+  Value data;
+  int64_t axis;
 };
 } // namespace
 
-/// One row after the other is combined with all before it.
 template <typename OpTy>
 static void addScan(LegalizationTable &table, Identity identity,
                     Combine combine) {
@@ -220,42 +233,34 @@ static void addScan(LegalizationTable &table, Identity identity,
     if (failed(requireArithmetic(op)) || failed(requireArithmetic(op, to)))
       return failure();
     Value data = op.getAxis() ? inputs[0] : b.flatten(inputs[0]);
-    Value output = outputs[0];
-    // An axis without elements has no rows.
-    if (llvm::is_contained(b.getType(data).getShape(), 0))
-      return one(output);
     int64_t axis = getAxis(op.getAxis().value_or(0), b.getRank(data));
-    Type type = b.accumulatorType(b.getElementType(output));
-    Type wide = type == b.getElementType(output) ? to : type;
-    Value zero = arith::ConstantIndexOp::create(b, 0);
-    Value step = arith::ConstantIndexOp::create(b, 1);
-    SmallVector<OpFoldResult> sizes = b.dims(output);
-    sizes.erase(sizes.begin() + axis);
-    Value total =
-        b.fill(b.scalars().identity(identity, type), b.empty(sizes, type));
-    auto loop = scf::ForOp::create(b, zero, b.dimValue(data, axis), step,
-                                   ValueRange{output, total});
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value index = loop.getInductionVar();
-    Value result = loop.getRegionIterArg(0);
-    Value before = loop.getRegionIterArg(1);
-    Row source(b, data, axis, index), target(b, result, axis, index);
-    auto write = [&](Value values) {
-      Value row = b.computeElementwise(values, target.extract(b, result),
-                                       [](S, ValueRange e) { return e[0]; });
-      return target.insert(b, row, result);
+    Type element = b.getElementType(outputs[0]);
+    Type type = b.accumulatorType(element);
+    Type wide = type == element ? to : type;
+    ScanBuilder scan{b, data, axis};
+    // Totals are scalars of the type that sums have.
+    auto line = [&](Value result, SmallVectorImpl<Value> &place) {
+      ScalarBuilder s = b.scalars();
+      Value total = s.identity(identity, type);
+      return scan.loop(
+          axis, ValueRange{result, total},
+          [&](Value index, ValueRange carried) {
+            ScalarBuilder s = b.scalars();
+            place[axis] = index;
+            Value number = tensor::ExtractOp::create(s, data, place);
+            Value before = carried[1];
+            Value after = combine(s, before, s.cast(number, from, wide));
+            Value written =
+                s.narrow(op.getExclusive() ? before : after, element);
+            Value next =
+                tensor::InsertOp::create(s, written, carried[0], place);
+            return SmallVector<Value>{next, after};
+          });
     };
-    if (op.getExclusive())
-      result = write(before);
-    Value after = b.computeElementwise(
-        source.extract(b, data), before, [&](S s, ValueRange e) {
-          return combine(s, e[1], s.cast(e[0], from, wide));
-        });
-    if (!op.getExclusive())
-      result = write(after);
-    scf::YieldOp::create(b, ValueRange{result, after});
-    return one(loop.getResult(0));
+    // Loops read the tensor that they carry: it starts as zeros.
+    Value start = b.fill(b.scalars().constant(element, 0), outputs[0]);
+    SmallVector<Value> place(b.getRank(data));
+    return one(scan.overLines(start, place, 0, line));
   });
 }
 

@@ -38,9 +38,10 @@ Value mlir::relax::rowMax(KernelBuilder &b, Value x, ArrayRef<int64_t> axes) {
                    [](S s, V e) { return s.max(e[1], e[0]); });
 }
 
-Value mlir::relax::rowSum(KernelBuilder &b, Value x, ArrayRef<int64_t> axes) {
+Value mlir::relax::rowSum(KernelBuilder &b, Value x, ArrayRef<int64_t> axes,
+                          Value like) {
   RowMaps maps(b, x, axes);
-  return b.compute(x, emptyReduced(b, x, axes, Identity::Zero),
+  return b.compute(x, emptyReduced(b, like ? like : x, axes, Identity::Zero),
                    {maps.full, maps.reduced}, axes,
                    [](S s, V e) { return s.add(e[1], e[0]); });
 }

@@ -30,9 +30,11 @@ struct RowMaps {
 Value emptyReduced(KernelBuilder &b, Value x, ArrayRef<int64_t> axes,
                    Identity identity);
 
-/// The largest element, the sum, and the mean over `axes`.
+/// The largest element, the sum, and the mean over `axes`. Dimensions are those
+/// of `like` where it is there: of an input, which is not computed.
 Value rowMax(KernelBuilder &b, Value x, ArrayRef<int64_t> axes);
-Value rowSum(KernelBuilder &b, Value x, ArrayRef<int64_t> axes);
+Value rowSum(KernelBuilder &b, Value x, ArrayRef<int64_t> axes,
+             Value like = Value());
 Value rowMean(KernelBuilder &b, Value x, ArrayRef<int64_t> axes);
 
 /// The mean of the squares of the differences from `mean`, or of the elements

@@ -61,21 +61,26 @@ static Dims toLayout(ArrayRef<PrimExprAttr> dims, ArrayRef<int64_t> places) {
   return result;
 }
 
-/// How often a window fits into a padded dimension.
-static PrimExprAttr countWindows(PrimExprAttr dim, int64_t padding,
-                                 PrimExprAttr size, int64_t stride,
-                                 int64_t dilation, bool ceilMode) {
+/// How often a window fits into a padded dimension: the number of its first
+/// elements, which are multiples of `stride` from 0 to `last`.
+static PrimExprAttr countFirst(PrimExprAttr last, int64_t stride) {
   auto integer = [&](int64_t value) {
-    return PrimExprAttr::getInt(dim.getContext(), value);
+    return PrimExprAttr::getInt(last.getContext(), value);
   };
-  PrimExprAttr reach = PrimExprAttr::getMul(
-      integer(dilation), PrimExprAttr::getSub(size, integer(1)));
-  PrimExprAttr room = PrimExprAttr::getSub(
-      PrimExprAttr::getAdd(dim,
-                           integer(padding - 1 + (ceilMode ? stride - 1 : 0))),
-      reach);
-  return PrimExprAttr::getAdd(PrimExprAttr::getFloorDiv(room, integer(stride)),
+  return PrimExprAttr::getAdd(PrimExprAttr::getFloorDiv(last, integer(stride)),
                               integer(1));
+}
+
+static PrimExprAttr plus(PrimExprAttr dim, int64_t value) {
+  return PrimExprAttr::getAdd(dim,
+                              PrimExprAttr::getInt(dim.getContext(), value));
+}
+
+/// How many elements a window reaches over, of the spatial dimension `size`.
+static PrimExprAttr reachOf(PrimExprAttr size, int64_t dilation) {
+  PrimExprAttr steps = PrimExprAttr::getMul(
+      PrimExprAttr::getInt(size.getContext(), dilation), plus(size, -1));
+  return plus(steps, 1);
 }
 
 /// The result, from dimensions in the order of letters.
@@ -140,12 +145,16 @@ LogicalResult mlir::relax::inferConv(OptionalLoc location, Value dataValue,
   std::string letters = ("NC" + attrs.letters).str();
   FailureOr<SmallVector<int64_t>> dataPlaces =
       parseLayout(location, attrs.dataLayout, letters, "data_layout");
+  if (failed(dataPlaces))
+    return failure();
   FailureOr<SmallVector<int64_t>> weightPlaces =
       parseLayout(location, attrs.kernelLayout, ("OI" + attrs.letters).str(),
                   "kernel_layout");
+  if (failed(weightPlaces))
+    return failure();
   FailureOr<SmallVector<int64_t>> outPlaces =
       parseLayout(location, attrs.outLayout, letters, "out_layout");
-  if (failed(dataPlaces) || failed(weightPlaces) || failed(outPlaces) ||
+  if (failed(outPlaces) ||
       failed(checkWindow(location, attrs.letters, attrs.strides, attrs.padding,
                          attrs.dilation)) ||
       failed(checkNumbers(location, attrs.groups, "groups", 1, 1)) ||
@@ -170,9 +179,11 @@ LogicalResult mlir::relax::inferConv(OptionalLoc location, Value dataValue,
   Dims dims = {from[0], kernel[0]};
   size_t count = attrs.letters.size();
   for (size_t i = 0; i < count; ++i)
-    dims.push_back(countWindows(
-        from[i + 2], attrs.padding[i] + attrs.padding[i + count], kernel[i + 2],
-        attrs.strides[i], attrs.dilation[i], /*ceilMode=*/false));
+    dims.push_back(countFirst(
+        PrimExprAttr::getSub(
+            plus(from[i + 2], attrs.padding[i] + attrs.padding[i + count]),
+            reachOf(kernel[i + 2], attrs.dilation[i])),
+        attrs.strides[i]));
   return finish(location, result, dims, *outPlaces, results);
 }
 
@@ -187,10 +198,12 @@ LogicalResult mlir::relax::inferPool(OptionalLoc location, Value value,
   std::string letters = ("NC" + attrs.letters).str();
   FailureOr<SmallVector<int64_t>> places =
       parseLayout(location, attrs.layout, letters, "layout");
+  if (failed(places))
+    return failure();
   FailureOr<SmallVector<int64_t>> outPlaces =
       parseLayout(location, attrs.outLayout, letters, "out_layout");
   size_t count = attrs.letters.size();
-  if (failed(places) || failed(outPlaces) ||
+  if (failed(outPlaces) ||
       failed(checkNumbers(location, attrs.sizes, "pool_size", count, 1)) ||
       failed(checkWindow(location, attrs.letters, attrs.strides, attrs.padding,
                          attrs.dilation)) ||
@@ -202,11 +215,17 @@ LogicalResult mlir::relax::inferPool(OptionalLoc location, Value value,
     return success();
   }
   Dims dims = fromLayout(data.getDims(), *places);
-  for (size_t i = 0; i < count; ++i)
+  for (size_t i = 0; i < count; ++i) {
+    int64_t before = attrs.padding[i], after = attrs.padding[i + count];
+    int64_t reach = (attrs.sizes[i] - 1) * attrs.dilation[i] + 1;
+    // The last window ends in the padding. With ceil_mode it may end beyond
+    // it, but begins before it.
+    int64_t rest = after - reach;
+    if (attrs.ceilMode)
+      rest = std::min<int64_t>(rest + attrs.strides[i] - 1, -1);
     dims[i + 2] =
-        countWindows(dims[i + 2], attrs.padding[i] + attrs.padding[i + count],
-                     PrimExprAttr::getInt(data.getContext(), attrs.sizes[i]),
-                     attrs.strides[i], attrs.dilation[i], attrs.ceilMode);
+        countFirst(plus(dims[i + 2], before + rest), attrs.strides[i]);
+  }
   return finish(location, data, dims, *outPlaces, results);
 }
 
@@ -217,10 +236,12 @@ LogicalResult mlir::relax::inferAdaptivePool(OptionalLoc location, Value value,
   std::string letters = ("NC" + attrs.letters).str();
   FailureOr<SmallVector<int64_t>> places =
       parseLayout(location, attrs.layout, letters, "layout");
+  if (failed(places))
+    return failure();
   FailureOr<SmallVector<int64_t>> outPlaces =
       parseLayout(location, attrs.outLayout, letters, "out_layout");
   size_t count = attrs.letters.size();
-  if (failed(places) || failed(outPlaces) ||
+  if (failed(outPlaces) ||
       failed(checkRank(location, data, "data", attrs.layout)) ||
       failed(checkDType(location, data, "data", DTypeClass::Numeric)))
     return failure();

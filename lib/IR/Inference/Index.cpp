@@ -281,6 +281,9 @@ LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
     results.push_back(*unknown);
     return success();
   }
+  if (indices.getNdim() == 0)
+    return inferError(location, "expected indices of rank 1 or more, but got ",
+                      indices);
   int64_t batch = adaptor.getBatchDims();
   if (batch < 0 || batch > data.getNdim() || batch >= indices.getNdim())
     return inferError(location, "expected batch_dims from 0 to ",

@@ -494,8 +494,11 @@ LogicalResult StridedSliceOp::inferReturnTypes(MLIRContext *context,
       return failure();
     strides.assign(given->begin(), given->end());
     for (PrimExprAttr stride : strides)
-      if (!stride.getConstant() || *stride.getConstant() == 0 ||
-          (adaptor.getAssumeInbound() && *stride.getConstant() < 0))
+      if (stride.getConstant() == INT64_MIN)
+        return inferError(location, "expected strides from ", -INT64_MAX,
+                          ", but got ", stride.str());
+      else if (!stride.getConstant() || *stride.getConstant() == 0 ||
+               (adaptor.getAssumeInbound() && *stride.getConstant() < 0))
         return inferError(location, "expected strides that are known and ",
                           adaptor.getAssumeInbound() ? "positive" : "not 0",
                           ", but got ", stride.str());
@@ -515,14 +518,14 @@ LogicalResult StridedSliceOp::inferReturnTypes(MLIRContext *context,
   }
   SmallVector<PrimExprAttr> dims(x.getDims());
   for (auto [axis, begin, end, stride] :
-       llvm::zip_equal(*axes, *begins, *ends, strides))
+       llvm::zip_equal(*axes, *begins, *ends, strides)) {
     dims[axis] =
         sliceDim(dims[axis], begin, end, stride, adaptor.getAssumeInbound())
             .length;
-  auto shape = ShapeExprAttr::get(context, dims);
-  if (hasNegativeDim(shape))
-    return inferError(location, "expected an end not before begin, but got ",
-                      shape);
+    if (hasNegativeDim(ShapeExprAttr::get(context, dims[axis])))
+      return inferError(location, "expected an end not before begin, but got ",
+                        begin.str(), " to ", end.str());
+  }
   results.push_back(withDims(x, dims));
   return success();
 }

@@ -30,6 +30,13 @@ LogicalResult mlir::relax::inferReduce(OptionalLoc location, Value value,
       normalizeAxes(location, axes.value_or(all), x.getNdim());
   if (failed(reduced))
     return failure();
+  if (!x.hasShape() && keepdims &&
+      reduced->size() == static_cast<size_t>(x.getNdim())) {
+    SmallVector<PrimExprAttr> ones(x.getNdim(),
+                                   PrimExprAttr::getInt(context, 1));
+    results.push_back(withDims(x, ones));
+    return success();
+  }
   if (!x.hasShape()) {
     int64_t ndim = keepdims ? x.getNdim() : x.getNdim() - reduced->size();
     results.push_back(

@@ -232,10 +232,13 @@ def attention(
     -------
     mlir.ir.Value
     """
-    operands = as_tensors(query, key, value, *([] if bias is None else [bias]))
+    query, key, value, *rest = as_tensors(query, key, value, *([] if bias is None else [bias]))
     return build(
         _ops.AttentionOp,
-        *operands,
+        query,
+        key,
+        value,
+        bias=rest[0] if rest else None,
         scale=None if scale is None else float(getattr(scale, "value", scale)),
         causal_mask=causal_mask,
         window_size=getattr(window_size, "value", window_size),

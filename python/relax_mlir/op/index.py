@@ -1,6 +1,29 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that compute the places of elements."""
+"""Operators that compute the places of elements.
+
+Examples
+--------
+>>> import numpy as np
+>>> from relax_mlir import BlockBuilder, TensorStructInfo, Var
+>>> bb = BlockBuilder()
+>>> x = Var("x", TensorStructInfo(("n", 4), "float32"))
+>>> i = Var("i", TensorStructInfo(("k", 1), "int64"))
+>>> with bb.function("main", [x, i]):
+...     rows = gather_nd(x, i)
+...     sums = scatter_nd(flip(x, 1), i, rows, reduction="add")
+...     both = stack([tile(x, (2, 1)), repeat(x, 2, axis=0)])
+...     hot = one_hot(i, np.float32(1), np.float32(0), depth=8)
+...     small = quantize(x, np.float32(0.5), np.int8(0))
+...     _ = bb.emit_func_output([rows, sums, both, hot, small])
+>>> for value in (rows, sums, both, hot, small):
+...     print(value.type)
+!relax.tensor<[k, 4], f32>
+!relax.tensor<[n, 4], f32>
+!relax.tensor<[2, n * 2, 4], f32>
+!relax.tensor<[k, 1, 8], f32>
+!relax.tensor<[n, 4], i8>
+"""
 
 from __future__ import annotations
 
@@ -286,7 +309,7 @@ def layout_transform(
         elif isinstance(index_map, ir.AffineMap):
             attr = ir.AffineMapAttr.get(index_map)
         else:
-            ndim = type_.ndim if type_.ndim is not None and type_.ndim >= 0 else None
+            ndim = type_.ndim if type_.ndim >= 0 else None
             attr = ir.AffineMapAttr.get(_affine_map(index_map, ndim))
     if isinstance(pad_value, ir.Value):
         pad_value = getattr(pad_value.owner, "value", None)

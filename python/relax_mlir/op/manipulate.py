@@ -245,6 +245,13 @@ def _places(values: Any) -> Any:
     return [_place(value) for value in values]
 
 
+def _known_axis(axis: Any) -> int:
+    known = PrimExpr(axis).value
+    if known is None:
+        raise ValueError(f"relax.strided_slice: expected axes of known value, but got {axis}")
+    return known
+
+
 def strided_slice(
     x: TensorLike,
     axes: Any,
@@ -282,7 +289,7 @@ def strided_slice(
     ...     _ = bb.emit_func_output(y)
     !relax.tensor<[n, 3], f32>
     """
-    numbers = [PrimExpr(place).value for place in _places(axes)]
+    numbers = [_known_axis(axis) for axis in _places(axes)]
     return build(
         _ops.StridedSliceOp,
         as_tensor(x),

@@ -1,6 +1,23 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions and scans: one line each."""
+"""Reductions and scans: one line each.
+
+Examples
+--------
+>>> from relax_mlir import BlockBuilder, TensorStructInfo, Var
+>>> bb = BlockBuilder()
+>>> x = Var("x", TensorStructInfo(("n", 4), "float32"))
+>>> with bb.function("main", [x]):
+...     spread = variance(x, axis=1, keepdims=True)
+...     best = argmax(x, axis=1)
+...     total = cumsum(x, dtype="float64")
+...     _ = bb.emit_func_output([spread, best, total])
+>>> for value in (spread, best, total):
+...     print(value.type)
+!relax.tensor<[n, 1], f32>
+!relax.tensor<[n], i64>
+!relax.tensor<[n * 4], f64>
+"""
 
 # ruff: noqa: A001 (the names TVM uses)
 

@@ -1,6 +1,19 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elementwise operators of one tensor: one line each."""
+"""Elementwise operators of one tensor: one line each.
+
+Examples
+--------
+>>> from relax_mlir import BlockBuilder, TensorStructInfo, Var
+>>> bb = BlockBuilder()
+>>> x = Var("x", TensorStructInfo(("n",), "float32"))
+>>> with bb.function("main", [x]):
+...     y = clip(square(x), 0, "n")
+...     z = isfinite(y)
+...     _ = bb.emit_func_output(z)
+>>> print(y.type, z.type)
+!relax.tensor<[n], f32> !relax.tensor<[n], i1>
+"""
 
 # ruff: noqa: A001, A002 (the names TVM uses)
 

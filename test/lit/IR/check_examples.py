@@ -29,11 +29,12 @@ CALLEES = {
     "func.func private @relu(memref<?xf32>)",
 }
 # What binds the variables in an example of a type.
-BOUND = ("[n, m, b, k]", "var = s, ndim = 2", "var = t")
+VARIABLES = "[n, m, b, k, d, h, w]"
+BOUND = (VARIABLES, "var = s, ndim = 2", "var = t")
 # What stands around an example, by its first word: RESULTS is the types behind its colon.
 # What the module lists for an example that loads a constant.
 CONSTANT = "dense<1.0> : tensor<4xf32>"
-RETURN = "relax.return %bindings : !relax.shape<[n, m, b, k]>"
+RETURN = f"relax.return %bindings : !relax.shape<{VARIABLES}>"
 AROUND = {
     "relax.return": "EXAMPLE",
     "relax.output": "%r:2 = relax.dataflow -> RESULTS {\nEXAMPLE\n}\n" + RETURN,
@@ -120,7 +121,7 @@ def wrap(example: str) -> str:
     values = [f'{n} = "test.value"() : () -> {t}' for n, t in operand_types(example).items()]
     around = AROUND.get(example.split()[0], "EXAMPLE\n" + RETURN)
     body = around.replace("RESULTS", example.partition(" : ")[2]).replace("EXAMPLE", example)
-    head = "relax.func impure @example(%bindings: !relax.shape<[n, m, b, k]>) -> !relax.object {"
+    head = f"relax.func impure @example(%bindings: !relax.shape<{VARIABLES}>) -> !relax.object {{"
     text = "\n".join([*callees, head, *values, body, "}"])
     if "load_constant" in example:
         return f"module attributes {{relax.constants = [{CONSTANT}]}} {{\n{text}\n}}"
