@@ -31,7 +31,7 @@ _TENSORS = ("condition", "data", "fill_value", "indices", "x", "x1", "x2")
 
 
 # Attributes that an operator takes as they are; others are constants.
-_PLAIN = (PrimExpr, ShapeExpr, ir.AffineMapAttr)
+_PLAIN = (PrimExpr, ShapeExpr, ir.AffineMapAttr, ir.FloatAttr, ir.IntegerAttr)
 
 
 class MissingOperatorError(AttributeError):

@@ -160,24 +160,30 @@ def operator_form(
     path, signature = found
     params = list(signature.parameters)
     operands: list[Any] = []
+    named: dict[str, Any] = {}  # operands that are not at their places
     attributes: dict[str, ir.Attribute] = {}
     for name, argument in arguments.items():
         if isinstance(argument, ir.Attribute):
             if not is_default(op.name, name, argument):
                 attributes[name] = argument
         elif argument is not None:
-            operands.append(argument)
-    is_known = all(name in params[len(operands) :] for name in attributes)
-    if not is_known or len(operands) > len(params):
+            is_here = name not in params or params.index(name) == len(operands)
+            if is_here and not named:
+                operands.append(argument)
+            else:
+                named[name] = argument
+    rest = params[len(operands) :]
+    if len(operands) > len(params) or not all(name in rest for name in (*named, *attributes)):
         return None
 
+    def text(operand: Any) -> str:
+        if isinstance(operand, list):
+            return sequence([value(item) for item in operand])
+        return value(operand)
+
     def form() -> str:
-        args = [
-            sequence([value(item) for item in operand])
-            if isinstance(operand, list)
-            else value(operand)
-            for operand in operands
-        ]
+        args = [text(operand) for operand in operands]
+        args += [f"{name}={text(operand)}" for name, operand in named.items()]
         args += [f"{name}={types.argument(attr)}" for name, attr in attributes.items()]
         return f"{path}({', '.join(args)})"
 

@@ -402,12 +402,19 @@ class FunctionPrinter:
             leaf.name == "relax.tuple" and len(leaf.operands) and self.options.syntax_sugar
         ):
             return _Phase.LAST
-        is_listed = (
+        is_listed = self._is_place(leaf) or (
             leaf.name == "relax.constant" and constant_text(leaf.attributes["value"]) is None
         )
         if is_listed or leaf.name == "relax.extern_func":
             return _Phase.CALL
         return _Phase.ARGUMENT
+
+    @staticmethod
+    def _is_place(op: ir.Operation) -> bool:
+        """Say whether an operation is a shape that an operator of R takes as a list of numbers."""
+        if op.name != "relax.shape":
+            return False
+        return all(use.owner.name == "relax.strided_slice" for use in op.results[0].uses)
 
     def _is_leaf(self, op: ir.Operation) -> bool:
         if op.name not in _LEAVES or location_name(op.location) is not None:
@@ -483,7 +490,8 @@ class FunctionPrinter:
         return lambda: f'R.dtype("{dtype_name(arguments["value"].value)}")'
 
     def _shape(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
-        return lambda: f"R.shape([{self.types.dims(arguments['values'])}])"
+        dims = f"[{self.types.dims(arguments['values'])}]"
+        return lambda: dims if self._is_place(op) and op in self._inline else f"R.shape({dims})"
 
     def _tuple(self, op: ir.Operation, arguments: OperatorArguments) -> Form:
         def form() -> str:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from mlir import ir
 
 from ...dtypes import dtype_name
@@ -22,6 +23,7 @@ from ...ir import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from .index_maps import index_map
 from .options import Options
 
 # How tight the operators of Python bind.
@@ -213,7 +215,7 @@ class TypePrinter:
     def argument(self, attr: ir.Attribute) -> str:
         """Return an attribute as an argument of an operator.
 
-        What an operator takes depends on its definition, so integers and lists of them need not
+        What an operator takes depends on its definition, so numbers and lists of them need not
         say of which kind they are.
         """
         if isinstance(attr, (ir.IntegerAttr, ir.DenseI64ArrayAttr)) and not isinstance(
@@ -221,6 +223,9 @@ class TypePrinter:
         ):
             value = list(attr) if isinstance(attr, ir.DenseI64ArrayAttr) else attr.value
             return str(value)
+        if isinstance(attr, ir.FloatAttr) and math.isfinite(attr.value):
+            is_single = str(attr.type) == "f32"
+            return str(np.float32(attr.value)) if is_single else repr(attr.value)
         if isinstance(attr, ir.TypeAttr):
             type_ = attr.value
             is_data = isinstance(type_, (ir.IntegerType, ir.FloatType))
@@ -231,17 +236,9 @@ class TypePrinter:
             return quote(attr.value)
         if isinstance(attr, PrimExpr):
             return self.dim(attr)
-        if isinstance(attr, ir.AffineMapAttr):
-            return _index_map(attr)
+        if isinstance(attr, ir.AffineMapAttr) and not attr.value.n_symbols:
+            return index_map(attr)
         return self.attribute(attr)
-
-
-def _index_map(attr: ir.AffineMapAttr) -> str:
-    """Return a map as a function of indices."""
-    dims, results = str(attr)[len("affine_map<") : -1].split(" -> ")
-    results = results.replace("floordiv", "//").replace("mod", "%")
-    comma = "," if ", " not in results else ""
-    return f"lambda {dims.strip('()')}: ({results[1:-1]}{comma})"
 
 
 def is_expression(expr: PrimExpr) -> bool:
