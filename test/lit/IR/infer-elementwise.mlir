@@ -130,3 +130,122 @@ relax.func @dr11_where(%c: !relax.tensor<[n, 1], i1>, %x: !relax.tensor<[m], f32
   %0 = relax.where %c, %x, %y : (!relax.tensor<[n, 1], i1>, !relax.tensor<[m], f32>, !relax.tensor<[], f32>) -> !relax.tensor<[99], ui64>
   relax.return %0 : !relax.tensor<[99], ui64>
 }
+
+// -----
+
+// Bits and angles.
+relax.func @dr11_bitwise_and(%x: !relax.tensor<[n, 1], i8>, %y: !relax.tensor<[4], i8>) -> !relax.object {
+  // expected-error@+2 {{'relax.bitwise_and' op inferred type(s) '!relax.tensor<[n, 4], i8>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.bitwise_and' op failed to infer returned types}}
+  %0 = relax.bitwise_and %x, %y : (!relax.tensor<[n, 1], i8>, !relax.tensor<[4], i8>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_bitwise_not(%x: !relax.tensor<[n, 4], i1>) -> !relax.object {
+  // expected-error@+2 {{'relax.bitwise_not' op inferred type(s) '!relax.tensor<[n, 4], i1>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.bitwise_not' op failed to infer returned types}}
+  %0 = relax.bitwise_not %x : (!relax.tensor<[n, 4], i1>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_left_shift(%x: !relax.tensor<[n, 4], ui8>, %y: !relax.tensor<[n, 4], ui8>) -> !relax.object {
+  // expected-error@+2 {{'relax.left_shift' op inferred type(s) '!relax.tensor<[n, 4], ui8>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.left_shift' op failed to infer returned types}}
+  %0 = relax.left_shift %x, %y : (!relax.tensor<[n, 4], ui8>, !relax.tensor<[n, 4], ui8>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_atan2(%x: !relax.tensor<[n, 4], f32>, %y: !relax.tensor<[4], f32>) -> !relax.object {
+  // expected-error@+2 {{'relax.atan2' op inferred type(s) '!relax.tensor<[n, 4], f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.atan2' op failed to infer returned types}}
+  %0 = relax.atan2 %x, %y : (!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_log_add_exp(%x: !relax.tensor<[n, 4], f32>, %y: !relax.tensor<*, f32>) -> !relax.object {
+  // expected-error@+2 {{'relax.log_add_exp' op inferred type(s) '!relax.tensor<*, f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.log_add_exp' op failed to infer returned types}}
+  %0 = relax.log_add_exp %x, %y : (!relax.tensor<[n, 4], f32>, !relax.tensor<*, f32>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_logical_xor(%x: !relax.tensor<[n], i1>, %y: !relax.tensor<[m], i1>) -> !relax.object {
+  // expected-error@+2 {{'relax.logical_xor' op inferred type(s) '!relax.tensor<ndim = 1, i1>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.logical_xor' op failed to infer returned types}}
+  %0 = relax.logical_xor %x, %y : (!relax.tensor<[n], i1>, !relax.tensor<[m], i1>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_floor_mod(%x: !relax.tensor<[n, 4], i32>, %y: !relax.tensor<[1, 4], i32>) -> !relax.object {
+  // expected-error@+2 {{'relax.floor_mod' op inferred type(s) '!relax.tensor<[n, 4], i32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.floor_mod' op failed to infer returned types}}
+  %0 = relax.floor_mod %x, %y : (!relax.tensor<[n, 4], i32>, !relax.tensor<[1, 4], i32>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+// A test of each element.
+relax.func @dr11_isnan(%x: !relax.tensor<[n, 4], f16>) -> !relax.object {
+  // expected-error@+2 {{'relax.isnan' op inferred type(s) '!relax.tensor<[n, 4], i1>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.isnan' op failed to infer returned types}}
+  %0 = relax.isnan %x : (!relax.tensor<[n, 4], f16>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_isfinite(%x: !relax.tensor<*, f32>) -> !relax.object {
+  // expected-error@+2 {{'relax.isfinite' op inferred type(s) '!relax.tensor<*, i1>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.isfinite' op failed to infer returned types}}
+  %0 = relax.isfinite %x : (!relax.tensor<*, f32>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_clip(%x: !relax.tensor<[n, 4], f32>, %y: !relax.prim<i64, 0>, %w: !relax.prim<f32>) -> !relax.object {
+  // expected-error@+2 {{'relax.clip' op inferred type(s) '!relax.tensor<[n, 4], f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.clip' op failed to infer returned types}}
+  %0 = relax.clip %x, %y, %w : (!relax.tensor<[n, 4], f32>, !relax.prim<i64, 0>, !relax.prim<f32>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_leakyrelu(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
+  // expected-error@+2 {{'relax.leakyrelu' op inferred type(s) '!relax.tensor<[n, 4], f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.leakyrelu' op failed to infer returned types}}
+  %0 = relax.leakyrelu %x {alpha = 0.2 : f64} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_softplus(%x: !relax.tensor<ndim = 2, f64>) -> !relax.object {
+  // expected-error@+2 {{'relax.softplus' op inferred type(s) '!relax.tensor<ndim = 2, f64>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.softplus' op failed to infer returned types}}
+  %0 = relax.softplus %x : (!relax.tensor<ndim = 2, f64>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_ewise_fma(%x: !relax.tensor<[n, 4], f32>, %y: !relax.tensor<[n, 4], f32>, %w: !relax.tensor<*, f32>) -> !relax.object {
+  // expected-error@+2 {{'relax.ewise_fma' op inferred type(s) '!relax.tensor<[n, 4], f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.ewise_fma' op failed to infer returned types}}
+  %0 = relax.ewise_fma %x, %y, %w : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 4], f32>, !relax.tensor<*, f32>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}

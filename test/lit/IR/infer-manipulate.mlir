@@ -299,3 +299,76 @@ relax.func @dr11_take_unknown(%x: !relax.tensor<*, f32>, %i: !relax.tensor<[k], 
   %0 = relax.take %x, %i : (!relax.tensor<*, f32>, !relax.tensor<[k], i32>) -> !relax.tensor<[99], ui64>
   relax.return %0 : !relax.tensor<[99], ui64>
 }
+
+// -----
+
+relax.func @dr11_slice(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[7]>) -> !relax.object {
+  // expected-error@+2 {{'relax.strided_slice' op inferred type(s) '!relax.tensor<[n, 6], f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[7]>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_slice_strides(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[8]>, %w: !relax.shape<[0]>, %v: !relax.shape<[-3]>) -> !relax.object {
+  // expected-error@+2 {{'relax.strided_slice' op inferred type(s) '!relax.tensor<[n, 3], f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w, %v {axes = array<i64: -1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[8]>, !relax.shape<[0]>, !relax.shape<[-3]>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+// Places count from the end, and mean the nearest one.
+relax.func @dr11_slice_clamped(%x: !relax.tensor<[5, 10], f32>, %y: !relax.shape<[-3, 2]>, %w: !relax.shape<[100, -100]>) -> !relax.object {
+  // expected-error@+2 {{'relax.strided_slice' op inferred type(s) '!relax.tensor<[3, 0], f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 0, 1>} : (!relax.tensor<[5, 10], f32>, !relax.shape<[-3, 2]>, !relax.shape<[100, -100]>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_slice_symbolic(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[n]>) -> !relax.object {
+  // expected-error@+2 {{'relax.strided_slice' op inferred type(s) '!relax.tensor<[n - min(n, 1), 10], f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 0>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_slice_inbound(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[n]>) -> !relax.object {
+  // expected-error@+2 {{'relax.strided_slice' op inferred type(s) '!relax.tensor<[n - 1, 10], f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w {assume_inbound = true, axes = array<i64: 0>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_slice_rank(%x: !relax.tensor<ndim = 2, f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[n]>) -> !relax.object {
+  // expected-error@+2 {{'relax.strided_slice' op inferred type(s) '!relax.tensor<ndim = 2, f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 0>} : (!relax.tensor<ndim = 2, f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_slice_unknown_ends(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<ndim = 1>, %w: !relax.shape<[n]>) -> !relax.object {
+  // expected-error@+2 {{'relax.strided_slice' op inferred type(s) '!relax.tensor<ndim = 2, f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 0>} : (!relax.tensor<[n, 10], f32>, !relax.shape<ndim = 1>, !relax.shape<[n]>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+relax.func @dr11_slice_unknown(%x: !relax.tensor<*, f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[n]>) -> !relax.object {
+  // expected-error@+2 {{'relax.strided_slice' op inferred type(s) '!relax.tensor<*, f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 0>} : (!relax.tensor<*, f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}

@@ -106,3 +106,93 @@ relax.func @ones_operand(%s: !relax.tensor<[2], i64>) -> !relax.object {
   %0 = relax.ones %s {dtype = f32} : (!relax.tensor<[2], i64>) -> !relax.tensor<[4, 4], f32>
   relax.return %0 : !relax.tensor<[4, 4], f32>
 }
+
+// -----
+
+relax.func @full_like_rank(%x: !relax.tensor<[n, 4], f32>, %y: !relax.tensor<[1], f32>) -> !relax.object {
+  // expected-error@+2 {{expected fill_value of rank 0, but got '!relax.tensor<[1], f32>'}}
+  // expected-error@+1 {{'relax.full_like' op failed to infer returned types}}
+  %0 = relax.full_like %x, %y : (!relax.tensor<[n, 4], f32>, !relax.tensor<[1], f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @full_like_dtype(%x: !relax.tensor<[n, 4], f32>, %y: !relax.tensor<[], f32>) -> !relax.object {
+  // expected-error@+2 {{expected dtype to be a data type, but got 'tensor<1xi8>'}}
+  // expected-error@+1 {{'relax.full_like' op failed to infer returned types}}
+  %0 = relax.full_like %x, %y {dtype = tensor<1xi8>} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[], f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @arange_step(%x: !relax.prim<i64, 1>, %y: !relax.prim<i64, n>, %w: !relax.prim<i64, 0>) -> !relax.object {
+  // expected-error@+2 {{expected a step other than 0}}
+  // expected-error@+1 {{'relax.arange' op failed to infer returned types}}
+  %0 = relax.arange %x, %y, %w {dtype = i64} : (!relax.prim<i64, 1>, !relax.prim<i64, n>, !relax.prim<i64, 0>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @arange_data_types(%x: !relax.prim<i64>, %y: !relax.prim<f32>, %w: !relax.prim<i64>) -> !relax.object {
+  // expected-error@+2 {{expected start, end and step of the same data type, but got '!relax.prim<i64>', '!relax.prim<f32>' and '!relax.prim<i64>'}}
+  // expected-error@+1 {{'relax.arange' op failed to infer returned types}}
+  %0 = relax.arange %x, %y, %w {dtype = i64} : (!relax.prim<i64>, !relax.prim<f32>, !relax.prim<i64>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @arange_boolean(%x: !relax.prim<i1>, %y: !relax.prim<i1>, %w: !relax.prim<i1>) -> !relax.object {
+  // expected-error@+2 {{expected start of data type 'i64' or a float, but got 'i1'}}
+  // expected-error@+1 {{'relax.arange' op failed to infer returned types}}
+  %0 = relax.arange %x, %y, %w {dtype = i64} : (!relax.prim<i1>, !relax.prim<i1>, !relax.prim<i1>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @eye_negative(%x: !relax.prim<i64, -1>, %y: !relax.prim<i64, 4>, %w: !relax.prim<i64, 0>) -> !relax.object {
+  // expected-error@+2 {{expected dimensions of 0 or more, but got -1 and 4}}
+  // expected-error@+1 {{'relax.eye' op failed to infer returned types}}
+  %0 = relax.eye %x, %y, %w {dtype = f32} : (!relax.prim<i64, -1>, !relax.prim<i64, 4>, !relax.prim<i64, 0>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @eye_float(%x: !relax.prim<f32>, %y: !relax.prim<i64, 4>, %w: !relax.prim<i64, 0>) -> !relax.object {
+  // expected-error@+2 {{expected n of data type 'i64', but got 'f32'}}
+  // expected-error@+1 {{'relax.eye' op failed to infer returned types}}
+  %0 = relax.eye %x, %y, %w {dtype = f32} : (!relax.prim<f32>, !relax.prim<i64, 4>, !relax.prim<i64, 0>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @eye_like_rank(%x: !relax.tensor<[n, 4, 4], f32>, %y: !relax.prim<i64>) -> !relax.object {
+  // expected-error@+2 {{expected x of rank 2, but got '!relax.tensor<[n, 4, 4], f32>'}}
+  // expected-error@+1 {{'relax.eye_like' op failed to infer returned types}}
+  %0 = relax.eye_like %x, %y : (!relax.tensor<[n, 4, 4], f32>, !relax.prim<i64>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @tril_rank(%x: !relax.tensor<[n], f32>, %y: !relax.prim<i64>) -> !relax.object {
+  // expected-error@+2 {{expected x of rank 2 or more, but got '!relax.tensor<[n], f32>'}}
+  // expected-error@+1 {{'relax.tril' op failed to infer returned types}}
+  %0 = relax.tril %x, %y : (!relax.tensor<[n], f32>, !relax.prim<i64>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @triu_k(%x: !relax.tensor<[n, 4], f32>, %y: !relax.prim<f32>) -> !relax.object {
+  // expected-error@+2 {{expected k of data type 'i64', but got 'f32'}}
+  // expected-error@+1 {{'relax.triu' op failed to infer returned types}}
+  %0 = relax.triu %x, %y : (!relax.tensor<[n, 4], f32>, !relax.prim<f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}

@@ -267,3 +267,84 @@ relax.func @where_dimensions(%c: !relax.tensor<[2], i1>, %x: !relax.tensor<[1], 
   %0 = relax.where %c, %x, %y : (!relax.tensor<[2], i1>, !relax.tensor<[1], f32>, !relax.tensor<[3], f32>) -> !relax.tensor<[3], f32>
   relax.return %0 : !relax.tensor<[3], f32>
 }
+
+// -----
+
+relax.func @bitwise_and_float(%x: !relax.tensor<[n], f32>, %y: !relax.tensor<[n], f32>) -> !relax.object {
+  // expected-error@+2 {{expected x1 of integer or Boolean data type, but got '!relax.tensor<[n], f32>'}}
+  // expected-error@+1 {{'relax.bitwise_and' op failed to infer returned types}}
+  %0 = relax.bitwise_and %x, %y : (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @left_shift_boolean(%x: !relax.tensor<[n], i1>, %y: !relax.tensor<[n], i1>) -> !relax.object {
+  // expected-error@+2 {{expected x1 of integer data type, but got '!relax.tensor<[n], i1>'}}
+  // expected-error@+1 {{'relax.left_shift' op failed to infer returned types}}
+  %0 = relax.left_shift %x, %y : (!relax.tensor<[n], i1>, !relax.tensor<[n], i1>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @log_add_exp_integer(%x: !relax.tensor<[n], i32>, %y: !relax.tensor<[n], i32>) -> !relax.object {
+  // expected-error@+2 {{expected x1 of float data type, but got '!relax.tensor<[n], i32>'}}
+  // expected-error@+1 {{'relax.log_add_exp' op failed to infer returned types}}
+  %0 = relax.log_add_exp %x, %y : (!relax.tensor<[n], i32>, !relax.tensor<[n], i32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @logical_xor_integer(%x: !relax.tensor<[n], i32>, %y: !relax.tensor<[n], i32>) -> !relax.object {
+  // expected-error@+2 {{expected x1 of Boolean data type, but got '!relax.tensor<[n], i32>'}}
+  // expected-error@+1 {{'relax.logical_xor' op failed to infer returned types}}
+  %0 = relax.logical_xor %x, %y : (!relax.tensor<[n], i32>, !relax.tensor<[n], i32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @bitwise_not_float(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  // expected-error@+2 {{expected x of integer or Boolean data type, but got '!relax.tensor<[n], f32>'}}
+  // expected-error@+1 {{'relax.bitwise_not' op failed to infer returned types}}
+  %0 = relax.bitwise_not %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @leakyrelu_integer(%x: !relax.tensor<[n], i32>) -> !relax.object {
+  // expected-error@+2 {{expected x of float data type, but got '!relax.tensor<[n], i32>'}}
+  // expected-error@+1 {{'relax.leakyrelu' op failed to infer returned types}}
+  %0 = relax.leakyrelu %x : (!relax.tensor<[n], i32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @ewise_fma_shapes(%x: !relax.tensor<[n, 4], f32>, %y: !relax.tensor<[n, 4], f32>, %w: !relax.tensor<[4], f32>) -> !relax.object {
+  // expected-error@+2 {{expected tensors of the same shape, but got '!relax.tensor<[n, 4], f32>' and '!relax.tensor<[4], f32>'}}
+  // expected-error@+1 {{'relax.ewise_fma' op failed to infer returned types}}
+  %0 = relax.ewise_fma %x, %y, %w : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @ewise_fma_data_types(%x: !relax.tensor<[n], f32>, %y: !relax.tensor<[n], f32>, %w: !relax.tensor<[n], f16>) -> !relax.object {
+  // expected-error@+2 {{expected operands of the same data type, but got 'f32' and 'f16'; insert relax.astype}}
+  // expected-error@+1 {{'relax.ewise_fma' op failed to infer returned types}}
+  %0 = relax.ewise_fma %x, %y, %w : (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>, !relax.tensor<[n], f16>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @ewise_fma_boolean(%x: !relax.tensor<[n], i1>, %y: !relax.tensor<[n], i1>, %w: !relax.tensor<[n], i1>) -> !relax.object {
+  // expected-error@+2 {{expected x1 of integer or float data type, but got '!relax.tensor<[n], i1>'}}
+  // expected-error@+1 {{'relax.ewise_fma' op failed to infer returned types}}
+  %0 = relax.ewise_fma %x, %y, %w : (!relax.tensor<[n], i1>, !relax.tensor<[n], i1>, !relax.tensor<[n], i1>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}

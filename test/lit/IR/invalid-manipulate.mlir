@@ -444,3 +444,84 @@ relax.func @take_result(%x: !relax.tensor<[n, 4], f32>, %i: !relax.tensor<[k], i
   %0 = relax.take %x, %i {axis = 0} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[k], i64>) -> !relax.tensor<[n, k], f32>
   relax.return %0 : !relax.tensor<[n, k], f32>
 }
+
+// -----
+
+relax.func @slice_axis(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[7]>) -> !relax.object {
+  // expected-error@+2 {{expected an axis from -2 to 1, but got 2}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 2>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[7]>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @slice_axes(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1, 1]>, %w: !relax.shape<[7, 7]>) -> !relax.object {
+  // expected-error@+2 {{expected distinct axes, but got axis 1 twice}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 1, -1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1, 1]>, !relax.shape<[7, 7]>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @slice_begin(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1, 2]>, %w: !relax.shape<[7]>) -> !relax.object {
+  // expected-error@+2 {{expected 1 entries of begin, one for each axis, but got '!relax.shape<[1, 2]>'}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1, 2]>, !relax.shape<[7]>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @slice_end(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[]>) -> !relax.object {
+  // expected-error@+2 {{expected 1 entries of end, one for each axis, but got '!relax.shape<[]>'}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[]>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @slice_strides(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[7]>, %v: !relax.shape<[1, 1]>) -> !relax.object {
+  // expected-error@+2 {{expected 1 entries of strides, one for each axis, but got '!relax.shape<[1, 1]>'}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w, %v {axes = array<i64: 1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[7]>, !relax.shape<[1, 1]>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @slice_stride(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[7]>, %v: !relax.shape<[0]>) -> !relax.object {
+  // expected-error@+2 {{expected strides that are known and not 0, but got 0}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w, %v {axes = array<i64: 1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[7]>, !relax.shape<[0]>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @slice_symbolic_stride(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[7]>, %v: !relax.shape<[n]>) -> !relax.object {
+  // expected-error@+2 {{expected strides that are known and not 0, but got n}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w, %v {axes = array<i64: 1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[7]>, !relax.shape<[n]>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @slice_inbound_stride(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[7]>, %w: !relax.shape<[1]>, %v: !relax.shape<[-1]>) -> !relax.object {
+  // expected-error@+2 {{expected strides that are known and positive, but got -1}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w, %v {assume_inbound = true, axes = array<i64: 1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[7]>, !relax.shape<[1]>, !relax.shape<[-1]>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @slice_inbound_end(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[7]>, %w: !relax.shape<[1]>) -> !relax.object {
+  // expected-error@+2 {{expected an end not before begin, but got 7 to 1}}
+  // expected-error@+1 {{'relax.strided_slice' op failed to infer returned types}}
+  %0 = relax.strided_slice %x, %y, %w {assume_inbound = true, axes = array<i64: 1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[7]>, !relax.shape<[1]>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}

@@ -107,3 +107,75 @@ relax.func @keepdims_attribute(%x: !relax.tensor<[n, 4], f32>) -> !relax.object 
   %0 = relax.sum %x {keepdims = 1} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n], f32>
   relax.return %0 : !relax.tensor<[n], f32>
 }
+
+// -----
+
+relax.func @variance_integer(%x: !relax.tensor<[n, 4], i32>) -> !relax.object {
+  // expected-error@+2 {{expected x of float data type, but got '!relax.tensor<[n, 4], i32>'}}
+  // expected-error@+1 {{'relax.variance' op failed to infer returned types}}
+  %0 = relax.variance %x : (!relax.tensor<[n, 4], i32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @std_axis(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
+  // expected-error@+2 {{expected an axis from -2 to 1, but got 2}}
+  // expected-error@+1 {{'relax.std' op failed to infer returned types}}
+  %0 = relax.std %x {axis = array<i64: 2>} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @argmax_axis(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
+  // expected-error@+2 {{expected an axis from -2 to 1, but got 2}}
+  // expected-error@+1 {{'relax.argmax' op failed to infer returned types}}
+  %0 = relax.argmax %x {axis = 2 : i64} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @argmax_boolean(%x: !relax.tensor<[n, 4], i1>) -> !relax.object {
+  // expected-error@+2 {{expected x of integer or float data type, but got '!relax.tensor<[n, 4], i1>'}}
+  // expected-error@+1 {{'relax.argmax' op failed to infer returned types}}
+  %0 = relax.argmax %x : (!relax.tensor<[n, 4], i1>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @cumsum_axis(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
+  // expected-error@+2 {{expected an axis from -2 to 1, but got -3}}
+  // expected-error@+1 {{'relax.cumsum' op failed to infer returned types}}
+  %0 = relax.cumsum %x {axis = -3 : i64} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @cumsum_dtype(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
+  // expected-error@+2 {{expected the result of integer or float data type, but got '!relax.tensor<[n, 4], i1>'}}
+  // expected-error@+1 {{'relax.cumsum' op failed to infer returned types}}
+  %0 = relax.cumsum %x {dtype = i1} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @cumprod_boolean(%x: !relax.tensor<[n, 4], i1>) -> !relax.object {
+  // expected-error@+2 {{expected data of integer or float data type, but got '!relax.tensor<[n, 4], i1>'}}
+  // expected-error@+1 {{'relax.cumprod' op failed to infer returned types}}
+  %0 = relax.cumprod %x : (!relax.tensor<[n, 4], i1>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+relax.func @cumprod_dtype(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
+  // expected-error@+2 {{expected dtype to be a data type, but got 'tensor<1xi32>'}}
+  // expected-error@+1 {{'relax.cumprod' op failed to infer returned types}}
+  %0 = relax.cumprod %x {dtype = tensor<1xi32>} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}

@@ -93,3 +93,60 @@ relax.func @take(%x: !relax.tensor<[n, 4], f32>, %v: !relax.tensor<[n], f32>, %i
   %2 = relax.take %v, %i : (!relax.tensor<[n], f32>, !relax.tensor<[k, 2], i64>) -> !relax.tensor<[k, 2], f32>
   relax.return %x : !relax.tensor<[n, 4], f32>
 }
+
+// CHECK-LABEL: relax.func @slice(
+relax.func @slice(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[7]>) -> !relax.object {
+  // CHECK: relax.strided_slice %x, %y, %w {axes = array<i64: 1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[7]>) -> !relax.tensor<[n, 6], f32>
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[7]>) -> !relax.tensor<[n, 6], f32>
+  relax.return %0 : !relax.tensor<[n, 6], f32>
+}
+
+// CHECK-LABEL: relax.func @slice_strides(
+relax.func @slice_strides(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[8]>, %w: !relax.shape<[0]>, %v: !relax.shape<[-3]>) -> !relax.object {
+  // CHECK: relax.strided_slice %x, %y, %w, %v {axes = array<i64: -1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[8]>, !relax.shape<[0]>, !relax.shape<[-3]>) -> !relax.tensor<[n, 3], f32>
+  %0 = relax.strided_slice %x, %y, %w, %v {axes = array<i64: -1>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[8]>, !relax.shape<[0]>, !relax.shape<[-3]>) -> !relax.tensor<[n, 3], f32>
+  relax.return %0 : !relax.tensor<[n, 3], f32>
+}
+
+// Places count from the end, and mean the nearest one.
+// CHECK-LABEL: relax.func @slice_clamped(
+relax.func @slice_clamped(%x: !relax.tensor<[5, 10], f32>, %y: !relax.shape<[-3, 2]>, %w: !relax.shape<[100, -100]>) -> !relax.object {
+  // CHECK: relax.strided_slice %x, %y, %w {axes = array<i64: 0, 1>} : (!relax.tensor<[5, 10], f32>, !relax.shape<[-3, 2]>, !relax.shape<[100, -100]>) -> !relax.tensor<[3, 0], f32>
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 0, 1>} : (!relax.tensor<[5, 10], f32>, !relax.shape<[-3, 2]>, !relax.shape<[100, -100]>) -> !relax.tensor<[3, 0], f32>
+  relax.return %0 : !relax.tensor<[3, 0], f32>
+}
+
+// CHECK-LABEL: relax.func @slice_symbolic(
+relax.func @slice_symbolic(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[n]>) -> !relax.object {
+  // CHECK: relax.strided_slice %x, %y, %w {axes = array<i64: 0>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<[n - min(n, 1), 10], f32>
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 0>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<[n - min(n, 1), 10], f32>
+  relax.return %0 : !relax.tensor<[n - min(n, 1), 10], f32>
+}
+
+// CHECK-LABEL: relax.func @slice_inbound(
+relax.func @slice_inbound(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[n]>) -> !relax.object {
+  // CHECK: relax.strided_slice %x, %y, %w {assume_inbound = true, axes = array<i64: 0>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<[n - 1, 10], f32>
+  %0 = relax.strided_slice %x, %y, %w {assume_inbound = true, axes = array<i64: 0>} : (!relax.tensor<[n, 10], f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<[n - 1, 10], f32>
+  relax.return %0 : !relax.tensor<[n - 1, 10], f32>
+}
+
+// CHECK-LABEL: relax.func @slice_rank(
+relax.func @slice_rank(%x: !relax.tensor<ndim = 2, f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[n]>) -> !relax.object {
+  // CHECK: relax.strided_slice %x, %y, %w {axes = array<i64: 0>} : (!relax.tensor<ndim = 2, f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<ndim = 2, f32>
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 0>} : (!relax.tensor<ndim = 2, f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<ndim = 2, f32>
+  relax.return %0 : !relax.tensor<ndim = 2, f32>
+}
+
+// CHECK-LABEL: relax.func @slice_unknown_ends(
+relax.func @slice_unknown_ends(%x: !relax.tensor<[n, 10], f32>, %y: !relax.shape<ndim = 1>, %w: !relax.shape<[n]>) -> !relax.object {
+  // CHECK: relax.strided_slice %x, %y, %w {axes = array<i64: 0>} : (!relax.tensor<[n, 10], f32>, !relax.shape<ndim = 1>, !relax.shape<[n]>) -> !relax.tensor<ndim = 2, f32>
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 0>} : (!relax.tensor<[n, 10], f32>, !relax.shape<ndim = 1>, !relax.shape<[n]>) -> !relax.tensor<ndim = 2, f32>
+  relax.return %0 : !relax.tensor<ndim = 2, f32>
+}
+
+// CHECK-LABEL: relax.func @slice_unknown(
+relax.func @slice_unknown(%x: !relax.tensor<*, f32>, %y: !relax.shape<[1]>, %w: !relax.shape<[n]>) -> !relax.object {
+  // CHECK: relax.strided_slice %x, %y, %w {axes = array<i64: 0>} : (!relax.tensor<*, f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<*, f32>
+  %0 = relax.strided_slice %x, %y, %w {axes = array<i64: 0>} : (!relax.tensor<*, f32>, !relax.shape<[1]>, !relax.shape<[n]>) -> !relax.tensor<*, f32>
+  relax.return %0 : !relax.tensor<*, f32>
+}

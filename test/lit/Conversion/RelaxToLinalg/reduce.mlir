@@ -55,3 +55,30 @@ relax.func @unsigned(%x: !relax.tensor<[n], ui8>) -> !relax.object {
   %1 = relax.prod %x : (!relax.tensor<[n], ui8>) -> !relax.tensor<[], ui8>
   relax.return %1 : !relax.tensor<[], ui8>
 }
+
+// -----
+
+// Totals are kept in 32 bits, one line along the axis after the other.
+// CHECK-LABEL: func.func private @cumsum(
+// CHECK:         scf.for {{.*}} -> (tensor<?x?xf16>)
+// CHECK:           scf.for {{.*}} -> (tensor<?x?xf16>, f32)
+// CHECK:             tensor.extract %arg0
+// CHECK:             arith.addf {{.*}} : f32
+// CHECK:             tensor.insert
+relax.func @scan(%x: !relax.tensor<[n, m], f16>) -> !relax.object {
+  %0 = relax.cumsum %x {axis = 0 : i64} : (!relax.tensor<[n, m], f16>) -> !relax.tensor<[n, m], f16>
+  relax.return %0 : !relax.tensor<[n, m], f16>
+}
+
+// -----
+
+// The index of the largest element so far is kept; NaN is larger than any.
+// CHECK-LABEL: func.func private @argmax
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]}
+// CHECK:           arith.cmpf ogt
+// CHECK:           arith.cmpf une
+// CHECK:           arith.select
+relax.func @argmax(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
+  %0 = relax.argmax %x {axis = 1 : i64} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n], i64>
+  relax.return %0 : !relax.tensor<[n], i64>
+}
