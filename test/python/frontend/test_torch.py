@@ -140,6 +140,19 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "chunk": (lambda x: x.chunk(3, -1), random(2, 7)),
     "split": (lambda x: x.split([1, 2], 0), X),
     "embedding": (F.embedding, INTEGERS.abs(), random(7, 4)),
+    "slice": (lambda x: x[1:, -3:-1], X),
+    "slice_step": (lambda x: x[:, 1::2], random(2, 7)),
+    "select": (lambda x: (x[1], x[:, -1]), X),
+    "conv1d": (lambda x, w: F.conv1d(x, w, None, 2, 1), random(2, 3, 9), random(4, 3, 3)),
+    "conv2d": (
+        lambda x, w, b: F.conv2d(x, w, b, (2, 1), (1, 0), (1, 2), 2),
+        random(1, 4, 9, 8),
+        random(6, 2, 3, 2),
+        random(6),
+    ),
+    "max_pool2d": (lambda x: F.max_pool2d(x - 0.7, 3, 2, 1), random(2, 3, 8, 9)),
+    "avg_pool2d": (lambda x: F.avg_pool2d(x, (2, 3), padding=1), random(2, 3, 8, 9)),
+    "adaptive_avg_pool2d": (lambda x: F.adaptive_avg_pool2d(x, (3, 1)), random(1, 2, 8, 9)),
     "zeros_like": (lambda x: torch.zeros_like(x) + torch.ones_like(x) + x, X),
     "decomposed": (lambda x: F.softsign(x) + F.hardswish(x), X),
 }
@@ -187,6 +200,18 @@ def test_transformer_layer_at_every_length(exec_mode: str) -> None:
     main = relax_mlir.VirtualMachine(relax_mlir.compile(mod))["main"]
     for n in (8, 1, 19):
         compare(model, main(random(1, n, 16)), [random(1, n, 16)])
+
+
+def test_residual_block_at_every_batch_size(exec_mode: str) -> None:
+    torch.manual_seed(0)
+    conv, norm = nn.Conv2d(4, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4)
+    norm.running_mean, norm.running_var = random(4), random(4) + 0.5
+    model = Model(lambda x: torch.relu(norm(conv(x)) + x).mean((2, 3)))
+    model.conv, model.norm = conv, norm
+    program = export(model, random(2, 4, 6, 5), dims={"arguments": ({0: N},)})
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(from_exported_program(program)))["main"]
+    for n in (2, 1, 5):
+        compare(model, main(random(n, 4, 6, 5)), [random(n, 4, 6, 5)])
 
 
 def test_sizes_that_are_computed() -> None:
