@@ -13,6 +13,7 @@
 
 #include "KernelClass.h"
 #include "Matmul.h"
+#include "RowKernel.h"
 
 #include "relax-mlir/Transforms/Passes.h"
 
@@ -30,13 +31,16 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-ArrayRef<KernelClass> mlir::relax::getKernelClasses() {
-  static const KernelClass classes[] = {
-      {"matmul", "a contraction and elementwise operations on its result",
-       matchMatmul},
-  };
-  return classes;
-}
+static constexpr KernelClass kKernelClasses[] = {
+    {"elementwise",
+     "operations on single elements, at identity, broadcast or transposed maps",
+     matchElementwise},
+    {"matmul", "a contraction and elementwise operations on its result",
+     matchMatmul},
+    {"rows", "reductions of rows and what is computed from them", matchRows},
+};
+
+ArrayRef<KernelClass> mlir::relax::getKernelClasses() { return kKernelClasses; }
 
 /// Whether this is a kernel on tensors that relax-prepare-kernels has prepared:
 /// only its callers know its name, and it has one block.

@@ -1,0 +1,499 @@
+//===- KernelSpace.cpp - The common loops of a kernel -----------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelSpace.h"
+
+#include "VectorBody.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Access
+//===----------------------------------------------------------------------===//
+
+const Access::Term *Access::find(unsigned dim) const {
+  const Term *found = nullptr;
+  for (const Term &term : terms)
+    if (term.dim == dim) {
+      if (found)
+        return nullptr;
+      found = &term;
+    }
+  return found;
+}
+
+bool Access::uses(unsigned dim) const {
+  return llvm::any_of(terms, [&](const Term &term) { return term.dim == dim; });
+}
+
+bool Access::isContiguous(unsigned dim) const {
+  const Term *term = find(dim);
+  if (!term || term->factor != 1)
+    return false;
+  return llvm::all_of(getType().getShape().drop_front(term->axis + 1),
+                      [](int64_t size) { return size == 1; });
+}
+
+//===----------------------------------------------------------------------===//
+// SpaceBuilder
+//===----------------------------------------------------------------------===//
+
+namespace mlir::relax {
+/// Finds the common space, or returns false where there is none.
+class SpaceBuilder {
+public:
+  SpaceBuilder(KernelSpace &space) : space(space) {}
+  bool build();
+
+private:
+  using Loop = std::pair<Operation *, unsigned>;
+
+  bool collect();
+  bool isSupported(Operation &op);
+  bool isSupported(linalg::LinalgOp op);
+  void findLiveOps();
+  bool isUnit(Loop loop) { return sizes[loop.first][loop.second] == 1; }
+  bool unite(Loop lhs, Loop rhs);
+  bool uniteProducersAndConsumers();
+  void uniteReaders();
+  void numberDims();
+  int dimOf(Loop loop) {
+    return isUnit(loop) ? -1 : numbers.lookup(root(loop));
+  }
+  Loop root(Loop loop) { return classes.getOrInsertLeaderValue(loop); }
+  bool addAccesses();
+  std::optional<Access> makeAccess(linalg::LinalgOp op, AffineMap map,
+                                   BlockArgument param);
+  bool addTerms(linalg::LinalgOp op, AffineExpr expr, int64_t factor,
+                unsigned axis, Access &access);
+  bool addOutputs();
+  void addSizes(linalg::LinalgOp op, OpOperand &operand);
+  bool findSizes();
+
+  KernelSpace &space;
+  SmallVector<std::pair<Value, BlockArgument>> results;
+  DenseMap<Operation *, SmallVector<int64_t, 4>> sizes;
+  llvm::EquivalenceClasses<Loop> classes;
+  DenseMap<Loop, int> numbers;
+};
+} // namespace mlir::relax
+
+bool SpaceBuilder::isSupported(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || !isVectorizable(op) ||
+      op.getNumParallelLoops() + op.getNumReductionLoops() != op.getNumLoops())
+    return false;
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    Value value = operand.get();
+    if (map.getNumSymbols() != 0)
+      return false;
+    bool isResult = value.getDefiningOp<linalg::LinalgOp>();
+    if ((op.isDpsInit(&operand) || isResult) &&
+        !map.isProjectedPermutation(/*allowZeroInResults=*/true))
+      return false;
+    if (value.getDefiningOp<tensor::EmptyOp>()) {
+      if (KernelSpace::isRead(op, operand))
+        return false;
+    } else if (isa<TensorType>(value.getType()) && !isResult &&
+               !isa<BlockArgument>(value)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool SpaceBuilder::isSupported(Operation &op) {
+  if (isa<tensor::EmptyOp, func::ReturnOp>(op))
+    return true;
+  if (auto dim = dyn_cast<tensor::DimOp>(op))
+    return dim.getConstantIndex().has_value();
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return isSupported(linalgOp);
+  if (auto put = dyn_cast<bufferization::MaterializeInDestinationOp>(op)) {
+    auto param = dyn_cast<BlockArgument>(put.getDest());
+    if (!param || !put.getSource().getDefiningOp<linalg::LinalgOp>() ||
+        llvm::is_contained(llvm::make_second_range(results), param))
+      return false;
+    results.emplace_back(put.getSource(), param);
+    return true;
+  }
+  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+  return op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+         llvm::all_of(op.getOperandTypes(), isScalar) &&
+         llvm::all_of(op.getResultTypes(), isScalar);
+}
+
+bool SpaceBuilder::collect() {
+  for (Operation &op : space.kernel.getBody().front())
+    if (!isSupported(op))
+      return false;
+  return !results.empty();
+}
+
+void SpaceBuilder::findLiveOps() {
+  llvm::SmallPtrSet<Operation *, 16> live;
+  SmallVector<Value> worklist(llvm::make_first_range(results));
+  while (!worklist.empty()) {
+    auto op = worklist.pop_back_val().getDefiningOp<linalg::LinalgOp>();
+    if (!op || !live.insert(op).second)
+      continue;
+    for (OpOperand &operand : op->getOpOperands())
+      if (KernelSpace::isRead(op, operand))
+        worklist.push_back(operand.get());
+  }
+  for (auto op : space.kernel.getBody().front().getOps<linalg::LinalgOp>())
+    if (live.contains(op)) {
+      space.ops.push_back(op);
+      sizes[op] = op.getStaticLoopRanges();
+    }
+}
+
+/// Makes two loops one dimension, unless one operation would have two loops
+/// over it.
+bool SpaceBuilder::unite(Loop lhs, Loop rhs) {
+  if (isUnit(lhs) || isUnit(rhs))
+    return true;
+  classes.insert(lhs);
+  classes.insert(rhs);
+  if (classes.isEquivalent(lhs, rhs))
+    return true;
+  for (auto it = classes.findLeader(lhs); it != classes.member_end(); ++it)
+    for (auto other = classes.findLeader(rhs); other != classes.member_end();
+         ++other)
+      if (it->first == other->first)
+        return false;
+  classes.unionSets(lhs, rhs);
+  return true;
+}
+
+/// The loop of a result of a map.
+static std::optional<unsigned> getLoop(AffineMap map, unsigned result) {
+  if (auto dim = dyn_cast<AffineDimExpr>(map.getResult(result)))
+    return dim.getPosition();
+  return std::nullopt;
+}
+
+bool SpaceBuilder::uniteProducersAndConsumers() {
+  for (linalg::LinalgOp op : space.ops)
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto producer = operand.get().getDefiningOp<linalg::LinalgOp>();
+      if (!producer || !KernelSpace::isRead(op, operand))
+        continue;
+      AffineMap written =
+          producer.getIndexingMapMatchingResult(cast<OpResult>(operand.get()));
+      AffineMap read = op.getMatchingIndexingMap(&operand);
+      auto shape = cast<RankedTensorType>(operand.get().getType()).getShape();
+      for (unsigned i = 0; i < read.getNumResults(); ++i) {
+        std::optional<unsigned> from = getLoop(written, i);
+        std::optional<unsigned> to = getLoop(read, i);
+        if (from && to && !unite({producer, *from}, {op, *to}))
+          return false;
+        // Only a part of what the producer computes is read.
+        if (from && !to && shape[i] != 1)
+          return false;
+      }
+    }
+  return true;
+}
+
+/// Loops over the same axis of a parameter are as long.
+void SpaceBuilder::uniteReaders() {
+  DenseMap<std::pair<Value, unsigned>, SmallVector<Loop>> readers;
+  for (linalg::LinalgOp op : space.ops)
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto param = dyn_cast<BlockArgument>(operand.get());
+      if (!param || !isa<TensorType>(param.getType()))
+        continue;
+      AffineMap map = op.getMatchingIndexingMap(&operand);
+      for (unsigned axis = 0; axis < map.getNumResults(); ++axis)
+        if (std::optional<unsigned> loop = getLoop(map, axis)) {
+          auto &others = readers[{param, axis}];
+          for (Loop other : others)
+            if (unite(other, {op, *loop}))
+              break;
+          others.push_back({op, *loop});
+        }
+    }
+}
+
+/// Dimensions are in the order of the outputs, then of what is read.
+void SpaceBuilder::numberDims() {
+  SmallVector<std::pair<linalg::LinalgOp, AffineMap>> maps;
+  for (Value value : llvm::make_first_range(results)) {
+    auto op = value.getDefiningOp<linalg::LinalgOp>();
+    maps.emplace_back(op,
+                      op.getIndexingMapMatchingResult(cast<OpResult>(value)));
+  }
+  for (linalg::LinalgOp op : space.ops) {
+    for (OpOperand &operand : op->getOpOperands())
+      maps.emplace_back(op, op.getMatchingIndexingMap(&operand));
+    maps.emplace_back(op, AffineMap::getMultiDimIdentityMap(op.getNumLoops(),
+                                                            op.getContext()));
+  }
+  for (auto &[op, map] : maps)
+    for (unsigned i = 0; i < map.getNumResults(); ++i) {
+      std::optional<unsigned> loop = getLoop(map, i);
+      if (!loop || isUnit({op, *loop}))
+        continue;
+      if (numbers.try_emplace(root({op, *loop}), space.dims.size()).second)
+        space.dims.emplace_back().factors.emplace_back();
+    }
+  for (linalg::LinalgOp op : space.ops) {
+    KernelSpace::OpInfo info;
+    info.dims.resize(space.dims.size());
+    info.reduced.resize(space.dims.size());
+    for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
+      int dim = dimOf({op, loop});
+      info.loops.push_back(dim);
+      if (dim < 0)
+        continue;
+      info.dims.set(dim);
+      if (iterator == utils::IteratorType::reduction)
+        info.reduced.set(dim);
+    }
+    space.opInfo[op] = std::move(info);
+  }
+}
+
+bool SpaceBuilder::addTerms(linalg::LinalgOp op, AffineExpr expr,
+                            int64_t factor, unsigned axis, Access &access) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    access.offsets[axis] += factor * constant.getValue();
+    return true;
+  }
+  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+    int number = dimOf({op, dim.getPosition()});
+    if (number >= 0)
+      access.terms.push_back({static_cast<unsigned>(number), axis, factor});
+    return true;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return false;
+  if (binary.getKind() == AffineExprKind::Add)
+    return addTerms(op, binary.getLHS(), factor, axis, access) &&
+           addTerms(op, binary.getRHS(), factor, axis, access);
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  return binary.getKind() == AffineExprKind::Mul && constant &&
+         addTerms(op, binary.getLHS(), factor * constant.getValue(), axis,
+                  access);
+}
+
+std::optional<Access> SpaceBuilder::makeAccess(linalg::LinalgOp op,
+                                               AffineMap map,
+                                               BlockArgument param) {
+  Access access;
+  access.param = param;
+  access.offsets.assign(map.getNumResults(), 0);
+  for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+    if (!addTerms(op, expr, 1, axis, access))
+      return std::nullopt;
+  return access;
+}
+
+bool SpaceBuilder::addAccesses() {
+  for (linalg::LinalgOp op : space.ops)
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto param = dyn_cast<BlockArgument>(operand.get());
+      if (!param || !isa<TensorType>(param.getType()) ||
+          !KernelSpace::isRead(op, operand))
+        continue;
+      std::optional<Access> access =
+          makeAccess(op, op.getMatchingIndexingMap(&operand), param);
+      if (!access)
+        return false;
+      space.accesses[&operand] = *access;
+    }
+  return true;
+}
+
+bool SpaceBuilder::addOutputs() {
+  for (auto [value, param] : results) {
+    auto op = value.getDefiningOp<linalg::LinalgOp>();
+    AffineMap map = op.getIndexingMapMatchingResult(cast<OpResult>(value));
+    std::optional<Access> place = makeAccess(op, map, param);
+    if (!place)
+      return false;
+    space.outputs.push_back({value, *place, space.getDims(*place)});
+  }
+  return true;
+}
+
+/// Takes the sizes of dimensions from an operand, read or not.
+void SpaceBuilder::addSizes(linalg::LinalgOp op, OpOperand &operand) {
+  auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+  if (!type)
+    return;
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  for (unsigned axis = 0; axis < map.getNumResults(); ++axis) {
+    std::optional<unsigned> loop = getLoop(map, axis);
+    int dim = loop ? dimOf({op, *loop}) : -1;
+    if (dim < 0)
+      continue;
+    KernelSpace::Factor &size = space.dims[dim].factors.front();
+    if (!type.isDynamicDim(axis))
+      size.size = type.getDimSize(axis);
+    if (auto param = dyn_cast<BlockArgument>(operand.get())) {
+      size.param = param;
+      size.axis = axis;
+    }
+  }
+}
+
+bool SpaceBuilder::findSizes() {
+  for (linalg::LinalgOp op : space.ops)
+    for (OpOperand &operand : op->getOpOperands())
+      addSizes(op, operand);
+  for (const KernelSpace::Output &output : space.outputs)
+    for (const Access::Term &term : output.place.terms) {
+      KernelSpace::Factor &size = space.dims[term.dim].factors.front();
+      size.param = output.place.param;
+      size.axis = term.axis;
+    }
+  return llvm::all_of(space.dims, [](const KernelSpace::Dim &dim) {
+    return dim.factors.front().isKnown() || dim.factors.front().param;
+  });
+}
+
+bool SpaceBuilder::build() {
+  if (!collect())
+    return false;
+  findLiveOps();
+  if (!uniteProducersAndConsumers())
+    return false;
+  uniteReaders();
+  numberDims();
+  return addAccesses() && addOutputs() && findSizes();
+}
+
+//===----------------------------------------------------------------------===//
+// KernelSpace
+//===----------------------------------------------------------------------===//
+
+std::unique_ptr<KernelSpace> KernelSpace::analyze(func::FuncOp kernel) {
+  auto space = std::make_unique<KernelSpace>();
+  space->kernel = kernel;
+  if (!SpaceBuilder(*space).build())
+    return nullptr;
+  return space;
+}
+
+int64_t KernelSpace::Dim::getSize() const {
+  int64_t product = 1;
+  for (const Factor &factor : factors) {
+    if (!factor.isKnown())
+      return ShapedType::kDynamic;
+    product *= factor.size;
+  }
+  return product;
+}
+
+std::optional<unsigned> KernelSpace::getLoopDim(Operation *op,
+                                                unsigned loop) const {
+  int dim = opInfo.find(op)->second.loops[loop];
+  return dim < 0 ? std::nullopt : std::optional<unsigned>(dim);
+}
+
+DimSet KernelSpace::getDims(const Access &access) const {
+  DimSet set(dims.size());
+  for (const Access::Term &term : access.terms)
+    set.set(term.dim);
+  return set;
+}
+
+bool KernelSpace::isRead(linalg::LinalgOp op, OpOperand &operand) {
+  return op.payloadUsesValueFromOperand(&operand);
+}
+
+/// Whether an access goes through both dimensions as through one.
+bool KernelSpace::isMergeable(const Access &access, unsigned outer,
+                              unsigned inner) const {
+  if (!access.uses(outer) && !access.uses(inner))
+    return true;
+  const Access::Term *from = access.find(outer), *to = access.find(inner);
+  if (!from || !to)
+    return false;
+  if (from->axis == to->axis)
+    return !ShapedType::isDynamic(dims[inner].getSize()) &&
+           from->factor == to->factor * dims[inner].getSize();
+  // The inner axis is gone through from its begin to its end, and then comes
+  // the next index of the outer one.
+  ArrayRef<int64_t> shape = access.getType().getShape();
+  if (from->axis > to->axis || from->factor != 1 || to->factor != 1 ||
+      access.offsets[to->axis] != 0 ||
+      llvm::count_if(access.terms, [&](const Access::Term &term) {
+        return term.axis == to->axis;
+      }) != 1)
+    return false;
+  for (unsigned axis = from->axis + 1; axis < to->axis; ++axis)
+    if (shape[axis] != 1)
+      return false;
+  return true;
+}
+
+bool KernelSpace::isMergeable(unsigned outer, unsigned inner) const {
+  for (auto &[op, info] : opInfo) {
+    if (info.dims[outer] != info.dims[inner] ||
+        info.reduced[outer] != info.reduced[inner])
+      return false;
+    // Bodies that ask for the index of a loop need it.
+    if (info.dims[outer] &&
+        llvm::any_of(op->getRegion(0).getOps<linalg::IndexOp>(),
+                     [&](linalg::IndexOp index) {
+                       int dim = info.loops[index.getDim()];
+                       return dim == static_cast<int>(outer) ||
+                              dim == static_cast<int>(inner);
+                     }))
+      return false;
+  }
+  auto check = [&](const Access &access) {
+    return isMergeable(access, outer, inner);
+  };
+  return llvm::all_of(llvm::make_second_range(accesses), check) &&
+         llvm::all_of(outputs, [&](const Output &output) {
+           return check(output.place);
+         });
+}
+
+void KernelSpace::merge(unsigned outer, unsigned inner) {
+  llvm::append_range(dims[inner].factors, dims[outer].factors);
+  auto drop = [&](Access &access) {
+    llvm::erase_if(access.terms,
+                   [&](const Access::Term &term) { return term.dim == outer; });
+  };
+  for (auto &[operand, access] : accesses)
+    drop(access);
+  for (Output &output : outputs) {
+    drop(output.place);
+    output.dims.reset(outer);
+  }
+  for (auto &[op, info] : opInfo) {
+    info.dims.reset(outer);
+    info.reduced.reset(outer);
+  }
+}
+
+void KernelSpace::mergeDims(
+    llvm::function_ref<bool(unsigned, unsigned)> mayMerge) {
+  DimSet merged(dims.size());
+  for (unsigned inner = 0; inner < dims.size(); ++inner)
+    for (unsigned outer = 0; outer < dims.size(); ++outer) {
+      if (outer == inner || merged[outer] || merged[inner] ||
+          !mayMerge(outer, inner) || !isMergeable(outer, inner))
+        continue;
+      merge(outer, inner);
+      merged.set(outer);
+      // What goes before may go together with the new dimension now.
+      outer = -1;
+    }
+}

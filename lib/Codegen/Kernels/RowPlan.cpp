@@ -1,0 +1,379 @@
+//===- RowPlan.cpp - What a row kernel computes when ------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowPlan.h"
+
+#include "VectorBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// What it costs to write an element to a buffer and to read it again.
+static constexpr int64_t kBufferCost = 6;
+
+//===----------------------------------------------------------------------===//
+// Combiners
+//===----------------------------------------------------------------------===//
+
+std::optional<Combiner> mlir::relax::getCombiner(linalg::LinalgOp reduction) {
+  using K = vector::CombiningKind;
+  using R = arith::AtomicRMWKind;
+  if (reduction.getNumDpsInits() != 1)
+    return std::nullopt;
+  Value accumulator =
+      reduction.getMatchingBlockArgument(reduction.getDpsInitOperand(0));
+  Operation *yield = accumulator.getParentBlock()->getTerminator();
+  Operation *op = yield->getOperand(0).getDefiningOp();
+  if (!op || !accumulator.hasOneUse() || *accumulator.user_begin() != op)
+    return std::nullopt;
+  using Kinds = std::optional<std::pair<K, R>>;
+  auto kinds =
+      llvm::TypeSwitch<Operation *, Kinds>(op)
+          .Case([](arith::AddFOp) { return std::pair(K::ADD, R::addf); })
+          .Case([](arith::MulFOp) { return std::pair(K::MUL, R::mulf); })
+          .Case([](arith::MaximumFOp) {
+            return std::pair(K::MAXIMUMF, R::maximumf);
+          })
+          .Case([](arith::MinimumFOp) {
+            return std::pair(K::MINIMUMF, R::minimumf);
+          })
+          .Case([](arith::MaxNumFOp) {
+            return std::pair(K::MAXNUMF, R::maxnumf);
+          })
+          .Case([](arith::MinNumFOp) {
+            return std::pair(K::MINNUMF, R::minnumf);
+          })
+          .Case([](arith::AddIOp) { return std::pair(K::ADD, R::addi); })
+          .Case([](arith::MulIOp) { return std::pair(K::MUL, R::muli); })
+          .Case([](arith::MaxSIOp) { return std::pair(K::MAXSI, R::maxs); })
+          .Case([](arith::MinSIOp) { return std::pair(K::MINSI, R::mins); })
+          .Case([](arith::MaxUIOp) { return std::pair(K::MAXUI, R::maxu); })
+          .Case([](arith::MinUIOp) { return std::pair(K::MINUI, R::minu); })
+          .Case([](arith::AndIOp) { return std::pair(K::AND, R::andi); })
+          .Case([](arith::OrIOp) { return std::pair(K::OR, R::ori); })
+          .Default([](Operation *) { return std::nullopt; });
+  if (!kinds)
+    return std::nullopt;
+  OpBuilder builder(op);
+  TypedAttr neutral = arith::getIdentityValueAttr(
+      kinds->second, op->getResult(0).getType(), builder, op->getLoc());
+  return Combiner{op, kinds->first, neutral};
+}
+
+//===----------------------------------------------------------------------===//
+// Dimensions
+//===----------------------------------------------------------------------===//
+
+bool RowPlan::isUniform(Operation *op) const {
+  return space->isReduction(cast<linalg::LinalgOp>(op)) ||
+         !space->getDims(op).test(outer);
+}
+
+bool RowPlan::isUniform(const Access &access) const {
+  return !space->getDims(access).test(outer);
+}
+
+/// The dimensions of the loops of a row that an operation needs.
+DimSet RowPlan::getRowDims(Operation *op) const {
+  DimSet dims = space->isReduction(cast<linalg::LinalgOp>(op))
+                    ? space->getReducedDims(op)
+                    : space->getDims(op);
+  return dims.reset(outer);
+}
+
+/// All reductions have the same rows.
+bool RowPlan::findOuterDims() {
+  outer = DimSet(space->getNumDims());
+  hasReduction = false;
+  for (linalg::LinalgOp op : space->ops) {
+    if (!space->isReduction(op))
+      continue;
+    DimSet kept = space->getDims(op);
+    kept.reset(space->getReducedDims(op));
+    if (hasReduction && kept != outer)
+      return false;
+    outer = kept;
+    hasReduction = true;
+  }
+  if (hasReduction)
+    return true;
+  // Without, the row is what is contiguous in the first output.
+  const KernelSpace::Output &output = space->outputs.front();
+  outer = output.dims;
+  for (unsigned dim : output.dims.set_bits())
+    if (output.place.isContiguous(dim))
+      outer.reset(dim);
+  return true;
+}
+
+bool RowPlan::checkOutputs() const {
+  DimSet all(space->getNumDims());
+  for (linalg::LinalgOp op : space->ops)
+    all |= space->getDims(op);
+  for (const KernelSpace::Output &output : space->outputs) {
+    // Nothing is computed more than once.
+    if (hasReduction ? outer.test(output.dims) : output.dims != all)
+      return false;
+    // An output that is also read is read where it is written right after.
+    for (linalg::LinalgOp op : space->ops)
+      for (OpOperand &operand : op->getOpOperands())
+        if (operand.get() == output.place.param &&
+            KernelSpace::isRead(op, operand) &&
+            (hasReduction || !(space->getAccess(operand) == output.place)))
+          return false;
+  }
+  return true;
+}
+
+/// The one along which most accesses are contiguous.
+bool RowPlan::chooseVectorDim(Loop &loop) const {
+  int64_t best = 0, bestContiguous = 0, bestScore = 0;
+  for (auto [index, dim] : llvm::enumerate(loop.dims)) {
+    int64_t contiguous = 0, strided = 0;
+    auto count = [&](const Access &access) {
+      if (access.isContiguous(dim))
+        ++contiguous;
+      else if (access.uses(dim))
+        ++strided;
+    };
+    for (linalg::LinalgOp op : space->ops)
+      if (getRowDims(op)[dim])
+        for (OpOperand &operand : op->getOpOperands())
+          if (isa<BlockArgument>(operand.get()) &&
+              isa<TensorType>(operand.get().getType()) &&
+              KernelSpace::isRead(op, operand))
+            count(space->getAccess(operand));
+    for (unsigned output : loop.outputs)
+      count(space->outputs[output].place);
+    int64_t score = contiguous - strided;
+    if (index == 0 || score >= bestScore) {
+      best = index;
+      bestScore = score;
+      bestContiguous = contiguous;
+    }
+  }
+  std::swap(loop.dims[best], loop.dims.back());
+  return bestContiguous > 0 || bestScore == 0;
+}
+
+static unsigned getBits(Type type) {
+  if (type.isIndex())
+    return 64;
+  return type.isInteger(1) ? 8 : type.getIntOrFloatBitWidth();
+}
+
+/// Vectors of the widest type fill a register.
+void RowPlan::chooseLanes(const TargetModel &target) {
+  unsigned bits = 8;
+  for (linalg::LinalgOp op : space->ops) {
+    if (isUniform(op) && !space->isReduction(op))
+      continue;
+    for (Value argument : op->getRegion(0).getArguments())
+      bits = std::max(bits, getBits(argument.getType()));
+    for (Operation &inner : op->getRegion(0).front().without_terminator())
+      if (!isa<arith::ConstantOp>(inner))
+        bits = std::max(bits, getBits(inner.getResult(0).getType()));
+  }
+  lanes = target.lanes(bits);
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit` with what computes the operands that an operation reads.
+static void forEachProducer(linalg::LinalgOp op,
+                            llvm::function_ref<void(linalg::LinalgOp)> visit) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (auto producer = operand.get().getDefiningOp<linalg::LinalgOp>())
+      if (KernelSpace::isRead(op, operand))
+        visit(producer);
+}
+
+/// The pass of an operation is after those of the reductions that it needs.
+void RowPlan::findLevels() {
+  for (linalg::LinalgOp op : space->ops) {
+    unsigned level = 0;
+    forEachProducer(op, [&](linalg::LinalgOp producer) {
+      level = std::max(level, levels.lookup(producer) +
+                                  unsigned(space->isReduction(producer)));
+    });
+    levels[op] = level;
+    numPasses = std::max(numPasses, level + 1);
+  }
+}
+
+/// In which passes the elements of a row of each operation are needed.
+void RowPlan::findUses() {
+  uses.clear();
+  for (linalg::LinalgOp op : space->ops)
+    uses[op].resize(numPasses);
+  for (const KernelSpace::Output &output : space->outputs) {
+    Operation *op = output.value.getDefiningOp();
+    if (!isUniform(op))
+      uses[op].set(levels[op]);
+  }
+  for (linalg::LinalgOp op : llvm::reverse(space->ops)) {
+    llvm::SmallBitVector needed = uses[op];
+    if (space->isReduction(op))
+      needed.set(levels[op]);
+    else if (isUniform(op))
+      continue;
+    else if (llvm::any_of(op->getResults(), [&](Value result) {
+               return buffers.contains(result);
+             }))
+      needed = getFirst(needed);
+    forEachProducer(op, [&](linalg::LinalgOp producer) {
+      if (!isUniform(producer))
+        uses[producer] |= needed;
+    });
+  }
+}
+
+llvm::SmallBitVector
+RowPlan::getFirst(const llvm::SmallBitVector &passes) const {
+  llvm::SmallBitVector first(passes.size());
+  if (passes.any())
+    first.set(passes.find_first());
+  return first;
+}
+
+int64_t RowPlan::getRecomputeCost(linalg::LinalgOp op) const {
+  int64_t total = estimateCost(op);
+  forEachProducer(op, [&](linalg::LinalgOp producer) {
+    if (isUniform(producer))
+      return;
+    bool isStored = llvm::any_of(producer->getResults(), [&](Value result) {
+      return buffers.contains(result);
+    });
+    total += isStored ? 1 : getRecomputeCost(producer);
+  });
+  return total;
+}
+
+/// Keeps what several passes need and what is expensive.
+void RowPlan::findBuffers() {
+  findUses();
+  for (linalg::LinalgOp op : space->ops)
+    if (!isUniform(op) && op->getNumResults() == 1 && uses[op].count() > 1 &&
+        getRecomputeCost(op) > kBufferCost)
+      buffers[op->getResult(0)] = {};
+  // What only something that is stored needs is not needed again.
+  findUses();
+  buffers.remove_if([&](auto &entry) {
+    return uses[entry.first.getDefiningOp()].count() < 2;
+  });
+}
+
+RowPlan::Loop &RowPlan::getLoop(unsigned pass, DimSet dims) {
+  for (auto [loop, key] : llvm::zip(loops, loopKeys))
+    if (key.first == pass && key.second == dims)
+      return loop;
+  loopKeys.emplace_back(pass, dims);
+  loops.emplace_back();
+  loops.back().dims.assign(dims.set_bits_begin(), dims.set_bits_end());
+  return loops.back();
+}
+
+bool RowPlan::chooseLoops() {
+  for (unsigned pass = 0; pass < numPasses; ++pass) {
+    for (linalg::LinalgOp op : space->ops) {
+      if (levels[op] != pass || !space->isReduction(op))
+        continue;
+      if (!getCombiner(op))
+        return false;
+      getLoop(pass, getRowDims(op)).reductions.push_back(op);
+    }
+    for (auto [index, output] : llvm::enumerate(space->outputs)) {
+      Operation *op = output.value.getDefiningOp();
+      if (levels[op] != pass)
+        continue;
+      if (isUniform(op))
+        rowOutputs.push_back(index);
+      else
+        getLoop(pass, getRowDims(op)).outputs.push_back(index);
+    }
+  }
+  return llvm::all_of(loops, [&](Loop &loop) { return chooseVectorDim(loop); });
+}
+
+/// The loop that first computes the elements of a value; nothing where loops
+/// over other dimensions need it, which do not go through a buffer.
+std::optional<unsigned> RowPlan::findFirstLoop(Value value) const {
+  Operation *op = value.getDefiningOp();
+  const llvm::SmallBitVector &needed = uses.find(op)->second;
+  DimSet dims = getRowDims(op);
+  for (auto &[pass, other] : loopKeys)
+    if (needed[pass] && other != dims)
+      return std::nullopt;
+  auto key = llvm::find(
+      loopKeys, std::pair(unsigned(needed.find_first()), std::move(dims)));
+  if (key == loopKeys.end())
+    return std::nullopt;
+  return key - loopKeys.begin();
+}
+
+/// The row of an output holds a buffer until the output is written.
+void RowPlan::placeBuffers() {
+  size_t count;
+  do {
+    count = buffers.size();
+    findUses();
+    buffers.remove_if([&](auto &entry) { return !findFirstLoop(entry.first); });
+  } while (buffers.size() != count);
+  llvm::SmallPtrSet<const KernelSpace::Output *, 4> taken;
+  for (auto &[value, buffer] : buffers) {
+    buffer.loop = *findFirstLoop(value);
+    loops[buffer.loop].stored.push_back(value);
+    Operation *op = value.getDefiningOp();
+    unsigned last = uses[op].find_last();
+    Type type = cast<RankedTensorType>(value.getType()).getElementType();
+    for (const KernelSpace::Output &output : space->outputs) {
+      Operation *writer = output.value.getDefiningOp();
+      DimSet rest = output.dims;
+      if (isUniform(writer) || rest.reset(outer) != getRowDims(op) ||
+          output.place.getType().getElementType() != type ||
+          levels[writer] < last || !taken.insert(&output).second)
+        continue;
+      buffer.output = &output;
+      break;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// RowPlan
+//===----------------------------------------------------------------------===//
+
+std::unique_ptr<RowPlan> RowPlan::make(std::unique_ptr<KernelSpace> space,
+                                       const TargetModel &target) {
+  auto plan = std::make_unique<RowPlan>();
+  plan->space = std::move(space);
+  if (!plan->findOuterDims())
+    return nullptr;
+  DimSet outer = plan->outer;
+  bool hasReduction = plan->hasReduction;
+  plan->space->mergeDims([&](unsigned lhs, unsigned rhs) {
+    return !hasReduction || outer[lhs] == outer[rhs];
+  });
+  plan->findOuterDims();
+  if (!plan->checkOutputs())
+    return nullptr;
+  plan->findLevels();
+  plan->findBuffers();
+  if (!plan->chooseLoops())
+    return nullptr;
+  plan->placeBuffers();
+  plan->chooseLanes(target);
+  for (linalg::LinalgOp op : plan->space->ops)
+    plan->cost += estimateCost(op) + 1;
+  return plan;
+}

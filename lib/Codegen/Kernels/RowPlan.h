@@ -1,0 +1,102 @@
+//===- RowPlan.h - What a row kernel computes when --------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A row is what the outer dimensions, those that nothing reduces, leave. Its
+// loops run one after the other, each as soon as the reductions that it needs
+// are done. A loop computes again what it needs of earlier loops, or reads it
+// from a buffer where that is cheaper. Without reductions there is one loop,
+// over the innermost dimension.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_ROWPLAN_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_ROWPLAN_H
+
+#include "KernelSpace.h"
+#include "TargetModel.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mlir::relax {
+
+/// How a reduction combines elements.
+struct Combiner {
+  Operation *op;
+  vector::CombiningKind kind;
+  TypedAttr neutral;
+};
+
+/// Nothing where the body does more than combine with the accumulator.
+std::optional<Combiner> getCombiner(linalg::LinalgOp reduction);
+
+struct RowPlan {
+  struct Loop {
+    /// The vector dimension is the last one.
+    SmallVector<unsigned> dims;
+    SmallVector<linalg::LinalgOp> reductions;
+    /// Indices of outputs.
+    SmallVector<unsigned> outputs;
+    /// What is put in a buffer.
+    SmallVector<Value> stored;
+  };
+
+  struct Buffer {
+    /// The output whose memory it is; null: memory of its own.
+    const KernelSpace::Output *output = nullptr;
+    /// The loop that fills it.
+    unsigned loop = 0;
+  };
+
+  /// Null where a kernel is not of this kind.
+  static std::unique_ptr<RowPlan> make(std::unique_ptr<KernelSpace> space,
+                                       const TargetModel &target);
+
+  bool hasReductions() const { return hasReduction; }
+  /// Whether a value is the same for the whole row.
+  bool isUniform(Operation *op) const;
+  bool isUniform(const Access &access) const;
+
+  std::unique_ptr<KernelSpace> space;
+  DimSet outer;
+  SmallVector<Loop> loops;
+  /// Outputs with one element for each row.
+  SmallVector<unsigned> rowOutputs;
+  llvm::MapVector<Value, Buffer> buffers;
+  int64_t lanes = 1;
+  /// What an element of a row costs, in additions of vectors.
+  int64_t cost = 0;
+
+private:
+  bool findOuterDims();
+  bool checkOutputs() const;
+  bool chooseLoops();
+  bool chooseVectorDim(Loop &loop) const;
+  void chooseLanes(const TargetModel &target);
+  void findLevels();
+  void findBuffers();
+  std::optional<unsigned> findFirstLoop(Value value) const;
+  void placeBuffers();
+  int64_t getRecomputeCost(linalg::LinalgOp op) const;
+  llvm::SmallBitVector getFirst(const llvm::SmallBitVector &passes) const;
+  void findUses();
+  Loop &getLoop(unsigned pass, DimSet dims);
+  DimSet getRowDims(Operation *op) const;
+
+  bool hasReduction = false;
+  /// The pass in which an operation can be computed.
+  DenseMap<Operation *, unsigned> levels;
+  unsigned numPasses = 1;
+  /// The passes that need the result of an operation.
+  DenseMap<Operation *, llvm::SmallBitVector> uses;
+  /// The pass of each loop, and its dimensions.
+  SmallVector<std::pair<unsigned, DimSet>> loopKeys;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_ROWPLAN_H
