@@ -290,6 +290,7 @@ void RowEmitter::emitRows() {
   parallel->setAttr(kGrainAttr, builder->getI64IntegerAttr(getGrain()));
 }
 
+/// The passes after bufferization free it at the end of the row.
 Value RowEmitter::allocateBuffer(const RowPlan::Loop &loop, Type type) {
   Value size = index(1);
   for (unsigned dim : loop.dims)
@@ -299,31 +300,23 @@ Value RowEmitter::allocateBuffer(const RowPlan::Loop &loop, Type type) {
   auto memrefType = MemRefType::get({ShapedType::kDynamic}, type);
   auto alloc = memref::AllocOp::create(*builder, memrefType, ValueRange{size});
   alloc.setAlignment(64);
-  alloc->setAttr("bufferization.manual_deallocation", builder->getUnitAttr());
   return alloc;
 }
 
 void RowEmitter::emitRow() {
-  SmallVector<Value> allocated;
   for (auto &[value, buffer] : plan->buffers) {
     if (buffer.output) {
       bufferMemory[value] = flat[buffer.output->place.param.getArgNumber()];
       continue;
     }
     Type type = cast<RankedTensorType>(value.getType()).getElementType();
-    allocated.push_back(allocateBuffer(plan->loops[buffer.loop], type));
-    bufferMemory[value] = allocated.back();
+    bufferMemory[value] = allocateBuffer(plan->loops[buffer.loop], type);
   }
   for (loopIndex = 0; loopIndex < plan->loops.size(); ++loopIndex)
     emitLoop(plan->loops[loopIndex]);
   for (unsigned output : plan->rowOutputs)
     store(evaluate(space.outputs[output].value, nullptr),
           space.outputs[output].place, nullptr);
-  for (Value memory : allocated) {
-    auto dealloc = memref::DeallocOp::create(*builder, memory);
-    dealloc->setAttr("bufferization.manual_deallocation",
-                     builder->getUnitAttr());
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -418,6 +411,15 @@ SmallVector<Value> RowEmitter::emitVectorLoops(const RowPlan::Loop &loop,
   return results;
 }
 
+/// The sign of a zero that is the greatest or least element does not matter.
+static void ignoreSignOfZero(Operation *op) {
+  auto fmf = dyn_cast_or_null<arith::ArithFastMathInterface>(op);
+  if (fmf && isa<arith::MaximumFOp, arith::MinimumFOp>(op))
+    op->setAttr(fmf.getFastMathAttrName(),
+                arith::FastMathFlagsAttr::get(op->getContext(),
+                                              arith::FastMathFlags::nsz));
+}
+
 /// One vector of elements. All is read before anything is written, as an output
 /// may be an input.
 SmallVector<Value> RowEmitter::emitElements(const RowPlan::Loop &loop,
@@ -436,6 +438,7 @@ SmallVector<Value> RowEmitter::emitElements(const RowPlan::Loop &loop,
                              ? accumulator
                              : evaluateOperand(operand, &scope));
     Value result = compute(op, operands, &scope).front();
+    ignoreSignOfZero(result.getDefiningOp());
     if (mask)
       result = arith::SelectOp::create(*builder, mask, result, accumulator);
     results.push_back(result);
@@ -449,15 +452,6 @@ SmallVector<Value> RowEmitter::emitElements(const RowPlan::Loop &loop,
   for (auto [output, value] : llvm::zip(loop.outputs, written))
     store(value, space.outputs[output].place, &scope);
   return results;
-}
-
-/// The sign of a zero that is the greatest or least element does not matter.
-static void ignoreSignOfZero(Operation *op) {
-  auto fmf = dyn_cast_or_null<arith::ArithFastMathInterface>(op);
-  if (fmf && isa<arith::MaximumFOp, arith::MinimumFOp>(op))
-    op->setAttr(fmf.getFastMathAttrName(),
-                arith::FastMathFlagsAttr::get(op->getContext(),
-                                              arith::FastMathFlags::nsz));
 }
 
 Value RowEmitter::combine(const Combiner &combiner, Value lhs, Value rhs) {

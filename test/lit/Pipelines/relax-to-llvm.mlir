@@ -5,6 +5,7 @@
 // RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory -relax-phase-shapes | FileCheck %s --check-prefix=SHAPES
 // RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory -relax-phase-shapes -relax-phase-kernels | FileCheck %s --check-prefix=KERNELS
 // RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory -relax-phase-shapes -relax-phase-kernels -relax-phase-llvm -o %t.phases
+// RUN: relax-opt %s -relax-phase-normalize -relax-phase-legalize -relax-phase-memory -relax-phase-shapes -relax-phase-kernels=emit-kernels=false | FileCheck %s --check-prefix=LOOPS
 // RUN: relax-opt %s -relax-to-llvm -o %t.whole
 // RUN: diff %t.phases %t.whole
 // RUN: FileCheck %s --check-prefix=LLVM < %t.whole
@@ -25,7 +26,13 @@
 // KERNELS: func.func private @relax.kernel.relu(%[[X:.*]]: memref<?x4xf32>, %[[Y:.*]]: memref<?x4xf32>)
 // KERNELS-NOT: memref.alloc
 // KERNELS-NOT: memref.copy
-// KERNELS: memref.store %{{.*}}, %[[Y]]
+// KERNELS: memref.reinterpret_cast %[[Y]]
+// KERNELS: vector.store
+
+// LOOPS: func.func private @relax.kernel.relu(%[[X:.*]]: memref<?x4xf32>, %[[Y:.*]]: memref<?x4xf32>)
+// LOOPS-NOT: memref.alloc
+// LOOPS-NOT: memref.copy
+// LOOPS: memref.store %{{.*}}, %[[Y]]
 
 // LLVM-NOT: relax.{{[a-z]+}} %
 // LLVM: llvm.func @__tvm_ffi_main(
