@@ -244,8 +244,11 @@ int64_t RowEmitter::getGrain() {
 /// Finds the position in the outer dimensions, and in the row for a part of it.
 void RowEmitter::splitIndex(Value index, bool isChunked, Value numChunks) {
   if (isChunked) {
-    Value chunk = arith::RemUIOp::create(*builder, index, numChunks);
-    index = arith::DivUIOp::create(*builder, index, numChunks);
+    Value chunk = index;
+    if (plan->outer.any()) {
+      chunk = arith::RemUIOp::create(*builder, index, numChunks);
+      index = arith::DivUIOp::create(*builder, index, numChunks);
+    }
     begin = mul(chunk, this->index(kChunk));
     end = arith::MinUIOp::create(*builder, add(begin, this->index(kChunk)),
                                  getSize(plan->loops.front().dims.back()));

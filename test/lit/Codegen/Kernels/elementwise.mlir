@@ -1,0 +1,68 @@
+// Kernels without reductions. Dimensions that are walked through one after the
+// other in memory are one loop, in parts of 4096 elements.
+// RUN: relax-opt %s -relax-prepare-kernels -relax-emit-kernels=vector-bits=256 -canonicalize -cse | FileCheck %s
+
+#id = affine_map<(i, j) -> (i, j)>
+#swap = affine_map<(i, j) -> (j, i)>
+#last = affine_map<(i, j) -> (j)>
+#first = affine_map<(i, j) -> (i, 0)>
+
+module {
+  relax.func @main(%x: !relax.tensor<ndim = 2, f32>, %b: !relax.tensor<ndim = 1, f32>, %c: !relax.tensor<ndim = 2, f32>, %y: !relax.tensor<ndim = 2, f32>, %z: !relax.tensor<ndim = 2, i1>) -> !relax.tensor<ndim = 2, f32> {
+    relax.builtin.call_kernel @relu(%x) outs(%y) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f32>
+    relax.builtin.call_kernel @broadcast(%x, %b, %c) outs(%z) : (!relax.tensor<ndim = 2, f32>, !relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, i1>
+    relax.builtin.call_kernel @transpose(%x) outs(%y) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f32>
+    relax.return %y : !relax.tensor<ndim = 2, f32>
+  }
+
+  // One dimension: its size is the product of both.
+  // CHECK: func.func private @relax.kernel.relu(%{{.*}}: memref<?x?xf32>, %{{.*}}: memref<?x?xf32>) attributes {relax.kernel_class = "elementwise"}
+  // CHECK: scf.parallel (%[[CHUNK:.*]]) =
+  // CHECK: %[[BEGIN:.*]] = arith.muli %[[CHUNK]], %c4096
+  // CHECK: arith.minui
+  // CHECK-NOT: arith.muli
+  // CHECK: scf.for %{{.*}} = %[[BEGIN]]
+  // CHECK-COUNT-4: vector.store
+  // CHECK: scf.for
+  // CHECK: vector.maskedstore
+  func.func private @relu(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
+    %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?x?xf32>) outs(%y : tensor<?x?xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %zero = arith.constant 0.0 : f32
+      %1 = arith.maximumf %in, %zero : f32
+      linalg.yield %1 : f32
+    } -> tensor<?x?xf32>
+    return %0 : tensor<?x?xf32>
+  }
+
+  // What is the same for a row is read once. Booleans are bytes.
+  // CHECK: func.func private @relax.kernel.broadcast({{.*}}: memref<?x?xi8>) attributes {relax.kernel_class = "elementwise"}
+  // CHECK: scf.parallel
+  // CHECK: %[[C:.*]] = memref.load
+  // CHECK: scf.for
+  // CHECK-COUNT-2: vector.load
+  // CHECK: vector.broadcast %[[C]]
+  // CHECK: %[[BITS:.*]] = arith.cmpf
+  // CHECK: %[[BYTES:.*]] = arith.extui %[[BITS]] : vector<8xi1> to vector<8xi8>
+  // CHECK: vector.store %[[BYTES]]
+  func.func private @broadcast(%x: tensor<?x?xf32>, %b: tensor<?xf32>, %c: tensor<?x1xf32>, %z: tensor<?x?xi1>) -> tensor<?x?xi1> {
+    %0 = linalg.generic {indexing_maps = [#id, #last, #first, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %b, %c : tensor<?x?xf32>, tensor<?xf32>, tensor<?x1xf32>) outs(%z : tensor<?x?xi1>) {
+    ^bb0(%0: f32, %1: f32, %2: f32, %out: i1):
+      %3 = arith.addf %0, %1 : f32
+      %4 = arith.cmpf olt, %3, %2 : f32
+      linalg.yield %4 : i1
+    } -> tensor<?x?xi1>
+    return %0 : tensor<?x?xi1>
+  }
+
+  // CHECK: func.func private @relax.kernel.transpose({{.*}} attributes {relax.kernel_class = "elementwise"}
+  // CHECK: vector.gather
+  // CHECK: vector.store
+  func.func private @transpose(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
+    %0 = linalg.generic {indexing_maps = [#swap, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?x?xf32>) outs(%y : tensor<?x?xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<?x?xf32>
+    return %0 : tensor<?x?xf32>
+  }
+}

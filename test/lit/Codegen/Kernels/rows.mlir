@@ -1,0 +1,87 @@
+// Reductions of rows: a loop for each that waits for another one, with four
+// accumulators, and one under a mask for what is left.
+// RUN: relax-opt %s -relax-prepare-kernels -relax-emit-kernels=vector-bits=256 -canonicalize -cse | FileCheck %s
+// RUN: not relax-opt %s -relax-prepare-kernels -relax-emit-kernels=vector-bits=96 2>&1 | FileCheck %s --check-prefix=ERROR
+
+// ERROR: error: expected vector-bits to be 0 or a power of two from 64 on, but got 96
+
+#full = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#column = affine_map<(i, j) -> (j)>
+
+module {
+  relax.func @main(%x: !relax.tensor<ndim = 2, f32>, %y: !relax.tensor<ndim = 2, f32>, %s: !relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 2, f32> {
+    relax.builtin.call_kernel @softmax(%x) outs(%y) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f32>
+    relax.builtin.call_kernel @columns(%x) outs(%s) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 1, f32>
+    relax.return %y : !relax.tensor<ndim = 2, f32>
+  }
+
+  // CHECK: func.func private @relax.kernel.softmax(%[[X:.*]]: memref<?x?xf32>, %[[Y:.*]]: memref<?x?xf32>) attributes {relax.kernel_class = "rows"}
+  // CHECK-DAG: %[[XS:.*]] = memref.reinterpret_cast %[[X]]
+  // CHECK-DAG: %[[YS:.*]] = memref.reinterpret_cast %[[Y]]
+  // CHECK: scf.parallel (%[[I:.*]]) =
+  // The greatest element; the sign of a zero does not matter.
+  // CHECK: %{{.*}}:4 = scf.for {{.*}} iter_args
+  // CHECK-COUNT-4: arith.maximumf %{{.*}}, %{{.*}} fastmath<nsz> : vector<8xf32>
+  // CHECK: scf.for {{.*}} iter_args
+  // CHECK: vector.create_mask
+  // CHECK: vector.maskedload %[[XS]]
+  // CHECK: arith.select
+  // CHECK: vector.reduction <maximumf>
+  // The exponentials wait in the row of the output for their sum.
+  // CHECK: %{{.*}}:4 = scf.for {{.*}} iter_args
+  // CHECK: math.exp
+  // CHECK: vector.store %{{.*}}, %[[YS]]
+  // CHECK: vector.reduction <add>, %{{.*}} fastmath<reassoc>
+  // They are multiplied by its reciprocal.
+  // CHECK: scf.for
+  // CHECK: vector.load %[[YS]]
+  // CHECK-NOT: arith.divf {{.*}} : vector
+  // CHECK: vector.store %{{.*}}, %[[YS]]
+  // CHECK: relax.grain =
+  func.func private @softmax(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %lowest = arith.constant 0xFF800000 : f32
+    %n = tensor.dim %x, %c0 : tensor<?x?xf32>
+    %e = tensor.empty(%n) : tensor<?xf32>
+    %low = linalg.fill ins(%lowest : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+    %max = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<?x?xf32>) outs(%low : tensor<?xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.maximumf %out, %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<?xf32>
+    %exp = linalg.generic {indexing_maps = [#full, #row, #full], iterator_types = ["parallel", "parallel"]} ins(%x, %max : tensor<?x?xf32>, tensor<?xf32>) outs(%y : tensor<?x?xf32>) {
+    ^bb0(%in: f32, %m: f32, %out: f32):
+      %0 = arith.subf %in, %m : f32
+      %1 = math.exp %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<?x?xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+    %sum = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]} ins(%exp : tensor<?x?xf32>) outs(%f : tensor<?xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %out, %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<?xf32>
+    %result = linalg.generic {indexing_maps = [#row, #full], iterator_types = ["parallel", "parallel"]} ins(%sum : tensor<?xf32>) outs(%exp : tensor<?x?xf32>) {
+    ^bb0(%s: f32, %out: f32):
+      %0 = arith.divf %out, %s : f32
+      linalg.yield %0 : f32
+    } -> tensor<?x?xf32>
+    return %result : tensor<?x?xf32>
+  }
+
+  // Elements that are reduced together are not next to each other: no vector
+  // of them is read.
+  // CHECK: func.func private @relax.kernel.columns(%{{.*}}: tensor
+  func.func private @columns(%x: tensor<?x?xf32>, %s: tensor<?xf32>) -> tensor<?xf32> {
+    %zero = arith.constant 0.0 : f32
+    %f = linalg.fill ins(%zero : f32) outs(%s : tensor<?xf32>) -> tensor<?xf32>
+    %sum = linalg.generic {indexing_maps = [#full, #column], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<?x?xf32>) outs(%f : tensor<?xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %out, %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<?xf32>
+    return %sum : tensor<?xf32>
+  }
+}
