@@ -12,6 +12,7 @@ from .base import MLIRPass, Pass
 
 # The passes that have another name in TVM, by the name of TVM.
 _TVM_NAMES = {
+    "AnnotateTIROpPattern": "AnnotateOpPattern",
     "CallTIRRewrite": "LowerCallTIR",
     "RewriteDataflowReshape": "RewriteReshape",
     "StaticPlanBlockMemory": "PlanMemory",

@@ -1,0 +1,400 @@
+//===- OpPattern.cpp - What kernels compute -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/Analysis/OpPattern.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+StringRef mlir::relax::getOpPatternName(OpPattern pattern) {
+  switch (pattern) {
+  case OpPattern::Elementwise:
+    return "elementwise";
+  case OpPattern::Broadcast:
+    return "broadcast";
+  case OpPattern::Injective:
+    return "injective";
+  case OpPattern::Reduction:
+    return "reduction";
+  case OpPattern::OutElementwiseFusable:
+    return "out-elementwise-fusable";
+  case OpPattern::Tuple:
+    return "tuple";
+  case OpPattern::Opaque:
+    return "opaque";
+  }
+  llvm_unreachable("unknown pattern");
+}
+
+//===----------------------------------------------------------------------===//
+// One operation
+//===----------------------------------------------------------------------===//
+
+static bool isParallel(linalg::LinalgOp op) {
+  return op.getNumParallelLoops() == op.getNumLoops();
+}
+
+/// Which loops a map depends on.
+static llvm::SmallBitVector usedLoops(AffineMap map) {
+  llvm::SmallBitVector used(map.getNumDims());
+  for (AffineExpr expr : map.getResults())
+    expr.walk([&](AffineExpr inner) {
+      if (auto dim = dyn_cast<AffineDimExpr>(inner))
+        used.set(dim.getPosition());
+    });
+  return used;
+}
+
+/// The block argument that a value comes from through conversions.
+static BlockArgument findElement(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp>(
+            op))
+      return {};
+    value = op->getOperand(0);
+  }
+  return dyn_cast<BlockArgument>(value);
+}
+
+/// The two inputs whose product is added to the output; none where the body is
+/// anything else.
+static std::optional<std::pair<unsigned, unsigned>>
+findProduct(linalg::LinalgOp op) {
+  if (op.getNumDpsInits() != 1 || op->getNumRegions() != 1 ||
+      !op->getRegion(0).hasOneBlock())
+    return std::nullopt;
+  Block &body = op->getRegion(0).front();
+  Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
+  while (sum && isa<arith::TruncFOp, arith::ExtFOp>(sum))
+    sum = sum->getOperand(0).getDefiningOp();
+  if (!sum || !isa<arith::AddFOp, arith::AddIOp>(sum))
+    return std::nullopt;
+  unsigned numInputs = op.getNumDpsInputs();
+  for (unsigned side : {0, 1}) {
+    BlockArgument old = findElement(sum->getOperand(side));
+    Operation *product = sum->getOperand(1 - side).getDefiningOp();
+    if (!old || old.getArgNumber() < numInputs || !product ||
+        !isa<arith::MulFOp, arith::MulIOp>(product))
+      continue;
+    BlockArgument lhs = findElement(product->getOperand(0));
+    BlockArgument rhs = findElement(product->getOperand(1));
+    if (lhs && rhs && lhs != rhs && lhs.getArgNumber() < numInputs &&
+        rhs.getArgNumber() < numInputs)
+      return std::pair(lhs.getArgNumber(), rhs.getArgNumber());
+  }
+  return std::nullopt;
+}
+
+bool mlir::relax::isContractionOrWindow(linalg::LinalgOp op) {
+  if (isParallel(op))
+    return false;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (!op.getMatchingIndexingMap(input).isProjectedPermutation(
+            /*allowZeroInResults=*/true))
+      return true;
+  auto product = findProduct(op);
+  return product && (!usedLoops(maps[product->first]).all() ||
+                     !usedLoops(maps[product->second]).all());
+}
+
+bool mlir::relax::isCheap(linalg::LinalgOp op) {
+  constexpr unsigned kMostOps = 4;
+  if (op->getNumRegions() != 1 || !op->getRegion(0).hasOneBlock())
+    return false;
+  unsigned count = 0;
+  for (Operation &inner : op->getRegion(0).front().without_terminator()) {
+    if (isa<arith::ConstantOp, linalg::IndexOp>(inner))
+      continue;
+    if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
+             arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+             arith::MinNumFOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
+             arith::MaxSIOp, arith::MinSIOp, arith::AndIOp, arith::OrIOp,
+             arith::XOrIOp, arith::CmpFOp, arith::CmpIOp, arith::SelectOp,
+             arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp,
+             arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
+             arith::IndexCastOp, math::AbsFOp, math::AbsIOp>(inner) ||
+        ++count > kMostOps)
+      return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The kind of a kernel
+//===----------------------------------------------------------------------===//
+
+/// A place in the output, with dimensions left out or put as 0: the loops come
+/// in the same order.
+static bool isBroadcastMap(AffineMap map) {
+  int64_t last = -1;
+  for (AffineExpr expr : map.getResults()) {
+    if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+      if (constant.getValue() != 0)
+        return false;
+      continue;
+    }
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim || static_cast<int64_t>(dim.getPosition()) <= last)
+      return false;
+    last = dim.getPosition();
+  }
+  return true;
+}
+
+/// Whether elements of tensors are read in the body.
+static bool readsInBody(linalg::LinalgOp op) {
+  return op->walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// The kind of an operation over parallel loops.
+static OpPattern getParallelPattern(linalg::LinalgOp op) {
+  if (readsInBody(op))
+    return OpPattern::Injective;
+  OpPattern pattern = OpPattern::Elementwise;
+  for (OpOperand *init : llvm::make_pointer_range(op.getDpsInitsMutable()))
+    if (!op.getMatchingIndexingMap(init).isIdentity())
+      return OpPattern::Injective;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (!isa<ShapedType>(input->get().getType()))
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (map.isIdentity())
+      continue;
+    if (!isBroadcastMap(map))
+      return OpPattern::Injective;
+    pattern = OpPattern::Broadcast;
+  }
+  return pattern;
+}
+
+/// Whether an operation of a kernel gives no elements of its own.
+static bool isAuxiliary(Operation &op) {
+  return isa<arith::ConstantOp, tensor::DimOp, tensor::EmptyOp, tensor::CastOp,
+             func::ReturnOp>(op) ||
+         (llvm::all_of(op.getResultTypes(),
+                       [](Type type) { return type.isIntOrIndexOrFloat(); }) &&
+          op.getNumRegions() == 0 && isMemoryEffectFree(&op));
+}
+
+/// Whether an operation puts elements to other places.
+static bool isMove(Operation &op) {
+  return isa<tensor::ExtractSliceOp, tensor::InsertSliceOp,
+             tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ConcatOp,
+             tensor::PadOp, tensor::ReshapeOp>(op);
+}
+
+/// A kernel that updates tensors, in one block.
+static bool isOnTensors(func::FuncOp kernel) {
+  return !kernel.isExternal() && kernel.getBody().hasOneBlock() &&
+         kernel.getNumResults() > 0 &&
+         kernel.getNumResults() <= kernel.getNumArguments() &&
+         llvm::all_of(kernel.getArgumentTypes(),
+                      [](Type type) {
+                        return isa<RankedTensorType>(type) ||
+                               type.isIntOrIndexOrFloat();
+                      }) &&
+         kernel.getResultTypes() ==
+             kernel.getArgumentTypes().take_back(kernel.getNumResults()) &&
+         llvm::all_of(kernel.getResultTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
+OpPattern mlir::relax::computeOpPattern(func::FuncOp kernel) {
+  if (!isOnTensors(kernel))
+    return OpPattern::Opaque;
+  OpPattern pattern = OpPattern::Elementwise;
+  unsigned anchors = 0;
+  bool hasReduction = false, isAfterAnchorElementwise = true;
+  for (Operation &op : kernel.getBody().front()) {
+    if (isAuxiliary(op))
+      continue;
+    if (isMove(op)) {
+      pattern = std::max(pattern, OpPattern::Injective);
+      isAfterAnchorElementwise &= anchors == 0;
+      continue;
+    }
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (!linalgOp)
+      return OpPattern::Opaque;
+    if (isa<linalg::FillOp>(op))
+      continue;
+    if (isParallel(linalgOp)) {
+      OpPattern inner = getParallelPattern(linalgOp);
+      isAfterAnchorElementwise &= anchors == 0 || inner <= OpPattern::Broadcast;
+      pattern = std::max(pattern, inner);
+    } else if (isContractionOrWindow(linalgOp)) {
+      ++anchors;
+    } else {
+      hasReduction = true;
+    }
+  }
+  if (anchors == 0)
+    return hasReduction ? OpPattern::Reduction : pattern;
+  return anchors == 1 && !hasReduction && isAfterAnchorElementwise
+             ? OpPattern::OutElementwiseFusable
+             : OpPattern::Opaque;
+}
+
+FailureOr<OpPattern> mlir::relax::getOpPattern(func::FuncOp kernel) {
+  Attribute stated = kernel->getAttr(kOpPattern);
+  if (!stated)
+    return computeOpPattern(kernel);
+  auto number = dyn_cast<IntegerAttr>(stated);
+  if (number && number.getType().isIntOrIndex())
+    switch (number.getValue().getSExtValue()) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4:
+    case 7:
+    case 8:
+      return static_cast<OpPattern>(number.getValue().getSExtValue());
+    }
+  return kernel.emitOpError()
+         << "expected op_pattern to be the number of a kind of kernel, 0 to 4, "
+            "7 or 8, but got "
+         << stated;
+}
+
+//===----------------------------------------------------------------------===//
+// KernelFacts
+//===----------------------------------------------------------------------===//
+
+/// A call from a body would not be found by those who look for calls.
+static bool canBeMerged(func::FuncOp kernel) {
+  return isOnTensors(kernel) &&
+         llvm::all_of(kernel.getBody().front(), [](Operation &op) {
+           return isMemoryEffectFree(&op) ||
+                  op.hasTrait<OpTrait::IsTerminator>();
+         });
+}
+
+KernelFacts::KernelFacts(func::FuncOp kernel)
+    : kernel(kernel), pattern(computeOpPattern(kernel)),
+      isMergeable(canBeMerged(kernel)) {
+  reads.resize(kernel.getNumArguments());
+  if (!isMergeable)
+    return;
+  bool hasOnlyLoops = true;
+  unsigned count = 0;
+  for (Operation &op : kernel.getBody().front()) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (!linalgOp) {
+      hasOnlyLoops &= isAuxiliary(op);
+      continue;
+    }
+    ops.push_back(linalgOp);
+    hasReduction |= !isParallel(linalgOp);
+    if (!isa<linalg::FillOp>(op)) {
+      ++count;
+      elementwise = linalgOp;
+    }
+  }
+  if (!hasOnlyLoops || count != 1 || kernel.getNumResults() != 1 ||
+      getWriter(0) != elementwise || readsInBody(elementwise))
+    elementwise = {};
+  collectReads();
+  if (hasOnlyLoops)
+    collectRows();
+}
+
+std::optional<ArrayRef<KernelFacts::Read>>
+KernelFacts::getReads(unsigned param) const {
+  if (param >= reads.size() || !reads[param])
+    return std::nullopt;
+  return ArrayRef<Read>(*reads[param]);
+}
+
+linalg::LinalgOp KernelFacts::getWriter(unsigned result) const {
+  func::FuncOp function = kernel;
+  auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  auto op = ret.getOperand(result).getDefiningOp<linalg::LinalgOp>();
+  if (!op || !isParallel(op) || op.getNumDpsInits() != 1 ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+    return {};
+  return op;
+}
+
+void KernelFacts::collectReads() {
+  for (BlockArgument param : kernel.getArguments()) {
+    SmallVector<Read> places;
+    bool isKnown = llvm::all_of(param.getUses(), [&](OpOperand &use) {
+      if (isa<tensor::DimOp>(use.getOwner()))
+        return true;
+      auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
+      if (!op || !op.isDpsInput(&use) || op->getBlock() != param.getOwner())
+        return false;
+      places.push_back({op, op.getMatchingIndexingMap(&use)});
+      return true;
+    });
+    if (isKnown)
+      reads[param.getArgNumber()] = std::move(places);
+  }
+}
+
+void KernelFacts::collectRows() {
+  unsigned common = ~0u;
+  for (linalg::LinalgOp op : ops) {
+    SmallVector<utils::IteratorType> loops = op.getIteratorTypesArray();
+    unsigned parallel = op.getNumParallelLoops();
+    if (isContractionOrWindow(op) || readsInBody(op) ||
+        llvm::is_contained(ArrayRef(loops).take_front(parallel),
+                           utils::IteratorType::reduction))
+      return;
+    common = std::min(common, parallel);
+  }
+  // Fills have as many loops as the reductions behind them.
+  for (rows = common == ~0u ? 0 : common; rows > 0; --rows)
+    if (computesByRow(rows))
+      return;
+}
+
+/// Whether a tensor is read or written at the place that the outer loops say.
+static bool isByRow(AffineMap map, unsigned numRows) {
+  if (map.getNumResults() < numRows)
+    return false;
+  for (auto [index, expr] : llvm::enumerate(map.getResults())) {
+    if (index < numRows) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim || dim.getPosition() != index)
+        return false;
+      continue;
+    }
+    for (unsigned row = 0; row < numRows; ++row)
+      if (expr.isFunctionOfDim(row))
+        return false;
+  }
+  return true;
+}
+
+bool KernelFacts::readsByRow(unsigned param, unsigned numRows) const {
+  auto places = getReads(param);
+  return places && llvm::all_of(*places, [&](const Read &read) {
+           return isByRow(read.map, numRows);
+         });
+}
+
+bool KernelFacts::computesByRow(unsigned numRows) const {
+  for (linalg::LinalgOp op : ops)
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<ShapedType>(operand.get().getType()))
+        continue;
+      bool isInput =
+          op.isDpsInput(&operand) && isa<BlockArgument>(operand.get());
+      if (!isInput && !isByRow(op.getMatchingIndexingMap(&operand), numRows))
+        return false;
+    }
+  return !ops.empty();
+}

@@ -1,0 +1,38 @@
+//===- AnnotateOpPattern.cpp - State the kinds of kernels -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/Analysis/OpPattern.h"
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/Transforms/Passes.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXANNOTATEOPPATTERNPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+struct RelaxAnnotateOpPatternPass
+    : relax::impl::RelaxAnnotateOpPatternPassBase<RelaxAnnotateOpPatternPass> {
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    // A function without body is no kernel of ours.
+    if (kernel.isExternal())
+      return;
+    FailureOr<OpPattern> pattern = getOpPattern(kernel);
+    if (failed(pattern))
+      return signalPassFailure();
+    if (!kernel->hasAttr(kOpPattern))
+      kernel->setAttr(kOpPattern,
+                      IntegerAttr::get(IntegerType::get(&getContext(), 64),
+                                       static_cast<int64_t>(*pattern)));
+  }
+};
+} // namespace

@@ -1,0 +1,428 @@
+//===- FusionGroups.cpp - Which calls become one kernel -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A node is a call of a kernel, with the operations that take fields of its
+// result, or any other operation of the block. The immediate post-dominator of
+// a node is the first one that all of its results flow into. A node and all
+// that lies between it and its post-dominator may become one kernel: only what
+// the post-dominator makes is used behind it. What lies together in a group
+// stays so, hence a group grows along the tree of post-dominators.
+//
+// Whether a set of nodes is worth one kernel (`isWorthIt`):
+//
+// - A matrix product or window computation takes what follows element by
+//   element, at the place of the element: it is still in a register.
+// - Operations that work row by row, such as a*x+b, softmax and then a
+//   normalization, are one kernel where they have the rows in common: a row
+//   stays in the cache.
+// - Without that, a result must be read by one operation, in one place, that
+//   uses each element once: then the loops become one. Where elements are used
+//   several times, by a broadcast, computing them again has to be cheap.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FusionGroups.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallSet.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+FailureOr<const KernelFacts *> KernelFactsCache::lookup(StringRef callee) {
+  auto kernel = symbols.lookup<func::FuncOp>(callee);
+  if (!kernel)
+    return nullptr;
+  std::unique_ptr<KernelFacts> &known = facts[kernel];
+  if (known)
+    return known.get();
+  FailureOr<OpPattern> pattern = getOpPattern(kernel);
+  if (failed(pattern))
+    return failure();
+  known = std::make_unique<KernelFacts>(kernel);
+  known->pattern = *pattern;
+  return known.get();
+}
+
+namespace {
+/// A use of a result of one node by another one.
+struct Edge {
+  unsigned from, to;
+  unsigned result; // of the kernel
+  unsigned param;  // of the kernel that reads
+};
+
+struct Node {
+  SmallVector<Operation *, 1> ops; // the call, then get_items
+  /// Null for what is not to be fused.
+  const KernelFacts *facts = nullptr;
+  /// The number of updates in place before it: none may come to lie between a
+  /// node and where it is moved to.
+  unsigned segment = 0;
+  SmallVector<unsigned> users;
+  bool isUsedOutside = false;
+  SmallVector<Edge> inputs;
+  /// Itself where all paths lead out of the block.
+  unsigned postDominator = 0;
+  unsigned depth = 0;
+};
+
+class Partitioner {
+public:
+  Partitioner(Block &block, KernelFactsCache &kernels, unsigned maxCalls)
+      : block(block), kernels(kernels), maxCalls(maxCalls) {}
+
+  LogicalResult run();
+  SmallVector<FusionGroup> getGroups();
+
+private:
+  using Group = llvm::SmallSetVector<unsigned, 8>;
+
+  LogicalResult makeNodes();
+  void connect(unsigned user, OpOperand &use);
+  void findPostDominators();
+  unsigned findCommon(unsigned lhs, unsigned rhs) const;
+  Group collectPath(unsigned node) const;
+  bool tryToMerge(unsigned number);
+  bool isAnchor(unsigned number) const;
+
+  bool isWorthIt(const Group &group) const;
+  bool isEpilogue(const Group &group) const;
+  bool sharesRows(const Group &group) const;
+  bool becomesLoops(const Group &group) const;
+  bool isReadOnce(const Edge &edge) const;
+  SmallVector<Edge> getInnerEdges(const Group &group) const;
+
+  Block &block;
+  KernelFactsCache &kernels;
+  unsigned maxCalls;
+  std::vector<Node> nodes; // in the order of the block
+  llvm::DenseMap<Operation *, unsigned> numbers;
+  std::vector<std::shared_ptr<Group>> groups; // of each node
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The graph
+//===----------------------------------------------------------------------===//
+
+/// Whether a call may move behind others: all it is made of is known.
+static bool isMovable(CallTIROp call) {
+  if (!call.isNormalized())
+    return false;
+  if (Value ints = call.getPackedInts(); ints && !ints.getDefiningOp<ShapeOp>())
+    return false;
+  SmallVector<Type> types(call->getOperandTypes());
+  llvm::append_range(types, call.getOutputTypes());
+  return llvm::all_of(types, [](Type type) {
+    auto tensor = dyn_cast<TensorStructInfoType>(type);
+    return !tensor || (tensor.hasShape() && !tensor.getShape().isTooLarge());
+  });
+}
+
+LogicalResult Partitioner::makeNodes() {
+  unsigned segment = 0;
+  for (Operation &op : block.without_terminator()) {
+    if (auto item = dyn_cast<GetItemOp>(op))
+      if (auto call = item.getTupleValue().getDefiningOp<CallTIROp>();
+          call && call->getBlock() == &block) {
+        unsigned number = numbers.lookup(call);
+        nodes[number].ops.push_back(item);
+        numbers[item] = number;
+        continue;
+      }
+    numbers[&op] = nodes.size();
+    Node &node = nodes.emplace_back();
+    node.ops.push_back(&op);
+    if (isa<CallTIRInplaceOp, CallInplacePackedOp>(op))
+      ++segment;
+    node.segment = segment;
+    auto call = dyn_cast<CallTIROp>(op);
+    if (!call)
+      continue;
+    FailureOr<const KernelFacts *> facts = kernels.lookup(call.getCallee());
+    if (failed(facts))
+      return failure();
+    if (*facts && (*facts)->isMergeable &&
+        (*facts)->pattern != OpPattern::Opaque && isMovable(call))
+      node.facts = *facts;
+  }
+  for (unsigned number = 0, end = nodes.size(); number < end; ++number)
+    for (Operation *op : nodes[number].ops)
+      for (OpOperand &use : op->getUses())
+        connect(number, use);
+  return success();
+}
+
+/// Adds a use of a result of `number`.
+void Partitioner::connect(unsigned number, OpOperand &use) {
+  Operation *user = block.findAncestorOpInBlock(*use.getOwner());
+  if (!user || user == block.getTerminator()) {
+    nodes[number].isUsedOutside = true;
+    return;
+  }
+  unsigned other = numbers.lookup(user);
+  if (other == number)
+    return; // takes a field
+  if (!llvm::is_contained(nodes[number].users, other))
+    nodes[number].users.push_back(other);
+  auto call = dyn_cast<CallTIROp>(use.getOwner());
+  if (!call || call->getBlock() != &block)
+    return;
+  unsigned result = 0;
+  if (auto item = use.get().getDefiningOp<GetItemOp>())
+    result = item.getIndex();
+  nodes[other].inputs.push_back(
+      {number, other, result, use.getOperandNumber()});
+}
+
+unsigned Partitioner::findCommon(unsigned lhs, unsigned rhs) const {
+  while (lhs != rhs) {
+    unsigned &deeper = nodes[lhs].depth >= nodes[rhs].depth ? lhs : rhs;
+    unsigned above = nodes[deeper].postDominator;
+    if (above == deeper)
+      return ~0u; // out of the block
+    deeper = above;
+  }
+  return lhs;
+}
+
+void Partitioner::findPostDominators() {
+  for (unsigned number = nodes.size(); number-- > 0;) {
+    Node &node = nodes[number];
+    node.postDominator = number;
+    if (node.isUsedOutside || node.users.empty())
+      continue;
+    unsigned common = node.users.front();
+    for (unsigned user : node.users) {
+      common = findCommon(common, user);
+      if (common == ~0u)
+        break;
+    }
+    if (common == ~0u)
+      continue;
+    node.postDominator = common;
+    node.depth = nodes[common].depth + 1;
+  }
+}
+
+/// The node, its post-dominator, and what lies between, with the groups that
+/// these are in.
+Partitioner::Group Partitioner::collectPath(unsigned node) const {
+  unsigned end = nodes[node].postDominator;
+  Group path;
+  path.insert(node);
+  path.insert(end);
+  SmallVector<unsigned> next = {node};
+  while (!next.empty()) {
+    unsigned current = next.pop_back_val();
+    for (unsigned user : nodes[current].users)
+      if (user != end && path.insert(user))
+        next.push_back(user);
+  }
+  Group all;
+  for (unsigned member : path)
+    all.insert_range(*groups[member]);
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// The decision
+//===----------------------------------------------------------------------===//
+
+SmallVector<Edge> Partitioner::getInnerEdges(const Group &group) const {
+  SmallVector<Edge> edges;
+  for (unsigned member : group)
+    for (const Edge &edge : nodes[member].inputs)
+      if (group.contains(edge.from))
+        edges.push_back(edge);
+  return edges;
+}
+
+/// Whether a node reads a result at the place where it writes its own.
+static bool isReadInOrder(const KernelFacts &facts, unsigned param) {
+  auto places = facts.getReads(param);
+  return facts.elementwise && places &&
+         llvm::all_of(*places, [&](const KernelFacts::Read &read) {
+           return read.op == facts.elementwise && read.map.isIdentity();
+         });
+}
+
+/// What follows a matrix product element by element.
+bool Partitioner::isEpilogue(const Group &group) const {
+  unsigned anchors = 0;
+  llvm::SmallSet<unsigned, 8> behind;
+  for (unsigned member : group) {
+    const KernelFacts &facts = *nodes[member].facts;
+    if (facts.pattern == OpPattern::OutElementwiseFusable) {
+      ++anchors;
+      behind.insert(member);
+    } else if (facts.pattern > OpPattern::Broadcast) {
+      return false;
+    }
+  }
+  if (anchors != 1)
+    return false;
+  for (const Edge &edge : getInnerEdges(group))
+    if (!isReadInOrder(*nodes[edge.to].facts, edge.param))
+      return false;
+  // All is made of the product: it waits for nothing that is not needed.
+  SmallVector<unsigned> members(group.begin(), group.end());
+  llvm::sort(members);
+  for (unsigned member : members)
+    if (llvm::any_of(nodes[member].inputs, [&](const Edge &edge) {
+          return behind.contains(edge.from);
+        }))
+      behind.insert(member);
+  return behind.size() == group.size();
+}
+
+/// Kernels that work on the same rows.
+bool Partitioner::sharesRows(const Group &group) const {
+  unsigned rows = ~0u;
+  for (unsigned member : group)
+    rows = std::min(rows, nodes[member].facts->rows);
+  if (rows == 0)
+    return false;
+  for (unsigned member : group) {
+    const KernelFacts &facts = *nodes[member].facts;
+    // A row is what reductions run over, no larger than need be, and lies
+    // together in memory.
+    if ((facts.hasReduction && facts.rows != rows) ||
+        facts.pattern == OpPattern::Injective || !facts.computesByRow(rows))
+      return false;
+  }
+  return llvm::all_of(getInnerEdges(group), [&](const Edge &edge) {
+    return nodes[edge.to].facts->readsByRow(edge.param, rows);
+  });
+}
+
+/// Whether the loops that make a result can be those that read it: the elements
+/// are used once, or cheap.
+bool Partitioner::isReadOnce(const Edge &edge) const {
+  linalg::LinalgOp writer = nodes[edge.from].facts->getWriter(edge.result);
+  auto places = nodes[edge.to].facts->getReads(edge.param);
+  if (!writer || !places || places->empty())
+    return false;
+  for (KernelFacts::Read read : *places) {
+    if (read.op != places->front().op ||
+        !read.map.isProjectedPermutation(/*allowZeroInResults=*/true) ||
+        isContractionOrWindow(read.op))
+      return false;
+    bool isParallel = read.op.getNumParallelLoops() == read.op.getNumLoops();
+    if (!read.map.isPermutation() && !(isParallel && isCheap(writer)))
+      return false;
+  }
+  return true;
+}
+
+/// Kernels of which one nest of loops can be made.
+bool Partitioner::becomesLoops(const Group &group) const {
+  unsigned last = *llvm::max_element(group);
+  for (unsigned member : group)
+    if (nodes[member].facts->hasReduction && member != last)
+      return false;
+  SmallVector<Edge> edges = getInnerEdges(group);
+  llvm::DenseMap<unsigned, unsigned> readers;
+  bool isInOrder = true;
+  for (const Edge &edge : edges) {
+    if (!isReadOnce(edge))
+      return false;
+    isInOrder &= isReadInOrder(*nodes[edge.to].facts, edge.param);
+    auto [it, isNew] = readers.insert({edge.from, edge.to});
+    if (!isNew && it->second != edge.to)
+      it->second = ~0u; // several
+  }
+  if (isInOrder)
+    return true;
+  // What has several readers becomes part of each of them.
+  return llvm::all_of(readers, [&](auto entry) {
+    const KernelFacts &facts = *nodes[entry.first].facts;
+    return entry.second != ~0u ||
+           (facts.elementwise && isCheap(facts.elementwise));
+  });
+}
+
+bool Partitioner::isWorthIt(const Group &group) const {
+  if (group.size() > maxCalls)
+    return false;
+  for (unsigned member : group)
+    if (!nodes[member].facts ||
+        nodes[member].segment != nodes[group.front()].segment)
+      return false;
+  if (llvm::any_of(group, [&](unsigned m) { return isAnchor(m); }))
+    return isEpilogue(group);
+  return becomesLoops(group) || sharesRows(group);
+}
+
+LogicalResult Partitioner::run() {
+  if (failed(makeNodes()))
+    return failure();
+  findPostDominators();
+  for (unsigned number = 0, end = nodes.size(); number < end; ++number) {
+    groups.push_back(std::make_shared<Group>());
+    groups.back()->insert(number);
+  }
+  // Products choose first, and take as much of a chain as they can.
+  for (unsigned number = 0, end = nodes.size(); number < end; ++number)
+    if (isAnchor(number))
+      for (unsigned last = number; tryToMerge(last);)
+        last = nodes[last].postDominator;
+  for (unsigned number = 0, end = nodes.size(); number < end; ++number)
+    if (!isAnchor(number))
+      tryToMerge(number);
+  return success();
+}
+
+bool Partitioner::isAnchor(unsigned number) const {
+  const KernelFacts *facts = nodes[number].facts;
+  return facts && facts->pattern == OpPattern::OutElementwiseFusable;
+}
+
+/// Joins the groups of a node, its post-dominator and what lies between.
+bool Partitioner::tryToMerge(unsigned number) {
+  unsigned end = nodes[number].postDominator;
+  if (end == number || !nodes[number].facts || !nodes[end].facts)
+    return false;
+  if (groups[number] == groups[end])
+    return true;
+  Group merged = collectPath(number);
+  if (!isWorthIt(merged))
+    return false;
+  auto shared = std::make_shared<Group>(std::move(merged));
+  for (unsigned member : *shared)
+    groups[member] = shared;
+  return true;
+}
+
+SmallVector<FusionGroup> Partitioner::getGroups() {
+  SmallVector<FusionGroup> found;
+  for (unsigned number = 0, end = nodes.size(); number < end; ++number) {
+    const Group &group = *groups[number];
+    if (group.size() < 2 || *llvm::max_element(group) != number)
+      continue;
+    FusionGroup &fused = found.emplace_back();
+    fused.last = cast<CallTIROp>(nodes[number].ops.front());
+    for (unsigned member : group)
+      if (member != number)
+        llvm::append_range(fused.ops, nodes[member].ops);
+    llvm::sort(fused.ops, [](Operation *lhs, Operation *rhs) {
+      return lhs->isBeforeInBlock(rhs);
+    });
+  }
+  return found;
+}
+
+FailureOr<SmallVector<FusionGroup>>
+mlir::relax::findFusionGroups(Block &block, KernelFactsCache &kernels,
+                              unsigned maxCalls) {
+  Partitioner partitioner(block, kernels, maxCalls);
+  if (failed(partitioner.run()))
+    return failure();
+  return partitioner.getGroups();
+}

@@ -1,0 +1,124 @@
+// RUN: relax-opt %s -split-input-file -relax-legalize-ops -relax-fuse-ops -relax-fuse-tir | FileCheck %s
+
+// RF16: loops over elements become one, constants are part of it, and the
+// kernels that nobody calls any more go.
+!x = !relax.tensor<[n, 8], f32>
+
+// CHECK-LABEL: relax.func @chain
+// CHECK: relax.call_tir @fused_multiply_exp_add(%x, %y) : (!relax.tensor<[n, 8], f32>, !relax.tensor<[8], f32>) -> !relax.tensor<[n, 8], f32>
+// CHECK-NOT: func.func
+// CHECK: func.func private @fused_multiply_exp_add(%[[X:.*]]: tensor<?x8xf32>, %[[Y:.*]]: tensor<8xf32>, %[[O:.*]]: tensor<?x8xf32>) -> tensor<?x8xf32>
+// CHECK-NEXT: %[[R:.*]] = linalg.generic
+// CHECK-SAME: ins(%[[X]], %[[Y]] : tensor<?x8xf32>, tensor<8xf32>) outs(%[[O]] : tensor<?x8xf32>)
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: %[[C:.*]] = arith.constant 2.000000e+00
+// CHECK-NEXT: %[[D:.*]] = arith.mulf %[[A]], %[[C]]
+// CHECK-NEXT: %[[E:.*]] = math.exp %[[D]]
+// CHECK-NEXT: %[[F:.*]] = arith.addf %[[E]], %[[B]]
+// CHECK-NEXT: linalg.yield %[[F]]
+// CHECK: return %[[R]]
+// CHECK-NOT: func.func
+relax.func @chain(%x: !x, %y: !relax.tensor<[8], f32>) -> !x {
+  %0 = relax.dataflow -> !x {
+    %c = relax.constant dense<2.0> : tensor<f32>
+    %1 = relax.multiply %x, %c : (!x, !relax.tensor<[], f32>) -> !x
+    %2 = relax.exp %1 : (!x) -> !x
+    %3 = relax.add %2, %y : (!x, !relax.tensor<[8], f32>) -> !x
+    relax.output %3 : !x
+  }
+  relax.return %0 : !x
+}
+
+// -----
+
+// The product keeps its form, in a tensor of the kernel whose dimension is that
+// of a parameter.
+!x = !relax.tensor<[n, 8], f32>
+!w = !relax.tensor<[8, 8], f32>
+
+// CHECK: func.func private @fused_matmul_relu(%[[X:.*]]: tensor<?x8xf32>, %[[W:.*]]: tensor<8x8xf32>, %[[O:.*]]: tensor<?x8xf32>)
+// CHECK: %[[N:.*]] = tensor.dim %[[X]]
+// CHECK: %[[T:.*]] = tensor.empty(%[[N]]) : tensor<?x8xf32>
+// CHECK: linalg.fill {{.*}} outs(%[[T]]
+// CHECK: %[[P:.*]] = linalg.generic {{.*}} ins(%[[X]], %[[W]]
+// CHECK: linalg.generic {{.*}} ins(%[[P]] : {{.*}} outs(%[[O]]
+relax.func @product(%x: !x, %w: !w) -> !x {
+  %0 = relax.dataflow -> !x {
+    %1 = relax.matmul %x, %w : (!x, !w) -> !x
+    %2 = relax.relu %1 : (!x) -> !x
+    relax.output %2 : !x
+  }
+  relax.return %0 : !x
+}
+
+// -----
+
+// A dimension of a tensor inside that no parameter has is an integer.
+!x = !relax.tensor<[n], f32>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+
+// CHECK-LABEL: relax.func @ints
+// CHECK: %[[S:.*]] = relax.shape <[m + 1]>
+// CHECK: relax.call_tir @f(%x) packed_ints %[[S]] : !relax.shape<[m + 1]> : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+// CHECK: func.func private @f(%{{.*}}: tensor<?xf32>, %[[M:.*]]: i64, %{{.*}}: tensor<?xf32>)
+// CHECK: arith.index_cast %[[M]] : i64 to index
+func.func private @repeat(%x: tensor<?xf32>, %o: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %0 = linalg.generic {indexing_maps = [#column, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?xf32>) outs(%o : tensor<?x?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = math.sin %a : f32
+    linalg.yield %1 : f32
+  } -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
+func.func private @sum(%x: tensor<?x?xf32>, %o: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<?x?xf32>) outs(%o : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %1 = math.exp %a : f32
+    %2 = arith.addf %1, %b : f32
+    linalg.yield %2 : f32
+  } -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+relax.func private @f(%x: !x, %s: !relax.shape<[k]>) -> !x attributes {Primitive = true} {
+  %1 = relax.call_tir @repeat(%x) : (!x) -> !relax.tensor<[k + 1, n], f32>
+  %2 = relax.call_tir @sum(%1) : (!relax.tensor<[k + 1, n], f32>) -> !x
+  relax.return %2 : !x
+}
+relax.func @ints(%x: !x, %s: !relax.shape<[m]>) -> !x {
+  %0 = relax.call @f(%x, %s) : (!x, !relax.shape<[m]>) -> !x
+  relax.return %0 : !x
+}
+
+// -----
+
+// What a function computes and returns twice is no business of a kernel; one
+// that calls a kernel on memory stays as it is.
+!x = !relax.tensor<[4], f32>
+
+// CHECK-LABEL: relax.func @kept
+// CHECK: relax.call @memory(%x)
+// CHECK: relax.call @same(%x)
+// CHECK: relax.func private @memory
+// CHECK-NEXT: relax.call_tir @copy
+// CHECK-NEXT: relax.call_tir @copy
+func.func private @copy(%x: memref<4xf32>, %o: memref<4xf32>) {
+  memref.copy %x, %o : memref<4xf32> to memref<4xf32>
+  return
+}
+relax.func @kept(%x: !x) -> !relax.tuple<!x, !x> {
+  %0 = relax.call @memory(%x) : (!x) -> !x
+  %1 = relax.call @same(%x) : (!x) -> !relax.tuple<!x, !x>
+  relax.return %1 : !relax.tuple<!x, !x>
+}
+relax.func private @memory(%x: !x) -> !x attributes {Primitive = true} {
+  %1 = relax.call_tir @copy(%x) : (!x) -> !x
+  %2 = relax.call_tir @copy(%1) : (!x) -> !x
+  relax.return %2 : !x
+}
+relax.func private @same(%x: !x) -> !relax.tuple<!x, !x> attributes {Primitive = true} {
+  %1 = relax.exp %x : (!x) -> !x
+  %2 = relax.sin %1 : (!x) -> !x
+  %3 = relax.tuple %2, %2 : !x, !x
+  relax.return %3 : !relax.tuple<!x, !x>
+}
