@@ -37,6 +37,10 @@ static void buildLegalize(OpPassManager &pm, const CompileOptions &options) {
   if (options.planMemory)
     pm.addNestedPass<relax::FuncOp>(createRelaxRewriteReshapePass());
   pm.addPass(createRelaxLegalizeOpsPass());
+  if (options.fuse) {
+    pm.addPass(createRelaxFuseOpsPass());
+    pm.addPass(createRelaxFuseTIRPass());
+  }
   if (options.emitKernels)
     pm.addPass(createRelaxPackConstantsPass({options.vectorBits}));
 }
@@ -122,7 +126,8 @@ static constexpr Phase kPhases[] = {
      "sequences are flattened, calls take their form, all is checked and "
      "derived",
      buildNormalize},
-    {"legalize", "operators become call_tir and kernels on tensors",
+    {"legalize",
+     "operators become call_tir and kernels on tensors, which are fused",
      buildLegalize},
     {"memory",
      "dataflow blocks are inlined, outputs are allocated, tensors share memory",
@@ -160,6 +165,12 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                      "kernels write over inputs that die"),
       llvm::cl::init(true)};
 
+  Option<bool> fuse{
+      *this, "fuse",
+      llvm::cl::desc("Whether kernels that are called one after the other "
+                     "become one"),
+      llvm::cl::init(true)};
+
   Option<bool> emitKernels{
       *this, "emit-kernels",
       llvm::cl::desc("Whether kernels of known classes are written as loops "
@@ -173,7 +184,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       llvm::cl::init(0)};
 
   CompileOptions get() const {
-    return {checks, execMode, planMemory, emitKernels, vectorBits};
+    return {checks, execMode, planMemory, fuse, emitKernels, vectorBits};
   }
 };
 } // namespace

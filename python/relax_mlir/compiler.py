@@ -265,6 +265,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     dump_phases: str | os.PathLike[str] | None = None,
     opt_level: int = 3,
     plan_memory: bool = True,
+    fuse: bool = True,
     emit_kernels: bool = True,
     vector_bits: int = 0,
     fold_constants: bool = True,
@@ -292,6 +293,9 @@ def compile(  # noqa: A001 (the name TVM uses)
     plan_memory : bool
         Whether tensors that are not in use at the same time share memory, reshapes are views, and
         kernels write over inputs that die. The results are the same without.
+    fuse : bool
+        Whether kernels that are called one after the other become one where that saves passes over
+        memory; see `relax_mlir.transform.FuseOps`. Each element is computed as without.
     emit_kernels : bool
         Whether kernels of known classes (elementwise, rows, ...) are written as loops over vectors.
         Without, all of them become plain loops, which sum up in another order.
@@ -353,6 +357,7 @@ def compile(  # noqa: A001 (the name TVM uses)
         "checks": checks,
         "exec-mode": exec_mode,
         "plan-memory": str(plan_memory).lower(),
+        "fuse": str(fuse).lower(),
         "emit-kernels": str(emit_kernels).lower(),
         "vector-bits": str(vector_bits),
     }

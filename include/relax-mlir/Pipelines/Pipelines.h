@@ -28,6 +28,8 @@ struct CompileOptions {
   /// Whether tensors share memory, reshapes are views and kernels write over
   /// inputs that die.
   bool planMemory = true;
+  /// Whether kernels that are called one after the other become one.
+  bool fuse = true;
   /// Whether kernels of known classes are written as loops over vectors.
   bool emitKernels = true;
   /// The width of their vectors in bits; 0 means that of this processor.

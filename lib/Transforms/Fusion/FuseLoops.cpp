@@ -156,6 +156,75 @@ static linalg::GenericOp findProducer(Block &body) {
   return {};
 }
 
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The new tensor that `value` is written to by operations of which each
+/// updates what the one before has made, for nobody else; null where there is
+/// none.
+static tensor::EmptyOp findMemory(Value value) {
+  while (value.hasOneUse()) {
+    if (auto empty = value.getDefiningOp<tensor::EmptyOp>())
+      return empty;
+    auto op = value.getDefiningOp<linalg::LinalgOp>();
+    if (!op)
+      return {};
+    value =
+        op.getDpsInitOperand(cast<OpResult>(value).getResultNumber())->get();
+  }
+  return {};
+}
+
+/// The input of `op` that it may write over: nobody else needs it, and each
+/// element is read where one is written.
+static OpOperand *findOverwritten(linalg::GenericOp op) {
+  if (op.getNumDpsInits() != 1 || op.getNumParallelLoops() != op.getNumLoops())
+    return nullptr;
+  OpOperand *init = op.getDpsInitOperand(0);
+  auto isDim = [](OpOperand &use) {
+    return isa<tensor::DimOp>(use.getOwner());
+  };
+  bool isOnlyWritten = llvm::all_of(init->get().getUses(), [&](OpOperand &use) {
+    return &use == init || isDim(use);
+  });
+  if (!op.getMatchingIndexingMap(init).isIdentity() ||
+      op.payloadUsesValueFromOperand(init) || !isOnlyWritten)
+    return nullptr;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (input->get().getType() == init->get().getType() &&
+        op.getMatchingIndexingMap(input).isIdentity() &&
+        input->get().getDefiningOp<linalg::LinalgOp>() &&
+        findMemory(input->get()))
+      return input;
+  return nullptr;
+}
+
+/// Has operations on elements update what a product or reduction has made, as
+/// if the kernels were called one by one: no memory but the output is needed.
+static void writeInPlace(RewriterBase &rewriter, linalg::GenericOp op) {
+  OpOperand *input = findOverwritten(op);
+  if (!input)
+    return;
+  unsigned index = input->getOperandNumber();
+  Value source = input->get(), output = op.getDpsInitOperand(0)->get();
+  if (isa<BlockArgument>(output))
+    rewriter.replaceOp(findMemory(source), output);
+  SmallVector<Value> inputs = op.getDpsInputs();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  inputs.erase(inputs.begin() + index);
+  maps.erase(maps.begin() + index);
+  rewriter.setInsertionPoint(op);
+  auto inPlace = linalg::GenericOp::create(
+      rewriter, op.getLoc(), op.getResultTypes(), inputs, ValueRange(source),
+      maps, op.getIteratorTypesArray());
+  inPlace.getRegion().takeBody(op.getRegion());
+  Block &body = inPlace.getRegion().front();
+  body.getArgument(index).replaceAllUsesWith(body.getArguments().back());
+  body.eraseArgument(index);
+  rewriter.replaceOp(op, inPlace.getResults());
+}
+
 void mlir::relax::fuseLoops(func::FuncOp kernel) {
   IRRewriter rewriter(kernel.getContext());
   resolveDims(rewriter, kernel);
@@ -173,4 +242,8 @@ void mlir::relax::fuseLoops(func::FuncOp kernel) {
       rewriter.eraseOp(producer);
     (void)applyPatternsGreedily(kernel, frozen);
   }
+  SmallVector<linalg::GenericOp> ops(
+      kernel.getBody().front().getOps<linalg::GenericOp>());
+  for (linalg::GenericOp op : ops)
+    writeInPlace(rewriter, op);
 }

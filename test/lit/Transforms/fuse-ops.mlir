@@ -166,7 +166,7 @@ relax.func @diamond(%x: !x) -> !t {
 
 // CHECK-LABEL: relax.func @open
 // CHECK: %[[S:.*]] = relax.shape <[n]>
-// CHECK-NEXT: relax.call @fused_exp_sin(%{{.*}}, %[[S]]) : (!relax.tensor<[2 * n], f32>, !relax.shape<[n]>)
+// CHECK-NEXT: relax.call @fused_exp_sin(%{{.*}}, %[[S]]) : (!relax.tensor<[n * 2], f32>, !relax.shape<[n]>)
 relax.func @open(%x: !x, %y: !relax.tensor<[n], f32>) -> !x {
   %0 = relax.dataflow -> !x {
     %1 = relax.exp %x : (!x) -> !x
