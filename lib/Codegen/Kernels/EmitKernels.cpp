@@ -94,7 +94,7 @@ struct RelaxEmitKernelsPass
       getOperation().emitError()
           << "expected vector-bits to be 0 or a power of two from 64 on, but "
              "got "
-          << vectorBits;
+          << vectorBits.getValue();
       return signalPassFailure();
     }
     TargetModel target = TargetModel::get(vectorBits);
