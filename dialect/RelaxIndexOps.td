@@ -188,7 +188,7 @@ def Relax_LayoutTransformOp : Relax_Operator<"layout_transform"> {
     The element of `x` at some indices is that of the result at the indices to
     which `index_map` leads. Elements of the result that nothing leads to are
     `pad_value`, 0 by default. Each dimension of the result is as large as the
-    indices need.
+    indices need, and blocks are whole: `i mod 4` needs 4.
 
     **Constraints:** the map has as many dimensions as `x`, no symbols, and
     leads to no negative index; `pad_value` is of the data type of `x`. It leads

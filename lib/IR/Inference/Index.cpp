@@ -452,12 +452,8 @@ struct IntervalVisitor : AffineExprVisitor<IntervalVisitor, Interval> {
                                   divisor)};
   }
   Interval visitModExpr(AffineBinaryOpExpr expr) {
-    Interval lhs = visit(expr.getLHS());
-    int64_t divisor = constantOf(expr.getRHS());
-    if (lhs.low.getConstant().value_or(-1) >= 0 &&
-        prover.getRange(lhs.high).upper.value_or(INT64_MAX) < divisor)
-      return lhs;
-    return {integer(0), integer(divisor - 1)};
+    // Blocks are whole, even where there are fewer elements than one has.
+    return {integer(0), integer(constantOf(expr.getRHS()) - 1)};
   }
 
   /// The constant operand; affine expressions that are not symbolic have one.

@@ -124,9 +124,21 @@ def operator(name: str) -> Callable[..., Any]:
         operands = [
             _operand(label, argument(arg)) for label, arg in zip(labels, args, strict=False)
         ]
+        for label, value in (*zip(labels, operands, strict=False), *given.items()):
+            _check_window(name, label, value)
         return function(*operands, **given)
 
     return call
+
+
+def _check_window(name: str, label: str, value: Any) -> None:
+    """Refuse what windows that move over a tensor of TVM have, and the dialect has not."""
+    if label.endswith("layout") and isinstance(value, str) and any(map(str.isdigit, value)):
+        raise missing(f"{name} with {label} '{value}'")
+    if label in ("pool_size", "output_size"):
+        for size in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(size, PrimExpr) and size.value is None:
+                raise missing(f"{name} with a symbolic {label}")
 
 
 def _operand(name: str, value: Any) -> Any:

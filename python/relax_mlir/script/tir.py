@@ -166,6 +166,7 @@ __all__ = [
     "hypot",
     "if_then_else",
     "index",
+    "index_map",
     "indexdiv",
     "indexmod",
     "infinity",
@@ -859,6 +860,22 @@ class Evaluate:
     """``T.evaluate``."""
 
     value: Any
+
+
+def index_map(
+    mapping: Callable[..., Any], *, inverse_index_map: Any = None, index_dtype: str = "int64"
+) -> Callable[..., Any]:
+    """Return a map of indices, which `R.layout_transform` takes.
+
+    Parameters
+    ----------
+    mapping : function
+        From the indices of an element to those that it has in the result.
+    inverse_index_map, index_dtype
+        Not needed here.
+    """
+    del inverse_index_map, index_dtype
+    return mapping
 
 
 def evaluate(value: Any) -> Evaluate:

@@ -277,6 +277,16 @@ relax.func @dr11_layout_transform_padded(%x: !relax.tensor<[17], f32>) -> !relax
 
 // -----
 
+// Blocks are whole.
+relax.func @dr11_layout_transform_blocks(%x: !relax.tensor<[3], f32>) -> !relax.object {
+  // expected-error@+2 {{'relax.layout_transform' op inferred type(s) '!relax.tensor<[1, 4], f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.layout_transform' op failed to infer returned types}}
+  %0 = relax.layout_transform %x {index_map = affine_map<(d0) -> (d0 floordiv 4, d0 mod 4)>} : (!relax.tensor<[3], f32>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
 relax.func @dr11_layout_transform_symbolic(%x: !relax.tensor<[n, 3], f32>) -> !relax.object {
   // expected-error@+2 {{'relax.layout_transform' op inferred type(s) '!relax.tensor<[n * 3], f32>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
   // expected-error@+1 {{'relax.layout_transform' op failed to infer returned types}}

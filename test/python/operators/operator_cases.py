@@ -229,6 +229,8 @@ x: F(10, 16):
 R.layout_transform(x, index_map=lambda i, j: (i, j // 4, j % 4))
 R.layout_transform(x, index_map=lambda i, j: (i // 4, j, i % 4), pad_value=2.0)
 R.layout_transform(x, index_map=lambda i, j: (i * 16 + j,))
+R.layout_transform(x, index_map=T.index_map(lambda i, j: (j // 4, i, j % 4)))
+R.layout_transform(x, index_map=lambda i, j: (i % 32, j // 64, j % 64))
 """,
     "elementwise": """
 x: F("n", 4), y: F(4):

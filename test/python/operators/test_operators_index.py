@@ -249,7 +249,7 @@ DERIVED = [
     (lambda x, y: op.stack([x, y], 1), [("n", 3), None], "[n, 2, 3]"),
     (lambda x, y: op.stack([x, y], 1), [None, None], "tensor<*, f32>"),
     (lambda x: op.layout_transform(x, lambda i: (i // 4, i % 4)), [(17,)], "[5, 4]"),
-    (lambda x: op.layout_transform(x, lambda i: (i // 4, i % 4)), [(3,)], "[1, 3]"),
+    (lambda x: op.layout_transform(x, lambda i: (i // 4, i % 4)), [(3,)], "[1, 4]"),
     (lambda x: op.layout_transform(x, lambda i: (i // 4, i % 4)), [None], "ndim = 2"),
     (lambda x, s: op.quantize(x, s, op.const(0, "int8")), [("n", 4), (4,)], "[n, 4], i8"),
 ]

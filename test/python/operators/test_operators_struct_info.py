@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import collections
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
+from relax_mlir import script
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "external"))
 import compare_bindings
@@ -49,3 +51,22 @@ def test_struct_info_of_calls(paths: list[Path], results: list[tvm_suite.Result]
     verdicts = collections.Counter(pair.verdict for report in reports for pair in report.pairs)
     assert sum(report.programs for report in reports) == len(results)
     assert set(verdicts) == {compare_bindings.EQUAL}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("nn.max_pool2d(x, 2, layout='NCHW4c')", "R.nn.max_pool2d with layout 'NCHW4c' is not"),
+        ("nn.avg_pool2d(x, [n, 2])", "R.nn.avg_pool2d with a symbolic pool_size is not"),
+    ],
+)
+def test_error_windows_that_the_dialect_has_not(call: str, message: str) -> None:
+    text = f"""
+@R.function
+def main(x: R.Tensor(("n", 3, 8, 8), "float32")):
+    n = T.int64()
+    y = R.{call}
+    return y
+"""
+    with pytest.raises(script.ScriptError, match=re.escape(message)):
+        script.from_source(text)
