@@ -45,6 +45,7 @@ func.func private @rows(%x: memref<?x?xf32>, %y: memref<?x?xf32>) {
       %c = arith.addf %a, %b : f32
       memref.store %c, %y[%i, %j] : memref<?x?xf32>
     }
+    memref.dealloc %t : memref<?xf32>
   } {relax.grain = 2 : i64}
   return
 }

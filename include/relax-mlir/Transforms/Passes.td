@@ -402,6 +402,39 @@ def RelaxLowerExpandShapePass
   ];
 }
 
+def RelaxMarkDeallocationsPass
+    : Pass<"relax-mark-deallocations", "::mlir::func::FuncOp"> {
+  let summary = "Leave memory alone that a kernel frees";
+  let description = [{
+    Marks each `memref.dealloc`, and the `memref.alloc` of what it frees, with
+    `bufferization.manual_deallocation`, so that the passes of upstream which
+    free what bufferization allocates take kernels with some of both.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+}
+
+def RelaxApproximateMathPass
+    : Pass<"relax-approximate-math", "::mlir::func::FuncOp"> {
+  let summary = "Compute elementary functions of float32 by polynomials";
+  let description = [{
+    Turns `math.atan`, `cos`, `erf`, `exp`, `exp2`, `expm1`, `log`, `log10`,
+    `log1p`, `log2`, `powf`, `sin` and `tanh` of numbers and vectors of `f32` into
+    arithmetic that is less than 4 units in the last place from the exact value,
+    for all numbers: those that are not normal, infinities and NaN, too. Those of
+    `f16` and `bf16` are computed in `f32`. All other ones are left for libm;
+    `expm1` and `log1p` of `f64` are made of exponentials and logarithms, exact
+    near 0.
+
+    Example: `math.exp %x : vector<16xf32>` becomes some 25 operations of `arith`
+    on such vectors. `math.sin` and `math.cos` become an `scf.if` for vectors with
+    an element of at least 2^24.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 def RelaxOutlineParallelLoopsPass
     : Pass<"relax-outline-parallel-loops", "ModuleOp"> {
   let summary = "Let several threads run the parallel loops of kernels";

@@ -1,0 +1,61 @@
+// RUN: relax-opt %s -pass-pipeline='builtin.module(func.func(relax-approximate-math))' | FileCheck %s
+
+// Numbers and vectors become the same arithmetic, without calls and branches.
+
+// CHECK-LABEL: func.func @scalar
+// CHECK-NOT: math.exp
+// CHECK: arith.mulf {{.*}} fastmath<contract> : f32
+// CHECK: arith.bitcast {{.*}} : i32 to f32
+func.func @scalar(%x: f32) -> f32 {
+  %0 = math.exp %x : f32
+  return %0 : f32
+}
+
+// CHECK-LABEL: func.func @vector
+// CHECK-NOT: math.tanh
+// CHECK: arith.divf {{.*}} : vector<5xf32>
+// CHECK-NOT: math.tanh
+// CHECK: return
+func.func @vector(%x: vector<5xf32>) -> vector<5xf32> {
+  %0 = math.tanh %x : vector<5xf32>
+  return %0 : vector<5xf32>
+}
+
+// Of sines, large numbers take a longer way.
+// CHECK-LABEL: func.func @sine
+// CHECK: %[[LARGE:.*]] = arith.cmpf oge, {{.*}} : vector<2x4xf32>
+// CHECK: %[[FLAT:.*]] = vector.shape_cast %[[LARGE]] : vector<2x4xi1> to vector<8xi1>
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[FLAT]]
+// CHECK: scf.if %[[ANY]] -> (vector<2x4xi64>, vector<2x4xf64>)
+// CHECK-COUNT-14: math.roundeven
+// CHECK: } else {
+// CHECK-NOT: math.roundeven
+func.func @sine(%x: vector<2x4xf32>) -> vector<2x4xf32> {
+  %0 = math.sin %x : vector<2x4xf32>
+  return %0 : vector<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @halves
+// CHECK: arith.extf %{{.*}} : vector<4xf16> to vector<4xf32>
+// CHECK-NOT: math.log
+// CHECK: arith.truncf %{{.*}} : vector<4xf32> to vector<4xf16>
+// CHECK: arith.extf %{{.*}} : bf16 to f32
+// CHECK-NOT: math.powf
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+func.func @halves(%x: vector<4xf16>, %y: bf16) -> (vector<4xf16>, bf16) {
+  %0 = math.log %x : vector<4xf16>
+  %1 = math.powf %y, %y : bf16
+  return %0, %1 : vector<4xf16>, bf16
+}
+
+// What libm computes.
+// CHECK-LABEL: func.func @stay
+// CHECK: math.exp %{{.*}} : f64
+// CHECK: math.tan %{{.*}} : f32
+// CHECK: math.exp %{{.*}} : vector<[4]xf32>
+func.func @stay(%x: f64, %y: f32, %z: vector<[4]xf32>) -> (f64, f32, vector<[4]xf32>) {
+  %0 = math.exp %x : f64
+  %1 = math.tan %y : f32
+  %2 = math.exp %z : vector<[4]xf32>
+  return %0, %1, %2 : f64, f32, vector<[4]xf32>
+}

@@ -1,0 +1,121 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The elementary functions of kernels are within 4 units in the last place."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import relax_mlir as relax
+
+_PATH = Path(__file__).parents[2] / "scripts" / "math_accuracy.py"
+_SPEC = importlib.util.spec_from_file_location("math_accuracy", _PATH)
+assert _SPEC and _SPEC.loader
+math_accuracy = importlib.util.module_from_spec(_SPEC)
+sys.modules["math_accuracy"] = math_accuracy
+_SPEC.loader.exec_module(math_accuracy)
+
+# A prime, so that the last digits of the numbers differ.
+_STRIDE = 6007
+
+
+@pytest.mark.parametrize("name", math_accuracy.FUNCTIONS)
+def test_function_is_within_4_ulp(name: str) -> None:
+    result = math_accuracy.measure(name, _STRIDE)
+    assert result.count > (1 << 32) // _STRIDE
+    assert result.error < 4, result
+
+
+def _run(body: str, x: np.ndarray, type_: str = "f32") -> np.ndarray:
+    """Run the body of a loop, from %a to %r, on scalars."""
+    text = f"""
+func.func private @f(%x: memref<?x{type_}>, %y: memref<?x{type_}>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?x{type_}>
+  scf.for %i = %c0 to %n step %c1 {{
+    %a = memref.load %x[%i] : memref<?x{type_}>
+    {body}
+    memref.store %r, %y[%i] : memref<?x{type_}>
+  }}
+  return
+}}
+relax.func @main(%x: !relax.tensor<[n], {type_}>) -> !relax.tensor<[n], {type_}> {{
+  %0 = relax.call_tir @f(%x) : (!relax.tensor<[n], {type_}>) -> !relax.tensor<[n], {type_}>
+  relax.return %0 : !relax.tensor<[n], {type_}>
+}}
+"""
+    return np.from_dlpack(relax.VirtualMachine(relax.compile(text))["main"](x))
+
+
+def _numbers(count: int = 20000) -> np.ndarray:
+    """Return numbers of all sizes, and special ones."""
+    bits = np.random.default_rng(0).integers(0, 1 << 32, count, np.uint32)
+    return np.concatenate([np.array(math_accuracy.SPECIAL, np.float32), bits.view(np.float32)])
+
+
+@pytest.mark.parametrize("name", math_accuracy.UNARY)
+def test_scalars_and_vectors_give_the_same(name: str) -> None:
+    x = _numbers(10007)
+    scalars = _run(f"%r = math.{name} %a : f32", x)
+    vector = f"""%v = vector.broadcast %a : f32 to vector<2x3xf32>
+    %w = math.{name} %v : vector<2x3xf32>
+    %r = vector.extract %w[1, 2] : f32 from vector<2x3xf32>"""
+    np.testing.assert_allclose(_run(vector, x), scalars, rtol=3e-7, atol=1e-44)
+    np.testing.assert_allclose(
+        math_accuracy.compile_function(name)(x), scalars, rtol=3e-7, atol=1e-44
+    )
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 16, 40])
+def test_one_large_angle_among_small_ones(lanes: int) -> None:
+    x = np.array([3e38, 0.5, -7e7, np.inf, 1.0], np.float32)
+    body = f"""%small = arith.constant dense<0.5> : vector<{lanes}xf32>
+    %v = vector.insert %a, %small[{lanes - 1}] : f32 into vector<{lanes}xf32>
+    %w = math.sin %v : vector<{lanes}xf32>
+    %r = vector.extract %w[{lanes - 1}] : f32 from vector<{lanes}xf32>"""
+    with np.errstate(invalid="ignore"):
+        exact = np.sin(x.astype(np.float64))
+    np.testing.assert_allclose(_run(body, x), exact, rtol=3e-7)
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "tanh", "sin"])
+def test_half_floats_are_computed_in_float32(name: str) -> None:
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    with np.errstate(all="ignore"):
+        exact = getattr(np, name)(x.astype(np.float64)).astype(np.float16)
+    actual = math_accuracy.compile_function(name, "f16")(x)
+    same = (actual == exact) | (np.isnan(actual) & np.isnan(exact))
+    # Rounded twice: once in a while the other neighbour.
+    assert (~same).mean() < 1e-3
+    close = actual[~same].view(np.int16).astype(int) - exact[~same].view(np.int16)
+    assert (np.abs(close) <= 1).all()
+
+
+@pytest.mark.parametrize("name", ["expm1", "log1p"])
+def test_doubles_are_exact_near_zero(name: str) -> None:
+    x = np.array(
+        [0.0, -0.0, 1e-300, -1e-20, 1e-10, -1e-5, 0.1, -0.7, -1, 3, 50, 700, np.inf, np.nan]
+    )
+    x = np.concatenate([x, np.random.default_rng(0).normal(size=1000)])
+    with np.errstate(all="ignore"):
+        exact = getattr(np, name)(x)
+    actual = math_accuracy.compile_function(name, "f64")(x)
+    np.testing.assert_allclose(actual, exact, rtol=1e-15)
+    np.testing.assert_array_equal(np.signbit(actual[:2]), [False, True])
+
+
+def test_errors_are_measured() -> None:
+    one = np.float32(1)
+    actual = np.array([1, np.nextafter(one, np.float32(2)), 2**-149, 0, np.inf, np.nan, 0.0, -0.0])
+    exact = np.array([1, 1, 0, 2**-149, 2.0**128, np.nan, 0.0, 0.0])
+    errors = math_accuracy.measure_errors(actual.astype(np.float32), exact)
+    assert errors.tolist() == [0, 1, 1, 1, 0, 0, 0, np.inf]
+    errors = math_accuracy.measure_errors(
+        np.array([np.nan, 1, np.inf], np.float32), np.array([1, np.nan, (2 - 2.0**-24) * 2.0**127])
+    )
+    assert errors.tolist() == [np.inf, np.inf, 0.5]
