@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -152,9 +153,19 @@ static bool isBroadcastMap(AffineMap map) {
   return true;
 }
 
-/// Whether elements of tensors are read in the body.
+/// Whether the body does more than compute: reads elements somewhere else, or
+/// writes some.
 static bool readsInBody(linalg::LinalgOp op) {
-  return op->walk([](tensor::ExtractOp) { return WalkResult::interrupt(); })
+  return op
+      ->walk([&](Operation *inner) {
+        return inner != op.getOperation() &&
+                       (isa<tensor::ExtractOp>(inner) ||
+                        (inner->getNumRegions() == 0 &&
+                         !inner->hasTrait<OpTrait::IsTerminator>() &&
+                         !isMemoryEffectFree(inner)))
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
       .wasInterrupted();
 }
 
@@ -182,7 +193,8 @@ static OpPattern getParallelPattern(linalg::LinalgOp op) {
 /// Whether an operation of a kernel gives no elements of its own.
 static bool isAuxiliary(Operation &op) {
   return isa<arith::ConstantOp, tensor::DimOp, tensor::EmptyOp, tensor::CastOp,
-             func::ReturnOp>(op) ||
+             memref::DimOp, memref::AllocOp, memref::AllocaOp,
+             memref::DeallocOp, func::ReturnOp>(op) ||
          (llvm::all_of(op.getResultTypes(),
                        [](Type type) { return type.isIntOrIndexOrFloat(); }) &&
           op.getNumRegions() == 0 && isMemoryEffectFree(&op));
@@ -192,7 +204,9 @@ static bool isAuxiliary(Operation &op) {
 static bool isMove(Operation &op) {
   return isa<tensor::ExtractSliceOp, tensor::InsertSliceOp,
              tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ConcatOp,
-             tensor::PadOp, tensor::ReshapeOp>(op);
+             tensor::PadOp, tensor::ReshapeOp, memref::SubViewOp,
+             memref::ExpandShapeOp, memref::CollapseShapeOp, memref::CopyOp>(
+      op);
 }
 
 /// A kernel that updates tensors, in one block.
@@ -210,8 +224,17 @@ static bool isOnTensors(func::FuncOp kernel) {
          llvm::all_of(kernel.getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
+/// A kernel that writes to memrefs, in one block.
+static bool isOnMemrefs(func::FuncOp kernel) {
+  return !kernel.isExternal() && kernel.getBody().hasOneBlock() &&
+         kernel.getNumResults() == 0 &&
+         llvm::all_of(kernel.getArgumentTypes(), [](Type type) {
+           return isa<MemRefType>(type) || type.isIntOrIndexOrFloat();
+         });
+}
+
 OpPattern mlir::relax::computeOpPattern(func::FuncOp kernel) {
-  if (!isOnTensors(kernel))
+  if (!isOnTensors(kernel) && !isOnMemrefs(kernel))
     return OpPattern::Opaque;
   OpPattern pattern = OpPattern::Elementwise;
   unsigned anchors = 0;
@@ -281,6 +304,17 @@ static bool canBeMerged(func::FuncOp kernel) {
          });
 }
 
+/// Whether each operation of a body also exists on vectors.
+static bool hasVectorBody(linalg::LinalgOp op) {
+  return op->getNumRegions() == 1 && op->getRegion(0).hasOneBlock() &&
+         llvm::all_of(op->getRegion(0).front().without_terminator(),
+                      [](Operation &inner) {
+                        return isa<arith::ConstantOp, linalg::IndexOp>(inner) ||
+                               (OpTrait::hasElementwiseMappableTraits(&inner) &&
+                                inner.getNumResults() == 1);
+                      });
+}
+
 KernelFacts::KernelFacts(func::FuncOp kernel)
     : kernel(kernel), pattern(computeOpPattern(kernel)),
       isMergeable(canBeMerged(kernel)) {
@@ -289,6 +323,10 @@ KernelFacts::KernelFacts(func::FuncOp kernel)
     return;
   bool hasOnlyLoops = true;
   unsigned count = 0;
+  isVectorizable = isCheap = true;
+  hasBooleans = llvm::any_of(kernel.getArgumentTypes(), [](Type type) {
+    return getElementTypeOrSelf(type).isInteger(1);
+  });
   for (Operation &op : kernel.getBody().front()) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     if (!linalgOp) {
@@ -297,11 +335,15 @@ KernelFacts::KernelFacts(func::FuncOp kernel)
     }
     ops.push_back(linalgOp);
     hasReduction |= !isParallel(linalgOp);
+    usesIndices |= linalgOp.hasIndexSemantics();
+    isVectorizable &= hasVectorBody(linalgOp);
+    isCheap &= relax::isCheap(linalgOp);
     if (!isa<linalg::FillOp>(op)) {
       ++count;
       elementwise = linalgOp;
     }
   }
+  isVectorizable &= hasOnlyLoops;
   if (!hasOnlyLoops || count != 1 || kernel.getNumResults() != 1 ||
       getWriter(0) != elementwise || readsInBody(elementwise))
     elementwise = {};

@@ -70,6 +70,11 @@ public:
   /// Whether the body can be put into that of another kernel.
   bool isMergeable = false;
   bool hasReduction = false;
+  /// Whether it is nothing but loops with bodies that can be computed on
+  /// vectors, and whether what it computes of an element is cheap.
+  bool isVectorizable = false, isCheap = false;
+  /// Whether a body asks where it is, and whether a tensor holds Booleans.
+  bool usesIndices = false, hasBooleans = false;
   /// Its only linalg operation but for fills, where that runs over parallel
   /// loops and writes the only result in order.
   linalg::LinalgOp elementwise;

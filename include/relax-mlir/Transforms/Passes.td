@@ -142,7 +142,7 @@ def RelaxAnnotateOpPatternPass
     | 2 | injective | one element of an input, anywhere |
     | 3 | reduction | many elements |
     | 4 | out-elementwise-fusable | sums of products or windows, behind which operations on elements can be computed along |
-    | 8 | opaque | anything else; kernels on memrefs |
+    | 8 | opaque | anything else; loops over memrefs |
 
     A kernel that states its kind keeps it: a user may set it by hand.
   }];

@@ -24,6 +24,9 @@
 //   uses each element once: then the loops become one. Where elements are used
 //   several times, by a broadcast, computing them again has to be cheap.
 //
+// Some kernels are no loops over vectors: those that read at computed places,
+// or parts of tensors. They only take what is cheap.
+//
 //===----------------------------------------------------------------------===//
 
 #include "FusionGroups.h"
@@ -90,6 +93,7 @@ private:
   Group collectPath(unsigned node) const;
   bool tryToMerge(unsigned number);
   bool isAnchor(unsigned number) const;
+  bool isUniform(const Group &group) const;
 
   bool isWorthIt(const Group &group) const;
   bool isEpilogue(const Group &group) const;
@@ -259,6 +263,8 @@ bool Partitioner::isEpilogue(const Group &group) const {
   llvm::SmallSet<unsigned, 8> behind;
   for (unsigned member : group) {
     const KernelFacts &facts = *nodes[member].facts;
+    if (facts.hasBooleans || facts.usesIndices)
+      return false;
     if (facts.pattern == OpPattern::OutElementwiseFusable) {
       ++anchors;
       behind.insert(member);
@@ -355,9 +361,24 @@ bool Partitioner::isWorthIt(const Group &group) const {
     if (!nodes[member].facts ||
         nodes[member].segment != nodes[group.front()].segment)
       return false;
+  if (!isUniform(group))
+    return false;
   if (llvm::any_of(group, [&](unsigned m) { return isAnchor(m); }))
     return isEpilogue(group);
   return becomesLoops(group) || sharesRows(group);
+}
+
+/// Whether the loops of a group can go by vectors, or else it does not matter,
+/// as LLVM finds vectors where elements are cheap. One kernel must not make the
+/// others slow.
+bool Partitioner::isUniform(const Group &group) const {
+  auto all = [&](auto hasIt) {
+    return llvm::all_of(group, [&](unsigned member) {
+      return isAnchor(member) || hasIt(*nodes[member].facts);
+    });
+  };
+  return all([](const KernelFacts &facts) { return facts.isVectorizable; }) ||
+         all([](const KernelFacts &facts) { return facts.isCheap; });
 }
 
 LogicalResult Partitioner::run() {

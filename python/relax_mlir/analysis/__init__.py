@@ -23,6 +23,7 @@ from .memory import (
     estimate_memory_usage,
 )
 from .memory_plot import plot_memory_plan
+from .op_pattern import OpPattern, detect_op_pattern
 from .struct_info import (
     BaseCheckResult,
     DynTensorType,
@@ -82,6 +83,7 @@ __all__ = [
     "MemoryEstimate",
     "MemoryUsage",
     "ObjectType",
+    "OpPattern",
     "PackedFuncType",
     "PrimType",
     "ShapeType",
@@ -108,6 +110,7 @@ __all__ = [
     "derive_call_result",
     "derive_call_ret_struct_info",
     "derive_call_ret_type",
+    "detect_op_pattern",
     "detect_recursion",
     "erase_dims",
     "erase_struct_info",

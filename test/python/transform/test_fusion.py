@@ -9,6 +9,7 @@ import pytest
 import relax_mlir as relax
 import tvm_ffi
 from mlir import ir
+from relax_mlir.analysis import OpPattern, detect_op_pattern
 from relax_mlir.script import from_source
 from relax_mlir.transform import (
     AnnotateTIROpPattern,
@@ -284,12 +285,12 @@ def test_rf16_parts_of_a_split(exec_mode: str) -> None:
 def test_rf16_concat_of_what_is_computed(exec_mode: str) -> None:
     mod = parse(
         'x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("m", 4), "float32")',
-        "c = R.concat([R.exp(x), R.negative(y)], axis=0)",
+        "c = R.concat([R.nn.relu(x), R.negative(y)], axis=0)",
         outputs="c",
     )
-    assert called(FUSE(mod)) == ["fused_exp_negative_concat"]
+    assert called(FUSE(mod)) == ["fused_relu_negative_concat"]
     x, y = random(3, 4), random(5, 4)
-    check(mod, np.concatenate([np.exp(x), -y]), x, y)
+    check(mod, np.concatenate([np.maximum(x, 0), -y]), x, y)
 
 
 def test_rf16_nan_and_infinity(exec_mode: str) -> None:
@@ -521,3 +522,44 @@ def test_rf16_layer_norm_over_two_axes(exec_mode: str) -> None:
     flat_r = r.reshape(2, 3, 20)
     wanted = layer_norm(flat_r, g.reshape(20), b.reshape(20)).reshape(r.shape) * r
     check(mod, wanted, x, g, b, rtol=2e-4)
+
+
+def test_rf16_kind_of_a_kernel() -> None:
+    mod = LEGALIZE(
+        parse(
+            'x: R.Tensor(("n", 8), "float32"), w: R.Tensor((8, 8), "float32")',
+            "m = R.matmul(x, w)",
+            "t = R.permute_dims(m)",
+            outputs="t",
+        )
+    )
+    assert detect_op_pattern(mod["matmul"]) == OpPattern.OUT_ELEMWISE_FUSABLE
+    assert detect_op_pattern(mod["permute_dims"]) == OpPattern.INJECTIVE
+    assert "op_pattern" not in mod["matmul"].operation.attributes
+    with pytest.raises(TypeError, match=r"expected a kernel, a func\.func"):
+        detect_op_pattern(mod["main"])
+
+
+def test_rf16_error_of_a_kind_that_is_none() -> None:
+    mod = relax.IRModule("""
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {op_pattern = 6 : i64} {
+      return %x : tensor<4xf32>
+    }""")
+    with pytest.raises(ir.MLIRError, match="expected op_pattern to be the number of a kind"):
+        detect_op_pattern(mod["f"])
+
+
+def test_rf16_booleans_and_gathers_stay_apart(exec_mode: str) -> None:
+    """Loops over vectors do without them, and would be plain loops with them."""
+    mod = parse(
+        'x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 4), "float32"), '
+        'i: R.Tensor(("k",), "int64")',
+        "m = R.matmul(x, w)",
+        "g = R.greater(m, R.const(0.0))",
+        "t = R.take(x, i, axis=0)",
+        "e = R.exp(t)",
+        outputs="g, e",
+    )
+    assert called(FUSE(mod)) == ["matmul", "greater", "take", "exp"]
+    x, w, i = random(3, 4), random(4, 4), np.array([2, 0, 1, 1])
+    check(mod, (x @ w > 0, np.exp(x[i])), x, w, i)
