@@ -315,6 +315,14 @@ static bool hasVectorBody(linalg::LinalgOp op) {
                       });
 }
 
+/// Whether no loop is inside of one that reduces.
+static bool reducesInnermost(linalg::LinalgOp op) {
+  SmallVector<utils::IteratorType> loops = op.getIteratorTypesArray();
+  return !llvm::is_contained(
+      ArrayRef(loops).take_front(op.getNumParallelLoops()),
+      utils::IteratorType::reduction);
+}
+
 KernelFacts::KernelFacts(func::FuncOp kernel)
     : kernel(kernel), pattern(computeOpPattern(kernel)),
       isMergeable(canBeMerged(kernel)) {
@@ -336,7 +344,7 @@ KernelFacts::KernelFacts(func::FuncOp kernel)
     ops.push_back(linalgOp);
     hasReduction |= !isParallel(linalgOp);
     usesIndices |= linalgOp.hasIndexSemantics();
-    isVectorizable &= hasVectorBody(linalgOp);
+    isVectorizable &= hasVectorBody(linalgOp) && reducesInnermost(linalgOp);
     isCheap &= relax::isCheap(linalgOp);
     if (!isa<linalg::FillOp>(op)) {
       ++count;
@@ -389,13 +397,9 @@ void KernelFacts::collectReads() {
 void KernelFacts::collectRows() {
   unsigned common = ~0u;
   for (linalg::LinalgOp op : ops) {
-    SmallVector<utils::IteratorType> loops = op.getIteratorTypesArray();
-    unsigned parallel = op.getNumParallelLoops();
-    if (isContractionOrWindow(op) || readsInBody(op) ||
-        llvm::is_contained(ArrayRef(loops).take_front(parallel),
-                           utils::IteratorType::reduction))
+    if (isContractionOrWindow(op) || readsInBody(op) || !reducesInnermost(op))
       return;
-    common = std::min(common, parallel);
+    common = std::min(common, op.getNumParallelLoops());
   }
   // Fills have as many loops as the reductions behind them.
   for (rows = common == ~0u ? 0 : common; rows > 0; --rows)

@@ -71,7 +71,8 @@ public:
   bool isMergeable = false;
   bool hasReduction = false;
   /// Whether it is nothing but loops with bodies that can be computed on
-  /// vectors, and whether what it computes of an element is cheap.
+  /// vectors, reductions innermost, and whether what it computes of an element
+  /// is cheap.
   bool isVectorizable = false, isCheap = false;
   /// Whether a body asks where it is, and whether a tensor holds Booleans.
   bool usesIndices = false, hasBooleans = false;

@@ -200,8 +200,8 @@ def test_rf16_other_axes_are_not_rows(exec_mode: str) -> None:
     check(mod, softmax(softmax(np.exp(np.exp(x)), 0), 1), x)
 
 
-@pytest.mark.parametrize("axis", [0, 1])
-def test_rf16_reduction_takes_what_it_reads_once(exec_mode: str, axis: int) -> None:
+@pytest.mark.parametrize("axis", [[1], [0, 1]])
+def test_rf16_reduction_takes_what_it_reads_once(exec_mode: str, axis: list[int]) -> None:
     mod = parse(
         'x: R.Tensor(("n", "m"), "float32"), y: R.Tensor(("n", "m"), "float32")',
         f"s = R.sum(R.exp(R.multiply(x, y)), axis={axis})",
@@ -209,7 +209,19 @@ def test_rf16_reduction_takes_what_it_reads_once(exec_mode: str, axis: int) -> N
     )
     assert called(FUSE(mod)) == ["fused_multiply_exp_sum"]
     x, y = random(5, 7), random(5, 7) + 1
-    check(mod, np.exp(x * y).sum(axis), x, y)
+    check(mod, np.exp(x * y).sum(tuple(axis)), x, y)
+
+
+def test_rf16_reduction_over_outer_loops_takes_what_is_cheap(exec_mode: str) -> None:
+    """Its loops do not go by vectors."""
+    params = 'x: R.Tensor(("n", "m"), "float32")'
+    cheap = parse(params, "s = R.sum(R.multiply(x, x), axis=0)", outputs="s")
+    assert called(FUSE(cheap)) == ["fused_multiply_sum"]
+    costly = parse(params, "s = R.sum(R.exp(x), axis=0)", outputs="s")
+    assert called(FUSE(costly)) == ["exp", "sum"]
+    x = random(5, 7)
+    check(cheap, (x * x).sum(0), x)
+    check(costly, np.exp(x).sum(0), x)
 
 
 def test_rf16_costly_broadcast_is_not_computed_again(exec_mode: str) -> None:
