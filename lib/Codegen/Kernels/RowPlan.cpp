@@ -302,7 +302,10 @@ bool RowPlan::chooseLoops() {
         getLoop(pass, getRowDims(op)).outputs.push_back(index);
     }
   }
-  return llvm::all_of(loops, [&](Loop &loop) { return chooseVectorDim(loop); });
+  // A reduction over dimensions of size 1 alone is no loop.
+  return llvm::all_of(loops, [&](Loop &loop) {
+    return !loop.dims.empty() && chooseVectorDim(loop);
+  });
 }
 
 /// The loop that first computes the elements of a value; nothing where loops
