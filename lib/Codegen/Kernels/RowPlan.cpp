@@ -151,8 +151,9 @@ bool RowPlan::chooseVectorDim(Loop &loop) const {
               isa<TensorType>(operand.get().getType()) &&
               KernelSpace::isRead(op, operand))
             count(space->getAccess(operand));
-    for (unsigned output : loop.outputs)
-      count(space->outputs[output].place);
+    // All of them, as loops over the same dimensions share buffers.
+    for (const KernelSpace::Output &output : space->outputs)
+      count(output.place);
     int64_t score = contiguous - strided;
     if (index == 0 || score >= bestScore) {
       best = index;
@@ -344,6 +345,7 @@ void RowPlan::placeBuffers() {
       DimSet rest = output.dims;
       if (isUniform(writer) || rest.reset(outer) != getRowDims(op) ||
           output.place.getType().getElementType() != type ||
+          !output.place.isContiguous(loops[buffer.loop].dims.back()) ||
           levels[writer] < last || !taken.insert(&output).second)
         continue;
       buffer.output = &output;
