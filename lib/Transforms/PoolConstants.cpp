@@ -65,6 +65,16 @@ ArrayAttr Pool::get(MLIRContext *context) const {
                         }));
 }
 
+/// Constants are in host memory; what copies them has run.
+static LogicalResult verifyDevice(ConstantOp op) {
+  auto tensor = dyn_cast<TensorStructInfoType>(op.getResult().getType());
+  if (!tensor || !tensor.getVdevice())
+    return success();
+  return op.emitOpError() << "is on device " << tensor.getVdevice()
+                          << ": expected relax-realize-vdevice to copy it "
+                             "there";
+}
+
 namespace {
 struct RelaxPoolConstantsPass
     : relax::impl::RelaxPoolConstantsPassBase<RelaxPoolConstantsPass> {
@@ -75,9 +85,16 @@ struct RelaxPoolConstantsPass
       pool.getIndex(constant);
     SmallVector<ConstantOp> constants;
     bool isValid = true;
-    module.walk([&](ConstantOp op) {
-      isValid &= succeeded(verifyConstant(op, op.getValue()));
-      constants.push_back(op);
+    // A module within has a pool of its own.
+    module->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op != module && isa<ModuleOp>(op))
+        return WalkResult::skip();
+      if (auto constant = dyn_cast<ConstantOp>(op)) {
+        isValid &= succeeded(verifyConstant(op, constant.getValue())) &&
+                   succeeded(verifyDevice(constant));
+        constants.push_back(constant);
+      }
+      return WalkResult::advance();
     });
     if (!isValid)
       return signalPassFailure();

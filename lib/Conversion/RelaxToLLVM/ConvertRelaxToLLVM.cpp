@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -359,10 +360,22 @@ LogicalResult FunctionEmitter::emit() {
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// What is lowered after this would leave linalg's operations invalid.
+static LogicalResult verifyKernels(ModuleOp module) {
+  WalkResult result = module.walk([](linalg::LinalgOp op) {
+    op.emitOpError() << "cannot be lowered to LLVM: expected relax-phase-"
+                        "kernels to make loops of it";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct RelaxConvertToLLVMPass
     : relax::impl::RelaxConvertToLLVMPassBase<RelaxConvertToLLVMPass> {
   void runOnOperation() override {
+    if (failed(verifyKernels(getOperation())))
+      return signalPassFailure();
     RuntimeModule runtime(getOperation());
     SmallVector<FuncOp> functions(getOperation().getOps<FuncOp>());
     for (FuncOp func : functions) {

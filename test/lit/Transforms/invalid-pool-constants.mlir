@@ -21,3 +21,13 @@ relax.func @main() -> !relax.object {
     }
   }
 #-}
+
+// -----
+
+module attributes {relax.global_info = {cpu1 = #relax.vdevice<"llvm", 1>}} {
+  relax.func @on_a_device() -> !relax.tensor<[2], f32, @cpu1> {
+    // expected-error @below {{is on device @cpu1: expected relax-realize-vdevice to copy it there}}
+    %0 = relax.constant dense<0.0> : tensor<2xf32> -> !relax.tensor<[2], f32, @cpu1>
+    relax.return %0 : !relax.tensor<[2], f32, @cpu1>
+  }
+}

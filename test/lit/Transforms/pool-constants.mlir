@@ -36,6 +36,16 @@ relax.func @VM09_fresh(%y: !relax.tensor<ndim = 1, f32>) -> !relax.object attrib
   relax.return %1 : !relax.tensor<[], i64>
 }
 
+// A module within has a pool of its own.
+// CHECK: module @within
+// CHECK: relax.constant
+module @within {
+  relax.func @main() -> !relax.tensor<[], i64> {
+    %0 = relax.constant dense<9> : tensor<i64>
+    relax.return %0 : !relax.tensor<[], i64>
+  }
+}
+
 }
 
 {-#

@@ -44,3 +44,11 @@ relax.func @main(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object {
   relax.builtin.call_kernel @k() outs(%x) : () -> !relax.tensor<ndim = 1, f32>
   relax.return %x : !relax.tensor<ndim = 1, f32>
 }
+
+// -----
+
+func.func @on_tensors(%a: memref<4x4xf32>, %b: memref<4x4xf32>, %c: memref<4x4xf32>) {
+  // expected-error @below {{cannot be lowered to LLVM: expected relax-phase-kernels to make loops of it}}
+  linalg.matmul ins(%a, %b : memref<4x4xf32>, memref<4x4xf32>) outs(%c : memref<4x4xf32>)
+  return
+}
