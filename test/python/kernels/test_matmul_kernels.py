@@ -416,3 +416,25 @@ def test_constant_of_two_calls(exec_mode):
     a = fill((30, 30), "float32", rng)
     exact = w.astype("f8") @ (a.astype("f8") @ w @ w).T + w
     np.testing.assert_allclose(np.from_dlpack(main(a)), exact, rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("rows", [(1, 1), (1, 7), (3, 20), (0, 5)])
+def test_layer(rows, exec_mode):
+    # A linear layer of a model: all of it is one kernel.
+    rng = np.random.default_rng(1)
+    w, bias = fill((96, 64), "float32", rng), fill((96,), "float32", rng)
+    x = relax.Var("x", relax.TensorStructInfo(("b", "s", 64), "float32"))
+    y = relax.Var("y", relax.TensorStructInfo(("b", "s", 96), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, y]):
+        with bb.dataflow():
+            product = bb.emit(op.matmul(x, op.permute_dims(op.const(w))))
+            active = bb.emit(op.nn.gelu(op.add(product, op.const(bias))))
+            out = bb.emit_output(op.add(active, y))
+        bb.emit_func_output(out)
+    main = relax.VirtualMachine(relax.compile(bb))["main"]
+    a, b = fill((*rows, 64), "float32", rng), fill((*rows, 96), "float32", rng)
+    linear = a.astype("f8") @ w.T + bias
+    erf = np.vectorize(math.erf, otypes=["float64"])
+    exact = linear * 0.5 * (1 + erf(linear / math.sqrt(2))) + b
+    np.testing.assert_allclose(np.from_dlpack(main(a, b)), exact, rtol=1e-5, atol=1e-4)

@@ -7,8 +7,9 @@
 // CHECK-SAME:    relax.kernel_class = "matmul"
 // CHECK:         scf.if
 // CHECK:           scf.parallel
-// CHECK:             scf.for {{.*}} -> (vector<16xf32>, {{.*}}, vector<16xf32>)
 // CHECK:         scf.if
+// CHECK:           scf.parallel
+// CHECK:             scf.for {{.*}} -> (vector<16xf32>, {{.*}}, vector<16xf32>)
 // CHECK:         scf.if
 // CHECK:         scf.parallel
 // CHECK:           memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?xf32>
@@ -30,7 +31,7 @@ func.func private @dynamic(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %out: tenso
 // of its rows, also where it is the right one: these are dot products.
 // CHECK-LABEL: func.func private @row(
 // CHECK-NOT:     scf.if
-// CHECK-COUNT-8: vector.fma
+// CHECK-COUNT-18: vector.fma
 // CHECK-NOT:     vector.fma
 // CHECK-LABEL: func.func private @dots(
 // CHECK:         vector.reduction <add>

@@ -1,0 +1,99 @@
+//===- MatmulLoops.h - The emitter of a matrix product ----------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the parts of the emitter share: MatmulEmitter.cpp has tiles and the
+// choice of loops, MatmulFewRows.cpp and MatmulBlocks.cpp have the loops.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULLOOPS_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULLOOPS_H
+
+#include "MatmulEmitter.h"
+
+namespace mlir::relax {
+
+/// Emits the loops of one problem.
+class MatmulEmitter {
+public:
+  MatmulEmitter(const MatmulProblem &problem, const MatmulBlocking &blocking)
+      : problem(problem), blocking(blocking), lanes(blocking.lanes),
+        vectorType(VectorType::get(blocking.lanes, problem.sumType)) {}
+
+  void emit(IndexBuilder &b);
+
+private:
+  /// A panel or a matrix that a tile reads, given the depth.
+  using LoadScalar = llvm::function_ref<Value(IndexBuilder &, int64_t, Value)>;
+  using LoadVector = llvm::function_ref<Value(IndexBuilder &, int64_t, Value)>;
+
+  /// Where a tile of sums is.
+  struct Tile {
+    Value batch, row, column;
+    Value rows, columns; // how many are in the result
+  };
+
+  /// Rows of a matrix that become a panel of `width` rows.
+  struct Panel {
+    MatrixView matrix;
+    Value row, rows; // the first one, and how many there are
+    Value begin, depth;
+    int64_t width;
+  };
+
+  Value extend(IndexBuilder &b, Value value);
+  Value loadScalar(IndexBuilder &b, Value base, Value offset);
+  Value loadVector(IndexBuilder &b, Value base, Value offset, Value mask);
+  Value loadWhole(IndexBuilder &b, Value base, Value offset);
+  Value loadSums(IndexBuilder &b, Value scratch, Value offset);
+  void storeSums(IndexBuilder &b, Value sums, Value scratch, Value offset);
+  Value makeMask(IndexBuilder &b, Value count, int64_t size);
+  Value makeScratch(IndexBuilder &b, Value size);
+
+  SmallVector<Value> computeTile(IndexBuilder &b, int64_t rows, int64_t vectors,
+                                 Value depth, LoadScalar lhs, LoadVector rhs);
+  void finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
+                  Value scratch, Value offset);
+
+  void emitStream(IndexBuilder &b, int64_t rows, int64_t depth);
+  void emitStreamStep(IndexBuilder &b, const Tile &tile, int64_t rows,
+                      int64_t depth, Value k, Value scratch);
+  void emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors);
+  void emitDots(IndexBuilder &b, int64_t rows, int64_t columns);
+  void emitDotTile(IndexBuilder &b, const Tile &tile, int64_t rows,
+                   int64_t columns, Value scratch);
+
+  void pack(IndexBuilder &b, const Panel &panel, Value scratch, Value offset);
+  void packCopies(IndexBuilder &b, const Panel &panel, Value scratch,
+                  Value offset);
+  void packTransposed(IndexBuilder &b, const Panel &panel, Value scratch,
+                      Value offset);
+  void packScalars(IndexBuilder &b, const Panel &panel, Value scratch,
+                   Value offset);
+
+  struct Blocks;
+  Blocks divide(IndexBuilder &b);
+  void emitPacked(IndexBuilder &b);
+  void emitTask(IndexBuilder &b, const Blocks &blocks, Value task);
+
+  /// What a tile is made of.
+  struct Panels {
+    Value lhs, lhsOffset, rhs, rhsOffset;
+  };
+  void emitPackedTile(IndexBuilder &b, const Panels &panels, Value scratch,
+                      Value sums, Value depth, Value isFirst, Value columns);
+
+  const MatmulProblem &problem;
+  const MatmulBlocking &blocking;
+  int64_t lanes;
+  VectorType vectorType;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULLOOPS_H
