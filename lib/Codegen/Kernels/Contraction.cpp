@@ -24,7 +24,7 @@ static Value skipExtension(Value value) {
 }
 
 /// Whether the body is sum + lhs * rhs, with operands that may be extended.
-static bool isSumOfProducts(linalg::LinalgOp op) {
+static bool addsProducts(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
     return false;
   Block &body = *op.getBlock();
@@ -44,10 +44,25 @@ static bool isSumOfProducts(linalg::LinalgOp op) {
          (left == second && right == first);
 }
 
-/// Whether the sums start with +0.
-static bool startsWithZeros(linalg::LinalgOp op) {
-  auto fill = op.getDpsInitOperand(0)->get().getDefiningOp<linalg::FillOp>();
+bool mlir::relax::isZeroFill(Value tensor) {
+  auto fill = tensor.getDefiningOp<linalg::FillOp>();
   return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
+}
+
+bool mlir::relax::isSumOfProducts(linalg::LinalgOp op) {
+  return addsProducts(op) && isZeroFill(op.getDpsInitOperand(0)->get());
+}
+
+linalg::LinalgOp mlir::relax::findReduction(Block &body) {
+  linalg::LinalgOp found;
+  for (auto op : body.getOps<linalg::LinalgOp>()) {
+    if (op.getNumReductionLoops() == 0)
+      continue;
+    if (found)
+      return {};
+    found = op;
+  }
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,7 +111,7 @@ static bool areAdjacent(unsigned outer, unsigned inner,
 }
 
 std::optional<Contraction> Contraction::match(linalg::LinalgOp op) {
-  if (!isSumOfProducts(op) || !startsWithZeros(op))
+  if (!isSumOfProducts(op))
     return std::nullopt;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
@@ -158,7 +173,7 @@ std::optional<Contraction> Contraction::match(linalg::LinalgOp op) {
 // Its memory
 //===----------------------------------------------------------------------===//
 
-static Value getDim(IndexBuilder &b, Value memref, int64_t axis) {
+Value mlir::relax::getDim(IndexBuilder &b, Value memref, int64_t axis) {
   auto type = cast<MemRefType>(memref.getType());
   if (!type.isDynamicDim(axis))
     return b.index(type.getDimSize(axis));

@@ -66,8 +66,20 @@ private:
   SmallVector<SmallVector<Value>> strides; // of dimensions of operands
 };
 
+/// The only operation with reductions; null where there is none or several.
+linalg::LinalgOp findReduction(Block &body);
+
+/// Whether the tensor is filled with +0.
+bool isZeroFill(Value tensor);
+
+/// Whether the operation sums products of two operands, from +0 on.
+bool isSumOfProducts(linalg::LinalgOp op);
+
 /// Whether each dimension of an operand of `type` is a loop, or is one element.
 bool isMapOfLoops(AffineMap map, Type type);
+
+/// The size of a dimension of a memref.
+Value getDim(IndexBuilder &b, Value memref, int64_t axis);
 
 /// The elements of a memref of the identity layout, in one dimension.
 Value flatten(IndexBuilder &b, Value memref);

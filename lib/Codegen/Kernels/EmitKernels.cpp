@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Convolution.h"
 #include "KernelClass.h"
 #include "Matmul.h"
 #include "RowKernel.h"
@@ -37,6 +38,8 @@ static constexpr KernelClass kKernelClasses[] = {
      matchElementwise},
     {"matmul", "a contraction and elementwise operations on its result",
      matchMatmul},
+    {"conv2d", "a convolution of images and elementwise operations on it",
+     matchConv2d},
     {"rows", "reductions of rows and what is computed from them", matchRows},
 };
 

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -36,14 +37,33 @@ static bool isScalarOp(Operation &op) {
          llvm::none_of(op.getResultTypes(), llvm::IsaPred<ShapedType>);
 }
 
+/// Whether it is the same in all elements and can be computed in memory.
+static bool isKnownScalar(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return value.getType().isIntOrIndexOrFloat();
+  if (!isScalarOp(*op))
+    return false;
+  return isa<tensor::DimOp>(op) ||
+         llvm::all_of(op->getOperands(), isKnownScalar);
+}
+
+/// What gives tensors another form; where the result needs one of these, it is
+/// part of the root.
+static bool isReshape(Operation &op) {
+  return isa<linalg::UnPackOp, tensor::CollapseShapeOp, tensor::DimOp,
+             tensor::EmptyOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp,
+             tensor::InsertSliceOp>(op);
+}
+
 /// Whether memory has an element of this type as vectors do.
 static bool isPlain(Type type) {
   return type.isIntOrFloat() && !type.isInteger(1) &&
          type.getIntOrFloatBitWidth() % 8 == 0;
 }
 
-FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel,
-                                    linalg::LinalgOp root) {
+FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel, Value root,
+                                    unsigned vectorLoops) {
   Block &body = kernel.getBody().front();
   auto ret = dyn_cast<func::ReturnOp>(body.getTerminator());
   if (!ret || ret.getNumOperands() != 1)
@@ -52,6 +72,7 @@ FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel,
                    .getDefiningOp<bufferization::MaterializeInDestinationOp>();
   Epilogue epilogue;
   epilogue.root = root;
+  epilogue.vectorLoops = vectorLoops;
   epilogue.result = store ? store.getSource() : ret.getOperand(0);
   // Of a kernel that is not prepared, the last parameter is the output.
   epilogue.output = store ? dyn_cast<BlockArgument>(store.getDest())
@@ -60,8 +81,8 @@ FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel,
   if (!epilogue.output || !type || !isPlain(type.getElementType()))
     return failure();
   for (Operation &op : body.without_terminator())
-    if (!isa<linalg::LinalgOp, linalg::UnPackOp, tensor::EmptyOp>(op) &&
-        &op != store && !isScalarOp(op))
+    if (!isa<linalg::LinalgOp>(op) && !isReshape(op) && &op != store &&
+        !isScalarOp(op))
       return failure();
   auto identity =
       AffineMap::getMultiDimIdentityMap(type.getRank(), kernel.getContext());
@@ -77,10 +98,29 @@ static AffineMap getAccess(linalg::LinalgOp op, OpOperand &operand,
 }
 
 /// Whether elements at `map` of a memref follow one another along the last
-/// loop, or are the same one.
-static bool isContiguous(AffineMap map, RankedTensorType type) {
+/// loops, or are the same one.
+static bool isContiguous(AffineMap map, RankedTensorType type,
+                         unsigned vectorLoops) {
   if (map.getNumDims() == 0)
     return true;
+  if (vectorLoops > 1) {
+    ArrayRef<AffineExpr> results = map.getResults();
+    unsigned first = map.getNumDims() - vectorLoops;
+    auto isAlong = [&](AffineExpr expr) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      return dim && dim.getPosition() >= first;
+    };
+    if (llvm::none_of(results, isAlong))
+      return true;
+    if (results.size() < vectorLoops ||
+        llvm::any_of(results.drop_back(vectorLoops), isAlong))
+      return false;
+    for (auto [i, expr] : llvm::enumerate(results.take_back(vectorLoops)))
+      if (!isAlong(expr) ||
+          cast<AffineDimExpr>(expr).getPosition() != first + i)
+        return false;
+    return true;
+  }
   unsigned last = map.getNumDims() - 1;
   int64_t axis = int64_t(map.getNumResults()) - 1;
   while (axis >= 0 && type.getDimSize(axis) == 1)
@@ -93,20 +133,25 @@ static bool isContiguous(AffineMap map, RankedTensorType type) {
 }
 
 LogicalResult Epilogue::verify(Value tensor, AffineMap map) {
-  if (tensor == root->getResult(0))
+  if (tensor == root)
     return success(map.isIdentity());
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
   if (!type) // a scalar
-    return success(tensor.getType().isIntOrIndexOrFloat());
+    return success(isKnownScalar(tensor));
   if (auto argument = dyn_cast<BlockArgument>(tensor))
     // Nothing is in the output yet.
     return success(argument != output && isPlain(type.getElementType()) &&
-                   isMapOfLoops(map, type) && isContiguous(map, type));
+                   isMapOfLoops(map, type) &&
+                   isContiguous(map, type, vectorLoops));
   auto op = tensor.getDefiningOp<linalg::LinalgOp>();
   if (!op || op->getNumResults() != 1 ||
       op.getNumParallelLoops() != op.getNumLoops() || !isVectorizable(op) ||
       op.hasIndexSemantics() ||
       !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+    return failure();
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  if (!llvm::all_of(captured, isKnownScalar))
     return failure();
   for (OpOperand &operand : op->getOpOperands())
     if (op.payloadUsesValueFromOperand(&operand) &&
@@ -137,7 +182,8 @@ void Epilogue::begin(IndexBuilder &b, func::FuncOp kernel,
       entry.strides.push_back(strides.stride(b, 0, axis));
   }
   for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (!isScalarOp(op))
+    if (op.getNumResults() == 0 ||
+        !llvm::all_of(op.getResults(), isKnownScalar))
       continue;
     auto dim = dyn_cast<tensor::DimOp>(op);
     if (!dim) {
@@ -167,7 +213,10 @@ Value Epilogue::load(IndexBuilder &b, BlockArgument argument, AffineMap map) {
   Value place = linearize(b, map, from.strides, indices);
   bool isVector = false;
   for (auto [size, expr] : llvm::zip_equal(type.getShape(), map.getResults()))
-    isVector |= size != 1 && expr.isFunctionOfDim(map.getNumDims() - 1);
+    for (unsigned loop = 0; loop < vectorLoops && loop < map.getNumDims();
+         ++loop)
+      isVector |=
+          size != 1 && expr.isFunctionOfDim(map.getNumDims() - 1 - loop);
   if (!isVector)
     return memref::LoadOp::create(b, from.flat, place);
   auto vector = cast<VectorType>(
@@ -177,7 +226,7 @@ Value Epilogue::load(IndexBuilder &b, BlockArgument argument, AffineMap map) {
 }
 
 Value Epilogue::compute(IndexBuilder &b, Value tensor, AffineMap map) {
-  if (tensor == root->getResult(0))
+  if (tensor == root)
     return sums;
   if (!isa<ShapedType>(tensor.getType()))
     return scalars.lookup(tensor);

@@ -27,9 +27,11 @@ namespace mlir::relax {
 class Epilogue {
 public:
   /// Fails where an element of the result needs more than the same element of
-  /// that of `root` and elements of parameters that are contiguous in the
-  /// innermost dimension, or the same all along it.
-  static FailureOr<Epilogue> match(func::FuncOp kernel, linalg::LinalgOp root);
+  /// `root` and elements of parameters that are contiguous in the innermost
+  /// dimensions, or the same all along them. Vectors run along `vectorLoops` of
+  /// them, which are counted as one.
+  static FailureOr<Epilogue> match(func::FuncOp kernel, Value root,
+                                   unsigned vectorLoops = 1);
 
   /// The parameter that is written.
   BlockArgument getOutput() const { return output; }
@@ -47,8 +49,8 @@ private:
   Value compute(IndexBuilder &b, Value tensor, AffineMap map);
   Value load(IndexBuilder &b, BlockArgument argument, AffineMap map);
 
-  linalg::LinalgOp root;
-  Value result;
+  Value root, result;
+  unsigned vectorLoops;
   BlockArgument output;
 
   /// What the parameters are in memory: in one dimension, with strides.

@@ -33,19 +33,6 @@ static FloatType getSumType(linalg::LinalgOp op) {
   return type;
 }
 
-/// The only operation with reductions.
-static linalg::LinalgOp findReduction(Block &body) {
-  linalg::LinalgOp found;
-  for (auto op : body.getOps<linalg::LinalgOp>()) {
-    if (op.getNumReductionLoops() == 0)
-      continue;
-    if (found)
-      return {};
-    found = op;
-  }
-  return found;
-}
-
 /// The parameter behind an operand that is one, or that is unpacked from one.
 static BlockArgument getParameter(Value operand) {
   auto unpack = operand.getDefiningOp<linalg::UnPackOp>();
@@ -110,7 +97,8 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
   FloatType sumType = contraction ? getSumType(reduction) : FloatType();
   if (!sumType)
     return std::nullopt;
-  FailureOr<Epilogue> epilogue = Epilogue::match(kernel, reduction);
+  FailureOr<Epilogue> epilogue =
+      Epilogue::match(kernel, reduction->getResult(0));
   if (failed(epilogue))
     return std::nullopt;
   auto blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,

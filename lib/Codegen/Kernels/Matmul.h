@@ -18,7 +18,8 @@ std::unique_ptr<KernelEmitter> matchMatmul(func::FuncOp kernel,
                                            const TargetModel &target);
 
 /// A parameter that may come in panels: `width` columns of a matrix, row after
-/// row, and zeros where it has fewer.
+/// row, and zeros where it has fewer. With more dimensions than two, the first
+/// one makes the columns, and the others are the rows.
 struct PackedMatrix {
   unsigned parameter;
   int64_t columnAxis, width;

@@ -172,7 +172,9 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const Blocks &blocks,
   Value rows = b.min(b.sub(problem.m, row), blocks.rows);
   Value columns = b.min(b.sub(problem.n, column), blocks.width);
   MatrixView lhs = problem.lhs(b, batch);
-  MatrixView rhs = problem.rhs(b, batch).transposed();
+  MatrixView rhs;
+  if (!problem.packRhs)
+    rhs = problem.rhs(b, batch).transposed();
 
   // Scratch memory: sums of one tile, or of all of them where the depth is
   // divided; then the panels.
@@ -182,9 +184,13 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const Blocks &blocks,
   Value sumsSize = b.createOrFold<arith::SelectOp>(
       isWhole, b.index(tileSize), b.mul(paddedRows, paddedColumns));
   Value lhsPanels = sumsSize;
-  Value rhsPanels = b.add(lhsPanels, b.mul(paddedRows, blocks.depth));
+  Value rhsPanels = lhsPanels;
+  if (!problem.isLhsPacked)
+    rhsPanels = b.add(lhsPanels, b.mul(paddedRows, blocks.depth));
   Value size = rhsPanels;
-  if (!problem.isPacked)
+  if (problem.packRhs) // one panel at a time
+    size = b.add(rhsPanels, b.mul(blocks.depth, width));
+  else if (!problem.isPacked)
     size = b.add(rhsPanels, b.mul(paddedColumns, blocks.depth));
   Value scratch = makeScratch(b, size);
 
@@ -198,13 +204,15 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const Blocks &blocks,
       pack(b, {rhs, b.add(column, j), count, begin, depth, width}, scratch,
            b.add(rhsPanels, b.mul(j, blocks.depth)));
     };
-    if (!problem.isPacked)
+    if (!problem.isPacked && !problem.packRhs)
       b.loop(zero, columns, width, packColumns);
-    b.loop(zero, rows, height, [&](IndexBuilder &b, Value i) {
+    auto packRows = [&](IndexBuilder &b, Value i) {
       Value count = b.min(b.sub(rows, i), b.index(height));
       pack(b, {lhs, b.add(row, i), count, begin, depth, height}, scratch,
            b.add(lhsPanels, b.mul(i, blocks.depth)));
-    });
+    };
+    if (!problem.isLhsPacked)
+      b.loop(zero, rows, height, packRows);
     b.loop(zero, columns, width, [&](IndexBuilder &b, Value j) {
       Panels panels = {scratch, Value(), scratch, Value()};
       panels.rhsOffset = b.add(rhsPanels, b.mul(j, blocks.depth));
@@ -214,8 +222,19 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const Blocks &blocks,
         panels.rhsOffset = b.add(b.add(rhs.offset, panel), b.mul(begin, width));
       }
       Value tileColumns = b.min(b.sub(columns, j), b.index(width));
+      if (problem.packRhs) {
+        panels.rhsOffset = rhsPanels;
+        problem.packRhs(b, {batch, b.add(column, j), tileColumns, begin, depth},
+                        scratch, rhsPanels);
+      }
       b.loop(zero, rows, height, [&](IndexBuilder &b, Value i) {
         panels.lhsOffset = b.add(lhsPanels, b.mul(i, blocks.depth));
+        if (problem.isLhsPacked) {
+          Value panel = b.mul(b.add(row, i), problem.k);
+          panels.lhs = lhs.base;
+          panels.lhsOffset =
+              b.add(b.add(lhs.offset, panel), b.mul(begin, height));
+        }
         Value tileRows = b.min(b.sub(rows, i), b.index(height));
         Value sums = b.createOrFold<arith::SelectOp>(
             isWhole, zero, b.add(b.mul(j, paddedRows), b.mul(i, width)));

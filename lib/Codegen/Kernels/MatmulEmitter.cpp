@@ -152,6 +152,8 @@ void MatmulEmitter::finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
 //===----------------------------------------------------------------------===//
 
 void MatmulEmitter::emit(IndexBuilder &b) {
+  if (problem.packRhs || problem.isLhsPacked)
+    return emitPacked(b);
   MatrixView lhs = problem.lhs(b, b.index(0)), rhs = problem.rhs(b, b.index(0));
   auto direct = [&](int64_t rows, int64_t vectors) {
     return [=](IndexBuilder &b) { emitDirect(b, rows, vectors); };

@@ -57,6 +57,19 @@ struct MatmulProblem {
   /// as a tile has, row by row, then those of the next ones. Of the view only
   /// the base and the offset count.
   bool isPacked = false;
+  /// The same of `lhs`, in panels of as many rows as a tile has, column by
+  /// column, with zeros for rows past the end.
+  bool isLhsPacked = false;
+
+  /// Columns of the right matrix, from row `begin` on.
+  struct Columns {
+    Value batch, column, columns;
+    Value begin, depth;
+  };
+  /// Instead of `rhs`: writes a panel to scratch memory at an offset, row by
+  /// row. A row takes as many elements as a tile has columns; those past the
+  /// end may have any values.
+  std::function<void(IndexBuilder &, const Columns &, Value, Value)> packRhs;
 
   /// Takes a vector of sums of row `row` from column `column` on, of which
   /// those in the mask are in the result. Each sum is given once, complete.

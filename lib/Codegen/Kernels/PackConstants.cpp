@@ -7,12 +7,14 @@
 //===----------------------------------------------------------------------===//
 //
 // A matrix product reads its right matrix in panels: the elements of some
-// columns, row after row. A constant is brought into that order here, once, and
-// the kernel gets a copy that takes it so: linalg.unpack says what the matrix
-// is, which the kernels' class never computes.
+// columns, row after row. So does a convolution with its kernel, whose output
+// channels are the columns here. A constant is brought into that order here,
+// once, and the kernel gets a copy that takes it so: linalg.unpack says what
+// the matrix is, which the kernels' class never computes.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Convolution.h"
 #include "Matmul.h"
 
 #include "relax-mlir/Codegen/Constants.h"
@@ -32,6 +34,17 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
+/// The sizes of the panels of a matrix; the other dimensions are its depth.
+static SmallVector<int64_t> getPanelShape(ShapedType type,
+                                          const PackedMatrix &layout) {
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t columns = shape[layout.columnAxis];
+  shape.erase(shape.begin() + layout.columnAxis);
+  shape.insert(shape.begin(), llvm::divideCeil(columns, layout.width));
+  shape.push_back(layout.width);
+  return shape;
+}
+
 /// The panels of a matrix, each with `width` columns; zeros where it has fewer.
 static ElementsAttr packElements(ElementsAttr matrix,
                                  const PackedMatrix &layout) {
@@ -40,7 +53,7 @@ static ElementsAttr packElements(ElementsAttr matrix,
   ShapedType type = matrix.getShapedType();
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   int64_t columns = type.getDimSize(layout.columnAxis);
-  int64_t depth = type.getDimSize(1 - layout.columnAxis);
+  int64_t depth = type.getNumElements() / columns;
   int64_t panels = llvm::divideCeil(columns, layout.width);
   int64_t columnStride = layout.columnAxis == 1 ? 1 : depth;
   int64_t depthStride = layout.columnAxis == 1 ? columns : 1;
@@ -52,8 +65,8 @@ static ElementsAttr packElements(ElementsAttr matrix,
       std::memcpy(&to[index * bytes],
                   &from[(j * columnStride + k * depthStride) * bytes], bytes);
     }
-  auto packed = RankedTensorType::get({panels, depth, layout.width},
-                                      type.getElementType());
+  auto packed =
+      RankedTensorType::get(getPanelShape(type, layout), type.getElementType());
   return DenseResourceElementsAttr::get(
       packed, "packed",
       HeapAsmResourceBlob::allocateAndCopyWithAlign(to, /*align=*/64));
@@ -77,12 +90,12 @@ static func::FuncOp packParameter(func::FuncOp kernel,
     }
   auto empty =
       tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
-  int64_t columns = type.getDimSize(layout.columnAxis);
-  int64_t depth = type.getDimSize(1 - layout.columnAxis);
-  parameter.setType(RankedTensorType::get(
-      {llvm::divideCeil(columns, layout.width), depth, layout.width},
-      type.getElementType()));
-  SmallVector<int64_t> order = {layout.columnAxis, 1 - layout.columnAxis};
+  parameter.setType(RankedTensorType::get(getPanelShape(type, layout),
+                                          type.getElementType()));
+  SmallVector<int64_t> order = {layout.columnAxis};
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (axis != layout.columnAxis)
+      order.push_back(axis);
   auto matrix = linalg::UnPackOp::create(
       b, loc, parameter, empty, /*innerDimsPos=*/{layout.columnAxis},
       /*innerTiles=*/{b.getIndexAttr(layout.width)}, order);
@@ -108,6 +121,8 @@ struct RelaxPackConstantsPass
       if (!kernel || kernel.isExternal() || !kernel.getBody().hasOneBlock())
         continue;
       std::optional<PackedMatrix> layout = findPackable(kernel, target);
+      if (!layout)
+        layout = findPackableWeight(kernel, target);
       if (layout && pack(call, kernel, *layout, symbols))
         replaced.insert(kernel);
     }

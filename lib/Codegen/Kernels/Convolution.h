@@ -1,0 +1,28 @@
+//===- Convolution.h - Kernels that convolve images -------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_CONVOLUTION_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_CONVOLUTION_H
+
+#include "Matmul.h"
+
+namespace mlir::relax {
+
+/// A convolution over the two innermost dimensions of a parameter, which may be
+/// padded with zeros, and elementwise operations on its result.
+std::unique_ptr<KernelEmitter> matchConv2d(func::FuncOp kernel,
+                                           const TargetModel &target);
+
+/// The parameter with the weights of a kernel of this class, where they are of
+/// known size. Whether the kernel is prepared is all the same.
+std::optional<PackedMatrix> findPackableWeight(func::FuncOp kernel,
+                                               const TargetModel &target);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_CONVOLUTION_H
