@@ -294,7 +294,7 @@ WindowPacker::Load WindowPacker::prepare(IndexBuilder &b, Value first,
       isInside, b.max(b.sub(image.width, first), zero), zero);
   if (stride == 1) {
     Value mask = makeMask(b, before, b.min(room, count));
-    return [=, this](IndexBuilder &b, Value row) {
+    return [=](IndexBuilder &b, Value row) {
       return load(b, b.add(row, first), mask);
     };
   }
@@ -307,7 +307,7 @@ WindowPacker::Load WindowPacker::prepare(IndexBuilder &b, Value first,
     SmallVector<int64_t> even;
     for (int64_t i = 0; i < lanes; ++i)
       even.push_back(2 * i);
-    return [=, this](IndexBuilder &b, Value row) -> Value {
+    return [=](IndexBuilder &b, Value row) -> Value {
       Value offset = b.add(row, first);
       return vector::ShuffleOp::create(
           b, load(b, offset, low), load(b, b.add(offset, lanes), high), even);
@@ -322,7 +322,7 @@ WindowPacker::Load WindowPacker::prepare(IndexBuilder &b, Value first,
   auto type = VectorType::get(lanes, b.getI64Type());
   Value indices =
       arith::ConstantOp::create(b, DenseIntElementsAttr::get(type, places));
-  return [=, this](IndexBuilder &b, Value row) -> Value {
+  return [=](IndexBuilder &b, Value row) -> Value {
     auto type = VectorType::get(lanes, b.getF32Type());
     Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
     return vector::GatherOp::create(b, type, image.base,

@@ -1,0 +1,274 @@
+"""Kernels that convolve images, against PyTorch in float64."""
+
+from __future__ import annotations
+
+import functools
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import relax_mlir as relax
+import torch
+from hypothesis import example, given, settings
+from mlir import ir
+from mlir.passmanager import PassManager
+from relax_mlir import op
+from torch.nn import functional
+
+UNIT = 2.0**-23
+
+
+def write(weight, options, steps=(), constant=None, dtype="float32"):
+    """Build a convolution of images of any size, and elementwise operations on it.
+
+    With `constant`, the weights are that.
+    """
+    options = dict(options)
+    channels = weight[1] * options.get("groups", 1)
+    x = relax.Var("x", relax.TensorStructInfo(("n", channels, "h", "w"), dtype))
+    params = [x]
+    if constant is None:
+        params.append(relax.Var("k", relax.TensorStructInfo(weight, dtype)))
+    extra = {}
+    for step in steps:
+        if step == "relu":
+            continue
+        shape = ("n", weight[0], "p", "q") if step == "residual" else (1, weight[0], 1, 1)
+        extra[step] = relax.Var(step, relax.TensorStructInfo(shape, dtype))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [*params, *extra.values()]):
+        with bb.dataflow():
+            kernel = op.const(constant) if constant is not None else params[1]
+            out = bb.emit(op.nn.conv2d(x, kernel, **options))
+            for step in steps:
+                if step == "relu":
+                    out = bb.emit(op.nn.relu(out))
+                elif step == "residual":
+                    other = bb.match_cast(extra[step], out.type)
+                    out = bb.emit(op.add(out, other))
+                else:
+                    out = bb.emit(op.add(out, extra[step]))
+            out = bb.emit_output(out)
+        bb.emit_func_output(out)
+    return bb
+
+
+def reference(x, k, options, extra=None, steps=()):
+    """Return what PyTorch gives in float64, and how much sums may be off."""
+    options = dict(options)
+    top, left, bottom, right = options.pop("padding", (0, 0, 0, 0))
+    options["stride"] = options.pop("strides", (1, 1))
+
+    def conv(x, k):
+        x = functional.pad(torch.from_numpy(x.astype("float64")), (left, right, top, bottom))
+        return functional.conv2d(x, torch.from_numpy(k.astype("float64")), **options).numpy()
+
+    exact, bound = conv(x, k), conv(abs(x), abs(k))
+    for step in steps:
+        if step == "relu":
+            exact = np.maximum(exact, 0)
+        else:
+            exact, bound = exact + extra[step], bound + abs(extra[step])
+    return exact, (np.prod(k.shape[1:]) + 8) * UNIT * bound
+
+
+@functools.cache
+def load(weight, options, steps=(), **compile_options):
+    text = write(weight, options, steps)
+    return relax.VirtualMachine(relax.compile(text, opt_level=1, **compile_options))["main"]
+
+
+@functools.cache
+def load_constant(weight, options, steps=()):
+    k = np.random.default_rng(sum(weight)).standard_normal(weight).astype("float32")
+    text = write(weight, options, steps, constant=k)
+    return relax.VirtualMachine(relax.compile(text, opt_level=1))["main"], k
+
+
+def out_size(size, window, stride, dilation, padding):
+    return (size + padding - (window - 1) * dilation - 1) // stride + 1
+
+
+def check(weight, n, h, w, options=(), steps=(), seed=0, constant=False, **compile_options):
+    """Compare with PyTorch, up to what adding up in another order may change."""
+    rng = np.random.default_rng(seed)
+    options = tuple(sorted(dict(options).items()))
+    groups = dict(options).get("groups", 1)
+    strides = dict(options).get("strides", (1, 1))
+    dilation = dict(options).get("dilation", (1, 1))
+    padding = dict(options).get("padding", (0, 0, 0, 0))
+    height = out_size(h, weight[2], strides[0], dilation[0], padding[0] + padding[2])
+    width = out_size(w, weight[3], strides[1], dilation[1], padding[1] + padding[3])
+    if height <= 0 or width <= 0:
+        return
+    x = rng.standard_normal((n, weight[1] * groups, h, w)).astype("float32")
+    if constant:
+        main, k = load_constant(weight, options, tuple(steps))
+        inputs = [x]
+    else:
+        main = load(weight, options, tuple(steps), **compile_options)
+        k = rng.standard_normal(weight).astype("float32")
+        inputs = [x, k]
+    shapes = {"bias": (1, weight[0], 1, 1), "residual": (n, weight[0], height, width)}
+    extra = {s: rng.standard_normal(shapes[s]).astype("float32") for s in steps if s != "relu"}
+    exact, bound = reference(x, k, options, extra, steps)
+    out = np.from_dlpack(main(*inputs, *extra.values()))
+    assert out.shape == exact.shape and out.dtype == np.float32
+    assert np.all(abs(out - exact) <= bound)
+
+
+def classes(text):
+    """Return what the kernels of a program became."""
+    module = ir.Module.parse(str(text), relax.default_context())
+    phases = ",".join(
+        f"relax-phase-{name}" for name in ("normalize", "legalize", "memory", "shapes")
+    )
+    with module.context:
+        PassManager.parse(f"builtin.module({phases},relax-prepare-kernels,relax-emit-kernels)").run(
+            module.operation
+        )
+    found = [f.attributes for f in module.body.operations if f.operation.name == "func.func"]
+    return [
+        attrs["relax.kernel_class"].value if "relax.kernel_class" in attrs else None
+        for attrs in found
+    ]
+
+
+# A program each: what is static.
+FORMS = {
+    "3x3": ((10, 3, 3, 3), {"padding": (1, 1, 1, 1)}),
+    "3x3-inside": ((10, 3, 3, 3), {}),
+    "stride-2": ((9, 4, 3, 3), {"padding": (1, 1, 1, 1), "strides": (2, 2)}),
+    "stride-3": ((5, 2, 2, 2), {"padding": (0, 1, 2, 3), "strides": (1, 3)}),
+    "stride-4-rows": ((5, 2, 3, 2), {"padding": (2, 0, 1, 0), "strides": (4, 1)}),
+    "stem": ((20, 3, 7, 7), {"padding": (3, 3, 3, 3), "strides": (2, 2)}),
+    "1x1": ((17, 9, 1, 1), {}),
+    "1x1-one-channel": ((3, 1, 1, 1), {}),
+    "1x1-stride-2": ((8, 5, 1, 1), {"strides": (2, 2)}),
+    "1x1-padded": ((8, 5, 1, 1), {"padding": (0, 0, 1, 1)}),
+    "dilated": ((6, 2, 3, 3), {"padding": (2, 2, 2, 2), "dilation": (2, 2)}),
+    "dilated-strided": (
+        (6, 2, 3, 2),
+        {"padding": (1, 2, 3, 0), "dilation": (2, 3), "strides": (3, 2)},
+    ),
+    "groups": ((6, 2, 3, 3), {"padding": (1, 1, 1, 1), "groups": 3}),
+    "groups-1x1": ((8, 3, 1, 1), {"groups": 2}),
+    "depthwise": ((5, 1, 3, 3), {"padding": (1, 1, 1, 1), "groups": 5}),
+    "depthwise-stride-2": ((5, 1, 3, 3), {"padding": (1, 1, 0, 0), "groups": 5, "strides": (2, 2)}),
+    "one-output": ((1, 4, 5, 1), {"padding": (4, 0, 4, 0)}),
+    "padding-beyond": ((4, 2, 2, 2), {"padding": (5, 5, 5, 5)}),
+}
+forms = st.sampled_from(sorted(FORMS))
+# Around sizes of vectors and panels.
+sizes = st.one_of(st.integers(1, 20), st.sampled_from([31, 32, 33, 47, 48, 49, 65]))
+
+
+@settings(deadline=None, max_examples=60)
+@given(forms, st.integers(0, 3), sizes, sizes, st.integers(0, 99))
+@example("3x3", 1, 1, 1, 0)
+@example("3x3", 2, 7, 7, 0)
+@example("stem", 1, 64, 64, 0)
+def test_images(form, n, h, w, seed):
+    weight, options = FORMS[form]
+    check(weight, n, h, w, options, seed=seed)
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_forms(form):
+    weight, options = FORMS[form]
+    for h, w in ((9, 8), (14, 14), (5, 50)):
+        check(weight, 2, h, w, options)
+
+
+@settings(deadline=None, max_examples=25)
+@given(forms, st.integers(0, 2), sizes, sizes)
+def test_constant_weights(form, n, h, w):
+    weight, options = FORMS[form]
+    check(weight, n, h, w, options, constant=True)
+
+
+@settings(deadline=None, max_examples=15)
+@given(forms, sizes, sizes, st.sampled_from([128, 256, 1024]))
+def test_other_widths_of_vectors(form, h, w, bits):
+    weight, options = FORMS[form]
+    check(weight, 1, h, w, options, vector_bits=bits)
+
+
+# More channels than a block has, and a depth of several blocks.
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize(
+    ("weight", "options", "size"),
+    [
+        ((30, 200, 3, 3), {"padding": (1, 1, 1, 1)}, 9),
+        ((600, 5, 1, 1), {}, 12),
+        ((40, 1700, 1, 1), {}, 10),
+        ((24, 300, 3, 3), {"strides": (2, 2)}, 15),
+        ((24, 300, 3, 3), {"groups": 2}, 12),
+    ],
+)
+def test_blocks(weight, options, size, constant):
+    check(weight, 2, size, size, options, steps=("bias", "relu"), constant=constant)
+
+
+STEPS = [("bias",), ("bias", "relu"), ("residual", "relu"), ("bias", "residual", "relu")]
+
+
+@settings(deadline=None, max_examples=20)
+@given(forms, st.integers(1, 2), sizes, sizes, st.sampled_from(STEPS))
+def test_epilogues(form, n, h, w, steps):
+    weight, options = FORMS[form]
+    check(weight, n, h, w, options, steps=steps)
+
+
+@pytest.mark.parametrize("form", ["1x1", "3x3", "groups"])
+def test_both_modes(form, exec_mode):
+    weight, options = FORMS[form]
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, weight[1] * options.get("groups", 1), 9, 20)).astype("float32")
+    k = rng.standard_normal(weight).astype("float32")
+    main = relax.VirtualMachine(relax.compile(write(weight, options)))["main"]
+    exact, bound = reference(x, k, options)
+    assert np.all(abs(np.from_dlpack(main(x, k)) - exact) <= bound)
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    st.sampled_from(["1x1", "3x3", "stride-2", "stride-3", "dilated"]),
+    st.integers(5, 20),
+    st.integers(0),
+    st.sampled_from([np.nan, np.inf, -np.inf]),
+)
+def test_nan_and_infinity_reach_only_their_windows(form, size, place, value):
+    weight, options = FORMS[form]
+    rng = np.random.default_rng(size)
+    x = rng.standard_normal((2, weight[1], size, size)).astype("float32")
+    x.reshape(-1)[place % x.size] = value
+    k = rng.standard_normal(weight).astype("float32")
+    out = np.from_dlpack(load(weight, tuple(sorted(options.items())))(x, k))
+    exact, _ = reference(x, k, options)
+    finite = np.isfinite(exact)
+    np.testing.assert_array_equal(np.isnan(out), np.isnan(exact))
+    np.testing.assert_array_equal(out[~finite], exact[~finite].astype("float32"))
+    np.testing.assert_allclose(out[finite], exact[finite], atol=1e-3)
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_class(form):
+    weight, options = FORMS[form]
+    assert classes(write(weight, options).get()) == ["conv2d"]
+    assert classes(write(weight, options, ("bias", "residual", "relu")).get()) == ["conv2d"]
+    constant = np.ones(weight, "float32")
+    assert classes(write(weight, options, constant=constant).get()) == ["conv2d"]
+
+
+def test_generic_route():
+    weight, options = FORMS["3x3"]
+    assert classes(write(weight, options, dtype="float16").get()) == [None]
+    assert classes(write(weight, options, dtype="float64").get()) == [None]
+    layouts = {"data_layout": "NHWC", "kernel_layout": "OIHW"}
+    x = relax.Var("x", relax.TensorStructInfo(("n", "h", "w", 3), "float32"))
+    k = relax.Var("k", relax.TensorStructInfo(weight, "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, k]):
+        bb.emit_func_output(op.nn.conv2d(x, k, **layouts))
+    assert classes(bb.get()) == [None]
