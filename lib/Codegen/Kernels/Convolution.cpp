@@ -453,9 +453,9 @@ void ConvKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
                        const MatmulProblem::Place &place) {
     Value group = b.rem(place.batch, groups);
     Value channel = b.add(b.mul(group, problem.m), place.row);
-    Value indices[] = {b.floorDiv(place.batch, groups), channel,
-                       b.floorDiv(place.column, outWidth),
-                       b.rem(place.column, outWidth)};
+    // Pixels are counted along the columns: no operand needs the row alone.
+    Value indices[] = {b.floorDiv(place.batch, groups), channel, b.index(0),
+                       place.column};
     parts.epilogue.finish(b, sums, indices, place.mask);
   };
   emitMatmul(b, problem, parts.blocking);
