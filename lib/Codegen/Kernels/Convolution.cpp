@@ -309,8 +309,9 @@ WindowPacker::Load WindowPacker::prepare(IndexBuilder &b, Value first,
       even.push_back(2 * i);
     return [=](IndexBuilder &b, Value row) -> Value {
       Value offset = b.add(row, first);
-      return vector::ShuffleOp::create(
-          b, load(b, offset, low), load(b, b.add(offset, lanes), high), even);
+      Value lower = load(b, offset, low);
+      Value upper = load(b, b.add(offset, lanes), high);
+      return vector::ShuffleOp::create(b, lower, upper, even);
     };
   }
   Value step = b.index(stride);
