@@ -22,13 +22,15 @@ VARIABLE = "RELAX_MLIR_TVM_ORACLE"
 # What only this project writes.
 OURS = re.compile(
     r"I\.mlir|I\.annotate|I\.seq|metadata|var=\"|vdevice=\"(?!\w+:)|name=\"|^ +\.\.\.$|"
-    r"I\.vdevice\(\"\w+ ",
+    r"I\.vdevice\(\"\w+ |tensors=True",
     re.MULTILINE,
 )
 # Why TVM refuses a program that it has words for.
 KNOWN = {
     "It is impossible to match cast": "casts that always fail are valid here, with a warning",
     "A private function may not have": "a private kernel may have a symbol for others here",
+    "to be a PrimValue, but got relax.expr.Var": "the bounds of clip may be variables here",
+    "but got `relax.expr.Var`": "the numbers of arange and one_hot may be variables here",
     "Undefined variable": "a closure that names itself, which TVM takes with a stated result only",
 }
 
