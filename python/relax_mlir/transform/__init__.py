@@ -10,8 +10,8 @@ says which of them run and who watches them.
 Examples
 --------
 >>> from relax_mlir import transform
->>> sorted(transform.passes())[:3]
-['CallTIRRewrite', 'CheckWellFormed', 'ConvertToLLVM']
+>>> "CallTIRRewrite" in transform.passes()
+True
 >>> mod = transform.Sequential([transform.Normalize(), transform.LegalizeOps()])("module {}")
 """
 
