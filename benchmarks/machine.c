@@ -16,26 +16,36 @@ enum { Lanes = 8 };
 #endif
 typedef float Vector __attribute__((vector_size(Lanes * sizeof(float))));
 
-enum { Accumulators = 12, Rounds = 7 };
+enum { Accumulators = 10, Rounds = 7 };
 static const size_t numFloats = (size_t)64 << 20;
 
 static double multiplyAdds(long count) {
   double seconds = 0;
 #pragma omp parallel reduction(max : seconds)
   {
-    Vector sums[Accumulators], factor, term;
+    Vector factor, term;
     for (int i = 0; i < Lanes; ++i)
       factor[i] = 0.999f, term[i] = 1e-3f;
-    for (int i = 0; i < Accumulators; ++i)
-      sums[i] = factor;
+    /* Variables, as an array would stay in memory. */
+    Vector a = factor, b = factor, c = factor, d = factor, e = factor;
+    Vector f = factor, g = factor, h = factor, i = factor, j = factor;
+#define STEP(sum)                                                              \
+  sum = sum * factor + term;                                                   \
+  __asm__ volatile("" : "+v"(sum))
 #pragma omp barrier
     double start = omp_get_wtime();
-    for (long n = 0; n < count; ++n)
-#pragma GCC unroll 12
-      for (int i = 0; i < Accumulators; ++i) {
-        sums[i] = sums[i] * factor + term;
-        __asm__ volatile("" : "+v"(sums[i])); /* one after the other */
-      }
+    for (long n = 0; n < count; ++n) {
+      STEP(a);
+      STEP(b);
+      STEP(c);
+      STEP(d);
+      STEP(e);
+      STEP(f);
+      STEP(g);
+      STEP(h);
+      STEP(i);
+      STEP(j);
+    }
     seconds = omp_get_wtime() - start;
   }
   double flops = 2.0 * Lanes * Accumulators * (double)count;
