@@ -24,7 +24,6 @@ Start = Callable[[str, int], Worker]
 def _both(title: str, figures: dict[str, float], scale: float, unit: str) -> dict[str, object]:
     ours, theirs = figures[OURS] / scale, figures[THEIRS] / scale
     return {
-        "case": title,
         "title": title,
         "unit": unit,
         OURS: ours,

@@ -214,6 +214,12 @@ def test_residual_block_at_every_batch_size(exec_mode: str) -> None:
         compare(model, main(random(n, 4, 6, 5)), [random(n, 4, 6, 5)])
 
 
+def test_programs_that_are_decomposed_already() -> None:
+    model = nn.Sequential(nn.BatchNorm1d(4), nn.Dropout(), nn.Linear(4, 3)).eval()
+    program = export(model, X).run_decompositions()
+    compare(model, run(from_exported_program(program), X), [X])
+
+
 def test_sizes_that_are_computed() -> None:
     model = Model(lambda x, y: torch.cat([x, y, x]).view(-1) * 2)
     arguments = random(3, 4), random(5, 4)

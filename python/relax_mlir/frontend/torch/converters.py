@@ -47,8 +47,9 @@ class Graph:
 
     @property
     def dtype(self) -> str:
-        """The data type of the result."""
-        return dtype_name(self.node.meta["val"].dtype)
+        """The data type of the result, of the first one where there are several."""
+        value = self.node.meta["val"]
+        return dtype_name((value[0] if isinstance(value, (tuple, list)) else value).dtype)
 
     def shape_of(self, argument: int) -> list[PrimExpr]:
         """Return the shape of a tensor among the arguments."""
@@ -226,7 +227,7 @@ def _astype(graph: Graph, x: ir.Value, *_: Any, **__: Any) -> ir.Value:
 
 @converts(
     "alias.default", "clone.default", "contiguous.default", "detach.default", "dropout.default",
-    "lift_fresh_copy.default", "detach_.default", "native_dropout.default",
+    "lift_fresh_copy.default", "detach_.default",
 )  # fmt: skip
 def _identity(graph: Graph, x: ir.Value, *arguments: Any, **_: Any) -> Any:
     if "dropout" in str(graph.node.target) and arguments[-1]:
@@ -300,24 +301,7 @@ def _native_batch_norm(
     graph: Graph, x: ir.Value, weight: Any, bias: Any, mean: ir.Value, variance: ir.Value,
     momentum: float, epsilon: float,
 ) -> list[Any]:  # fmt: skip
-    first = dataclasses.replace(graph, node=_Result(graph.node, 0))
-    return [_batch_norm(first, x, weight, bias, mean, variance, False, momentum, epsilon)]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Result:
-    """One result of a node, as if it were the only one."""
-
-    node: torch.fx.Node
-    index: int
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        return {"val": self.node.meta["val"][self.index]}
-
-    @property
-    def args(self) -> Any:
-        return self.node.args
+    return [_batch_norm(graph, x, weight, bias, mean, variance, False, momentum, epsilon)]
 
 
 # -- linear algebra -----------------------------------------------------------------------------
