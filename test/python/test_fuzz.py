@@ -1,4 +1,4 @@
-"""test/fuzz/fuzz.py: some mutants in each run of the tests; ./dev fuzz runs many.
+"""test/fuzz/: some mutants and faults in each run of the tests; ./dev fuzz runs many.
 
 No finding of any kind: no crash, hang or assertion, no pass that leaves an invalid module behind or
 fails without an error, no text that is not read again, no violation that a check misses.
@@ -13,8 +13,8 @@ from relax_mlir import phases
 FUZZ = Path(__file__).parents[1] / "fuzz" / "fuzz.py"
 
 
-def run(*options):
-    return subprocess.run([sys.executable, FUZZ, *options], capture_output=True, text=True)
+def run(*options, script=FUZZ):
+    return subprocess.run([sys.executable, script, *options], capture_output=True, text=True)
 
 
 def test_mutants_do_no_harm():
@@ -41,3 +41,10 @@ def test_all_passes_and_pipelines_are_run():
 
 def test_a_mutant_is_made_again():
     assert run("--show", "12").stdout == run("--show", "12").stdout != ""
+
+
+def test_faults_do_no_harm():
+    done = run("--failures", "40", "--seconds", "2", script=FUZZ.with_name("faults.py"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("40 allocations failed, 0 findings") == 2
+    assert "8 threads, 2 s" in done.stdout
