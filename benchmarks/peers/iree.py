@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ class Peer(Base):
 
     def version(self) -> str:
         """Return the version."""
-        return f"IREE {compiler.version.VERSION}"
+        return f"IREE {metadata.version('iree-base-compiler')}"
 
     def build(self, case: Case, folder: Path) -> Callable[..., Any]:
         """Import, compile and load the model."""

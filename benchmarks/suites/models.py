@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -97,6 +98,7 @@ def _case(
             costs[peer] = workers[peer].ask("build_model", name=case.name, folder=folder)
         except WorkerError as error:
             failures[peer] = str(error)
+            print(f"{case.title}: {peer} is left out: {error}", file=sys.stderr)
             if peer in workers:
                 workers.pop(peer).close()
     rows = [
@@ -130,6 +132,7 @@ def _size(case: Case, size: int, workers: dict[str, Worker], rounds: int, folder
                 ways[peer] = way
             else:
                 failures[peer] = f"wrong by {error:.2g}"
+                print(f"{case.title} {size}: {peer} is {failures[peer]}", file=sys.stderr)
         except WorkerError as error:
             failures[peer] = str(error)
     timings = interleave(ways, rounds, slow_ns=SLOW_NS, slow_rounds=SLOW_ROUNDS)
