@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import relax_mlir
 import tvm_ffi
-from cases import Case
+from cases import CASES, Case
 from relax_mlir import analysis, script
 
 from .arguments import convert
@@ -52,13 +53,42 @@ class Peer(Programs):
 
     def build(self, case: Case, folder: Path) -> Callable[..., Any]:
         """Compile the model of a case."""
-        import models
-        from relax_mlir.frontend.torch import from_exported_program
-
-        module = from_exported_program(models.export(case), unwrap_unit_return_tuple=True)
+        module = _import(case)
         self.start_compiling()
         return relax_mlir.VirtualMachine(relax_mlir.compile(module))["main"]
+
+    def build_kernels(self, name: str) -> None:
+        """Compile the model of a case so that its kernels can be measured."""
+        executable = relax_mlir.compile(_import(CASES[name]), exec_mode="bytecode")
+        self._model = relax_mlir.VirtualMachine(executable)
+
+    def kernels(self, name: str, size: int, rounds: int) -> list[dict[str, Any]]:
+        """Return microseconds and bytes of each kernel of a case, the longest first."""
+        arguments = [self.convert(x) for x in CASES[name].inputs(size)]
+        samples: dict[tuple[str, str], list[float]] = {}
+        for _ in range(rounds + 1):
+            rows = self._model.profile("main", *arguments).by_name("kernel")
+            for row in rows:
+                samples.setdefault((row.name, row.shapes), []).append(row.own * 1e6)
+        found = [
+            {
+                "name": f"{row.name} {row.shapes}",
+                "count": row.calls,
+                "bytes": row.bytes,
+                # The first call finds cold caches.
+                "us": statistics.median(samples[row.name, row.shapes][1:]),
+            }
+            for row in rows
+        ]
+        return sorted(found, key=lambda row: -float(row["us"]))
 
     def convert(self, array: np.ndarray) -> Any:
         """Return an array as a tensor of tvm-ffi."""
         return tvm_ffi.from_dlpack(array)
+
+
+def _import(case: Case) -> Any:
+    import models
+    from relax_mlir.frontend.torch import from_exported_program
+
+    return from_exported_program(models.export(case), unwrap_unit_return_tuple=True)

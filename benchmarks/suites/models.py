@@ -36,6 +36,8 @@ SHARED = {"pytorch_compile": "pytorch"}
 TOLERANCE = 2e-3
 # Calls that take longer than this are timed in fewer rounds.
 SLOW_NS, SLOW_ROUNDS = 3e8, 2
+# Peers that take longer than this are left out at larger sizes.
+SLOWEST_US = 1e6
 
 Row = dict[str, Any]
 Start = Callable[[str, int], Worker]
@@ -60,7 +62,7 @@ def run(start: Start, options: Any) -> list[Row]:
             writer.ask("prepare", name=case.name, folder=folder)
         writer.close()
         for threads in options.threads:
-            machine = _machine(threads, Path(folder))
+            machine = measure_machine(threads, Path(folder))
             rows.append({"case": "machine", "threads": threads, **machine})
             for case in cases:
                 rows += _case(case, peers, start, threads, folder, options.rounds, machine)
@@ -68,8 +70,8 @@ def run(start: Start, options: Any) -> list[Row]:
     return rows
 
 
-def _machine(threads: int, folder: Path) -> Row:
-    """Measure what the machine can do."""
+def measure_machine(threads: int, folder: Path) -> Row:
+    """Return what the machine can do: GFLOP/s, GB/s read, and GB/s copied."""
     tool = folder / "machine"
     if not tool.exists():
         flags = ["-O3", "-march=native", "-fopenmp"]
@@ -114,6 +116,8 @@ def _case(
             row["memory_share"] = case.traffic(size) / row[OURS] / 1e3 / machine["read_gb"]
         rows.append(row)
         print(_line(row, peers), flush=True)
+        for peer in [p for p in workers if row.get(p, 0) > SLOWEST_US and p != OURS]:
+            workers.pop(peer).close()
     for worker in workers.values():
         worker.close()
     return rows

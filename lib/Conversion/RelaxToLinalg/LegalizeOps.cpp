@@ -64,7 +64,7 @@ public:
       : module(module), symbols(module), table(table) {}
 
   LogicalResult legalize(Operation *op, const LegalizationTable::Entry &entry);
-  /// Replaces an operator that gives what it is given.
+  /// Replaces an operator that returns its operand.
   void drop(Operation *op);
 
 private:
@@ -409,9 +409,13 @@ void Legalizer::drop(Operation *op) {
   op->erase();
 }
 
-static bool isHint(Operation *op) {
-  return isa<EndCheckpointOp, NoGradOp, StartCheckpointOp, StopLiftParamsOp>(
-      op);
+/// Whether an operator returns its operand: a hint, or a conversion to the data
+/// type that there is.
+static bool returnsOperand(Operation *op) {
+  if (isa<EndCheckpointOp, NoGradOp, StartCheckpointOp, StopLiftParamsOp>(op))
+    return true;
+  return isa<AstypeOp>(op) &&
+         op->getResult(0).getType() == op->getOperand(0).getType();
 }
 
 namespace {
@@ -434,12 +438,13 @@ struct RelaxLegalizeOpsPass
     SmallVector<Operation *> operators;
     for (auto func : getOperation().getOps<relax::FuncOp>())
       func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-        if ((table.lookup(op) || isHint(op)) && !op->hasAttr("relax.keep"))
+        if ((table.lookup(op) || returnsOperand(op)) &&
+            !op->hasAttr("relax.keep"))
           operators.push_back(op);
       });
     // In program order: an operator sees the derived types of its operands.
     for (Operation *op : operators) {
-      if (isHint(op))
+      if (returnsOperand(op))
         legalizer.drop(op);
       else if (failed(legalizer.legalize(op, *table.lookup(op))))
         return signalPassFailure();

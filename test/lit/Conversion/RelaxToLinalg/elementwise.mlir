@@ -108,6 +108,16 @@ relax.func @divide_ints(%x: !relax.tensor<[n], i32>, %y: !relax.tensor<[n], i32>
 
 // -----
 
+// A conversion to the data type that there is leaves no kernel.
+// CHECK-LABEL: relax.func @astype_same
+// CHECK-NEXT: return %{{.*}} : !relax.tensor<[n], f32>
+relax.func @astype_same(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
+  %0 = relax.astype %x {dtype = f32} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// -----
+
 // Only a float in range is converted to an integer.
 // CHECK-LABEL: func.func private @astype
 // CHECK:         %[[INSIDE:.*]] = arith.andi
