@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Attention.h"
 #include "Convolution.h"
 #include "KernelClass.h"
 #include "Matmul.h"
@@ -36,6 +37,8 @@ static constexpr KernelClass kKernelClasses[] = {
     {"elementwise",
      "operations on single elements, at identity, broadcast or transposed maps",
      matchElementwise},
+    {"attention", "softmax of products of queries and keys, times values",
+     matchAttention},
     {"matmul", "a contraction and elementwise operations on its result",
      matchMatmul},
     {"conv2d", "a convolution of images and elementwise operations on it",

@@ -37,8 +37,7 @@ static bool isScalarOp(Operation &op) {
          llvm::none_of(op.getResultTypes(), llvm::IsaPred<ShapedType>);
 }
 
-/// Whether it is the same in all elements and can be computed in memory.
-static bool isKnownScalar(Value value) {
+bool mlir::relax::isKnownScalar(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return value.getType().isIntOrIndexOrFloat();

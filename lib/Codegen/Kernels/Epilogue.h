@@ -22,6 +22,10 @@
 
 namespace mlir::relax {
 
+/// Whether a value of a kernel is the same for all elements and can be computed
+/// in memory: sizes and numbers.
+bool isKnownScalar(Value value);
+
 /// What a kernel does with the result of one of its operations. A kernel has
 /// one result, of the shape of that of the operation.
 class Epilogue {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatmulLoops.h"
+#include "Transpose.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -46,30 +47,6 @@ void MatmulEmitter::packCopies(IndexBuilder &b, const Panel &panel,
       storeSums(b, values, scratch, b.add(to, i * size));
     }
   });
-}
-
-/// Reads vectors of several rows as one array of bits of the element's place,
-/// row before column: interleaving each vector with the one half the rows
-/// further rotates the bits by one. Once for each bit of the row, and the
-/// column comes first.
-static SmallVector<Value> transpose(IndexBuilder &b, SmallVector<Value> rows) {
-  int64_t count = rows.size(), half = count / 2;
-  int64_t lanes = cast<VectorType>(rows.front().getType()).getNumElements();
-  SmallVector<int64_t> low, high;
-  for (int64_t i = 0; i < lanes; ++i) {
-    low.push_back(i / 2 + (i % 2) * lanes);
-    high.push_back(lanes / 2 + i / 2 + (i % 2) * lanes);
-  }
-  for (int64_t bit = 1; bit < count; bit *= 2) {
-    SmallVector<Value> next;
-    for (int64_t i = 0; i < half; ++i) {
-      Value first = rows[i], second = rows[i + half];
-      next.push_back(vector::ShuffleOp::create(b, first, second, low));
-      next.push_back(vector::ShuffleOp::create(b, first, second, high));
-    }
-    rows = std::move(next);
-  }
-  return rows;
 }
 
 /// The depth is rounded up to whole vectors, with zeros.

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/Analysis/Attention.h"
 #include "relax-mlir/Analysis/OpPattern.h"
 #include "relax-mlir/Transforms/Fusion.h"
 
@@ -235,6 +236,8 @@ void mlir::relax::fuseLoops(func::FuncOp kernel) {
   // A reader of one tensor in two places reads it once after that. Whether all
   // patterns were applied does not matter.
   (void)applyPatternsGreedily(kernel, frozen);
+  if (isAttentionKernel(kernel))
+    return; // its class computes all of that where it needs it
   while (linalg::GenericOp producer = findProducer(kernel.getBody().front())) {
     if (failed(fuseIntoReader(rewriter, producer)))
       return;

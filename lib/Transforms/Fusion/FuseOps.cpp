@@ -13,7 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "FusionGroups.h"
+#include "MergeKernels.h"
 
+#include "relax-mlir/Analysis/Attention.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/Transforms/Fusion.h"
@@ -38,8 +40,16 @@ public:
   explicit Outliner(ModuleOp module) : module(module), symbols(module) {}
 
   void outline(const FusionGroup &group);
+  /// Whether the kernel that a group becomes is attention.
+  bool isAttention(const FusionGroup &group);
 
 private:
+  /// What a function gets from where its group is.
+  struct Inputs {
+    llvm::SetVector<Value> values;
+    SmallVector<PrimExprAttr> vars;
+  };
+  FuncOp build(const FusionGroup &group, Inputs &inputs);
   FuncOp shareOrInsert(FuncOp function, StringRef stem, Operation *user);
 
   ModuleOp module;
@@ -131,22 +141,23 @@ FuncOp Outliner::shareOrInsert(FuncOp function, StringRef stem,
   return function;
 }
 
-void Outliner::outline(const FusionGroup &group) {
+/// A function of the group that is in no module.
+FuncOp Outliner::build(const FusionGroup &group, Inputs &inputs) {
   MLIRContext *context = module.getContext();
   CallTIROp last = group.last;
   SmallVector<Operation *> ops(group.ops);
   ops.push_back(last);
-  llvm::SetVector<Value> inputs = collectInputs(ops);
-  SmallVector<PrimExprAttr> open = collectOpenVars(ops, inputs.getArrayRef());
+  inputs.values = collectInputs(ops);
+  inputs.vars = collectOpenVars(ops, inputs.values.getArrayRef());
 
   SmallVector<Location> locs =
       llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); });
   Location loc = FusedLoc::get(context, locs);
   SmallVector<Type> params =
-      llvm::to_vector(ValueRange(inputs.getArrayRef()).getTypes());
-  auto vars = ShapeExprAttr::get(context, open);
-  if (!open.empty())
-    params.push_back(ShapeStructInfoType::get(vars));
+      llvm::to_vector(ValueRange(inputs.values.getArrayRef()).getTypes());
+  if (!inputs.vars.empty())
+    params.push_back(
+        ShapeStructInfoType::get(ShapeExprAttr::get(context, inputs.vars)));
   Type result = last.getResult().getType();
   OpBuilder detached(context);
   auto function = FuncOp::create(
@@ -155,7 +166,7 @@ void Outliner::outline(const FusionGroup &group) {
   function->setAttr(kPrimitive, detached.getBoolAttr(true));
 
   SmallVector<Location> paramLocs =
-      llvm::map_to_vector(inputs, [](Value v) { return v.getLoc(); });
+      llvm::map_to_vector(inputs.values, [](Value v) { return v.getLoc(); });
   paramLocs.resize(params.size(), loc);
   Block *entry =
       detached.createBlock(&function.getBody(), {}, params, paramLocs);
@@ -163,7 +174,7 @@ void Outliner::outline(const FusionGroup &group) {
   ReturnOp::create(detached, loc, dataflow.getResult(0));
   detached.createBlock(&dataflow.getBody());
   IRMapping mapping;
-  for (auto [input, param] : llvm::zip(inputs, entry->getArguments()))
+  for (auto [input, param] : llvm::zip(inputs.values, entry->getArguments()))
     mapping.map(input, param);
   for (Operation *op : ops) {
     if (op != last && op->use_empty())
@@ -176,14 +187,38 @@ void Outliner::outline(const FusionGroup &group) {
   }
   OutputOp::create(detached, loc, mapping.lookup(last.getResult()));
 
+  return function;
+}
+
+bool Outliner::isAttention(const FusionGroup &group) {
+  Inputs inputs;
+  FuncOp function = build(group, inputs);
+  func::FuncOp kernel = mergeKernels(function, symbols);
+  bool result = kernel && isAttentionKernel(kernel);
+  if (kernel)
+    kernel.erase();
+  function.erase();
+  return result;
+}
+
+void Outliner::outline(const FusionGroup &group) {
+  CallTIROp last = group.last;
+  Location loc = last.getLoc();
+  SmallVector<Operation *> ops(group.ops);
+  ops.push_back(last);
+  Inputs inputs;
+  FuncOp function = build(group, inputs);
   function = shareOrInsert(function, makeName(ops), last);
   OpBuilder builder(last);
-  SmallVector<Value> args(inputs.getArrayRef());
-  if (!open.empty())
+  SmallVector<Value> args(inputs.values.getArrayRef());
+  if (!inputs.vars.empty()) {
+    auto vars = ShapeExprAttr::get(builder.getContext(), inputs.vars);
     args.push_back(
         ShapeOp::create(builder, loc, ShapeStructInfoType::get(vars), vars));
+  }
   auto call = relax::CallOp::create(
-      builder, loc, result, FlatSymbolRefAttr::get(function),
+      builder, loc, last.getResult().getType(),
+      FlatSymbolRefAttr::get(function),
       /*function=*/Value(), args, /*sinfo_args=*/ArrayAttr(),
       /*arg_attrs=*/ArrayAttr(), /*res_attrs=*/ArrayAttr());
   last.getResult().replaceAllUsesWith(call.getResult());
@@ -205,26 +240,44 @@ namespace {
 struct RelaxFuseOpsPass : relax::impl::RelaxFuseOpsPassBase<RelaxFuseOpsPass> {
   using RelaxFuseOpsPassBase::RelaxFuseOpsPassBase;
 
-  void runOnOperation() override {
-    KernelFactsCache kernels(getOperation());
+  using Find = llvm::function_ref<FailureOr<SmallVector<FusionGroup>>(Block &)>;
+
+  /// Makes functions of the groups that are found in dataflow blocks.
+  LogicalResult outlineGroups(Outliner &outliner, Find find) {
     SmallVector<FusionGroup> groups;
     for (auto function : getOperation().getOps<relax::FuncOp>()) {
       if (isPrimitive(function))
         continue;
       WalkResult result = function.walk([&](DataflowOp dataflow) {
-        auto found =
-            findFusionGroups(dataflow.getBody().front(), kernels, maxDepth);
+        auto found = find(dataflow.getBody().front());
         if (failed(found))
           return WalkResult::interrupt();
         llvm::append_range(groups, *found);
         return WalkResult::advance();
       });
       if (result.wasInterrupted())
-        return signalPassFailure();
+        return failure();
     }
-    Outliner outliner(getOperation());
     for (const FusionGroup &group : groups)
       outliner.outline(group);
+    return success();
+  }
+
+  void runOnOperation() override {
+    KernelFactsCache kernels(getOperation());
+    Outliner outliner(getOperation());
+    auto findAttention = [&](Block &block) {
+      return findAttentionGroups(block, kernels, maxDepth,
+                                 [&](const FusionGroup &group) {
+                                   return outliner.isAttention(group);
+                                 });
+    };
+    auto findAll = [&](Block &block) {
+      return findFusionGroups(block, kernels, maxDepth);
+    };
+    if (failed(outlineGroups(outliner, findAttention)) ||
+        failed(outlineGroups(outliner, findAll)))
+      signalPassFailure();
   }
 };
 } // namespace

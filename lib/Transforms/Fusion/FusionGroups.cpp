@@ -115,8 +115,7 @@ private:
 // The graph
 //===----------------------------------------------------------------------===//
 
-/// Whether a call may move behind others: all it is made of is known.
-static bool isMovable(CallTIROp call) {
+bool mlir::relax::isMovable(CallTIROp call) {
   if (!call.isNormalized())
     return false;
   if (Value ints = call.getPackedInts(); ints && !ints.getDefiningOp<ShapeOp>())

@@ -44,6 +44,16 @@ struct FusionGroup {
   CallTIROp last;
 };
 
+/// Whether a call may move behind others: all it is made of is known.
+bool isMovable(CallTIROp call);
+
+/// The groups of a block that `isAttention` says are attention: these are to
+/// become one kernel before others are looked for.
+using IsAttention = llvm::function_ref<bool(const FusionGroup &)>;
+FailureOr<SmallVector<FusionGroup>>
+findAttentionGroups(Block &block, KernelFactsCache &kernels, unsigned maxCalls,
+                    IsAttention isAttention);
+
 /// The groups of a block, of at least two calls each and at most `maxCalls`.
 FailureOr<SmallVector<FusionGroup>>
 findFusionGroups(Block &block, KernelFactsCache &kernels, unsigned maxCalls);

@@ -129,6 +129,16 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
         random(1, 2, 4, 8),
         random(4, 4) + torch.eye(4),
     ),
+    "attention_causal": (
+        lambda q, k: F.scaled_dot_product_attention(q, k, k, is_causal=True),
+        random(1, 2, 5, 8),
+        random(1, 2, 7, 8),
+    ),
+    "attention_grouped": (
+        lambda q, k: F.scaled_dot_product_attention(q, k, k, scale=0.3, enable_gqa=True),
+        random(2, 6, 5, 8),
+        random(2, 2, 7, 8),
+    ),
     "view": (lambda x: x.view(2, -1), X),
     "flatten": (lambda x: x.flatten(1), random(2, 3, 4)),
     "squeeze": (lambda x: x.squeeze(1).unsqueeze(-1), random(2, 1, 3)),
@@ -268,8 +278,8 @@ def test_error_operator_without_conversion() -> None:
 
 def test_error_arguments_without_conversion() -> None:
     model = Model(lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True))
-    with pytest.raises(NotImplementedError, match=r"aten\.scaled_dot.* with dropout, causal"):
-        from_exported_program(export(model, random(1, 1, 4, 4)))
+    with pytest.raises(NotImplementedError, match=r"aten\.scaled_dot.* causal or grouped, with"):
+        from_exported_program(export(model, random(1, 4, 4)))
 
 
 def test_error_buffers_that_change() -> None:

@@ -336,9 +336,21 @@ def _attention(
     dropout: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
     enable_gqa: bool = False,
 ) -> ir.Value:  # fmt: skip
-    if dropout or is_causal or enable_gqa:
-        raise NotImplementedError("attention with dropout, causal or grouped: decompose it")
+    if dropout:
+        raise NotImplementedError("attention with dropout: decompose it")
     rank = graph.rank_of(0)
+    if mask is not None and mask.struct_info.dtype == "bool":
+        mask = op.where(mask, const(0, graph.dtype), const(float("-inf"), graph.dtype))
+    if is_causal or enable_gqa:
+        if rank != 4 or mask is not None:
+            raise NotImplementedError(
+                "attention that is causal or grouped, with a mask or not of rank 4: decompose it"
+            )
+        axes = [0, 2, 1, 3]
+        query, key, value = (op.permute_dims(x, axes) for x in (query, key, value))
+        causal = "TopLeft" if is_causal else None
+        attended = op.nn.attention(query, key, value, scale=scale, causal_mask=causal)
+        return op.permute_dims(attended, axes)
     if scale is None:
         width = graph.shape_of(0)[-1].value
         if width is None:
@@ -347,8 +359,6 @@ def _attention(
     order = [*range(rank - 2), rank - 1, rank - 2]
     scores = op.matmul(op.multiply(query, const(scale, graph.dtype)), op.permute_dims(key, order))
     if mask is not None:
-        if mask.struct_info.dtype == "bool":
-            mask = op.where(mask, const(0, graph.dtype), const(float("-inf"), graph.dtype))
         scores = op.add(scores, mask)
     return op.matmul(op.nn.softmax(scores, -1), value)
 

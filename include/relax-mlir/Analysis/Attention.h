@@ -1,0 +1,23 @@
+//===- Attention.h - Kernels that are attention -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_ANALYSIS_ATTENTION_H
+#define RELAX_MLIR_ANALYSIS_ATTENTION_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::relax {
+
+/// Whether a kernel on tensors is softmax(queries * keys^T) * values, with
+/// operations on elements of the scores, that is run as one: a kernel of the
+/// class "attention". Fusion makes such kernels of several.
+bool isAttentionKernel(func::FuncOp kernel);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_ANALYSIS_ATTENTION_H

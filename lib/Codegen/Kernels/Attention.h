@@ -1,0 +1,59 @@
+//===- Attention.h - Kernels that are attention -----------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_ATTENTION_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_ATTENTION_H
+
+#include "Elements.h"
+#include "KernelClass.h"
+
+namespace mlir::relax {
+
+/// What a kernel of this class consists of. Its loops are: as many of the batch
+/// as there are, then queries, keys, features of both, columns of the values.
+struct AttentionParts {
+  static std::optional<AttentionParts> match(func::FuncOp kernel);
+
+  unsigned numBatch = 0;
+  unsigned queryLoop() const { return numBatch; }
+  unsigned keyLoop() const { return numBatch + 1; }
+  unsigned depthLoop() const { return numBatch + 2; }
+  unsigned columnLoop() const { return numBatch + 3; }
+  unsigned numLoops() const { return numBatch + 4; }
+
+  /// Elements of the products' operands.
+  Elements query, key, value;
+  /// What the largest is taken of: given a product.
+  Elements scores;
+  /// Given a score and the largest one of its query.
+  Elements weights;
+  /// Given sums of the values and the sum of the weights.
+  Elements result;
+  /// Whether a weight is divided by the sum before it is multiplied.
+  bool isNormalized = false;
+  BlockArgument output;
+  AffineMap outputMap;
+
+  /// The size of each loop: a number, or a dimension of a parameter.
+  struct Size {
+    int64_t known = ShapedType::kDynamic;
+    BlockArgument parameter;
+    int64_t axis = 0;
+  };
+  SmallVector<Size> sizes;
+
+private:
+  struct Matcher;
+};
+
+std::unique_ptr<KernelEmitter> matchAttention(func::FuncOp kernel,
+                                              const TargetModel &target);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_ATTENTION_H

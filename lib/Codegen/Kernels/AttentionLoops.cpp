@@ -1,0 +1,528 @@
+//===- AttentionLoops.cpp - Loops of attention ------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A task works on some queries of one element of the batch, and goes through
+// the keys block by block; scores of a block are all that there is of them at a
+// time. Sums are kept for the largest score so far: where a block has a larger
+// one, they are multiplied by the exponential of the difference.
+//
+// Few queries read keys and values where they lie, once. More queries copy a
+// block of keys to panels first, in which elements of a feature lie together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionLoops.h"
+
+#include "Contraction.h"
+#include "Transpose.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Up to so many queries read keys where they lie.
+static constexpr int64_t kFewQueries = 3;
+/// The most and the least queries of a task, where there are more.
+static constexpr int64_t kMostQueries = 192, kLeastQueries = 48;
+/// So many tasks are enough for threads to share.
+static constexpr int64_t kTasks = 8;
+
+AttentionLoops::AttentionLoops(IndexBuilder &b, func::FuncOp kernel,
+                               const AttentionParts &parts,
+                               const TargetModel &target, ValueRange arguments)
+    : parts(parts), elements(b, kernel, arguments, target.lanes(32)),
+      lanes(target.lanes(32)),
+      vectorType(VectorType::get(lanes, b.getF32Type())) {
+  // AVX-512 has 32 registers, vectors of other widths are taken to have 16.
+  tileRows = 6;
+  vectors = target.vectorBits >= 512 ? 4 : 2;
+  // The scores of a tile take a quarter of the first level of the cache.
+  int64_t keys = target.l1Bytes / 4 / 4 / tileRows;
+  keyBlock =
+      std::clamp<int64_t>(keys / (vectors * lanes), 1, 8) * vectors * lanes;
+  batch = b.index(1);
+  for (unsigned loop = 0; loop < parts.numLoops(); ++loop) {
+    sizes.push_back(getSize(b, loop));
+    if (loop < parts.numBatch)
+      batch = b.mul(batch, sizes[loop]);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value AttentionLoops::getSize(IndexBuilder &b, unsigned loop) {
+  const AttentionParts::Size &size = parts.sizes[loop];
+  if (!ShapedType::isDynamic(size.known))
+    return b.index(size.known);
+  return elements.getSize(b, size.parameter, size.axis);
+}
+
+Value AttentionLoops::makeMask(IndexBuilder &b, Value count) {
+  return vector::CreateMaskOp::create(b, VectorType::get(lanes, b.getI1Type()),
+                                      ValueRange(count));
+}
+
+Value AttentionLoops::load(IndexBuilder &b, Value scratch, Value offset) {
+  return vector::LoadOp::create(b, vectorType, scratch, offset);
+}
+
+Value AttentionLoops::loadScalar(IndexBuilder &b, Value scratch, Value offset) {
+  return memref::LoadOp::create(b, scratch, offset);
+}
+
+void AttentionLoops::store(IndexBuilder &b, Value value, Value scratch,
+                           Value offset) {
+  if (isa<VectorType>(value.getType()))
+    vector::StoreOp::create(b, value, scratch, offset);
+  else
+    memref::StoreOp::create(b, value, scratch, offset);
+}
+
+static Value number(IndexBuilder &b, double value) {
+  return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+}
+
+static Value splat(IndexBuilder &b, VectorType type, double value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(type, b.getF32FloatAttr(value)));
+}
+
+static Value compare(IndexBuilder &b, arith::CmpFPredicate predicate, Value lhs,
+                     Value rhs) {
+  return arith::CmpFOp::create(b, predicate, lhs, rhs);
+}
+
+static Value multiply(IndexBuilder &b, Value lhs, Value rhs) {
+  return arith::MulFOp::create(b, lhs, rhs);
+}
+
+static constexpr double kLowest = -std::numeric_limits<double>::infinity();
+
+/// The place of a task; what a loop has is put in by who runs it.
+SmallVector<Value> AttentionLoops::getIndices(const Task &task) {
+  SmallVector<Value> indices = task.batch;
+  indices.resize(parts.numLoops(), task.query);
+  return indices;
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+void AttentionLoops::emit(IndexBuilder &b) {
+  Value queries = sizes[parts.queryLoop()];
+  auto few = [&](IndexBuilder &b) { emitTasks(b, b.index(kFewQueries), 1); };
+  auto many = [&](IndexBuilder &b) {
+    Value rows = b.ceilDiv(b.mul(queries, batch), b.index(kTasks));
+    rows = b.max(rows, b.index(kLeastQueries));
+    rows = b.roundUp(b.min(rows, b.index(kMostQueries)), tileRows);
+    emitTasks(b, rows, tileRows);
+  };
+  b.branch(b.isAtMost(queries, kFewQueries), few, many);
+}
+
+/// Tasks of `rows` queries, of which `tile` are worked on at a time.
+void AttentionLoops::emitTasks(IndexBuilder &b, Value rows, int64_t tile) {
+  Value blocks = b.ceilDiv(sizes[parts.queryLoop()], rows);
+  b.parallel(b.mul(batch, blocks), /*grain=*/1, [&](IndexBuilder &b, Value i) {
+    Task task = begin(b, i, rows, tile);
+    Value count = sizes[parts.keyLoop()];
+    b.loop(b.index(0), count, keyBlock, [&](IndexBuilder &b, Value first) {
+      Keys keys = {first, b.min(b.sub(count, first), b.index(keyBlock))};
+      emitKeys(b, task, keys, tile);
+    });
+    finish(b, task);
+  });
+}
+
+/// Copies the queries of a task, and starts with sums of nothing. Queries past
+/// the end of the last tile repeat the last one.
+AttentionLoops::Task AttentionLoops::begin(IndexBuilder &b, Value index,
+                                           Value rows, int64_t tile) {
+  Task task;
+  Value queries = sizes[parts.queryLoop()], zero = b.index(0);
+  Value blocks = b.ceilDiv(queries, rows);
+  task.query = b.mul(b.rem(index, blocks), rows);
+  task.count = b.min(b.sub(queries, task.query), rows);
+  Value place = b.floorDiv(index, blocks);
+  task.batch.resize(parts.numBatch);
+  for (unsigned loop = parts.numBatch; loop-- > 0;) {
+    task.batch[loop] = loop == 0 ? place : b.rem(place, sizes[loop]);
+    place = b.floorDiv(place, sizes[loop]);
+  }
+  Value depth = sizes[parts.depthLoop()];
+  task.depth = b.roundUp(depth, lanes);
+  task.width = b.roundUp(sizes[parts.columnLoop()], vectors * lanes);
+  task.queries = zero;
+  task.sums = b.mul(rows, task.depth);
+  task.largest = b.add(task.sums, b.mul(rows, task.width));
+  task.totals = b.add(task.largest, rows);
+  task.scores = b.add(task.totals, rows);
+  task.panels = b.add(task.scores, tile * keyBlock);
+  Value size = task.panels;
+  if (tile > 1)
+    size = b.add(size, b.mul(task.depth, keyBlock));
+  task.scratch = memref::AllocOp::create(
+      b, MemRefType::get(ShapedType::kDynamic, b.getF32Type()), size,
+      b.getI64IntegerAttr(64));
+
+  SmallVector<Value> indices = getIndices(task);
+  Value last = b.sub(task.count, b.index(1));
+  b.loop(zero, b.roundUp(task.count, tile), 1, [&](IndexBuilder &b, Value i) {
+    indices[parts.queryLoop()] = b.add(task.query, b.min(i, last));
+    Value row = b.add(task.queries, b.mul(i, task.depth));
+    b.loop(zero, depth, lanes, [&](IndexBuilder &b, Value j) {
+      indices[parts.depthLoop()] = j;
+      Value mask = makeMask(b, b.sub(depth, j));
+      Value query =
+          elements.computeVector(b, parts.query, indices, mask, ValueRange());
+      // Products with what is not there must be zeros.
+      query = arith::SelectOp::create(b, mask, query, splat(b, vectorType, 0));
+      store(b, query, task.scratch, b.add(row, j));
+    });
+    Value sums = b.add(task.sums, b.mul(i, task.width));
+    b.loop(zero, task.width, lanes, [&](IndexBuilder &b, Value j) {
+      store(b, splat(b, vectorType, 0), task.scratch, b.add(sums, j));
+    });
+    store(b, number(b, kLowest), task.scratch, b.add(task.largest, i));
+    store(b, number(b, 0), task.scratch, b.add(task.totals, i));
+  });
+  return task;
+}
+
+/// Adds what a block of keys and their values give.
+void AttentionLoops::emitKeys(IndexBuilder &b, const Task &task,
+                              const Keys &keys, int64_t tile) {
+  if (tile > 1)
+    packKeys(b, task, keys);
+  Value zero = b.index(0);
+  b.loop(zero, task.count, tile, [&](IndexBuilder &b, Value query) {
+    if (tile == 1) {
+      multiplyRows(b, task, keys, query);
+      weigh(b, task, keys, query, zero);
+    } else {
+      multiplyPanels(b, task, keys, query);
+      Value rows = b.min(b.sub(task.count, query), b.index(tile));
+      b.loop(zero, rows, 1, [&](IndexBuilder &b, Value row) {
+        weigh(b, task, keys, b.add(query, row), row);
+      });
+    }
+    addValues(b, task, keys, query, tile);
+  });
+}
+
+void AttentionLoops::finish(IndexBuilder &b, const Task &task) {
+  SmallVector<Value> indices = getIndices(task);
+  Value zero = b.index(0), columns = sizes[parts.columnLoop()];
+  b.loop(zero, task.count, 1, [&](IndexBuilder &b, Value i) {
+    Value total = loadScalar(b, task.scratch, b.add(task.totals, i));
+    indices[parts.queryLoop()] = b.add(task.query, i);
+    Value row = b.add(task.sums, b.mul(i, task.width));
+    b.loop(zero, columns, lanes, [&](IndexBuilder &b, Value j) {
+      indices[parts.columnLoop()] = j;
+      Value mask = makeMask(b, b.sub(columns, j));
+      Value sums = load(b, task.scratch, b.add(row, j));
+      if (parts.isNormalized)
+        sums = arith::DivFOp::create(
+            b, sums, vector::BroadcastOp::create(b, vectorType, total));
+      Value result =
+          elements.computeVector(b, parts.result, indices, mask, {sums, total});
+      elements.store(b, result, parts.output, parts.outputMap, indices, mask);
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+/// Copies keys to panels of as many as a tile has columns: all elements of a
+/// feature, then those of the next one. Keys past the end repeat the last one.
+void AttentionLoops::packKeys(IndexBuilder &b, const Task &task,
+                              const Keys &keys) {
+  int64_t width = vectors * lanes;
+  Value zero = b.index(0), depth = sizes[parts.depthLoop()];
+  Value last = b.sub(sizes[parts.keyLoop()], b.index(1));
+  b.loop(zero, b.roundUp(keys.count, width), lanes,
+         [&](IndexBuilder &b, Value i) {
+           Value place = b.rem(i, b.index(width));
+           Value panel = b.mul(b.sub(i, place), task.depth);
+           Value to = b.add(b.add(task.panels, panel), place);
+           b.loop(zero, depth, lanes, [&](IndexBuilder &b, Value j) {
+             SmallVector<Value> indices = getIndices(task), rows;
+             indices[parts.depthLoop()] = j;
+             Value mask = makeMask(b, b.sub(depth, j));
+             for (int64_t row = 0; row < lanes; ++row) {
+               Value key = b.add(b.add(keys.first, i), row);
+               indices[parts.keyLoop()] = b.min(key, last);
+               rows.push_back(elements.computeVector(b, parts.key, indices,
+                                                     mask, ValueRange()));
+             }
+             Value begin = b.add(to, b.mul(j, width));
+             for (auto [k, column] : llvm::enumerate(transpose(b, rows)))
+               store(b, column, task.scratch, b.add(begin, k * width));
+           });
+         });
+}
+
+/// Products of a tile of queries with all keys of the block.
+void AttentionLoops::multiplyPanels(IndexBuilder &b, const Task &task,
+                                    const Keys &keys, Value query) {
+  int64_t width = vectors * lanes;
+  Value zero = b.index(0);
+  Value left = b.add(task.queries, b.mul(query, task.depth));
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < tileRows; ++i)
+    rows.push_back(b.add(left, b.mul(task.depth, i)));
+  b.loop(zero, keys.count, width, [&](IndexBuilder &b, Value j) {
+    Value panel = b.add(task.panels, b.mul(j, task.depth));
+    SmallVector<Value> inits(tileRows * vectors, splat(b, vectorType, 0));
+    SmallVector<Value> sums = b.reduce(
+        zero, sizes[parts.depthLoop()], 1, inits,
+        [&](IndexBuilder &b, Value k, ValueRange carried) {
+          SmallVector<Value> sums = llvm::to_vector(carried), right;
+          Value from = b.add(panel, b.mul(k, width));
+          for (int64_t v = 0; v < vectors; ++v)
+            right.push_back(load(b, task.scratch, b.add(from, v * lanes)));
+          for (int64_t i = 0; i < tileRows; ++i) {
+            Value element = loadScalar(b, task.scratch, b.add(rows[i], k));
+            Value left = vector::BroadcastOp::create(b, vectorType, element);
+            for (int64_t v = 0; v < vectors; ++v) {
+              Value &sum = sums[i * vectors + v];
+              sum = vector::FMAOp::create(b, left, right[v], sum);
+            }
+          }
+          return sums;
+        });
+    for (auto [index, sum] : llvm::enumerate(sums)) {
+      int64_t i = index / vectors, v = index % vectors;
+      Value to = b.add(task.scores, i * keyBlock + v * lanes);
+      store(b, sum, task.scratch, b.add(to, j));
+    }
+  });
+}
+
+/// Products of one query with keys where they lie: as many at a time as a
+/// vector of scores has.
+void AttentionLoops::multiplyRows(IndexBuilder &b, const Task &task,
+                                  const Keys &keys, Value query) {
+  Value zero = b.index(0), depth = sizes[parts.depthLoop()];
+  Value last = b.sub(sizes[parts.keyLoop()], b.index(1));
+  Value left = b.add(task.queries, b.mul(query, task.depth));
+  b.loop(zero, keys.count, lanes, [&](IndexBuilder &b, Value j) {
+    SmallVector<Value> indices = getIndices(task), places;
+    for (int64_t i = 0; i < lanes; ++i)
+      places.push_back(b.min(b.add(b.add(keys.first, j), i), last));
+    auto step = [&](IndexBuilder &b, Value k, ValueRange carried, Value mask) {
+      SmallVector<Value> sums = llvm::to_vector(carried);
+      Value row = load(b, task.scratch, b.add(left, k));
+      indices[parts.depthLoop()] = k;
+      for (int64_t i = 0; i < lanes; ++i) {
+        indices[parts.keyLoop()] = places[i];
+        Value key =
+            elements.computeVector(b, parts.key, indices, mask, ValueRange());
+        if (mask)
+          key = arith::SelectOp::create(b, mask, key, splat(b, vectorType, 0));
+        sums[i] = vector::FMAOp::create(b, row, key, sums[i]);
+      }
+      return sums;
+    };
+    SmallVector<Value> sums(lanes, splat(b, vectorType, 0));
+    Value rest = b.rem(depth, b.index(lanes)), end = b.sub(depth, rest);
+    sums = b.reduce(zero, end, lanes, sums,
+                    [&](IndexBuilder &b, Value k, ValueRange carried) {
+                      return step(b, k, carried, Value());
+                    });
+    if (!isConstantIntValue(rest, 0))
+      sums = b.reduce(end, depth, lanes, sums,
+                      [&](IndexBuilder &b, Value k, ValueRange carried) {
+                        return step(b, k, carried, makeMask(b, rest));
+                      });
+    store(b, addRows(b, sums), task.scratch, b.add(task.scores, j));
+  });
+}
+
+/// Makes weights of row `row` of the scores, which is of a query.
+void AttentionLoops::weigh(IndexBuilder &b, const Task &task, const Keys &keys,
+                           Value query, Value row) {
+  Value zero = b.index(0), begin = b.add(task.scores, b.mul(row, keyBlock));
+  SmallVector<Value> indices = getIndices(task);
+  indices[parts.queryLoop()] = b.add(task.query, query);
+
+  SmallVector<Value> max = b.reduce(
+      zero, keys.count, lanes, splat(b, vectorType, kLowest),
+      [&](IndexBuilder &b, Value j, ValueRange carried) -> SmallVector<Value> {
+        indices[parts.keyLoop()] = b.add(keys.first, j);
+        Value place = b.add(begin, j);
+        Value mask = makeMask(b, b.sub(keys.count, j));
+        Value score = elements.computeVector(b, parts.scores, indices, mask,
+                                             load(b, task.scratch, place));
+        score = arith::SelectOp::create(b, mask, score,
+                                        splat(b, vectorType, kLowest));
+        store(b, score, task.scratch, place);
+        return {arith::MaximumFOp::create(b, carried[0], score)};
+      });
+  Value largestPlace = b.add(task.largest, query);
+  Value before = loadScalar(b, task.scratch, largestPlace);
+  Value after =
+      vector::ReductionOp::create(b, vector::CombiningKind::MAXIMUMF, max[0]);
+  after = arith::MaximumFOp::create(b, before, after);
+  store(b, after, task.scratch, largestPlace);
+  Value isLarger = compare(b, arith::CmpFPredicate::UNE, before, after);
+  b.branch(isLarger,
+           [&](IndexBuilder &b) { rescale(b, task, query, before, after); });
+
+  SmallVector<Value> total = b.reduce(
+      zero, keys.count, lanes, splat(b, vectorType, 0),
+      [&](IndexBuilder &b, Value j, ValueRange carried) -> SmallVector<Value> {
+        indices[parts.keyLoop()] = b.add(keys.first, j);
+        Value place = b.add(begin, j);
+        Value mask = makeMask(b, b.sub(keys.count, j));
+        Value weight =
+            elements.computeVector(b, parts.weights, indices, mask,
+                                   {load(b, task.scratch, place), after});
+        weight =
+            arith::SelectOp::create(b, mask, weight, splat(b, vectorType, 0));
+        store(b, weight, task.scratch, place);
+        return {arith::AddFOp::create(b, carried[0], weight)};
+      });
+  Value sum = vector::ReductionOp::create(
+      b, vector::CombiningKind::ADD, total[0], arith::FastMathFlags::reassoc);
+  Value totalPlace = b.add(task.totals, query);
+  Value old = loadScalar(b, task.scratch, totalPlace);
+  store(b, arith::AddFOp::create(b, old, sum), task.scratch, totalPlace);
+}
+
+/// Has the sums of a query be those for a larger score. Where all scores were
+/// -infinity before, they may be NaN, and count nothing.
+void AttentionLoops::rescale(IndexBuilder &b, const Task &task, Value query,
+                             Value before, Value after) {
+  Value factor =
+      math::ExpOp::create(b, arith::SubFOp::create(b, before, after));
+  Value wasLowest =
+      compare(b, arith::CmpFPredicate::OEQ, before, number(b, kLowest));
+  Value place = b.add(task.totals, query);
+  Value total = multiply(b, loadScalar(b, task.scratch, place), factor);
+  total = arith::SelectOp::create(b, wasLowest, number(b, 0), total);
+  store(b, total, task.scratch, place);
+  Value factors = vector::BroadcastOp::create(b, vectorType, factor);
+  Value row = b.add(task.sums, b.mul(query, task.width));
+  b.loop(b.index(0), sizes[parts.columnLoop()], lanes,
+         [&](IndexBuilder &b, Value j) {
+           Value sums = load(b, task.scratch, b.add(row, j));
+           sums = arith::SelectOp::create(b, wasLowest, splat(b, vectorType, 0),
+                                          multiply(b, sums, factors));
+           store(b, sums, task.scratch, b.add(row, j));
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Adds weighted values to the sums of some queries.
+void AttentionLoops::addValues(IndexBuilder &b, const Task &task,
+                               const Keys &keys, Value query, int64_t rows) {
+  int64_t width = vectors * lanes;
+  Value zero = b.index(0), columns = sizes[parts.columnLoop()];
+  Value begin = b.add(task.sums, b.mul(query, task.width));
+  auto compute = [&](IndexBuilder &b, Value column, int64_t count,
+                     bool isMasked) {
+    SmallVector<Value> places, sums, masks(count);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t v = 0; v < count; ++v) {
+        Value row = b.add(begin, b.mul(task.width, i));
+        places.push_back(b.add(b.add(row, column), v * lanes));
+        sums.push_back(load(b, task.scratch, places.back()));
+      }
+    if (isMasked)
+      masks.back() =
+          makeMask(b, b.sub(columns, b.add(column, (count - 1) * lanes)));
+    SmallVector<Value> indices = getIndices(task);
+    sums = b.reduce(zero, keys.count, 1, sums,
+                    [&](IndexBuilder &b, Value k, ValueRange carried) {
+                      SmallVector<Value> sums = llvm::to_vector(carried), right;
+                      indices[parts.keyLoop()] = b.add(keys.first, k);
+                      for (int64_t v = 0; v < count; ++v) {
+                        indices[parts.columnLoop()] = b.add(column, v * lanes);
+                        right.push_back(elements.computeVector(
+                            b, parts.value, indices, masks[v], ValueRange()));
+                      }
+                      Value weights = b.add(task.scores, k);
+                      for (int64_t i = 0; i < rows; ++i) {
+                        Value weight = loadScalar(b, task.scratch,
+                                                  b.add(weights, i * keyBlock));
+                        weight =
+                            vector::BroadcastOp::create(b, vectorType, weight);
+                        for (int64_t v = 0; v < count; ++v) {
+                          Value &sum = sums[i * count + v];
+                          sum = vector::FMAOp::create(b, weight, right[v], sum);
+                        }
+                      }
+                      return sums;
+                    });
+    for (auto [place, sum] : llvm::zip_equal(places, sums))
+      store(b, sum, task.scratch, place);
+  };
+  Value rest = b.rem(columns, b.index(width)), end = b.sub(columns, rest);
+  b.loop(zero, end, width, [&](IndexBuilder &b, Value column) {
+    compute(b, column, vectors, /*isMasked=*/false);
+  });
+  // As many vectors as are left, the last of which may have a part.
+  std::function<void(IndexBuilder &, int64_t)> choose = [&](IndexBuilder &b,
+                                                            int64_t count) {
+    auto last = [&](IndexBuilder &b) { compute(b, end, count, true); };
+    if (count == vectors)
+      return last(b);
+    b.branch(b.isAtMost(rest, count * lanes), last,
+             [&](IndexBuilder &b) { choose(b, count + 1); });
+  };
+  b.branch(b.compare(arith::CmpIPredicate::sgt, rest, zero),
+           [&](IndexBuilder &b) { choose(b, 1); });
+}
+
+//===----------------------------------------------------------------------===//
+// The class
+//===----------------------------------------------------------------------===//
+
+namespace {
+class AttentionKernel : public KernelEmitter {
+public:
+  AttentionKernel(func::FuncOp kernel, AttentionParts parts,
+                  const TargetModel &target)
+      : kernel(kernel), parts(std::move(parts)), target(target) {}
+
+  void emit(ImplicitLocOpBuilder &builder, ValueRange arguments) override {
+    IndexBuilder b(builder.getLoc(), builder);
+    AttentionLoops(b, kernel, parts, target, arguments).emit(b);
+  }
+
+private:
+  func::FuncOp kernel;
+  AttentionParts parts;
+  TargetModel target;
+};
+} // namespace
+
+std::unique_ptr<KernelEmitter>
+mlir::relax::matchAttention(func::FuncOp kernel, const TargetModel &target) {
+  // Panels are made by interleaving.
+  if (!llvm::isPowerOf2_64(target.lanes(32)))
+    return nullptr;
+  std::optional<AttentionParts> parts = AttentionParts::match(kernel);
+  if (!parts)
+    return nullptr;
+  return std::make_unique<AttentionKernel>(kernel, *std::move(parts), target);
+}

@@ -1,0 +1,74 @@
+//===- AttentionLoops.h - Loops of attention --------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_ATTENTIONLOOPS_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_ATTENTIONLOOPS_H
+
+#include "Attention.h"
+
+namespace mlir::relax {
+
+/// Emits the loops of a kernel.
+class AttentionLoops {
+public:
+  AttentionLoops(IndexBuilder &b, func::FuncOp kernel,
+                 const AttentionParts &parts, const TargetModel &target,
+                 ValueRange arguments);
+
+  void emit(IndexBuilder &b);
+
+private:
+  /// Some queries of one element of the batch, and the memory that they need.
+  struct Task {
+    SmallVector<Value> batch;
+    Value query, count; // the first one, and how many there are
+    Value depth, width; // of a row of queries, and of sums
+    // Where all is in the scratch memory.
+    Value scratch, queries, sums, largest, totals, scores, panels;
+  };
+  /// Keys of a task, that are worked on at a time.
+  struct Keys {
+    Value first, count;
+  };
+
+  Value getSize(IndexBuilder &b, unsigned loop);
+  Value makeMask(IndexBuilder &b, Value count);
+  Value load(IndexBuilder &b, Value scratch, Value offset);
+  Value loadScalar(IndexBuilder &b, Value scratch, Value offset);
+  void store(IndexBuilder &b, Value value, Value scratch, Value offset);
+  SmallVector<Value> getIndices(const Task &task);
+
+  void emitTasks(IndexBuilder &b, Value rows, int64_t tile);
+  Task begin(IndexBuilder &b, Value task, Value rows, int64_t tile);
+  void emitKeys(IndexBuilder &b, const Task &task, const Keys &keys,
+                int64_t tile);
+  void finish(IndexBuilder &b, const Task &task);
+
+  void packKeys(IndexBuilder &b, const Task &task, const Keys &keys);
+  void multiplyPanels(IndexBuilder &b, const Task &task, const Keys &keys,
+                      Value query);
+  void multiplyRows(IndexBuilder &b, const Task &task, const Keys &keys,
+                    Value query);
+  void weigh(IndexBuilder &b, const Task &task, const Keys &keys, Value query,
+             Value row);
+  void rescale(IndexBuilder &b, const Task &task, Value query, Value before,
+               Value after);
+  void addValues(IndexBuilder &b, const Task &task, const Keys &keys,
+                 Value query, int64_t rows);
+
+  const AttentionParts &parts;
+  ElementBuilder elements;
+  SmallVector<Value> sizes; // of loops
+  Value batch;              // their product
+  int64_t lanes, vectors, tileRows, keyBlock;
+  VectorType vectorType;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_ATTENTIONLOOPS_H

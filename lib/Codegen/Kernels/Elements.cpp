@@ -1,0 +1,269 @@
+//===- Elements.cpp - Elements that kernels compute on the way --*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Elements.h"
+
+#include "Contraction.h"
+#include "Epilogue.h"
+#include "VectorBody.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+/// How the operand of an operation that is computed at `map` is accessed.
+static AffineMap getAccess(linalg::LinalgOp op, OpOperand &operand,
+                           AffineMap map) {
+  return simplifyAffineMap(op.getMatchingIndexingMap(&operand).compose(map));
+}
+
+/// Whether elements of a parameter are the same along a loop, or those of its
+/// last dimension.
+static bool isContiguous(AffineMap map, unsigned loop) {
+  unsigned count = map.getNumResults();
+  for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+    if (expr.isFunctionOfDim(loop) &&
+        (axis + 1 != count || expr != getAffineDimExpr(loop, map.getContext())))
+      return false;
+  return map.getNumSymbols() == 0;
+}
+
+/// Whether the places that the body asks for are computed: each is the same in
+/// a vector, or runs along it.
+static bool hasKnownIndices(linalg::LinalgOp op, AffineMap map,
+                            unsigned vectorLoop) {
+  AffineExpr vector = getAffineDimExpr(vectorLoop, map.getContext());
+  bool isKnown = true;
+  op->walk([&](linalg::IndexOp index) {
+    AffineExpr expr = map.getResult(index.getDim());
+    isKnown &= expr == vector || !expr.isFunctionOfDim(vectorLoop);
+  });
+  return isKnown;
+}
+
+static bool isPlainOrBool(Type type) {
+  return type.isInteger(1) ||
+         (type.isIntOrFloat() && type.getIntOrFloatBitWidth() % 8 == 0);
+}
+
+static bool verify(const Elements &elements, Value tensor, AffineMap map,
+                   BlockArgument output,
+                   SmallVectorImpl<ParameterAccess> &reads) {
+  for (const Elements::Given &given : elements.given)
+    if (given.tensor == tensor)
+      return given.map == map;
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  if (!type)
+    return isKnownScalar(tensor);
+  if (auto argument = dyn_cast<BlockArgument>(tensor)) {
+    reads.push_back({argument, map});
+    return argument != output && isPlainOrBool(type.getElementType()) &&
+           isContiguous(map, elements.vectorLoop);
+  }
+  auto op = tensor.getDefiningOp<linalg::LinalgOp>();
+  if (!op || op->getNumResults() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() || !isVectorizable(op) ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() ||
+      !hasKnownIndices(op, map, elements.vectorLoop))
+    return false;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  return llvm::all_of(captured, isKnownScalar) &&
+         llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+           return !op.payloadUsesValueFromOperand(&operand) ||
+                  verify(elements, operand.get(), getAccess(op, operand, map),
+                         output, reads);
+         });
+}
+
+bool mlir::relax::canCompute(const Elements &elements, BlockArgument output,
+                             SmallVectorImpl<ParameterAccess> &reads) {
+  return verify(elements, elements.tensor, elements.map, output, reads);
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+ElementBuilder::ElementBuilder(IndexBuilder &b, func::FuncOp kernel,
+                               ValueRange arguments, int64_t lanes)
+    : lanes(lanes) {
+  for (auto [argument, value] :
+       llvm::zip_equal(kernel.getArguments(), arguments)) {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    if (!type) {
+      scalars.map(argument, value);
+      continue;
+    }
+    Memory &memory = memories[argument.getArgNumber()];
+    memory.memref = value;
+    memory.flat = flatten(b, value);
+    memory.strides.resize(type.getRank());
+    Value stride = b.index(1);
+    for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
+      memory.strides[axis] = stride;
+      stride = b.mul(stride, getDim(b, value, axis));
+    }
+  }
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (op.getNumResults() == 0 ||
+        !llvm::all_of(op.getResults(), isKnownScalar))
+      continue;
+    auto dim = dyn_cast<tensor::DimOp>(op);
+    if (!dim) {
+      b.clone(op, scalars);
+      continue;
+    }
+    auto source = cast<BlockArgument>(dim.getSource());
+    scalars.map(dim.getResult(), getSize(b, source, *dim.getConstantIndex()));
+  }
+}
+
+Value ElementBuilder::getSize(IndexBuilder &b, BlockArgument parameter,
+                              int64_t axis) {
+  return getDim(b, memories[parameter.getArgNumber()].memref, axis);
+}
+
+/// An expression of indices, none of which is negative.
+static Value evaluate(IndexBuilder &b, AffineExpr expr, ValueRange indices) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return b.index(constant.getValue());
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return indices[dim.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  Value lhs = evaluate(b, binary.getLHS(), indices);
+  Value rhs = evaluate(b, binary.getRHS(), indices);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return b.add(lhs, rhs);
+  case AffineExprKind::Mul:
+    return b.mul(lhs, rhs);
+  case AffineExprKind::FloorDiv:
+    return b.floorDiv(lhs, rhs);
+  case AffineExprKind::CeilDiv:
+    return b.ceilDiv(lhs, rhs);
+  case AffineExprKind::Mod:
+    return b.rem(lhs, rhs);
+  default:
+    llvm_unreachable("not an expression of two");
+  }
+}
+
+/// What is being computed.
+struct ElementBuilder::Request {
+  const Elements &elements;
+  ValueRange indices;
+  Value mask;
+  ValueRange given;
+  llvm::DenseMap<std::pair<Value, AffineMap>, Value> computed;
+};
+
+Value ElementBuilder::getPlace(IndexBuilder &b, const Memory &memory,
+                               AffineMap map, ValueRange indices) {
+  Value place = b.index(0);
+  for (auto [expr, stride] : llvm::zip_equal(map.getResults(), memory.strides))
+    if (!isa<AffineConstantExpr>(expr) ||
+        cast<AffineConstantExpr>(expr).getValue() != 0)
+      place = b.add(place, b.mul(evaluate(b, expr, indices), stride));
+  return place;
+}
+
+Value ElementBuilder::load(IndexBuilder &b, Request &request,
+                           BlockArgument parameter, AffineMap map) {
+  const Memory &from = memories[parameter.getArgNumber()];
+  Value place = getPlace(b, from, map, request.indices), loaded;
+  Type element = cast<MemRefType>(from.flat.getType()).getElementType();
+  if (map.isFunctionOfDim(request.elements.vectorLoop)) {
+    auto type = VectorType::get(lanes, element);
+    if (request.mask) {
+      Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+      loaded = vector::MaskedLoadOp::create(b, type, from.flat, place,
+                                            request.mask, zeros);
+    } else {
+      loaded = vector::LoadOp::create(b, type, from.flat, place);
+    }
+  } else {
+    loaded = memref::LoadOp::create(b, from.flat, place);
+  }
+  if (!getElementTypeOrSelf(parameter.getType()).isInteger(1))
+    return loaded;
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(loaded.getType()));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, loaded, zero);
+}
+
+Value ElementBuilder::computeTensor(IndexBuilder &b, Request &request,
+                                    Value tensor, AffineMap map) {
+  const Elements &elements = request.elements;
+  for (auto [given, value] : llvm::zip_equal(elements.given, request.given))
+    if (given.tensor == tensor)
+      return value;
+  if (!isa<ShapedType>(tensor.getType()))
+    return scalars.lookup(tensor);
+  std::pair<Value, AffineMap> key(tensor, map);
+  if (Value known = request.computed.lookup(key))
+    return known;
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    return request.computed[key] = load(b, request, argument, map);
+  auto op = tensor.getDefiningOp<linalg::LinalgOp>();
+  SmallVector<Value> arguments;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (op.payloadUsesValueFromOperand(&operand)) {
+      arguments.push_back(computeTensor(b, request, operand.get(),
+                                        getAccess(op, operand, map)));
+      continue;
+    }
+    // Any value of the type will do.
+    Type type = getElementTypeOrSelf(operand.get().getType());
+    arguments.push_back(
+        arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type))));
+  }
+  VectorBody body(b, lanes);
+  body.mask = request.mask;
+  AffineExpr vector = getAffineDimExpr(elements.vectorLoop, map.getContext());
+  auto indexOf = [&](unsigned loop) -> Value {
+    AffineExpr expr = map.getResult(loop);
+    Value first = evaluate(b, expr, request.indices);
+    if (expr != vector)
+      return first;
+    Value steps =
+        vector::StepOp::create(b, VectorType::get(lanes, b.getIndexType()));
+    return arith::AddIOp::create(b, steps, body.broadcast(first));
+  };
+  return request.computed[key] =
+             body.compute(op, arguments, scalars, indexOf).front();
+}
+
+Value ElementBuilder::compute(IndexBuilder &b, const Elements &elements,
+                              ValueRange indices, Value mask,
+                              ValueRange given) {
+  Request request{elements, indices, mask, given, {}};
+  return computeTensor(b, request, elements.tensor, elements.map);
+}
+
+Value ElementBuilder::computeVector(IndexBuilder &b, const Elements &elements,
+                                    ValueRange indices, Value mask,
+                                    ValueRange given) {
+  return VectorBody(b, lanes).broadcast(
+      compute(b, elements, indices, mask, given));
+}
+
+void ElementBuilder::store(IndexBuilder &b, Value vector,
+                           BlockArgument parameter, AffineMap map,
+                           ValueRange indices, Value mask) {
+  const Memory &to = memories[parameter.getArgNumber()];
+  vector::MaskedStoreOp::create(b, to.flat, getPlace(b, to, map, indices), mask,
+                                vector);
+}

@@ -1,0 +1,98 @@
+//===- Elements.h - Elements that kernels compute on the way ----*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Computes elements of a tensor of a kernel where they are needed, from those
+// of parameters and of tensors that are at hand, through the operations on
+// elements that lie between.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_ELEMENTS_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_ELEMENTS_H
+
+#include "IndexBuilder.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::relax {
+
+/// Elements of a tensor: `map` goes from loops, the same ones wherever such
+/// elements meet, to its dimensions. A vector runs along one of the loops.
+struct Elements {
+  /// A tensor that is at hand where the elements are computed.
+  struct Given {
+    Value tensor;
+    AffineMap map;
+  };
+
+  Value tensor;
+  AffineMap map;
+  unsigned vectorLoop = 0;
+  SmallVector<Given, 2> given;
+};
+
+/// A parameter that is read, and the loops of each of its dimensions.
+struct ParameterAccess {
+  BlockArgument parameter;
+  AffineMap map;
+};
+
+/// Whether ElementBuilder can compute these elements: nothing but operations on
+/// single elements is between them and the parameters, whose elements follow
+/// one another along the vector or are the same one. `output` is not to be
+/// read. Adds what is read.
+bool canCompute(const Elements &elements, BlockArgument output,
+                SmallVectorImpl<ParameterAccess> &reads);
+
+class ElementBuilder {
+public:
+  /// `arguments` are the parameters of the kernel in memory.
+  ElementBuilder(IndexBuilder &b, func::FuncOp kernel, ValueRange arguments,
+                 int64_t lanes);
+
+  /// The elements at `indices` of the loops, and along the vector from there
+  /// on; those outside of the mask may hold anything. A null mask means that
+  /// all are there. `given` has a value for each tensor at hand. A scalar where
+  /// all elements are the same.
+  Value compute(IndexBuilder &b, const Elements &elements, ValueRange indices,
+                Value mask, ValueRange given);
+  /// The same as a vector.
+  Value computeVector(IndexBuilder &b, const Elements &elements,
+                      ValueRange indices, Value mask, ValueRange given);
+
+  /// Writes a vector to a parameter.
+  void store(IndexBuilder &b, Value vector, BlockArgument parameter,
+             AffineMap map, ValueRange indices, Value mask);
+
+  /// The size of a dimension of a parameter.
+  Value getSize(IndexBuilder &b, BlockArgument parameter, int64_t axis);
+
+private:
+  struct Memory {
+    Value memref, flat;
+    SmallVector<Value> strides;
+  };
+  struct Request;
+
+  Value computeTensor(IndexBuilder &b, Request &request, Value tensor,
+                      AffineMap map);
+  Value load(IndexBuilder &b, Request &request, BlockArgument parameter,
+             AffineMap map);
+  Value getPlace(IndexBuilder &b, const Memory &memory, AffineMap map,
+                 ValueRange indices);
+
+  int64_t lanes;
+  llvm::SmallDenseMap<unsigned, Memory> memories;
+  IRMapping scalars;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_ELEMENTS_H
