@@ -41,6 +41,8 @@ class Case:
         From a size to the multiplications and additions of matrices, twice the multiply-adds.
     traffic : callable
         From a size to the bytes that have to be read and written.
+    is_inplace : bool
+        Whether inputs are changed, as few peers do.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Case:
     exported: int = 0
     flops: Callable[[int], float] = lambda size: 0.0
     traffic: Callable[[int], float] = lambda size: 0.0
+    is_inplace: bool = False
 
     def inputs(self, size: int) -> Inputs:
         """Return the inputs at a size: normally distributed, those of products scaled."""
@@ -125,6 +128,20 @@ _ALL = (
         64,
         _decoder_flops,
         _decoder_traffic,
+    ),
+    Case(
+        "decode_inplace",
+        "decode step 512/8 heads/4 layers, in place, rows of the cache",
+        (64, 512, 1024),
+        lambda n: [
+            (1, 1, DECODER_WIDTH),
+            *[(1, n, *_CACHE[1:]) for _ in range(2 * DECODER_LAYERS)],
+        ],
+        tuple((i, 1) for i in range(1, 2 * DECODER_LAYERS + 1)),
+        64,
+        _decoder_flops,
+        _decoder_traffic,
+        is_inplace=True,
     ),
     Case(
         "resnet18",

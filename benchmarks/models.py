@@ -96,6 +96,21 @@ class Decoder(nn.Module):
         return self.step(x, [k0, v0, k1, v1, k2, v2, k3, v3])
 
 
+class InplaceDecoder(Decoder):
+    """The same, where the new rows are written into the caches: these have a place for them."""
+
+    def step(self, x: torch.Tensor, caches: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        """Return the logits; caches are (batch, position, head, feature)."""
+        for i, layer in enumerate(self.layers):
+            parts = layer.qkv(layer.norm1(x)).chunk(3, dim=-1)
+            q, k, v = (part.unflatten(-1, (layer.heads, -1)) for part in parts)
+            keys, values = caches[2 * i : 2 * i + 2]
+            keys[:, -1:] = k
+            values[:, -1:] = v
+            x = layer.finish(x, *(tensor.transpose(1, 2) for tensor in (q, keys, values)))
+        return (self.head(self.norm(x)),)
+
+
 class Block(nn.Module):
     """A residual block."""
 
@@ -139,6 +154,9 @@ def make(case: Case) -> nn.Module:
         ),
         "transformer": lambda: Layer(cases.WIDTH, cases.HEADS, cases.HIDDEN),
         "decode": lambda: Decoder(
+            cases.DECODER_WIDTH, cases.DECODER_HEADS, cases.DECODER_LAYERS, cases.VOCABULARY
+        ),
+        "decode_inplace": lambda: InplaceDecoder(
             cases.DECODER_WIDTH, cases.DECODER_HEADS, cases.DECODER_LAYERS, cases.VOCABULARY
         ),
         "resnet18": ResNet18,
@@ -195,6 +213,8 @@ def prepare(name: str, folder: Path) -> None:
         np.savez(folder / f"{name}-{size}.npz", *[result.numpy() for result in results])
     parameters = {key: value.numpy() for key, value in model.state_dict().items()}
     np.savez(folder / f"{name}-parameters.npz", **parameters)
+    if case.is_inplace:
+        return  # ONNX has no tensors that change
     arguments = tensors(case.inputs(case.exported))
     program = torch.onnx.export(
         model, arguments, dynamo=True, dynamic_shapes=dynamic_shapes(case), verbose=False

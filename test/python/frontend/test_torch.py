@@ -294,3 +294,65 @@ def test_error_buffers_that_change() -> None:
 
     with pytest.raises(NotImplementedError, match="'count' is changed"):
         from_exported_program(export(Counter(), X))
+
+
+class Written(nn.Module):
+    """Writes two slices of an input, and attends to all of it."""
+
+    def forward(self, q: torch.Tensor, new: torch.Tensor, cache: torch.Tensor) -> torch.Tensor:
+        before = cache.sum(1)
+        cache[:, -2:] = new
+        cache[:, :1] = new[:, 1:] + before.unsqueeze(1)
+        attended = F.scaled_dot_product_attention(*(x.transpose(1, 2) for x in (q, cache, cache)))
+        return attended.transpose(1, 2)
+
+
+def test_slices_are_written_into_inputs(exec_mode: str) -> None:
+    inputs = random(1, 1, 4, 8), random(1, 2, 4, 8)
+    program = export(Written(), *inputs, random(1, 9, 4, 8), dims=(None, None, {1: N}))
+    mod = from_exported_program(program, unwrap_unit_return_tuple=True)
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(mod))["main"]
+    cache = random(1, 40, 4, 8)
+    expected = cache.clone()
+    for n in (2, 3, 17, 40):
+        wanted = Written()(*inputs, expected[:, :n])
+        got = torch.from_dlpack(main(*inputs, cache[:, :n]))
+        torch.testing.assert_close(got, wanted)
+        torch.testing.assert_close(cache, expected)
+
+
+def test_error_slices_beyond_the_end() -> None:
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            y[3:5] = x
+            return y + 1
+
+    rows = torch.export.Dim("rows", min=5)
+    program = export(Model(), random(2), random(9), dims=(None, {0: rows}))
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(from_exported_program(program)))["main"]
+    with pytest.raises(Exception, match="expected"):
+        main(random(2), random(4))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x, y: y.add_(1), "'y' is changed"),
+        (lambda x, y: y[::2].copy_(x[::2]), "'y' is changed"),
+    ],
+    ids=["all", "step"],
+)
+def test_error_inputs_that_change(change: Any, message: str) -> None:
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            change(x, y)
+            return x + y
+
+    with pytest.raises(NotImplementedError, match=message):
+        from_exported_program(export(Model(), random(5), random(5)))
+
+
+def test_error_slices_of_what_is_no_input() -> None:
+    model = Model(lambda x, y: torch.slice_scatter(x + 1, y, 0, 1, 3))
+    with pytest.raises(NotImplementedError, match="a slice that is not written into an input"):
+        from_exported_program(export(model, random(5), random(2)))

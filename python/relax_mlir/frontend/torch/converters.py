@@ -396,6 +396,18 @@ def _expand(graph: Graph, x: ir.Value, *_: Any, **__: Any) -> ir.Value:
     return op.broadcast_to(x, graph.shape)
 
 
+@converts("copy.default")
+def _copy(graph: Graph, _: Any, source: ir.Value, non_blocking: bool = False) -> ir.Value:
+    source = cast(source, graph.dtype)
+    same = list(map(str, graph.shape_of(1))) == list(map(str, graph.shape))
+    return source if same else op.broadcast_to(source, graph.shape)
+
+
+@converts("slice_scatter.default")
+def _slice_scatter(graph: Graph, *_: Any) -> ir.Value:
+    raise NotImplementedError("a slice that is not written into an input")
+
+
 @converts("cat.default")
 def _cat(graph: Graph, tensors: Sequence[ir.Value], axis: int = 0) -> ir.Value:
     return op.concat([cast(tensor, graph.dtype) for tensor in tensors], axis)

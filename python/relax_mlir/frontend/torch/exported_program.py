@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from mlir import ir
-from torch.export.graph_signature import InputKind, InputSpec, OutputKind
+from torch.export.graph_signature import InputKind, InputSpec, OutputKind, OutputSpec
 
 from ... import op
 from ...block_builder import BlockBuilder
@@ -18,6 +19,7 @@ from ...expr import Var, const
 from ...ir_module import IRModule
 from .converters import CONVERTERS, Converter, Graph
 from .shapes import as_expr, as_struct_info
+from .updates import Updater, find_updates, is_only_overwritten
 
 # What only states what PyTorch has found already.
 _ASSERTIONS = {
@@ -63,8 +65,9 @@ def from_exported_program(
     Raises
     ------
     NotImplementedError
-        If the program has operators that are not converted, which it names, or changes its buffers
-        or inputs.
+        If the program has operators that are not converted, which it names, or changes its buffers,
+        or its inputs in another way than by writing slices of them (``x[:, 2:4] = y``). These are
+        written where they lie.
 
     Examples
     --------
@@ -102,10 +105,16 @@ def _is_known(node: torch.fx.Node, converters: Mapping[str, Converter]) -> bool:
     return node.target is operator.getitem or is_of_sizes or is_named
 
 
+def _changes_tensors(node: torch.fx.Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and schema.is_mutable
+
+
 def _decompose(
     program: torch.export.ExportedProgram, converters: Mapping[str, Converter]
 ) -> torch.export.ExportedProgram:
-    if all(_is_known(node, converters) for node in _calls(program)):
+    calls = _calls(program)
+    if all(_is_known(node, converters) and not _changes_tensors(node) for node in calls):
         return program
     table = torch.export.default_decompositions()
     for target in list(table):
@@ -134,15 +143,11 @@ class _Importer:
         self._converters = converters
         self._values: dict[torch.fx.Node, Any] = {}
         self._builder = BlockBuilder()
+        self._updates = find_updates(program)
+        self._updater = Updater(self._builder)
 
     def run(self, keep_params: bool, unwrap: bool) -> IRModule:
         signature = self._program.graph_signature
-        for spec in signature.output_specs:
-            if spec.kind != OutputKind.USER_OUTPUT:
-                raise NotImplementedError(
-                    f"expected a program without side effects, but {spec.target!r} is changed "
-                    f"({spec.kind.name})"
-                )
         nodes = [node for node in self._program.graph.nodes if node.op == "placeholder"]
         pairs = list(zip(nodes, signature.input_specs, strict=True))
         inputs = [node for node, spec in pairs if spec.kind == InputKind.USER_INPUT]
@@ -152,12 +157,18 @@ class _Importer:
         if keep_params:
             params += [self._parameter(node) for node, _ in kept]
             attrs["num_input"] = len(inputs)
-        with self._builder.function("main", params, attrs=attrs):
+        with self._builder.function("main", params, attrs=attrs, pure=not self._updates):
+            if not keep_params:
+                for node, spec in kept:
+                    self._values[node] = self._constant(spec)
+            nodes = []
+            for node in self._program.graph.nodes:
+                nodes.append(node)
+                if node in self._updates:
+                    self._update(nodes)
+                    nodes = []
             with self._builder.dataflow():
-                if not keep_params:
-                    for node, spec in kept:
-                        self._values[node] = self._constant(spec)
-                result = self._body(unwrap)
+                result = self._body(nodes, unwrap)
             self._builder.emit_func_output(result)
         return self._builder.get()
 
@@ -178,12 +189,38 @@ class _Importer:
             tensors = program.constants if target in program.constants else program.state_dict
         return const(tensors[target].detach().cpu().contiguous().numpy())
 
-    def _body(self, unwrap: bool) -> Any:
-        for node in self._program.graph.nodes:
+    def _update(self, nodes: list[torch.fx.Node]) -> None:
+        """Write nodes, the last of which updates an input: this has a place of its own."""
+        *before, update = nodes
+        behind = set(itertools.dropwhile(lambda node: node != update, self._program.graph.nodes))
+        calls = [node for node in before if node.op == "call_function"]
+        if calls:
+            with self._builder.dataflow():
+                for node in calls:
+                    self._values[node] = self._convert(node)
+                for node in calls:
+                    if not behind.isdisjoint(node.users):
+                        self._values[node] = self._emit_outputs(self._values[node])
+        tensor, source, *rest = (self._argument(argument) for argument in update.args)
+        self._updater.write(update, tensor, source, rest[1] if len(rest) > 1 else None)
+        self._values[update] = tensor
+
+    def _emit_outputs(self, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [self._emit_outputs(element) for element in value]
+        return self._builder.emit_output(value) if isinstance(value, ir.Value) else value
+
+    def _body(self, nodes: list[torch.fx.Node], unwrap: bool) -> Any:
+        for node in nodes:
             if node.op == "call_function":
                 self._values[node] = self._convert(node)
             elif node.op == "output":
-                results = [self._argument(value) for value in node.args[0]]
+                specs: list[OutputSpec] = self._program.graph_signature.output_specs
+                results = [
+                    self._argument(value)
+                    for value, spec in zip(node.args[0], specs, strict=True)
+                    if spec.kind == OutputKind.USER_OUTPUT
+                ]
                 single = unwrap and len(results) == 1
                 value = results[0] if single else op.tuple(*results)
                 return self._builder.emit_output(value)
@@ -196,7 +233,7 @@ class _Importer:
         if node.target is operator.getitem:
             container, index = node.args
             return self._values[container][index]
-        if str(node.target) in _ASSERTIONS:
+        if str(node.target) in _ASSERTIONS or is_only_overwritten(node):
             return None
         convert: Callable[..., Any] = self._converters[str(node.target)]
         arguments = [self._argument(argument) for argument in node.args]
