@@ -21,6 +21,7 @@ import sys
 from typing import Any
 
 from .base import MLIRPass, Pass, PassError, Sequential
+from .combine_parallel_matmul import CombineParallelMatmul
 from .find import find
 from .fold_constant import FoldConstant
 from .pass_context import ConfigOption, PassContext, PassInfo, register_config_option
@@ -37,6 +38,7 @@ from .registry import PASSES as _PASSES
 from .registry import TVM_PASSES as _TVM_PASSES
 
 __all__ = [
+    "CombineParallelMatmul",
     "ConfigOption",
     "DataflowBlockPass",
     "FoldConstant",
