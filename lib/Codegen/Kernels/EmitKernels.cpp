@@ -20,6 +20,7 @@
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -93,6 +94,11 @@ namespace {
 struct RelaxEmitKernelsPass
     : relax::impl::RelaxEmitKernelsPassBase<RelaxEmitKernelsPass> {
   using RelaxEmitKernelsPassBase::RelaxEmitKernelsPassBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    RelaxEmitKernelsPassBase::getDependentDialects(registry);
+    registry.insert<LLVM::LLVMDialect>(); // for calls of the runtime
+  }
 
   void runOnOperation() override {
     if (vectorBits != 0 &&

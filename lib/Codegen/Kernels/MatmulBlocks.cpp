@@ -7,93 +7,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatmulLoops.h"
-#include "Transpose.h"
 
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace mlir::relax;
 
 //===----------------------------------------------------------------------===//
-// Packing
-//===----------------------------------------------------------------------===//
-
-/// Copies rows of a matrix to a panel: all `width` elements of a column lie
-/// together. Rows past the end have any values, but may be read.
-void MatmulEmitter::pack(IndexBuilder &b, const Panel &panel, Value scratch,
-                         Value offset) {
-  if (panel.matrix.hasUnitRows())
-    return packCopies(b, panel, scratch, offset);
-  if (panel.matrix.hasUnitColumns() && llvm::isPowerOf2_64(lanes))
-    return packTransposed(b, panel, scratch, offset);
-  packScalars(b, panel, scratch, offset);
-}
-
-void MatmulEmitter::packCopies(IndexBuilder &b, const Panel &panel,
-                               Value scratch, Value offset) {
-  int64_t size = std::min(lanes, panel.width);
-  SmallVector<Value> masks;
-  for (int64_t i = 0; i < panel.width; i += size)
-    masks.push_back(makeMask(b, b.sub(panel.rows, b.index(i)), size));
-  const MatrixView &matrix = panel.matrix;
-  Value begin = b.add(matrix.offset, panel.row);
-  b.loop(b.index(0), panel.depth, 1, [&](IndexBuilder &b, Value k) {
-    Value column = b.mul(b.add(panel.begin, k), matrix.columnStride);
-    Value from = b.add(begin, column);
-    Value to = b.add(offset, b.mul(k, panel.width));
-    for (auto [i, mask] : llvm::enumerate(masks)) {
-      Value values = loadVector(b, matrix.base, b.add(from, i * size), mask);
-      storeSums(b, values, scratch, b.add(to, i * size));
-    }
-  });
-}
-
-/// The depth is rounded up to whole vectors, with zeros.
-void MatmulEmitter::packTransposed(IndexBuilder &b, const Panel &panel,
-                                   Value scratch, Value offset) {
-  int64_t size = std::min(lanes, panel.width);
-  const MatrixView &matrix = panel.matrix;
-  SmallVector<Value> offsets;
-  Value last = b.sub(panel.rows, b.index(1));
-  for (int64_t i = 0; i < panel.width; ++i) {
-    Value row = b.add(panel.row, b.min(b.index(i), last));
-    Value begin = b.add(matrix.offset, panel.begin);
-    offsets.push_back(b.add(begin, b.mul(row, matrix.rowStride)));
-  }
-  b.loop(b.index(0), panel.depth, lanes, [&](IndexBuilder &b, Value k) {
-    Value mask = makeMask(b, b.sub(panel.depth, k), lanes);
-    Value to = b.add(offset, b.mul(k, panel.width));
-    for (int64_t group = 0; group < panel.width; group += size) {
-      SmallVector<Value> rows;
-      for (Value from : ArrayRef(offsets).slice(group, size))
-        rows.push_back(loadVector(b, matrix.base, b.add(from, k), mask));
-      // Each vector holds lanes / size columns of the panel.
-      int64_t stride = size == lanes ? panel.width : lanes;
-      for (auto [i, columns] : llvm::enumerate(transpose(b, rows)))
-        storeSums(b, columns, scratch, b.add(to, i * stride + group));
-    }
-  });
-}
-
-/// For a matrix neither the rows nor the columns of which are contiguous.
-void MatmulEmitter::packScalars(IndexBuilder &b, const Panel &panel,
-                                Value scratch, Value offset) {
-  const MatrixView &matrix = panel.matrix;
-  b.loop(b.index(0), panel.depth, 1, [&](IndexBuilder &b, Value k) {
-    Value column = b.mul(b.add(panel.begin, k), matrix.columnStride);
-    Value from = b.add(matrix.offset, column);
-    Value to = b.add(offset, b.mul(k, panel.width));
-    b.loop(b.index(0), panel.rows, 1, [&](IndexBuilder &b, Value i) {
-      Value row = b.mul(b.add(panel.row, i), matrix.rowStride);
-      memref::StoreOp::create(b, loadScalar(b, matrix.base, b.add(from, row)),
-                              scratch, b.add(to, i));
-    });
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Many rows
+// Division
 //===----------------------------------------------------------------------===//
 
 /// How the result is divided into tasks and a task into blocks.
@@ -103,40 +28,131 @@ struct MatmulEmitter::Blocks {
   Value depthBlocks, depth;  // whole vectors
 };
 
-MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b) {
-  // Threads can share this many tasks, and a task this many panels still pays
-  // for packing the rows.
-  constexpr int64_t kTasks = 8, kMinPanels = 8, kMaxPanels = 64;
+/// How many threads there are when the kernel runs. The builder stands in what
+/// is part of the module already.
+static Value countThreads(IndexBuilder &b) {
+  auto module =
+      b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  FailureOr<LLVM::LLVMFuncOp> function = failure();
+  if (module)
+    function = LLVM::lookupOrCreateFn(b, module, "relax_num_threads_get", {},
+                                      b.getI32Type());
+  if (failed(function)) // the program has another function of that name
+    return b.index(2);
+  Value count = LLVM::CallOp::create(b, *function, ValueRange()).getResult();
+  return arith::IndexCastOp::create(b, b.getIndexType(), count);
+}
+
+MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
+                                            const RightMatrix &right) {
+  // A thread has some tasks, as others may be late; each of them has so many
+  // products at least, and not more panels than its sums have memory for.
+  constexpr int64_t kTasksOfThread = 4, kMinWork = 1 << 18, kMaxPanels = 64;
   Value one = b.index(1);
   auto atLeastOne = [&](Value value) { return b.max(value, one); };
+  int64_t height = blocking.rows, width = blocking.columns();
   Blocks blocks;
-  blocks.rowBlocks = b.ceilDiv(problem.m, b.index(blocking.blockRows));
-  blocks.rows = b.roundUp(b.ceilDiv(problem.m, atLeastOne(blocks.rowBlocks)),
-                          blocking.rows);
-  Value panels = b.ceilDiv(problem.n, b.index(blocking.columns()));
-  Value all = b.mul(panels, b.mul(blocks.rowBlocks, problem.batch));
-  Value share = b.ceilDiv(all, b.index(kTasks));
-  share = b.min(b.max(share, b.index(kMinPanels)), b.index(kMaxPanels));
-  blocks.columnBlocks = b.ceilDiv(panels, share);
-  blocks.width = b.mul(b.ceilDiv(panels, atLeastOne(blocks.columnBlocks)),
-                       blocking.columns());
-  blocks.depthBlocks =
-      atLeastOne(b.ceilDiv(problem.k, b.index(blocking.blockDepth)));
+  // A block that is somewhat deeper is better than two that are not full.
+  int64_t maxDepth = blocking.blockDepth + blocking.blockDepth / 4;
+  blocks.depthBlocks = atLeastOne(b.ceilDiv(problem.k, b.index(maxDepth)));
   blocks.depth =
       b.roundUp(atLeastOne(b.ceilDiv(problem.k, blocks.depthBlocks)), lanes);
+
+  // What the caches are for.
+  Value tiles = b.ceilDiv(problem.m, b.index(height));
+  Value panels = b.ceilDiv(right.columns, b.index(width));
+  int64_t blockSize = blocking.blockRows * blocking.blockDepth;
+  Value maxTiles =
+      atLeastOne(b.floorDiv(b.index(blockSize / height), blocks.depth));
+  Value rowBlocks = atLeastOne(b.ceilDiv(tiles, maxTiles));
+  Value columnBlocks = atLeastOne(b.ceilDiv(panels, b.index(kMaxPanels)));
+
+  // What threads share. One alone has no use for more tasks.
+  Value work = b.mul(b.mul(problem.m, right.columns), problem.k);
+  Value tasks =
+      b.min(b.mul(threads, kTasksOfThread),
+            b.floorDiv(b.mul(work, problem.batch), b.index(kMinWork)));
+  tasks = b.createOrFold<arith::SelectOp>(b.isAtMost(threads, 1), one, tasks);
+  tasks = b.ceilDiv(tasks, atLeastOne(problem.batch));
+  auto split = [&](Value &blocks, Value others, Value count, int64_t least) {
+    Value wanted = b.ceilDiv(tasks, others);
+    Value most = b.floorDiv(count, b.index(least));
+    blocks = b.max(blocks, b.min(wanted, most));
+  };
+  // Each task packs its rows, and its columns where they are not ready.
+  if (right.panels) {
+    split(rowBlocks, columnBlocks, tiles, 4);
+    split(columnBlocks, rowBlocks, panels, problem.isLhsPacked ? 1 : 4);
+    split(rowBlocks, columnBlocks, tiles, 1);
+  } else {
+    split(columnBlocks, rowBlocks, panels, problem.isLhsPacked ? 1 : 4);
+    split(rowBlocks, columnBlocks, tiles, 8);
+  }
+  // Rounded up to tiles, they may be fewer.
+  auto roundUp = [&](Value &blocks, Value count) {
+    Value size = atLeastOne(b.ceilDiv(count, blocks));
+    blocks = b.ceilDiv(count, size);
+    return size;
+  };
+  blocks.rows = b.mul(roundUp(rowBlocks, tiles), height);
+  blocks.width = b.mul(roundUp(columnBlocks, panels), width);
+  blocks.rowBlocks = rowBlocks;
+  blocks.columnBlocks = columnBlocks;
   return blocks;
 }
 
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
 void MatmulEmitter::emitPacked(IndexBuilder &b) {
-  Blocks blocks = divide(b);
-  Value tasks =
-      b.mul(problem.batch, b.mul(blocks.rowBlocks, blocks.columnBlocks));
-  b.parallel(tasks, /*grain=*/1,
-             [&](IndexBuilder &b, Value task) { emitTask(b, blocks, task); });
+  threads = countThreads(b);
+  RightMatrix right;
+  right.first = b.index(0);
+  right.columns = problem.n;
+  if (problem.isPacked) {
+    MatrixView rhs = problem.rhs(b, b.index(0));
+    right.panels = rhs.base;
+    right.offset = rhs.offset;
+    right.stride = problem.k;
+    return emitTasks(b, right);
+  }
+  if (problem.packRhs || !isConstantIntValue(problem.batch, 1))
+    return emitTasks(b, right);
+
+  // One matrix, so its panels are made once, as many as some memory holds.
+  constexpr int64_t kBytes = 32 << 20;
+  int64_t width = blocking.columns();
+  FloatType sumType = problem.sumType;
+  int64_t elements = kBytes / (sumType.getWidth() / 8);
+  Value zero = b.index(0), one = b.index(1);
+  right.offset = zero;
+  right.stride = b.roundUp(problem.k, lanes);
+  Value panelSize = b.max(b.mul(right.stride, width), one);
+  Value most = b.max(b.floorDiv(b.index(elements), panelSize), b.index(8));
+  Value panels = b.ceilDiv(problem.n, b.index(width));
+  Value rounds = b.max(b.ceilDiv(panels, most), one);
+  Value step = b.mul(b.max(b.ceilDiv(panels, rounds), one), width);
+  right.panels = makeScratch(b, b.mul(step, right.stride));
+  b.loop(zero, problem.n, step, [&](IndexBuilder &b, Value first) {
+    right.first = first;
+    right.columns = b.min(b.sub(problem.n, first), step);
+    packTogether(b, right);
+    emitTasks(b, right);
+  });
 }
 
-void MatmulEmitter::emitTask(IndexBuilder &b, const Blocks &blocks,
-                             Value task) {
+void MatmulEmitter::emitTasks(IndexBuilder &b, const RightMatrix &right) {
+  Blocks blocks = divide(b, right);
+  Value tasks =
+      b.mul(problem.batch, b.mul(blocks.rowBlocks, blocks.columnBlocks));
+  b.parallel(tasks, /*grain=*/1, [&](IndexBuilder &b, Value task) {
+    emitTask(b, right, blocks, task);
+  });
+}
+
+void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
+                             const Blocks &blocks, Value task) {
   int64_t width = blocking.columns(), height = blocking.rows;
   int64_t tileSize = width * height;
   Value zero = b.index(0);
@@ -145,13 +161,12 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const Blocks &blocks,
   Value rowBlock = b.rem(other, blocks.rowBlocks);
   Value batch = b.floorDiv(other, blocks.rowBlocks);
   Value row = b.mul(rowBlock, blocks.rows);
-  Value column = b.mul(columnBlock, blocks.width);
+  // Among those of the right matrix, and in the result.
+  Value place = b.mul(columnBlock, blocks.width);
+  Value column = b.add(right.first, place);
   Value rows = b.min(b.sub(problem.m, row), blocks.rows);
-  Value columns = b.min(b.sub(problem.n, column), blocks.width);
+  Value columns = b.min(b.sub(right.columns, place), blocks.width);
   MatrixView lhs = problem.lhs(b, batch);
-  MatrixView rhs;
-  if (!problem.packRhs)
-    rhs = problem.rhs(b, batch).transposed();
 
   // Scratch memory: sums of one tile, or of all of them where the depth is
   // divided; then the panels.
@@ -167,7 +182,7 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const Blocks &blocks,
   Value size = rhsPanels;
   if (problem.packRhs) // one panel at a time
     size = b.add(rhsPanels, b.mul(blocks.depth, width));
-  else if (!problem.isPacked)
+  else if (!right.panels)
     size = b.add(rhsPanels, b.mul(paddedColumns, blocks.depth));
   Value scratch = makeScratch(b, size);
 
@@ -176,27 +191,25 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const Blocks &blocks,
     Value depth = b.max(b.min(b.sub(problem.k, begin), blocks.depth), zero);
     Value isFirst = b.isEqual(block, zero);
     Value isLast = b.isEqual(b.add(block, 1), blocks.depthBlocks);
-    auto packColumns = [&](IndexBuilder &b, Value j) {
-      Value count = b.min(b.sub(columns, j), b.index(width));
-      pack(b, {rhs, b.add(column, j), count, begin, depth, width}, scratch,
-           b.add(rhsPanels, b.mul(j, blocks.depth)));
+    auto packPanels = [&](const MatrixView &matrix, Value first, Value count,
+                          int64_t width, Value offset) {
+      PanelRange range = {matrix, first, count,  begin,
+                          depth,  width, offset, blocks.depth};
+      pack(b, range, scratch);
     };
-    if (!problem.isPacked && !problem.packRhs)
-      b.loop(zero, columns, width, packColumns);
-    auto packRows = [&](IndexBuilder &b, Value i) {
-      Value count = b.min(b.sub(rows, i), b.index(height));
-      pack(b, {lhs, b.add(row, i), count, begin, depth, height}, scratch,
-           b.add(lhsPanels, b.mul(i, blocks.depth)));
-    };
+    if (!right.panels && !problem.packRhs)
+      packPanels(problem.rhs(b, batch).transposed(), column, columns, width,
+                 rhsPanels);
     if (!problem.isLhsPacked)
-      b.loop(zero, rows, height, packRows);
+      packPanels(lhs, row, rows, height, lhsPanels);
     b.loop(zero, columns, width, [&](IndexBuilder &b, Value j) {
       Panels panels = {scratch, Value(), scratch, Value()};
       panels.rhsOffset = b.add(rhsPanels, b.mul(j, blocks.depth));
-      if (problem.isPacked) {
-        Value panel = b.mul(b.add(column, j), problem.k);
-        panels.rhs = rhs.base;
-        panels.rhsOffset = b.add(b.add(rhs.offset, panel), b.mul(begin, width));
+      if (right.panels) {
+        Value panel = b.mul(b.add(place, j), right.stride);
+        panels.rhs = right.panels;
+        panels.rhsOffset =
+            b.add(b.add(right.offset, panel), b.mul(begin, width));
       }
       Value tileColumns = b.min(b.sub(columns, j), b.index(width));
       if (problem.packRhs) {

@@ -13,10 +13,10 @@
 //   lies: with sums in the cache for one row (`emitStream`), in registers for
 //   some more (`emitDirect`), or with dot products where its columns are
 //   contiguous (`emitDots`).
-// - More rows are computed block by block. Each task copies a block of both
-//   matrices to scratch memory, in panels that the innermost loop reads from
-//   start to end (`emitPacked`). Tasks share nothing, so threads need not wait
-//   for each other.
+// - More rows are computed block by block, from panels in scratch memory that
+//   the innermost loop reads from start to end (`emitPacked`). Threads pack the
+//   right matrix together before they begin, unless there is a batch of them.
+//   Tasks pack the rest, so nobody waits then.
 //
 // A tile of sums goes through scratch memory before it is finished: a loop over
 // its rows is less code than the unrolled tile, and needs no other form at the
@@ -136,13 +136,12 @@ SmallVector<Value> MatmulEmitter::computeTile(IndexBuilder &b, int64_t rows,
 void MatmulEmitter::finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
                                Value scratch, Value offset) {
   Value zero = b.index(0);
-  b.loop(zero, tile.rows, 1, [&](IndexBuilder &b, Value i) {
-    Value row = b.add(tile.row, i);
-    Value begin = b.add(offset, b.mul(i, width));
-    b.loop(zero, tile.columns, lanes, [&](IndexBuilder &b, Value j) {
-      Value mask = makeMask(b, b.sub(tile.columns, j), lanes);
-      Value sums = loadSums(b, scratch, b.add(begin, j));
-      problem.finish(b, sums, {tile.batch, row, b.add(tile.column, j), mask});
+  b.loop(zero, tile.columns, lanes, [&](IndexBuilder &b, Value j) {
+    Value column = b.add(tile.column, j), begin = b.add(offset, j);
+    Value mask = makeMask(b, b.sub(tile.columns, j), lanes);
+    b.loop(zero, tile.rows, 1, [&](IndexBuilder &b, Value i) {
+      Value sums = loadSums(b, scratch, b.add(begin, b.mul(i, width)));
+      problem.finish(b, sums, {tile.batch, b.add(tile.row, i), column, mask});
     });
   });
 }

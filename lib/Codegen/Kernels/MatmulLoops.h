@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What the parts of the emitter share: MatmulEmitter.cpp has tiles and the
-// choice of loops, MatmulFewRows.cpp and MatmulBlocks.cpp have the loops.
+// choice of loops, MatmulFewRows.cpp and MatmulBlocks.cpp have the loops,
+// MatmulPacking.cpp has copies of matrices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,12 +39,20 @@ private:
     Value rows, columns; // how many are in the result
   };
 
-  /// Rows of a matrix that become a panel of `width` rows.
-  struct Panel {
+  /// Rows of a matrix that become panels of `width` rows each.
+  struct PanelRange {
     MatrixView matrix;
     Value row, rows; // the first one, and how many there are
     Value begin, depth;
     int64_t width;
+    Value offset, stride; // where they go; a row takes `stride` elements
+  };
+
+  /// Columns of the right matrix. They are in panels, those of a column in
+  /// `stride` elements, unless tasks pack what they need.
+  struct RightMatrix {
+    Value first, columns;
+    Value panels, offset, stride;
   };
 
   Value extend(IndexBuilder &b, Value value);
@@ -68,18 +77,18 @@ private:
   void emitDotTile(IndexBuilder &b, const Tile &tile, int64_t rows,
                    int64_t columns, Value scratch);
 
-  void pack(IndexBuilder &b, const Panel &panel, Value scratch, Value offset);
-  void packCopies(IndexBuilder &b, const Panel &panel, Value scratch,
-                  Value offset);
-  void packTransposed(IndexBuilder &b, const Panel &panel, Value scratch,
-                      Value offset);
-  void packScalars(IndexBuilder &b, const Panel &panel, Value scratch,
-                   Value offset);
+  void pack(IndexBuilder &b, const PanelRange &range, Value scratch);
+  void packCopies(IndexBuilder &b, const PanelRange &range, Value scratch);
+  void packTransposed(IndexBuilder &b, const PanelRange &range, Value scratch);
+  void packScalars(IndexBuilder &b, const PanelRange &range, Value scratch);
+  void packTogether(IndexBuilder &b, const RightMatrix &right);
 
   struct Blocks;
-  Blocks divide(IndexBuilder &b);
+  Blocks divide(IndexBuilder &b, const RightMatrix &right);
   void emitPacked(IndexBuilder &b);
-  void emitTask(IndexBuilder &b, const Blocks &blocks, Value task);
+  void emitTasks(IndexBuilder &b, const RightMatrix &right);
+  void emitTask(IndexBuilder &b, const RightMatrix &right, const Blocks &blocks,
+                Value task);
 
   /// What a tile is made of.
   struct Panels {
@@ -92,6 +101,7 @@ private:
   const MatmulBlocking &blocking;
   int64_t lanes;
   VectorType vectorType;
+  Value threads; // how many there are, where the product is divided
 };
 
 } // namespace mlir::relax
