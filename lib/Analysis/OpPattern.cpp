@@ -131,6 +131,21 @@ bool mlir::relax::isCheap(linalg::LinalgOp op) {
   return true;
 }
 
+/// Whether the body is nothing but its first element.
+static bool isCopy(linalg::LinalgOp op) {
+  return op->getNumRegions() == 1 && op->getRegion(0).hasOneBlock() &&
+         op.getNumDpsInputs() == 1 && op.getNumDpsInits() == 1 &&
+         isParallel(op) &&
+         op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() &&
+         op.getBlock()->getTerminator()->getOperand(0) ==
+             op.getBlock()->getArgument(0);
+}
+
+bool mlir::relax::isPermutation(linalg::LinalgOp op) {
+  return isCopy(op) &&
+         op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isPermutation();
+}
+
 //===----------------------------------------------------------------------===//
 // The kind of a kernel
 //===----------------------------------------------------------------------===//
@@ -356,6 +371,7 @@ KernelFacts::KernelFacts(func::FuncOp kernel)
       getWriter(0) != elementwise || readsInBody(elementwise))
     elementwise = {};
   collectReads();
+  findSplit();
   if (hasOnlyLoops)
     collectRows();
 }
@@ -392,6 +408,25 @@ void KernelFacts::collectReads() {
     if (isKnown)
       reads[param.getArgNumber()] = std::move(places);
   }
+}
+
+void KernelFacts::findSplit() {
+  Block &body = kernel.getBody().front();
+  auto isSlice = [&](Value result) {
+    auto copy = result.getDefiningOp<linalg::LinalgOp>();
+    if (!copy || !isPermutation(copy) ||
+        !copy.getMatchingIndexingMap(copy.getDpsInputOperand(0)).isIdentity())
+      return false;
+    auto slice = copy.getDpsInputs()[0].getDefiningOp<tensor::ExtractSliceOp>();
+    if (!slice || slice.getSource() != body.getArgument(0) ||
+        slice.getSourceType().getRank() != slice.getType().getRank() ||
+        slice.getType().getRank() == 0 || !slice.hasUnitStride())
+      return false;
+    return llvm::all_of(
+        ArrayRef(slice.getMixedOffsets()).drop_back(),
+        [](OpFoldResult offset) { return isConstantIntValue(offset, 0); });
+  };
+  isSplit = llvm::all_of(body.getTerminator()->getOperands(), isSlice);
 }
 
 void KernelFacts::collectRows() {

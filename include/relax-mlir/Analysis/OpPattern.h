@@ -54,6 +54,10 @@ bool isContractionOrWindow(linalg::LinalgOp op);
 /// that take a cycle each.
 bool isCheap(linalg::LinalgOp op);
 
+/// Whether an operation gives each element as it is, read at another place: its
+/// dimensions are permuted.
+bool isPermutation(linalg::LinalgOp op);
+
 /// What fusion asks of a kernel on tensors.
 class KernelFacts {
 public:
@@ -79,6 +83,9 @@ public:
   /// Its only linalg operation but for fills, where that runs over parallel
   /// loops and writes the only result in order.
   linalg::LinalgOp elementwise;
+  /// Whether all results are slices of the first parameter, cut along the last
+  /// dimension alone.
+  bool isSplit = false;
   /// The number of outer loops that all operations have in common: each of
   /// their iterations could run to the end before the next one begins. Zero
   /// where there is none.
@@ -99,6 +106,7 @@ public:
 private:
   void collectReads();
   void collectRows();
+  void findSplit();
 
   SmallVector<std::optional<SmallVector<Read>>> reads; // of each parameter
   SmallVector<linalg::LinalgOp> ops;

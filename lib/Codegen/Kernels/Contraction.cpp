@@ -200,6 +200,12 @@ LoopMemory::LoopMemory(IndexBuilder &b, ArrayRef<AffineMap> maps,
   }
 }
 
+void LoopMemory::setSizes(IndexBuilder &b, AffineMap map, ShapedType type) {
+  for (auto [size, expr] : llvm::zip_equal(type.getShape(), map.getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      sizes[dim.getPosition()] = b.index(size);
+}
+
 Value LoopMemory::size(IndexBuilder &b, const LoopGroup &loops) const {
   Value size = b.index(1);
   for (unsigned loop : loops)

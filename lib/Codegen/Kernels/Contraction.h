@@ -48,6 +48,9 @@ public:
   /// `operands` are memrefs of the identity layout.
   LoopMemory(IndexBuilder &b, ArrayRef<AffineMap> maps, ValueRange operands);
 
+  /// The loops of an operand whose shape is known, and which is not in memory.
+  void setSizes(IndexBuilder &b, AffineMap map, ShapedType type);
+
   Value size(unsigned loop) const { return sizes[loop]; }
   Value size(IndexBuilder &b, const LoopGroup &loops) const;
 

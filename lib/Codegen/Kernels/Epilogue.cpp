@@ -61,26 +61,86 @@ static bool isPlain(Type type) {
          type.getIntOrFloatBitWidth() % 8 == 0;
 }
 
+/// The tensor that is copied as it is; null where `value` is no copy.
+static Value findCopied(Value value) {
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }) ||
+      op.getBlock()->getTerminator()->getOperand(0) !=
+          op.getBlock()->getArgument(0))
+    return {};
+  return op.getDpsInputs()[0];
+}
+
+/// Whether a slice begins somewhere along the last dimension only. It may be
+/// shorter in any of them.
+static bool isLastSlice(tensor::ExtractSliceOp slice) {
+  return slice.getSourceType().getRank() == slice.getType().getRank() &&
+         slice.getSourceType().getRank() != 0 && slice.hasUnitStride() &&
+         llvm::all_of(
+             ArrayRef(slice.getMixedOffsets()).drop_back(),
+             [](OpFoldResult offset) { return isConstantIntValue(offset, 0); });
+}
+
+bool Epilogue::isOutput(Value value) const {
+  return llvm::any_of(parts,
+                      [&](const Part &part) { return part.output == value; });
+}
+
+/// Adds what is written to a parameter; false where that is of another kind
+/// than what others get.
+bool Epilogue::addPart(Value stored, BlockArgument output) {
+  Part part = {output, false, {}};
+  Value copied = findCopied(stored);
+  if (auto slice =
+          (copied ? copied : stored).getDefiningOp<tensor::ExtractSliceOp>()) {
+    if (!isLastSlice(slice) || vectorLoops != 1)
+      return false;
+    part.isSlice = true;
+    part.begin = slice.getMixedOffsets().back();
+    if (auto begin = dyn_cast<Value>(part.begin);
+        begin && !isKnownScalar(begin))
+      return false;
+    stored = slice.getSource();
+  }
+  if (!result)
+    result = stored;
+  bool isOne = parts.empty();
+  parts.push_back(part);
+  return output && stored == result && (isOne || part.isSlice);
+}
+
 FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel, Value root,
                                     unsigned vectorLoops) {
   Block &body = kernel.getBody().front();
   auto ret = dyn_cast<func::ReturnOp>(body.getTerminator());
-  if (!ret || ret.getNumOperands() != 1)
+  if (!ret || ret.getNumOperands() == 0)
     return failure();
-  auto store = ret.getOperand(0)
-                   .getDefiningOp<bufferization::MaterializeInDestinationOp>();
   Epilogue epilogue;
   epilogue.root = root;
   epilogue.vectorLoops = vectorLoops;
-  epilogue.result = store ? store.getSource() : ret.getOperand(0);
-  // Of a kernel that is not prepared, the last parameter is the output.
-  epilogue.output = store ? dyn_cast<BlockArgument>(store.getDest())
-                          : body.getArguments().back();
+  llvm::SmallPtrSet<Operation *, 2> stores;
+  // Of a kernel that is not prepared, the last parameters are the outputs.
+  ArrayRef<BlockArgument> last =
+      body.getArguments().take_back(ret.getNumOperands());
+  for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
+    auto store =
+        value.getDefiningOp<bufferization::MaterializeInDestinationOp>();
+    if (store)
+      stores.insert(store);
+    if (index >= last.size() ||
+        !epilogue.addPart(store ? store.getSource() : value,
+                          store ? dyn_cast<BlockArgument>(store.getDest())
+                                : last[index]))
+      return failure();
+  }
   auto type = dyn_cast<RankedTensorType>(epilogue.result.getType());
-  if (!epilogue.output || !type || !isPlain(type.getElementType()))
+  if (!type || !isPlain(type.getElementType()))
     return failure();
   for (Operation &op : body.without_terminator())
-    if (!isa<linalg::LinalgOp>(op) && !isReshape(op) && &op != store &&
+    if (!isa<linalg::LinalgOp>(op) && !isReshape(op) && !stores.contains(&op) &&
         !isScalarOp(op))
       return failure();
   auto identity =
@@ -139,7 +199,7 @@ LogicalResult Epilogue::verify(Value tensor, AffineMap map) {
     return success(isKnownScalar(tensor));
   if (auto argument = dyn_cast<BlockArgument>(tensor))
     // Nothing is in the output yet.
-    return success(argument != output && isPlain(type.getElementType()) &&
+    return success(!isOutput(argument) && isPlain(type.getElementType()) &&
                    isMapOfLoops(map, type) &&
                    isContiguous(map, type, vectorLoops));
   auto op = tensor.getDefiningOp<linalg::LinalgOp>();
@@ -177,8 +237,10 @@ void Epilogue::begin(IndexBuilder &b, func::FuncOp kernel,
     auto identity =
         AffineMap::getMultiDimIdentityMap(type.getRank(), b.getContext());
     LoopMemory strides(b, identity, value);
-    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    for (int64_t axis = 0; axis < type.getRank(); ++axis) {
       entry.strides.push_back(strides.stride(b, 0, axis));
+      entry.sizes.push_back(getDim(b, value, axis));
+    }
   }
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     if (op.getNumResults() == 0 ||
@@ -254,6 +316,48 @@ Value Epilogue::compute(IndexBuilder &b, Value tensor, AffineMap map) {
   return computed[key] = results.front();
 }
 
+/// Writes the elements that belong to a part.
+void Epilogue::store(IndexBuilder &b, const Part &part, Value elements) {
+  const Memory &to = memory[part.output.getArgNumber()];
+  auto identity =
+      AffineMap::getMultiDimIdentityMap(indices.size(), b.getContext());
+  if (!part.isSlice) {
+    vector::MaskedStoreOp::create(b, to.flat,
+                                  linearize(b, identity, to.strides, indices),
+                                  mask, elements);
+    return;
+  }
+  auto known = dyn_cast<Value>(part.begin);
+  Value begin =
+      known ? scalars.lookup(known) : b.index(*getConstantIntValue(part.begin));
+  SmallVector<Value> places = llvm::to_vector(indices);
+  Value &place = places.back();
+  place = b.sub(place, begin);
+  auto maskType = cast<VectorType>(mask.getType());
+  Value zero = b.index(0), lanes = b.index(maskType.getNumElements());
+  // The vector may begin before the part, or end behind it.
+  Value lastSize = to.sizes.back();
+  Value isInside =
+      b.compare(arith::CmpIPredicate::sgt, b.add(place, lanes), zero);
+  for (auto [index, size] : llvm::zip_equal(places, to.sizes))
+    isInside = arith::AndIOp::create(
+        b, isInside, b.compare(arith::CmpIPredicate::slt, index, size));
+  b.branch(isInside, [&](IndexBuilder &b) {
+    Value before = vector::CreateMaskOp::create(
+        b, maskType, b.max(b.sub(zero, place), zero));
+    Value end =
+        vector::CreateMaskOp::create(b, maskType, b.sub(lastSize, place));
+    Value all =
+        arith::ConstantOp::create(b, DenseElementsAttr::get(maskType, true));
+    Value behind = arith::XOrIOp::create(b, before, all);
+    Value inside =
+        arith::AndIOp::create(b, mask, arith::AndIOp::create(b, behind, end));
+    vector::MaskedStoreOp::create(b, to.flat,
+                                  linearize(b, identity, to.strides, places),
+                                  inside, elements);
+  });
+}
+
 void Epilogue::finish(IndexBuilder &b, Value sums, ValueRange indices,
                       Value mask) {
   this->sums = sums;
@@ -264,7 +368,6 @@ void Epilogue::finish(IndexBuilder &b, Value sums, ValueRange indices,
       AffineMap::getMultiDimIdentityMap(indices.size(), b.getContext());
   VectorBody body(b, cast<VectorType>(mask.getType()).getNumElements());
   Value elements = body.broadcast(compute(b, result, identity));
-  const Memory &to = memory[output.getArgNumber()];
-  vector::MaskedStoreOp::create(
-      b, to.flat, linearize(b, identity, to.strides, indices), mask, elements);
+  for (const Part &part : parts)
+    store(b, part, elements);
 }

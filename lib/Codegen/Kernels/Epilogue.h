@@ -26,8 +26,9 @@ namespace mlir::relax {
 /// in memory: sizes and numbers.
 bool isKnownScalar(Value value);
 
-/// What a kernel does with the result of one of its operations. A kernel has
-/// one result, of the shape of that of the operation.
+/// What a kernel does with the result of one of its operations: it makes a
+/// tensor of the same shape. That is the result of the kernel, or results are
+/// slices of it along the last dimension.
 class Epilogue {
 public:
   /// Fails where an element of the result needs more than the same element of
@@ -37,8 +38,11 @@ public:
   static FailureOr<Epilogue> match(func::FuncOp kernel, Value root,
                                    unsigned vectorLoops = 1);
 
-  /// The parameter that is written.
-  BlockArgument getOutput() const { return output; }
+  /// The first parameter that is written.
+  BlockArgument getOutput() const { return parts.front().output; }
+  bool isOutput(Value value) const;
+  /// Whether results are slices.
+  bool isSplit() const { return parts.front().isSlice; }
 
   /// Prepares what does not depend on elements: `arguments` are the parameters
   /// in memory.
@@ -49,18 +53,28 @@ public:
   void finish(IndexBuilder &b, Value sums, ValueRange indices, Value mask);
 
 private:
+  /// A parameter that is written: all elements, or as many as it has, from a
+  /// place on the last dimension on.
+  struct Part {
+    BlockArgument output;
+    bool isSlice;
+    OpFoldResult begin;
+  };
+
+  bool addPart(Value stored, BlockArgument output);
   LogicalResult verify(Value tensor, AffineMap map);
   Value compute(IndexBuilder &b, Value tensor, AffineMap map);
   Value load(IndexBuilder &b, BlockArgument argument, AffineMap map);
+  void store(IndexBuilder &b, const Part &part, Value elements);
 
   Value root, result;
   unsigned vectorLoops;
-  BlockArgument output;
+  SmallVector<Part, 1> parts;
 
   /// What the parameters are in memory: in one dimension, with strides.
   struct Memory {
     Value flat;
-    SmallVector<Value> strides;
+    SmallVector<Value> sizes, strides;
   };
   llvm::SmallDenseMap<unsigned, Memory> memory;
   IRMapping scalars;

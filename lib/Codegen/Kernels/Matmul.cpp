@@ -105,9 +105,16 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
                                       target.l2Bytes, sumType.getWidth());
   for (Value operand : reduction.getDpsInputs()) {
     BlockArgument parameter = getParameter(operand);
-    if (!parameter || parameter == epilogue->getOutput())
+    if (!parameter || epilogue->isOutput(parameter))
       return std::nullopt;
   }
+  // Where results are slices, the sizes of loops are those of operands.
+  auto hasSize = [&](unsigned loop) {
+    return contraction->maps[0].isFunctionOfDim(loop) ||
+           contraction->maps[1].isFunctionOfDim(loop);
+  };
+  if (epilogue->isSplit() && !llvm::all_of(contraction->batch, hasSize))
+    return std::nullopt;
   auto unpack = [&](unsigned operand) {
     return reduction->getOperand(operand).getDefiningOp<linalg::UnPackOp>();
   };
@@ -125,15 +132,22 @@ void MatmulKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
     Value value = parts.contraction.op->getOperand(operand);
     return arguments[getParameter(value).getArgNumber()];
   };
-  Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
-  // The left matrix, the result, and the right matrix where it lies as it is.
-  SmallVector<AffineMap> maps = {c.maps[c.lhs], c.maps[2]};
-  SmallVector<Value> operands = {argument(c.lhs), output};
+  // The left matrix, the right matrix where it lies as it is, and the result.
+  SmallVector<AffineMap> maps = {c.maps[c.lhs]};
+  SmallVector<Value> operands = {argument(c.lhs)};
   if (!parts.isPacked) {
     maps.push_back(c.maps[c.rhs]);
     operands.push_back(argument(c.rhs));
   }
+  if (!parts.epilogue.isSplit()) {
+    maps.push_back(c.maps[2]);
+    operands.push_back(arguments[parts.epilogue.getOutput().getArgNumber()]);
+  }
   LoopMemory memory(b, maps, operands);
+  if (parts.isPacked) // the matrix is of known size
+    memory.setSizes(
+        b, c.maps[c.rhs],
+        cast<ShapedType>(parts.contraction.op->getOperand(c.rhs).getType()));
   parts.epilogue.begin(b, kernel, arguments);
 
   auto view = [&](unsigned operand, const LoopGroup &rows,
@@ -166,7 +180,7 @@ void MatmulKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
                          b.index(parts.blocking.columns()), b.index(1)};
     problem.rhs = [panels](IndexBuilder &, Value) { return panels; };
   } else {
-    problem.rhs = view(2, c.depth, c.columns);
+    problem.rhs = view(1, c.depth, c.columns);
   }
   problem.sumType = parts.sumType;
   problem.finish = [&](IndexBuilder &b, Value sums,

@@ -9,7 +9,7 @@
 // An operation over parallel loops goes into the one that reads what it makes.
 // The operations on an element stay the same ones in the same order, so results
 // do not change by a bit. Matrix products and windows keep their form, by which
-// they are known.
+// they are known, but for the maps of operands whose dimensions are permuted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -158,6 +158,46 @@ static linalg::GenericOp findProducer(Block &body) {
 }
 
 //===----------------------------------------------------------------------===//
+// Operands of products
+//===----------------------------------------------------------------------===//
+
+/// Has products read what permutes dimensions through their maps.
+static void foldPermutations(RewriterBase &rewriter, func::FuncOp kernel) {
+  SmallVector<linalg::LinalgOp> products;
+  for (auto op : kernel.getBody().front().getOps<linalg::LinalgOp>())
+    if (isContractionOrWindow(op) &&
+        llvm::any_of(op.getDpsInputs(), [](Value input) {
+          auto source = input.getDefiningOp<linalg::LinalgOp>();
+          return source && isPermutation(source);
+        }))
+      products.push_back(op);
+  for (linalg::LinalgOp product : products) {
+    auto op = dyn_cast<linalg::GenericOp>(product.getOperation());
+    rewriter.setInsertionPoint(product);
+    if (!op) {
+      FailureOr<linalg::GenericOp> general =
+          linalg::generalizeNamedOp(rewriter, product);
+      if (failed(general))
+        continue;
+      op = *general;
+    }
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      auto source = input->get().getDefiningOp<linalg::LinalgOp>();
+      if (!source || !isPermutation(source))
+        continue;
+      OpOperand *from = source.getDpsInputOperand(0);
+      AffineMap &map = maps[input->getOperandNumber()];
+      map = source.getMatchingIndexingMap(from).compose(map);
+      input->set(from->get());
+      if (source->use_empty())
+        rewriter.eraseOp(source);
+    }
+    op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
@@ -238,6 +278,7 @@ void mlir::relax::fuseLoops(func::FuncOp kernel) {
   (void)applyPatternsGreedily(kernel, frozen);
   if (isAttentionKernel(kernel))
     return; // its class computes all of that where it needs it
+  foldPermutations(rewriter, kernel);
   while (linalg::GenericOp producer = findProducer(kernel.getBody().front())) {
     if (failed(fuseIntoReader(rewriter, producer)))
       return;

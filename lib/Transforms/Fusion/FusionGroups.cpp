@@ -16,7 +16,9 @@
 // Whether a set of nodes is worth one kernel (`isWorthIt`):
 //
 // - A matrix product or window computation takes what follows element by
-//   element, at the place of the element: it is still in a register.
+//   element, at the place of the element: it is still in a register. Slices may
+//   come last: an element is written to the one that it is in. Operands whose
+//   dimensions are permuted are read in that order.
 // - Operations that work row by row, such as a*x+b, softmax and then a
 //   normalization, are one kernel where they have the rows in common: a row
 //   stays in the cache.
@@ -97,6 +99,7 @@ private:
 
   bool isWorthIt(const Group &group) const;
   bool isEpilogue(const Group &group) const;
+  bool isOperand(unsigned member, const Group &group) const;
   bool sharesRows(const Group &group) const;
   bool becomesLoops(const Group &group) const;
   bool isReadOnce(const Edge &edge) const;
@@ -256,10 +259,61 @@ static bool isReadInOrder(const KernelFacts &facts, unsigned param) {
          });
 }
 
-/// What follows a matrix product element by element.
+/// Whether a matrix product reads a tensor with its dimensions permuted as fast
+/// as without: the innermost one is none of a batch, and rows stay together.
+static bool readsPermuted(const KernelFacts::Read &read, AffineMap order) {
+  linalg::LinalgOp op = read.op;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (maps.size() != 3 || !read.map.isProjectedPermutation() ||
+      !llvm::all_of(maps, [](AffineMap map) {
+        return map.isProjectedPermutation(/*allowZeroInResults=*/true);
+      }))
+    return false;
+  AffineMap other = maps[maps[0] == read.map ? 1 : 0];
+  AffineMap place = order.compose(read.map);
+  if (place.getNumResults() == 0)
+    return false;
+  auto isShared = [&](AffineExpr expr) {
+    return other.isFunctionOfDim(cast<AffineDimExpr>(expr).getPosition());
+  };
+  auto isSummed = [&](AffineExpr expr) {
+    return !maps[2].isFunctionOfDim(cast<AffineDimExpr>(expr).getPosition());
+  };
+  AffineExpr last = place.getResults().back();
+  if (isShared(last) && !isSummed(last))
+    return false;
+  return llvm::count_if(place.getResults(),
+                        [&](AffineExpr expr) { return !isShared(expr); }) <=
+             1 &&
+         llvm::count_if(place.getResults(), isSummed) == 1;
+}
+
+/// Whether all that a node of a group makes are operands of its matrix product,
+/// which reads them through their maps.
+bool Partitioner::isOperand(unsigned member, const Group &group) const {
+  linalg::LinalgOp op = nodes[member].facts->elementwise;
+  if (!op || !isPermutation(op))
+    return false;
+  AffineMap order = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  for (const Edge &edge : getInnerEdges(group)) {
+    if (edge.to == member)
+      return false;
+    if (edge.from != member)
+      continue;
+    auto places = nodes[edge.to].facts->getReads(edge.param);
+    if (!isAnchor(edge.to) || !places || places->size() != 1 ||
+        !readsPermuted(places->front(), order))
+      return false;
+  }
+  return true;
+}
+
+/// A matrix product or window computation, what follows element by element, and
+/// slices of that; before it, operands that are permuted.
 bool Partitioner::isEpilogue(const Group &group) const {
-  unsigned anchors = 0;
+  unsigned anchors = 0, last = *llvm::max_element(group);
   llvm::SmallSet<unsigned, 8> behind;
+  SmallVector<unsigned> operands;
   for (unsigned member : group) {
     const KernelFacts &facts = *nodes[member].facts;
     if (facts.hasBooleans || facts.usesIndices)
@@ -267,15 +321,22 @@ bool Partitioner::isEpilogue(const Group &group) const {
     if (facts.pattern == OpPattern::OutElementwiseFusable) {
       ++anchors;
       behind.insert(member);
-    } else if (facts.pattern > OpPattern::Broadcast) {
+    } else if (isOperand(member, group)) {
+      operands.push_back(member);
+    } else if (facts.pattern > OpPattern::Broadcast &&
+               !(facts.isSplit && member == last)) {
       return false;
     }
   }
   if (anchors != 1)
     return false;
-  for (const Edge &edge : getInnerEdges(group))
-    if (!isReadInOrder(*nodes[edge.to].facts, edge.param))
+  for (const Edge &edge : getInnerEdges(group)) {
+    const KernelFacts &facts = *nodes[edge.to].facts;
+    bool isCut = edge.to == last && facts.isSplit && edge.param == 0;
+    if (!llvm::is_contained(operands, edge.from) && !isCut &&
+        !isReadInOrder(facts, edge.param))
       return false;
+  }
   // All is made of the product: it waits for nothing that is not needed.
   SmallVector<unsigned> members(group.begin(), group.end());
   llvm::sort(members);
@@ -284,7 +345,7 @@ bool Partitioner::isEpilogue(const Group &group) const {
           return behind.contains(edge.from);
         }))
       behind.insert(member);
-  return behind.size() == group.size();
+  return behind.size() + operands.size() == group.size();
 }
 
 /// Kernels that work on the same rows.
@@ -371,9 +432,12 @@ bool Partitioner::isWorthIt(const Group &group) const {
 /// as LLVM finds vectors where elements are cheap. One kernel must not make the
 /// others slow.
 bool Partitioner::isUniform(const Group &group) const {
+  // What is next to a matrix product is part of it: slices are places.
+  bool hasAnchor = llvm::any_of(group, [&](unsigned m) { return isAnchor(m); });
   auto all = [&](auto hasIt) {
     return llvm::all_of(group, [&](unsigned member) {
-      return isAnchor(member) || hasIt(*nodes[member].facts);
+      const KernelFacts &facts = *nodes[member].facts;
+      return isAnchor(member) || (hasAnchor && facts.isSplit) || hasIt(facts);
     });
   };
   return all([](const KernelFacts &facts) { return facts.isVectorizable; }) ||
