@@ -122,3 +122,29 @@ relax.func private @same(%x: !x) -> !relax.tuple<!x, !x> attributes {Primitive =
   %3 = relax.tuple %2, %2 : !x, !x
   relax.return %3 : !relax.tuple<!x, !x>
 }
+
+// -----
+
+// Slices of a product are results of its kernel, and it reads what is permuted
+// through its map.
+!x = !relax.tensor<[8, n], f32>
+!y = !relax.tensor<[n, 3], f32>
+!z = !relax.tensor<[n, 5], f32>
+
+// CHECK: #[[KI:.*]] = affine_map<(d0, d1, d2) -> (d1, d0)>
+// CHECK-LABEL: relax.func @neighbours
+// CHECK: relax.call_tir @fused_permute_dims_matmul_split(%x, %w)
+// CHECK: func.func private @fused_permute_dims_matmul_split(%[[X:.*]]: tensor<8x?xf32>, %[[W:.*]]: tensor<8x8xf32>, %{{.*}}: tensor<?x3xf32>, %{{.*}}: tensor<?x5xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: %[[PRODUCT:.*]] = linalg.generic {indexing_maps = [#[[KI]], {{.*}} ins(%[[X]], %[[W]] :
+// CHECK: tensor.extract_slice %[[PRODUCT]][0, 0]
+// CHECK: tensor.extract_slice %[[PRODUCT]][0, 3]
+relax.func @neighbours(%x: !x, %w: !relax.tensor<[8, 8], f32>) -> !relax.tuple<!y, !z> {
+  %0 = relax.dataflow -> !relax.tuple<!y, !z> {
+    %1 = relax.permute_dims %x : (!x) -> !relax.tensor<[n, 8], f32>
+    %2 = relax.matmul %1, %w : (!relax.tensor<[n, 8], f32>, !relax.tensor<[8, 8], f32>) -> !relax.tensor<[n, 8], f32>
+    %3 = relax.split %2 {axis = 1 : i64, indices = array<i64: 3>} : (!relax.tensor<[n, 8], f32>) -> !relax.tuple<!y, !z>
+    relax.output %3 : !relax.tuple<!y, !z>
+  }
+  relax.return %0 : !relax.tuple<!y, !z>
+}

@@ -107,3 +107,74 @@ func.func private @transposed_after(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %o
   %2 = bufferization.materialize_in_destination %1 in %out : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %2 : tensor<4x4xf32>
 }
+
+// -----
+
+// Threads pack the right matrix together. How the product is divided depends on
+// how many they are. The depth is one block, so a tile is finished at once.
+// CHECK-LABEL: func.func private @blocks(
+// CHECK:         llvm.call @relax_num_threads_get() : () -> i32
+// CHECK:         memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?xf32>
+// CHECK:         scf.for
+// CHECK:           scf.parallel
+// CHECK-NOT:         vector.fma
+// CHECK:             vector.load
+// CHECK:             vector.store
+// CHECK:           scf.parallel
+// CHECK:             memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?xf32>
+// CHECK:             vector.fma
+// With a batch, tasks pack what they need.
+// CHECK-LABEL: func.func private @batch(
+// CHECK-NOT:     memref.alloc
+// CHECK:         scf.parallel
+// CHECK:           memref.alloc
+// CHECK-NOT:     scf.parallel
+// CHECK:           vector.fma
+func.func private @blocks(%a: tensor<64x512xf32>, %b: tensor<512x?xf32>, %out: tensor<64x?xf32>) -> tensor<64x?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %fill = linalg.fill ins(%zero : f32) outs(%out : tensor<64x?xf32>) -> tensor<64x?xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<64x512xf32>, tensor<512x?xf32>) outs(%fill : tensor<64x?xf32>) -> tensor<64x?xf32>
+  %1 = bufferization.materialize_in_destination %0 in %out : (tensor<64x?xf32>, tensor<64x?xf32>) -> tensor<64x?xf32>
+  return %1 : tensor<64x?xf32>
+}
+func.func private @batch(%a: tensor<?x64x512xf32>, %b: tensor<?x512x96xf32>, %out: tensor<?x64x96xf32>) -> tensor<?x64x96xf32> {
+  %zero = arith.constant 0.0 : f32
+  %fill = linalg.fill ins(%zero : f32) outs(%out : tensor<?x64x96xf32>) -> tensor<?x64x96xf32>
+  %0 = linalg.batch_matmul ins(%a, %b : tensor<?x64x512xf32>, tensor<?x512x96xf32>) outs(%fill : tensor<?x64x96xf32>) -> tensor<?x64x96xf32>
+  %1 = bufferization.materialize_in_destination %0 in %out : (tensor<?x64x96xf32>, tensor<?x64x96xf32>) -> tensor<?x64x96xf32>
+  return %1 : tensor<?x64x96xf32>
+}
+
+// -----
+
+// Each element is written to the slice that it is in, and to nothing else.
+#ij = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: func.func private @slices(
+// CHECK-SAME:    %{{.*}}: memref<1x?xf32>, %{{.*}}: memref<?x30xf32>, %[[FIRST:.*]]: memref<1x10xf32>, %[[SECOND:.*]]: memref<1x20xf32>)
+// CHECK-SAME:    relax.kernel_class = "matmul"
+// CHECK-DAG:     %[[TO_FIRST:.*]] = memref.reinterpret_cast %[[FIRST]]
+// CHECK-DAG:     %[[TO_SECOND:.*]] = memref.reinterpret_cast %[[SECOND]]
+// CHECK:         vector.maskedstore %[[TO_FIRST]]
+// CHECK:         vector.maskedstore %[[TO_SECOND]]
+// CHECK-NOT:     maskedstore
+func.func private @slices(%a: tensor<1x?xf32>, %b: tensor<?x30xf32>, %first: tensor<1x10xf32>, %second: tensor<1x20xf32>) -> (tensor<1x10xf32>, tensor<1x20xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<1x30xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x30xf32>) -> tensor<1x30xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<1x?xf32>, tensor<?x30xf32>) outs(%fill : tensor<1x30xf32>) -> tensor<1x30xf32>
+  %1 = tensor.extract_slice %0[0, 0] [1, 10] [1, 1] : tensor<1x30xf32> to tensor<1x10xf32>
+  %2 = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%1 : tensor<1x10xf32>) outs(%first : tensor<1x10xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    linalg.yield %x : f32
+  } -> tensor<1x10xf32>
+  %3 = tensor.extract_slice %0[0, 10] [1, 20] [1, 1] : tensor<1x30xf32> to tensor<1x20xf32>
+  %4 = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%3 : tensor<1x20xf32>) outs(%second : tensor<1x20xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    linalg.yield %x : f32
+  } -> tensor<1x20xf32>
+  %5 = bufferization.materialize_in_destination %2 in %first : (tensor<1x10xf32>, tensor<1x10xf32>) -> tensor<1x10xf32>
+  %6 = bufferization.materialize_in_destination %4 in %second : (tensor<1x20xf32>, tensor<1x20xf32>) -> tensor<1x20xf32>
+  return %5, %6 : tensor<1x10xf32>, tensor<1x20xf32>
+}
