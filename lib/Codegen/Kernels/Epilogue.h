@@ -33,9 +33,11 @@ public:
   /// Fails where an element of the result needs more than the same element of
   /// `root` and elements of parameters that are contiguous in the innermost
   /// dimensions, or the same all along them. Vectors run along `vectorLoops` of
-  /// them, which are counted as one.
+  /// them, which are counted as one. With `hasIndices` what is computed may
+  /// depend on the place in the result; vectors then lie in the last dimension.
   static FailureOr<Epilogue> match(func::FuncOp kernel, Value root,
-                                   unsigned vectorLoops = 1);
+                                   unsigned vectorLoops = 1,
+                                   bool hasIndices = false);
 
   /// The parameter that is written.
   BlockArgument getOutput() const { return output; }
@@ -52,9 +54,11 @@ private:
   LogicalResult verify(Value tensor, AffineMap map);
   Value compute(IndexBuilder &b, Value tensor, AffineMap map);
   Value load(IndexBuilder &b, BlockArgument argument, AffineMap map);
+  Value getIndex(IndexBuilder &b, AffineExpr expr);
 
   Value root, result;
   unsigned vectorLoops;
+  bool hasIndices;
   BlockArgument output;
 
   /// What the parameters are in memory: in one dimension, with strides.

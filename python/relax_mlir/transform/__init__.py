@@ -22,6 +22,7 @@ from typing import Any
 
 from .base import MLIRPass, Pass, PassError, Sequential
 from .find import find
+from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .pass_context import ConfigOption, PassContext, PassInfo, register_config_option
 from .phases import phase
@@ -39,6 +40,7 @@ from .registry import TVM_PASSES as _TVM_PASSES
 __all__ = [
     "ConfigOption",
     "DataflowBlockPass",
+    "FoldBatchnormToConv2D",
     "FoldConstant",
     "FunctionPass",
     "MLIRPass",
