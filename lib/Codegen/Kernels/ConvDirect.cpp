@@ -273,9 +273,11 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
   int64_t panelSize = rows * columns * inChannels * channels;
   Value weightBegin = b.mul(panel, panelSize);
-  Value ahead = b.add(b.add(weightBegin, panelSize),
+  // After the last panel, it itself is fetched: nothing is outside of memory.
+  Value last = b.index(parts.groups * panels - 1);
+  Value ahead = b.add(b.mul(b.min(b.add(panel, 1), last), panelSize),
                       b.floorDiv(b.mul(part, panelSize), count));
-  Value aheadStep = b.ceilDiv(b.index(channels), count);
+  Value aheadStep = b.floorDiv(b.index(channels), count);
   auto step = [&](IndexBuilder &b, Value pixel, Value k, ValueRange carried) {
     Value weight = b.add(weightBegin, b.mul(k, channels));
     memref::PrefetchOp::create(b, weights, b.add(ahead, b.mul(k, aheadStep)),
