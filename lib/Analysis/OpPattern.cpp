@@ -254,8 +254,12 @@ OpPattern mlir::relax::computeOpPattern(func::FuncOp kernel) {
   OpPattern pattern = OpPattern::Elementwise;
   unsigned anchors = 0;
   bool hasReduction = false, isAfterAnchorElementwise = true;
+  Value anchor;
   for (Operation &op : kernel.getBody().front()) {
     if (isAuxiliary(op))
+      continue;
+    // Groups of channels become channels again where they are.
+    if (isa<tensor::CollapseShapeOp>(op) && op.getOperand(0) == anchor)
       continue;
     if (isMove(op)) {
       pattern = std::max(pattern, OpPattern::Injective);
@@ -273,6 +277,8 @@ OpPattern mlir::relax::computeOpPattern(func::FuncOp kernel) {
       pattern = std::max(pattern, inner);
     } else if (isContractionOrWindow(linalgOp)) {
       ++anchors;
+      if (linalgOp->getNumResults() == 1)
+        anchor = linalgOp->getResult(0);
     } else {
       hasReduction = true;
     }

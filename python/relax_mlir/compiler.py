@@ -303,7 +303,7 @@ def compile(  # noqa: A001 (the name TVM uses)
         The width of the vectors in those kernels; 0 means that of the processor.
     fold_constants : bool
         Whether what depends on constants alone is computed once, now; see
-        `relax_mlir.transform.FoldConstant`.
+        `relax_mlir.transform.FoldConstant` and `FoldBatchnormToConv2D`.
 
     Returns
     -------
@@ -362,7 +362,7 @@ def compile(  # noqa: A001 (the name TVM uses)
         "vector-bits": str(vector_bits),
     }
     from . import artefact, compilation_cache  # which need this module
-    from .transform import FoldConstant, Pass, PassContext
+    from .transform import FoldBatchnormToConv2D, FoldConstant, Pass, PassContext
 
     module = _copy(mod)
     dump = _Dump(dump_phases) if dump_phases is not None else lambda name, module: None
@@ -381,8 +381,9 @@ def compile(  # noqa: A001 (the name TVM uses)
         for name, _ in phases():
             _run_phase(name, module, options)
             if name == "normalize" and fold_constants:
-                folding = cast(Pass, FoldConstant())  # the decorator makes it one
-                folding.execute(module, PassContext.current())
+                for folding in (FoldBatchnormToConv2D(), FoldConstant()):
+                    # The decorator makes them passes.
+                    cast(Pass, folding).execute(module, PassContext.current())
             dump(name, module)
             if name == "shapes":
                 program = _assemble(module, exec_mode)

@@ -18,211 +18,13 @@
 #include "Convolution.h"
 
 #include "Contraction.h"
-#include "Epilogue.h"
-#include "MatmulEmitter.h"
+#include "ConvParts.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::relax;
-
-//===----------------------------------------------------------------------===//
-// Recognition
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// The window along one dimension of an image: element j of the window at
-/// position i is element i * stride + j * dilation - padding of the image.
-struct Window {
-  int64_t size = 1, stride = 1, dilation = 1, padding = 0;
-};
-
-/// What a kernel of this class consists of.
-struct ConvParts {
-  static std::optional<ConvParts> match(func::FuncOp kernel,
-                                        const TargetModel &target);
-
-  BlockArgument image, weight;
-  int64_t groups = 1;
-  Window rows, columns;
-  bool isPadded, isPacked;
-  Epilogue epilogue;
-  MatmulBlocking blocking;
-
-  /// Whether a window is one element, the place of which is that of the pixel.
-  bool isPointwise() const {
-    return rows.size == 1 && columns.size == 1 && rows.stride == 1 &&
-           columns.stride == 1 && !isPadded;
-  }
-};
-} // namespace
-
-/// Whether the operation is a copy of its operand.
-static bool isCopy(linalg::LinalgOp op) {
-  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
-      op.getNumReductionLoops() != 0 ||
-      !llvm::all_of(op.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isIdentity(); }))
-    return false;
-  Block &body = *op.getBlock();
-  return body.getTerminator()->getOperand(0) == body.getArgument(0);
-}
-
-/// The tensor that is copied into zeros, and the padding before its rows and
-/// columns. Where zeros end does not matter: no window reaches beyond them.
-static Value matchPadding(Value data, Window &rows, Window &columns) {
-  auto insert = data.getDefiningOp<tensor::InsertSliceOp>();
-  if (!insert || insert.getSourceType().getRank() != 4 ||
-      !insert.hasUnitStride() || !isZeroFill(insert.getDest()))
-    return {};
-  ArrayRef<int64_t> offsets = insert.getStaticOffsets();
-  if (offsets.size() != 4 || offsets[0] != 0 || offsets[1] != 0 ||
-      ShapedType::isDynamicShape(offsets) || offsets[2] < 0 || offsets[3] < 0)
-    return {};
-  auto copy = insert.getSource().getDefiningOp<linalg::LinalgOp>();
-  if (!copy || !isCopy(copy))
-    return {};
-  rows.padding = offsets[2];
-  columns.padding = offsets[3];
-  return copy.getDpsInputOperand(0)->get();
-}
-
-/// The tensor of which dimension `axis` of four becomes a known number of
-/// groups and their parts.
-static Value matchGroups(Value tensor, int64_t axis, int64_t &groups) {
-  auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>();
-  if (!expand || expand.getSrcType().getRank() != 4)
-    return {};
-  SmallVector<ReassociationIndices> indices;
-  for (int64_t i = 0; i < 4; ++i)
-    indices.push_back({i <= axis ? i : i + 1});
-  indices[axis].push_back(axis + 1);
-  groups = expand.getResultType().getDimSize(axis);
-  if (expand.getReassociationIndices() != indices || groups <= 0)
-    return {};
-  return expand.getSrc();
-}
-
-/// Reads position * stride + element * dilation.
-static bool matchWindow(AffineExpr expr, unsigned position, unsigned element,
-                        unsigned numLoops, Window &window) {
-  MLIRContext *context = expr.getContext();
-  auto coefficient = [&](unsigned loop) -> int64_t {
-    SmallVector<AffineExpr> ones(numLoops, getAffineConstantExpr(0, context));
-    ones[loop] = getAffineConstantExpr(1, context);
-    auto value = dyn_cast<AffineConstantExpr>(expr.replaceDims(ones));
-    return value ? value.getValue() : 0;
-  };
-  window.stride = coefficient(position);
-  window.dilation = coefficient(element);
-  if (window.stride <= 0 || window.dilation <= 0)
-    return false;
-  AffineExpr expected = getAffineDimExpr(position, context) * window.stride +
-                        getAffineDimExpr(element, context) * window.dilation;
-  return simplifyAffineExpr(expr - expected, numLoops, 0) ==
-         getAffineConstantExpr(0, context);
-}
-
-/// Whether the loops of a convolution are image, group (where there are
-/// several), output channel, row, column, input channel, row and column of the
-/// window, and the operands have them in this order.
-static bool matchLoops(linalg::LinalgOp op, Window &rows, Window &columns) {
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  unsigned numLoops = op.getNumLoops();
-  bool isGrouped = numLoops == 8;
-  if (!(numLoops == 7 || isGrouped) || op.getNumReductionLoops() != 3)
-    return false;
-  unsigned out = 1 + isGrouped, sum = out + 3;
-  for (auto [i, type] : llvm::enumerate(op.getIteratorTypesArray()))
-    if ((type == utils::IteratorType::reduction) != (i >= sum))
-      return false;
-  AffineMap data = maps[0];
-  if (data.getNumResults() != numLoops - 3 || data.getNumSymbols() != 0)
-    return false;
-  auto takes = [&](AffineMap map, ArrayRef<unsigned> loops) {
-    return map == AffineMap::getMultiDimMapWithTargets(numLoops, loops,
-                                                       op.getContext());
-  };
-  SmallVector<unsigned> image = {0}, weight, result = {0};
-  if (isGrouped) {
-    image.push_back(1);
-    weight.push_back(1);
-    result.push_back(1);
-  }
-  image.push_back(sum);
-  weight.append({out, sum, sum + 1, sum + 2});
-  result.append({out, out + 1, out + 2});
-  ArrayRef<AffineExpr> windows = data.getResults().take_back(2);
-  return takes(AffineMap::get(numLoops, 0, data.getResults().drop_back(2),
-                              op.getContext()),
-               image) &&
-         takes(maps[1], weight) && takes(maps[2], result) &&
-         matchWindow(windows[0], out + 1, sum + 1, numLoops, rows) &&
-         matchWindow(windows[1], out + 2, sum + 2, numLoops, columns);
-}
-
-/// Whether weights are unpacked from panels of `rows` output channels.
-static bool isUnpacked(linalg::UnPackOp op, int64_t rows) {
-  auto type = cast<ShapedType>(op.getSource().getType());
-  return type.getRank() == 5 && type.hasStaticShape() &&
-         op.getInnerDimsPos() == ArrayRef<int64_t>({0}) &&
-         op.getStaticInnerTiles() == ArrayRef(rows) &&
-         (op.getOuterDimsPerm().empty() ||
-          op.getOuterDimsPerm() == ArrayRef<int64_t>({0, 1, 2, 3}));
-}
-
-std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
-                                          const TargetModel &target) {
-  linalg::LinalgOp op = findReduction(kernel.getBody().front());
-  ConvParts parts;
-  if (!op || !isSumOfProducts(op) ||
-      !llvm::all_of(
-          op->getOperandTypes(),
-          [](Type type) { return getElementTypeOrSelf(type).isF32(); }) ||
-      !matchLoops(op, parts.rows, parts.columns))
-    return std::nullopt;
-  Value data = op->getOperand(0), weight = op->getOperand(1);
-  Value result = op->getResult(0);
-  if (op.getNumLoops() == 8) {
-    int64_t groups = 0;
-    data = matchGroups(data, 1, parts.groups);
-    weight = matchGroups(weight, 0, groups);
-    auto collapse =
-        result.hasOneUse()
-            ? dyn_cast<tensor::CollapseShapeOp>(*result.getUsers().begin())
-            : tensor::CollapseShapeOp();
-    if (!data || !weight || groups != parts.groups || !collapse ||
-        collapse.getReassociationIndices() !=
-            SmallVector<ReassociationIndices>{{0}, {1, 2}, {3}, {4}})
-      return std::nullopt;
-    result = collapse.getResult();
-  }
-  Value inner = matchPadding(data, parts.rows, parts.columns);
-  parts.isPadded = bool(inner);
-  parts.image = dyn_cast<BlockArgument>(inner ? inner : data);
-  parts.blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
-                                       target.l2Bytes, /*elementBits=*/32);
-  auto type = cast<ShapedType>(weight.getType()); // of the matrix
-  auto unpack = weight.getDefiningOp<linalg::UnPackOp>();
-  parts.isPacked = bool(unpack);
-  if (unpack && (parts.groups != 1 || !isUnpacked(unpack, parts.blocking.rows)))
-    return std::nullopt;
-  parts.weight = dyn_cast<BlockArgument>(unpack ? unpack.getSource() : weight);
-  parts.rows.size = type.getDimSize(2);
-  parts.columns.size = type.getDimSize(3);
-  if (!parts.image || !parts.weight || parts.rows.size <= 0 ||
-      parts.columns.size <= 0)
-    return std::nullopt;
-  FailureOr<Epilogue> epilogue =
-      Epilogue::match(kernel, result, /*vectorLoops=*/2);
-  if (failed(epilogue) || parts.image == epilogue->getOutput() ||
-      parts.weight == epilogue->getOutput())
-    return std::nullopt;
-  parts.epilogue = *epilogue;
-  return parts;
-}
 
 //===----------------------------------------------------------------------===//
 // Windows of an image
@@ -255,82 +57,12 @@ private:
                   const MatmulProblem::Columns &panel, Value scratch,
                   Value offset);
 
-  using Load = std::function<Value(IndexBuilder &, Value)>;
-  Load prepare(IndexBuilder &b, Value first, Value count, Value isInside);
-  Value makeMask(IndexBuilder &b, Value begin, Value end);
-  Value load(IndexBuilder &b, Value offset, Value mask);
-
   Window rows, columns;
   int64_t lanes, panelWidth;
   Image image;
   Value outWidth;
 };
 } // namespace
-
-/// Lanes `begin` to `end`; either may be beyond the vector.
-Value WindowPacker::makeMask(IndexBuilder &b, Value begin, Value end) {
-  auto type = VectorType::get(lanes, b.getI1Type());
-  Value before = vector::CreateMaskOp::create(b, type, ValueRange(begin));
-  Value to = vector::CreateMaskOp::create(b, type, ValueRange(end));
-  Value all = arith::ConstantOp::create(b, DenseElementsAttr::get(type, true));
-  return arith::AndIOp::create(b, to, arith::XOrIOp::create(b, before, all));
-}
-
-/// Zeros where the mask is not set.
-Value WindowPacker::load(IndexBuilder &b, Value offset, Value mask) {
-  auto type = VectorType::get(lanes, b.getF32Type());
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
-  return vector::MaskedLoadOp::create(b, type, image.base, offset, mask, zeros);
-}
-
-/// How to load elements `first`, `first` + stride, ... of a row that begins at
-/// an offset, as many as `count`: zeros are what the row does not have.
-WindowPacker::Load WindowPacker::prepare(IndexBuilder &b, Value first,
-                                         Value count, Value isInside) {
-  Value zero = b.index(0);
-  int64_t stride = columns.stride;
-  Value before = b.max(b.sub(zero, first), zero);
-  Value room = b.createOrFold<arith::SelectOp>(
-      isInside, b.max(b.sub(image.width, first), zero), zero);
-  if (stride == 1) {
-    Value mask = makeMask(b, before, b.min(room, count));
-    return [=](IndexBuilder &b, Value row) {
-      return load(b, b.add(row, first), mask);
-    };
-  }
-  if (stride == 2) {
-    // Every other element of two vectors.
-    Value size = b.index(lanes);
-    Value end = b.min(room, b.sub(b.mul(count, 2), b.index(1)));
-    Value low = makeMask(b, before, end);
-    Value high = makeMask(b, b.sub(before, size), b.sub(end, size));
-    SmallVector<int64_t> even;
-    for (int64_t i = 0; i < lanes; ++i)
-      even.push_back(2 * i);
-    return [=](IndexBuilder &b, Value row) -> Value {
-      Value offset = b.add(row, first);
-      Value lower = load(b, offset, low);
-      Value upper = load(b, b.add(offset, lanes), high);
-      return vector::ShuffleOp::create(b, lower, upper, even);
-    };
-  }
-  Value step = b.index(stride);
-  Value mask =
-      makeMask(b, b.ceilDiv(before, step), b.min(count, b.ceilDiv(room, step)));
-  SmallVector<int64_t> places;
-  for (int64_t i = 0; i < lanes; ++i)
-    places.push_back(i * stride);
-  auto type = VectorType::get(lanes, b.getI64Type());
-  Value indices =
-      arith::ConstantOp::create(b, DenseIntElementsAttr::get(type, places));
-  return [=](IndexBuilder &b, Value row) -> Value {
-    auto type = VectorType::get(lanes, b.getF32Type());
-    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    return vector::GatherOp::create(b, type, image.base,
-                                    ValueRange(b.add(row, first)), indices,
-                                    mask, zeros);
-  };
-}
 
 /// Pixels of a panel lie in several rows, each of which is as many vectors as
 /// it needs.
@@ -359,7 +91,10 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
   Value zero = b.index(0);
   int64_t size = rows.size * columns.size;
   Value channelSize = b.mul(image.height, image.width);
-  Value count = makeMask(b, zero, pixels.count);
+  Value count = makeLaneMask(b, lanes, zero, pixels.count);
+  auto type = VectorType::get(lanes, b.getF32Type());
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  RowLoader loader(image.base, image.width, columns.stride, zeros);
   b.loop(zero, b.index(rows.size), 1, [&](IndexBuilder &b, Value i) {
     Value row =
         b.sub(b.add(b.mul(pixels.row, rows.stride), b.mul(i, rows.dilation)),
@@ -372,7 +107,7 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
       Value first = b.sub(b.add(b.mul(pixels.column, columns.stride),
                                 b.mul(j, columns.dilation)),
                           b.index(columns.padding));
-      Load load = prepare(b, first, pixels.count, isInside);
+      RowLoader::Load load = loader.prepare(b, first, pixels.count, isInside);
       // The rows of the panel that are this element: of channels from the first
       // one that is not before the panel.
       Value element = b.add(b.mul(i, columns.size), j);
@@ -410,6 +145,8 @@ private:
 
 void ConvKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
   IndexBuilder b(builder.getLoc(), builder);
+  if (parts.tile)
+    return emitDirectConv(b, kernel, parts, arguments);
   Value data = arguments[parts.image.getArgNumber()];
   Value weight = arguments[parts.weight.getArgNumber()];
   Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
@@ -431,7 +168,6 @@ void ConvKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
   problem.n = b.mul(getDim(b, output, 2), outWidth);
   problem.k = b.mul(whole.channels, parts.rows.size * parts.columns.size);
   problem.sumType = b.getF32Type();
-  problem.isLhsPacked = parts.isPacked;
   MatrixView weights = {flatten(b, weight), b.index(0), problem.k, b.index(1)};
   problem.lhs = [&](IndexBuilder &b, Value batch) {
     MatrixView view = weights;
@@ -474,17 +210,28 @@ std::optional<PackedMatrix>
 mlir::relax::findPackableWeight(func::FuncOp kernel,
                                 const TargetModel &target) {
   std::optional<ConvParts> parts = ConvParts::match(kernel, target);
-  if (!parts || parts->isPacked || parts->groups != 1)
+  if (!parts || parts->tile)
     return std::nullopt;
   auto type = cast<RankedTensorType>(parts->weight.getType());
-  linalg::LinalgOp op = findReduction(kernel.getBody().front());
   if (!type.hasStaticShape() || type.getNumElements() == 0)
     return std::nullopt;
   // Nothing else needs the weights as they are.
-  for (OpOperand &use : parts->weight.getUses())
-    if (!isa<tensor::DimOp>(use.getOwner()) &&
-        (use.getOwner() != op || use.getOperandNumber() != 1))
-      return std::nullopt;
+  auto isWeight = [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    return isa<tensor::DimOp>(user) ||
+           (user == parts->op && use.getOperandNumber() == 1) ||
+           (parts->groups != 1 && isa<tensor::ExpandShapeOp>(user));
+  };
+  if (!llvm::all_of(parts->weight.getUses(), isWeight))
+    return std::nullopt;
+  // Channels are lanes: there are enough of them, and no panel is of two
+  // groups.
+  int64_t channels = parts->outChannels;
+  ConvTile tile =
+      ConvTile::get(target, parts->getWidth(), channels, parts->getDepth());
+  if (channels < tile.lanes / 2 ||
+      (parts->groups != 1 && channels % tile.channels() != 0))
+    return std::nullopt;
   return PackedMatrix{parts->weight.getArgNumber(), /*columnAxis=*/0,
-                      parts->blocking.rows};
+                      tile.channels(), parts->getWeightOrder()};
 }

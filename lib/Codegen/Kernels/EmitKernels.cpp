@@ -15,6 +15,7 @@
 #include "Convolution.h"
 #include "KernelClass.h"
 #include "Matmul.h"
+#include "Pool.h"
 #include "RowKernel.h"
 
 #include "relax-mlir/Transforms/Passes.h"
@@ -44,6 +45,8 @@ static constexpr KernelClass kKernelClasses[] = {
      matchMatmul},
     {"conv2d", "a convolution of images and elementwise operations on it",
      matchConv2d},
+    {"pool2d", "reductions of windows of images and operations on them",
+     matchPool2d},
     {"rows", "reductions of rows and what is computed from them", matchRows},
 };
 

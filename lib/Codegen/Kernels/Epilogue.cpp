@@ -113,7 +113,7 @@ bool Epilogue::addPart(Value stored, BlockArgument output) {
 }
 
 FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel, Value root,
-                                    unsigned vectorLoops) {
+                                    unsigned vectorLoops, bool hasIndices) {
   Block &body = kernel.getBody().front();
   auto ret = dyn_cast<func::ReturnOp>(body.getTerminator());
   if (!ret || ret.getNumOperands() == 0)
@@ -121,6 +121,7 @@ FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel, Value root,
   Epilogue epilogue;
   epilogue.root = root;
   epilogue.vectorLoops = vectorLoops;
+  epilogue.hasIndices = hasIndices;
   llvm::SmallPtrSet<Operation *, 2> stores;
   // Of a kernel that is not prepared, the last parameters are the outputs.
   ArrayRef<BlockArgument> last =
@@ -205,8 +206,12 @@ LogicalResult Epilogue::verify(Value tensor, AffineMap map) {
   auto op = tensor.getDefiningOp<linalg::LinalgOp>();
   if (!op || op->getNumResults() != 1 ||
       op.getNumParallelLoops() != op.getNumLoops() || !isVectorizable(op) ||
-      op.hasIndexSemantics() ||
+      (op.hasIndexSemantics() && !hasIndices) ||
       !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+    return failure();
+  if (op.hasIndexSemantics() &&
+      !llvm::all_of(map.getResults(),
+                    llvm::IsaPred<AffineDimExpr, AffineConstantExpr>))
     return failure();
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
@@ -286,6 +291,22 @@ Value Epilogue::load(IndexBuilder &b, BlockArgument argument, AffineMap map) {
   return vector::MaskedLoadOp::create(b, vector, from.flat, place, mask, zeros);
 }
 
+/// The index of a loop of an operation, which is a loop of the result or 0: a
+/// vector where vectors lie along it.
+Value Epilogue::getIndex(IndexBuilder &b, AffineExpr expr) {
+  auto dim = dyn_cast<AffineDimExpr>(expr);
+  if (!dim)
+    return b.index(cast<AffineConstantExpr>(expr).getValue());
+  Value first = indices[dim.getPosition()];
+  if (dim.getPosition() + 1 != indices.size())
+    return first;
+  int64_t lanes = cast<VectorType>(mask.getType()).getNumElements();
+  Value steps = arith::ConstantOp::create(
+      b, b.getIndexVectorAttr(llvm::to_vector(llvm::seq(lanes))));
+  Value all = vector::BroadcastOp::create(b, steps.getType(), first);
+  return arith::AddIOp::create(b, all, steps);
+}
+
 Value Epilogue::compute(IndexBuilder &b, Value tensor, AffineMap map) {
   if (tensor == root)
     return sums;
@@ -312,7 +333,9 @@ Value Epilogue::compute(IndexBuilder &b, Value tensor, AffineMap map) {
   VectorBody body(b, cast<VectorType>(mask.getType()).getNumElements());
   body.mask = mask;
   SmallVector<Value> results =
-      body.compute(op, arguments, scalars, [](unsigned) { return Value(); });
+      body.compute(op, arguments, scalars, [&](unsigned loop) {
+        return getIndex(b, map.getResult(loop));
+      });
   return computed[key] = results.front();
 }
 

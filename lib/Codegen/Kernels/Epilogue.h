@@ -34,9 +34,11 @@ public:
   /// Fails where an element of the result needs more than the same element of
   /// `root` and elements of parameters that are contiguous in the innermost
   /// dimensions, or the same all along them. Vectors run along `vectorLoops` of
-  /// them, which are counted as one.
+  /// them, which are counted as one. With `hasIndices` what is computed may
+  /// depend on the place in the result; vectors then lie in the last dimension.
   static FailureOr<Epilogue> match(func::FuncOp kernel, Value root,
-                                   unsigned vectorLoops = 1);
+                                   unsigned vectorLoops = 1,
+                                   bool hasIndices = false);
 
   /// The first parameter that is written.
   BlockArgument getOutput() const { return parts.front().output; }
@@ -66,9 +68,11 @@ private:
   Value compute(IndexBuilder &b, Value tensor, AffineMap map);
   Value load(IndexBuilder &b, BlockArgument argument, AffineMap map);
   void store(IndexBuilder &b, const Part &part, Value elements);
+  Value getIndex(IndexBuilder &b, AffineExpr expr);
 
   Value root, result;
   unsigned vectorLoops;
+  bool hasIndices;
   SmallVector<Part, 1> parts;
 
   /// What the parameters are in memory: in one dimension, with strides.

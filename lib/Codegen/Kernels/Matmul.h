@@ -19,10 +19,15 @@ std::unique_ptr<KernelEmitter> matchMatmul(func::FuncOp kernel,
 
 /// A parameter that may come in panels: `width` columns of a matrix, row after
 /// row, and zeros where it has fewer. With more dimensions than two, the first
-/// one makes the columns, and the others are the rows.
+/// one makes the columns, and the others are the rows: in `rowOrder`, or in
+/// their own where it is empty.
 struct PackedMatrix {
   unsigned parameter;
   int64_t columnAxis, width;
+  SmallVector<int64_t> rowOrder = {};
+
+  /// The dimensions: columns, then rows.
+  SmallVector<int64_t> getOrder(int64_t rank) const;
 };
 
 /// The parameter of a kernel of this class that is a matrix of known size, with

@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/AsmState.h"
 
 namespace mlir::relax {
@@ -34,15 +35,40 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
+SmallVector<int64_t> PackedMatrix::getOrder(int64_t rank) const {
+  SmallVector<int64_t> order = {columnAxis};
+  order.append(rowOrder);
+  if (rowOrder.empty())
+    for (int64_t axis = 0; axis < rank; ++axis)
+      if (axis != columnAxis)
+        order.push_back(axis);
+  return order;
+}
+
 /// The sizes of the panels of a matrix; the other dimensions are its depth.
 static SmallVector<int64_t> getPanelShape(ShapedType type,
                                           const PackedMatrix &layout) {
-  SmallVector<int64_t> shape(type.getShape());
-  int64_t columns = shape[layout.columnAxis];
-  shape.erase(shape.begin() + layout.columnAxis);
-  shape.insert(shape.begin(), llvm::divideCeil(columns, layout.width));
+  SmallVector<int64_t> shape;
+  for (int64_t axis : layout.getOrder(type.getRank()))
+    shape.push_back(type.getDimSize(axis));
+  shape.front() = llvm::divideCeil(shape.front(), layout.width);
   shape.push_back(layout.width);
   return shape;
+}
+
+/// The places of the elements of the first column of a matrix, row by row.
+static SmallVector<int64_t> getRowPlaces(ShapedType type,
+                                         const PackedMatrix &layout) {
+  SmallVector<int64_t> strides = computeStrides(type.getShape());
+  SmallVector<int64_t> places = {0};
+  for (int64_t axis : ArrayRef(layout.getOrder(type.getRank())).drop_front()) {
+    SmallVector<int64_t> inner;
+    for (int64_t place : places)
+      for (int64_t i = 0; i < type.getDimSize(axis); ++i)
+        inner.push_back(place + i * strides[axis]);
+    places = std::move(inner);
+  }
+  return places;
 }
 
 /// The panels of a matrix, each with `width` columns; zeros where it has fewer.
@@ -53,17 +79,17 @@ static ElementsAttr packElements(ElementsAttr matrix,
   ShapedType type = matrix.getShapedType();
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   int64_t columns = type.getDimSize(layout.columnAxis);
-  int64_t depth = type.getNumElements() / columns;
   int64_t panels = llvm::divideCeil(columns, layout.width);
-  int64_t columnStride = layout.columnAxis == 1 ? 1 : depth;
-  int64_t depthStride = layout.columnAxis == 1 ? columns : 1;
+  SmallVector<int64_t> rows = getRowPlaces(type, layout);
+  int64_t depth = rows.size();
+  int64_t columnStride = computeStrides(type.getShape())[layout.columnAxis];
   std::vector<char> to(panels * depth * layout.width * bytes, 0);
   for (int64_t j = 0; j < columns; ++j)
     for (int64_t k = 0; k < depth; ++k) {
       int64_t panel = j / layout.width, place = j % layout.width;
       int64_t index = (panel * depth + k) * layout.width + place;
       std::memcpy(&to[index * bytes],
-                  &from[(j * columnStride + k * depthStride) * bytes], bytes);
+                  &from[(j * columnStride + rows[k]) * bytes], bytes);
     }
   auto packed =
       RankedTensorType::get(getPanelShape(type, layout), type.getElementType());
@@ -92,13 +118,10 @@ static func::FuncOp packParameter(func::FuncOp kernel,
       tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
   parameter.setType(RankedTensorType::get(getPanelShape(type, layout),
                                           type.getElementType()));
-  SmallVector<int64_t> order = {layout.columnAxis};
-  for (int64_t axis = 0; axis < type.getRank(); ++axis)
-    if (axis != layout.columnAxis)
-      order.push_back(axis);
   auto matrix = linalg::UnPackOp::create(
       b, loc, parameter, empty, /*innerDimsPos=*/{layout.columnAxis},
-      /*innerTiles=*/{b.getIndexAttr(layout.width)}, order);
+      /*innerTiles=*/{b.getIndexAttr(layout.width)},
+      layout.getOrder(type.getRank()));
   parameter.replaceAllUsesExcept(matrix->getResult(0), matrix);
   packed.setFunctionType(b.getFunctionType(
       packed.getBody().front().getArgumentTypes(), packed.getResultTypes()));
@@ -142,7 +165,11 @@ private:
     auto constant = operand.get().getDefiningOp<ConstantOp>();
     if (!constant || failed(verifyConstant(constant, constant.getValue())))
       return false;
-    Attribute &packed = elements[{constant.getValue(), layout.columnAxis}];
+    OpBuilder b(call);
+    auto key = SmallVector<int64_t>{layout.columnAxis, layout.width};
+    key.append(layout.rowOrder);
+    Attribute &packed =
+        elements[{constant.getValue(), b.getDenseI64ArrayAttr(key)}];
     if (!packed)
       packed = packElements(constant.getValue(), layout);
     func::FuncOp &copy = kernels[kernel];
@@ -151,7 +178,6 @@ private:
       copy.setName((kernel.getSymName() + "_packed").str());
       symbols.insert(copy, std::next(kernel->getIterator()));
     }
-    OpBuilder b(call);
     operand.set(
         ConstantOp::create(b, constant.getLoc(), cast<ElementsAttr>(packed)));
     call.setCallee(copy.getSymName());
@@ -160,7 +186,8 @@ private:
     return true;
   }
 
-  llvm::DenseMap<std::pair<Attribute, int64_t>, Attribute> elements;
+  /// By what is packed, and how.
+  llvm::DenseMap<std::pair<Attribute, Attribute>, Attribute> elements;
   llvm::DenseMap<Operation *, func::FuncOp> kernels;
 };
 } // namespace

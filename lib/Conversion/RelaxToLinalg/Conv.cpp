@@ -333,6 +333,14 @@ Value PoolBuilder::countInside(ScalarBuilder &s, int64_t i, int64_t before,
 }
 
 Value PoolBuilder::divide(Value sums) {
+  bool isPadded = llvm::any_of(attrs.padding, [](int64_t n) { return n != 0; });
+  if (!attrs.ceilMode && (attrs.countIncludePad || !isPadded)) {
+    // All windows are inside.
+    int64_t count = llvm::product_of(attrs.sizes);
+    Value number = b.scalars().constant(b.getElementType(sums), double(count));
+    return b.elementwise({}, sums,
+                         [&](S s, V e) { return s.div(e[0], number); });
+  }
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < window.count(); ++i) {
     OpFoldResult size = b.dim(data, dataPlaces[i + 2]);
@@ -356,6 +364,16 @@ Value PoolBuilder::divide(Value sums) {
   });
 }
 
+/// The mean of each window.
+static Value buildMeans(KernelBuilder &b, const PoolAttrs &attrs, Value data,
+                        Value output) {
+  PoolBuilder pool(b, attrs, data, output);
+  auto dims = [&] { return b.dims(output); };
+  Value sums = pool.reduce(b.accumulator(output, dims), Identity::Zero,
+                           [](S s, Value x, Value y) { return s.add(x, y); });
+  return b.store(pool.divide(sums), output);
+}
+
 template <typename OpTy>
 static void addMaxPool(LegalizationTable &table, StringRef letters) {
   table.add<OpTy>([letters](KernelBuilder &b, OpTy op, ValueRange inputs,
@@ -374,11 +392,7 @@ static void addAvgPool(LegalizationTable &table, StringRef letters) {
                             ValueRange outputs) -> KernelResult {
     if (failed(requireArithmetic(op)))
       return failure();
-    PoolBuilder pool(b, getPoolAttrs(op, letters), inputs[0], outputs[0]);
-    auto dims = [&] { return b.dims(outputs[0]); };
-    Value sums = pool.reduce(b.accumulator(outputs[0], dims), Identity::Zero,
-                             [](S s, Value x, Value y) { return s.add(x, y); });
-    return one(b.store(pool.divide(sums), outputs[0]));
+    return one(buildMeans(b, getPoolAttrs(op, letters), inputs[0], outputs[0]));
   });
 }
 
@@ -424,6 +438,43 @@ static Value sumRanges(ScalarBuilder &s, Value data, Type type,
   return loop.getResult(0);
 }
 
+/// The mean of all elements of a channel.
+static Value buildGlobalMean(KernelBuilder &b, ArrayRef<int64_t> places,
+                             ArrayRef<int64_t> outPlaces, Value data,
+                             Value output) {
+  int64_t rank = places.size();
+  SmallVector<int64_t> results(rank, -1);
+  for (int64_t i : {0, 1})
+    results[outPlaces[i]] = places[i];
+  ArrayRef<int64_t> spatial = places.drop_front(2);
+  Value sums = b.accumulator(output, [&] { return b.dims(output); });
+  sums = b.compute(
+      data, b.fill(b.scalars().constant(b.getElementType(sums), 0), sums),
+      {b.identityMap(rank), b.map(rank, results)}, spatial,
+      [](S s, V e) { return s.add(e[1], e[0]); });
+  Value count = b.count(data, spatial, b.getElementType(sums));
+  Value means =
+      b.elementwise({}, sums, [&](S s, V e) { return s.div(e[0], count); });
+  return b.store(means, output);
+}
+
+/// The sizes of the parts of the spatial dimensions where all parts of one are
+/// of the same known size; none otherwise.
+static SmallVector<int64_t> getPartSizes(Value data, ArrayRef<int64_t> places,
+                                         Value output,
+                                         ArrayRef<int64_t> outPlaces) {
+  SmallVector<int64_t> sizes;
+  for (auto [from, to] : llvm::drop_begin(llvm::zip(places, outPlaces), 2)) {
+    int64_t size = KernelBuilder::getType(data).getDimSize(from);
+    int64_t count = KernelBuilder::getType(output).getDimSize(to);
+    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(count) ||
+        size == 0 || count == 0 || size % count != 0)
+      return {};
+    sizes.push_back(size / count);
+  }
+  return sizes;
+}
+
 static KernelResult buildAdaptivePool(KernelBuilder &b, Operation *op,
                                       const AdaptivePoolAttrs &attrs,
                                       Value data, Value output) {
@@ -432,6 +483,28 @@ static KernelResult buildAdaptivePool(KernelBuilder &b, Operation *op,
   SmallVector<int64_t> places = placesOf(attrs.layout, "NC", attrs.letters);
   SmallVector<int64_t> outPlaces =
       placesOf(attrs.outLayout, "NC", attrs.letters);
+  bool isGlobal =
+      llvm::all_of(ArrayRef(outPlaces).drop_front(2), [&](int64_t place) {
+        return b.getType(output).getDimSize(place) == 1;
+      });
+  if (isGlobal && isa<FloatType>(b.getElementType(data)))
+    return one(buildGlobalMean(b, places, outPlaces, data, output));
+  if (SmallVector<int64_t> sizes =
+          getPartSizes(data, places, output, outPlaces);
+      !sizes.empty()) {
+    SmallVector<int64_t> padding(2 * sizes.size(), 0);
+    SmallVector<int64_t> dilation(sizes.size(), 1);
+    PoolAttrs window = {attrs.letters,
+                        sizes,
+                        sizes,
+                        padding,
+                        dilation,
+                        /*ceilMode=*/false,
+                        /*countIncludePad=*/false,
+                        attrs.layout,
+                        attrs.outLayout};
+    return one(buildMeans(b, window, data, output));
+  }
   Type type = b.accumulatorType(b.getElementType(data));
   ArrayRef<int64_t> spatial = ArrayRef(places).drop_front(2);
   SmallVector<Value> from, to;

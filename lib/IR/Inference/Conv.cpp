@@ -49,6 +49,32 @@ static LogicalResult checkRank(OptionalLoc location, TensorStructInfoType x,
                     ", as its layout is '", layout, "', but got ", x);
 }
 
+namespace {
+/// The places of batch, channels and spatial dimensions in a tensor and in the
+/// result.
+struct Layouts {
+  SmallVector<int64_t> data, out;
+};
+} // namespace
+
+/// The layouts of `data`, which an attribute of this name gives, and of the
+/// result.
+static FailureOr<Layouts> parseLayouts(OptionalLoc location,
+                                       TensorStructInfoType data,
+                                       StringRef spatial, StringRef layout,
+                                       StringRef name, StringRef outLayout) {
+  std::string letters = ("NC" + spatial).str();
+  FailureOr<SmallVector<int64_t>> places =
+      parseLayout(location, layout, letters, name);
+  if (failed(places))
+    return failure();
+  FailureOr<SmallVector<int64_t>> outPlaces =
+      parseLayout(location, outLayout, letters, "out_layout");
+  if (failed(outPlaces) || failed(checkRank(location, data, "data", layout)))
+    return failure();
+  return Layouts{*places, *outPlaces};
+}
+
 /// The dimensions in the order of letters, from those of a tensor, and back.
 static Dims fromLayout(ArrayRef<PrimExprAttr> dims, ArrayRef<int64_t> places) {
   return llvm::map_to_vector(places,
@@ -142,23 +168,18 @@ LogicalResult mlir::relax::inferConv(OptionalLoc location, Value dataValue,
                                      InferredTypes &results) {
   TensorStructInfoType data = tensorType(dataValue);
   TensorStructInfoType weight = tensorType(weightValue);
-  std::string letters = ("NC" + attrs.letters).str();
-  FailureOr<SmallVector<int64_t>> dataPlaces =
-      parseLayout(location, attrs.dataLayout, letters, "data_layout");
-  if (failed(dataPlaces))
+  FailureOr<Layouts> layouts =
+      parseLayouts(location, data, attrs.letters, attrs.dataLayout,
+                   "data_layout", attrs.outLayout);
+  if (failed(layouts))
     return failure();
   FailureOr<SmallVector<int64_t>> weightPlaces =
       parseLayout(location, attrs.kernelLayout, ("OI" + attrs.letters).str(),
                   "kernel_layout");
-  if (failed(weightPlaces))
-    return failure();
-  FailureOr<SmallVector<int64_t>> outPlaces =
-      parseLayout(location, attrs.outLayout, letters, "out_layout");
-  if (failed(outPlaces) ||
+  if (failed(weightPlaces) ||
       failed(checkWindow(location, attrs.letters, attrs.strides, attrs.padding,
                          attrs.dilation)) ||
       failed(checkNumbers(location, attrs.groups, "groups", 1, 1)) ||
-      failed(checkRank(location, data, "data", attrs.dataLayout)) ||
       failed(checkRank(location, weight, "weight", attrs.kernelLayout)))
     return failure();
   FailureOr<Type> dtype = convDType(location, data, weight, attrs.outDtype);
@@ -166,13 +187,13 @@ LogicalResult mlir::relax::inferConv(OptionalLoc location, Value dataValue,
       commonVDevice(location, {data, weight});
   if (failed(dtype) || failed(vdevice))
     return failure();
-  auto result = TensorStructInfoType::get(data.getContext(), letters.size(),
-                                          *dtype, *vdevice);
+  auto result = TensorStructInfoType::get(
+      data.getContext(), layouts->data.size(), *dtype, *vdevice);
   if (!data.hasShape() || !weight.hasShape()) {
     results.push_back(result);
     return success();
   }
-  Dims from = fromLayout(data.getDims(), *dataPlaces);
+  Dims from = fromLayout(data.getDims(), layouts->data);
   Dims kernel = fromLayout(weight.getDims(), *weightPlaces);
   if (failed(checkChannels(location, from, kernel, attrs.groups)))
     return failure();
@@ -184,7 +205,7 @@ LogicalResult mlir::relax::inferConv(OptionalLoc location, Value dataValue,
             plus(from[i + 2], attrs.padding[i] + attrs.padding[i + count]),
             reachOf(kernel[i + 2], attrs.dilation[i])),
         attrs.strides[i]));
-  return finish(location, result, dims, *outPlaces, results);
+  return finish(location, result, dims, layouts->out, results);
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,26 +216,20 @@ LogicalResult mlir::relax::inferPool(OptionalLoc location, Value value,
                                      const PoolAttrs &attrs,
                                      InferredTypes &results) {
   TensorStructInfoType data = tensorType(value);
-  std::string letters = ("NC" + attrs.letters).str();
-  FailureOr<SmallVector<int64_t>> places =
-      parseLayout(location, attrs.layout, letters, "layout");
-  if (failed(places))
-    return failure();
-  FailureOr<SmallVector<int64_t>> outPlaces =
-      parseLayout(location, attrs.outLayout, letters, "out_layout");
+  FailureOr<Layouts> layouts = parseLayouts(
+      location, data, attrs.letters, attrs.layout, "layout", attrs.outLayout);
   size_t count = attrs.letters.size();
-  if (failed(outPlaces) ||
+  if (failed(layouts) ||
       failed(checkNumbers(location, attrs.sizes, "pool_size", count, 1)) ||
       failed(checkWindow(location, attrs.letters, attrs.strides, attrs.padding,
                          attrs.dilation)) ||
-      failed(checkRank(location, data, "data", attrs.layout)) ||
       failed(checkDType(location, data, "data", DTypeClass::Numeric)))
     return failure();
   if (!data.hasShape()) {
-    results.push_back(withRank(data, letters.size()));
+    results.push_back(withRank(data, layouts->data.size()));
     return success();
   }
-  Dims dims = fromLayout(data.getDims(), *places);
+  Dims dims = fromLayout(data.getDims(), layouts->data);
   for (size_t i = 0; i < count; ++i) {
     int64_t before = attrs.padding[i], after = attrs.padding[i + count];
     int64_t reach = (attrs.sizes[i] - 1) * attrs.dilation[i] + 1;
@@ -226,35 +241,29 @@ LogicalResult mlir::relax::inferPool(OptionalLoc location, Value value,
     dims[i + 2] =
         countFirst(plus(dims[i + 2], before + rest), attrs.strides[i]);
   }
-  return finish(location, data, dims, *outPlaces, results);
+  return finish(location, data, dims, layouts->out, results);
 }
 
 LogicalResult mlir::relax::inferAdaptivePool(OptionalLoc location, Value value,
                                              const AdaptivePoolAttrs &attrs,
                                              InferredTypes &results) {
   TensorStructInfoType data = tensorType(value);
-  std::string letters = ("NC" + attrs.letters).str();
-  FailureOr<SmallVector<int64_t>> places =
-      parseLayout(location, attrs.layout, letters, "layout");
-  if (failed(places))
-    return failure();
-  FailureOr<SmallVector<int64_t>> outPlaces =
-      parseLayout(location, attrs.outLayout, letters, "out_layout");
+  FailureOr<Layouts> layouts = parseLayouts(
+      location, data, attrs.letters, attrs.layout, "layout", attrs.outLayout);
   size_t count = attrs.letters.size();
-  if (failed(outPlaces) ||
-      failed(checkRank(location, data, "data", attrs.layout)) ||
+  if (failed(layouts) ||
       failed(checkDType(location, data, "data", DTypeClass::Numeric)))
     return failure();
   if (attrs.sizes &&
       failed(checkNumbers(location, *attrs.sizes, "output_size", count, 1)))
     return failure();
   if (!data.hasShape()) {
-    results.push_back(withRank(data, letters.size()));
+    results.push_back(withRank(data, layouts->data.size()));
     return success();
   }
-  Dims dims = fromLayout(data.getDims(), *places);
+  Dims dims = fromLayout(data.getDims(), layouts->data);
   if (attrs.sizes)
     for (auto [index, size] : llvm::enumerate(*attrs.sizes))
       dims[index + 2] = PrimExprAttr::getInt(data.getContext(), size);
-  return finish(location, data, dims, *outPlaces, results);
+  return finish(location, data, dims, layouts->out, results);
 }

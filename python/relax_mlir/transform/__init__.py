@@ -23,6 +23,7 @@ from typing import Any
 from .base import MLIRPass, Pass, PassError, Sequential
 from .combine_parallel_matmul import CombineParallelMatmul
 from .find import find
+from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .pass_context import ConfigOption, PassContext, PassInfo, register_config_option
 from .phases import phase
@@ -41,6 +42,7 @@ __all__ = [
     "CombineParallelMatmul",
     "ConfigOption",
     "DataflowBlockPass",
+    "FoldBatchnormToConv2D",
     "FoldConstant",
     "FunctionPass",
     "MLIRPass",

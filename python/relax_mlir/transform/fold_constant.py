@@ -90,7 +90,7 @@ class _Group:
     def __init__(self, function: ir.Operation) -> None:
         self._known: set[ir.Value] = set()
         self._folded: list[ir.Operation] = []
-        for op in _operations(function):
+        for op in operations(function):
             if _is_constant(op):
                 self._known.add(op.results[0])
             elif _is_foldable(op) and all(operand in self._known for operand in op.operands):
@@ -128,13 +128,13 @@ class _Group:
                 op.erase()
 
 
-def _operations(function: ir.Operation) -> Iterator[ir.Operation]:
+def operations(function: ir.Operation) -> Iterator[ir.Operation]:
     """Yield the operations of a function, those of inner regions too, in order."""
     for region in function.regions:
         for block in region.blocks:
             for op in block.operations:
                 yield op.operation
-                yield from _operations(op.operation)
+                yield from operations(op.operation)
 
 
 def _is_constant(op: ir.Operation) -> bool:
@@ -163,6 +163,22 @@ def _is_foldable(op: ir.Operation) -> bool:
     given = [_byte_size(operand.type) for operand in op.operands]
     known = [bytes_ for bytes_ in given if bytes_ is not None]
     return size is not None and bool(known) and size <= sum(known) + MAX_GROWTH
+
+
+def is_computed_of_constants(value: ir.Value) -> bool:
+    """Say whether a value is a constant or can be folded into one.
+
+    Parameters
+    ----------
+    value : mlir.ir.Value
+    """
+    op = value.owner
+    if not isinstance(op, (ir.Operation, ir.OpView)):
+        return False
+    op = op.operation
+    if _is_constant(op):
+        return True
+    return _is_foldable(op) and all(map(is_computed_of_constants, op.operands))
 
 
 def _defines(op: Any, values: set[ir.Value]) -> bool:

@@ -12,20 +12,20 @@ import torch
 from hypothesis import example, given, settings
 from mlir import ir
 from mlir.passmanager import PassManager
-from relax_mlir import op
+from relax_mlir import expr, op
 from torch.nn import functional
 
 UNIT = 2.0**-23
 
 
-def write(weight, options, steps=(), constant=None, dtype="float32"):
-    """Build a convolution of images of any size, and elementwise operations on it.
+def write(weight, options, steps=(), constant=None, dtype="float32", image=("h", "w")):
+    """Build a convolution of images of any number, and elementwise operations on it.
 
     With `constant`, the weights are that.
     """
     options = dict(options)
     channels = weight[1] * options.get("groups", 1)
-    x = relax.Var("x", relax.TensorStructInfo(("n", channels, "h", "w"), dtype))
+    x = relax.Var("x", relax.TensorStructInfo(("n", channels, *image), dtype))
     params = [x]
     if constant is None:
         params.append(relax.Var("k", relax.TensorStructInfo(weight, dtype)))
@@ -79,18 +79,23 @@ def load(weight, options, steps=(), **compile_options):
 
 
 @functools.cache
-def load_constant(weight, options, steps=()):
+def load_constant(weight, options, steps=(), image=("h", "w"), **compile_options):
     k = np.random.default_rng(sum(weight)).standard_normal(weight).astype("float32")
-    text = write(weight, options, steps, constant=k)
-    return relax.VirtualMachine(relax.compile(text, opt_level=1))["main"], k
+    text = write(weight, options, steps, constant=k, image=image)
+    return relax.VirtualMachine(relax.compile(text, opt_level=1, **compile_options))["main"], k
 
 
 def out_size(size, window, stride, dilation, padding):
     return (size + padding - (window - 1) * dilation - 1) // stride + 1
 
 
-def check(weight, n, h, w, options=(), steps=(), seed=0, constant=False, **compile_options):
-    """Compare with PyTorch, up to what adding up in another order may change."""
+def check(
+    weight, n, h, w, options=(), steps=(), seed=0, constant=False, static=False, **compile_options
+):
+    """Compare with PyTorch, up to what adding up in another order may change.
+
+    The sizes of images are known where they are `static`.
+    """
     rng = np.random.default_rng(seed)
     options = tuple(sorted(dict(options).items()))
     groups = dict(options).get("groups", 1)
@@ -103,7 +108,8 @@ def check(weight, n, h, w, options=(), steps=(), seed=0, constant=False, **compi
         return
     x = rng.standard_normal((n, weight[1] * groups, h, w)).astype("float32")
     if constant:
-        main, k = load_constant(weight, options, tuple(steps))
+        image = (h, w) if static else ("h", "w")
+        main, k = load_constant(weight, options, tuple(steps), image, **compile_options)
         inputs = [x]
     else:
         main = load(weight, options, tuple(steps), **compile_options)
@@ -187,6 +193,82 @@ def test_constant_weights(form, n, h, w):
     check(weight, n, h, w, options, constant=True)
 
 
+# Enough output channels for panels of them, and not.
+WIDE = {
+    "3x3": ((64, 5, 3, 3), {"padding": (1, 1, 1, 1)}),
+    "tail": ((40, 3, 3, 3), {"padding": (0, 1, 2, 3)}),
+    "few": ((9, 3, 3, 3), {"padding": (1, 1, 1, 1)}),
+    "too-few": ((3, 3, 3, 3), {"padding": (1, 1, 1, 1)}),
+    "stem": ((64, 3, 7, 7), {"padding": (3, 3, 3, 3), "strides": (2, 2)}),
+    "stride-3": ((48, 4, 2, 2), {"strides": (3, 3), "padding": (1, 1, 0, 0)}),
+    "1x1": ((96, 9, 1, 1), {}),
+    "1x1-stride-2": ((64, 5, 1, 1), {"strides": (2, 2)}),
+    "1x1-padded-stride-3": ((33, 5, 1, 1), {"strides": (3, 3), "padding": (2, 1, 0, 4)}),
+    "row": ((32, 4, 1, 5), {"padding": (0, 2, 0, 2), "strides": (2, 1)}),
+    "column-dilated": ((32, 4, 4, 1), {"padding": (3, 0, 3, 0), "dilation": (2, 1)}),
+    "dilated": ((64, 4, 3, 2), {"padding": (2, 3, 1, 0), "dilation": (2, 3), "strides": (2, 1)}),
+    "groups": ((64, 3, 3, 3), {"padding": (1, 1, 1, 1), "groups": 2}),
+    "groups-of-a-tail": ((40, 3, 3, 3), {"padding": (1, 1, 1, 1), "groups": 2}),
+    "padding-beyond": ((32, 2, 2, 2), {"padding": (5, 5, 5, 5)}),
+}
+
+
+@pytest.mark.parametrize("form", sorted(WIDE))
+@pytest.mark.parametrize("static", [False, True])
+def test_panels(form, static):
+    weight, options = WIDE[form]
+    for h, w in ((7, 7), (14, 16), (9, 57), (4, 1)):
+        check(weight, 2, h, w, options, ("bias", "relu"), constant=True, static=static)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.sampled_from(sorted(WIDE)), st.integers(0, 3), sizes, sizes)
+def test_panels_of_any_size(form, n, h, w):
+    weight, options = WIDE[form]
+    check(weight, n, h, w, options, ("residual", "relu"), constant=True)
+
+
+@pytest.mark.parametrize("form", sorted(WIDE))
+@pytest.mark.parametrize("bits", [128, 256, 1024])
+def test_panels_of_other_vectors(form, bits):
+    weight, options = WIDE[form]
+    for h, w in ((7, 7), (8, 30)):
+        check(weight, 1, h, w, options, constant=True, vector_bits=bits)
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    st.sampled_from(["3x3", "1x1", "dilated"]), st.integers(0), st.sampled_from([np.nan, np.inf])
+)
+def test_nan_and_infinity_in_panels(form, place, value):
+    weight, options = WIDE[form]
+    main, k = load_constant(weight, tuple(sorted(options.items())))
+    x = np.random.default_rng(0).standard_normal((2, weight[1], 9, 19)).astype("float32")
+    x.reshape(-1)[place % x.size] = value
+    out = np.from_dlpack(main(x))
+    exact, _ = reference(x, k, options)
+    finite = np.isfinite(exact)
+    np.testing.assert_array_equal(np.isnan(out), np.isnan(exact))
+    np.testing.assert_allclose(out[finite], exact[finite], atol=1e-3)
+
+
+def test_a_constant_of_two_panels():
+    """The same weights are packed for rows of two widths."""
+    k = np.random.default_rng(0).standard_normal((64, 4, 3, 3)).astype("float32")
+    bb = relax.BlockBuilder()
+    images = [relax.Var(f"x{w}", relax.TensorStructInfo((1, 4, 9, w), "float32")) for w in (6, 16)]
+    with bb.function("main", images):
+        kernel = op.const(k)
+        outs = [bb.emit(op.nn.conv2d(x, kernel)) for x in images]
+        bb.emit_func_output(expr.tuple(*outs))
+    main = relax.VirtualMachine(relax.compile(bb))["main"]
+    rng = np.random.default_rng(1)
+    inputs = [rng.standard_normal((1, 4, 9, w)).astype("float32") for w in (6, 16)]
+    for x, out in zip(inputs, main(*inputs), strict=True):
+        exact, bound = reference(x, k, {})
+        assert np.all(abs(np.from_dlpack(out) - exact) <= bound)
+
+
 @settings(deadline=None, max_examples=15)
 @given(forms, sizes, sizes, st.sampled_from([128, 256, 1024]))
 def test_other_widths_of_vectors(form, h, w, bits):
@@ -260,11 +342,28 @@ def test_class(form):
     assert classes(write(weight, options, constant=constant).get()) == ["conv2d"]
 
 
-@pytest.mark.parametrize("form", ["1x1", "3x3", "stem"])
+@pytest.mark.parametrize("form", ["1x1", "3x3", "stem", "groups", "depthwise"])
 @pytest.mark.parametrize("steps", STEPS)
 def test_epilogues_are_in_the_kernel(form, steps):
     weight, options = FORMS[form]
     assert classes(write(weight, options, steps).get()) == ["conv2d"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_groups_of_other_layouts_with_epilogues(dtype):
+    x = relax.Var("x", relax.TensorStructInfo(("n", "h", "w", 6), dtype))
+    k = relax.Var("k", relax.TensorStructInfo((4, 3, 3, 3), dtype))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, k]):
+        out = bb.emit(op.nn.conv2d(x, k, data_layout="NHWC", kernel_layout="OIHW", groups=2))
+        bb.emit_func_output(bb.emit(op.nn.relu(bb.emit(op.add(out, out)))))
+    rng = np.random.default_rng(0)
+    inputs = [rng.standard_normal(shape).astype(dtype) for shape in [(2, 6, 7, 6), (4, 3, 3, 3)]]
+    main = relax.VirtualMachine(relax.compile(bb))["main"]
+    out = np.from_dlpack(main(*inputs))
+    exact, _ = reference(inputs[0].transpose(0, 3, 1, 2).copy(), inputs[1], {"groups": 2})
+    exact = np.maximum(2 * exact, 0).transpose(0, 2, 3, 1)
+    np.testing.assert_allclose(out, exact, atol=1e-4 if dtype == "float32" else 0.1)
 
 
 def test_other_classes():

@@ -65,23 +65,18 @@ func.func private @padded(%x: tensor<?x4x?x?xf32>, %w: tensor<6x4x3x3xf32>, %bia
 
 // -----
 
-// A window of one element reads the image where it lies. Weights may come in
-// panels: nothing packs them.
+// A window of one element reads the image where it lies.
 #image = affine_map<(n, o, y, x, c, i, j) -> (n, c, y + i, x + j)>
 #weight = affine_map<(n, o, y, x, c, i, j) -> (o, c, i, j)>
 #result = affine_map<(n, o, y, x, c, i, j) -> (n, o, y, x)>
 // CHECK-LABEL: func.func private @pointwise(
-// CHECK-SAME:    %[[IMAGE:.*]]: memref<1x4x?x?xf32>, %[[WEIGHT:.*]]: memref<3x4x1x1x8xf32>, %{{.*}}: memref<1x20x?x?xf32>)
+// CHECK-SAME:    %[[IMAGE:.*]]: memref<1x4x?x?xf32>, %{{.*}}: memref<20x4x1x1xf32>, %{{.*}}: memref<1x20x?x?xf32>)
 // CHECK-SAME:    relax.kernel_class = "conv2d"
-// CHECK-DAG:     %[[LEFT:.*]] = memref.reinterpret_cast %[[WEIGHT]]
-// CHECK-DAG:     %[[FROM:.*]] = memref.reinterpret_cast %[[IMAGE]]
+// CHECK:         %[[FROM:.*]] = memref.reinterpret_cast %[[IMAGE]]
 // CHECK:         vector.maskedload %[[FROM]]
-// CHECK-NOT:     vector.shuffle
-// CHECK:         memref.load %[[LEFT]]
+// CHECK-NOT:     vector.shuffle {{.*}}[0, 2, 4
 // CHECK:         vector.fma
-func.func private @pointwise(%x: tensor<1x4x?x?xf32>, %panels: tensor<3x4x1x1x8xf32>, %out: tensor<1x20x?x?xf32>) -> tensor<1x20x?x?xf32> {
-  %e = tensor.empty() : tensor<20x4x1x1xf32>
-  %w = linalg.unpack %panels outer_dims_perm = [0, 1, 2, 3] inner_dims_pos = [0] inner_tiles = [8] into %e : tensor<3x4x1x1x8xf32> -> tensor<20x4x1x1xf32>
+func.func private @pointwise(%x: tensor<1x4x?x?xf32>, %w: tensor<20x4x1x1xf32>, %out: tensor<1x20x?x?xf32>) -> tensor<1x20x?x?xf32> {
   %zero = arith.constant 0.0 : f32
   %fill = linalg.fill ins(%zero : f32) outs(%out : tensor<1x20x?x?xf32>) -> tensor<1x20x?x?xf32>
   %0 = linalg.generic {indexing_maps = [#image, #weight, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
@@ -93,6 +88,48 @@ func.func private @pointwise(%x: tensor<1x4x?x?xf32>, %panels: tensor<3x4x1x1x8x
   } -> tensor<1x20x?x?xf32>
   %1 = bufferization.materialize_in_destination %0 in %out : (tensor<1x20x?x?xf32>, tensor<1x20x?x?xf32>) -> tensor<1x20x?x?xf32>
   return %1 : tensor<1x20x?x?xf32>
+}
+
+// -----
+
+// Weights in panels of output channels, which are lanes: seven pixels of a row
+// are two vectors each. A task copies rows of the image, each element of which
+// is multiplied where it lies; the finished tile is transposed.
+#image = affine_map<(n, o, y, x, c, i, j) -> (n, c, y + i, x + j)>
+#weight = affine_map<(n, o, y, x, c, i, j) -> (o, c, i, j)>
+#result = affine_map<(n, o, y, x, c, i, j) -> (n, o, y, x)>
+// CHECK-LABEL: func.func private @panels(
+// CHECK-SAME:    %[[IMAGE:.*]]: memref<?x4x9x9xf32>, %[[WEIGHT:.*]]: memref<2x3x3x4x32xf32>, %[[OUT:.*]]: memref<?x64x7x7xf32>)
+// CHECK-SAME:    relax.kernel_class = "conv2d"
+// CHECK-DAG:     %[[FROM:.*]] = memref.reinterpret_cast %[[IMAGE]]
+// CHECK-DAG:     %[[PANELS:.*]] = memref.reinterpret_cast %[[WEIGHT]]
+// CHECK-DAG:     %[[TO:.*]] = memref.reinterpret_cast %[[OUT]]
+// CHECK:         scf.parallel
+// CHECK-COUNT-1:   %[[ROWS:.*]] = memref.alloc
+// CHECK:           vector.maskedload %[[FROM]]
+// CHECK:           vector.store %{{.*}}, %[[ROWS]]
+// CHECK:           scf.for {{.*}} -> (vector<16xf32>, {{.*}}, vector<16xf32>)
+// CHECK-COUNT-2:     vector.load %[[PANELS]]
+// CHECK:             memref.load %[[ROWS]]
+// CHECK-COUNT-14:    vector.fma
+// CHECK-NOT:         vector.fma
+// CHECK:           vector.shuffle
+// CHECK:           vector.maskedstore %[[TO]]
+// CHECK-NOT:     memref.alloc
+func.func private @panels(%x: tensor<?x4x9x9xf32>, %panels: tensor<2x3x3x4x32xf32>, %out: tensor<?x64x7x7xf32>) -> tensor<?x64x7x7xf32> {
+  %e = tensor.empty() : tensor<64x4x3x3xf32>
+  %w = linalg.unpack %panels outer_dims_perm = [0, 2, 3, 1] inner_dims_pos = [0] inner_tiles = [32] into %e : tensor<2x3x3x4x32xf32> -> tensor<64x4x3x3xf32>
+  %zero = arith.constant 0.0 : f32
+  %fill = linalg.fill ins(%zero : f32) outs(%out : tensor<?x64x7x7xf32>) -> tensor<?x64x7x7xf32>
+  %0 = linalg.generic {indexing_maps = [#image, #weight, #result], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<?x4x9x9xf32>, tensor<64x4x3x3xf32>) outs(%fill : tensor<?x64x7x7xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<?x64x7x7xf32>
+  %1 = bufferization.materialize_in_destination %0 in %out : (tensor<?x64x7x7xf32>, tensor<?x64x7x7xf32>) -> tensor<?x64x7x7xf32>
+  return %1 : tensor<?x64x7x7xf32>
 }
 
 // -----

@@ -55,6 +55,30 @@ relax.func @pool(%x: !relax.tensor<[n, 3, h, w], f32>) -> !relax.object {
 // CHECK-COUNT-2:   scf.for
 // CHECK:           arith.divf
 relax.func @adaptive(%x: !relax.tensor<[n, 3, h, w], f32>) -> !relax.object {
+  %0 = relax.adaptive_avg_pool2d %x {output_size = array<i64: 3, 2>} : (!relax.tensor<[n, 3, h, w], f32>) -> !relax.tensor<[n, 3, 3, 2], f32>
+  relax.return %0 : !relax.tensor<[n, 3, 3, 2], f32>
+}
+
+// -----
+
+// One window is a sum over all of the image.
+// CHECK-LABEL: func.func private @adaptive_avg_pool2d(
+// CHECK:         linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+// CHECK-NOT:     scf.for
+// CHECK:           arith.divf
+relax.func @global(%x: !relax.tensor<[n, 3, h, w], f32>) -> !relax.object {
   %0 = relax.adaptive_avg_pool2d %x {output_size = array<i64: 1, 1>} : (!relax.tensor<[n, 3, h, w], f32>) -> !relax.tensor<[n, 3, 1, 1], f32>
   relax.return %0 : !relax.tensor<[n, 3, 1, 1], f32>
+}
+
+// -----
+
+// Windows of one size, which do not overlap: their number is known.
+// CHECK-DAG:   #[[X:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2 * 2 + d4, d3 * 3 + d5)>
+// CHECK-LABEL: func.func private @adaptive_avg_pool2d(
+// CHECK:         linalg.generic {indexing_maps = [#[[X]],
+// CHECK:         arith.divf %{{.*}}, %cst
+relax.func @parts(%x: !relax.tensor<[n, 3, 8, 9], f32>) -> !relax.object {
+  %0 = relax.adaptive_avg_pool2d %x {output_size = array<i64: 4, 3>} : (!relax.tensor<[n, 3, 8, 9], f32>) -> !relax.tensor<[n, 3, 4, 3], f32>
+  relax.return %0 : !relax.tensor<[n, 3, 4, 3], f32>
 }

@@ -1,0 +1,360 @@
+//===- ConvDirect.cpp - Convolution with weights in panels ------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Output channels are lanes, and the sums of some pixels of a row stay in
+// registers: each element of a window is one number, read where it lies and
+// multiplied by vectors of weights. So no windows are written, and a stride
+// costs nothing.
+//
+// A task computes some rows of some output channels. It copies the rows of the
+// image that it needs to scratch memory, with padding: row by row, and in a row
+// channel by channel, so that what a tile reads of a row of the window stays in
+// the first level of the cache. Panels of weights stay in the second level
+// while they move over the rows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+#include "ConvParts.h"
+#include "Transpose.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+/// A dimension of the copy of an image. Of windows of one element it has only
+/// what they have.
+struct Strip {
+  explicit Strip(const Window &window)
+      : step(window.size == 1 ? window.stride : 1),
+        stride(window.size == 1 ? 1 : window.stride),
+        reach((window.size - 1) * window.dilation + 1),
+        dilation(window.dilation), padding(window.padding) {}
+
+  /// How many elements `count` windows need.
+  Value size(IndexBuilder &b, Value count) const {
+    return b.add(b.mul(b.sub(count, b.index(1)), stride), reach);
+  }
+
+  int64_t step;   // in the image, between elements
+  int64_t stride; // between windows
+  int64_t reach;  // of a window
+  int64_t dilation, padding;
+};
+
+/// Emits the loops of one kernel.
+class DirectConv {
+public:
+  DirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
+             ValueRange arguments);
+
+  void emit(IndexBuilder &b);
+
+private:
+  /// What a task computes.
+  struct Task {
+    Value batch;         // image and group
+    Value row, rows;     // of the result
+    Value panel, panels; // of weights
+    Value scratch, sums; // where sums are in scratch memory
+  };
+  /// Where the sums of a tile are in the result.
+  struct Place {
+    Value image, channel, row, column;
+    Value channels, pixels; // how many there are
+  };
+
+  void divide(IndexBuilder &b);
+  void emitTask(IndexBuilder &b, Value index);
+  void copyRows(IndexBuilder &b, const Task &task);
+  void emitTile(IndexBuilder &b, const Task &task, Value panel, Value row,
+                Value column);
+  SmallVector<Value> computeSums(IndexBuilder &b, const Task &task, Value from,
+                                 Value panel, Value part, Value count);
+  void finish(IndexBuilder &b, const Task &task, const Place &place,
+              ArrayRef<Value> sums);
+
+  int64_t roundedPixels() const {
+    return llvm::alignTo(tile.pixels, tile.lanes);
+  }
+
+  ConvParts &parts;
+  ConvTile tile;
+  VectorType vectorType;
+  Strip rowStrip, columnStrip;
+  int64_t panels; // of a group
+  Value image, weights;
+  Value height, width;       // of the image
+  Value outHeight, outWidth; // of the result
+  Value stripWidth, rowSize; // of the copy: whole vectors, for all channels
+  Value batch, taskRows, rowBlocks, taskPanels, panelBlocks;
+};
+} // namespace
+
+DirectConv::DirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
+                       ValueRange arguments)
+    : parts(parts), tile(*parts.tile),
+      vectorType(VectorType::get(tile.lanes, b.getF32Type())),
+      rowStrip(parts.rows), columnStrip(parts.columns) {
+  Value data = arguments[parts.image.getArgNumber()];
+  Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
+  parts.epilogue.begin(b, kernel, arguments);
+  panels = llvm::divideCeil(parts.outChannels, tile.channels());
+  image = flatten(b, data);
+  weights = flatten(b, arguments[parts.weight.getArgNumber()]);
+  height = getDim(b, data, 2);
+  width = getDim(b, data, 3);
+  outHeight = getDim(b, output, 2);
+  outWidth = getDim(b, output, 3);
+  batch = b.mul(getDim(b, output, 0), parts.groups);
+  Value pixels = b.roundUp(outWidth, tile.pixels);
+  stripWidth = b.roundUp(columnStrip.size(b, pixels), tile.lanes);
+  rowSize = b.mul(stripWidth, parts.inChannels);
+}
+
+/// As many rows as leave half of the second level of the cache to weights,
+/// fewer where threads need them, and then fewer channels. More rows than a
+/// window has are worth copying its edges.
+void DirectConv::divide(IndexBuilder &b) {
+  constexpr int64_t kTasks = 8;
+  Value one = b.index(1);
+  auto atLeastOne = [&](Value value) { return b.max(value, one); };
+  Value room =
+      b.floorDiv(b.index(parts.l2Bytes / 8), atLeastOne(rowSize)); // of 4 bytes
+  Value edge = b.index(rowStrip.reach);
+  Value most = b.add(b.floorDiv(b.max(b.sub(room, edge), b.index(0)),
+                                b.index(rowStrip.stride)),
+                     1);
+  Value wanted = b.ceilDiv(b.index(kTasks), atLeastOne(batch));
+  Value limit = b.floorDiv(outHeight, b.index(2 * rowStrip.reach));
+  rowBlocks = b.max(b.ceilDiv(outHeight, most), b.min(wanted, limit));
+  taskRows = b.ceilDiv(outHeight, atLeastOne(rowBlocks));
+  rowBlocks = b.ceilDiv(outHeight, atLeastOne(taskRows));
+  wanted = b.ceilDiv(b.index(kTasks), atLeastOne(b.mul(batch, rowBlocks)));
+  taskPanels = b.ceilDiv(b.index(panels), b.min(wanted, b.index(panels)));
+  panelBlocks = b.ceilDiv(b.index(panels), taskPanels);
+}
+
+void DirectConv::emit(IndexBuilder &b) {
+  divide(b);
+  Value tasks = b.mul(panelBlocks, b.mul(batch, rowBlocks));
+  b.parallel(tasks, /*grain=*/1,
+             [&](IndexBuilder &b, Value index) { emitTask(b, index); });
+}
+
+/// Panels are the outermost dimension of tasks: their weights serve all images.
+void DirectConv::emitTask(IndexBuilder &b, Value index) {
+  Task task;
+  Value rowBlock = b.rem(index, rowBlocks);
+  Value other = b.floorDiv(index, rowBlocks);
+  task.batch = b.rem(other, batch);
+  task.panel = b.mul(b.floorDiv(other, batch), taskPanels);
+  task.panels = b.min(b.sub(b.index(panels), task.panel), taskPanels);
+  task.row = b.mul(rowBlock, taskRows);
+  task.rows = b.min(b.sub(outHeight, task.row), taskRows);
+  task.sums = b.mul(rowStrip.size(b, task.rows), rowSize);
+  Value size = b.add(task.sums, roundedPixels() * tile.channels());
+  auto type = MemRefType::get(ShapedType::kDynamic, b.getF32Type());
+  task.scratch =
+      memref::AllocOp::create(b, type, size, b.getI64IntegerAttr(64));
+  copyRows(b, task);
+  Value zero = b.index(0);
+  b.loop(zero, task.panels, 1, [&](IndexBuilder &b, Value panel) {
+    b.loop(zero, task.rows, 1, [&](IndexBuilder &b, Value row) {
+      b.loop(zero, outWidth, tile.pixels, [&](IndexBuilder &b, Value column) {
+        emitTile(b, task, b.add(task.panel, panel), row, column);
+      });
+    });
+  });
+}
+
+/// Copies what windows of the rows of a task have of the image, channel by
+/// channel as it lies there.
+void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
+  // As many vectors of a row have their masks ahead.
+  constexpr int64_t kMostPrepared = 4;
+  Value zero = b.index(0);
+  Value channelSize = b.mul(height, width);
+  Value from = b.mul(task.batch, b.mul(channelSize, parts.inChannels));
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
+  RowLoader loader(image, width, columnStrip.step, zeros);
+  auto prepare = [&](IndexBuilder &b, Value j) {
+    Value column =
+        b.sub(b.mul(j, columnStrip.step), b.index(columnStrip.padding));
+    return loader.prepare(b, column, b.index(tile.lanes),
+                          /*isInside=*/Value());
+  };
+  int64_t known = getConstantIntValue(stripWidth).value_or(0);
+  SmallVector<RowLoader::Load> loads;
+  if (known <= kMostPrepared * tile.lanes)
+    for (int64_t j = 0; j < known; j += tile.lanes)
+      loads.push_back(prepare(b, b.index(j)));
+  Value first =
+      b.sub(b.mul(task.row, parts.rows.stride), b.index(rowStrip.padding));
+  Value rows = rowStrip.size(b, task.rows);
+  auto copyRow = [&](IndexBuilder &b, Value row, Value to) {
+    if (loads.empty())
+      return b.loop(
+          zero, stripWidth, tile.lanes, [&](IndexBuilder &b, Value j) {
+            Value values = prepare(b, j)(b, row);
+            vector::StoreOp::create(b, values, task.scratch, b.add(to, j));
+          });
+    for (auto [j, load] : llvm::enumerate(loads))
+      vector::StoreOp::create(b, load(b, row), task.scratch,
+                              b.add(to, b.index(j * tile.lanes)));
+  };
+  b.loop(zero, b.index(parts.inChannels), 1,
+         [&](IndexBuilder &b, Value channel) {
+           Value plane = b.add(from, b.mul(channel, channelSize));
+           b.loop(zero, rows, 1, [&](IndexBuilder &b, Value i) {
+             Value row = b.add(first, b.mul(i, rowStrip.step));
+             Value to = b.add(b.mul(i, rowSize), b.mul(channel, stripWidth));
+             Value isInside = arith::AndIOp::create(
+                 b, b.compare(arith::CmpIPredicate::sge, row, zero),
+                 b.compare(arith::CmpIPredicate::slt, row, height));
+             b.branch(
+                 isInside,
+                 [&](IndexBuilder &b) {
+                   copyRow(b, b.add(plane, b.mul(row, width)), to);
+                 },
+                 [&](IndexBuilder &b) {
+                   b.loop(zero, stripWidth, tile.lanes,
+                          [&](IndexBuilder &b, Value j) {
+                            vector::StoreOp::create(b, zeros, task.scratch,
+                                                    b.add(to, j));
+                          });
+                 });
+           });
+         });
+}
+
+void DirectConv::emitTile(IndexBuilder &b, const Task &task, Value panel,
+                          Value row, Value column) {
+  Value from = b.add(b.mul(b.mul(row, rowStrip.stride), rowSize),
+                     b.mul(column, columnStrip.stride));
+  Value group = b.rem(task.batch, b.index(parts.groups));
+  Value whole = b.add(b.mul(group, panels), panel);
+  Value tiles = b.ceilDiv(outWidth, b.index(tile.pixels));
+  Value part =
+      b.add(b.mul(row, tiles), b.floorDiv(column, b.index(tile.pixels)));
+  SmallVector<Value> sums =
+      computeSums(b, task, from, whole, part, b.mul(task.rows, tiles));
+  Place place;
+  place.image = b.floorDiv(task.batch, b.index(parts.groups));
+  place.row = b.add(task.row, row);
+  place.column = column;
+  place.pixels = b.min(b.sub(outWidth, column), b.index(tile.pixels));
+  Value channel = b.mul(panel, tile.channels());
+  place.channel = b.add(b.mul(group, parts.outChannels), channel);
+  place.channels = b.index(tile.channels());
+  if (parts.outChannels % tile.channels() != 0)
+    place.channels =
+        b.min(b.sub(b.index(parts.outChannels), channel), place.channels);
+  finish(b, task, place, sums);
+}
+
+/// The sums of pixels x vectors, pixel by pixel. The first window begins at
+/// `from`. Meanwhile, a part of the next panel comes into the cache: each tile
+/// of the task fetches as much, `part` of `count`.
+SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
+                                           Value from, Value panel, Value part,
+                                           Value count) {
+  int64_t rows = parts.rows.size, columns = parts.columns.size;
+  int64_t channels = tile.channels(), inChannels = parts.inChannels;
+  Value zero = b.index(0);
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
+  int64_t panelSize = rows * columns * inChannels * channels;
+  Value weightBegin = b.mul(panel, panelSize);
+  // After the last panel, it itself is fetched: nothing is outside of memory.
+  Value last = b.index(parts.groups * panels - 1);
+  Value ahead = b.add(b.mul(b.min(b.add(panel, 1), last), panelSize),
+                      b.floorDiv(b.mul(part, panelSize), count));
+  Value aheadStep = b.floorDiv(b.index(channels), count);
+  auto step = [&](IndexBuilder &b, Value pixel, Value k, ValueRange carried) {
+    Value weight = b.add(weightBegin, b.mul(k, channels));
+    memref::PrefetchOp::create(b, weights, b.add(ahead, b.mul(k, aheadStep)),
+                               /*isWrite=*/false, /*localityHint=*/2,
+                               /*isDataCache=*/true);
+    SmallVector<Value> sums = llvm::to_vector(carried), vectors;
+    for (int64_t j = 0; j < tile.vectors; ++j)
+      vectors.push_back(vector::LoadOp::create(b, vectorType, weights,
+                                               b.add(weight, j * tile.lanes)));
+    for (int64_t i = 0; i < tile.pixels; ++i) {
+      Value element = memref::LoadOp::create(
+          b, task.scratch, b.add(pixel, i * columnStrip.stride));
+      Value all = vector::BroadcastOp::create(b, vectorType, element);
+      for (int64_t j = 0; j < tile.vectors; ++j) {
+        Value &sum = sums[i * tile.vectors + j];
+        sum = vector::FMAOp::create(b, all, vectors[j], sum);
+      }
+    }
+    return sums;
+  };
+  // The columns and channels of a row of the window, the larger one innermost.
+  bool hasColumnsInside = parts.getWeightOrder().back() == 3;
+  int64_t outerSize = hasColumnsInside ? inChannels : columns;
+  int64_t innerSize = hasColumnsInside ? columns : inChannels;
+  Value outerStep = stripWidth, innerStep = b.index(columnStrip.dilation);
+  if (!hasColumnsInside)
+    std::swap(outerStep, innerStep);
+  SmallVector<Value> inits(tile.pixels * tile.vectors, zeros);
+  auto addRow = [&](IndexBuilder &b, Value i, ValueRange carried) {
+    Value row = b.add(from, b.mul(b.mul(i, rowStrip.dilation), rowSize));
+    auto addOuter = [&](IndexBuilder &b, Value outer, ValueRange carried) {
+      Value k = b.mul(b.add(b.mul(i, outerSize), outer), innerSize);
+      Value pixel = b.add(row, b.mul(outer, outerStep));
+      return b.reduce(zero, b.index(innerSize), 1, carried,
+                      [&](IndexBuilder &b, Value inner, ValueRange carried) {
+                        return step(b, b.add(pixel, b.mul(inner, innerStep)),
+                                    b.add(k, inner), carried);
+                      });
+    };
+    return b.reduce(zero, b.index(outerSize), 1, carried, addOuter);
+  };
+  return b.reduce(zero, b.index(rows), 1, inits, addRow);
+}
+
+/// Sums of a channel lie together in the result, so the tile is transposed.
+void DirectConv::finish(IndexBuilder &b, const Task &task, const Place &place,
+                        ArrayRef<Value> sums) {
+  int64_t width = roundedPixels();
+  Value zero = b.index(0);
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
+  for (int64_t j = 0; j < tile.vectors; ++j)
+    for (int64_t begin = 0; begin < width; begin += tile.lanes) {
+      SmallVector<Value> pixels;
+      for (int64_t i = begin; i < begin + tile.lanes; ++i)
+        pixels.push_back(i < tile.pixels ? sums[i * tile.vectors + j] : zeros);
+      for (auto [i, channel] : llvm::enumerate(transpose(b, pixels))) {
+        int64_t to = (j * tile.lanes + i) * width + begin;
+        vector::StoreOp::create(b, channel, task.scratch,
+                                b.add(task.sums, b.index(to)));
+      }
+    }
+  Value pixel = b.add(b.mul(place.row, outWidth), place.column);
+  b.loop(zero, place.channels, 1, [&](IndexBuilder &b, Value i) {
+    Value channel = b.add(place.channel, i);
+    for (int64_t begin = 0; begin < width; begin += tile.lanes) {
+      Value from = b.add(b.add(task.sums, b.mul(i, width)), begin);
+      Value values = vector::LoadOp::create(b, vectorType, task.scratch, from);
+      Value mask = makeLaneMask(b, tile.lanes, zero,
+                                b.sub(place.pixels, b.index(begin)));
+      // Pixels are counted along the columns: no operand needs the row alone.
+      Value indices[] = {place.image, channel, zero, b.add(pixel, begin)};
+      parts.epilogue.finish(b, values, indices, mask);
+    }
+  });
+}
+
+void mlir::relax::emitDirectConv(IndexBuilder &b, func::FuncOp kernel,
+                                 ConvParts &parts, ValueRange arguments) {
+  DirectConv(b, kernel, parts, arguments).emit(b);
+}

@@ -1,0 +1,199 @@
+//===- ConvParts.cpp - What a convolution consists of -----------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConvParts.h"
+
+#include "Contraction.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// The time of all tiles of one row, per element of the depth. Each product of
+/// vectors takes a unit, and so does each load; fewer than eight sums wait for
+/// each other. What is done with the sums is shared by the whole depth.
+static double estimateTime(const ConvTile &tile, int64_t width,
+                           int64_t channels, int64_t depth) {
+  constexpr double kTypicalWidth = 28, kLoop = 1, kFinish = 6;
+  double pixels = tile.pixels, vectors = tile.vectors;
+  // Of a row of unknown width half of the last tile is lost.
+  double tiles = ShapedType::isDynamic(width)
+                     ? kTypicalWidth / pixels + 0.5
+                     : llvm::divideCeil(width, tile.pixels);
+  double panels = llvm::divideCeil(channels, tile.channels());
+  double step = std::max({pixels * vectors, pixels + vectors, 8.0}) + kLoop;
+  double finish = double(tile.channels()) *
+                  llvm::divideCeil(tile.pixels, tile.lanes) * kFinish;
+  return tiles * panels * (step + finish / std::max<double>(depth, 1));
+}
+
+ConvTile ConvTile::get(const TargetModel &target, int64_t width,
+                       int64_t channels, int64_t depth,
+                       std::optional<int64_t> vectors) {
+  // AVX-512 has 32 registers, vectors of other widths are taken to have 16.
+  int64_t registers = target.vectorBits == 512 ? 32 : 16;
+  std::optional<ConvTile> best;
+  double least = 0;
+  for (int64_t j = vectors.value_or(1); j <= vectors.value_or(8); ++j) {
+    // Sums, a row of a panel and a pixel are in registers.
+    int64_t most = std::max<int64_t>((registers - 1 - j) / j, 1);
+    if (!ShapedType::isDynamic(width))
+      most = std::min(most, std::max<int64_t>(width, 1));
+    for (int64_t i = 1; i <= most; ++i) {
+      ConvTile tile = {target.lanes(/*bits=*/32), i, j};
+      double time = estimateTime(tile, width, channels, depth);
+      if (!best || time < least) {
+        best = tile;
+        least = time;
+      }
+    }
+  }
+  return *best;
+}
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+/// The tensor of which dimension `axis` of four becomes a known number of
+/// groups and their parts.
+static Value matchGroups(Value tensor, int64_t axis, int64_t &groups) {
+  auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>();
+  if (!expand || expand.getSrcType().getRank() != 4)
+    return {};
+  SmallVector<ReassociationIndices> indices;
+  for (int64_t i = 0; i < 4; ++i)
+    indices.push_back({i <= axis ? i : i + 1});
+  indices[axis].push_back(axis + 1);
+  groups = expand.getResultType().getDimSize(axis);
+  if (expand.getReassociationIndices() != indices || groups <= 0)
+    return {};
+  return expand.getSrc();
+}
+
+/// Whether the loops of a convolution are image, group (where there are
+/// several), output channel, row, column, input channel, row and column of the
+/// window, and the operands have them in this order.
+static bool matchLoops(linalg::LinalgOp op, Window &rows, Window &columns) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  unsigned numLoops = op.getNumLoops();
+  bool isGrouped = numLoops == 8;
+  if (!(numLoops == 7 || isGrouped) || op.getNumReductionLoops() != 3)
+    return false;
+  unsigned out = 1 + isGrouped, sum = out + 3;
+  for (auto [i, type] : llvm::enumerate(op.getIteratorTypesArray()))
+    if ((type == utils::IteratorType::reduction) != (i >= sum))
+      return false;
+  AffineMap data = maps[0];
+  if (data.getNumResults() != numLoops - 3 || data.getNumSymbols() != 0)
+    return false;
+  auto takes = [&](AffineMap map, ArrayRef<unsigned> loops) {
+    return map == AffineMap::getMultiDimMapWithTargets(numLoops, loops,
+                                                       op.getContext());
+  };
+  SmallVector<unsigned> image = {0}, weight, result = {0};
+  if (isGrouped) {
+    image.push_back(1);
+    weight.push_back(1);
+    result.push_back(1);
+  }
+  image.push_back(sum);
+  weight.append({out, sum, sum + 1, sum + 2});
+  result.append({out, out + 1, out + 2});
+  ArrayRef<AffineExpr> windows = data.getResults().take_back(2);
+  return takes(AffineMap::get(numLoops, 0, data.getResults().drop_back(2),
+                              op.getContext()),
+               image) &&
+         takes(maps[1], weight) && takes(maps[2], result) &&
+         matchWindow(windows[0], out + 1, sum + 1, numLoops, rows) &&
+         matchWindow(windows[1], out + 2, sum + 2, numLoops, columns);
+}
+
+/// How many output channels a panel has that weights are unpacked from; 0 where
+/// they are not of this layout.
+static int64_t matchPanels(linalg::UnPackOp op, ArrayRef<int64_t> rowOrder) {
+  auto type = cast<ShapedType>(op.getSource().getType());
+  SmallVector<int64_t> order = {0};
+  order.append(rowOrder.begin(), rowOrder.end());
+  if (type.getRank() != 5 || !type.hasStaticShape() ||
+      op.getInnerDimsPos() != ArrayRef<int64_t>({0}) ||
+      op.getOuterDimsPerm() != ArrayRef(order))
+    return 0;
+  return type.getDimSize(4);
+}
+
+std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
+                                          const TargetModel &target) {
+  linalg::LinalgOp op = findReduction(kernel.getBody().front());
+  ConvParts parts;
+  if (!op || !isSumOfProducts(op) ||
+      !llvm::all_of(
+          op->getOperandTypes(),
+          [](Type type) { return getElementTypeOrSelf(type).isF32(); }) ||
+      !matchLoops(op, parts.rows, parts.columns))
+    return std::nullopt;
+  Value data = op->getOperand(0), weight = op->getOperand(1);
+  Value result = op->getResult(0);
+  if (op.getNumLoops() == 8) {
+    int64_t groups = 0;
+    data = matchGroups(data, 1, parts.groups);
+    weight = matchGroups(weight, 0, groups);
+    auto collapse =
+        result.hasOneUse()
+            ? dyn_cast<tensor::CollapseShapeOp>(*result.getUsers().begin())
+            : tensor::CollapseShapeOp();
+    if (!data || !weight || groups != parts.groups || !collapse ||
+        collapse.getReassociationIndices() !=
+            SmallVector<ReassociationIndices>{{0}, {1, 2}, {3}, {4}})
+      return std::nullopt;
+    result = collapse.getResult();
+  }
+  FloatAttr zero;
+  Value inner = matchPadding(data, parts.rows, parts.columns, zero);
+  if (inner && !zero.getValue().isPosZero())
+    return std::nullopt;
+  parts.isPadded = bool(inner);
+  parts.image = dyn_cast<BlockArgument>(inner ? inner : data);
+  parts.op = op;
+  parts.l2Bytes = target.l2Bytes;
+  parts.blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
+                                       target.l2Bytes, /*elementBits=*/32);
+  auto type = cast<ShapedType>(weight.getType());
+  auto unpack = weight.getDefiningOp<linalg::UnPackOp>();
+  parts.weight = dyn_cast<BlockArgument>(unpack ? unpack.getSource() : weight);
+  parts.rows.size = type.getDimSize(2);
+  parts.columns.size = type.getDimSize(3);
+  parts.inChannels = type.getDimSize(1);
+  parts.outChannels = type.getDimSize(0);
+  if (!type.isDynamicDim(0))
+    parts.outChannels /= parts.groups;
+  if (!parts.image || !parts.weight || parts.rows.size <= 0 ||
+      parts.columns.size <= 0)
+    return std::nullopt;
+  FailureOr<Epilogue> epilogue =
+      Epilogue::match(kernel, result, /*vectorLoops=*/2);
+  if (failed(epilogue) || parts.image == epilogue->getOutput() ||
+      parts.weight == epilogue->getOutput())
+    return std::nullopt;
+  parts.epilogue = *epilogue;
+  if (!unpack)
+    return parts;
+  int64_t width = matchPanels(unpack, parts.getWeightOrder()),
+          lanes = target.lanes(/*bits=*/32);
+  if (!type.hasStaticShape() || width <= 0 || width % lanes != 0 ||
+      (parts.groups != 1 && parts.outChannels % width != 0))
+    return std::nullopt;
+  parts.tile = ConvTile::get(target, parts.getWidth(), parts.outChannels,
+                             parts.getDepth(), width / lanes);
+  return parts;
+}

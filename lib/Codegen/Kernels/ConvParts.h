@@ -1,0 +1,80 @@
+//===- ConvParts.h - What a convolution consists of -------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_CONVPARTS_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_CONVPARTS_H
+
+#include "Epilogue.h"
+#include "ImageWindow.h"
+#include "KernelClass.h"
+#include "MatmulEmitter.h"
+
+namespace mlir::relax {
+
+/// Sums of pixels of a row x vectors of output channels, which stay in
+/// registers.
+struct ConvTile {
+  int64_t lanes = 1, pixels = 1, vectors = 1;
+
+  int64_t channels() const { return vectors * lanes; }
+
+  /// The tile that takes the least time for rows of `width` pixels (which may
+  /// be dynamic) and groups of `channels`. `vectors` may be known.
+  static ConvTile get(const TargetModel &target, int64_t width,
+                      int64_t channels, int64_t depth,
+                      std::optional<int64_t> vectors = std::nullopt);
+};
+
+/// A kernel that convolves images of f32 in NCHW with weights in OIHW.
+struct ConvParts {
+  static std::optional<ConvParts> match(func::FuncOp kernel,
+                                        const TargetModel &target);
+
+  linalg::LinalgOp op;
+  BlockArgument image, weight;
+  int64_t groups = 1;
+  /// Of a group; may be dynamic where the weights are not in panels.
+  int64_t inChannels, outChannels;
+  Window rows, columns;
+  bool isPadded = false;
+  /// Where the weights come in panels of output channels.
+  std::optional<ConvTile> tile;
+  Epilogue epilogue;
+  MatmulBlocking blocking;
+  int64_t l2Bytes = 0;
+
+  /// The pixels of a row of the result; may be dynamic.
+  int64_t getWidth() const {
+    return cast<ShapedType>(epilogue.getOutput().getType()).getDimSize(3);
+  }
+  /// How many products a sum has, where that is known.
+  int64_t getDepth() const { return inChannels * rows.size * columns.size; }
+
+  /// The order in which panels have the dimensions of weights but for the
+  /// output channels: rows of the window, then its columns and input channels,
+  /// the larger of which is innermost.
+  SmallVector<int64_t> getWeightOrder() const {
+    if (columns.size > inChannels)
+      return {2, 1, 3};
+    return {2, 3, 1};
+  }
+
+  /// Whether a window is one element, the place of which is that of the pixel.
+  bool isPointwise() const {
+    return rows.size == 1 && columns.size == 1 && rows.stride == 1 &&
+           columns.stride == 1 && !isPadded;
+  }
+};
+
+/// Emits a convolution whose weights are in panels.
+void emitDirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
+                    ValueRange arguments);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_CONVPARTS_H

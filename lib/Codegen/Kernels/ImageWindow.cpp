@@ -1,0 +1,146 @@
+//===- ImageWindow.cpp - Windows that move over images ----------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ImageWindow.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+bool mlir::relax::matchWindow(AffineExpr expr, unsigned position,
+                              unsigned element, unsigned numLoops,
+                              Window &window) {
+  MLIRContext *context = expr.getContext();
+  auto coefficient = [&](unsigned loop) -> int64_t {
+    SmallVector<AffineExpr> ones(numLoops, getAffineConstantExpr(0, context));
+    ones[loop] = getAffineConstantExpr(1, context);
+    auto value = dyn_cast<AffineConstantExpr>(expr.replaceDims(ones));
+    return value ? value.getValue() : 0;
+  };
+  window.stride = coefficient(position);
+  window.dilation = coefficient(element);
+  if (window.stride <= 0 || window.dilation <= 0)
+    return false;
+  AffineExpr expected = getAffineDimExpr(position, context) * window.stride +
+                        getAffineDimExpr(element, context) * window.dilation;
+  return simplifyAffineExpr(expr - expected, numLoops, 0) ==
+         getAffineConstantExpr(0, context);
+}
+
+FloatAttr mlir::relax::getFillValue(Value tensor) {
+  auto fill = tensor.getDefiningOp<linalg::FillOp>();
+  FloatAttr value;
+  if (!fill || !matchPattern(fill.getInputs().front(), m_Constant(&value)))
+    return {};
+  return value;
+}
+
+/// Whether the operation is a copy of its operand.
+static bool isCopy(linalg::LinalgOp op) {
+  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      op.getNumReductionLoops() != 0 ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return false;
+  Block &body = *op.getBlock();
+  return body.getTerminator()->getOperand(0) == body.getArgument(0);
+}
+
+Value mlir::relax::matchPadding(Value data, Window &rows, Window &columns,
+                                FloatAttr &value) {
+  auto insert = data.getDefiningOp<tensor::InsertSliceOp>();
+  if (!insert || insert.getSourceType().getRank() != 4 ||
+      !insert.hasUnitStride())
+    return {};
+  FloatAttr fill = getFillValue(insert.getDest());
+  ArrayRef<int64_t> offsets = insert.getStaticOffsets();
+  if (!fill || offsets.size() != 4 || offsets[0] != 0 || offsets[1] != 0 ||
+      ShapedType::isDynamicShape(offsets) || offsets[2] < 0 || offsets[3] < 0)
+    return {};
+  auto copy = insert.getSource().getDefiningOp<linalg::LinalgOp>();
+  if (!copy || !isCopy(copy))
+    return {};
+  rows.padding = offsets[2];
+  columns.padding = offsets[3];
+  value = fill;
+  return copy.getDpsInputOperand(0)->get();
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors of a row
+//===----------------------------------------------------------------------===//
+
+Value mlir::relax::makeLaneMask(IndexBuilder &b, int64_t lanes, Value begin,
+                                Value end) {
+  auto type = VectorType::get(lanes, b.getI1Type());
+  Value to = vector::CreateMaskOp::create(b, type, ValueRange(end));
+  if (isConstantIntValue(begin, 0))
+    return to;
+  Value before = vector::CreateMaskOp::create(b, type, ValueRange(begin));
+  Value all = arith::ConstantOp::create(b, DenseElementsAttr::get(type, true));
+  return arith::AndIOp::create(b, to, arith::XOrIOp::create(b, before, all));
+}
+
+Value RowLoader::load(IndexBuilder &b, Value offset, Value mask) const {
+  return vector::MaskedLoadOp::create(b, getType(), base, offset, mask,
+                                      padding);
+}
+
+RowLoader::Load RowLoader::prepare(IndexBuilder &b, Value first, Value count,
+                                   Value isInside) const {
+  int64_t lanes = getType().getNumElements();
+  Value zero = b.index(0);
+  Value before = b.max(b.sub(zero, first), zero);
+  Value room = b.max(b.sub(width, first), zero);
+  if (isInside)
+    room = b.createOrFold<arith::SelectOp>(isInside, room, zero);
+  if (stride == 1) {
+    Value mask = makeLaneMask(b, lanes, before, b.min(room, count));
+    return [=, this](IndexBuilder &b, Value row) {
+      return load(b, b.add(row, first), mask);
+    };
+  }
+  if (stride == 2) {
+    // Every other element of two vectors.
+    Value size = b.index(lanes);
+    Value end = b.min(room, b.sub(b.mul(count, 2), b.index(1)));
+    Value low = makeLaneMask(b, lanes, before, end);
+    Value high = makeLaneMask(b, lanes, b.sub(before, size), b.sub(end, size));
+    SmallVector<int64_t> even;
+    for (int64_t i = 0; i < lanes; ++i)
+      even.push_back(2 * i);
+    return [=, this](IndexBuilder &b, Value row) -> Value {
+      Value offset = b.add(row, first);
+      Value lower = load(b, offset, low);
+      Value upper = load(b, b.add(offset, lanes), high);
+      return vector::ShuffleOp::create(b, lower, upper, even);
+    };
+  }
+  Value step = b.index(stride);
+  Value mask = makeLaneMask(b, lanes, b.ceilDiv(before, step),
+                            b.min(count, b.ceilDiv(room, step)));
+  SmallVector<int64_t> places;
+  for (int64_t i = 0; i < lanes; ++i)
+    places.push_back(i * stride);
+  auto type = VectorType::get(lanes, b.getI64Type());
+  Value indices =
+      arith::ConstantOp::create(b, DenseIntElementsAttr::get(type, places));
+  return [=, this](IndexBuilder &b, Value row) -> Value {
+    return vector::GatherOp::create(b, getType(), base,
+                                    ValueRange(b.add(row, first)), indices,
+                                    mask, padding);
+  };
+}

@@ -1,0 +1,71 @@
+//===- ImageWindow.h - Windows that move over images ------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What convolution and pooling share: how a kernel says which elements of an
+// image a window has, and how vectors of them are read.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_IMAGEWINDOW_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_IMAGEWINDOW_H
+
+#include "IndexBuilder.h"
+
+#include "mlir/IR/AffineMap.h"
+
+#include <functional>
+
+namespace mlir::relax {
+
+/// The window along one dimension of an image: element j of the window at
+/// position i is element i * stride + j * dilation - padding of the image.
+struct Window {
+  int64_t size = 1, stride = 1, dilation = 1, padding = 0;
+};
+
+/// Reads position * stride + element * dilation.
+bool matchWindow(AffineExpr expr, unsigned position, unsigned element,
+                 unsigned numLoops, Window &window);
+
+/// A number that a tensor is filled with; null where it is not.
+FloatAttr getFillValue(Value tensor);
+
+/// The tensor that is copied into one filled with `value`, and the padding
+/// before its rows and columns, which are the last of four dimensions. Where
+/// the padding ends does not matter: no window reaches beyond it.
+Value matchPadding(Value data, Window &rows, Window &columns, FloatAttr &value);
+
+/// Lanes `begin` to `end`; either may be beyond the vector.
+Value makeLaneMask(IndexBuilder &b, int64_t lanes, Value begin, Value end);
+
+/// Loads vectors of every `stride`-th element of rows of an image.
+class RowLoader {
+public:
+  /// `padding` is a vector, and what the image does not have.
+  RowLoader(Value base, Value width, int64_t stride, Value padding)
+      : base(base), width(width), stride(stride), padding(padding) {}
+
+  using Load = std::function<Value(IndexBuilder &, Value)>;
+
+  /// How to load elements `first`, `first` + stride, ... of a row that begins
+  /// at an offset, as many as `count`. The rows are in the image where
+  /// `isInside` says so; null where all of them are.
+  Load prepare(IndexBuilder &b, Value first, Value count, Value isInside) const;
+
+private:
+  Value load(IndexBuilder &b, Value offset, Value mask) const;
+  VectorType getType() const { return cast<VectorType>(padding.getType()); }
+
+  Value base, width;
+  int64_t stride;
+  Value padding;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_IMAGEWINDOW_H
