@@ -82,6 +82,9 @@ static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
+  if (options.emitKernels)
+    pm.addNestedPass<func::FuncOp>(
+        createRelaxLowerLinalgPass({options.vectorBits}));
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addNestedPass<func::FuncOp>(createRelaxWidenBoolMemrefsPass());
   pm.addNestedPass<func::FuncOp>(createRelaxLowerExpandShapePass());

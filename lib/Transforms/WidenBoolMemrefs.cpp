@@ -17,6 +17,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXWIDENBOOLMEMREFSPASS
@@ -59,7 +61,41 @@ static void convertStore(memref::StoreOp store) {
 }
 
 static bool hasBoolElements(Value memref) {
-  return cast<MemRefType>(memref.getType()).getElementType().isInteger(1);
+  auto type = dyn_cast<MemRefType>(memref.getType());
+  return type && type.getElementType().isInteger(1);
+}
+
+static Value toBytes(OpBuilder &builder, Location loc, Value flags) {
+  Type type = cast<VectorType>(flags.getType()).clone(builder.getI8Type());
+  return arith::ExtUIOp::create(builder, loc, type, flags);
+}
+
+/// The vector of `op` that goes into memory, or stands for what is not read.
+static OpOperand *getVectorOperand(Operation *op) {
+  return llvm::TypeSwitch<Operation *, OpOperand *>(op)
+      .Case<vector::StoreOp, vector::MaskedStoreOp, vector::ScatterOp>(
+          [](auto store) { return &store.getValueToStoreMutable(); })
+      .Case<vector::MaskedLoadOp, vector::GatherOp>(
+          [](auto load) { return &load.getPassThruMutable(); })
+      .Default([](Operation *) { return nullptr; });
+}
+
+/// Reads and writes vectors of bytes.
+static void convertVectorAccess(Operation *op) {
+  OpBuilder builder(op);
+  if (OpOperand *operand = getVectorOperand(op))
+    operand->set(toBytes(builder, op->getLoc(), operand->get()));
+  if (op->getNumResults() == 0)
+    return;
+  builder.setInsertionPointAfter(op);
+  Value bytes = op->getResult(0);
+  auto type = cast<VectorType>(bytes.getType()).clone(builder.getI8Type());
+  bytes.setType(type);
+  Value zero = arith::ConstantOp::create(builder, op->getLoc(),
+                                         builder.getZeroAttr(type));
+  auto flags = arith::CmpIOp::create(builder, op->getLoc(),
+                                     arith::CmpIPredicate::ne, bytes, zero);
+  bytes.replaceAllUsesExcept(flags, flags);
 }
 
 namespace {
@@ -69,6 +105,7 @@ struct RelaxWidenBoolMemrefsPass
     func::FuncOp func = getOperation();
     SmallVector<memref::LoadOp> loads;
     SmallVector<memref::StoreOp> stores;
+    SmallVector<Operation *> vectorAccesses;
     func.walk([&](Operation *op) {
       if (auto load = dyn_cast<memref::LoadOp>(op);
           load && hasBoolElements(load.getMemref()))
@@ -76,6 +113,11 @@ struct RelaxWidenBoolMemrefsPass
       if (auto store = dyn_cast<memref::StoreOp>(op);
           store && hasBoolElements(store.getMemref()))
         stores.push_back(store);
+      if (isa<vector::LoadOp, vector::StoreOp, vector::MaskedLoadOp,
+              vector::MaskedStoreOp, vector::GatherOp, vector::ScatterOp>(op) &&
+          llvm::any_of(op->getOperands(),
+                       [](Value operand) { return hasBoolElements(operand); }))
+        vectorAccesses.push_back(op);
     });
     func.walk([](Operation *op) {
       for (Value result : op->getResults())
@@ -90,6 +132,7 @@ struct RelaxWidenBoolMemrefsPass
                                            widen(func.getResultTypes())));
     llvm::for_each(loads, convertLoad);
     llvm::for_each(stores, convertStore);
+    llvm::for_each(vectorAccesses, convertVectorAccess);
   }
 };
 } // namespace

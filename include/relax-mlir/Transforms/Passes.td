@@ -380,6 +380,29 @@ def RelaxEmitKernelsPass : Pass<"relax-emit-kernels", "ModuleOp"> {
   ];
 }
 
+def RelaxLowerLinalgPass
+    : Pass<"relax-lower-linalg", "::mlir::func::FuncOp"> {
+  let summary = "Lower linalg operations on memrefs to parallel loops";
+  let description = [{
+    Turns each linalg operation on memrefs into loops: over vectors where its
+    results are contiguous along one of its parallel loops and its body can be
+    computed in vectors, over elements otherwise. Bodies may read elements at
+    computed places, in branches too, and have several results.
+
+    The outermost parallel loop is an `scf.parallel` whose `relax.grain` says how
+    many iterations, at least, are worth a thread.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
+           "The width of a vector register; 0 means that of this processor">
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 def RelaxWidenBoolMemrefsPass
     : Pass<"relax-widen-bool-memrefs", "::mlir::func::FuncOp"> {
   let summary = "Store Booleans in bytes";

@@ -133,36 +133,61 @@ bool RowPlan::checkOutputs() const {
   return true;
 }
 
-/// The one along which most accesses are contiguous.
-bool RowPlan::chooseVectorDim(Loop &loop) const {
-  int64_t best = 0, bestContiguous = 0, bestScore = 0;
+/// How many accesses to elements of rows would have lanes next to each other
+/// along a dimension, and how many would not.
+RowPlan::Contiguity RowPlan::getContiguity(unsigned dim) const {
+  Contiguity result;
+  auto count = [&](const Access &access) {
+    if (isUniform(access))
+      return;
+    if (access.isContiguous(dim))
+      ++result.contiguous;
+    else if (access.uses(dim))
+      ++result.strided;
+  };
+  for (linalg::LinalgOp op : space->ops)
+    for (OpOperand &operand : op->getOpOperands())
+      if (isa<BlockArgument>(operand.get()) &&
+          isa<TensorType>(operand.get().getType()) &&
+          KernelSpace::isRead(op, operand))
+        count(space->getAccess(operand));
+  for (const KernelSpace::Output &output : space->outputs)
+    count(output.place);
+  return result;
+}
+
+/// Puts the dimension along which most accesses are contiguous last. It depends
+/// on the set of dimensions alone, as loops over the same share buffers.
+RowPlan::Contiguity RowPlan::chooseVectorDim(Loop &loop) const {
+  size_t best = 0;
+  Contiguity contiguity;
   for (auto [index, dim] : llvm::enumerate(loop.dims)) {
-    int64_t contiguous = 0, strided = 0;
-    auto count = [&](const Access &access) {
-      if (access.isContiguous(dim))
-        ++contiguous;
-      else if (access.uses(dim))
-        ++strided;
-    };
-    for (linalg::LinalgOp op : space->ops)
-      if (getRowDims(op)[dim])
-        for (OpOperand &operand : op->getOpOperands())
-          if (isa<BlockArgument>(operand.get()) &&
-              isa<TensorType>(operand.get().getType()) &&
-              KernelSpace::isRead(op, operand))
-            count(space->getAccess(operand));
-    // All of them, as loops over the same dimensions share buffers.
-    for (const KernelSpace::Output &output : space->outputs)
-      count(output.place);
-    int64_t score = contiguous - strided;
-    if (index == 0 || score >= bestScore) {
-      best = index;
-      bestScore = score;
-      bestContiguous = contiguous;
-    }
+    Contiguity next = getContiguity(dim);
+    if (index != 0 && next.getScore() < contiguity.getScore())
+      continue;
+    best = index;
+    contiguity = next;
   }
   std::swap(loop.dims[best], loop.dims.back());
-  return bestContiguous > 0 || bestScore == 0;
+  return contiguity;
+}
+
+/// Rows that are next to each other are worked on together where that makes
+/// more accesses contiguous than vectors of elements of one row.
+bool RowPlan::chooseLane(bool isRowContiguous, int64_t rowScore) {
+  int64_t bestScore = isRowContiguous ? rowScore : -1;
+  for (unsigned dim : outer.set_bits()) {
+    Contiguity contiguity = getContiguity(dim);
+    int64_t size = space->dims[dim].getSize();
+    // Few rows leave most lanes of a vector empty.
+    bool isShort = !ShapedType::isDynamic(size) && size < 8;
+    if (contiguity.contiguous == 0 || contiguity.getScore() <= bestScore ||
+        (isRowContiguous && isShort))
+      continue;
+    lane = dim;
+    bestScore = contiguity.getScore();
+  }
+  return isRowContiguous || lane;
 }
 
 static unsigned getBits(Type type) {
@@ -303,10 +328,19 @@ bool RowPlan::chooseLoops() {
         getLoop(pass, getRowDims(op)).outputs.push_back(index);
     }
   }
-  // A reduction over dimensions of size 1 alone is no loop.
-  return llvm::all_of(loops, [&](Loop &loop) {
-    return !loop.dims.empty() && chooseVectorDim(loop);
-  });
+  // A reduction over dimensions of size 1 alone is no loop over elements.
+  bool isContiguous = true;
+  int64_t score = std::numeric_limits<int64_t>::max();
+  for (Loop &loop : loops) {
+    if (loop.dims.empty()) {
+      isContiguous = false;
+      continue;
+    }
+    Contiguity contiguity = chooseVectorDim(loop);
+    isContiguous &= contiguity.contiguous > 0 || contiguity.strided == 0;
+    score = std::min(score, contiguity.getScore());
+  }
+  return hasReduction ? chooseLane(isContiguous, score) : isContiguous;
 }
 
 /// The loop that first computes the elements of a value; nothing where loops
@@ -345,7 +379,8 @@ void RowPlan::placeBuffers() {
       DimSet rest = output.dims;
       if (isUniform(writer) || rest.reset(outer) != getRowDims(op) ||
           output.place.getType().getElementType() != type ||
-          !output.place.isContiguous(loops[buffer.loop].dims.back()) ||
+          !output.place.isContiguous(
+              lane.value_or(loops[buffer.loop].dims.back())) ||
           levels[writer] < last || !taken.insert(&output).second)
         continue;
       buffer.output = &output;

@@ -36,13 +36,19 @@ std::optional<Combiner> getCombiner(linalg::LinalgOp reduction);
 
 struct RowPlan {
   struct Loop {
-    /// The vector dimension is the last one.
+    /// Where the elements of a row are lanes, the last one is that of vectors.
     SmallVector<unsigned> dims;
     SmallVector<linalg::LinalgOp> reductions;
     /// Indices of outputs.
     SmallVector<unsigned> outputs;
     /// What is put in a buffer.
     SmallVector<Value> stored;
+  };
+
+  /// How many accesses have lanes next to each other, and how many do not.
+  struct Contiguity {
+    int64_t contiguous = 0, strided = 0;
+    int64_t getScore() const { return contiguous - strided; }
   };
 
   struct Buffer {
@@ -64,6 +70,9 @@ struct RowPlan {
   std::unique_ptr<KernelSpace> space;
   DimSet outer;
   SmallVector<Loop> loops;
+  /// The outer dimension whose rows are the lanes of vectors; nothing where the
+  /// elements of a row are.
+  std::optional<unsigned> lane;
   /// Outputs with one element for each row.
   SmallVector<unsigned> rowOutputs;
   llvm::MapVector<Value, Buffer> buffers;
@@ -75,7 +84,9 @@ private:
   bool findOuterDims();
   bool checkOutputs() const;
   bool chooseLoops();
-  bool chooseVectorDim(Loop &loop) const;
+  Contiguity getContiguity(unsigned dim) const;
+  Contiguity chooseVectorDim(Loop &loop) const;
+  bool chooseLane(bool isRowContiguous, int64_t rowScore);
   void chooseLanes(const TargetModel &target);
   void findLevels();
   void findBuffers();

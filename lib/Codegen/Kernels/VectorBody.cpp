@@ -19,7 +19,7 @@ using namespace mlir::relax;
 
 static bool isVector(Value value) { return isa<VectorType>(value.getType()); }
 
-static bool isDivisionOfIntegers(Operation &op) {
+bool mlir::relax::isDivisionOfIntegers(Operation &op) {
   return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
              arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op);
 }
@@ -44,7 +44,7 @@ bool mlir::relax::isVectorizable(linalg::LinalgOp op) {
 
 /// From what the units of a processor take for a vector, and polynomials for
 /// the functions of math.
-static int64_t estimateCost(Operation &op) {
+int64_t mlir::relax::estimateCost(Operation &op) {
   if (isa<arith::ConstantOp, linalg::YieldOp>(op))
     return 0;
   if (isa<math::SqrtOp, arith::DivFOp>(op))
@@ -60,7 +60,7 @@ static int64_t estimateCost(Operation &op) {
 int64_t mlir::relax::estimateCost(linalg::LinalgOp op) {
   int64_t cost = 0;
   for (Operation &inner : op->getRegion(0).front())
-    cost += ::estimateCost(inner);
+    cost += estimateCost(inner);
   return cost;
 }
 
@@ -94,7 +94,7 @@ Value VectorBody::divideBy(Value vector, Value scalar) {
   return arith::MulFOp::create(builder, result, broadcast(scale));
 }
 
-Value VectorBody::computeOp(Operation &op, const IRMapping &values) {
+Value VectorBody::compute(Operation &op, const IRMapping &values) {
   SmallVector<Value> operands =
       llvm::map_to_vector(op.getOperands(), [&](Value operand) {
         return values.lookupOrDefault(operand);
@@ -134,7 +134,7 @@ SmallVector<Value> VectorBody::compute(linalg::LinalgOp op,
     if (auto index = dyn_cast<linalg::IndexOp>(inner))
       values.map(index.getResult(), indexOf(index.getDim()));
     else
-      values.map(inner.getResult(0), computeOp(inner, values));
+      values.map(inner.getResult(0), compute(inner, values));
   }
   return llvm::map_to_vector(
       body.getTerminator()->getOperands(),

@@ -26,6 +26,12 @@ bool isVectorizable(linalg::LinalgOp op);
 /// What the body of `op` costs, in additions.
 int64_t estimateCost(linalg::LinalgOp op);
 
+/// What an operation of a body costs.
+int64_t estimateCost(Operation &op);
+
+/// Whether an operation traps where an operand is 0.
+bool isDivisionOfIntegers(Operation &op);
+
 class VectorBody {
 public:
   /// The index of a loop: a scalar, or a vector where lanes differ.
@@ -48,11 +54,14 @@ public:
   SmallVector<Value> compute(linalg::LinalgOp op, ValueRange arguments,
                              const IRMapping &scalars, IndexOf indexOf);
 
+  /// Computes the result of an operation of a body, a vector where one of the
+  /// values of its operands is.
+  Value compute(Operation &op, const IRMapping &values);
+
   /// A scalar in all lanes; a vector as it is.
   Value broadcast(Value value);
 
 private:
-  Value computeOp(Operation &op, const IRMapping &values);
   Value divideBy(Value vector, Value scalar);
 
   ImplicitLocOpBuilder &builder;

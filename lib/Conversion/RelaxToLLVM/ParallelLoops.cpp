@@ -114,7 +114,8 @@ static void makeParallel(scf::ForOp loop) {
   auto parallel = scf::ParallelOp::create(
       builder, loop.getLoc(), ValueRange{loop.getLowerBound()},
       ValueRange{loop.getUpperBound()}, ValueRange{loop.getStep()});
-  parallel->setAttr(kGrainAttr, builder.getI64IntegerAttr(1));
+  auto grain = loop->getAttrOfType<IntegerAttr>(kGrainAttr);
+  parallel->setAttr(kGrainAttr, grain ? grain : builder.getI64IntegerAttr(1));
   Block *body = loop.getBody(), *target = parallel.getBody();
   loop.getInductionVar().replaceAllUsesWith(parallel.getInductionVars()[0]);
   target->getOperations().splice(target->begin(), body->getOperations(),

@@ -37,6 +37,19 @@ template <typename OpTy> static SmallVector<int64_t> reducedAxes(OpTy op) {
   return llvm::to_vector(llvm::seq<int64_t>(ndim));
 }
 
+/// The dimensions of a reduction of `x`.
+static SmallVector<OpFoldResult>
+keptDims(KernelBuilder &b, Value x, ArrayRef<int64_t> axes, bool keepdims) {
+  SmallVector<OpFoldResult> dims;
+  for (int64_t i = 0; i < b.getRank(x); ++i) {
+    if (!llvm::is_contained(axes, i))
+      dims.push_back(b.dim(x, i));
+    else if (keepdims)
+      dims.push_back(b.getIndexAttr(1));
+  }
+  return dims;
+}
+
 /// Reduces `x` into `output`, whatever it holds before.
 static Value reduceInto(KernelBuilder &b, Value x, Value output,
                         ArrayRef<int64_t> axes, bool keepdims,
@@ -68,16 +81,7 @@ template <typename OpTy>
 static Value accumulate(KernelBuilder &b, OpTy op, Value x, Value output,
                         Identity identity, Combine combine) {
   SmallVector<int64_t> axes = reducedAxes(op);
-  auto dims = [&] {
-    SmallVector<OpFoldResult> dims;
-    for (int64_t i = 0; i < b.getRank(x); ++i) {
-      if (!llvm::is_contained(axes, i))
-        dims.push_back(b.dim(x, i));
-      else if (op.getKeepdims())
-        dims.push_back(b.getIndexAttr(1));
-    }
-    return dims;
-  };
+  auto dims = [&] { return keptDims(b, x, axes, op.getKeepdims()); };
   return reduceInto(b, x, b.accumulator(output, dims), axes, op.getKeepdims(),
                     identity, combine);
 }
@@ -139,8 +143,8 @@ static void addVariance(LegalizationTable &table, bool isRoot) {
 // Indices
 //===----------------------------------------------------------------------===//
 
-/// The result holds the index of the best element so far, which is read again
-/// to be compared. NaN is better than any number.
+/// The best element so far and its index are kept. NaN is better than any
+/// number.
 template <typename OpTy>
 static void addArgReduce(LegalizationTable &table, Comparison isBetter) {
   table.add<OpTy>([isBetter](KernelBuilder &b, OpTy op, ValueRange inputs,
@@ -152,30 +156,40 @@ static void addArgReduce(LegalizationTable &table, Comparison isBetter) {
     Value output = outputs[0];
     int64_t loops = b.getRank(x), axis = getAxis(given.value_or(0), loops);
     AffineMap map = b.dropMap(loops, axis, op.getKeepdims());
-    if (!given)
+    SmallVector<OpFoldResult> dims = keptDims(b, x, axis, op.getKeepdims());
+    if (!given) {
       map = b.map(loops, SmallVector<int64_t>(b.getRank(output), -1));
-    Value zero = b.scalars().constant(b.getElementType(output), 0);
-    return one(b.generic(
-        x, b.fill(zero, output), {b.identityMap(loops), map}, axis,
-        [&](S s, ValueRange e) {
-          SmallVector<Value> position;
-          for (int64_t i = 0; i < loops; ++i)
-            position.push_back(linalg::IndexOp::create(s, i));
-          Value index =
-              arith::IndexCastOp::create(s, e[1].getType(), position[axis]);
-          position[axis] =
-              arith::IndexCastOp::create(s, s.getIndexType(), e[1]);
-          Value best = s.widen(tensor::ExtractOp::create(s, x, position));
-          Value next = s.widen(e[0]);
-          Value better = s.compare(isBetter, next, best);
-          if (isa<FloatType>(next.getType())) {
-            Value isNan = s.compare(Comparison::Ne, next, next);
-            Value isNumber = s.compare(Comparison::Eq, best, best);
-            better = arith::OrIOp::create(
-                s, better, arith::AndIOp::create(s, isNan, isNumber));
-          }
-          return s.select(better, index, e[1]);
-        }));
+      dims.assign(b.getRank(output), b.getIndexAttr(1));
+    }
+    ScalarBuilder scalars = b.scalars();
+    Type type = b.accumulatorType(b.getElementType(x));
+    Identity worst =
+        isBetter == Comparison::Gt ? Identity::Lowest : Identity::Highest;
+    Value best = b.fill(scalars.identity(worst, type), b.empty(dims, type));
+    Value place = b.fill(scalars.constant(b.getElementType(output), 0), output);
+    SmallVector<utils::IteratorType> iterators(loops,
+                                               utils::IteratorType::parallel);
+    iterators[axis] = utils::IteratorType::reduction;
+    auto body = [&](OpBuilder &builder, Location loc, ValueRange e) {
+      ScalarBuilder s(builder, loc, tensorType(op.getX()).getDtype());
+      Value next = s.widen(e[0]);
+      Value index = arith::IndexCastOp::create(
+          s, e[2].getType(), linalg::IndexOp::create(s, axis));
+      Value better = s.compare(isBetter, next, e[1]);
+      if (isa<FloatType>(type)) {
+        Value isNan = s.compare(Comparison::Ne, next, next);
+        Value isNumber = s.compare(Comparison::Eq, e[1], e[1]);
+        better = arith::OrIOp::create(
+            s, better, arith::AndIOp::create(s, isNan, isNumber));
+      }
+      linalg::YieldOp::create(s, ValueRange{s.select(better, next, e[1]),
+                                            s.select(better, index, e[2])});
+    };
+    auto reduction = linalg::GenericOp::create(
+        b, TypeRange{best.getType(), place.getType()}, x,
+        ValueRange{best, place},
+        ArrayRef<AffineMap>{b.identityMap(loops), map, map}, iterators, body);
+    return one(reduction.getResult(1));
   });
 }
 
@@ -184,7 +198,8 @@ static void addArgReduce(LegalizationTable &table, Comparison isBetter) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Combines each element along an axis with all before it.
+/// Combines each element along an axis with all before it. Threads may share
+/// the outermost loop over lines.
 struct ScanBuilder {
   /// What writes the results along the axis, from the element at `place` on.
   using Line = llvm::function_ref<Value(Value, SmallVectorImpl<Value> &)>;
@@ -196,25 +211,43 @@ struct ScanBuilder {
       ++depth;
     if (depth >= b.getRank(data))
       return line(result, place);
-    return loop(depth, result, [&](Value index, ValueRange carried) {
-      place[depth] = index;
-      return SmallVector<Value>{
-          overLines(carried.front(), place, depth + 1, line)};
-    });
+    bool isOutermost = depth == (axis == 0 ? 1 : 0);
+    return loop(
+        depth, result,
+        [&](Value index, ValueRange carried) {
+          place[depth] = index;
+          return SmallVector<Value>{
+              overLines(carried.front(), place, depth + 1, line)};
+        },
+        isOutermost);
   }
 
   /// Loops over dimension `depth`; returns the first of the carried values.
   Value loop(int64_t depth, ValueRange carried,
-             llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+             llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body,
+             bool isParallel = false) {
     Value zero = arith::ConstantIndexOp::create(b, 0);
     Value step = arith::ConstantIndexOp::create(b, 1);
     auto loop =
         scf::ForOp::create(b, zero, b.dimValue(data, depth), step, carried);
+    if (isParallel) {
+      loop->setAttr("relax.loop", b.getStringAttr("parallel"));
+      loop->setAttr("relax.grain", b.getI64IntegerAttr(getGrain(depth)));
+    }
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     scf::YieldOp::create(
         b, body(loop.getInductionVar(), loop.getRegionIterArgs()));
     return loop.getResult(0);
+  }
+
+  /// How many iterations of a loop over lines are worth a thread.
+  int64_t getGrain(int64_t depth) {
+    int64_t elements = 1;
+    for (auto [dim, size] : llvm::enumerate(b.getType(data).getShape()))
+      if (static_cast<int64_t>(dim) != depth)
+        elements *= ShapedType::isDynamic(size) ? 64 : size;
+    return std::max<int64_t>(4096 / std::max<int64_t>(elements, 1), 1);
   }
 
   KernelBuilder &b;

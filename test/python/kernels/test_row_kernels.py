@@ -142,19 +142,62 @@ def test_reductions(exec_mode: str, name: str, axes: tuple[int, ...], keepdims: 
         np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
 
 
+@functools.cache
+def softmax_along(axis: int) -> Callable[..., Any]:
+    return lambda x: softmax(x, axis=axis)
+
+
+# Elements of rows that are far apart: vectors go along the rows.
+
+
+@pytest.mark.parametrize("bits", [0, 128])
+@FEW
+@given(n=SIZES, m=st.sampled_from([0, 1, 3, 16, 63, 64, 65, 130, 200]))
+def test_reductions_over_the_first_axis(exec_mode: str, bits: int, n: int, m: int) -> None:
+    x = random(n, m) / 3
+    for name in ("sum", "max"):
+        function = reduction(name, (0,), False)
+        result = run(function, (("n", "m"),), exec_mode, x, vector_bits=bits)
+        wanted = REDUCTIONS[name][1](x.astype("float64"), axis=0)
+        np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-4)
+
+
+@FEW
+@given(n=ROWS, c=SIZES, m=st.sampled_from([1, 5, 64, 77]))
+def test_channels(exec_mode: str, n: int, c: int, m: int) -> None:
+    """Means over the middle axis, and softmax and layer norm along it."""
+    x = random(n, c, m)
+    shapes = (("n", "c", "m"),)
+    wide = x.astype("float64")
+    result = run(reduction("mean", (1,), True), shapes, exec_mode, x)
+    np.testing.assert_allclose(result, wide.mean(1, keepdims=True), rtol=1e-4, atol=1e-5)
+    result = run(softmax_along(1), shapes, exec_mode, x)
+    np.testing.assert_allclose(result, reference_softmax(x, 1), rtol=3e-6)
+
+
+def test_nan_in_columns(exec_mode: str) -> None:
+    x = random(70, 70)
+    x[5, 3], x[69, 69] = np.nan, -np.inf
+    for name in ("sum", "max", "min"):
+        result = run(reduction(name, (0,), False), (("n", "m"),), exec_mode, x)
+        wanted = REDUCTIONS[name][1](x.astype("float64"), axis=0)
+        np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "float64"])
-def test_data_types(exec_mode: str, name: str, dtype: str) -> None:
+def test_data_types(exec_mode: str, name: str, dtype: str, axis: int) -> None:
     if name == "mean" and dtype != "float64":
         pytest.skip("means of integers are not defined")
-    function = reduction(name, (1,), False)
+    function = reduction(name, (axis,), False)
     for m in (1, 63, 200):
         x = np.abs(random(3, m)).astype(dtype)
         with np.errstate(over="ignore"):
             wanted = (
-                REDUCTIONS[name][1](x, axis=1, dtype=dtype)
+                REDUCTIONS[name][1](x, axis=axis, dtype=dtype)
                 if name in ("sum", "prod")
-                else (REDUCTIONS[name][1](x, axis=1))
+                else (REDUCTIONS[name][1](x, axis=axis))
             )
         result = run(function, (("n", "m"),), exec_mode, x)
         if dtype == "float64":
@@ -199,11 +242,6 @@ def test_nan_and_infinity(exec_mode: str, m: int) -> None:
         x[0, place] = np.inf
         assert run(reduction("max", (1,), False), (("n", "m"),), exec_mode, x)[0] == np.inf
         assert run(reduction("sum", (1,), False), (("n", "m"),), exec_mode, x)[0] == np.inf
-
-
-@functools.cache
-def softmax_along(axis: int) -> Callable[..., Any]:
-    return lambda x: softmax(x, axis=axis)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])

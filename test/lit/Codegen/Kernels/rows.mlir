@@ -71,9 +71,19 @@ module {
     return %result : tensor<?x?xf32>
   }
 
-  // Elements that are reduced together are not next to each other: no vector
-  // of them is read.
-  // CHECK: func.func private @relax.kernel.columns(%{{.*}}: tensor
+  // Elements of a row are far apart: 32 rows are worked on together, or, at the
+  // end, 8 under a mask.
+  // CHECK: func.func private @relax.kernel.columns({{.*}} attributes {relax.kernel_class = "rows"}
+  // CHECK: scf.parallel
+  // CHECK: scf.if
+  // CHECK: scf.for
+  // CHECK-COUNT-4: arith.addf %{{.*}} : vector<8xf32>
+  // CHECK-NOT: vector.reduction
+  // CHECK: } else {
+  // CHECK: %[[MASK:.*]] = vector.create_mask
+  // CHECK: scf.for
+  // CHECK: vector.maskedload %{{.*}}, %[[MASK]]
+  // CHECK: vector.maskedstore %{{.*}}, %[[MASK]]
   func.func private @columns(%x: tensor<?x?xf32>, %s: tensor<?xf32>) -> tensor<?xf32> {
     %zero = arith.constant 0.0 : f32
     %f = linalg.fill ins(%zero : f32) outs(%s : tensor<?xf32>) -> tensor<?xf32>

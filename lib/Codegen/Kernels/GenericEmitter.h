@@ -1,0 +1,98 @@
+//===- GenericEmitter.h - Vectorized loops of any operation -----*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes what a GenericPlan says: a parallel loop over all loops that do not
+// reduce but that of vectors; in it whole vectors, and the rest under a mask.
+// Reductions run inside, several vectors at a time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_GENERICEMITTER_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_GENERICEMITTER_H
+
+#include "GenericPlan.h"
+#include "IndexBuilder.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mlir::relax {
+
+class GenericEmitter {
+public:
+  GenericEmitter(const GenericPlan &plan) : plan(plan), op(plan.op) {}
+
+  /// Writes the loops at the builder; this cannot fail.
+  void emit(IndexBuilder &b);
+
+private:
+  /// A memref as a vector of elements.
+  struct Memory {
+    Value elements, offset;
+    SmallVector<Value> strides;
+  };
+  /// A value of the body: the same in all lanes, a vector, or an index that
+  /// grows by `step` from lane to lane.
+  struct Lanes {
+    Value value, step;
+  };
+  using LaneMap = DenseMap<Value, Lanes>;
+  /// Where a vector is, and which of its lanes count; null: all of them.
+  struct Place {
+    Value mask;
+    /// The lanes of `mask` for which the conditions around hold.
+    Value conditionMask;
+    Value getMask() const { return conditionMask ? conditionMask : mask; }
+  };
+  // Loops.
+  void prepare(IndexBuilder &b);
+  const Memory &getMemory(IndexBuilder &b, Value memref);
+  void emitVectors(IndexBuilder &b, Value begin, Value end);
+  void emitBlock(IndexBuilder &b, Value base, unsigned unroll, Value mask);
+  SmallVector<Value> emitReductions(IndexBuilder &b, unsigned depth,
+                                    ArrayRef<Value> bases, Place place,
+                                    ValueRange accumulators);
+  void emitRow(IndexBuilder &b);
+  SmallVector<Value> combineLanes(IndexBuilder &b, ValueRange accumulators);
+  int64_t getGrain() const;
+  int64_t getPart() const;
+
+  // Elements.
+  Value getAddress(IndexBuilder &b, OpOperand &operand);
+  Value getLaneStep(IndexBuilder &b, OpOperand &operand);
+  Value loadOperand(IndexBuilder &b, OpOperand &operand, const Place &place);
+  Value loadLanes(IndexBuilder &b, Value elements, Value address, Value step,
+                  Value mask);
+  void storeResult(IndexBuilder &b, OpOperand &operand, Value value,
+                   const Place &place);
+  void hoistOperands(IndexBuilder &b);
+  SmallVector<Value> computeBody(IndexBuilder &b, ValueRange accumulators,
+                                 const Place &place);
+
+  // Bodies.
+  void computeBlock(IndexBuilder &b, Block &block, const Place &place);
+  void computeOp(IndexBuilder &b, Operation &inner, const Place &place);
+  void computeLoad(IndexBuilder &b, memref::LoadOp load, const Place &place);
+  void computeIf(IndexBuilder &b, scf::IfOp branch, const Place &place);
+  bool computeSteps(IndexBuilder &b, Operation &inner);
+  Lanes lookup(Value value) const;
+  Value asVector(IndexBuilder &b, Lanes lanes);
+  /// The value of a scalar, or a vector.
+  Value materialize(IndexBuilder &b, Value value);
+
+  const GenericPlan &plan;
+  linalg::LinalgOp op;
+  DenseMap<Value, Memory> memories;
+  SmallVector<Value> sizes, positions;
+  /// What is the same for all vectors of an inner loop.
+  DenseMap<OpOperand *, Value> hoisted;
+  LaneMap values;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_GENERICEMITTER_H

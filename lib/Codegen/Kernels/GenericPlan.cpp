@@ -1,0 +1,303 @@
+//===- GenericPlan.cpp - How to vectorize any operation ---------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GenericPlan.h"
+
+#include "VectorBody.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Fewer elements than these are not worth a vector.
+static constexpr int64_t kFewest = 4;
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+static bool addTerms(AffineExpr expr, int64_t factor, LinearIndex &index) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    index.constant += factor * constant.getValue();
+    return true;
+  }
+  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+    index.factors[dim.getPosition()] += factor;
+    return true;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return false;
+  if (binary.getKind() == AffineExprKind::Add)
+    return addTerms(binary.getLHS(), factor, index) &&
+           addTerms(binary.getRHS(), factor, index);
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  return binary.getKind() == AffineExprKind::Mul && constant &&
+         addTerms(binary.getLHS(), factor * constant.getValue(), index);
+}
+
+std::optional<LinearIndex> LinearIndex::get(AffineExpr expr,
+                                            unsigned numLoops) {
+  LinearIndex index;
+  index.factors.assign(numLoops, 0);
+  if (!addTerms(expr, 1, index))
+    return std::nullopt;
+  return index;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// What a memref is a view of.
+static Value getRoot(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+    memref = view.getViewSource();
+  return memref;
+}
+
+static int64_t getLaneStride(linalg::LinalgOp op, OpOperand &operand,
+                             unsigned dim) {
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  if (!type)
+    return 0;
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t total = 0;
+  for (auto [expr, stride] : llvm::zip(map.getResults(), strides)) {
+    int64_t factor = LinearIndex::get(expr, op.getNumLoops())->factors[dim];
+    if (factor == 0)
+      continue;
+    if (ShapedType::isDynamic(stride))
+      return ShapedType::kDynamic;
+    total += factor * stride;
+  }
+  return total;
+}
+
+int64_t GenericPlan::getLaneStride(OpOperand &operand) const {
+  linalg::LinalgOp linalgOp = op;
+  return ::getLaneStride(linalgOp, operand, vectorDim);
+}
+
+/// Whether a map puts each iteration of the parallel loops somewhere else, and
+/// all iterations of the others at the same place.
+static bool isOnePlaceEach(linalg::LinalgOp op, AffineMap map) {
+  if (!map.isProjectedPermutation(/*allowZeroInResults=*/true))
+    return false;
+  for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (map.isFunctionOfDim(dim) != (kind == utils::IteratorType::parallel))
+      return false;
+  return true;
+}
+
+/// The same memref at the same place of a parallel loop may be read.
+bool mlir::relax::readsResultsElsewhere(linalg::LinalgOp op) {
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    Value root = getRoot(init.get());
+    for (OpOperand &operand : op->getOpOperands())
+      if (&init != &operand && isa<MemRefType>(operand.get().getType()) &&
+          getRoot(operand.get()) == root &&
+          (init.get() != operand.get() || op.getNumReductionLoops() != 0 ||
+           op.getMatchingIndexingMap(&init) !=
+               op.getMatchingIndexingMap(&operand)))
+        return true;
+    WalkResult walk = op->getRegion(0).walk([&](memref::LoadOp load) {
+      return getRoot(load.getMemref()) == root ? WalkResult::interrupt()
+                                               : WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return true;
+  }
+  return false;
+}
+
+bool GenericPlan::hasSupportedOperands() {
+  if (op.getNumParallelLoops() + op.getNumReductionLoops() !=
+          op.getNumLoops() ||
+      readsResultsElsewhere(op))
+    return false;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Type type = operand.get().getType();
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    if (op.isDpsInit(&operand) && !isOnePlaceEach(op, map))
+      return false;
+    if (type.isIntOrIndexOrFloat())
+      continue;
+    auto memref = dyn_cast<MemRefType>(type);
+    if (!memref || !memref.isStrided() ||
+        !memref.getElementType().isIntOrIndexOrFloat() ||
+        llvm::any_of(map.getResults(), [&](AffineExpr expr) {
+          return !LinearIndex::get(expr, op.getNumLoops());
+        }))
+      return false;
+  }
+  return true;
+}
+
+/// The one along which most operands are contiguous, and all results are.
+bool GenericPlan::chooseVectorDim() {
+  int64_t best = -1;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+  for (unsigned dim = 0; dim < kinds.size(); ++dim) {
+    if (kinds[dim] != utils::IteratorType::parallel ||
+        (!ShapedType::isDynamic(sizes[dim]) && sizes[dim] < kFewest))
+      continue;
+    bool isContiguous = true;
+    int64_t score = 0;
+    for (OpOperand &operand : op->getOpOperands()) {
+      int64_t stride = ::getLaneStride(op, operand, dim);
+      if (op.isDpsInit(&operand))
+        isContiguous &= stride == 1;
+      else if (op.payloadUsesValueFromOperand(&operand) && stride != 0)
+        score += stride == 1 ? 1 : -1;
+    }
+    // Inner loops are more often long.
+    if (!isContiguous || score < 0 || score < best)
+      continue;
+    best = score;
+    vectorDim = dim;
+  }
+  return best >= 0;
+}
+
+/// The only loop that reduces, where elements are contiguous along it.
+bool GenericPlan::chooseRow() {
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  if (dims.size() != 1)
+    return false;
+  vectorDim = dims.front();
+  int64_t size = op.getStaticLoopRanges()[vectorDim];
+  if (!ShapedType::isDynamic(size) && size < kFewest)
+    return false;
+  for (OpOperand *operand : op.getDpsInputOperands())
+    if (int64_t stride = getLaneStride(*operand); stride != 0 && stride != 1)
+      return false;
+  row = RowReduction::match(op);
+  return row.has_value();
+}
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+/// Elements that are read at computed places are gathered, which processors do
+/// for 32 and 64 bits.
+bool GenericPlan::checkLoad(Operation &inner, bool isConditional) {
+  auto load = cast<memref::LoadOp>(inner);
+  auto type = load.getMemRefType();
+  if (op->isAncestor(load.getMemref().getParentRegion()->getParentOp()) ||
+      !type.isStrided() || !type.getElementType().isIntOrFloat())
+    return false;
+  if (isConditional || llvm::any_of(load.getIndices(), [&](Value index) {
+        return isVarying(index);
+      }))
+    varying.insert(load.getResult());
+  return true;
+}
+
+bool GenericPlan::checkOp(Operation &inner, bool isConditional) {
+  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+  if (!llvm::all_of(inner.getOperandTypes(), isScalar) &&
+      !isa<memref::LoadOp>(inner))
+    return false;
+  bool varies = llvm::any_of(inner.getOperands(),
+                             [&](Value value) { return isVarying(value); });
+  if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+    if (index.getDim() == vectorDim)
+      varying.insert(index.getResult());
+    return true;
+  }
+  cost += estimateCost(inner);
+  if (isa<memref::LoadOp>(inner))
+    return checkLoad(inner, isConditional);
+  if (auto branch = dyn_cast<scf::IfOp>(inner)) {
+    bool isMasked = isVarying(branch.getCondition());
+    for (Region &region : branch->getRegions())
+      if (!region.empty() &&
+          !checkBlock(region.front(), isConditional || isMasked))
+        return false;
+    for (OpResult result : branch.getResults()) {
+      unsigned number = result.getResultNumber();
+      if (isMasked || isVarying(branch.thenYield().getOperand(number)) ||
+          isVarying(branch.elseYield().getOperand(number)))
+        varying.insert(result);
+    }
+    return true;
+  }
+  if (isa<arith::ConstantOp>(inner))
+    return isScalar(inner.getResult(0).getType());
+  if (!OpTrait::hasElementwiseMappableTraits(&inner) ||
+      inner.getNumResults() != 1 || inner.getNumRegions() != 0 ||
+      !isScalar(inner.getResult(0).getType()))
+    return false;
+  // Lanes that a condition excludes must not trap.
+  if (varies || (isConditional && isDivisionOfIntegers(inner)))
+    varying.insert(inner.getResult(0));
+  return true;
+}
+
+bool GenericPlan::checkBlock(Block &block, bool isConditional) {
+  return llvm::all_of(block.without_terminator(), [&](Operation &inner) {
+    return checkOp(inner, isConditional);
+  });
+}
+
+bool GenericPlan::checkBody() {
+  for (OpOperand &operand : op->getOpOperands())
+    if (op.isDpsInit(&operand) || getLaneStride(operand) != 0)
+      varying.insert(op.getMatchingBlockArgument(&operand));
+  return checkBlock(op->getRegion(0).front(), /*isConditional=*/false);
+}
+
+/// Vectors of the widest type fill a register; indices, which are often the
+/// same step by step, do not count.
+void GenericPlan::chooseLanes(const TargetModel &target) {
+  unsigned bits = 8;
+  auto widen = [&](Type type) {
+    if (type.isIndex())
+      bits = std::max(bits, 32u);
+    else if (!type.isInteger(1) && type.isIntOrFloat())
+      bits = std::max(bits, type.getIntOrFloatBitWidth());
+  };
+  for (Value argument : op->getRegion(0).getArguments())
+    if (isVarying(argument))
+      widen(argument.getType());
+  for (OpOperand &operand : op->getOpOperands())
+    if (int64_t stride = getLaneStride(operand); stride != 0 && stride != 1)
+      bits = std::max(bits, 32u); // gathered
+  op->getRegion(0).walk([&](Operation *inner) {
+    for (Value result : inner->getResults())
+      if (isVarying(result))
+        widen(result.getType());
+  });
+  lanes = target.lanes(bits);
+}
+
+std::optional<GenericPlan> GenericPlan::make(linalg::LinalgOp op,
+                                             const TargetModel &target) {
+  GenericPlan plan;
+  plan.op = op;
+  if (op->getNumRegions() != 1 || !op->getRegion(0).hasOneBlock() ||
+      !plan.hasSupportedOperands() ||
+      (!plan.chooseVectorDim() && !plan.chooseRow()) || !plan.checkBody())
+    return std::nullopt;
+  for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (dim != plan.vectorDim)
+      (kind == utils::IteratorType::parallel ? plan.parallel : plan.reductions)
+          .push_back(dim);
+  plan.chooseLanes(target);
+  if (plan.lanes < 2)
+    return std::nullopt;
+  return plan;
+}

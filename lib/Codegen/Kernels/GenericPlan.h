@@ -1,0 +1,75 @@
+//===- GenericPlan.h - How to vectorize any operation -----------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A linalg operation on memrefs whose results are contiguous along one of its
+// parallel loops is computed a vector at a time along it, whatever its body:
+// several results, reductions, elements that are read at computed places. Where
+// there is none, lanes may reduce a part of a row each.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_GENERICPLAN_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_GENERICPLAN_H
+
+#include "RowReduction.h"
+#include "TargetModel.h"
+
+namespace mlir::relax {
+
+/// The value of an index expression: sum of `factors[i] * loop i` and
+/// `constant`.
+struct LinearIndex {
+  SmallVector<int64_t> factors;
+  int64_t constant = 0;
+
+  /// Nothing where the expression divides or has symbols.
+  static std::optional<LinearIndex> get(AffineExpr expr, unsigned numLoops);
+};
+
+/// Whether an operation on memrefs reads elements of its results that another
+/// iteration may have written.
+bool readsResultsElsewhere(linalg::LinalgOp op);
+
+struct GenericPlan {
+  /// Nothing where an operation cannot be computed in vectors, or it would be
+  /// no faster.
+  static std::optional<GenericPlan> make(linalg::LinalgOp op,
+                                         const TargetModel &target);
+
+  /// The distance of lanes of an operand, in elements: 0 where it is the same
+  /// in all lanes, ShapedType::kDynamic where it is not known.
+  int64_t getLaneStride(OpOperand &operand) const;
+  bool isVarying(Value value) const { return varying.contains(value); }
+
+  linalg::LinalgOp op;
+  unsigned vectorDim = 0;
+  /// How lanes are combined where the loop of vectors reduces.
+  std::optional<RowReduction> row;
+  /// The other loops.
+  SmallVector<unsigned> parallel, reductions;
+  int64_t lanes = 1;
+  /// What an element costs, in additions of vectors.
+  int64_t cost = 0;
+
+private:
+  bool hasSupportedOperands();
+  bool chooseVectorDim();
+  bool chooseRow();
+  bool checkBody();
+  bool checkBlock(Block &block, bool isConditional);
+  bool checkOp(Operation &op, bool isConditional);
+  bool checkLoad(Operation &op, bool isConditional);
+  void chooseLanes(const TargetModel &target);
+
+  /// Values of the body that differ between lanes.
+  llvm::SmallPtrSet<Value, 16> varying;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_GENERICPLAN_H

@@ -1,0 +1,134 @@
+//===- LowerLinalg.cpp - Any operation as parallel loops --------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What no class of kernels has taken, after bufferization: operations become
+// loops over vectors where a GenericPlan says how, and loops over elements
+// otherwise; threads share the outermost loop of either.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GenericEmitter.h"
+#include "KernelClass.h"
+#include "VectorBody.h"
+
+#include "relax-mlir/Transforms/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXLOWERLINALGPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// The outermost loop that threads may share: iterations write different
+/// elements. Nothing where there is none.
+static std::optional<unsigned> findParallelDim(linalg::LinalgOp op) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    if (kind != utils::IteratorType::parallel)
+      return std::nullopt;
+    bool isWritten =
+        llvm::all_of(op.getDpsInitsMutable(), [&, dim = dim](OpOperand &init) {
+          return llvm::is_contained(
+              op.getMatchingIndexingMap(&init).getResults(),
+              getAffineDimExpr(dim, op.getContext()));
+        });
+    if (isWritten && sizes[dim] != 1)
+      return dim;
+  }
+  return std::nullopt;
+}
+
+/// How many iterations of a loop are worth a thread.
+static int64_t getGrain(linalg::LinalgOp op, unsigned parallelDim) {
+  int64_t work = estimateCost(op) + 4;
+  for (auto [dim, size] : llvm::enumerate(op.getStaticLoopRanges()))
+    if (dim != parallelDim)
+      work *= ShapedType::isDynamic(size) ? 64 : std::max<int64_t>(size, 1);
+  return std::max<int64_t>((1 << 14) / work, 1);
+}
+
+static void makeParallel(scf::ForOp loop, int64_t grain) {
+  IndexBuilder b(loop.getLoc(), loop);
+  auto parallel = scf::ParallelOp::create(b, loop.getLowerBound(),
+                                          loop.getUpperBound(), loop.getStep());
+  parallel->setAttr(kGrainAttr, b.getI64IntegerAttr(grain));
+  Block *from = loop.getBody(), *to = parallel.getBody();
+  loop.getInductionVar().replaceAllUsesWith(parallel.getInductionVars()[0]);
+  to->getOperations().splice(to->begin(), from->getOperations(), from->begin(),
+                             std::prev(from->end()));
+  loop.erase();
+}
+
+/// Loops that reduce go inside of the others.
+static linalg::LinalgOp putParallelLoopsFirst(RewriterBase &rewriter,
+                                              linalg::LinalgOp op) {
+  auto generic = dyn_cast<linalg::GenericOp>(*op);
+  if (!generic)
+    return op;
+  SmallVector<unsigned> order, reductions;
+  for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+    (kind == utils::IteratorType::parallel ? order : reductions).push_back(dim);
+  llvm::append_range(order, reductions);
+  if (llvm::is_sorted(order))
+    return op;
+  FailureOr<linalg::GenericOp> sorted =
+      linalg::interchangeGenericOp(rewriter, generic, order);
+  return succeeded(sorted) ? linalg::LinalgOp(*sorted) : op;
+}
+
+static LogicalResult lowerToElements(RewriterBase &rewriter,
+                                     linalg::LinalgOp op) {
+  op = putParallelLoopsFirst(rewriter, op);
+  std::optional<unsigned> dim;
+  if (!op->getParentOfType<scf::ParallelOp>() && !readsResultsElsewhere(op))
+    dim = findParallelDim(op);
+  int64_t grain = dim ? getGrain(op, *dim) : 1;
+  FailureOr<linalg::LinalgLoops> loops = linalg::linalgOpToLoops(rewriter, op);
+  if (failed(loops))
+    return failure();
+  // There is a loop for each dimension.
+  if (dim && loops->size() == op.getNumLoops())
+    if (auto loop = dyn_cast<scf::ForOp>((*loops)[*dim]))
+      makeParallel(loop, grain);
+  rewriter.eraseOp(op);
+  return success();
+}
+
+namespace {
+struct RelaxLowerLinalgPass
+    : relax::impl::RelaxLowerLinalgPassBase<RelaxLowerLinalgPass> {
+  using RelaxLowerLinalgPassBase::RelaxLowerLinalgPassBase;
+
+  void runOnOperation() override {
+    TargetModel target = TargetModel::get(vectorBits);
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    IRRewriter rewriter(&getContext());
+    for (linalg::LinalgOp op : ops) {
+      if (!op.hasPureBufferSemantics())
+        continue;
+      rewriter.setInsertionPoint(op);
+      if (std::optional<GenericPlan> plan = GenericPlan::make(op, target)) {
+        IndexBuilder b(op.getLoc(), op);
+        GenericEmitter(*plan).emit(b);
+        rewriter.eraseOp(op);
+        continue;
+      }
+      if (failed(lowerToElements(rewriter, op)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,262 @@
+//===- RowElements.cpp - Values and memory of row kernels ----- -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Computes vectors of elements, and scalars of whole rows, and reads and writes
+// them: next to each other, or far apart by gathers and scatters.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+#include "VectorBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Arithmetic of indices
+//===----------------------------------------------------------------------===//
+
+Value RowEmitter::index(int64_t value) {
+  return arith::ConstantIndexOp::create(*builder, value);
+}
+
+Value RowEmitter::add(Value lhs, Value rhs) {
+  return builder->createOrFold<arith::AddIOp>(lhs, rhs);
+}
+
+Value RowEmitter::mul(Value lhs, Value rhs) {
+  return builder->createOrFold<arith::MulIOp>(lhs, rhs);
+}
+
+/// A constant vector.
+Value RowEmitter::splat(TypedAttr value) {
+  return arith::ConstantOp::create(
+      *builder, DenseElementsAttr::get(vectorType(value.getType()), value));
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+bool RowEmitter::isInBuffer(Value value) const {
+  auto it = plan->buffers.find(value);
+  return it != plan->buffers.end() && it->second.loop < loopIndex;
+}
+
+/// Computes what is the same for the whole row before a loop that needs it.
+void RowEmitter::hoist(linalg::LinalgOp op, Scope &row) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value value = operand.get();
+    if (!isa<TensorType>(value.getType()) || !KernelSpace::isRead(op, operand))
+      continue;
+    auto producer = value.getDefiningOp<linalg::LinalgOp>();
+    if (producer ? plan->isUniform(producer)
+                 : plan->isUniform(space.getAccess(operand)))
+      evaluateOperand(operand, row);
+    else if (producer && !isInBuffer(value))
+      hoist(producer, row);
+  }
+}
+
+Value RowEmitter::evaluate(Value value, Scope &scope) {
+  auto op = value.getDefiningOp<linalg::LinalgOp>();
+  Scope &place = plan->isUniform(op) ? scope.getRow() : scope;
+  if (Value known = place.values.lookup(value))
+    return known;
+  if (place.row && isInBuffer(value))
+    place.values[value] =
+        loadVector(bufferMemory[value], getBufferAddress(value, place), place);
+  else
+    computeElementwise(op, place);
+  return place.values.lookup(value);
+}
+
+Value RowEmitter::evaluateOperand(OpOperand &operand, Scope &scope) {
+  Value value = operand.get();
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  if (!isa<TensorType>(value.getType()))
+    return scalars.lookup(value);
+  if (!KernelSpace::isRead(op, operand))
+    return Value();
+  if (isa<BlockArgument>(value))
+    return load(space.getAccess(operand), scope);
+  return evaluate(value, scope);
+}
+
+void RowEmitter::computeElementwise(linalg::LinalgOp op, Scope &scope) {
+  SmallVector<Value> operands;
+  for (OpOperand &operand : op->getOpOperands())
+    operands.push_back(evaluateOperand(operand, scope));
+  SmallVector<Value> results = compute(op, operands, scope);
+  for (auto [result, value] : llvm::zip(op->getResults(), results))
+    scope.values[result] = value;
+}
+
+SmallVector<Value> RowEmitter::compute(linalg::LinalgOp op, ValueRange operands,
+                                       Scope &scope) {
+  VectorBody body(*builder, plan->lanes);
+  body.mask = scope.mask;
+  body.useReciprocals = plan->hasReductions();
+  return body.compute(op, operands, scalars,
+                      [&](unsigned loop) { return getIndex(op, loop, scope); });
+}
+
+Value RowEmitter::getIndex(Operation *op, unsigned loop, Scope &scope) {
+  std::optional<unsigned> dim = space.getLoopDim(op, loop);
+  if (!dim)
+    return index(0);
+  Value position = getPosition(*dim, scope);
+  if (!scope.base || *dim != vectorDim)
+    return position;
+  auto type = vectorType(builder->getIndexType());
+  Value first = vector::BroadcastOp::create(*builder, type, position);
+  return arith::AddIOp::create(*builder, first, getLaneOffsets(index(1)));
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The position of the first lane.
+Value RowEmitter::getPosition(unsigned dim, Scope &scope) {
+  return scope.base && dim == vectorDim ? scope.base : positions[dim];
+}
+
+/// The place of an element in its parameter, at the first lane.
+Value RowEmitter::getAddress(const Access &access, Scope &scope) {
+  Value address = index(0);
+  for (auto [axis, offset] : llvm::enumerate(access.offsets))
+    if (offset != 0)
+      address = add(address, mul(index(offset), getStride(access.param, axis)));
+  auto addTerm = [&](const Access::Term &term) {
+    Value stride = mul(getStride(access.param, term.axis), index(term.factor));
+    address = add(address, mul(getPosition(term.dim, scope), stride));
+  };
+  // What changes most comes last.
+  for (const Access::Term &term : access.terms)
+    if (term.dim != vectorDim)
+      addTerm(term);
+  for (const Access::Term &term : access.terms)
+    if (term.dim == vectorDim)
+      addTerm(term);
+  return address;
+}
+
+Value RowEmitter::getBufferAddress(Value value, Scope &scope) {
+  const RowPlan::Buffer &buffer = plan->buffers.find(value)->second;
+  if (buffer.output)
+    return getAddress(buffer.output->place, scope);
+  Value address = index(0);
+  for (unsigned dim : plan->loops[buffer.loop].dims)
+    address = add(mul(address, getSize(dim)), getPosition(dim, scope));
+  if (!plan->lane)
+    return address;
+  address = add(mul(address, index(rows.size())), index(scope.number));
+  return mul(address, index(plan->lanes));
+}
+
+Value RowEmitter::getMask(Scope &scope) {
+  if (scope.mask)
+    return scope.mask;
+  return splat(builder->getBoolAttr(true));
+}
+
+/// The distance of lanes in memory; null where they are next to each other.
+Value RowEmitter::getVectorStride(const Access &access) {
+  if (access.isContiguous(vectorDim))
+    return Value();
+  Value stride = index(0);
+  for (const Access::Term &term : access.terms)
+    if (term.dim == vectorDim)
+      stride = add(stride,
+                   mul(getStride(access.param, term.axis), index(term.factor)));
+  return stride;
+}
+
+Value RowEmitter::getLaneOffsets(Value stride) {
+  auto type = vectorType(builder->getIndexType());
+  Value steps = vector::StepOp::create(*builder, type);
+  Value strides = vector::BroadcastOp::create(*builder, type, stride);
+  return arith::MulIOp::create(*builder, steps, strides);
+}
+
+Value RowEmitter::loadVector(Value memref, Value address, Scope &scope) {
+  auto type = vectorType(cast<MemRefType>(memref.getType()).getElementType());
+  if (!scope.mask)
+    return vector::LoadOp::create(*builder, type, memref, address);
+  Value nothing = splat(builder->getZeroAttr(type.getElementType()));
+  return vector::MaskedLoadOp::create(*builder, type, memref, address,
+                                      scope.mask, nothing);
+}
+
+Value RowEmitter::gather(Value memref, Value address, Value stride,
+                         Scope &scope) {
+  auto type = vectorType(cast<MemRefType>(memref.getType()).getElementType());
+  Value nothing = splat(builder->getZeroAttr(type.getElementType()));
+  return vector::GatherOp::create(*builder, type, memref, address,
+                                  getLaneOffsets(stride), getMask(scope),
+                                  nothing);
+}
+
+Value RowEmitter::load(const Access &access, Scope &scope) {
+  Scope &place = plan->isUniform(access) ? scope.getRow() : scope;
+  for (auto &[known, value] : place.loads)
+    if (known == access)
+      return value;
+  Value memref = flat[access.param.getArgNumber()];
+  Value address = getAddress(access, place), value;
+  if (!place.base || !access.uses(vectorDim))
+    value = memref::LoadOp::create(*builder, memref, address);
+  else if (Value stride = getVectorStride(access))
+    value = gather(memref, address, stride, place);
+  else
+    value = loadVector(memref, address, place);
+  if (access.getType().getElementType().isInteger(1)) {
+    Value zero = arith::ConstantOp::create(
+        *builder, builder->getZeroAttr(value.getType()));
+    value =
+        arith::CmpIOp::create(*builder, arith::CmpIPredicate::ne, value, zero);
+  }
+  place.loads.emplace_back(access, value);
+  return value;
+}
+
+void RowEmitter::storeVector(Value value, Value memref, Value address,
+                             Scope &scope) {
+  value = VectorBody(*builder, plan->lanes).broadcast(value);
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  if (cast<VectorType>(value.getType()).getElementType().isInteger(1))
+    value = arith::ExtUIOp::create(*builder, vectorType(element), value);
+  if (scope.mask)
+    vector::MaskedStoreOp::create(*builder, memref, address, scope.mask, value);
+  else
+    vector::StoreOp::create(*builder, value, memref, address);
+}
+
+void RowEmitter::store(Value value, const Access &access, Scope &scope) {
+  Value memref = flat[access.param.getArgNumber()];
+  Value address = getAddress(access, scope);
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  if (!scope.base) {
+    if (value.getType().isInteger(1))
+      value = arith::ExtUIOp::create(*builder, element, value);
+    memref::StoreOp::create(*builder, value, memref, address);
+    return;
+  }
+  Value stride = getVectorStride(access);
+  if (!stride)
+    return storeVector(value, memref, address, scope);
+  value = VectorBody(*builder, plan->lanes).broadcast(value);
+  if (cast<VectorType>(value.getType()).getElementType().isInteger(1))
+    value = arith::ExtUIOp::create(*builder, vectorType(element), value);
+  vector::ScatterOp::create(*builder, /*resultType=*/nullptr, memref, address,
+                            getLaneOffsets(stride), getMask(scope), value);
+}

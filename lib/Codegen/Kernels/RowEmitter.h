@@ -1,0 +1,134 @@
+//===- RowEmitter.h - Writes what a RowPlan says -------------- -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_ROWEMITTER_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_ROWEMITTER_H
+
+#include "KernelClass.h"
+#include "RowPlan.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::relax {
+
+/// Values that have been computed at one place: for the elements of a vector,
+/// or for whole rows.
+struct RowScope {
+  DenseMap<Value, Value> values;
+  SmallVector<std::pair<Access, Value>> loads;
+  /// The position of the first lane in the vector dimension; null where values
+  /// are scalars.
+  Value base;
+  /// The lanes that exist; null: all.
+  Value mask;
+  /// The row that elements belong to; null for a row.
+  RowScope *row = nullptr;
+  /// Which of the rows that are worked on together this is.
+  unsigned number = 0;
+
+  RowScope &getRow() { return row ? *row : *this; }
+};
+
+class RowEmitter : public KernelEmitter {
+public:
+  RowEmitter(std::unique_ptr<RowPlan> plan)
+      : plan(std::move(plan)), space(*this->plan->space),
+        positions(space.getNumDims()), sizes(space.getNumDims()) {}
+
+  void emit(ImplicitLocOpBuilder &builder, ValueRange arguments) override;
+
+private:
+  using Scope = RowScope;
+
+  // The start of the kernel.
+  void emitScalars();
+  void emitFlatParameters();
+  Value getRoot(Value tensor, int64_t axis);
+  Value getSize(unsigned dim);
+  Value getStride(BlockArgument param, unsigned axis);
+
+  // Rows.
+  void emitRows();
+  void emitParallel(Value count, llvm::function_ref<void(Value)> body);
+  void emitLaneBlock();
+  int64_t getGrain();
+  void splitIndex(Value index, ArrayRef<unsigned> dims, Value numParts,
+                  int64_t part, unsigned dim);
+  void emitRow(ArrayRef<Scope> scopes);
+  Value allocateBuffer(const RowPlan::Loop &loop, Type type);
+
+  // Loops of a row.
+  using Body = llvm::function_ref<SmallVector<Value>(Value, ValueRange)>;
+  SmallVector<Value> emitFor(Value begin, Value end, Value step,
+                             ValueRange accumulators, Body body);
+  void emitLoop(const RowPlan::Loop &loop);
+  SmallVector<Value> emitNest(const RowPlan::Loop &loop, unsigned depth,
+                              ValueRange accumulators);
+  SmallVector<Value> emitVectorLoops(const RowPlan::Loop &loop,
+                                     ValueRange accumulators);
+  SmallVector<Value> emitVectors(const RowPlan::Loop &loop,
+                                 ValueRange accumulators,
+                                 llvm::function_ref<Scope(unsigned)> makeScope);
+  SmallVector<Value> emitElements(const RowPlan::Loop &loop, Scope &scope,
+                                  ValueRange accumulators);
+  Value combine(const Combiner &combiner, Value lhs, Value rhs);
+  void finishReduction(linalg::LinalgOp op, ValueRange accumulators);
+
+  // Values.
+  void hoist(linalg::LinalgOp op, Scope &row);
+  bool isInBuffer(Value value) const;
+  Value evaluate(Value value, Scope &scope);
+  Value evaluateOperand(OpOperand &operand, Scope &scope);
+  void computeElementwise(linalg::LinalgOp op, Scope &scope);
+  SmallVector<Value> compute(linalg::LinalgOp op, ValueRange arguments,
+                             Scope &scope);
+  Value getIndex(Operation *op, unsigned loop, Scope &scope);
+
+  // Memory.
+  Value getPosition(unsigned dim, Scope &scope);
+  Value getAddress(const Access &access, Scope &scope);
+  Value getBufferAddress(Value value, Scope &scope);
+  Value load(const Access &access, Scope &scope);
+  Value loadVector(Value memref, Value address, Scope &scope);
+  Value gather(Value memref, Value address, Value stride, Scope &scope);
+  Value getVectorStride(const Access &access);
+  Value getLaneOffsets(Value stride);
+  void store(Value value, const Access &access, Scope &scope);
+  void storeVector(Value value, Value memref, Value address, Scope &scope);
+  Value getMask(Scope &scope);
+
+  // Arithmetic of indices, folded.
+  Value index(int64_t value);
+  Value add(Value lhs, Value rhs);
+  Value mul(Value lhs, Value rhs);
+  Value splat(TypedAttr value);
+  VectorType vectorType(Type element) {
+    return VectorType::get({plan->lanes}, element);
+  }
+
+  std::unique_ptr<RowPlan> plan;
+  KernelSpace &space;
+  ImplicitLocOpBuilder *builder = nullptr;
+  ValueRange arguments;
+  /// What the whole kernel needs is put before this.
+  Operation *anchor = nullptr;
+  IRMapping scalars;
+  DenseMap<unsigned, Value> flat;
+  DenseMap<std::pair<unsigned, unsigned>, Value> strides;
+  SmallVector<Value> positions, sizes;
+  /// The rows that are worked on together.
+  SmallVector<Scope> rows;
+  DenseMap<Value, Value> bufferMemory;
+  /// The part of the vector dimension that is worked on.
+  Value begin, end;
+  unsigned loopIndex = 0, vectorDim = 0;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_ROWEMITTER_H

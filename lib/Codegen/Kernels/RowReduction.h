@@ -1,0 +1,47 @@
+//===- RowReduction.h - Reductions whose lanes are one result ---*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A reduction in which the order of elements does not matter, so that lanes
+// reduce a part of the elements each: an associative operation, or the best
+// element and its index, where the first one of several is taken.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_ROWREDUCTION_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_ROWREDUCTION_H
+
+#include "RowPlan.h"
+#include "VectorBody.h"
+
+namespace mlir::relax {
+
+class RowReduction {
+public:
+  /// Nothing where an operation is of neither kind.
+  static std::optional<RowReduction> match(linalg::LinalgOp op);
+
+  /// What accumulators start with, if it is not what results hold before.
+  std::optional<TypedAttr> getNeutral() const;
+
+  /// Combines the accumulators of two parts, scalars or vectors.
+  SmallVector<Value> combine(VectorBody &body, ImplicitLocOpBuilder &b,
+                             ValueRange lhs, ValueRange rhs) const;
+
+private:
+  bool matchBest(linalg::LinalgOp op);
+  Value isBetter(VectorBody &body, Value next, Value best) const;
+
+  std::optional<Combiner> combiner;
+  /// The condition under which `next` replaces `best`, and what computes it.
+  Value condition, next, best;
+  SmallVector<Operation *> comparison;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_ROWREDUCTION_H
