@@ -7,6 +7,7 @@ float64 (`erf`, which NumPy lacks, with that of the C library). The unit is that
 of the exact value in float32.
 
     python scripts/math_accuracy.py --stride 1009
+    python scripts/math_accuracy.py --stride 1009 --fast
     python scripts/math_accuracy.py --write docs/dev/math.md
 """
 
@@ -40,7 +41,7 @@ UNARY = (
     "tanh",
 )
 
-FUNCTIONS = (*UNARY, "powf")
+FUNCTIONS = (*UNARY, "powf", "sigmoid")
 
 # Values at which functions are special, or close to it.
 SPECIAL = tuple(
@@ -78,7 +79,7 @@ func.func private @f({params}, %y: tensor<?x{type}>) -> tensor<?x{type}> {{
     indexing_maps = [{maps}], iterator_types = ["parallel"]
   }} ins({inputs} : {input_types}) outs(%y : tensor<?x{type}>) {{
   ^bb0({elements}, %out: {type}):
-    %r = math.{name} {operands} : {type}
+    {body}
     linalg.yield %r : {type}
   }} -> tensor<?x{type}>
   return %0 : tensor<?x{type}>
@@ -90,15 +91,27 @@ relax.func @main({relax_params}) -> !relax.tensor<[n], {type}> {{
 """
 
 
-def compile_function(name: str, dtype: str = "f32") -> Callable[..., np.ndarray]:
+_OPERATOR = """
+relax.func @main(%x: !relax.tensor<[n], {type}>) -> !relax.tensor<[n], {type}> {{
+  %0 = relax.{name} %x : (!relax.tensor<[n], {type}>) -> !relax.tensor<[n], {type}>
+  relax.return %0 : !relax.tensor<[n], {type}>
+}}
+"""
+
+
+def compile_function(
+    name: str, dtype: str = "f32", *, fast: bool = False
+) -> Callable[..., np.ndarray]:
     """Return a function of arrays that is computed by a compiled kernel.
 
     Parameters
     ----------
     name : str
-        The name of an operation of MLIR's dialect ``math``.
+        The name of an operation of MLIR's dialect ``math``, or "sigmoid".
     dtype : str
         The type of the elements, "f16", "bf16", "f32" or "f64", as MLIR writes it.
+    fast : bool
+        Whether it may be less accurate.
     """
     count = 2 if name == "powf" else 1
     inputs = [f"%x{i}" for i in range(count)]
@@ -110,11 +123,13 @@ def compile_function(name: str, dtype: str = "f32") -> Callable[..., np.ndarray]
         inputs=", ".join(inputs),
         input_types=", ".join([f"tensor<?x{dtype}>"] * count),
         elements=", ".join(f"%a{i}: {dtype}" for i in range(count)),
-        operands=", ".join(f"%a{i}" for i in range(count)),
+        body=f"%r = math.{name} {', '.join(f'%a{i}' for i in range(count))} : {dtype}",
         relax_params=", ".join(f"{x}: !relax.tensor<[n], {dtype}>" for x in inputs),
         relax_types=", ".join([f"!relax.tensor<[n], {dtype}>"] * count),
     )
-    main = relax.VirtualMachine(relax.compile(text))["main"]
+    if name == "sigmoid":  # which is an operator, of several operations
+        text = _OPERATOR.format(name=name, type=dtype)
+    main = relax.VirtualMachine(relax.compile(text, fast_math=fast))["main"]
     return lambda *arrays: np.from_dlpack(main(*arrays))
 
 
@@ -124,14 +139,16 @@ def find_reference(name: str) -> Callable[..., np.ndarray]:
         return compile_function(name, "f64")
     if name == "rsqrt":
         return lambda x: 1 / np.sqrt(x)
+    if name == "sigmoid":
+        return lambda x: np.where(x < 0, np.exp(x), 1) / (1 + np.exp(-np.abs(x)))
     return getattr(np, {"atan": "arctan", "powf": "power"}.get(name, name))
 
 
-def measure_errors(actual: np.ndarray, exact: np.ndarray) -> np.ndarray:
+def measure_errors(actual: np.ndarray, exact: np.ndarray, *, flushed: bool = False) -> np.ndarray:
     """Return the errors of float32 numbers in units in the last place of the exact ones.
 
     What differs in being a number, or in the sign of zero, is off by infinity. Beyond the largest
-    number, infinity counts as 2^128.
+    number, infinity counts as 2^128. Where `flushed`, 0 is right for what is below 2^-125.
     """
     limit = 2.0**128
     values = np.clip(actual.astype(np.float64), -limit, limit)
@@ -140,6 +157,9 @@ def measure_errors(actual: np.ndarray, exact: np.ndarray) -> np.ndarray:
     errors = np.abs(values - wanted) * np.ldexp(1.0, 23 - np.minimum(exponents, 127))
     none = np.isnan(actual) | np.isnan(exact)
     errors[none] = np.where(np.isnan(actual) == np.isnan(exact), 0, np.inf)[none]
+    if flushed:
+        errors[(actual == 0) & (np.abs(exact) < 2.0**-125)] = 0
+        return errors
     signs = (exact == 0) & (actual == 0) & (np.signbit(exact) != np.signbit(actual))
     errors[signs] = np.inf
     return errors
@@ -168,39 +188,40 @@ def _compare(
     function: Callable[..., np.ndarray],
     reference: Callable[..., np.ndarray],
     *arguments: np.ndarray,
+    flushed: bool,
 ) -> None:
     with np.errstate(all="ignore"):
         exact = reference(*(x.astype(np.float64) for x in arguments))
-        result.add(arguments, measure_errors(function(*arguments), exact))
+        result.add(arguments, measure_errors(function(*arguments), exact, flushed=flushed))
 
 
-def measure(name: str, stride: int = 1, chunk: int = 1 << 20) -> Result:
+def measure(name: str, stride: int = 1, chunk: int = 1 << 20, *, fast: bool = False) -> Result:
     """Return the largest error of a function over every `stride`-th number and the special ones.
 
     Of `powf`, which has too many pairs of arguments, as many pairs as there are numbers are chosen
     at random: bases of all sizes with exponents of all sizes, and with exponents that give numbers.
     """
-    function, reference = compile_function(name), find_reference(name)
+    function, reference = compile_function(name, fast=fast), find_reference(name)
     result = Result(name)
     special = np.array(SPECIAL, np.float32)
     if name == "powf":
         pairs = np.array(list(itertools.product(special, special)), np.float32)
-        _compare(result, function, reference, *np.ascontiguousarray(pairs.T))
+        _compare(result, function, reference, *np.ascontiguousarray(pairs.T), flushed=fast)
         random = np.random.default_rng(1)
         for _ in range(0, (1 << 32) // stride, chunk):
             bits = random.integers(0, 1 << 32, (2, chunk), np.uint32)
             x, y = bits.view(np.float32)
-            _compare(result, function, reference, x, y)
+            _compare(result, function, reference, x, y, flushed=fast)
             x = np.abs(x)
             with np.errstate(all="ignore"):
                 y = (random.uniform(-150, 130, chunk) / np.log2(x)).astype(np.float32)
-            _compare(result, function, reference, x, y)
+            _compare(result, function, reference, x, y, flushed=fast)
         return result
-    _compare(result, function, reference, special)
+    _compare(result, function, reference, special, flushed=fast)
     for start in range(0, 1 << 32, chunk * stride):
         stop = min(start + chunk * stride, 1 << 32)
         x = np.arange(start, stop, stride, dtype=np.uint64).astype(np.uint32).view(np.float32)
-        _compare(result, function, reference, x)
+        _compare(result, function, reference, x, flushed=fast)
     return result
 
 
@@ -210,7 +231,8 @@ def format_table(results: Sequence[Result], stride: int) -> str:
     lines = [f"Largest errors over {numbers}:", "", "| function | ulp | at |", "|---|---|---|"]
     for result in results:
         at = ", ".join(f"`{np.float32(x).item().hex()}`" for x in result.at)
-        lines.append(f"| `math.{result.name}` | {result.error:.2f} | {at} |")
+        prefix = "relax" if result.name == "sigmoid" else "math"
+        lines.append(f"| `{prefix}.{result.name}` | {result.error:.2f} | {at} |")
     return "\n".join(lines) + "\n"
 
 
@@ -219,7 +241,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("functions", nargs="*", default=FUNCTIONS, help="names, as in math.exp")
     parser.add_argument("--stride", type=int, default=1, help="take every n-th number")
-    parser.add_argument("--limit", type=float, default=4.0, help="fail beyond that many ulp")
+    parser.add_argument("--limit", type=float, help="fail beyond that many ulp; 4 unless --fast")
+    parser.add_argument("--fast", action="store_true", help="measure what fast_math=True computes")
     parser.add_argument("--write", type=Path, help="a Markdown file whose table is replaced")
     options = parser.parse_args()
     unknown = sorted(set(options.functions) - set(FUNCTIONS))
@@ -227,14 +250,16 @@ def main() -> int:
         parser.error(f"unknown functions: {unknown}" if unknown else "expected a stride above 0")
     results = []
     for name in options.functions:
-        results.append(measure(name, options.stride))
+        results.append(measure(name, options.stride, fast=options.fast))
         print(f"{name:6} {results[-1].error:6.3f} ulp at {results[-1].at}", flush=True)
     table = format_table(results, options.stride)
     if options.write:
         text = options.write.read_text(encoding="utf-8")
-        marked = re.compile(r"(<!-- errors -->\n).*(<!-- end -->)", re.DOTALL)
+        marks = "fast errors" if options.fast else "errors"
+        marked = re.compile(rf"(<!-- {marks} -->\n).*?(<!-- end -->)", re.DOTALL)
         options.write.write_text(marked.sub(rf"\g<1>{table}\g<2>", text), encoding="utf-8")
-    return int(any(result.error >= options.limit for result in results))
+    limit = options.limit or (np.inf if options.fast else 4.0)
+    return int(any(result.error >= limit for result in results))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,15 @@
 extern "C" {
 #endif
 
-/// An object file; the caller destroys it.
+/// The bytes of a digest.
+#define MLIR_RELAX_DIGEST_SIZE 20
+
+/// Writes a digest of all that is in a module: equal modules have equal ones,
+/// and others have others.
+MLIR_CAPI_EXPORTED void mlirRelaxModuleDigest(MlirModule module,
+                                              uint8_t *digest);
+
+/// An object file, or an archive of several; the caller destroys it.
 typedef struct MlirRelaxObject {
   void *ptr;
 } MlirRelaxObject;
@@ -37,10 +45,37 @@ typedef struct MlirRelaxNativeTarget {
   MlirStringRef features; // "+avx2,-avx512f", behind those of the host
 } MlirRelaxNativeTarget;
 
+/// What is known of a target; the caller destroys it.
+typedef struct MlirRelaxTargetDescription {
+  void *ptr;
+} MlirRelaxTargetDescription;
+
+/// Returns null and reports an error where LLVM does not know the target.
+MLIR_CAPI_EXPORTED MlirRelaxTargetDescription
+mlirRelaxDescribeTarget(MlirContext context, MlirRelaxNativeTarget target);
+MLIR_CAPI_EXPORTED void
+mlirRelaxTargetDescriptionDestroy(MlirRelaxTargetDescription description);
+/// The target with nothing left open.
+MLIR_CAPI_EXPORTED MlirRelaxNativeTarget
+mlirRelaxTargetDescriptionGetTarget(MlirRelaxTargetDescription description);
+/// The width of vector registers in bits.
+MLIR_CAPI_EXPORTED intptr_t
+mlirRelaxTargetDescriptionGetVectorBits(MlirRelaxTargetDescription description);
+/// What the target can do and this machine cannot.
+MLIR_CAPI_EXPORTED intptr_t
+mlirRelaxTargetDescriptionGetNumMissing(MlirRelaxTargetDescription description);
+MLIR_CAPI_EXPORTED MlirStringRef mlirRelaxTargetDescriptionGetMissing(
+    MlirRelaxTargetDescription description, intptr_t index);
+
+/// Says how many functions of how many are machine code; called by any thread.
+typedef void (*MlirRelaxEmitProgress)(intptr_t done, intptr_t total,
+                                      void *userData);
+
 /// Emits a module in the LLVM dialect. Returns null and reports an error at the
-/// module where that fails.
+/// module where that fails. `progress` may be null.
 MLIR_CAPI_EXPORTED MlirRelaxObject mlirRelaxEmitObject(
-    MlirModule module, MlirRelaxNativeTarget target, unsigned optLevel);
+    MlirModule module, MlirRelaxNativeTarget target, unsigned optLevel,
+    MlirRelaxEmitProgress progress, void *userData);
 
 /// Emits the table that makes a library of objects with these symbols and
 /// exports. Returns null and reports an error where that fails.

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A target is (triple, cpu, features), an object (bytes, target, symbols), or
-// None where errors were reported in the context. python/relax_mlir/native.py
+// A target is (triple, cpu, features), what is known of it (target, bits,
+// missing), an object (bytes, target, symbols), or None where errors were
+// reported in the context. python/relax_mlir/native.py
 // makes classes of them.
 //
 //===----------------------------------------------------------------------===//
@@ -23,6 +24,7 @@
 #include "nanobind/stl/tuple.h"
 #include "nanobind/stl/vector.h"
 
+#include <exception>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -55,23 +57,53 @@ MlirRelaxNativeTarget toNative(const Target &target) {
           toRef(std::get<2>(target))};
 }
 
+Target toTuple(const MlirRelaxNativeTarget &target) {
+  return {toString(target.triple), toString(target.cpu),
+          toString(target.features)};
+}
+
 /// Takes the object over.
 std::optional<std::tuple<nb::bytes, Target, Names>>
 toPython(MlirRelaxObject object) {
   if (!object.ptr)
     return std::nullopt;
   MlirStringRef bytes = mlirRelaxObjectGetBytes(object);
-  MlirRelaxNativeTarget target = mlirRelaxObjectGetTarget(object);
   Names symbols;
   for (intptr_t i = 0, e = mlirRelaxObjectGetNumSymbols(object); i < e; ++i)
     symbols.push_back(toString(mlirRelaxObjectGetSymbol(object, i)));
   std::tuple result(nb::bytes(bytes.data, bytes.length),
-                    Target(toString(target.triple), toString(target.cpu),
-                           toString(target.features)),
+                    toTuple(mlirRelaxObjectGetTarget(object)),
                     std::move(symbols));
   mlirRelaxObjectDestroy(object);
   return result;
 }
+
+/// Calls a function of Python. What it raises is kept for the end.
+class Progress {
+public:
+  explicit Progress(const nb::object &function) : function(function) {}
+
+  static void call(intptr_t done, intptr_t total, void *self) {
+    nb::gil_scoped_acquire acquire;
+    auto &progress = *static_cast<Progress *>(self);
+    if (progress.error)
+      return;
+    try {
+      progress.function(done, total);
+    } catch (nb::python_error &) {
+      progress.error = std::current_exception();
+    }
+  }
+
+  void raise() {
+    if (error)
+      std::rethrow_exception(error);
+  }
+
+private:
+  const nb::object &function;
+  std::exception_ptr error;
+};
 
 /// A linked object; addresses are valid while it lives.
 class LoadedObject {
@@ -110,12 +142,53 @@ private:
 
 void bindNative(nb::module_ &m) {
   m.def(
-      "emit_object",
-      [](MlirModule module, const Target &target, unsigned optLevel) {
-        return toPython(
-            mlirRelaxEmitObject(module, toNative(target), optLevel));
+      "digest",
+      [](MlirModule module) {
+        uint8_t digest[MLIR_RELAX_DIGEST_SIZE];
+        mlirRelaxModuleDigest(module, digest);
+        return nb::bytes(digest, sizeof(digest));
       },
-      nb::arg("module"), nb::arg("target"), nb::arg("opt_level"));
+      nb::arg("module"));
+  m.def(
+      "describe_target",
+      [](MlirContext context, const Target &target)
+          -> std::optional<std::tuple<Target, intptr_t, Names>> {
+        MlirRelaxTargetDescription description =
+            mlirRelaxDescribeTarget(context, toNative(target));
+        if (!description.ptr)
+          return std::nullopt;
+        Names missing;
+        intptr_t count = mlirRelaxTargetDescriptionGetNumMissing(description);
+        for (intptr_t i = 0; i < count; ++i)
+          missing.push_back(
+              toString(mlirRelaxTargetDescriptionGetMissing(description, i)));
+        std::tuple result(
+            toTuple(mlirRelaxTargetDescriptionGetTarget(description)),
+            mlirRelaxTargetDescriptionGetVectorBits(description),
+            std::move(missing));
+        mlirRelaxTargetDescriptionDestroy(description);
+        return result;
+      },
+      nb::arg("context"), nb::arg("target"));
+  m.def(
+      "emit_object",
+      [](MlirModule module, const Target &target, unsigned optLevel,
+         const nb::object &progress) {
+        Progress report(progress);
+        MlirRelaxObject object;
+        {
+          // For the threads that compile, to report.
+          nb::gil_scoped_release release;
+          object = mlirRelaxEmitObject(
+              module, toNative(target), optLevel,
+              progress.is_none() ? nullptr : &Progress::call, &report);
+        }
+        auto result = toPython(object);
+        report.raise();
+        return result;
+      },
+      nb::arg("module"), nb::arg("target"), nb::arg("opt_level"),
+      nb::arg("progress").none());
   m.def(
       "emit_library_table",
       [](MlirContext context, const Target &target, const Names &symbols,
@@ -128,7 +201,7 @@ void bindNative(nb::module_ &m) {
       },
       nb::arg("context"), nb::arg("target"), nb::arg("symbols"),
       nb::arg("exports"));
-  nb::class_<LoadedObject>(m, "LoadedObject")
+  nb::class_<LoadedObject>(m, "LoadedObject", nb::is_weak_referenceable())
       .def(nb::init<const nb::bytes &, const Names &>(), nb::arg("data"),
            nb::arg("libraries"))
       .def("look_up", &LoadedObject::lookUp, nb::arg("symbol"));

@@ -20,7 +20,6 @@
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
 #include "mlir-c/Diagnostics.h"
-#include "mlir-c/ExecutionEngine.h"
 #include "mlir-c/IR.h"
 #include "mlir/Bindings/Python/Diagnostics.h"
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
@@ -960,22 +959,10 @@ nb::list constants(MlirModule module) {
   return result;
 }
 
-/// The address of a function or variable in the code of an execution engine; 0
-/// where there is none.
-uintptr_t lookUp(nb::object engine, const std::string &name) {
-  nb::object capsule = engine.attr(MLIR_PYTHON_CAPI_PTR_ATTR);
-  MlirExecutionEngine held = mlirPythonCapsuleToExecutionEngine(capsule.ptr());
-  if (!held.ptr)
-    throw nb::python_error();
-  return reinterpret_cast<uintptr_t>(
-      mlirExecutionEngineLookup(held, toRef(name)));
-}
-
 void bindCode(nb::module_ &m) {
   m.def("translate_to_vm", &translateToVM, nb::arg("module"),
         nb::arg("is_compiled"));
   m.def("constants", &constants, nb::arg("module"));
-  m.def("look_up", &lookUp, nb::arg("engine"), nb::arg("name"));
 }
 
 } // namespace

@@ -10,11 +10,31 @@
 
 #include "relax-mlir/Codegen/Native.h"
 
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mlir::relax;
+
+void mlirRelaxModuleDigest(MlirModule module, uint8_t *digest) {
+  // The elements of constants are hashed where they lie.
+  struct Stream : llvm::raw_ostream {
+    Stream() : raw_ostream(/*unbuffered=*/true) {}
+    void write_impl(const char *data, size_t size) override {
+      hash.update(StringRef(data, size));
+      position += size;
+    }
+    uint64_t current_pos() const override { return position; }
+    llvm::BLAKE3 hash;
+    uint64_t position = 0;
+  } stream;
+  (void)writeBytecodeToFile(unwrap(module), stream);
+  auto bytes = stream.hash.final<MLIR_RELAX_DIGEST_SIZE>();
+  std::copy(bytes.begin(), bytes.end(), digest);
+}
 
 static NativeTarget unwrap(MlirRelaxNativeTarget target) {
   return {unwrap(target.triple).str(), unwrap(target.cpu).str(),
@@ -37,11 +57,62 @@ static std::vector<std::string> unwrapNames(intptr_t count,
   return result;
 }
 
+static MlirRelaxNativeTarget wrap(const NativeTarget &target) {
+  return {wrap(StringRef(target.triple)), wrap(StringRef(target.cpu)),
+          wrap(StringRef(target.features))};
+}
+
+static TargetDescription &unwrap(MlirRelaxTargetDescription description) {
+  return *static_cast<TargetDescription *>(description.ptr);
+}
+
+MlirRelaxTargetDescription
+mlirRelaxDescribeTarget(MlirContext context, MlirRelaxNativeTarget target) {
+  std::string error;
+  std::optional<TargetDescription> description =
+      describeTarget(unwrap(target), error);
+  if (description)
+    return {new TargetDescription(std::move(*description))};
+  emitError(UnknownLoc::get(unwrap(context)), error);
+  return {nullptr};
+}
+
+void mlirRelaxTargetDescriptionDestroy(MlirRelaxTargetDescription description) {
+  delete &unwrap(description);
+}
+
+MlirRelaxNativeTarget
+mlirRelaxTargetDescriptionGetTarget(MlirRelaxTargetDescription description) {
+  return wrap(unwrap(description).target);
+}
+
+intptr_t mlirRelaxTargetDescriptionGetVectorBits(
+    MlirRelaxTargetDescription description) {
+  return unwrap(description).vectorBits;
+}
+
+intptr_t mlirRelaxTargetDescriptionGetNumMissing(
+    MlirRelaxTargetDescription description) {
+  return unwrap(description).missing.size();
+}
+
+MlirStringRef
+mlirRelaxTargetDescriptionGetMissing(MlirRelaxTargetDescription description,
+                                     intptr_t index) {
+  return wrap(StringRef(unwrap(description).missing[index]));
+}
+
 MlirRelaxObject mlirRelaxEmitObject(MlirModule module,
                                     MlirRelaxNativeTarget target,
-                                    unsigned optLevel) {
+                                    unsigned optLevel,
+                                    MlirRelaxEmitProgress progress,
+                                    void *userData) {
   auto object = std::make_unique<NativeObject>();
-  if (failed(emitObject(unwrap(module), unwrap(target), optLevel, *object)))
+  auto report = [&](unsigned done, unsigned total) {
+    progress(done, total, userData);
+  };
+  if (failed(emitObject(unwrap(module), unwrap(target), optLevel, *object,
+                        progress ? EmitProgress(report) : EmitProgress())))
     return {nullptr};
   return {object.release()};
 }
@@ -66,9 +137,7 @@ MlirStringRef mlirRelaxObjectGetBytes(MlirRelaxObject object) {
 }
 
 MlirRelaxNativeTarget mlirRelaxObjectGetTarget(MlirRelaxObject object) {
-  const NativeTarget &target = unwrap(object).target;
-  return {wrap(StringRef(target.triple)), wrap(StringRef(target.cpu)),
-          wrap(StringRef(target.features))};
+  return wrap(unwrap(object).target);
 }
 
 intptr_t mlirRelaxObjectGetNumSymbols(MlirRelaxObject object) {

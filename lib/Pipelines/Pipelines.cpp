@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -42,7 +43,8 @@ static void buildLegalize(OpPassManager &pm, const CompileOptions &options) {
     pm.addPass(createRelaxFuseTIRPass());
   }
   if (options.emitKernels)
-    pm.addPass(createRelaxPackConstantsPass({options.vectorBits}));
+    pm.addPass(createRelaxPackConstantsPass(
+        {options.vectorBits, options.l1Bytes, options.l2Bytes}));
 }
 
 static void buildMemory(OpPassManager &pm, const CompileOptions &options) {
@@ -69,7 +71,8 @@ static void buildShapes(OpPassManager &pm, const CompileOptions &options) {
 static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createRelaxPrepareKernelsPass());
   if (options.emitKernels)
-    pm.addPass(createRelaxEmitKernelsPass({options.vectorBits}));
+    pm.addPass(createRelaxEmitKernelsPass(
+        {options.vectorBits, options.l1Bytes, options.l2Bytes}));
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
   bufferize.functionBoundaryTypeConversion =
@@ -92,12 +95,20 @@ static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createCSEPass());
 }
 
+/// Adds passes for kernels, and for functions that are in LLVM already.
+static void addToFunctions(OpPassManager &pm,
+                           llvm::function_ref<void(OpPassManager &)> add) {
+  add(pm.nest<func::FuncOp>());
+  add(pm.nest<LLVM::LLVMFuncOp>());
+}
+
 static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   // For kernels that come on memrefs and did not go through the phase before:
   // what is lowered below asserts that there is none of it.
   pm.addNestedPass<func::FuncOp>(createRelaxWidenBoolMemrefsPass());
   pm.addNestedPass<func::FuncOp>(createRelaxLowerExpandShapePass());
-  pm.addNestedPass<func::FuncOp>(createRelaxApproximateMathPass());
+  pm.addNestedPass<func::FuncOp>(
+      createRelaxApproximateMathPass({options.fastMath}));
   pm.addNestedPass<func::FuncOp>(createConvertVectorToSCFPass());
   pm.addNestedPass<func::FuncOp>(memref::createExpandStridedMetadataPass());
   pm.addNestedPass<func::FuncOp>(createLowerAffinePass());
@@ -108,22 +119,28 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   if (options.execMode == ExecMode::Bytecode)
     pm.addPass(createRelaxMakeKernelEntriesPass());
   pm.addPass(createRelaxConvertToLLVMPass());
-  arith::ArithExpandOpsPassOptions expand;
-  expand.includeBf16 = true;
-  pm.addPass(arith::createArithExpandOpsPass(expand));
-  pm.addPass(createConvertMathToLLVMPass());
+  // Function by function, on several threads, where nothing else is needed.
+  addToFunctions(pm, [](OpPassManager &function) {
+    arith::ArithExpandOpsPassOptions expand;
+    expand.includeBf16 = true;
+    function.addPass(arith::createArithExpandOpsPass(expand));
+    function.addPass(createConvertMathToLLVMPass());
+  });
   pm.addPass(createConvertMathToLibmPass());
-  // It lowers what the pass before makes of vectors, and needs arith after it.
-  pm.addPass(createConvertVectorToLLVMPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createConvertIndexToLLVMPass());
+  addToFunctions(pm, [](OpPassManager &function) {
+    // It lowers what the pass before makes of vectors, and needs arith after.
+    function.addPass(createConvertVectorToLLVMPass());
+    function.addPass(createArithToLLVMConversionPass());
+    function.addPass(createConvertIndexToLLVMPass());
+  });
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createUBToLLVMConversionPass());
-  pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  OpPassManager &function = pm.nest<LLVM::LLVMFuncOp>();
+  function.addPass(createUBToLLVMConversionPass());
+  function.addPass(createReconcileUnrealizedCastsPass());
+  function.addPass(createCanonicalizerPass());
+  function.addPass(createCSEPass());
 }
 
 static constexpr Phase kPhases[] = {
@@ -188,8 +205,25 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                      "processor"),
       llvm::cl::init(0)};
 
+  Option<int64_t> l1Bytes{
+      *this, "l1-bytes",
+      llvm::cl::desc("The first cache of a core; 0 means that of this "
+                     "processor"),
+      llvm::cl::init(0)};
+
+  Option<int64_t> l2Bytes{
+      *this, "l2-bytes",
+      llvm::cl::desc("The second cache of a core; 0 means that of this "
+                     "processor"),
+      llvm::cl::init(0)};
+
+  Option<bool> fastMath{*this, "fast-math",
+                        llvm::cl::desc("Whether results may be less accurate"),
+                        llvm::cl::init(false)};
+
   CompileOptions get() const {
-    return {checks, execMode, planMemory, fuse, emitKernels, vectorBits};
+    return {checks,     execMode, planMemory, fuse,    emitKernels,
+            vectorBits, l1Bytes,  l2Bytes,    fastMath};
   }
 };
 } // namespace

@@ -47,9 +47,12 @@ using Pred = arith::CmpFPredicate;
 /// Builds arithmetic of numbers, or of vectors of one shape.
 class Arith : public ImplicitLocOpBuilder {
 public:
-  Arith(Operation *op)
-      : ImplicitLocOpBuilder(op->getLoc(), op),
+  Arith(Operation *op, bool fast)
+      : ImplicitLocOpBuilder(op->getLoc(), op), fast(fast),
         shape(dyn_cast<VectorType>(op->getResult(0).getType())) {}
+
+  /// Whether fewer digits will do.
+  const bool fast;
 
   /// The type of a number, or the vector of it.
   Type typeOf(Type element) {
@@ -197,6 +200,13 @@ constexpr double kExp2[] = {0.6931471824645996,    0.24022650718688965,
                             0.0013333429815247655, 0.0001546723797218874,
                             1.5315072232624516e-05};
 
+/// The same with fewer digits.
+constexpr double kFastExp[] = {0.499992311000824, 0.16667114198207855,
+                               0.041890159249305725, 0.008312520571053028};
+constexpr double kFastExp2[] = {0.6931470036506653, 0.24022242426872253,
+                                0.05550733581185341, 0.009671512991189957,
+                                0.001326472731307149};
+
 /// e^x - 1 = 2^n * fraction + (2^n - 1), the fraction being e^r - 1.
 struct Exponential {
   Value n, fraction;
@@ -205,6 +215,10 @@ struct Exponential {
 static Exponential reduceExp(Arith &b, Value x) {
   Rounded n =
       roundOf(b, b.mulAdd(x, b.number(0x1.715476p0), b.number(0x1.8p23)));
+  if (b.fast) {
+    Value r = b.mulAdd(n.n, b.number(-0x1.62e43p-1), x);
+    return {n.number, b.mulAdd(b.polynomial(r, kFastExp), b.mul(r, r), r)};
+  }
   Value r = b.mulAdd(n.n, b.number(-kLn2High), x);
   r = b.mulAdd(n.n, b.number(-kLn2Low), r);
   return {n.number, b.mulAdd(b.polynomial(r, kExp), b.mul(r, r), r)};
@@ -217,15 +231,28 @@ static Value scale(Arith &b, Value x, Value n) {
   return b.mul(b.mul(x, b.power2(half)), b.power2(b.subI(n, half)));
 }
 
+/// (1 + fraction) * 2^n in one step, for n from -126 to 128; what is below
+/// 2^-125 is 0.
+static Value scaleFast(Arith &b, Value fraction, Value n) {
+  Value two = b.number(2);
+  return b.mul(b.mulAdd(fraction, two, two), b.power2(b.subI(n, b.integer(1))));
+}
+
 static Value buildExp(Arith &b, Value x) {
+  if (b.fast) {
+    Exponential e = reduceExp(b, b.clamp(x, b.number(-87.33), b.number(89)));
+    return scaleFast(b, e.fraction, e.n);
+  }
   Exponential e = reduceExp(b, b.clamp(x, b.number(-104), b.number(89)));
   return scale(b, b.add(e.fraction, b.number(1)), e.n);
 }
 
 static Value buildExp2(Arith &b, Value x) {
-  x = b.clamp(x, b.number(-151), b.number(129));
+  x = b.clamp(x, b.number(b.fast ? -126 : -151), b.number(b.fast ? 128 : 129));
   Rounded n = roundOf(b, b.add(x, b.number(0x1.8p23)));
   Value r = b.sub(x, n.n);
+  if (b.fast)
+    return scaleFast(b, b.mul(b.polynomial(r, kFastExp2), r), n.number);
   return scale(b, b.mulAdd(b.polynomial(r, kExp2), r, b.number(1)), n.number);
 }
 
@@ -412,9 +439,10 @@ constexpr double kSin[] = {-0.1666666716337204, 0.008333329111337662,
 constexpr double kCos[] = {0.0416666679084301, -0.0013888885732740164,
                            2.4799843231448904e-05, -2.7230768750996504e-07};
 
-/// A number is pi / 2 * (quadrant + rest), |rest| <= 1/2.
+/// A number is pi / 2 * (quadrant + rest), |rest| <= 1/2, or with the rest in
+/// radians. Of the quadrant the last two bits count.
 struct Angle {
-  Value quadrant, rest; // i64 (of which the last two bits count) and f64
+  Value quadrant, rest;
 };
 
 /// For |x| below 2^24.
@@ -439,32 +467,48 @@ static Angle reduceLargeAngle(Arith &b, Value x) {
   return {b.addI(n.number, round64(b, quadrants).number), b.sub(rest, n.n)};
 }
 
+/// In float32, for |x| below 2^15: pi / 2 in three parts, products of the first
+/// two of which are exact.
+static Angle reduceFast(Arith &b, Value x) {
+  Rounded n =
+      roundOf(b, b.mulAdd(x, b.number(0x1.45f306p-1), b.number(0x1.8p23)));
+  Value y = b.mulAdd(n.n, b.number(-0x1.92p0), x);
+  y = b.mulAdd(n.n, b.number(-0x1.fbp-12), y);
+  return {n.number, b.mulAdd(n.n, b.number(-0x1.5110b4p-22), y)};
+}
+
+/// Both as 32 bits, and the rest in radians.
+static Angle toRadians(Arith &b, const Angle &angle) {
+  return {arith::TruncIOp::create(b, b.i32(), angle.quadrant),
+          b.narrow(b.mul(angle.rest, b.number64(0x1.921fb54442d18p0)))};
+}
+
 /// The sine of x + quadrants * pi / 2. Large numbers are rare, so that they are
 /// looked for, not computed always.
 static Value buildSine(Arith &b, Value x, int32_t quadrants) {
-  Value wide = b.widen(x);
-  Value isLarge = b.any(b.compare(Pred::OGE, b.abs(x), b.number(0x1p24)));
-  auto choice = scf::IfOp::create(b, TypeRange{b.i64(), b.f64()}, isLarge,
+  Value bound = b.number(b.fast ? 0x1p15 : 0x1p24);
+  Value isLarge = b.any(b.compare(Pred::OGE, b.abs(x), bound));
+  auto choice = scf::IfOp::create(b, TypeRange{b.i32(), b.f32()}, isLarge,
                                   /*withElseRegion=*/true);
-  auto fill = [&](Block *block, Angle (*reduce)(Arith &, Value)) {
+  auto fill = [&](Block *block, llvm::function_ref<Angle()> reduce) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(block);
-    Angle angle = reduce(b, wide);
+    Angle angle = reduce();
     scf::YieldOp::create(b, ValueRange{angle.quadrant, angle.rest});
   };
-  fill(choice.thenBlock(), reduceLargeAngle);
-  fill(choice.elseBlock(), reduceAngle);
+  fill(choice.thenBlock(),
+       [&] { return toRadians(b, reduceLargeAngle(b, b.widen(x))); });
+  fill(choice.elseBlock(), [&] {
+    return b.fast ? reduceFast(b, x) : toRadians(b, reduceAngle(b, b.widen(x)));
+  });
 
-  Value y =
-      b.narrow(b.mul(choice.getResult(1), b.number64(0x1.921fb54442d18p0)));
+  Value y = choice.getResult(1);
   Value square = b.mul(y, y);
   Value sine = b.mulAdd(b.mul(b.polynomial(square, kSin), square), y, y);
   sine = b.withSign(sine, y); // of zeros, too
   Value cosine = b.mulAdd(b.polynomial(square, kCos), b.mul(square, square),
                           b.mulAdd(square, b.number(-0.5), b.number(1)));
-  Value quadrant =
-      b.addI(arith::TruncIOp::create(b, b.i32(), choice.getResult(0)),
-             b.integer(quadrants));
+  Value quadrant = b.addI(choice.getResult(0), b.integer(quadrants));
   Value isOdd =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
                             b.andI(quadrant, b.integer(1)), b.integer(0));
@@ -532,16 +576,22 @@ static Value log2Of(Arith &b, Value x) {
   return b.select(b.isNaN(x), wide, log);
 }
 
-/// 2^(y * log2 |x|) in doubles, as an error of the exponent grows with it.
-static Value buildPow(Arith &b, Value x, Value y) {
-  Value magnitude = b.abs(x), zero = b.number(0), one = b.number(1);
-  Value exponent = b.mul(b.widen(y), log2Of(b, magnitude));
+/// 2^(y * log2(x)) for x >= 0, in doubles, as an error of the exponent grows
+/// with it.
+static Value buildPowerOf(Arith &b, Value x, Value y) {
+  if (b.fast)
+    return buildExp2(b, b.mul(y, buildLog2(b, x)));
+  Value exponent = b.mul(b.widen(y), log2Of(b, x));
   exponent = b.clamp(exponent, b.number64(-200), b.number64(200));
   Rounded n = round64(b, exponent);
   Value power = b.fromBits(
       b.shiftLeft(b.addI(n.number, b.integer64(1023)), b.integer64(52)));
-  Value result =
-      b.narrow(b.mul(b.polynomial(b.sub(exponent, n.n), kPower), power));
+  return b.narrow(b.mul(b.polynomial(b.sub(exponent, n.n), kPower), power));
+}
+
+static Value buildPow(Arith &b, Value x, Value y) {
+  Value magnitude = b.abs(x), zero = b.number(0), one = b.number(1);
+  Value result = buildPowerOf(b, magnitude, y);
 
   auto isWhole = [&](Value value) {
     return b.compare(Pred::OEQ, value, math::FloorOp::create(b, value));
@@ -652,17 +702,34 @@ static Function findFunctionOfType(Operation *op) {
   return nullptr;
 }
 
+/// Infinities and NaN stay what they are, so that there are no reciprocals.
+static void allowReassociation(func::FuncOp function) {
+  auto flags = arith::FastMathFlags::reassoc | arith::FastMathFlags::nsz |
+               arith::FastMathFlags::contract;
+  function.walk([&](arith::ArithFastMathInterface op) {
+    arith::FastMathFlagsAttr given = op.getFastMathFlagsAttr();
+    op->setAttr(op.getFastMathAttrName(),
+                arith::FastMathFlagsAttr::get(
+                    op.getContext(), given ? given.getValue() | flags : flags));
+  });
+}
+
 namespace {
 struct RelaxApproximateMathPass
     : relax::impl::RelaxApproximateMathPassBase<RelaxApproximateMathPass> {
+  using RelaxApproximateMathPassBase::RelaxApproximateMathPassBase;
+
   void runOnOperation() override {
+    // Before there is what relies on the order of operations.
+    if (fast)
+      allowReassociation(getOperation());
     SmallVector<std::pair<Operation *, Function>> ops;
     getOperation().walk([&](Operation *op) {
       if (Function function = findFunctionOfType(op))
         ops.emplace_back(op, function);
     });
     for (auto [op, function] : ops) {
-      Arith b(op);
+      Arith b(op, fast);
       Type type = op->getResult(0).getType();
       SmallVector<Value> operands(op->getOperands());
       bool isNarrow = type != b.f32() && type != b.f64();

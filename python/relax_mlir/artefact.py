@@ -57,6 +57,31 @@ _REGISTRATIONS = (
 )
 
 
+class ForeignCode:
+    """Machine code for another machine, which can be saved and exported.
+
+    Parameters
+    ----------
+    object_file : native.ObjectFile
+    """
+
+    def __init__(self, object_file: native.ObjectFile) -> None:
+        self._object_file = object_file
+
+    def object_file(self) -> native.ObjectFile:
+        """Return the object file."""
+        return self._object_file
+
+    def look_up(self, symbol: str) -> int:
+        """Raise: there is nothing to call."""
+        self.check_runs()
+        return 0
+
+    def check_runs(self) -> None:
+        """Raise ValueError: this processor lacks something."""
+        _check_target(self._object_file.target, "the compiled module")
+
+
 class LinkedCode:
     """Machine code from an object file.
 
@@ -65,11 +90,16 @@ class LinkedCode:
     object_file : native.ObjectFile
     program : runtime.Executable
         What the code belongs to.
+
+    Attributes
+    ----------
+    linked : object
+        Owns the code in this process.
     """
 
     def __init__(self, object_file: native.ObjectFile, program: runtime.Executable) -> None:
         self._object_file = object_file
-        self._linked = native.load_object(object_file.data)
+        self.linked = native.load_object(object_file.data)
         # Owns the constants.
         self.program = program
 
@@ -81,12 +111,15 @@ class LinkedCode:
         """Return the address of a symbol, 0 where there is none."""
         if symbol.startswith(native.ENTRY_PREFIX):
             symbol = native.FUNCTION_PREFIX + symbol.removeprefix(native.ENTRY_PREFIX)
-        return self._linked.look_up(symbol)
+        return self.linked.look_up(symbol)
+
+    def check_runs(self) -> None:
+        """Do nothing: what was linked runs here."""
 
     def bind(self, source: str) -> None:
         """Give the program its code."""
         addresses = {symbol: self.look_up(symbol) for symbol in self._object_file.symbols}
-        _bind(self.program.handle, addresses, self._linked, source)
+        _bind(self.program.handle, addresses, self.linked, source)
 
 
 class _LibraryCode:
@@ -110,6 +143,9 @@ class _LibraryCode:
         except AttributeError:
             return 0
         return ctypes.cast(entry, ctypes.c_void_p).value or 0
+
+    def check_runs(self) -> None:
+        """Do nothing: the library was loaded."""
 
 
 def _object_file(ex: Executable) -> native.ObjectFile:
@@ -245,9 +281,7 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
 
 def _check_target(target: native.NativeTarget, source: str) -> None:
     """Raise ValueError where code would use what this processor cannot do."""
-    able = set(native.host_target().features.split(","))
-    wanted = {feature for feature in target.features.split(",") if feature.startswith("+")}
-    missing = sorted(feature.removeprefix("+") for feature in wanted - able)
+    missing = native.describe_target(target).missing
     if missing:
         raise ValueError(
             f"{source}: section 'native': the code is for {target}, and this processor lacks "
@@ -350,7 +384,8 @@ def export_library(
         object_file = native.ObjectFile(b"", table.target)
     with tempfile.TemporaryDirectory(prefix=".relax-", dir=path.absolute().parent) as folder:
         inputs = []
-        for name, data in (("table.o", table.data), ("model.o", object_file.data)):
+        model = "model.a" if object_file.is_archive else "model.o"
+        for name, data in (("table.o", table.data), (model, object_file.data)):
             if data:
                 Path(folder, name).write_bytes(data)
                 inputs.append(str(Path(folder, name)))

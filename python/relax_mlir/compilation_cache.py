@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import io
 import os
 import warnings
 from collections.abc import Mapping
@@ -35,7 +34,9 @@ class CompilationCache:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
-    def key(self, module: ir.Module, options: Mapping[str, str]) -> str:
+    def key(
+        self, module: ir.Module, options: Mapping[str, str], target: native.NativeTarget
+    ) -> str:
         """Return the name of what a module is compiled to: by content, options and machine.
 
         Parameters
@@ -43,17 +44,17 @@ class CompilationCache:
         module : mlir.ir.Module
         options : mapping of str to str
             What else the result depends on.
+        target : native.NativeTarget
+            The machine, with nothing left open.
 
         Returns
         -------
         str
         """
         digest = hashlib.blake2b(digest_size=20)
-        for text in (_build(), repr(native.host_target()), repr(sorted(options.items()))):
+        for text in (_build(), repr(target), repr(sorted(options.items()))):
             digest.update(text.encode() + b"\0")
-        content = io.BytesIO()
-        module.operation.write_bytecode(content)
-        digest.update(content.getbuffer())
+        digest.update(_ext.digest(module))
         return digest.hexdigest()
 
     def _path(self, key: str) -> Path:

@@ -12,23 +12,20 @@ from typing import Any, Protocol, cast
 
 import tvm_ffi
 from mlir import ir
-from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager
 
 from . import native, runtime
-from ._mlir_libs import RUNTIME_LIBRARY
 from ._mlir_libs import _relax_mlir as _ext
 from .diagnostics import raise_errors
 from .ir_module import ModuleLike, as_module
+from .progress import ProgressLike, Reporter
 from .runtime.executable import TEXT_BYTES
+from .target import VECTOR_BITS, Target, TargetLike
 
-TARGETS = ("llvm",)
 CHECKS = ("all", "necessary")
 EXEC_MODES = ("compiled", "bytecode")
-VECTOR_BITS = (0, 128, 256, 512, 1024)
 
 _make_constant = tvm_ffi.get_global_func("relax_mlir.runtime.make_constant")
-_set_constants = tvm_ffi.get_global_func("relax_mlir.runtime.set_constants")
 
 
 def phases() -> list[tuple[str, str]]:
@@ -44,32 +41,6 @@ def phases() -> list[tuple[str, str]]:
     return _ext.phases()
 
 
-class _MachineCode:
-    """What keeps the machine code of a program, and the constants that it reads, alive."""
-
-    def __init__(
-        self, engine: ExecutionEngine, constants: list[Any], module: ir.Module, opt_level: int
-    ) -> None:
-        self.engine = engine
-        self._module = module
-        self._opt_level = opt_level
-        self._object_file: native.ObjectFile | None = None
-        self.constants = tvm_ffi.convert(constants)
-        pool = self.look_up("relax_constants")
-        if pool:
-            _set_constants(pool, self.constants)
-
-    def look_up(self, symbol: str) -> int:
-        """Return the address of a symbol, 0 where there is none."""
-        return _ext.look_up(self.engine, symbol)
-
-    def object_file(self) -> native.ObjectFile:
-        """Return the code as an object file."""
-        if self._object_file is None:
-            self._object_file = native.emit_object(self._module, opt_level=self._opt_level)
-        return self._object_file
-
-
 class MachineCode(Protocol):
     """The machine code of a program, and all that it needs to run."""
 
@@ -78,6 +49,9 @@ class MachineCode(Protocol):
 
     def object_file(self) -> native.ObjectFile:
         """Return the code as an object file."""
+
+    def check_runs(self) -> None:
+        """Raise ValueError where this processor lacks what the code uses."""
 
 
 class Executable:
@@ -179,10 +153,6 @@ class Executable:
         artefact.export_library(self, path, self_contained=self_contained, options=options)
 
 
-def _copy(mod: ModuleLike) -> ir.Module:
-    return as_module(mod).clone().module
-
-
 def _address(data: bytes) -> int:
     return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
 
@@ -209,16 +179,6 @@ def _assemble(module: ir.Module, exec_mode: str) -> runtime.Executable:
     return runtime.Executable.assemble(text, _make_constants(module))
 
 
-def _bind(program: runtime.Executable, code: MachineCode) -> None:
-    """Give the program its kernels and functions of machine code."""
-    functions = [f.name for f in program.functions if not f.is_bytecode]
-    program.bind(
-        {name: code.look_up(f"relax_kernel_{name}") for name in program.kernels},
-        {name: code.look_up(native.ENTRY_PREFIX + name) for name in functions},
-        code,
-    )
-
-
 class _Dump:
     """Writes the module before the first phase and after each."""
 
@@ -242,9 +202,12 @@ def _run_phase(name: str, module: ir.Module, options: dict[str, str]) -> None:
         phase(name, **options).execute(module, context)
     else:
         given = " ".join(f"{option}={value}" for option, value in options.items())
-        pipeline = f"builtin.module(relax-phase-{name}{{{given}}})"
+        pipeline = PassManager.parse(f"builtin.module(relax-phase-{name}{{{given}}})")
+        # Once for the phase: after each pass it takes as long as the passes.
+        pipeline.enable_verifier(False)
         with raise_errors(module.context):
-            PassManager.parse(pipeline).run(module.operation)
+            pipeline.run(module.operation)
+            module.operation.verify()
 
 
 def _check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
@@ -258,7 +221,7 @@ def _needs_code(program: runtime.Executable) -> bool:
 
 def compile(  # noqa: A001 (the name TVM uses)
     mod: ModuleLike,
-    target: str = "llvm",
+    target: TargetLike = "llvm",
     *,
     exec_mode: str = "compiled",
     checks: str = "all",
@@ -269,6 +232,8 @@ def compile(  # noqa: A001 (the name TVM uses)
     emit_kernels: bool = True,
     vector_bits: int = 0,
     fold_constants: bool = True,
+    fast_math: bool = False,
+    progress: ProgressLike = None,
 ) -> Executable:
     """Compile a module to machine code.
 
@@ -276,8 +241,11 @@ def compile(  # noqa: A001 (the name TVM uses)
     ----------
     mod : IRModule, Function, mlir.ir.Module, str or BlockBuilder
         The program; text of MLIR as str. It is not changed.
-    target : str
-        "llvm": the processor of this machine.
+    target : str, mapping, native.NativeTarget or Target
+        "llvm": the processor of this machine, with all it can do. Others are written as in TVM,
+        "llvm -mcpu=skylake-avx512 -mattr=-avx512vnni", or ``{"kind": "llvm", "mcpu": "znver3"}``;
+        see `relax_mlir.target.Target.parse`. What is compiled for a machine that can do more than
+        this one can be saved and exported, and does not run here.
     exec_mode : str
         "compiled": functions and kernels become machine code. "bytecode": kernels do, and functions
         become bytecode, which `VirtualMachine` interprets and can observe. Both mean the same.
@@ -289,7 +257,8 @@ def compile(  # noqa: A001 (the name TVM uses)
         A folder where the module is written as it was given, to ``00-input.mlir``, and as it is
         after each phase. ``relax-opt`` reads these files.
     opt_level : int
-        How much LLVM optimizes, from 0 to 3.
+        How much LLVM optimizes loops over numbers, from 0 to 3. Kernels of vectors, and functions
+        that call kernels, are cleaned up from 1 on, and no level makes them faster.
     plan_memory : bool
         Whether tensors that are not in use at the same time share memory, reshapes are views, and
         kernels write over inputs that die. The results are the same without.
@@ -300,10 +269,17 @@ def compile(  # noqa: A001 (the name TVM uses)
         Whether kernels of known classes (elementwise, rows, ...) are written as loops over vectors.
         Without, all of them become plain loops, which sum up in another order.
     vector_bits : int
-        The width of the vectors in those kernels; 0 means that of the processor.
+        The width of the vectors in those kernels; 0 means that of the target.
     fold_constants : bool
         Whether what depends on constants alone is computed once, now; see
         `relax_mlir.transform.FoldConstant` and `FoldBatchnormToConv2D`.
+    fast_math : bool
+        Whether sums may be computed in another order, and elementary functions less accurately;
+        `docs/dev/math.md` has the errors of both. Infinities and NaN stay what they are.
+    progress : bool or callable, optional
+        Who is told how far the compilation has come: a function of a
+        `relax_mlir.progress.Progress`; for True the terminal, on ``sys.stderr``; for None, too, if
+        that is a terminal and compiling takes longer than a second.
 
     Returns
     -------
@@ -346,41 +322,48 @@ def compile(  # noqa: A001 (the name TVM uses)
     >>> VirtualMachine(ex)["main"](3)
     3
     """
-    _check_choice("a target", target, TARGETS)
     _check_choice("exec_mode", exec_mode, EXEC_MODES)
     _check_choice("checks", checks, CHECKS)
     if opt_level not in range(4):
         raise ValueError(f"expected opt_level from 0 to 3, but got {opt_level!r}")
     if vector_bits not in VECTOR_BITS:
         raise ValueError(f"expected vector_bits to be in {VECTOR_BITS}, but got {vector_bits!r}")
+    machine = Target.parse(target)
+    info = native.describe_target(machine.machine)
     options = {
         "checks": checks,
         "exec-mode": exec_mode,
         "plan-memory": str(plan_memory).lower(),
         "fuse": str(fuse).lower(),
         "emit-kernels": str(emit_kernels).lower(),
-        "vector-bits": str(vector_bits),
+        "vector-bits": str(vector_bits or machine.vector_bits or info.vector_bits),
+        "l1-bytes": str(machine.l1_bytes),
+        "l2-bytes": str(machine.l2_bytes),
+        "fast-math": str(fast_math).lower(),
     }
     from . import artefact, compilation_cache  # which need this module
     from .transform import FoldBatchnormToConv2D, FoldConstant, Pass, PassContext
 
-    module = _copy(mod)
+    given = as_module(mod)
+    # Who watches wants to see passes run.
+    watched = dump_phases is not None or PassContext.current().instruments
+    cache = None if watched else compilation_cache.from_environment()
+    if cache:
+        others = {"opt-level": str(opt_level), "fold-constants": str(fold_constants)}
+        key = cache.key(given.module, options | others, info.target)
+        if found := cache.load(key):
+            return found
+    module = given.clone().module
     dump = _Dump(dump_phases) if dump_phases is not None else lambda name, module: None
     dump("input", module)
-    with module.context:
+    with module.context, Reporter(progress) as report:
         with raise_errors(module.context):
             module.operation.verify()
-        # Who watches wants to see passes run.
-        watched = dump_phases is not None or PassContext.current().instruments
-        cache = None if watched else compilation_cache.from_environment()
-        if cache:
-            levels = {"opt-level": str(opt_level), "fold-constants": str(fold_constants)}
-            key = cache.key(module, options | levels)
-            if found := cache.load(key):
-                return found
         for name, _ in phases():
+            report(name)
             _run_phase(name, module, options)
             if name == "normalize" and fold_constants:
+                report("fold constants")
                 for folding in (FoldBatchnormToConv2D(), FoldConstant()):
                     # The decorator makes them passes.
                     cast(Pass, folding).execute(module, PassContext.current())
@@ -389,14 +372,19 @@ def compile(  # noqa: A001 (the name TVM uses)
                 program = _assemble(module, exec_mode)
         if exec_mode == "bytecode" and not _needs_code(program):
             return Executable(program, None, exec_mode)
-        if cache:
-            object_file = native.emit_object(module, opt_level=opt_level)
-            linked = artefact.LinkedCode(object_file, program)
+        object_file = native.emit_object(
+            module,
+            info.target,
+            opt_level=opt_level,
+            progress=report.machine_code if report.is_watched else None,
+        )
+        code: MachineCode
+        if info.missing:
+            code = artefact.ForeignCode(object_file)
+        else:
+            code = linked = artefact.LinkedCode(object_file, program)
             linked.bind("the compiled module")
-            executable = Executable(program, linked, exec_mode)
+        executable = Executable(program, code, exec_mode)
+        if cache and not info.missing:
             cache.store(key, executable)
-            return executable
-        engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=[RUNTIME_LIBRARY])
-    code = _MachineCode(engine, program.constants, module, opt_level)
-    _bind(program, code)
-    return Executable(program, code, exec_mode)
+        return executable

@@ -1,11 +1,11 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Machine code as object files."""
+"""Machine code as object files, and the machines that it is for."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
@@ -49,7 +49,7 @@ class NativeTarget:
 
 @dataclass(frozen=True)
 class ObjectFile:
-    """An object file, position-independent.
+    """An object file, or an archive of several, position-independent.
 
     Attributes
     ----------
@@ -65,8 +65,23 @@ class ObjectFile:
     target: NativeTarget
     symbols: tuple[str, ...] = ()
 
+    @property
+    def is_archive(self) -> bool:
+        """Whether there are several objects, as linkers take them from ``.a`` files."""
+        return self.data.startswith(b"!<arch>\n")
+
 
 _HOST = NativeTarget()
+
+
+def _parts(target: NativeTarget) -> tuple[str, str, str]:
+    return (target.triple, target.cpu, target.features)
+
+
+@functools.cache
+def _own_context() -> ir.Context:
+    """Return a context for the errors of what has no module."""
+    return ir.Context()
 
 
 def _wrap(emitted: tuple[bytes, tuple[str, str, str], list[str]] | None) -> ObjectFile:
@@ -76,9 +91,15 @@ def _wrap(emitted: tuple[bytes, tuple[str, str, str], list[str]] | None) -> Obje
 
 
 def emit_object(
-    module: ir.Module, target: NativeTarget = _HOST, *, opt_level: int = 3
+    module: ir.Module,
+    target: NativeTarget = _HOST,
+    *,
+    opt_level: int = 3,
+    progress: Callable[[int, int], object] | None = None,
 ) -> ObjectFile:
-    """Emit a module in the LLVM dialect.
+    """Emit a module in the LLVM dialect, in parts on several threads where it is large.
+
+    The same module always becomes the same bytes, with any number of threads.
 
     Parameters
     ----------
@@ -86,7 +107,9 @@ def emit_object(
         What the last phase of compilation leaves.
     target : NativeTarget
     opt_level : int
-        From 0 to 3.
+        From 0 to 3. Functions of explicit vectors, and those without loops, are only cleaned up.
+    progress : callable, optional
+        Is told how many functions of how many are machine code, by one thread at a time.
 
     Returns
     -------
@@ -97,9 +120,8 @@ def emit_object(
     mlir.ir.MLIRError
         If LLVM does not know the target, or the module is not in the LLVM dialect.
     """
-    parts = (target.triple, target.cpu, target.features)
     with raise_errors(module.context):
-        emitted = _ext.emit_object(module, parts, opt_level)
+        emitted = _ext.emit_object(module, _parts(target), opt_level, progress)
     return _wrap(emitted)
 
 
@@ -120,23 +142,59 @@ def emit_library_table(
     -------
     ObjectFile
     """
-    parts = (target.triple, target.cpu, target.features)
-    context = ir.Context()
+    context = _own_context()
     with raise_errors(context):
-        emitted = _ext.emit_library_table(context, parts, list(symbols), list(exports))
+        emitted = _ext.emit_library_table(context, _parts(target), list(symbols), list(exports))
     return _wrap(emitted)
 
 
+@dataclass(frozen=True)
+class TargetInfo:
+    """What is known of a machine.
+
+    Attributes
+    ----------
+    target : NativeTarget
+        The machine, with nothing left open.
+    vector_bits : int
+        The width of its vector registers.
+    missing : tuple of str
+        What it can do and this machine cannot; code for it runs here if that is nothing.
+    """
+
+    target: NativeTarget
+    vector_bits: int
+    missing: tuple[str, ...]
+
+
 @functools.cache
-def host_target() -> NativeTarget:
-    """Return this machine.
+def describe_target(target: NativeTarget = _HOST) -> TargetInfo:
+    """Return what is known of a machine.
+
+    Parameters
+    ----------
+    target : NativeTarget
+
+    Returns
+    -------
+    TargetInfo
+
+    Raises
+    ------
+    mlir.ir.MLIRError
+        If LLVM does not know it, or it is not one of 64 bits and little-endian.
 
     Examples
     --------
-    >>> host_target().cpu != "host"
-    True
+    >>> describe_target().missing
+    ()
     """
-    return emit_library_table((), ()).target
+    context = _own_context()
+    with raise_errors(context):
+        described = _ext.describe_target(context, _parts(target))
+    assert described is not None
+    resolved, vector_bits, missing = described
+    return TargetInfo(NativeTarget(*resolved), vector_bits, tuple(missing))
 
 
 def load_object(data: bytes) -> _ext.LoadedObject:
@@ -145,6 +203,7 @@ def load_object(data: bytes) -> _ext.LoadedObject:
     Parameters
     ----------
     data : bytes
+        An object file, or an archive of them.
 
     Returns
     -------

@@ -31,6 +31,11 @@ class VirtualMachine:
     executable : Executable
         Compiled in either mode. Only bytecode can be observed.
 
+    Raises
+    ------
+    ValueError
+        If it was compiled for another machine, and this one lacks something.
+
     Examples
     --------
     >>> import numpy as np
@@ -45,6 +50,8 @@ class VirtualMachine:
     """
 
     def __init__(self, executable: Executable) -> None:
+        if executable.code is not None:
+            executable.code.check_runs()
         self.executable = executable
         self._machine = (
             runtime.VirtualMachine(executable.program)

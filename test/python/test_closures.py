@@ -245,7 +245,7 @@ def make_adder(vector):
 
 def test_se03_returned_closure_outlives_the_machine(vector):
     executable = relax.compile(make_adder(vector))
-    code = weakref.ref(executable.code)
+    code = weakref.ref(executable.code.linked)
     vm = relax.VirtualMachine(executable)
     closure = vm["main"](f32(1, 2))
     del executable, vm

@@ -146,7 +146,7 @@ def test_many_functions_and_operations(tensor):
 
 
 def test_error_target():
-    with pytest.raises(ValueError, match="expected a target, one of llvm, but got 'cuda'"):
+    with pytest.raises(ValueError, match="expected a target of the kind llvm, but got 'cuda'"):
         relax.compile(EXP, target="cuda")
 
 

@@ -30,6 +30,38 @@ def test_function_is_within_4_ulp(name: str) -> None:
     assert result.error < 4, result
 
 
+# Of the functions that fast math computes in another way, and of what is made of them.
+_FAST = {"cos": 100, "exp": 12, "exp2": 4, "expm1": 20, "powf": 400, "sigmoid": 12, "tanh": 20}
+
+
+@pytest.mark.parametrize("name", sorted({*math_accuracy.FUNCTIONS} - {"sin"}))
+def test_fast_math_has_fewer_digits(name: str) -> None:
+    result = math_accuracy.measure(name, 100003, fast=True)
+    assert result.error < _FAST.get(name, 4), result
+
+
+def test_fast_sines_are_close() -> None:
+    x = _numbers()
+    with np.errstate(invalid="ignore"):
+        exact = np.sin(x.astype(np.float64))
+    actual = math_accuracy.compile_function("sin", fast=True)(x)
+    np.testing.assert_allclose(actual, exact, rtol=1e-6, atol=2.0**-26)
+
+
+def test_fast_sums_are_computed_in_another_order(tmp_path: Path) -> None:
+    mod = """
+    relax.func @main(%x: !relax.tensor<[n], f32>, %y: !relax.tensor<[n], f32>)
+        -> !relax.tensor<[n], f32> {
+      %0 = relax.add %x, %y
+        : (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+      relax.return %0 : !relax.tensor<[n], f32>
+    }"""
+    for fast in (False, True):
+        relax.compile(mod, fast_math=fast, dump_phases=tmp_path / str(fast))
+        (text,) = (tmp_path / str(fast)).glob("*-llvm.mlir")
+        assert ("reassoc" in text.read_text()) == fast
+
+
 def _run(body: str, x: np.ndarray, type_: str = "f32") -> np.ndarray:
     """Run the body of a loop, from %a to %r, on scalars."""
     text = f"""

@@ -87,3 +87,87 @@ def test_truncated_objects_are_errors(size: int) -> None:
     module, _ = lower(PROGRAM)
     with pytest.raises(ValueError, match=r"object file|section header"):
         native.load_object(native.emit_object(module).data[:size])
+
+
+def large(count: int = 12) -> str:
+    """Return a program of many kernels, for several parts."""
+    lines = []
+    for i in range(count):
+        size = f"{8 + i}"
+        lines.append(f"""
+relax.func @f{i}(%x: !relax.tensor<[n, {size}], f32>, %y: !relax.tensor<[{size}, {size}], f32>)
+    -> !relax.tensor<[n, {size}], f32> {{
+  %0 = relax.matmul %x, %y : (!relax.tensor<[n, {size}], f32>, !relax.tensor<[{size}, {size}], f32>)
+    -> !relax.tensor<[n, {size}], f32>
+  %1 = relax.softmax %0 : (!relax.tensor<[n, {size}], f32>) -> !relax.tensor<[n, {size}], f32>
+  relax.return %1 : !relax.tensor<[n, {size}], f32>
+}}""")
+    return "".join(lines)
+
+
+def test_large_modules_are_archives_of_parts(tmp_path: Path) -> None:
+    module, _ = lower(large())
+    text = str(module)
+    told: list[tuple[int, int]] = []
+    emitted = native.emit_object(module, progress=lambda done, total: told.append((done, total)))
+    assert str(module) == text
+    assert emitted.is_archive
+    assert emitted.data.count(b".o/") > 2
+    assert {f"relax_function_f{i}" for i in range(12)} <= set(emitted.symbols)
+    assert len(set(emitted.symbols)) == len(emitted.symbols)
+    assert told[0] == (0, told[-1][0])
+    assert told == sorted(told)
+    # The number of threads changes nothing.
+    module.context.enable_multithreading(False)
+    assert native.emit_object(module).data == emitted.data
+
+    ex = relax.compile(large())
+    for i, name in enumerate(ex.function_names):
+        x, y = np.ones((3, 8 + i), "float32"), np.eye(8 + i, dtype="float32")
+        result = np.from_dlpack(relax.VirtualMachine(ex)[name](x, y))
+        np.testing.assert_allclose(result, np.full_like(x, 1 / (8 + i)), rtol=1e-6)
+    ex.export_library(tmp_path / "model.so", self_contained=True)
+    f3 = tvm_ffi.load_module(str(tmp_path / "model.so"))["f3"]
+    x, y = np.ones((2, 11), "float32"), np.eye(11, dtype="float32")
+    np.testing.assert_allclose(np.from_dlpack(f3(x, y)), np.full_like(x, 1 / 11), rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [8, 100, 5000])
+def test_truncated_archives_are_errors(size: int) -> None:
+    module, _ = lower(large())
+    data = native.emit_object(module).data[:size]
+    with pytest.raises(ValueError, match=r"truncated|archive|object file|section header"):
+        native.load_object(data).look_up("relax_function_f0")
+
+
+def test_loops_over_numbers_become_vectors() -> None:
+    kernel = """
+func.func private @f(%x: memref<1024xf32>, %y: memref<1024xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 1024 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<1024xf32>
+    %r = arith.mulf %a, %a : f32
+    memref.store %r, %y[%i] : memref<1024xf32>
+  }
+  return
+}
+relax.func @main(%x: !relax.tensor<[1024], f32>) -> !relax.tensor<[1024], f32> {
+  %0 = relax.call_tir @f(%x) : (!relax.tensor<[1024], f32>) -> !relax.tensor<[1024], f32>
+  relax.return %0 : !relax.tensor<[1024], f32>
+}
+"""
+    objdump = shutil.which("objdump")
+    if objdump is None or not native.describe_target().target.triple.startswith("x86_64"):
+        pytest.skip("no objdump for x86-64")
+    x = np.arange(1024, dtype="float32")
+    for opt_level in (0, 3):
+        ex = relax.compile(kernel, opt_level=opt_level)
+        assert np.array_equal(np.from_dlpack(relax.VirtualMachine(ex)["main"](x)), x * x)
+        assert ex.code is not None
+        data = ex.code.object_file().data
+        disassembled = subprocess.run(
+            [objdump, "-d", "/dev/stdin"], input=data, capture_output=True
+        ).stdout
+        assert (b"mulps" in disassembled) == (opt_level == 3)

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 import tvm_ffi
+from mlir.execution_engine import ExecutionEngine
+from mlir.passmanager import PassManager
 from relax_mlir import op
+from relax_mlir._mlir_libs import RUNTIME_LIBRARY
 
 make_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_function")
 make_engine_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_engine_function")
@@ -48,12 +51,12 @@ UNARY = struct_info(
 )
 
 
-def compile_double():
+def build_double():
     bb = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorStructInfo(("n",), "float32"))
     with bb.function("double", [x]):
         bb.emit_func_output(op.add(x, x))
-    return relax.compile(bb)
+    return bb
 
 
 def test_make_function_calls_the_address():
@@ -146,11 +149,14 @@ def test_function_keeps_a_function_alive():
 
 
 def test_engine_function_runs_compiled_code():
-    executable = compile_double()
-    address = executable.code.engine.raw_lookup("__tvm_ffi_double")
-    alive = weakref.ref(executable)
-    function = make_engine_function(address, UNARY, executable)
-    del executable
+    module = relax.as_module(build_double()).clone().module
+    with module.context:
+        PassManager.parse("builtin.module(relax-to-llvm)").run(module.operation)
+        engine = ExecutionEngine(module, shared_libs=[RUNTIME_LIBRARY])
+    address = engine.raw_lookup("__tvm_ffi_double")
+    alive = weakref.ref(engine)
+    function = make_engine_function(address, UNARY, engine)
+    del engine
     gc.collect()
     assert alive() is not None
     x = np.arange(3, dtype="float32")

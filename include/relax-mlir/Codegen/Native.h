@@ -17,6 +17,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,22 @@ struct NativeTarget {
   std::string features;
 };
 
-/// An object file that holds the functions, kernels and the pool of a module.
+/// What is known of a machine.
+struct TargetDescription {
+  /// With nothing left open.
+  NativeTarget target;
+  /// The width of its vector registers.
+  unsigned vectorBits = 0;
+  /// What it can do and this machine cannot.
+  std::vector<std::string> missing;
+};
+
+/// Sets `error` where LLVM does not know the target.
+std::optional<TargetDescription> describeTarget(const NativeTarget &target,
+                                                std::string &error);
+
+/// An object file, or an archive of several, that holds the functions, kernels
+/// and the pool of a module.
 struct NativeObject {
   SmallVector<char, 0> bytes;
   NativeTarget target;
@@ -45,13 +61,19 @@ struct NativeObject {
   std::vector<std::string> symbols;
 };
 
-/// Emits a module in the LLVM dialect as position-independent code. Its public
-/// entries (kEntryPrefix) are renamed to kFunctionPrefix, so that a library can
-/// export functions of the old names in front of them; they are hidden, and so
-/// are the kernels. All else becomes internal. Errors are reported at the
-/// module.
+/// How many functions of how many are machine code. It is called by one thread
+/// at a time, not always the same.
+using EmitProgress = llvm::function_ref<void(unsigned done, unsigned total)>;
+
+/// Emits a module in the LLVM dialect as position-independent code, large ones
+/// in parts, on the threads of the context. Its public entries (kEntryPrefix)
+/// are renamed to kFunctionPrefix, so that a library can export functions of
+/// the old names in front of them; they are hidden, and so are the kernels, and
+/// what several parts use. All else becomes internal. Errors are reported at
+/// the module.
 LogicalResult emitObject(ModuleOp module, const NativeTarget &target,
-                         unsigned optLevel, NativeObject &object);
+                         unsigned optLevel, NativeObject &object,
+                         EmitProgress progress = {});
 
 /// Emits the object that makes a library of objects with these symbols:
 /// `relax_library`, a table of the symbols, and for each export a function
@@ -61,10 +83,10 @@ LogicalResult emitLibraryTable(MLIRContext *context, const NativeTarget &target,
                                ArrayRef<std::string> exports,
                                NativeObject &object);
 
-/// An object file that was linked into this process.
+/// An object file, or all of an archive, that was linked into this process.
 class LoadedObject {
 public:
-  /// Links an object with the symbols of this process and of `libraries`, paths
+  /// Links objects with the symbols of this process and of `libraries`, paths
   /// of shared libraries. Returns null and sets `error` where that fails.
   static std::unique_ptr<LoadedObject>
   load(StringRef bytes, ArrayRef<std::string> libraries, std::string &error);

@@ -32,8 +32,12 @@ struct CompileOptions {
   bool fuse = true;
   /// Whether kernels of known classes are written as loops over vectors.
   bool emitKernels = true;
-  /// The width of their vectors in bits; 0 means that of this processor.
+  /// The width of their vectors in bits, and the caches of a core in bytes; 0
+  /// means those of this processor.
   unsigned vectorBits = 0;
+  int64_t l1Bytes = 0, l2Bytes = 0;
+  /// Whether results may be less accurate.
+  bool fastMath = false;
 };
 
 /// A named phase of compilation: a pipeline `relax-phase-<name>`.

@@ -349,7 +349,11 @@ def RelaxPackConstantsPass : Pass<"relax-pack-constants", "ModuleOp"> {
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
-           "The width of a vector register; 0 means that of this processor">
+           "The width of a vector register; 0 means that of this processor">,
+    Option<"l1Bytes", "l1-bytes", "int64_t", /*default=*/"0",
+           "The first cache of a core; 0 means that of this processor">,
+    Option<"l2Bytes", "l2-bytes", "int64_t", /*default=*/"0",
+           "The second cache of a core; 0 means that of this processor">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
@@ -371,7 +375,11 @@ def RelaxEmitKernelsPass : Pass<"relax-emit-kernels", "ModuleOp"> {
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
-           "The width of a vector register; 0 means that of this processor">
+           "The width of a vector register; 0 means that of this processor">,
+    Option<"l1Bytes", "l1-bytes", "int64_t", /*default=*/"0",
+           "The first cache of a core; 0 means that of this processor">,
+    Option<"l2Bytes", "l2-bytes", "int64_t", /*default=*/"0",
+           "The second cache of a core; 0 means that of this processor">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
@@ -451,7 +459,14 @@ def RelaxApproximateMathPass
     Example: `math.exp %x : vector<16xf32>` becomes some 25 operations of `arith`
     on such vectors. `math.sin` and `math.cos` become an `scf.if` for vectors with
     an element of at least 2^24.
+
+    With `fast`, sums may be computed in another order, and `exp`, `exp2`, `powf`,
+    `sin` and `cos` have fewer digits; `docs/dev/math.md` says how many.
   }];
+  let options = [
+    Option<"fast", "fast", "bool", /*default=*/"false",
+           "Whether results may be less accurate">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"

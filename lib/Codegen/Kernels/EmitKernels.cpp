@@ -112,7 +112,7 @@ struct RelaxEmitKernelsPass
           << vectorBits.getValue();
       return signalPassFailure();
     }
-    TargetModel target = TargetModel::get(vectorBits);
+    TargetModel target = TargetModel::get(vectorBits, l1Bytes, l2Bytes);
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (!isCandidate(kernel))

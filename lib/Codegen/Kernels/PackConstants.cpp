@@ -135,7 +135,7 @@ struct RelaxPackConstantsPass
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    TargetModel target = TargetModel::get(vectorBits);
+    TargetModel target = TargetModel::get(vectorBits, l1Bytes, l2Bytes);
     SmallVector<CallTIROp> calls;
     getOperation().walk([&](CallTIROp call) { calls.push_back(call); });
     llvm::SmallSetVector<Operation *, 8> replaced;

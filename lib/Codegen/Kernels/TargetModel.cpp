@@ -33,11 +33,12 @@ static int64_t findHostCache(int level, int64_t known) {
   return bytes > 0 ? bytes : known;
 }
 
-TargetModel TargetModel::get(unsigned vectorBits) {
+TargetModel TargetModel::get(unsigned vectorBits, int64_t l1Bytes,
+                             int64_t l2Bytes) {
   static const unsigned hostVectorBits = findHostVectorBits();
   TargetModel target;
   target.vectorBits = vectorBits ? vectorBits : hostVectorBits;
-  target.l1Bytes = findHostCache(1, target.l1Bytes);
-  target.l2Bytes = findHostCache(2, target.l2Bytes);
+  target.l1Bytes = l1Bytes ? l1Bytes : findHostCache(1, target.l1Bytes);
+  target.l2Bytes = l2Bytes ? l2Bytes : findHostCache(2, target.l2Bytes);
   return target;
 }

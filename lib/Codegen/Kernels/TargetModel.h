@@ -21,7 +21,8 @@ struct TargetModel {
 
   /// The processor that this runs on; numbers that are not 0 replace what is
   /// found there.
-  static TargetModel get(unsigned vectorBits);
+  static TargetModel get(unsigned vectorBits, int64_t l1Bytes = 0,
+                         int64_t l2Bytes = 0);
 
   /// How many elements of a type with `bits` a register holds.
   int64_t lanes(unsigned bits) const {

@@ -6,15 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Links an object file with LLVM's JIT linker. The bytes may come from a file
+// Links object files with LLVM's JIT linker. The bytes may come from a file
 // that somebody else wrote: what is wrong with them is an error in words.
 //
 //===----------------------------------------------------------------------===//
 
 #include "TargetMachine.h"
 
+#include "llvm/BinaryFormat/Magic.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Object/Archive.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/TargetParser/Host.h"
@@ -45,11 +47,36 @@ static llvm::Error checkMachine(llvm::MemoryBufferRef buffer) {
       llvm::Triple::getArchTypeName((*object)->getArch()));
 }
 
+/// Copies of the object file, or of all of an archive of them, for this
+/// machine. A member of an archive is not aligned as an object must be.
+static llvm::Error
+copyObjects(StringRef bytes,
+            SmallVectorImpl<std::unique_ptr<llvm::MemoryBuffer>> &objects) {
+  auto add = [&](StringRef object) {
+    objects.push_back(llvm::MemoryBuffer::getMemBufferCopy(object, "relax"));
+    return checkMachine(objects.back()->getMemBufferRef());
+  };
+  if (llvm::identify_magic(bytes) != llvm::file_magic::archive)
+    return add(bytes);
+  auto archive = llvm::object::Archive::create({bytes, "relax"});
+  if (!archive)
+    return archive.takeError();
+  llvm::Error failed = llvm::Error::success();
+  for (const auto &member : (*archive)->children(failed)) {
+    auto content = member.getBuffer();
+    if (!content)
+      return llvm::joinErrors(std::move(failed), content.takeError());
+    if (llvm::Error error = add(*content))
+      return llvm::joinErrors(std::move(failed), std::move(error));
+  }
+  return failed;
+}
+
 static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
 loadObject(StringRef bytes, ArrayRef<std::string> libraries) {
   initializeNativeTarget();
-  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(bytes, "relax");
-  if (llvm::Error error = checkMachine(buffer->getMemBufferRef()))
+  SmallVector<std::unique_ptr<llvm::MemoryBuffer>> objects;
+  if (llvm::Error error = copyObjects(bytes, objects))
     return error;
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit)
@@ -68,8 +95,9 @@ loadObject(StringRef bytes, ArrayRef<std::string> libraries) {
   if (!symbols)
     return symbols.takeError();
   dylib.addGenerator(std::move(*symbols));
-  if (llvm::Error error = (*jit)->addObjectFile(std::move(buffer)))
-    return error;
+  for (std::unique_ptr<llvm::MemoryBuffer> &object : objects)
+    if (llvm::Error error = (*jit)->addObjectFile(std::move(object)))
+      return error;
   return jit;
 }
 

@@ -38,6 +38,17 @@ void mlir::relax::initializeNativeTarget() {
   });
 }
 
+/// Registers all targets that this LLVM was built with.
+static void initializeAllTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+  });
+}
+
 /// What this processor can do, as LLVM writes it: "+avx2,-avx512f,...".
 static std::string hostFeatures() {
   // Sorted, so that the same machine always gives the same text.
@@ -64,10 +75,18 @@ mlir::relax::makeTargetMachine(NativeTarget &target, unsigned optLevel,
       target.features += "," + given;
   }
   llvm::Triple triple(target.triple);
+  if (triple.getArch() != llvm::Triple(llvm::sys::getProcessTriple()).getArch())
+    initializeAllTargets();
   const llvm::Target *backend =
       llvm::TargetRegistry::lookupTarget(triple, error);
   if (!backend)
     return nullptr;
+  // As the runtime and what is in the LLVM dialect takes for granted.
+  if (!triple.isArch64Bit() || !triple.isLittleEndian()) {
+    error = "expected a processor of 64 bits, little-endian, but got " +
+            target.triple;
+    return nullptr;
+  }
   // LLVM only warns of a processor that it does not know.
   std::unique_ptr<llvm::MCSubtargetInfo> info(
       backend->createMCSubtargetInfo(triple, "", ""));
@@ -84,6 +103,44 @@ mlir::relax::makeTargetMachine(NativeTarget &target, unsigned optLevel,
   if (!machine)
     error = "LLVM makes no code for " + target.triple;
   return machine;
+}
+
+/// As the features say, which are those of LLVM.
+static unsigned findVectorBits(const llvm::Triple &triple,
+                               const llvm::MCSubtargetInfo &info) {
+  if (!triple.isX86())
+    return 128;
+  if (info.checkFeatures("+avx512f"))
+    return 512;
+  return info.checkFeatures("+avx") ? 256 : 128;
+}
+
+/// What the processor can do and this one cannot.
+static std::vector<std::string> findMissing(const llvm::Triple &triple,
+                                            const llvm::MCSubtargetInfo &info) {
+  llvm::Triple host(llvm::sys::getProcessTriple());
+  if (triple.getArch() != host.getArch())
+    return {triple.getArchName().str()};
+  std::vector<std::string> missing;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    if (!feature.second && info.checkFeatures(("+" + feature.first()).str()))
+      missing.push_back(feature.first().str());
+  llvm::sort(missing);
+  return missing;
+}
+
+std::optional<TargetDescription>
+mlir::relax::describeTarget(const NativeTarget &target, std::string &error) {
+  TargetDescription description;
+  description.target = target;
+  std::unique_ptr<llvm::TargetMachine> machine =
+      makeTargetMachine(description.target, /*optLevel=*/2, error);
+  if (!machine)
+    return std::nullopt;
+  const llvm::MCSubtargetInfo &info = *machine->getMCSubtargetInfo();
+  description.vectorBits = findVectorBits(machine->getTargetTriple(), info);
+  description.missing = findMissing(machine->getTargetTriple(), info);
+  return description;
 }
 
 LogicalResult mlir::relax::writeObject(llvm::Module &module,

@@ -23,6 +23,11 @@ void initializeNativeTarget();
 std::unique_ptr<llvm::TargetMachine>
 makeTargetMachine(NativeTarget &target, unsigned optLevel, std::string &error);
 
+/// Runs LLVM's passes on a module: all of a level from 0 to 3 where there are
+/// loops over numbers, else those that clean up.
+llvm::Error optimizeModule(llvm::Module &module, llvm::TargetMachine &machine,
+                           unsigned optLevel, bool hasScalarLoops);
+
 /// Turns a module of LLVM into the bytes of an object file.
 LogicalResult writeObject(llvm::Module &module, llvm::TargetMachine &machine,
                           SmallVectorImpl<char> &bytes);

@@ -130,8 +130,12 @@ Value ScalarBuilder::compare(Comparison comparison, Value lhs, Value rhs) {
 }
 
 Value ScalarBuilder::sigmoid(Value x) {
+  // e^-|x| is never infinite, so that small results keep their digits.
   Value one = constant(x, 1);
-  return div(one, add(one, math::ExpOp::create(*this, neg(x))));
+  Value power = math::ExpOp::create(*this, neg(abs(x)));
+  Value isNegative = compare(Comparison::Lt, x, constant(x, 0));
+  Value numerator = select(isNegative, power, one);
+  return div(numerator, add(one, power));
 }
 
 //===----------------------------------------------------------------------===//

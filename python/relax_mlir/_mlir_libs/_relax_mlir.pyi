@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from mlir import ir
-from mlir.execution_engine import ExecutionEngine
 
 from ..ir import PrimExpr as _PrimExpr
 from ..ir import ShapeExpr as _ShapeExpr
@@ -126,7 +125,6 @@ def next_operation(operation: ir.Operation) -> ir.Operation | None: ...
 def phases() -> list[tuple[str, str]]: ...
 def translate_to_vm(module: ir.Module, is_compiled: bool) -> str | None: ...
 def constants(module: ir.Module) -> list[tuple[str, list[int], int, int, bytes | None]]: ...
-def look_up(engine: ExecutionEngine, name: str) -> int: ...
 def is_struct_info(type: ir.Type) -> bool: ...  # noqa: A002
 def collect_facts(
     op: ir.Operation,
@@ -173,9 +171,16 @@ def derive_call_result(
 ) -> tuple[ir.Type, list[tuple[int, ir.Type]]]: ...
 def runtime_struct_info(type: ir.Type, devices: ir.Attribute | None = None) -> str: ...  # noqa: A002
 def function_struct_info(function: ir.Operation, /) -> FuncStructInfo | None: ...
+def digest(module: ir.Module) -> bytes: ...
 def emit_object(
-    module: ir.Module, target: tuple[str, str, str], opt_level: int
+    module: ir.Module,
+    target: tuple[str, str, str],
+    opt_level: int,
+    progress: Callable[[int, int], object] | None,
 ) -> tuple[bytes, tuple[str, str, str], list[str]] | None: ...
+def describe_target(
+    context: ir.Context, target: tuple[str, str, str]
+) -> tuple[tuple[str, str, str], int, list[str]] | None: ...
 def emit_library_table(
     context: ir.Context,
     target: tuple[str, str, str],

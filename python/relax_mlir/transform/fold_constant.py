@@ -206,5 +206,5 @@ def _compute(context: ir.Context, groups: Iterable[_Group]) -> list[np.ndarray]:
                 results += [copies[result] for result in group.results]
             builder.emit_func_output(tuple_(*results))
         with PassContext():  # whoever watches passes has no interest in these
-            executable = compile_(as_module(builder), fold_constants=False)
+            executable = compile_(as_module(builder), fold_constants=False, progress=False)
     return [np.from_dlpack(tensor) for tensor in VirtualMachine(executable)["main"]()]

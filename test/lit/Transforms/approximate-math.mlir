@@ -1,4 +1,5 @@
 // RUN: relax-opt %s -pass-pipeline='builtin.module(func.func(relax-approximate-math))' | FileCheck %s
+// RUN: relax-opt %s -pass-pipeline='builtin.module(func.func(relax-approximate-math{fast=true}))' | FileCheck %s --check-prefix=FAST
 
 // Numbers and vectors become the same arithmetic, without calls and branches.
 
@@ -26,7 +27,7 @@ func.func @vector(%x: vector<5xf32>) -> vector<5xf32> {
 // CHECK: %[[LARGE:.*]] = arith.cmpf oge, {{.*}} : vector<2x4xf32>
 // CHECK: %[[FLAT:.*]] = vector.shape_cast %[[LARGE]] : vector<2x4xi1> to vector<8xi1>
 // CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[FLAT]]
-// CHECK: scf.if %[[ANY]] -> (vector<2x4xi64>, vector<2x4xf64>)
+// CHECK: scf.if %[[ANY]] -> (vector<2x4xi32>, vector<2x4xf32>)
 // CHECK-COUNT-14: math.roundeven
 // CHECK: } else {
 // CHECK-NOT: math.roundeven
@@ -58,4 +59,20 @@ func.func @stay(%x: f64, %y: f32, %z: vector<[4]xf32>) -> (f64, f32, vector<[4]x
   %1 = math.tan %y : f32
   %2 = math.exp %z : vector<[4]xf32>
   return %0, %1, %2 : f64, f32, vector<[4]xf32>
+}
+
+// With `fast`, arithmetic of the program may be done in another order, but not
+// that which a function is made of, and powers take no doubles.
+// CHECK-LABEL: func.func @fast
+// CHECK: arith.addf %arg0, %arg1 : f32
+// CHECK: arith.extf %{{.*}} : f32 to f64
+// FAST-LABEL: func.func @fast
+// FAST: arith.addf %arg0, %arg1 fastmath<reassoc,nsz,contract> : f32
+// FAST-NOT: f64
+// FAST-NOT: fastmath<reassoc
+// FAST: return
+func.func @fast(%x: f32, %y: f32) -> f32 {
+  %0 = arith.addf %x, %y : f32
+  %1 = math.powf %0, %y : f32
+  return %1 : f32
 }

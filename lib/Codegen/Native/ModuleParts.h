@@ -1,0 +1,61 @@
+//===- ModuleParts.h - A module to translate in parts -----------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_NATIVE_MODULEPARTS_H
+#define RELAX_MLIR_LIB_CODEGEN_NATIVE_MODULEPARTS_H
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::relax {
+
+/// Some functions of a module, as a module.
+struct ModulePart {
+  /// Empty where there is one part, which is the module itself.
+  OwningOpRef<ModuleOp> owned;
+  ModuleOp module;
+  unsigned numFunctions = 0;
+  /// How much there is to translate, in operations.
+  int64_t size = 0;
+  /// Whether LLVM should look for vectors in its loops.
+  bool hasScalarLoops = false;
+  /// Whether it defines the variables of the module.
+  bool definesVariables = false;
+};
+
+/// Deals the functions of a module in the LLVM dialect out to parts. What is
+/// dealt out depends on the module alone, so that the same module always
+/// becomes the same code. The module gets its functions back at the end.
+class ModuleParts {
+public:
+  explicit ModuleParts(ModuleOp module);
+  ~ModuleParts();
+  ModuleParts(const ModuleParts &) = delete;
+  ModuleParts &operator=(const ModuleParts &) = delete;
+
+  /// The largest first.
+  MutableArrayRef<ModulePart> parts() { return allParts; }
+  /// What one part defines and others refer to.
+  const llvm::StringSet<> &shared() const { return sharedSymbols; }
+
+private:
+  void deal(ArrayRef<LLVM::LLVMFuncOp> functions);
+  void declareUses(ModulePart &part,
+                   const llvm::StringMap<Operation *> &definitions);
+
+  ModuleOp module;
+  /// What the module holds, in order.
+  SmallVector<Operation *> order;
+  SmallVector<ModulePart> allParts;
+  llvm::StringSet<> sharedSymbols;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_NATIVE_MODULEPARTS_H

@@ -1,0 +1,131 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What machine a module is compiled for."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from . import native
+
+#: The widths of vectors in kernels; 0 is that of the processor.
+VECTOR_BITS = (0, 128, 256, 512, 1024)
+
+# The caches of a core of another machine, in bytes, where nothing is said of them.
+_L1_BYTES, _L2_BYTES = 32 << 10, 512 << 10
+
+_HOST = native.NativeTarget()
+_OPTIONS = ("mcpu", "mattr", "mtriple", "vector-width", "l1-bytes", "l2-bytes")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine, and what kernels should know of it.
+
+    Attributes
+    ----------
+    machine : native.NativeTarget
+        The processor.
+    vector_bits : int
+        The width of a vector register; 0 is what the processor has.
+    l1_bytes, l2_bytes : int
+        The caches of a core; 0 is what this machine has.
+
+    Examples
+    --------
+    >>> Target.parse("llvm -mcpu=x86-64-v3").machine
+    NativeTarget(triple='', cpu='x86-64-v3', features='')
+    >>> Target.parse({"kind": "llvm", "mattr": ["-avx512f"]}).machine.features
+    '-avx512f'
+    """
+
+    machine: native.NativeTarget = _HOST
+    vector_bits: int = 0
+    l1_bytes: int = 0
+    l2_bytes: int = 0
+
+    @classmethod
+    def parse(cls, given: TargetLike) -> Target:
+        """Return the target that a text or a mapping stands for.
+
+        Parameters
+        ----------
+        given : str, mapping, native.NativeTarget or Target
+            ``"llvm"`` is this machine. Options follow, as TVM writes them: ``-mcpu`` (a processor
+            that LLVM knows), ``-mattr`` (features, such as ``+avx2,-fma``), ``-mtriple`` (of LLVM),
+            ``-vector-width`` (in bits), ``-l1-bytes`` and ``-l2-bytes`` (the caches of a core). A
+            mapping has them as keys, beside ``"kind": "llvm"``.
+
+        Raises
+        ------
+        ValueError
+            If it is not known, or the value of an option is none.
+        """
+        if isinstance(given, Target):
+            return given
+        if isinstance(given, native.NativeTarget):
+            return cls(given)._with_caches()
+        options = _from_text(given) if isinstance(given, str) else dict(given)
+        kind = options.pop("kind", None)
+        if kind != "llvm":
+            raise ValueError(f"expected a target of the kind llvm, but got {given!r}")
+        unknown = sorted(set(options) - set(_OPTIONS))
+        if unknown:
+            raise ValueError(
+                f"expected options of a target, any of {', '.join(_OPTIONS)}, "
+                f"but got {', '.join(unknown)}"
+            )
+        triple, cpu = str(options.get("mtriple", "")), str(options.get("mcpu", ""))
+        machine = native.NativeTarget(
+            triple, cpu or ("generic" if triple else "host"), _features(options.get("mattr", ""))
+        )
+        bits = _number(options, "vector-width")
+        if bits not in VECTOR_BITS:
+            raise ValueError(f"expected vector-width to be in {VECTOR_BITS}, but got {bits}")
+        target = cls(machine, bits, _number(options, "l1-bytes"), _number(options, "l2-bytes"))
+        return target._with_caches()
+
+    def _with_caches(self) -> Target:
+        """Leave nothing of another machine to be found on this one."""
+        if self.machine.cpu == "host":
+            return self
+        return Target(
+            self.machine, self.vector_bits, self.l1_bytes or _L1_BYTES, self.l2_bytes or _L2_BYTES
+        )
+
+
+TargetLike: TypeAlias = str | Mapping[str, Any] | native.NativeTarget | Target
+
+
+def _from_text(text: str) -> dict[str, Any]:
+    kind, *options = shlex.split(text) or [""]
+    result: dict[str, Any] = {"kind": kind}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not name.startswith("-") or not equals:
+            raise ValueError(f"expected an option like -mcpu=..., but got {option!r} in {text!r}")
+        result[name.lstrip("-")] = value
+    return result
+
+
+def _features(given: str | Iterable[str]) -> str:
+    features = given.split(",") if isinstance(given, str) else list(given)
+    features = [feature for feature in features if feature]
+    for feature in features:
+        if feature[0] not in "+-" or len(feature) == 1:
+            raise ValueError(f"expected features of mattr like +avx2 or -avx2, but got {feature!r}")
+    return ",".join(features)
+
+
+def _number(options: Mapping[str, Any], name: str) -> int:
+    given = options.get(name, 0)
+    try:
+        number = int(given)
+    except (TypeError, ValueError):
+        number = -1
+    if number < 0:
+        raise ValueError(f"expected {name} to be a number, but got {given!r}")
+    return number
