@@ -108,7 +108,7 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createRelaxWidenBoolMemrefsPass());
   pm.addNestedPass<func::FuncOp>(createRelaxLowerExpandShapePass());
   pm.addNestedPass<func::FuncOp>(
-      createRelaxApproximateMathPass({options.fastMath}));
+      createRelaxApproximateMathPass({options.fastMath, options.hasScalef}));
   pm.addNestedPass<func::FuncOp>(createConvertVectorToSCFPass());
   pm.addNestedPass<func::FuncOp>(memref::createExpandStridedMetadataPass());
   pm.addNestedPass<func::FuncOp>(createLowerAffinePass());
@@ -221,9 +221,15 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                         llvm::cl::desc("Whether results may be less accurate"),
                         llvm::cl::init(false)};
 
+  Option<bool> hasScalef{
+      *this, "has-scalef",
+      llvm::cl::desc("Whether the processor has the instruction vscalefps of "
+                     "AVX-512"),
+      llvm::cl::init(false)};
+
   CompileOptions get() const {
-    return {checks,     execMode, planMemory, fuse,    emitKernels,
-            vectorBits, l1Bytes,  l2Bytes,    fastMath};
+    return {checks,     execMode, planMemory, fuse,     emitKernels,
+            vectorBits, l1Bytes,  l2Bytes,    fastMath, hasScalef};
   }
 };
 } // namespace

@@ -22,6 +22,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -47,9 +48,11 @@ using Pred = arith::CmpFPredicate;
 /// Builds arithmetic of numbers, or of vectors of one shape.
 class Arith : public ImplicitLocOpBuilder {
 public:
-  Arith(Operation *op, bool fast)
+  Arith(Operation *op, bool fast, bool hasScalef)
       : ImplicitLocOpBuilder(op->getLoc(), op), fast(fast),
-        shape(dyn_cast<VectorType>(op->getResult(0).getType())) {}
+        shape(dyn_cast<VectorType>(op->getResult(0).getType())),
+        hasScalef(hasScalef && shape && shape.getRank() == 1 &&
+                  shape.getNumElements() == 16) {}
 
   /// Whether fewer digits will do.
   const bool fast;
@@ -126,6 +129,21 @@ public:
   Value power2(Value n) {
     return fromBits(shiftLeft(addI(n, integer(127)), integer(23)));
   }
+  /// x * 2^n for whole numbers n, rounded once; null where no instruction does
+  /// it.
+  Value scale(Value x, Value n) {
+    if (!hasScalef)
+      return nullptr;
+    Value all =
+        LLVM::ConstantOp::create(*this, getIntegerAttr(getI16Type(), -1));
+    Value currentRounding =
+        LLVM::ConstantOp::create(*this, getI32IntegerAttr(4));
+    return LLVM::CallIntrinsicOp::create(
+               *this, f32(),
+               getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
+               ValueRange{x, n, x, all, currentRounding})
+        .getResults();
+  }
   /// A number that is not negative, with the sign of another.
   Value withSign(Value magnitude, Value sign) {
     return math::CopySignOp::create(*this, magnitude, sign);
@@ -153,6 +171,7 @@ private:
   }
 
   VectorType shape;
+  bool hasScalef;
 };
 
 /// A number as n + fraction, |fraction| <= 1/2, where n is small.
@@ -209,7 +228,8 @@ constexpr double kFastExp2[] = {0.6931470036506653, 0.24022242426872253,
 
 /// e^x - 1 = 2^n * fraction + (2^n - 1), the fraction being e^r - 1.
 struct Exponential {
-  Value n, fraction;
+  Rounded n;
+  Value fraction;
 };
 
 static Exponential reduceExp(Arith &b, Value x) {
@@ -217,25 +237,30 @@ static Exponential reduceExp(Arith &b, Value x) {
       roundOf(b, b.mulAdd(x, b.number(0x1.715476p0), b.number(0x1.8p23)));
   if (b.fast) {
     Value r = b.mulAdd(n.n, b.number(-0x1.62e43p-1), x);
-    return {n.number, b.mulAdd(b.polynomial(r, kFastExp), b.mul(r, r), r)};
+    return {n, b.mulAdd(b.polynomial(r, kFastExp), b.mul(r, r), r)};
   }
   Value r = b.mulAdd(n.n, b.number(-kLn2High), x);
   r = b.mulAdd(n.n, b.number(-kLn2Low), r);
-  return {n.number, b.mulAdd(b.polynomial(r, kExp), b.mul(r, r), r)};
+  return {n, b.mulAdd(b.polynomial(r, kExp), b.mul(r, r), r)};
 }
 
 /// x * 2^n in two steps, so that both powers are normal numbers, and results
 /// that are not are rounded once.
-static Value scale(Arith &b, Value x, Value n) {
-  Value half = b.shiftRight(n, b.integer(1));
-  return b.mul(b.mul(x, b.power2(half)), b.power2(b.subI(n, half)));
+static Value scale(Arith &b, Value x, Rounded n) {
+  if (Value scaled = b.scale(x, n.n))
+    return scaled;
+  Value half = b.shiftRight(n.number, b.integer(1));
+  return b.mul(b.mul(x, b.power2(half)), b.power2(b.subI(n.number, half)));
 }
 
 /// (1 + fraction) * 2^n in one step, for n from -126 to 128; what is below
 /// 2^-125 is 0.
-static Value scaleFast(Arith &b, Value fraction, Value n) {
+static Value scaleFast(Arith &b, Value fraction, Rounded n) {
+  if (Value scaled = b.scale(b.add(fraction, b.number(1)), n.n))
+    return scaled;
   Value two = b.number(2);
-  return b.mul(b.mulAdd(fraction, two, two), b.power2(b.subI(n, b.integer(1))));
+  return b.mul(b.mulAdd(fraction, two, two),
+               b.power2(b.subI(n.number, b.integer(1))));
 }
 
 static Value buildExp(Arith &b, Value x) {
@@ -252,15 +277,15 @@ static Value buildExp2(Arith &b, Value x) {
   Rounded n = roundOf(b, b.add(x, b.number(0x1.8p23)));
   Value r = b.sub(x, n.n);
   if (b.fast)
-    return scaleFast(b, b.mul(b.polynomial(r, kFastExp2), r), n.number);
-  return scale(b, b.mulAdd(b.polynomial(r, kExp2), r, b.number(1)), n.number);
+    return scaleFast(b, b.mul(b.polynomial(r, kFastExp2), r), n);
+  return scale(b, b.mulAdd(b.polynomial(r, kExp2), r, b.number(1)), n);
 }
 
 /// For x in [-87, 89], exact to the sign where |x| is not tiny. Half of 2^n,
 /// since 2^128 is none.
 static Value expm1Of(Arith &b, Value x) {
   Exponential e = reduceExp(b, x);
-  Value power = b.power2(b.subI(e.n, b.integer(1)));
+  Value power = b.power2(b.subI(e.n.number, b.integer(1)));
   Value half = b.mulAdd(power, e.fraction, b.sub(power, b.number(0.5)));
   return b.add(half, half);
 }
@@ -412,7 +437,7 @@ static Value buildErf(Arith &b, Value x) {
   Value small = b.mulAdd(b.polynomial(b.mul(x, x), kErf), x, x);
   Value y = b.select(b.compare(Pred::OGT, magnitude, most), most, magnitude);
   Exponential e = reduceExp(b, b.polynomial(y, kLogErfc));
-  Value complement = b.mul(b.add(e.fraction, one), b.power2(e.n));
+  Value complement = b.mul(b.add(e.fraction, one), b.power2(e.n.number));
   Value large = b.withSign(b.sub(one, complement), x);
   // NaN takes the way of small numbers.
   return b.select(b.compare(Pred::OGE, magnitude, one), large, small);
@@ -729,7 +754,7 @@ struct RelaxApproximateMathPass
         ops.emplace_back(op, function);
     });
     for (auto [op, function] : ops) {
-      Arith b(op, fast);
+      Arith b(op, fast, hasScalef);
       Type type = op->getResult(0).getType();
       SmallVector<Value> operands(op->getOperands());
       bool isNarrow = type != b.f32() && type != b.f64();

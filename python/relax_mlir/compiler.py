@@ -340,6 +340,7 @@ def compile(  # noqa: A001 (the name TVM uses)
         "l1-bytes": str(machine.l1_bytes),
         "l2-bytes": str(machine.l2_bytes),
         "fast-math": str(fast_math).lower(),
+        "has-scalef": str(info.vector_bits == 512).lower(),
     }
     from . import artefact, compilation_cache  # which need this module
     from .transform import FoldBatchnormToConv2D, FoldConstant, Pass, PassContext

@@ -38,6 +38,8 @@ struct CompileOptions {
   int64_t l1Bytes = 0, l2Bytes = 0;
   /// Whether results may be less accurate.
   bool fastMath = false;
+  /// Whether the processor has the instruction vscalefps of AVX-512.
+  bool hasScalef = false;
 };
 
 /// A named phase of compilation: a pipeline `relax-phase-<name>`.

@@ -465,11 +465,14 @@ def RelaxApproximateMathPass
   }];
   let options = [
     Option<"fast", "fast", "bool", /*default=*/"false",
-           "Whether results may be less accurate">
+           "Whether results may be less accurate">,
+    Option<"hasScalef", "has-scalef", "bool", /*default=*/"false",
+           "Whether the processor has the instruction vscalefps of AVX-512">
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
   ];
 }
 

@@ -1,5 +1,6 @@
 // RUN: relax-opt %s -pass-pipeline='builtin.module(func.func(relax-approximate-math))' | FileCheck %s
 // RUN: relax-opt %s -pass-pipeline='builtin.module(func.func(relax-approximate-math{fast=true}))' | FileCheck %s --check-prefix=FAST
+// RUN: relax-opt %s -pass-pipeline='builtin.module(func.func(relax-approximate-math{has-scalef=true}))' | FileCheck %s --check-prefix=SCALEF
 
 // Numbers and vectors become the same arithmetic, without calls and branches.
 
@@ -75,4 +76,26 @@ func.func @fast(%x: f32, %y: f32) -> f32 {
   %0 = arith.addf %x, %y : f32
   %1 = math.powf %0, %y : f32
   return %1 : f32
+}
+
+// Where the processor multiplies by a power of 2 in one instruction, vectors of
+// 16 numbers need no other steps.
+// SCALEF-LABEL: func.func @scale
+// SCALEF: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// SCALEF-NOT: arith.shli
+// SCALEF: return
+// CHECK-LABEL: func.func @scale
+// CHECK: arith.shli
+func.func @scale(%x: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.exp %x : vector<16xf32>
+  return %0 : vector<16xf32>
+}
+
+// Others stay as they are.
+// SCALEF-LABEL: func.func @scale_half
+// SCALEF-NOT: llvm.call_intrinsic
+// SCALEF: return
+func.func @scale_half(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.exp %x : vector<8xf32>
+  return %0 : vector<8xf32>
 }
