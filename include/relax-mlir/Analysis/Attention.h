@@ -14,8 +14,8 @@
 namespace mlir::relax {
 
 /// Whether a kernel on tensors is softmax(queries * keys^T) * values, with
-/// operations on elements of the scores, that is run as one: a kernel of the
-/// class "attention". Fusion makes such kernels of several.
+/// operations on elements of the scores, of the class "attention", and better
+/// off as one kernel than as several. Fusion makes such kernels.
 bool isAttentionKernel(func::FuncOp kernel);
 
 } // namespace mlir::relax

@@ -38,6 +38,7 @@ private:
   bool findReductions();
   bool matchScores();
   bool matchSoftmax();
+  void matchVisible();
   bool matchResult();
   bool findSizes();
 
@@ -268,6 +269,8 @@ bool AttentionParts::Matcher::matchSoftmax() {
                    parts.keyLoop(),
                    {{scores, getFirst(rank)}, {max, getFirst(rank - 1)}}};
 
+  matchVisible();
+
   // The quotient is a weight of the second product, or none is.
   normalized = exps->getResult(0);
   for (Operation *user : normalized.getUsers()) {
@@ -281,6 +284,51 @@ bool AttentionParts::Matcher::matchSoftmax() {
     break;
   }
   return true;
+}
+
+/// Whether a value is the index of a loop.
+static bool isLoop(Value value, unsigned loop) {
+  auto index = value.getDefiningOp<linalg::IndexOp>();
+  return index && index.getDim() == loop;
+}
+
+/// Whether a comparison of integers is of the key with something; null where it
+/// is not.
+static Value findBound(Value condition, arith::CmpIPredicate predicate,
+                       unsigned keyLoop) {
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  bool isBound = compare && compare.getPredicate() == predicate &&
+                 isLoop(compare.getLhs(), keyLoop);
+  return isBound ? compare.getRhs() : Value();
+}
+
+/// key <= query + offset, and key > that - window. What else says which weights
+/// count changes nothing but how long it takes.
+void AttentionParts::Matcher::matchVisible() {
+  Value result = exps.getBlock()->getTerminator()->getOperand(0);
+  auto select = result.getDefiningOp<arith::SelectOp>();
+  if (!select)
+    return;
+  using P = arith::CmpIPredicate;
+  Value condition = select.getCondition(), window;
+  if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+    window = findBound(both.getRhs(), P::sgt, parts.keyLoop());
+    condition = both.getLhs();
+  }
+  Value last = findBound(condition, P::sle, parts.keyLoop());
+  if (!last)
+    return;
+  if (auto sum = last.getDefiningOp<arith::AddIOp>()) {
+    if (!isLoop(sum.getLhs(), parts.queryLoop()) || !isSameForAll(sum.getRhs()))
+      return;
+    parts.offset = sum.getRhs();
+  } else if (!isLoop(last, parts.queryLoop())) {
+    return;
+  }
+  parts.isCausal = true;
+  auto first = window ? window.getDefiningOp<arith::SubIOp>() : arith::SubIOp();
+  if (first && first.getLhs() == last)
+    parts.window = getConstantIntValue(first.getRhs());
 }
 
 /// The map at which `target` is read where `tensor` is computed at `map`; null
@@ -411,6 +459,14 @@ std::optional<AttentionParts> AttentionParts::match(func::FuncOp kernel) {
   return std::move(matcher.parts);
 }
 
+/// Products of rows that are longer than this are better off with blocks of
+/// their depth, as a matrix product has them.
+static constexpr int64_t kLongestRow = 512;
+
 bool mlir::relax::isAttentionKernel(func::FuncOp kernel) {
-  return !kernel.isExternal() && AttentionParts::match(kernel).has_value();
+  if (kernel.isExternal())
+    return false;
+  std::optional<AttentionParts> parts = AttentionParts::match(kernel);
+  return parts && parts->sizes[parts->depthLoop()].known <= kLongestRow &&
+         parts->sizes[parts->columnLoop()].known <= kLongestRow;
 }

@@ -39,6 +39,12 @@ struct AttentionParts {
   BlockArgument output;
   AffineMap outputMap;
 
+  /// Which keys a query sees, where its weights of others are zeros: those up
+  /// to its own place plus `offset` (null: 0), and no more than `window`.
+  bool isCausal = false;
+  Value offset;
+  std::optional<int64_t> window;
+
   /// The size of each loop: a number, or a dimension of a parameter.
   struct Size {
     int64_t known = ShapedType::kDynamic;

@@ -133,14 +133,26 @@ void AttentionLoops::emit(IndexBuilder &b) {
   b.branch(b.isAtMost(queries, kFewQueries), few, many);
 }
 
+/// The end of the keys that a query sees, and those before it.
+Value AttentionLoops::getEnd(IndexBuilder &b, Value query) {
+  if (parts.offset)
+    query = b.add(query, elements.computeScalar(b, parts.offset));
+  return b.min(b.add(query, 1), sizes[parts.keyLoop()]);
+}
+
 /// Tasks of `rows` queries, of which `tile` are worked on at a time.
 void AttentionLoops::emitTasks(IndexBuilder &b, Value rows, int64_t tile) {
   Value blocks = b.ceilDiv(sizes[parts.queryLoop()], rows);
   b.parallel(b.mul(batch, blocks), /*grain=*/1, [&](IndexBuilder &b, Value i) {
     Task task = begin(b, i, rows, tile);
-    Value count = sizes[parts.keyLoop()];
-    b.loop(b.index(0), count, keyBlock, [&](IndexBuilder &b, Value first) {
-      Keys keys = {first, b.min(b.sub(count, first), b.index(keyBlock))};
+    Value begin = b.index(0), end = sizes[parts.keyLoop()];
+    if (parts.isCausal)
+      end = getEnd(b, b.add(task.query, b.sub(task.count, b.index(1))));
+    if (parts.window)
+      begin =
+          b.max(begin, b.sub(getEnd(b, task.query), b.index(*parts.window)));
+    b.loop(begin, end, keyBlock, [&](IndexBuilder &b, Value first) {
+      Keys keys = {first, b.min(b.sub(end, first), b.index(keyBlock))};
       emitKeys(b, task, keys, tile);
     });
     finish(b, task);
@@ -208,7 +220,7 @@ void AttentionLoops::emitKeys(IndexBuilder &b, const Task &task,
   if (tile > 1)
     packKeys(b, task, keys);
   Value zero = b.index(0);
-  b.loop(zero, task.count, tile, [&](IndexBuilder &b, Value query) {
+  auto compute = [&](IndexBuilder &b, const Keys &keys, Value query) {
     if (tile == 1) {
       multiplyRows(b, task, keys, query);
       weigh(b, task, keys, query, zero);
@@ -220,6 +232,14 @@ void AttentionLoops::emitKeys(IndexBuilder &b, const Task &task,
       });
     }
     addValues(b, task, keys, query, tile);
+  };
+  b.loop(zero, task.count, tile, [&](IndexBuilder &b, Value query) {
+    if (!parts.isCausal)
+      return compute(b, keys, query);
+    Value end = getEnd(b, b.add(b.add(task.query, query), tile - 1));
+    Keys seen = {keys.first, b.min(b.sub(end, keys.first), keys.count)};
+    b.branch(b.compare(arith::CmpIPredicate::sgt, seen.count, zero),
+             [&](IndexBuilder &b) { compute(b, seen, query); });
   });
 }
 

@@ -43,6 +43,7 @@ private:
   void store(IndexBuilder &b, Value value, Value scratch, Value offset);
   SmallVector<Value> getIndices(const Task &task);
 
+  Value getEnd(IndexBuilder &b, Value query);
   void emitTasks(IndexBuilder &b, Value rows, int64_t tile);
   Task begin(IndexBuilder &b, Value task, Value rows, int64_t tile);
   void emitKeys(IndexBuilder &b, const Task &task, const Keys &keys,

@@ -94,6 +94,16 @@ bool mlir::relax::canCompute(const Elements &elements, BlockArgument output,
   return verify(elements, elements.tensor, elements.map, output, reads);
 }
 
+bool mlir::relax::isSameForAll(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op) // of the kernel, or an element
+    return isa<func::FuncOp>(value.getParentBlock()->getParentOp()) &&
+           isKnownScalar(value);
+  return !isa<linalg::IndexOp>(op) && isKnownScalar(value) &&
+         (isa<tensor::DimOp>(op) ||
+          llvm::all_of(op->getOperands(), isSameForAll));
+}
+
 //===----------------------------------------------------------------------===//
 // Emission
 //===----------------------------------------------------------------------===//
@@ -258,6 +268,16 @@ Value ElementBuilder::computeVector(IndexBuilder &b, const Elements &elements,
                                     ValueRange given) {
   return VectorBody(b, lanes).broadcast(
       compute(b, elements, indices, mask, given));
+}
+
+Value ElementBuilder::computeScalar(IndexBuilder &b, Value value) {
+  if (Value known = scalars.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, computeScalar(b, operand));
+  return b.clone(*op, mapping)->getResult(0);
 }
 
 void ElementBuilder::store(IndexBuilder &b, Value vector,

@@ -51,6 +51,10 @@ struct ParameterAccess {
 bool canCompute(const Elements &elements, BlockArgument output,
                 SmallVectorImpl<ParameterAccess> &reads);
 
+/// Whether a value, which a body may compute, is the same for all elements and
+/// ElementBuilder can compute it.
+bool isSameForAll(Value value);
+
 class ElementBuilder {
 public:
   /// `arguments` are the parameters of the kernel in memory.
@@ -66,6 +70,9 @@ public:
   /// The same as a vector.
   Value computeVector(IndexBuilder &b, const Elements &elements,
                       ValueRange indices, Value mask, ValueRange given);
+
+  /// A value that is the same for all elements.
+  Value computeScalar(IndexBuilder &b, Value value);
 
   /// Writes a vector to a parameter.
   void store(IndexBuilder &b, Value vector, BlockArgument parameter,

@@ -145,6 +145,13 @@ def test_causal_masks(b, n, m, heads, mask):
     check(b, n, m, *heads, 16, 20, mask=mask[0], window=mask[1])
 
 
+@pytest.mark.parametrize("mask", ["TopLeft", "BottomRight"])
+@pytest.mark.parametrize("window", [None, 1, 100])
+def test_blocks_of_keys_that_are_not_seen(mask, window):
+    for n, m in ((400, 700), (700, 400), (2, 1000), (3, 1)):
+        check(1, n, m, 2, 1, 8, 8, mask=mask, window=window)
+
+
 @pytest.mark.parametrize("bias", [("b", 4, "n", "m"), (1, 1, "n", "m"), ("b", 4, 1, "m")])
 @pytest.mark.parametrize("n", [1, 3, 4, 50])
 def test_bias(bias, n):
