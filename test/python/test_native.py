@@ -107,10 +107,10 @@ relax.func @f{i}(%x: !relax.tensor<[n, {size}], f32>, %y: !relax.tensor<[{size},
 
 def test_large_modules_are_archives_of_parts(tmp_path: Path) -> None:
     module, _ = lower(large())
-    text = str(module)
+    names = [str(op.attributes["sym_name"]) for op in module.body]
     told: list[tuple[int, int]] = []
     emitted = native.emit_object(module, progress=lambda done, total: told.append((done, total)))
-    assert str(module) == text
+    assert [str(op.attributes["sym_name"]) for op in module.body] == names
     assert emitted.is_archive
     assert emitted.data.count(b".o/") > 2
     assert {f"relax_function_f{i}" for i in range(12)} <= set(emitted.symbols)
@@ -118,8 +118,12 @@ def test_large_modules_are_archives_of_parts(tmp_path: Path) -> None:
     assert told[0] == (0, told[-1][0])
     assert told == sorted(told)
     # The number of threads changes nothing.
-    module.context.enable_multithreading(False)
-    assert native.emit_object(module).data == emitted.data
+    again, _ = lower(large())
+    again.context.enable_multithreading(False)
+    try:
+        assert native.emit_object(again).data == emitted.data
+    finally:
+        again.context.enable_multithreading(True)
 
     ex = relax.compile(large())
     for i, name in enumerate(ex.function_names):
@@ -132,7 +136,7 @@ def test_large_modules_are_archives_of_parts(tmp_path: Path) -> None:
     np.testing.assert_allclose(np.from_dlpack(f3(x, y)), np.full_like(x, 1 / 11), rtol=1e-6)
 
 
-@pytest.mark.parametrize("size", [8, 100, 5000])
+@pytest.mark.parametrize("size", [20, 100, 5000])
 def test_truncated_archives_are_errors(size: int) -> None:
     module, _ = lower(large())
     data = native.emit_object(module).data[:size]
@@ -140,7 +144,7 @@ def test_truncated_archives_are_errors(size: int) -> None:
         native.load_object(data).look_up("relax_function_f0")
 
 
-def test_loops_over_numbers_become_vectors() -> None:
+def test_loops_over_numbers_become_vectors(tmp_path: Path) -> None:
     kernel = """
 func.func private @f(%x: memref<1024xf32>, %y: memref<1024xf32>) {
   %c0 = arith.constant 0 : index
@@ -166,8 +170,8 @@ relax.func @main(%x: !relax.tensor<[1024], f32>) -> !relax.tensor<[1024], f32> {
         ex = relax.compile(kernel, opt_level=opt_level)
         assert np.array_equal(np.from_dlpack(relax.VirtualMachine(ex)["main"](x)), x * x)
         assert ex.code is not None
-        data = ex.code.object_file().data
-        disassembled = subprocess.run(
-            [objdump, "-d", "/dev/stdin"], input=data, capture_output=True
-        ).stdout
-        assert (b"mulps" in disassembled) == (opt_level == 3)
+        code = ex.code.object_file()
+        path = tmp_path / ("model.a" if code.is_archive else "model.o")
+        path.write_bytes(code.data)
+        text = subprocess.check_output([objdump, "-d", path], text=True)
+        assert ("mulps" in text) == (opt_level == 3)
