@@ -62,6 +62,10 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
   Value tiles = b.ceilDiv(problem.m, b.index(height));
   Value panels = b.ceilDiv(right.columns, b.index(width));
   int64_t blockSize = blocking.blockRows * blocking.blockDepth;
+  // Panels that are ready cost no more where several tasks read them, and what
+  // is left of the cache keeps them, and sums.
+  if (right.panels)
+    blockSize /= 3;
   Value maxTiles =
       atLeastOne(b.floorDiv(b.index(blockSize / height), blocks.depth));
   Value rowBlocks = atLeastOne(b.ceilDiv(tiles, maxTiles));
