@@ -129,6 +129,8 @@ public:
   Value power2(Value n) {
     return fromBits(shiftLeft(addI(n, integer(127)), integer(23)));
   }
+  /// Whether exponentials below 2^-125 become 0.
+  bool flushes() const { return fast && !hasScalef; }
   /// x * 2^n for whole numbers n, rounded once; null where no instruction does
   /// it.
   Value scale(Value x, Value n) {
@@ -265,7 +267,9 @@ static Value scaleFast(Arith &b, Value fraction, Rounded n) {
 
 static Value buildExp(Arith &b, Value x) {
   if (b.fast) {
-    Exponential e = reduceExp(b, b.clamp(x, b.number(-87.33), b.number(89)));
+    // Where small results do not become 0, the least one has to be.
+    Value least = b.number(b.flushes() ? -87.33 : -104);
+    Exponential e = reduceExp(b, b.clamp(x, least, b.number(89)));
     return scaleFast(b, e.fraction, e.n);
   }
   Exponential e = reduceExp(b, b.clamp(x, b.number(-104), b.number(89)));
@@ -273,7 +277,8 @@ static Value buildExp(Arith &b, Value x) {
 }
 
 static Value buildExp2(Arith &b, Value x) {
-  x = b.clamp(x, b.number(b.fast ? -126 : -151), b.number(b.fast ? 128 : 129));
+  x = b.clamp(x, b.number(b.flushes() ? -126 : -151),
+              b.number(b.flushes() ? 128 : 129));
   Rounded n = roundOf(b, b.add(x, b.number(0x1.8p23)));
   Value r = b.sub(x, n.n);
   if (b.fast)

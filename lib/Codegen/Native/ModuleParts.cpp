@@ -15,6 +15,7 @@
 
 #include "ModuleParts.h"
 
+#include "mlir/Dialect/LLVMIR/Transforms/LegalizeForExport.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -90,6 +91,8 @@ static bool isDeclaration(Operation *op) {
 }
 
 ModuleParts::ModuleParts(ModuleOp module) : module(module) {
+  // As translation does first: parts are the same when it is done again.
+  LLVM::ensureDistinctSuccessors(module);
   for (Operation &op : *module.getBody())
     order.push_back(&op);
   SmallVector<LLVM::LLVMFuncOp> functions;
