@@ -18,7 +18,7 @@ def arrays_of(result: Any) -> list[np.ndarray]:
     """Return what a call returned as arrays."""
     if isinstance(result, dict):
         result = list(result.values())
-    if hasattr(result, "__dlpack__") or isinstance(result, np.ndarray):
+    if hasattr(result, "__dlpack__") or hasattr(result, "__array__"):
         result = [result]
     return [np.asarray(x) if hasattr(x, "__array__") else np.from_dlpack(x) for x in result]
 

@@ -247,8 +247,8 @@ bool AttentionParts::Matcher::matchScores() {
     bool isQuery = map.isFunctionOfDim(parts.queryLoop());
     if (isQuery == map.isFunctionOfDim(parts.keyLoop()))
       return false;
-    (isQuery ? parts.query : parts.key) = {
-        op->getOperand(operand), map, parts.depthLoop(), {}};
+    Elements &elements = isQuery ? parts.query : parts.key;
+    elements = {op->getOperand(operand), map, parts.depthLoop(), {}};
   }
   parts.scores = {largest.getDpsInputOperand(0)->get(),
                   getFirst(rank),

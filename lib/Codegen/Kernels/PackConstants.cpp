@@ -61,7 +61,8 @@ static SmallVector<int64_t> getRowPlaces(ShapedType type,
                                          const PackedMatrix &layout) {
   SmallVector<int64_t> strides = computeStrides(type.getShape());
   SmallVector<int64_t> places = {0};
-  for (int64_t axis : ArrayRef(layout.getOrder(type.getRank())).drop_front()) {
+  SmallVector<int64_t> order = layout.getOrder(type.getRank());
+  for (int64_t axis : ArrayRef(order).drop_front()) {
     SmallVector<int64_t> inner;
     for (int64_t place : places)
       for (int64_t i = 0; i < type.getDimSize(axis); ++i)
