@@ -114,9 +114,15 @@ Value RowEmitter::getStride(BlockArgument param, unsigned axis) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// How many vectors are in flight.
+/// How many vectors are in flight. Lanes that are rows step over memory: more
+/// of them read more of it at a time.
 static unsigned getUnroll(const RowPlan &plan) {
-  return plan.cost > 80 ? 2 : 4;
+  if (plan.cost > 80)
+    return 2;
+  bool isOneSum = plan.loops.size() == 1 &&
+                  plan.loops.front().reductions.size() == 1 &&
+                  plan.loops.front().reductions.front()->getNumResults() == 1;
+  return plan.lane && isOneSum && plan.cost <= 12 ? 16 : 4;
 }
 
 /// A thread is worth some microseconds of work.
@@ -203,28 +209,43 @@ void RowEmitter::emitRows() {
 }
 
 /// Rows from `begin` to `end`: several vectors of them, or, where there are
-/// fewer, one after the other under a mask.
+/// fewer, four by four, and one after the other under a mask.
 void RowEmitter::emitLaneBlock() {
   vectorDim = *plan->lane;
+  constexpr unsigned kFew = 4;
   unsigned unroll = getUnroll(*plan);
+  auto emitVectorsAt = [&](Value base, unsigned count) {
+    SmallVector<Scope> scopes(count);
+    for (auto [number, scope] : llvm::enumerate(scopes)) {
+      scope.base = add(base, index(number * plan->lanes));
+      scope.number = number;
+    }
+    emitRow(scopes);
+  };
   Value length = arith::SubIOp::create(*builder, end, begin);
   Value isFull = arith::CmpIOp::create(*builder, arith::CmpIPredicate::eq,
                                        length, index(plan->lanes * unroll));
   auto emitFull = [&](OpBuilder &nested, Location) {
     OpBuilder::InsertionGuard guard(*builder);
     builder->restoreInsertionPoint(nested.saveInsertionPoint());
-    SmallVector<Scope> scopes(unroll);
-    for (auto [number, scope] : llvm::enumerate(scopes)) {
-      scope.base = add(begin, index(number * plan->lanes));
-      scope.number = number;
-    }
-    emitRow(scopes);
+    emitVectorsAt(begin, unroll);
     scf::YieldOp::create(*builder);
   };
   auto emitRest = [&](OpBuilder &nested, Location) {
     OpBuilder::InsertionGuard guard(*builder);
     builder->restoreInsertionPoint(nested.saveInsertionPoint());
-    emitFor(begin, end, index(plan->lanes), {}, [&](Value base, ValueRange) {
+    Value middle = begin;
+    if (unroll > kFew) {
+      Value step = index(kFew * plan->lanes);
+      Value few = arith::SubIOp::create(
+          *builder, length, arith::RemUIOp::create(*builder, length, step));
+      middle = add(begin, few);
+      emitFor(begin, middle, step, {}, [&](Value base, ValueRange) {
+        emitVectorsAt(base, kFew);
+        return SmallVector<Value>();
+      });
+    }
+    emitFor(middle, end, index(plan->lanes), {}, [&](Value base, ValueRange) {
       Scope scope;
       scope.base = base;
       scope.mask = vector::CreateMaskOp::create(
