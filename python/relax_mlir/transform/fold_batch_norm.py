@@ -39,7 +39,7 @@ class FoldBatchnormToConv2D:
     >>> with bb.function("main", [x]):
     ...     y = relax.op.nn.conv2d(x, relax.op.const(weight))
     ...     norm = relax.op.nn.batch_norm(y, ones, ones, ones, ones, axis=1, training=False)
-    ...     bb.emit_func_output(norm[0])
+    ...     _ = bb.emit_func_output(norm[0])
     >>> "batch_norm" in str(FoldBatchnormToConv2D()(bb.get()))
     False
     """

@@ -31,6 +31,7 @@ KNOWN = {
     "A private function may not have": "a private kernel may have a symbol for others here",
     "to be a PrimValue, but got relax.expr.Var": "the bounds of clip may be variables here",
     "but got `relax.expr.Var`": "the numbers of arange and one_hot may be variables here",
+    "must be called at the top of a T.sblock": "views of parts of a buffer need no block here",
     "Undefined variable": "a closure that names itself, which TVM takes with a stated result only",
 }
 
