@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 from hypothesis import example, given, settings
-from mlir import ir
-from mlir.passmanager import PassManager
+from kernel_programs import classes
 from relax_mlir import op
 from relax_mlir.expr import const
 
@@ -41,23 +40,6 @@ relax.func @main({declared}) -> {result} {{
 @functools.cache
 def load(text, **options):
     return relax.VirtualMachine(relax.compile(text, opt_level=1, **options))["main"]
-
-
-def classes(text):
-    """Return what the kernels of a program became."""
-    module = ir.Module.parse(text, relax.default_context())
-    phases = ",".join(
-        f"relax-phase-{name}" for name in ("normalize", "legalize", "memory", "shapes")
-    )
-    with module.context:
-        PassManager.parse(f"builtin.module({phases},relax-prepare-kernels,relax-emit-kernels)").run(
-            module.operation
-        )
-    found = [f.attributes for f in module.body.operations if f.operation.name == "func.func"]
-    return [
-        attrs["relax.kernel_class"].value if "relax.kernel_class" in attrs else None
-        for attrs in found
-    ]
 
 
 def attend(q, k, v, bias=None, scale=None, mask=None, window=None):

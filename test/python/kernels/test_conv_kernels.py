@@ -10,8 +10,7 @@ import pytest
 import relax_mlir as relax
 import torch
 from hypothesis import example, given, settings
-from mlir import ir
-from mlir.passmanager import PassManager
+from kernel_programs import classes
 from relax_mlir import expr, op
 from torch.nn import functional
 
@@ -121,23 +120,6 @@ def check(
     out = np.from_dlpack(main(*inputs, *extra.values()))
     assert out.shape == exact.shape and out.dtype == np.float32
     assert np.all(abs(out - exact) <= bound)
-
-
-def classes(text):
-    """Return what the kernels of a program became."""
-    module = ir.Module.parse(str(text), relax.default_context())
-    phases = ",".join(
-        f"relax-phase-{name}" for name in ("normalize", "legalize", "memory", "shapes")
-    )
-    with module.context:
-        PassManager.parse(f"builtin.module({phases},relax-prepare-kernels,relax-emit-kernels)").run(
-            module.operation
-        )
-    found = [f.attributes for f in module.body.operations if f.operation.name == "func.func"]
-    return [
-        attrs["relax.kernel_class"].value if "relax.kernel_class" in attrs else None
-        for attrs in found
-    ]
 
 
 # A program each: what is static.

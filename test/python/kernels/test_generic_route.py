@@ -9,8 +9,8 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-import relax_mlir as relax
 from hypothesis import HealthCheck, given, settings
+from kernel_programs import compile_function, run
 from relax_mlir.op import (
     add,
     argmax,
@@ -39,38 +39,6 @@ FEW = settings(
     max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 DTYPES = ["float32", "float64", "float16", "int8", "uint8", "int32", "int64", "bool"]
-
-
-@functools.cache
-def compile_function(
-    function: Callable[..., Any],
-    types: tuple[tuple[tuple[Any, ...], str], ...],
-    mode: str,
-    **options: Any,
-) -> Callable[..., Any]:
-    """Compile a function of tensors of these shapes, with names for sizes, and data types."""
-    bb = relax.BlockBuilder()
-    params = [
-        relax.Var(f"x{i}", relax.TensorStructInfo(shape, dtype))
-        for i, (shape, dtype) in enumerate(types)
-    ]
-    with bb.function("main", params):
-        bb.emit_func_output(function(*params))
-    level = 3 if mode == "compiled" else 1
-    compiled = relax.compile(bb.get(), exec_mode=mode, opt_level=level, **options)
-    return relax.VirtualMachine(compiled)["main"]
-
-
-def run(
-    function: Callable[..., Any],
-    shapes: tuple[tuple[Any, ...], ...],
-    mode: str,
-    *arrays: np.ndarray,
-    **options: Any,
-) -> np.ndarray:
-    types = tuple((s, a.dtype.name) for s, a in zip(shapes, arrays, strict=True))
-    result = compile_function(function, types, mode, **options)(*arrays)
-    return np.from_dlpack(result)
 
 
 def random(*shape: int, dtype: str = "float32") -> np.ndarray:

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 from hypothesis import example, given, settings
-from mlir import ir
-from mlir.passmanager import PassManager
+from kernel_programs import classes
 from relax_mlir import op
 
 NUMPY = {"f16": "float16", "f32": "float32", "f64": "float64"}
@@ -128,23 +127,6 @@ func.func private @kernel({arguments}) -> {tensor(result, out_type, sizes)} {{
 def load(spec, dtypes="f32", steps=(), sizes=(), **options):
     text = program(spec, dtypes, steps, dict(sizes))
     return relax.VirtualMachine(relax.compile(text, opt_level=1, **options))["main"]
-
-
-def classes(text):
-    """Return what the kernels of a program became."""
-    module = ir.Module.parse(text, relax.default_context())
-    phases = ",".join(
-        f"relax-phase-{name}" for name in ("normalize", "legalize", "memory", "shapes")
-    )
-    with module.context:
-        PassManager.parse(f"builtin.module({phases},relax-prepare-kernels,relax-emit-kernels)").run(
-            module.operation
-        )
-    found = [f.attributes for f in module.body.operations if f.operation.name == "func.func"]
-    return [
-        attrs["relax.kernel_class"].value if "relax.kernel_class" in attrs else None
-        for attrs in found
-    ]
 
 
 def fill(shape, dtype, rng):

@@ -11,8 +11,7 @@ import pytest
 import relax_mlir as relax
 import torch
 from hypothesis import example, given, settings
-from mlir import ir
-from mlir.passmanager import PassManager
+from kernel_programs import classes
 from relax_mlir import op
 
 UNIT = {"float32": 2.0**-23, "float64": 2.0**-52, "float16": 2.0**-10}
@@ -200,23 +199,6 @@ def test_adaptive(image, result, static, dtype):
     out = np.from_dlpack(main(x))
     assert out.dtype == dtype and out.shape == tuple(exact.shape)
     np.testing.assert_allclose(out, exact.numpy(), atol=20 * UNIT[dtype])
-
-
-def classes(text):
-    """Return what the kernels of a program became."""
-    module = ir.Module.parse(str(text), relax.default_context())
-    phases = ",".join(
-        f"relax-phase-{name}" for name in ("normalize", "legalize", "memory", "shapes")
-    )
-    with module.context:
-        PassManager.parse(f"builtin.module({phases},relax-prepare-kernels,relax-emit-kernels)").run(
-            module.operation
-        )
-    found = [f.attributes for f in module.body.operations if f.operation.name == "func.func"]
-    return [
-        attrs["relax.kernel_class"].value if "relax.kernel_class" in attrs else None
-        for attrs in found
-    ]
 
 
 @pytest.mark.parametrize("form", sorted(FORMS))

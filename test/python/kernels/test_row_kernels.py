@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 from hypothesis import HealthCheck, given, settings
+from kernel_programs import random, run
 from relax_mlir.op import max as max_
 from relax_mlir.op import mean, prod
 from relax_mlir.op import min as min_
@@ -22,42 +23,6 @@ ROWS = st.sampled_from([0, 1, 2, 5])
 FEW = settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-
-
-@functools.cache
-def compile_function(
-    function: Callable[..., Any],
-    types: tuple[tuple[tuple[Any, ...], str], ...],
-    mode: str,
-    **options: Any,
-) -> Callable[..., Any]:
-    """Compile a function of tensors of these shapes, with names for sizes, and data types."""
-    bb = relax.BlockBuilder()
-    params = [
-        relax.Var(f"x{i}", relax.TensorStructInfo(shape, dtype))
-        for i, (shape, dtype) in enumerate(types)
-    ]
-    with bb.function("main", params):
-        bb.emit_func_output(function(*params))
-    level = 3 if mode == "compiled" else 1
-    compiled = relax.compile(bb.get(), exec_mode=mode, opt_level=level, **options)
-    return relax.VirtualMachine(compiled)["main"]
-
-
-def run(
-    function: Callable[..., Any],
-    shapes: tuple[tuple[Any, ...], ...],
-    mode: str,
-    *arrays: np.ndarray,
-    **options: Any,
-) -> np.ndarray:
-    types = tuple((s, a.dtype.name) for s, a in zip(shapes, arrays, strict=True))
-    return np.from_dlpack(compile_function(function, types, mode, **options)(*arrays))
-
-
-def random(*shape: int, dtype: str = "float32") -> np.ndarray:
-    numbers = np.random.default_rng(sum(shape)).standard_normal(shape) * 3
-    return np.asarray(numbers, dtype)
 
 
 def reference_softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:

@@ -1,0 +1,65 @@
+"""What tests of kernels share: compiling a function of operators, and the classes of kernels."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import relax_mlir as relax
+from mlir import ir
+from mlir.passmanager import PassManager
+
+
+@functools.cache
+def compile_function(
+    function: Callable[..., Any],
+    types: tuple[tuple[tuple[Any, ...], str], ...],
+    mode: str,
+    **options: Any,
+) -> Callable[..., Any]:
+    """Compile a function of tensors of these shapes, with names for sizes, and data types."""
+    bb = relax.BlockBuilder()
+    params = [
+        relax.Var(f"x{i}", relax.TensorStructInfo(shape, dtype))
+        for i, (shape, dtype) in enumerate(types)
+    ]
+    with bb.function("main", params):
+        bb.emit_func_output(function(*params))
+    level = 3 if mode == "compiled" else 1
+    compiled = relax.compile(bb.get(), exec_mode=mode, opt_level=level, **options)
+    return relax.VirtualMachine(compiled)["main"]
+
+
+def run(
+    function: Callable[..., Any],
+    shapes: tuple[tuple[Any, ...], ...],
+    mode: str,
+    *arrays: np.ndarray,
+    **options: Any,
+) -> np.ndarray:
+    types = tuple((s, a.dtype.name) for s, a in zip(shapes, arrays, strict=True))
+    return np.from_dlpack(compile_function(function, types, mode, **options)(*arrays))
+
+
+def random(*shape: int, dtype: str = "float32") -> np.ndarray:
+    numbers = np.random.default_rng(sum(shape)).standard_normal(shape) * 3
+    return np.asarray(numbers, dtype)
+
+
+def classes(text: Any) -> list[str | None]:
+    """Return what the kernels of a program became."""
+    module = ir.Module.parse(str(text), relax.default_context())
+    phases = ",".join(
+        f"relax-phase-{name}" for name in ("normalize", "legalize", "memory", "shapes")
+    )
+    with module.context:
+        PassManager.parse(f"builtin.module({phases},relax-prepare-kernels,relax-emit-kernels)").run(
+            module.operation
+        )
+    found = [f.attributes for f in module.body.operations if f.operation.name == "func.func"]
+    return [
+        attrs["relax.kernel_class"].value if "relax.kernel_class" in attrs else None
+        for attrs in found
+    ]
