@@ -86,10 +86,10 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
   // Each task packs its rows, and its columns where they are not ready.
   if (right.panels) {
     split(rowBlocks, columnBlocks, tiles, 4);
-    split(columnBlocks, rowBlocks, panels, problem.isLhsPacked ? 1 : 4);
+    split(columnBlocks, rowBlocks, panels, 4);
     split(rowBlocks, columnBlocks, tiles, 1);
   } else {
-    split(columnBlocks, rowBlocks, panels, problem.isLhsPacked ? 1 : 4);
+    split(columnBlocks, rowBlocks, panels, 4);
     split(rowBlocks, columnBlocks, tiles, 8);
   }
   // Rounded up to tiles, they may be fewer.
@@ -180,9 +180,7 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
   Value sumsSize = b.createOrFold<arith::SelectOp>(
       isWhole, b.index(tileSize), b.mul(paddedRows, paddedColumns));
   Value lhsPanels = sumsSize;
-  Value rhsPanels = lhsPanels;
-  if (!problem.isLhsPacked)
-    rhsPanels = b.add(lhsPanels, b.mul(paddedRows, blocks.depth));
+  Value rhsPanels = b.add(lhsPanels, b.mul(paddedRows, blocks.depth));
   Value size = rhsPanels;
   if (problem.packRhs) // one panel at a time
     size = b.add(rhsPanels, b.mul(blocks.depth, width));
@@ -204,8 +202,7 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
     if (!right.panels && !problem.packRhs)
       packPanels(problem.rhs(b, batch).transposed(), column, columns, width,
                  rhsPanels);
-    if (!problem.isLhsPacked)
-      packPanels(lhs, row, rows, height, lhsPanels);
+    packPanels(lhs, row, rows, height, lhsPanels);
     b.loop(zero, columns, width, [&](IndexBuilder &b, Value j) {
       Panels panels = {scratch, Value(), scratch, Value()};
       panels.rhsOffset = b.add(rhsPanels, b.mul(j, blocks.depth));
@@ -223,12 +220,6 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
       }
       b.loop(zero, rows, height, [&](IndexBuilder &b, Value i) {
         panels.lhsOffset = b.add(lhsPanels, b.mul(i, blocks.depth));
-        if (problem.isLhsPacked) {
-          Value panel = b.mul(b.add(row, i), problem.k);
-          panels.lhs = lhs.base;
-          panels.lhsOffset =
-              b.add(b.add(lhs.offset, panel), b.mul(begin, height));
-        }
         Value tileRows = b.min(b.sub(rows, i), b.index(height));
         Value sums = b.createOrFold<arith::SelectOp>(
             isWhole, zero, b.add(b.mul(j, paddedRows), b.mul(i, width)));

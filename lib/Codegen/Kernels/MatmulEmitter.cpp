@@ -151,7 +151,7 @@ void MatmulEmitter::finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
 //===----------------------------------------------------------------------===//
 
 void MatmulEmitter::emit(IndexBuilder &b) {
-  if (problem.packRhs || problem.isLhsPacked)
+  if (problem.packRhs)
     return emitPacked(b);
   MatrixView lhs = problem.lhs(b, b.index(0)), rhs = problem.rhs(b, b.index(0));
   auto direct = [&](int64_t rows, int64_t vectors) {

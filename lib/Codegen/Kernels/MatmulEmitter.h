@@ -57,9 +57,6 @@ struct MatmulProblem {
   /// as a tile has, row by row, then those of the next ones. Of the view only
   /// the base and the offset count.
   bool isPacked = false;
-  /// The same of `lhs`, in panels of as many rows as a tile has, column by
-  /// column, with zeros for rows past the end.
-  bool isLhsPacked = false;
 
   /// Columns of the right matrix, from row `begin` on.
   struct Columns {
