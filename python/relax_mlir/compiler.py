@@ -8,7 +8,7 @@ import ctypes
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import tvm_ffi
 from mlir import ir
@@ -21,6 +21,9 @@ from .ir_module import ModuleLike, as_module
 from .progress import ProgressLike, Reporter
 from .runtime.executable import TEXT_BYTES
 from .target import VECTOR_BITS, Target, TargetLike
+
+if TYPE_CHECKING:
+    from .transform import Pass
 
 CHECKS = ("all", "necessary")
 EXEC_MODES = ("compiled", "bytecode")
@@ -219,6 +222,17 @@ def _needs_code(program: runtime.Executable) -> bool:
     return bool(program.kernels) or any(not f.is_bytecode for f in program.functions)
 
 
+def _foldings(combine_matmuls: bool) -> list[Pass]:
+    """Return the passes that compute what depends on constants alone."""
+    from .transform import CombineParallelMatmul, FoldBatchnormToConv2D, FoldConstant
+
+    passes: list[Any] = [FoldBatchnormToConv2D()]
+    if combine_matmuls:
+        # It puts constants together, which is left to do then.
+        passes.append(CombineParallelMatmul(worthwhile=True))
+    return [*passes, FoldConstant()]
+
+
 def compile(  # noqa: A001 (the name TVM uses)
     mod: ModuleLike,
     target: TargetLike = "llvm",
@@ -232,6 +246,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     emit_kernels: bool = True,
     vector_bits: int = 0,
     fold_constants: bool = True,
+    combine_matmuls: bool = True,
     fast_math: bool = False,
     progress: ProgressLike = None,
 ) -> Executable:
@@ -273,6 +288,9 @@ def compile(  # noqa: A001 (the name TVM uses)
     fold_constants : bool
         Whether what depends on constants alone is computed once, now; see
         `relax_mlir.transform.FoldConstant` and `FoldBatchnormToConv2D`.
+    combine_matmuls : bool
+        Whether products of a matrix with several constants become one, where constants are folded
+        and kernels fused; see `relax_mlir.transform.CombineParallelMatmul`.
     fast_math : bool
         Whether sums may be computed in another order, and elementary functions less accurately;
         `docs/dev/math.md` has the errors of both. Infinities and NaN stay what they are.
@@ -343,14 +361,15 @@ def compile(  # noqa: A001 (the name TVM uses)
         "has-scalef": str(info.vector_bits == 512).lower(),
     }
     from . import artefact, compilation_cache  # which need this module
-    from .transform import FoldBatchnormToConv2D, FoldConstant, Pass, PassContext
+    from .transform import PassContext
 
+    foldings = _foldings(fuse and combine_matmuls) if fold_constants else []
     given = as_module(mod)
     # Who watches wants to see passes run.
     watched = dump_phases is not None or PassContext.current().instruments
     cache = None if watched else compilation_cache.from_environment()
     if cache:
-        others = {"opt-level": str(opt_level), "fold-constants": str(fold_constants)}
+        others = {"opt-level": str(opt_level), "foldings": str(len(foldings))}
         key = cache.key(given.module, options | others, info.target)
         if found := cache.load(key):
             return found
@@ -363,11 +382,10 @@ def compile(  # noqa: A001 (the name TVM uses)
         for name, _ in phases():
             report(name)
             _run_phase(name, module, options)
-            if name == "normalize" and fold_constants:
+            if name == "normalize" and foldings:
                 report("fold constants")
-                for folding in (FoldBatchnormToConv2D(), FoldConstant()):
-                    # The decorator makes them passes.
-                    cast(Pass, folding).execute(module, PassContext.current())
+                for folding in foldings:
+                    folding.execute(module, PassContext.current())
             dump(name, module)
             if name == "shapes":
                 program = _assemble(module, exec_mode)

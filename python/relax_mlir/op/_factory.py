@@ -12,6 +12,9 @@ from mlir import ir
 from ..dtypes import element_type
 from ..expr import TensorLike, as_tensor, as_tensors, as_value, build
 
+#: The names of the operations that compute each element of their result of one of each operand.
+ELEMENTWISE: set[str] = set()
+
 UnaryOperator = Callable[[TensorLike], ir.Value]
 BinaryOperator = Callable[[TensorLike, TensorLike], ir.Value]
 
@@ -23,6 +26,7 @@ def name_function(function: Any, op_class: Any) -> None:
 
 def unary(op_class: Any, meaning: str) -> UnaryOperator:
     """Return the function that makes `op_class`, an operation of one tensor."""
+    ELEMENTWISE.add(op_class.OPERATION_NAME)
 
     def function(x: TensorLike) -> ir.Value:
         return build(op_class, as_tensor(x))
@@ -49,6 +53,7 @@ def unary(op_class: Any, meaning: str) -> UnaryOperator:
 
 def binary(op_class: Any, meaning: str) -> BinaryOperator:
     """Return the function that makes `op_class`, an operation of two tensors."""
+    ELEMENTWISE.add(op_class.OPERATION_NAME)
 
     def function(x1: TensorLike, x2: TensorLike) -> ir.Value:
         return build(op_class, *as_tensors(x1, x2))

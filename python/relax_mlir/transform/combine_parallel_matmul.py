@@ -14,10 +14,21 @@ from .. import op
 from .._mlir_libs import _relax_mlir as _ext
 from ..analysis.variables import defining_op, walk
 from ..ir import TensorStructInfo
+from ..op._factory import ELEMENTWISE
 from ..op.call import get_item
+from .fold_constant import is_computed_of_constants
 from .python_pass import function_pass
 
 Check = Callable[[ir.Value, list[ir.Value], list[ir.Value], Mapping[ir.Value, ir.Operation]], bool]
+
+# Operations on elements that are no lines of a table.
+_ELEMENTWISE = ELEMENTWISE | {
+    "relax.astype",
+    "relax.clip",
+    "relax.ewise_fma",
+    "relax.leakyrelu",
+    "relax.where",
+}
 
 # What may follow in all branches.
 _ACTIVATIONS: dict[str, Callable[[Any], ir.Value]] = {
@@ -46,6 +57,11 @@ class CombineParallelMatmul:
         ``check(x, rights, biases, bindings)`` says whether to combine: the left matrix, the right
         matrices and the biases as values, and the operation that makes each value of the function.
         Without, all that can be combined is.
+    worthwhile : bool
+        Whether to combine only what makes a program faster, as `relax_mlir.compile` does: right
+        matrices and biases are put together when constants are folded, and no operation on the
+        elements of a product is left that would have been a part of its kernel. Products are
+        combined with those that have the same behind them.
 
     Examples
     --------
@@ -61,27 +77,31 @@ class CombineParallelMatmul:
     1
     """  # noqa: E501 (the lines of MLIR)
 
-    def __init__(self, check: Check | None = None) -> None:
+    def __init__(self, check: Check | None = None, *, worthwhile: bool = False) -> None:
         self._check = check
+        self._worthwhile = worthwhile
 
     def transform_function(self, func: Any, mod: Any, ctx: Any) -> Any:
         """Combine the products of each block of a function."""
-        combine_parallel_matmuls(func.operation, self._check)
+        combine_parallel_matmuls(func.operation, self._check, worthwhile=self._worthwhile)
         return func
 
 
-def combine_parallel_matmuls(function: ir.Operation, check: Check | None = None) -> None:
+def combine_parallel_matmuls(
+    function: ir.Operation, check: Check | None = None, *, worthwhile: bool = False
+) -> None:
     """Combine the products of each block of a function, which is changed.
 
     Parameters
     ----------
     function : mlir.ir.Operation
     check : callable, optional
+    worthwhile : bool
         See `CombineParallelMatmul`.
     """
     # What is combined may be an operand of what comes later.
     for block in _blocks(function):
-        _combine_block(block, check)
+        _combine_block(block, check, worthwhile)
 
 
 def _blocks(function: ir.Operation) -> list[ir.Block]:
@@ -197,12 +217,35 @@ def _groups(block: ir.Block) -> Iterator[list[_Branch]]:
     yield from (branches for branches in found.values() if len(branches) > 1)
 
 
-def _combine_block(block: ir.Block, check: Check | None) -> None:
+def _combine_block(block: ir.Block, check: Check | None, worthwhile: bool) -> None:
     for branches in list(_groups(block)):
-        positions = {operation.operation: i for i, operation in enumerate(block.operations)}
         # What follows one may have become part of others.
-        fresh = [_find_branch(branch.matmul) for branch in branches]
-        _combine([branch for branch in fresh if branch], positions, check)
+        found = [_find_branch(branch.matmul) for branch in branches]
+        fresh = [branch for branch in found if branch]
+        for group in _worthwhile_groups(fresh) if worthwhile else [fresh]:
+            positions = {operation.operation: i for i, operation in enumerate(block.operations)}
+            _combine(group, positions, check)
+
+
+def _worthwhile_groups(branches: Iterable[_Branch]) -> Iterable[list[_Branch]]:
+    """Return the branches of which all becomes one product that is better than many."""
+    groups: dict[Any, list[_Branch]] = {}
+    for branch in branches:
+        if _is_worthwhile(branch):
+            key = _bias_key(branch), branch.activation and branch.activation.name
+            groups.setdefault(key, []).append(branch)
+    return groups.values()
+
+
+def _is_worthwhile(branch: _Branch) -> bool:
+    # A concatenation when the program runs would copy each weight for one use.
+    given = [branch.right] if branch.bias is None else [branch.right, branch.bias]
+    if not all(map(is_computed_of_constants, given)) or _is_dynamic(branch):
+        return False
+    # What follows element by element is computed in the kernel of a product, but not behind
+    # the split.
+    made = branch.last(with_bias=True, with_activation=True).results[0]
+    return all(use.owner.operation.name not in _ELEMENTWISE for use in made.uses)
 
 
 def _bias_key(branch: _Branch) -> Any:
