@@ -206,19 +206,26 @@ Value RowEmitter::gather(Value memref, Value address, Value stride,
                                   nothing);
 }
 
+/// As they are in memory.
+Value RowEmitter::loadElements(const Access &access, Scope &scope) {
+  const Access *tile = llvm::find(plan->transposed, access);
+  if (tile != plan->transposed.end() && scope.base)
+    return loadTransposed(tile - plan->transposed.begin(), scope);
+  Value memref = flat[access.param.getArgNumber()];
+  Value address = getAddress(access, scope);
+  if (!scope.base || !access.uses(vectorDim))
+    return memref::LoadOp::create(*builder, memref, address);
+  if (Value stride = getVectorStride(access))
+    return gather(memref, address, stride, scope);
+  return loadVector(memref, address, scope);
+}
+
 Value RowEmitter::load(const Access &access, Scope &scope) {
   Scope &place = plan->isUniform(access) ? scope.getRow() : scope;
   for (auto &[known, value] : place.loads)
     if (known == access)
       return value;
-  Value memref = flat[access.param.getArgNumber()];
-  Value address = getAddress(access, place), value;
-  if (!place.base || !access.uses(vectorDim))
-    value = memref::LoadOp::create(*builder, memref, address);
-  else if (Value stride = getVectorStride(access))
-    value = gather(memref, address, stride, place);
-  else
-    value = loadVector(memref, address, place);
+  Value value = loadElements(access, place);
   if (access.getType().getElementType().isInteger(1)) {
     Value zero = arith::ConstantOp::create(
         *builder, builder->getZeroAttr(value.getType()));

@@ -56,6 +56,12 @@ private:
   void emitRows();
   void emitParallel(Value count, llvm::function_ref<void(Value)> body);
   void emitLaneBlock();
+
+  // Tiles of operands that are transposed.
+  void emitTiles(ArrayRef<unsigned> dims);
+  Value allocateTile(const Access &access);
+  void emitTranspose(const Access &access, Value tile);
+  Value loadTransposed(unsigned number, Scope &scope);
   int64_t getGrain();
   void splitIndex(Value index, ArrayRef<unsigned> dims, Value numParts,
                   int64_t part, unsigned dim);
@@ -94,6 +100,7 @@ private:
   Value getAddress(const Access &access, Scope &scope);
   Value getBufferAddress(Value value, Scope &scope);
   Value load(const Access &access, Scope &scope);
+  Value loadElements(const Access &access, Scope &scope);
   Value loadVector(Value memref, Value address, Scope &scope);
   Value gather(Value memref, Value address, Value stride, Scope &scope);
   Value getVectorStride(const Access &access);
@@ -126,6 +133,11 @@ private:
   DenseMap<Value, Value> bufferMemory;
   /// The part of the vector dimension that is worked on.
   Value begin, end;
+  /// A tile: its part of the other dimension, its size, and its elements of
+  /// operands, row by row of the output.
+  Value tileBegin, tileEnd;
+  int64_t tileRows = 0, tileWidth = 0;
+  SmallVector<Value> tiles;
   unsigned loopIndex = 0, vectorDim = 0;
 };
 

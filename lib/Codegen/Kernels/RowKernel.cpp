@@ -135,6 +135,8 @@ int64_t RowEmitter::getGrain() {
     }
   if (!plan->hasReductions())
     elements = std::min(elements, kChunk);
+  if (plan->tileDim)
+    elements = tileRows * tileWidth;
   int64_t work = std::max<int64_t>(elements, 1) * (plan->cost + 8);
   return std::max<int64_t>((1 << 18) / work, 1);
 }
@@ -178,8 +180,10 @@ void RowEmitter::emitParallel(Value count,
 void RowEmitter::emitRows() {
   SmallVector<unsigned> dims;
   for (unsigned dim : plan->outer.set_bits())
-    if (dim != plan->lane)
+    if (dim != plan->lane && dim != plan->tileDim)
       dims.push_back(dim);
+  if (plan->tileDim)
+    return emitTiles(dims);
   // Rows that are worked on together, or parts of a long row.
   unsigned splitDim = 0;
   int64_t part = 0;

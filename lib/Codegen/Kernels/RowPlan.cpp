@@ -133,6 +133,12 @@ bool RowPlan::checkOutputs() const {
   return true;
 }
 
+/// Whether a vector along the dimension would be empty for the most part.
+bool RowPlan::isNarrow(unsigned dim) const {
+  int64_t size = space->dims[dim].getSize();
+  return !ShapedType::isDynamic(size) && size < 8;
+}
+
 /// How many accesses to elements of rows would have lanes next to each other
 /// along a dimension, and how many would not.
 RowPlan::Contiguity RowPlan::getContiguity(unsigned dim) const {
@@ -178,16 +184,46 @@ bool RowPlan::chooseLane(bool isRowContiguous, int64_t rowScore) {
   int64_t bestScore = isRowContiguous ? rowScore : -1;
   for (unsigned dim : outer.set_bits()) {
     Contiguity contiguity = getContiguity(dim);
-    int64_t size = space->dims[dim].getSize();
     // Few rows leave most lanes of a vector empty.
-    bool isShort = !ShapedType::isDynamic(size) && size < 8;
     if (contiguity.contiguous == 0 || contiguity.getScore() <= bestScore ||
-        (isRowContiguous && isShort))
+        (isRowContiguous && isNarrow(dim)))
       continue;
     lane = dim;
     bestScore = contiguity.getScore();
   }
   return isRowContiguous || lane;
+}
+
+/// Operands that elementwise kernels read across vectors. Most of them count.
+void RowPlan::chooseTransposed() {
+  if (hasReduction || loops.empty() || lanes < 2)
+    return;
+  unsigned vectorDim = loops.front().dims.back();
+  if (isNarrow(vectorDim))
+    return;
+  llvm::MapVector<unsigned, SmallVector<Access>> candidates;
+  for (linalg::LinalgOp op : space->ops)
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<BlockArgument>(operand.get()) ||
+          !isa<TensorType>(operand.get().getType()) ||
+          !KernelSpace::isRead(op, operand))
+        continue;
+      const Access &access = space->getAccess(operand);
+      if (!access.uses(vectorDim) || access.isContiguous(vectorDim))
+        continue;
+      for (unsigned dim : outer.set_bits())
+        if (access.isContiguous(dim) && !isNarrow(dim) &&
+            !llvm::is_contained(candidates[dim], access))
+          candidates[dim].push_back(access);
+    }
+  for (auto &[dim, accesses] : candidates)
+    if (accesses.size() > transposed.size()) {
+      tileDim = dim;
+      transposed = accesses;
+    }
+  // A block of vectors stays in registers.
+  if (tileDim)
+    lanes = std::min<int64_t>(lanes, 32);
 }
 
 static unsigned getBits(Type type) {
@@ -413,6 +449,7 @@ std::unique_ptr<RowPlan> RowPlan::make(std::unique_ptr<KernelSpace> space,
     return nullptr;
   plan->placeBuffers();
   plan->chooseLanes(target);
+  plan->chooseTransposed();
   for (linalg::LinalgOp op : plan->space->ops)
     plan->cost += estimateCost(op) + 1;
   return plan;

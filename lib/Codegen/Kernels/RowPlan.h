@@ -73,6 +73,10 @@ struct RowPlan {
   /// The outer dimension whose rows are the lanes of vectors; nothing where the
   /// elements of a row are.
   std::optional<unsigned> lane;
+  /// The outer dimension along which those operands are contiguous that are not
+  /// so along vectors: blocks of them are transposed. Nothing without any.
+  std::optional<unsigned> tileDim;
+  SmallVector<Access> transposed;
   /// Outputs with one element for each row.
   SmallVector<unsigned> rowOutputs;
   llvm::MapVector<Value, Buffer> buffers;
@@ -84,9 +88,11 @@ private:
   bool findOuterDims();
   bool checkOutputs() const;
   bool chooseLoops();
+  bool isNarrow(unsigned dim) const;
   Contiguity getContiguity(unsigned dim) const;
   Contiguity chooseVectorDim(Loop &loop) const;
   bool chooseLane(bool isRowContiguous, int64_t rowScore);
+  void chooseTransposed();
   void chooseLanes(const TargetModel &target);
   void findLevels();
   void findBuffers();

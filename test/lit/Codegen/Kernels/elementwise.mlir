@@ -12,6 +12,7 @@ module {
     relax.builtin.call_kernel @relu(%x) outs(%y) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f32>
     relax.builtin.call_kernel @broadcast(%x, %b, %c) outs(%z) : (!relax.tensor<ndim = 2, f32>, !relax.tensor<ndim = 1, f32>, !relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, i1>
     relax.builtin.call_kernel @transpose(%x) outs(%y) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f32>
+    relax.builtin.call_kernel @add_transposed(%x, %c) outs(%y) : (!relax.tensor<ndim = 2, f32>, !relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f32>
     relax.return %y : !relax.tensor<ndim = 2, f32>
   }
 
@@ -56,12 +57,49 @@ module {
   }
 
   // CHECK: func.func private @relax.kernel.transpose({{.*}} attributes {relax.kernel_class = "elementwise"}
-  // CHECK: vector.gather
+  // A task has a tile of 64 x 64 elements, which it transposes 8 x 8 at a time in
+  // registers. What the tile does not have is masked, or is its last row again.
+  // CHECK: scf.parallel
+  // CHECK: %[[TILE:.*]] = memref.alloc() {alignment = 64 : i64} : memref<4096xf32>
+  // CHECK: scf.for
+  // CHECK: scf.for
+  // CHECK: scf.if
+  // CHECK-COUNT-8: vector.load
+  // CHECK-COUNT-24: vector.shuffle
+  // CHECK-COUNT-8: vector.store %{{.*}}, %[[TILE]]
+  // CHECK: } else {
+  // CHECK: vector.create_mask
+  // CHECK-COUNT-7: arith.minui
+  // CHECK: vector.maskedload
+  // CHECK-COUNT-8: vector.store %{{.*}}, %[[TILE]]
+  // CHECK: scf.for
+  // CHECK: scf.for
+  // CHECK: vector.load %[[TILE]]
   // CHECK: vector.store
+  // CHECK-NOT: vector.gather
+  // CHECK: return
   func.func private @transpose(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
     %0 = linalg.generic {indexing_maps = [#swap, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?x?xf32>) outs(%y : tensor<?x?xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
+    } -> tensor<?x?xf32>
+    return %0 : tensor<?x?xf32>
+  }
+
+  // The elements of the operand that lies like the result are read in place.
+  // CHECK: func.func private @relax.kernel.add_transposed(%[[X:.*]]: memref<?x?xf32>, %[[W:.*]]: memref<?x?xf32>, {{.*}} attributes {relax.kernel_class = "elementwise"}
+  // CHECK: %[[FLAT:.*]] = memref.reinterpret_cast %[[X]]
+  // CHECK: scf.parallel
+  // CHECK: %[[TILE:.*]] = memref.alloc
+  // CHECK: vector.shuffle
+  // CHECK: vector.load %[[FLAT]]
+  // CHECK: vector.load %[[TILE]]
+  // CHECK: arith.addf
+  func.func private @add_transposed(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
+    %0 = linalg.generic {indexing_maps = [#id, #swap, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %w : tensor<?x?xf32>, tensor<?x?xf32>) outs(%y : tensor<?x?xf32>) {
+    ^bb0(%0: f32, %1: f32, %out: f32):
+      %2 = arith.addf %0, %1 : f32
+      linalg.yield %2 : f32
     } -> tensor<?x?xf32>
     return %0 : tensor<?x?xf32>
   }
