@@ -19,8 +19,10 @@ using namespace mlir::relax;
 //===----------------------------------------------------------------------===//
 
 static Value skipExtension(Value value) {
-  auto extension = value.getDefiningOp<arith::ExtFOp>();
-  return extension ? extension.getIn() : value;
+  Operation *op = value.getDefiningOp();
+  bool isExtension =
+      isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op);
+  return isExtension ? op->getOperand(0) : value;
 }
 
 /// Whether the body is sum + lhs * rhs, with operands that may be extended.
@@ -28,25 +30,26 @@ static bool addsProducts(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
     return false;
   Block &body = *op.getBlock();
-  auto add = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!add)
+  Operation *add = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(add))
     return false;
   BlockArgument sum = body.getArgument(2);
-  Value product = add.getLhs() == sum ? add.getRhs() : add.getLhs();
-  if (add.getLhs() != sum && add.getRhs() != sum)
+  Value first = add->getOperand(0), second = add->getOperand(1);
+  if (first != sum && second != sum)
     return false;
-  auto mul = product.getDefiningOp<arith::MulFOp>();
-  if (!mul)
+  Operation *mul = (first == sum ? second : first).getDefiningOp();
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul))
     return false;
-  Value left = skipExtension(mul.getLhs()), right = skipExtension(mul.getRhs());
-  BlockArgument first = body.getArgument(0), second = body.getArgument(1);
-  return (left == first && right == second) ||
-         (left == second && right == first);
+  Value left = skipExtension(mul->getOperand(0));
+  Value right = skipExtension(mul->getOperand(1));
+  BlockArgument lhs = body.getArgument(0), rhs = body.getArgument(1);
+  return (left == lhs && right == rhs) || (left == rhs && right == lhs);
 }
 
 bool mlir::relax::isZeroFill(Value tensor) {
   auto fill = tensor.getDefiningOp<linalg::FillOp>();
-  return fill && matchPattern(fill.getInputs()[0], m_PosZeroFloat());
+  return fill && (matchPattern(fill.getInputs()[0], m_PosZeroFloat()) ||
+                  matchPattern(fill.getInputs()[0], m_Zero()));
 }
 
 bool mlir::relax::isSumOfProducts(linalg::LinalgOp op) {

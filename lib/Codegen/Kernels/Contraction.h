@@ -72,7 +72,7 @@ private:
 /// The only operation with reductions; null where there is none or several.
 linalg::LinalgOp findReduction(Block &body);
 
-/// Whether the tensor is filled with +0.
+/// Whether the tensor is filled with +0, or the integer 0.
 bool isZeroFill(Value tensor);
 
 /// Whether the operation sums products of two operands, from +0 on.

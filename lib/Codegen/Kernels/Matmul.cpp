@@ -17,20 +17,45 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The type to sum up in; null where there is no such.
-static FloatType getSumType(linalg::LinalgOp op) {
+namespace {
+/// How elements are summed up.
+struct Sums {
+  /// Nothing where they are of other types than the loops support.
+  static std::optional<Sums> match(linalg::LinalgOp op);
+
+  Type type;
+  /// Whether integers are extended by zeros.
+  bool isUnsigned = false;
+};
+} // namespace
+
+std::optional<Sums> Sums::match(linalg::LinalgOp op) {
   auto element = [&](unsigned operand) {
     return getElementTypeOrSelf(op->getOperand(operand).getType());
   };
-  auto type = dyn_cast<FloatType>(element(2));
-  if (!type || !(type.isF32() || type.isF64()))
-    return {};
-  for (unsigned operand : {0, 1}) {
-    auto stored = dyn_cast<FloatType>(element(operand));
-    if (!stored || (stored != type && !stored.isF16() && !stored.isBF16()))
-      return {};
+  Sums sums;
+  sums.type = element(2);
+  if (isa<FloatType>(sums.type)) {
+    for (unsigned operand : {0, 1}) {
+      Type stored = element(operand);
+      if (stored != sums.type && !stored.isF16() && !stored.isBF16())
+        return std::nullopt;
+    }
+    return sums.type.isF32() || sums.type.isF64() ? std::optional(sums)
+                                                  : std::nullopt;
   }
-  return type;
+  for (unsigned operand : {0, 1, 2})
+    if (!element(operand).isInteger() ||
+        element(operand).getIntOrFloatBitWidth() % 8 != 0)
+      return std::nullopt;
+  // Both matrices are extended in one way, if they are.
+  auto extends = [&](auto isExtension) {
+    return llvm::any_of(*op.getBlock(), isExtension);
+  };
+  sums.isUnsigned = extends(llvm::IsaPred<arith::ExtUIOp>);
+  if (sums.isUnsigned && extends(llvm::IsaPred<arith::ExtSIOp>))
+    return std::nullopt;
+  return sums;
 }
 
 /// The parameter behind an operand that is one, or that is unpacked from one.
@@ -70,7 +95,7 @@ struct MatmulParts {
 
   Contraction contraction;
   Epilogue epilogue;
-  FloatType sumType;
+  Sums sums;
   MatmulBlocking blocking;
   bool isPacked;
 };
@@ -94,15 +119,19 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
   if (!reduction)
     return std::nullopt;
   std::optional<Contraction> contraction = Contraction::match(reduction);
-  FloatType sumType = contraction ? getSumType(reduction) : FloatType();
-  if (!sumType)
+  if (!contraction)
+    return std::nullopt;
+  std::optional<Sums> sums = Sums::match(reduction);
+  if (!sums)
     return std::nullopt;
   FailureOr<Epilogue> epilogue =
       Epilogue::match(kernel, reduction->getResult(0));
   if (failed(epilogue))
     return std::nullopt;
+  // Processors multiply no integers of 8 bits.
+  unsigned bits = std::max(sums->type.getIntOrFloatBitWidth(), 16u);
   auto blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
-                                      target.l2Bytes, sumType.getWidth());
+                                      target.l2Bytes, bits);
   for (Value operand : reduction.getDpsInputs()) {
     BlockArgument parameter = getParameter(operand);
     if (!parameter || epilogue->isOutput(parameter))
@@ -122,7 +151,7 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
   if (unpack(contraction->lhs) ||
       (rhs && !isUnpacked(rhs, *contraction, blocking.columns())))
     return std::nullopt;
-  return MatmulParts{*contraction, *epilogue, sumType, blocking, bool(rhs)};
+  return MatmulParts{*contraction, *epilogue, *sums, blocking, bool(rhs)};
 }
 
 void MatmulKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
@@ -182,7 +211,8 @@ void MatmulKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
   } else {
     problem.rhs = view(1, c.depth, c.columns);
   }
-  problem.sumType = parts.sumType;
+  problem.sumType = parts.sums.type;
+  problem.isUnsigned = parts.sums.isUnsigned;
   problem.finish = [&](IndexBuilder &b, Value sums,
                        const MatmulProblem::Place &place) {
     // Loops that run once are at 0.

@@ -127,8 +127,7 @@ void MatmulEmitter::emitPacked(IndexBuilder &b) {
   // One matrix, so its panels are made once, as many as some memory holds.
   constexpr int64_t kBytes = 32 << 20;
   int64_t width = blocking.columns();
-  FloatType sumType = problem.sumType;
-  int64_t elements = kBytes / (sumType.getWidth() / 8);
+  int64_t elements = kBytes * 8 / problem.sumType.getIntOrFloatBitWidth();
   Value zero = b.index(0), one = b.index(1);
   right.offset = zero;
   right.stride = b.roundUp(problem.k, lanes);
@@ -256,12 +255,12 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
           Value row = b.add(panels.rhsOffset, b.mul(k, width));
           return loadWhole(b, panels.rhs, b.add(row, j * lanes));
         });
-    auto store = [&](IndexBuilder &b, bool add) {
+    auto store = [&](IndexBuilder &b, bool isAdded) {
       for (auto [index, sum] : llvm::enumerate(tile)) {
         int64_t i = index / vectors, j = index % vectors;
         Value offset = b.add(sums, i * width + j * lanes), result = sum;
-        if (add)
-          result = arith::AddFOp::create(b, loadSums(b, scratch, offset), sum);
+        if (isAdded)
+          result = add(b, loadSums(b, scratch, offset), sum);
         storeSums(b, result, scratch, offset);
       }
     };

@@ -60,7 +60,11 @@ Value MatmulEmitter::extend(IndexBuilder &b, Value value) {
     return value;
   if (auto vector = dyn_cast<VectorType>(value.getType()))
     type = vector.clone(type);
-  return arith::ExtFOp::create(b, type, value);
+  if (isa<FloatType>(problem.sumType))
+    return arith::ExtFOp::create(b, type, value);
+  if (problem.isUnsigned)
+    return arith::ExtUIOp::create(b, type, value);
+  return arith::ExtSIOp::create(b, type, value);
 }
 
 Value MatmulEmitter::loadScalar(IndexBuilder &b, Value base, Value offset) {
@@ -106,6 +110,23 @@ Value MatmulEmitter::makeScratch(IndexBuilder &b, Value size) {
 }
 
 //===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value MatmulEmitter::multiplyAdd(IndexBuilder &b, Value lhs, Value rhs,
+                                 Value sum) {
+  if (isa<FloatType>(problem.sumType))
+    return vector::FMAOp::create(b, lhs, rhs, sum);
+  return add(b, sum, arith::MulIOp::create(b, lhs, rhs));
+}
+
+Value MatmulEmitter::add(IndexBuilder &b, Value lhs, Value rhs) {
+  if (isa<FloatType>(problem.sumType))
+    return arith::AddFOp::create(b, lhs, rhs);
+  return arith::AddIOp::create(b, lhs, rhs);
+}
+
+//===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
 
@@ -125,7 +146,7 @@ SmallVector<Value> MatmulEmitter::computeTile(IndexBuilder &b, int64_t rows,
                                                                lhs(b, i, k));
                       for (int64_t j = 0; j < vectors; ++j) {
                         Value &sum = sums[i * vectors + j];
-                        sum = vector::FMAOp::create(b, left, right[j], sum);
+                        sum = multiplyAdd(b, left, right[j], sum);
                       }
                     }
                     return sums;

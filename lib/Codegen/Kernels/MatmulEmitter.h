@@ -76,7 +76,9 @@ struct MatmulProblem {
   std::function<void(IndexBuilder &, Value, const Place &)> finish;
 
   /// The type of the sums; elements that are smaller are extended to it.
-  FloatType sumType;
+  Type sumType;
+  /// Whether integers are extended by zeros.
+  bool isUnsigned = false;
 };
 
 /// Emits the loops. The columns or the rows of `rhs` must be contiguous.

@@ -81,7 +81,7 @@ void MatmulEmitter::emitStreamStep(IndexBuilder &b, const Tile &tile,
       Value vector = mask ? loadVector(b, rhs.base, offset, mask)
                           : loadWhole(b, rhs.base, offset);
       for (int64_t i = 0; i < rows; ++i)
-        sums[i] = vector::FMAOp::create(b, left[d * rows + i], vector, sums[i]);
+        sums[i] = multiplyAdd(b, left[d * rows + i], vector, sums[i]);
     }
     for (int64_t i = 0; i < rows; ++i)
       storeSums(b, sums[i], scratch, b.add(j, i * width));
@@ -187,7 +187,7 @@ void MatmulEmitter::emitDotTile(IndexBuilder &b, const Tile &tile, int64_t rows,
       Value row = loadVector(b, lhs.base, b.add(left[i], k), mask);
       for (int64_t j = 0; j < columns; ++j) {
         Value &sum = sums[i * columns + j];
-        sum = vector::FMAOp::create(b, row, vectors[j], sum);
+        sum = multiplyAdd(b, row, vectors[j], sum);
       }
     }
     return sums;
@@ -206,9 +206,10 @@ void MatmulEmitter::emitDotTile(IndexBuilder &b, const Tile &tile, int64_t rows,
   for (int64_t i = 0; i < rows; ++i) {
     auto store = [&](IndexBuilder &b) {
       for (int64_t j = 0; j < columns; ++j) {
-        Value sum = vector::ReductionOp::create(b, vector::CombiningKind::ADD,
-                                                sums[i * columns + j],
-                                                arith::FastMathFlags::reassoc);
+        Value sum = vector::ReductionOp::create(
+            b, vector::CombiningKind::ADD, sums[i * columns + j],
+            isa<FloatType>(problem.sumType) ? arith::FastMathFlags::reassoc
+                                            : arith::FastMathFlags::none);
         Value row = b.mul(b.add(tile.row, i), lanes);
         memref::StoreOp::create(b, sum, scratch,
                                 b.add(row, b.add(tile.column, j)));

@@ -63,6 +63,8 @@ private:
   void storeSums(IndexBuilder &b, Value sums, Value scratch, Value offset);
   Value makeMask(IndexBuilder &b, Value count, int64_t size);
   Value makeScratch(IndexBuilder &b, Value size);
+  Value multiplyAdd(IndexBuilder &b, Value lhs, Value rhs, Value sum);
+  Value add(IndexBuilder &b, Value lhs, Value rhs);
 
   SmallVector<Value> computeTile(IndexBuilder &b, int64_t rows, int64_t vectors,
                                  Value depth, LoadScalar lhs, LoadVector rhs);

@@ -83,20 +83,30 @@ func.func private @epilogue(%a: tensor<1x?xf32>, %b: tensor<?x?xf32>, %bias: ten
 
 // -----
 
-// Sums that start with something else, products of integers, and an epilogue
-// that reads what is not written yet.
+// Integers wrap around.
+// CHECK-LABEL: func.func private @integers
+// CHECK-SAME:  relax.kernel_class = "matmul"
+// CHECK:         arith.muli %{{.*}} : vector<
+// CHECK-NEXT:    arith.addi %{{.*}} : vector<
+// CHECK-NOT:     vector.fma
+// CHECK:         vector.maskedstore
+func.func private @integers(%a: tensor<?x?xi32>, %b: tensor<?x?xi32>, %out: tensor<?x?xi32>) -> tensor<?x?xi32> {
+  %zero = arith.constant 0 : i32
+  %fill = linalg.fill ins(%zero : i32) outs(%out : tensor<?x?xi32>) -> tensor<?x?xi32>
+  %0 = linalg.matmul ins(%a, %b : tensor<?x?xi32>, tensor<?x?xi32>) outs(%fill : tensor<?x?xi32>) -> tensor<?x?xi32>
+  %1 = bufferization.materialize_in_destination %0 in %out : (tensor<?x?xi32>, tensor<?x?xi32>) -> tensor<?x?xi32>
+  return %1 : tensor<?x?xi32>
+}
+
+// -----
+
+// Sums that start with something else, and an epilogue that reads what is not
+// written yet.
 // CHECK-NOT: relax.kernel_class = "matmul"
 func.func private @accumulate(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %c: tensor<4x4xf32>, %out: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = linalg.matmul ins(%a, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
   %1 = bufferization.materialize_in_destination %0 in %out : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
-}
-func.func private @integers(%a: tensor<4x4xi32>, %b: tensor<4x4xi32>, %out: tensor<4x4xi32>) -> tensor<4x4xi32> {
-  %zero = arith.constant 0 : i32
-  %fill = linalg.fill ins(%zero : i32) outs(%out : tensor<4x4xi32>) -> tensor<4x4xi32>
-  %0 = linalg.matmul ins(%a, %b : tensor<4x4xi32>, tensor<4x4xi32>) outs(%fill : tensor<4x4xi32>) -> tensor<4x4xi32>
-  %1 = bufferization.materialize_in_destination %0 in %out : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi32>
-  return %1 : tensor<4x4xi32>
 }
 func.func private @transposed_after(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %out: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %zero = arith.constant 0.0 : f32

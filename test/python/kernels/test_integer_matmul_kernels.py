@@ -1,0 +1,123 @@
+"""Products of matrices of integers, which wrap around, against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import relax_mlir as relax
+from hypothesis import HealthCheck, given, settings
+from kernel_programs import classes, run
+from relax_mlir.op import add, const, matmul, maximum, permute_dims
+
+SIZES = st.sampled_from([0, 1, 2, 3, 4, 5, 8, 9, 17, 33, 48, 49, 70, 130])
+FEW = settings(
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+DTYPES = ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"]
+
+
+def numbers(*shape: int, dtype: str) -> np.ndarray:
+    """Return integers of all of the range, so that products wrap around."""
+    info = np.iinfo(dtype)
+    rng = np.random.default_rng(sum(shape))
+    return rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+
+
+def right_transposed(x: Any, y: Any) -> Any:
+    return matmul(x, permute_dims(y, [1, 0]))
+
+
+def left_transposed(x: Any, y: Any) -> Any:
+    return matmul(permute_dims(x, [1, 0]), y)
+
+
+def with_epilogue(x: Any, y: Any, z: Any) -> Any:
+    return maximum(add(matmul(x, y), z), z)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@FEW
+@given(m=SIZES, n=SIZES, k=SIZES)
+def test_matrices(exec_mode: str, dtype: str, m: int, n: int, k: int) -> None:
+    x, y = numbers(m, k, dtype=dtype), numbers(k, n, dtype=dtype)
+    result = run(matmul, (("m", "k"), ("k", "n")), exec_mode, x, y)
+    assert result.dtype == np.dtype(dtype)
+    np.testing.assert_array_equal(result, x @ y)
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+@pytest.mark.parametrize("m", [1, 3, 8, 70])
+def test_other_widths_of_vectors(bits: int, dtype: str, m: int) -> None:
+    x, y = numbers(m, 70, dtype=dtype), numbers(70, 50, dtype=dtype)
+    shapes = (("m", "k"), ("k", "n"))
+    np.testing.assert_array_equal(run(matmul, shapes, "compiled", x, y, vector_bits=bits), x @ y)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("m", [1, 2, 6, 40])
+@pytest.mark.parametrize("k", [0, 1, 65, 130])
+def test_transposed_matrices(exec_mode: str, dtype: str, m: int, k: int) -> None:
+    x, y = numbers(m, k, dtype=dtype), numbers(33, k, dtype=dtype)
+    result = run(right_transposed, (("m", "k"), ("n", "k")), exec_mode, x, y)
+    np.testing.assert_array_equal(result, x @ y.T)
+    x, y = x.T.copy(), y.T.copy()
+    result = run(left_transposed, (("k", "m"), ("k", "n")), exec_mode, x, y)
+    np.testing.assert_array_equal(result, x.T @ y)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_batches_and_vectors(exec_mode: str, dtype: str) -> None:
+    x, y = numbers(3, 5, 20, dtype=dtype), numbers(3, 20, 9, dtype=dtype)
+    result = run(matmul, (("b", "m", "k"), ("b", "k", "n")), exec_mode, x, y)
+    np.testing.assert_array_equal(result, x @ y)
+    result = run(matmul, (("b", "m", "k"), ("k",)), exec_mode, x, y[0, :, 0].copy())
+    np.testing.assert_array_equal(result, x @ y[0, :, 0])
+
+
+@pytest.mark.parametrize("m", [1, 5, 64])
+def test_epilogues(exec_mode: str, m: int) -> None:
+    x, y = numbers(m, 37, dtype="int32"), numbers(37, 50, dtype="int32")
+    z = numbers(50, dtype="int32")
+    result = run(with_epilogue, (("m", "k"), ("k", "n"), ("n",)), exec_mode, x, y, z)
+    np.testing.assert_array_equal(result, np.maximum(x @ y + z, z))
+
+
+@pytest.mark.parametrize(
+    ("stored", "total"),
+    [("int8", "int32"), ("uint8", "uint32"), ("int16", "int64"), ("int32", "int64")],
+)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 40, 70), (7, 33, 20), (40, 65, 50), (9, 0, 5)])
+def test_sums_of_a_wider_type(
+    exec_mode: str, stored: str, total: str, shape: tuple[int, int, int]
+) -> None:
+    def widened(x: Any, y: Any) -> Any:
+        return matmul(x, y, out_dtype=total)
+
+    m, k, n = shape
+    x, y = numbers(m, k, dtype=stored), numbers(k, n, dtype=stored)
+    result = run(widened, (("m", "k"), ("k", "n")), exec_mode, x, y)
+    np.testing.assert_array_equal(result, x.astype(total) @ y.astype(total))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+@pytest.mark.parametrize("m", [1, 6, 70])
+def test_constants_are_packed(exec_mode: str, dtype: str, m: int) -> None:
+    x, y = numbers(m, 60, dtype=dtype), numbers(60, 70, dtype=dtype)
+
+    def product(x: Any) -> Any:
+        return matmul(x, const(y))
+
+    np.testing.assert_array_equal(run(product, (("m", 60),), exec_mode, x), x @ y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_class(dtype: str) -> None:
+    bb = relax.BlockBuilder()
+    params = [relax.Var(f"x{i}", relax.TensorStructInfo(("n", "n"), dtype)) for i in range(2)]
+    with bb.function("main", params):
+        bb.emit_func_output(matmul(*params))
+    assert classes(bb.get()) == ["matmul"]
