@@ -43,8 +43,9 @@ static void buildLegalize(OpPassManager &pm, const CompileOptions &options) {
     pm.addPass(createRelaxFuseTIRPass());
   }
   if (options.emitKernels)
-    pm.addPass(createRelaxPackConstantsPass(
-        {options.vectorBits, options.l1Bytes, options.l2Bytes}));
+    pm.addPass(
+        createRelaxPackConstantsPass({options.winograd, options.vectorBits,
+                                      options.l1Bytes, options.l2Bytes}));
 }
 
 static void buildMemory(OpPassManager &pm, const CompileOptions &options) {
@@ -221,6 +222,12 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                         llvm::cl::desc("Whether results may be less accurate"),
                         llvm::cl::init(false)};
 
+  Option<bool> winograd{
+      *this, "winograd",
+      llvm::cl::desc("Whether constant weights of convolutions may be "
+                     "transformed for the algorithm of Winograd"),
+      llvm::cl::init(true)};
+
   Option<bool> hasScalef{
       *this, "has-scalef",
       llvm::cl::desc("Whether the processor has the instruction vscalefps of "
@@ -228,8 +235,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
       llvm::cl::init(false)};
 
   CompileOptions get() const {
-    return {checks,     execMode, planMemory, fuse,     emitKernels,
-            vectorBits, l1Bytes,  l2Bytes,    fastMath, hasScalef};
+    return {checks,  execMode, planMemory, fuse,      emitKernels, vectorBits,
+            l1Bytes, l2Bytes,  fastMath,   hasScalef, winograd};
   }
 };
 } // namespace

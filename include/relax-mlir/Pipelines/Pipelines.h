@@ -40,6 +40,9 @@ struct CompileOptions {
   bool fastMath = false;
   /// Whether the processor has the instruction vscalefps of AVX-512.
   bool hasScalef = false;
+  /// Whether constant weights of convolutions may be transformed for the
+  /// algorithm of Winograd.
+  bool winograd = true;
 };
 
 /// A named phase of compilation: a pipeline `relax-phase-<name>`.

@@ -345,9 +345,12 @@ def RelaxPackConstantsPass : Pass<"relax-pack-constants", "ModuleOp"> {
     order in which `relax-emit-kernels` reads it, to a copy of the kernel that
     unpacks them with `linalg.unpack`. It is never unpacked: the kernel is of the
     class `matmul`, and so is what `relax-emit-kernels` makes of it at the same
-    width of vectors.
+    width of vectors. So are constant weights of convolutions; those of windows of
+    3 x 3 are transformed for the algorithm of Winograd where that is faster.
   }];
   let options = [
+    Option<"winograd", "winograd", "bool", /*default=*/"true",
+           "Whether weights of windows of 3 x 3 may be transformed">,
     Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
            "The width of a vector register; 0 means that of this processor">,
     Option<"l1Bytes", "l1-bytes", "int64_t", /*default=*/"0",

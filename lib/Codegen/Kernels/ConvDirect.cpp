@@ -66,11 +66,6 @@ private:
     Value panel, panels; // of weights
     Value scratch, sums; // where sums are in scratch memory
   };
-  /// Where the sums of a tile are in the result.
-  struct Place {
-    Value image, channel, row, column;
-    Value channels, pixels; // how many there are
-  };
 
   void divide(IndexBuilder &b);
   void emitTask(IndexBuilder &b, Value index);
@@ -79,7 +74,7 @@ private:
                 Value column);
   SmallVector<Value> computeSums(IndexBuilder &b, const Task &task, Value from,
                                  Value panel, Value part, Value count);
-  void finish(IndexBuilder &b, const Task &task, const Place &place,
+  void finish(IndexBuilder &b, const Task &task, const ConvPlace &place,
               ArrayRef<Value> sums);
 
   int64_t roundedPixels() const {
@@ -247,10 +242,9 @@ void DirectConv::emitTile(IndexBuilder &b, const Task &task, Value panel,
       b.add(b.mul(row, tiles), b.floorDiv(column, b.index(tile.pixels)));
   SmallVector<Value> sums =
       computeSums(b, task, from, whole, part, b.mul(task.rows, tiles));
-  Place place;
+  ConvPlace place;
   place.image = b.floorDiv(task.batch, b.index(parts.groups));
-  place.row = b.add(task.row, row);
-  place.column = column;
+  place.pixel = b.add(b.mul(b.add(task.row, row), outWidth), column);
   place.pixels = b.min(b.sub(outWidth, column), b.index(tile.pixels));
   Value channel = b.mul(panel, tile.channels());
   place.channel = b.add(b.mul(group, parts.outChannels), channel);
@@ -323,10 +317,9 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
 }
 
 /// Sums of a channel lie together in the result, so the tile is transposed.
-void DirectConv::finish(IndexBuilder &b, const Task &task, const Place &place,
-                        ArrayRef<Value> sums) {
+void DirectConv::finish(IndexBuilder &b, const Task &task,
+                        const ConvPlace &place, ArrayRef<Value> sums) {
   int64_t width = roundedPixels();
-  Value zero = b.index(0);
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
   for (int64_t j = 0; j < tile.vectors; ++j)
     for (int64_t begin = 0; begin < width; begin += tile.lanes) {
@@ -339,19 +332,7 @@ void DirectConv::finish(IndexBuilder &b, const Task &task, const Place &place,
                                 b.add(task.sums, b.index(to)));
       }
     }
-  Value pixel = b.add(b.mul(place.row, outWidth), place.column);
-  b.loop(zero, place.channels, 1, [&](IndexBuilder &b, Value i) {
-    Value channel = b.add(place.channel, i);
-    for (int64_t begin = 0; begin < width; begin += tile.lanes) {
-      Value from = b.add(b.add(task.sums, b.mul(i, width)), begin);
-      Value values = vector::LoadOp::create(b, vectorType, task.scratch, from);
-      Value mask = makeLaneMask(b, tile.lanes, zero,
-                                b.sub(place.pixels, b.index(begin)));
-      // Pixels are counted along the columns: no operand needs the row alone.
-      Value indices[] = {place.image, channel, zero, b.add(pixel, begin)};
-      parts.epilogue.finish(b, values, indices, mask);
-    }
-  });
+  parts.finish(b, place, task.scratch, task.sums, width, tile.lanes);
 }
 
 void mlir::relax::emitDirectConv(IndexBuilder &b, func::FuncOp kernel,

@@ -11,6 +11,7 @@
 #include "Contraction.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -59,6 +60,91 @@ ConvTile ConvTile::get(const TargetModel &target, int64_t width,
     }
   }
   return *best;
+}
+
+ConvTile ConvParts::chooseTile(const TargetModel &target,
+                               std::optional<int64_t> vectors) const {
+  if (!winograd)
+    return ConvTile::get(target, getWidth(), outChannels, getDepth(), vectors);
+  int64_t tiles = getMostTiles(*winograd);
+  if (!ShapedType::isDynamic(getWidth()) &&
+      !ShapedType::isDynamic(getHeight())) {
+    int64_t columns = llvm::divideCeil(getWidth(), winograd->outputs());
+    int64_t rows = llvm::divideCeil(getHeight(), winograd->outputs());
+    if (columns <= tiles && columns != 0)
+      tiles = std::min(rows, tiles / columns) * columns;
+  }
+  return ConvTile::get(target, tiles, outChannels, inChannels, vectors);
+}
+
+/// What transformed inputs have room for in half of the second level of the
+/// cache.
+int64_t ConvParts::getMostTiles(const Winograd &winograd) const {
+  int64_t bytes = winograd.size() * winograd.size() * inChannels * 4;
+  return std::max<int64_t>(l2Bytes / 2 / bytes, 1);
+}
+
+/// Products of vectors take a unit of time each. What else is done with an
+/// element of a tile, and reading weights from memory, is counted in these.
+std::optional<Winograd>
+ConvParts::chooseWinograd(const TargetModel &target) const {
+  constexpr double kElement = 7, kWeight = 0.6, kLeastGain = 0.9;
+  constexpr int64_t kTypicalSize = 28;
+  int64_t lanes = target.lanes(/*bits=*/32);
+  auto fits = [](const Window &window) {
+    return window.size == Winograd::kWindow && window.stride == 1 &&
+           window.dilation == 1;
+  };
+  if (!fits(rows) || !fits(columns) || groups != 1 || lanes < 4 ||
+      inChannels <= 0 || inChannels % lanes != 0 || outChannels < lanes)
+    return std::nullopt;
+  auto known = [](int64_t size, int64_t typical) {
+    return ShapedType::isDynamic(size) ? typical : size;
+  };
+  int64_t width = known(getWidth(), kTypicalSize);
+  int64_t height = known(getHeight(), kTypicalSize);
+  auto type = cast<ShapedType>(epilogue.getOutput().getType());
+  double batch = known(type.getDimSize(0), 1);
+  double matrix = double(inChannels) * outChannels;
+  auto estimate = [&](double pixels, double places, double element) {
+    double products = pixels * places * matrix / lanes;
+    double elements = pixels * element * (inChannels + outChannels) / lanes;
+    return std::max(batch * (products + elements), places * matrix * kWeight);
+  };
+  std::optional<Winograd> best;
+  double least = kLeastGain * estimate(double(width) * height,
+                                       Winograd::kWindow * Winograd::kWindow,
+                                       /*element=*/0);
+  for (int64_t outputs : {2, 4}) {
+    Winograd winograd(outputs);
+    double tiles = double(llvm::divideCeil(width, outputs)) *
+                   llvm::divideCeil(height, outputs);
+    double places = winograd.size() * winograd.size();
+    double time = estimate(tiles, places, kElement * places);
+    if (time < least) {
+      best = winograd;
+      least = time;
+    }
+  }
+  return best;
+}
+
+void ConvParts::finish(IndexBuilder &b, const ConvPlace &place, Value scratch,
+                       Value offset, int64_t width, int64_t lanes) {
+  auto vectorType = VectorType::get(lanes, b.getF32Type());
+  Value zero = b.index(0);
+  b.loop(zero, place.channels, 1, [&](IndexBuilder &b, Value i) {
+    Value channel = b.add(place.channel, i);
+    for (int64_t begin = 0; begin < width; begin += lanes) {
+      Value from = b.add(b.add(offset, b.mul(i, width)), begin);
+      Value values = vector::LoadOp::create(b, vectorType, scratch, from);
+      Value mask =
+          makeLaneMask(b, lanes, zero, b.sub(place.pixels, b.index(begin)));
+      // Pixels are counted along the columns: no operand needs the row alone.
+      Value indices[] = {place.image, channel, zero, b.add(place.pixel, begin)};
+      epilogue.finish(b, values, indices, mask);
+    }
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,6 +218,21 @@ static int64_t matchPanels(linalg::UnPackOp op, ArrayRef<int64_t> rowOrder) {
   return type.getDimSize(4);
 }
 
+/// The weights that an operation makes of transformed ones, whose tiles have
+/// `outputs` results in a dimension; null where it does not say that.
+static Value matchTransformed(Value weight, int64_t &outputs) {
+  Operation *op = weight.getDefiningOp();
+  auto attribute =
+      op ? op->getAttrOfType<IntegerAttr>(kWinogradAttr) : IntegerAttr();
+  if (!attribute || op->getNumRegions() != 1)
+    return {};
+  auto reads = op->getRegion(0).getOps<tensor::ExtractOp>();
+  outputs = attribute.getInt();
+  if (reads.empty() || (outputs != 2 && outputs != 4))
+    return {};
+  return (*reads.begin()).getTensor();
+}
+
 std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
                                           const TargetModel &target) {
   linalg::LinalgOp op = findReduction(kernel.getBody().front());
@@ -169,6 +270,15 @@ std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
   parts.blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
                                        target.l2Bytes, /*elementBits=*/32);
   auto type = cast<ShapedType>(weight.getType());
+  int64_t outputs = 0;
+  if (Value transformed = matchTransformed(weight, outputs)) {
+    parts.winograd.emplace(outputs);
+    weight = transformed;
+    int64_t size = parts.winograd->size();
+    auto tileType = dyn_cast<RankedTensorType>(weight.getType());
+    if (!tileType || tileType.getShape().take_back(2) != ArrayRef({size, size}))
+      return std::nullopt;
+  }
   auto unpack = weight.getDefiningOp<linalg::UnPackOp>();
   parts.weight = dyn_cast<BlockArgument>(unpack ? unpack.getSource() : weight);
   parts.rows.size = type.getDimSize(2);
@@ -186,14 +296,16 @@ std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
       parts.weight == epilogue->getOutput())
     return std::nullopt;
   parts.epilogue = *epilogue;
-  if (!unpack)
+  if (!unpack) {
+    if (parts.winograd) // transformed weights come in panels
+      return std::nullopt;
     return parts;
+  }
   int64_t width = matchPanels(unpack, parts.getWeightOrder()),
           lanes = target.lanes(/*bits=*/32);
   if (!type.hasStaticShape() || width <= 0 || width % lanes != 0 ||
       (parts.groups != 1 && parts.outChannels % width != 0))
     return std::nullopt;
-  parts.tile = ConvTile::get(target, parts.getWidth(), parts.outChannels,
-                             parts.getDepth(), width / lanes);
+  parts.tile = parts.chooseTile(target, width / lanes);
   return parts;
 }

@@ -13,6 +13,7 @@
 #include "ImageWindow.h"
 #include "KernelClass.h"
 #include "MatmulEmitter.h"
+#include "Winograd.h"
 
 namespace mlir::relax {
 
@@ -30,6 +31,12 @@ struct ConvTile {
                       std::optional<int64_t> vectors = std::nullopt);
 };
 
+/// Where sums are in the result: some pixels of a row of some output channels.
+struct ConvPlace {
+  Value image, channel, pixel; // the first ones
+  Value channels, pixels;      // how many there are
+};
+
 /// A kernel that convolves images of f32 in NCHW with weights in OIHW.
 struct ConvParts {
   static std::optional<ConvParts> match(func::FuncOp kernel,
@@ -44,6 +51,8 @@ struct ConvParts {
   bool isPadded = false;
   /// Where the weights come in panels of output channels.
   std::optional<ConvTile> tile;
+  /// Where they are transformed; then the pixels of `tile` are tiles.
+  std::optional<Winograd> winograd;
   Epilogue epilogue;
   MatmulBlocking blocking;
   int64_t l2Bytes = 0;
@@ -51,6 +60,9 @@ struct ConvParts {
   /// The pixels of a row of the result; may be dynamic.
   int64_t getWidth() const {
     return cast<ShapedType>(epilogue.getOutput().getType()).getDimSize(3);
+  }
+  int64_t getHeight() const {
+    return cast<ShapedType>(epilogue.getOutput().getType()).getDimSize(2);
   }
   /// How many products a sum has, where that is known.
   int64_t getDepth() const { return inChannels * rows.size * columns.size; }
@@ -64,6 +76,19 @@ struct ConvParts {
     return {2, 3, 1};
   }
 
+  /// The tiles that take the least time, where that is less than without; the
+  /// weights are constants.
+  std::optional<Winograd> chooseWinograd(const TargetModel &target) const;
+  /// The tile of sums for weights that are constants.
+  ConvTile chooseTile(const TargetModel &target,
+                      std::optional<int64_t> vectors = std::nullopt) const;
+  /// How many tiles a task has at most.
+  int64_t getMostTiles(const Winograd &winograd) const;
+
+  /// Does what follows on sums in scratch memory: `width` for each channel.
+  void finish(IndexBuilder &b, const ConvPlace &place, Value scratch,
+              Value offset, int64_t width, int64_t lanes);
+
   /// Whether a window is one element, the place of which is that of the pixel.
   bool isPointwise() const {
     return rows.size == 1 && columns.size == 1 && rows.stride == 1 &&
@@ -71,9 +96,17 @@ struct ConvParts {
   }
 };
 
+/// The operation that makes weights of the transformed ones says so, and how
+/// many results a tile has in a dimension.
+inline constexpr llvm::StringLiteral kWinogradAttr = "relax.winograd";
+
 /// Emits a convolution whose weights are in panels.
 void emitDirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
                     ValueRange arguments);
+
+/// Emits a convolution whose weights are transformed, and in panels.
+void emitWinogradConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
+                      ValueRange arguments);
 
 } // namespace mlir::relax
 

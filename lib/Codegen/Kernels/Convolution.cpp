@@ -145,6 +145,8 @@ private:
 
 void ConvKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
   IndexBuilder b(builder.getLoc(), builder);
+  if (parts.winograd)
+    return emitWinogradConv(b, kernel, parts, arguments);
   if (parts.tile)
     return emitDirectConv(b, kernel, parts, arguments);
   Value data = arguments[parts.image.getArgNumber()];
@@ -207,8 +209,8 @@ mlir::relax::matchConv2d(func::FuncOp kernel, const TargetModel &target) {
 }
 
 std::optional<PackedMatrix>
-mlir::relax::findPackableWeight(func::FuncOp kernel,
-                                const TargetModel &target) {
+mlir::relax::findPackableWeight(func::FuncOp kernel, const TargetModel &target,
+                                bool winograd) {
   std::optional<ConvParts> parts = ConvParts::match(kernel, target);
   if (!parts || parts->tile)
     return std::nullopt;
@@ -227,11 +229,13 @@ mlir::relax::findPackableWeight(func::FuncOp kernel,
   // Channels are lanes: there are enough of them, and no panel is of two
   // groups.
   int64_t channels = parts->outChannels;
-  ConvTile tile =
-      ConvTile::get(target, parts->getWidth(), channels, parts->getDepth());
+  if (winograd)
+    parts->winograd = parts->chooseWinograd(target);
+  ConvTile tile = parts->chooseTile(target);
   if (channels < tile.lanes / 2 ||
       (parts->groups != 1 && channels % tile.channels() != 0))
     return std::nullopt;
   return PackedMatrix{parts->weight.getArgNumber(), /*columnAxis=*/0,
-                      tile.channels(), parts->getWeightOrder()};
+                      tile.channels(), parts->getWeightOrder(),
+                      parts->winograd};
 }

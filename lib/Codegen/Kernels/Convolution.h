@@ -19,9 +19,11 @@ std::unique_ptr<KernelEmitter> matchConv2d(func::FuncOp kernel,
                                            const TargetModel &target);
 
 /// The parameter with the weights of a kernel of this class, where they are of
-/// known size. Whether the kernel is prepared is all the same.
+/// known size. Whether the kernel is prepared is all the same. With `winograd`,
+/// weights may be transformed where that makes the kernel faster.
 std::optional<PackedMatrix> findPackableWeight(func::FuncOp kernel,
-                                               const TargetModel &target);
+                                               const TargetModel &target,
+                                               bool winograd);
 
 } // namespace mlir::relax
 

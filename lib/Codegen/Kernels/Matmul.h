@@ -10,6 +10,7 @@
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMUL_H
 
 #include "KernelClass.h"
+#include "Winograd.h"
 
 namespace mlir::relax {
 
@@ -25,6 +26,8 @@ struct PackedMatrix {
   unsigned parameter;
   int64_t columnAxis, width;
   SmallVector<int64_t> rowOrder = {};
+  /// Of weights of windows that are transformed before.
+  std::optional<Winograd> winograd = std::nullopt;
 
   /// The dimensions: columns, then rows.
   SmallVector<int64_t> getOrder(int64_t rank) const;

@@ -28,9 +28,7 @@ struct MatmulEmitter::Blocks {
   Value depthBlocks, depth;  // whole vectors
 };
 
-/// How many threads there are when the kernel runs. The builder stands in what
-/// is part of the module already.
-static Value countThreads(IndexBuilder &b) {
+Value mlir::relax::countThreads(IndexBuilder &b) {
   auto module =
       b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   FailureOr<LLVM::LLVMFuncOp> function = failure();

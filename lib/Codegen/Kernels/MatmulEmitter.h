@@ -85,6 +85,10 @@ struct MatmulProblem {
 void emitMatmul(IndexBuilder &b, const MatmulProblem &problem,
                 const MatmulBlocking &blocking);
 
+/// How many threads there are when the kernel runs. The builder stands in what
+/// is part of the module already.
+Value countThreads(IndexBuilder &b);
+
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMULEMITTER_H

@@ -10,10 +10,13 @@
 // columns, row after row. So does a convolution with its kernel, whose output
 // channels are the columns here. A constant is brought into that order here,
 // once, and the kernel gets a copy that takes it so: linalg.unpack says what
-// the matrix is, which the kernels' class never computes.
+// the matrix is, which the kernels' class never computes. Weights of windows
+// of 3 x 3 may be transformed before (Winograd.h); what transforms them back is
+// never computed either.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConvParts.h"
 #include "Convolution.h"
 #include "Matmul.h"
 
@@ -26,6 +29,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <array>
+#include <numeric>
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXPACKCONSTANTSPASS
@@ -72,12 +79,60 @@ static SmallVector<int64_t> getRowPlaces(ShapedType type,
   return places;
 }
 
+/// The type of the matrix that is packed.
+static ShapedType getMatrixType(ShapedType type, const PackedMatrix &layout) {
+  if (!layout.winograd)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[2] = shape[3] = layout.winograd->size();
+  return type.clone(shape);
+}
+
+/// What windows of two dimensions, of f32, are transformed to.
+static std::vector<float> transformWeights(ArrayRef<char> weights,
+                                           const Winograd &winograd) {
+  constexpr int64_t kWindow = Winograd::kWindow;
+  const auto *from = reinterpret_cast<const float *>(weights.data());
+  Winograd::Matrix matrix = winograd.getWeightTransform();
+  int64_t windows = weights.size() / sizeof(float) / (kWindow * kWindow);
+  std::vector<float> to;
+  to.reserve(windows * matrix.size() * matrix.size());
+  for (int64_t window = 0; window < windows; ++window, from += 9)
+    for (ArrayRef<double> row : matrix) {
+      std::array<double, kWindow> sums = {};
+      for (int64_t i = 0; i < kWindow; ++i)
+        for (int64_t j = 0; j < kWindow; ++j)
+          sums[j] += row[i] * from[i * kWindow + j];
+      for (ArrayRef<double> column : matrix)
+        to.push_back(
+            std::inner_product(sums.begin(), sums.end(), column.begin(), 0.0));
+    }
+  return to;
+}
+
+/// Whether sums of transformed weights, of f32, do not overflow.
+static bool areModerate(ElementsAttr weights) {
+  std::string storage;
+  ArrayRef<char> bytes = getConstantBytes(weights, storage);
+  ArrayRef elements(reinterpret_cast<const float *>(bytes.data()),
+                    bytes.size() / sizeof(float));
+  return llvm::all_of(elements, [](float element) {
+    return std::abs(element) < float(1 << Winograd::kLargestWeight);
+  });
+}
+
 /// The panels of a matrix, each with `width` columns; zeros where it has fewer.
 static ElementsAttr packElements(ElementsAttr matrix,
                                  const PackedMatrix &layout) {
   std::string storage;
   ArrayRef<char> from = getConstantBytes(matrix, storage);
-  ShapedType type = matrix.getShapedType();
+  std::vector<float> transformed;
+  if (layout.winograd) {
+    transformed = transformWeights(from, *layout.winograd);
+    from = ArrayRef(reinterpret_cast<const char *>(transformed.data()),
+                    transformed.size() * sizeof(float));
+  }
+  ShapedType type = getMatrixType(matrix.getShapedType(), layout);
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   int64_t columns = type.getDimSize(layout.columnAxis);
   int64_t panels = llvm::divideCeil(columns, layout.width);
@@ -99,6 +154,61 @@ static ElementsAttr packElements(ElementsAttr matrix,
       HeapAsmResourceBlob::allocateAndCopyWithAlign(to, /*align=*/64));
 }
 
+/// The weights that were transformed to `tiles`.
+static Value transformBack(OpBuilder &b, Location loc, Value tiles,
+                           RankedTensorType type, const Winograd &winograd) {
+  Value empty =
+      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange) {
+    ImplicitLocOpBuilder b(loc, nested);
+    Winograd::Matrix inverse = winograd.getWeightInverse();
+    auto index = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(b, value);
+    };
+    auto number = [&](double value) -> Value {
+      return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+    };
+    // The row of the inverse that belongs to a row, or column, of the window.
+    auto getFactors = [&](Value place) {
+      SmallVector<Value> factors;
+      for (int64_t k = 0; k < winograd.size(); ++k) {
+        Value factor = number(inverse[0][k]);
+        for (int64_t i = 1; i < Winograd::kWindow; ++i) {
+          Value isRow = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                              place, index(i));
+          factor =
+              arith::SelectOp::create(b, isRow, number(inverse[i][k]), factor);
+        }
+        factors.push_back(factor);
+      }
+      return factors;
+    };
+    SmallVector<Value> place;
+    for (int64_t loop = 0; loop < type.getRank(); ++loop)
+      place.push_back(linalg::IndexOp::create(b, loop));
+    SmallVector<Value> rows = getFactors(place[2]);
+    SmallVector<Value> columns = getFactors(place[3]);
+    Value sum = number(0);
+    for (auto [i, row] : llvm::enumerate(rows))
+      for (auto [j, column] : llvm::enumerate(columns)) {
+        place[2] = index(i);
+        place[3] = index(j);
+        Value element = tensor::ExtractOp::create(b, tiles, place);
+        Value factor = arith::MulFOp::create(b, row, column);
+        sum = arith::AddFOp::create(b, sum,
+                                    arith::MulFOp::create(b, element, factor));
+      }
+    linalg::YieldOp::create(b, sum);
+  };
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  auto op = linalg::GenericOp::create(b, loc, type, ValueRange(), empty,
+                                      b.getMultiDimIdentityMap(type.getRank()),
+                                      loops, body);
+  op->setAttr(kWinogradAttr, b.getI64IntegerAttr(winograd.outputs()));
+  return op.getResult(0);
+}
+
 /// A copy of the kernel that takes panels in place of a parameter.
 static func::FuncOp packParameter(func::FuncOp kernel,
                                   const PackedMatrix &layout) {
@@ -115,15 +225,19 @@ static func::FuncOp packParameter(func::FuncOp kernel,
           arith::ConstantIndexOp::create(b, loc, size).getResult());
       dim.erase();
     }
-  auto empty =
-      tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
-  parameter.setType(RankedTensorType::get(getPanelShape(type, layout),
+  ShapedType matrixType = getMatrixType(type, layout);
+  auto empty = tensor::EmptyOp::create(b, loc, matrixType.getShape(),
+                                       type.getElementType());
+  parameter.setType(RankedTensorType::get(getPanelShape(matrixType, layout),
                                           type.getElementType()));
-  auto matrix = linalg::UnPackOp::create(
+  auto unpack = linalg::UnPackOp::create(
       b, loc, parameter, empty, /*innerDimsPos=*/{layout.columnAxis},
       /*innerTiles=*/{b.getIndexAttr(layout.width)},
       layout.getOrder(type.getRank()));
-  parameter.replaceAllUsesExcept(matrix->getResult(0), matrix);
+  Value matrix = unpack->getResult(0);
+  if (layout.winograd)
+    matrix = transformBack(b, loc, matrix, type, *layout.winograd);
+  parameter.replaceAllUsesExcept(matrix, unpack);
   packed.setFunctionType(b.getFunctionType(
       packed.getBody().front().getArgumentTypes(), packed.getResultTypes()));
   return packed;
@@ -146,7 +260,9 @@ struct RelaxPackConstantsPass
         continue;
       std::optional<PackedMatrix> layout = findPackable(kernel, target);
       if (!layout)
-        layout = findPackableWeight(kernel, target);
+        layout = findPackableWeight(kernel, target, winograd);
+      if (layout && layout->winograd && !hasModerateWeights(call, *layout))
+        layout = findPackableWeight(kernel, target, /*winograd=*/false);
       if (layout && pack(call, kernel, *layout, symbols))
         replaced.insert(kernel);
     }
@@ -157,23 +273,38 @@ struct RelaxPackConstantsPass
   }
 
 private:
+  static bool hasModerateWeights(CallTIROp call, const PackedMatrix &layout) {
+    ConstantOp constant = findConstant(call, layout);
+    return constant && areModerate(constant.getValue());
+  }
+
+  /// The matrix of a call; null where it is no constant.
+  static ConstantOp findConstant(CallTIROp call, const PackedMatrix &layout) {
+    if (layout.parameter >= call.getArgs().size())
+      return {};
+    auto constant =
+        call.getArgs()[layout.parameter].getDefiningOp<ConstantOp>();
+    if (!constant || failed(verifyConstant(constant, constant.getValue())))
+      return {};
+    return constant;
+  }
+
   /// Whether the call has a constant there, and now passes its panels.
   bool pack(CallTIROp call, func::FuncOp kernel, const PackedMatrix &layout,
             SymbolTable &symbols) {
-    if (layout.parameter >= call.getArgs().size())
+    ConstantOp constant = findConstant(call, layout);
+    if (!constant)
       return false;
     OpOperand &operand = call.getArgsMutable()[layout.parameter];
-    auto constant = operand.get().getDefiningOp<ConstantOp>();
-    if (!constant || failed(verifyConstant(constant, constant.getValue())))
-      return false;
     OpBuilder b(call);
-    auto key = SmallVector<int64_t>{layout.columnAxis, layout.width};
-    key.append(layout.rowOrder);
-    Attribute &packed =
-        elements[{constant.getValue(), b.getDenseI64ArrayAttr(key)}];
+    auto numbers = SmallVector<int64_t>{layout.columnAxis, layout.width};
+    numbers.append(layout.rowOrder);
+    numbers.push_back(layout.winograd ? layout.winograd->outputs() : 0);
+    Attribute key = b.getDenseI64ArrayAttr(numbers);
+    Attribute &packed = elements[{constant.getValue(), key}];
     if (!packed)
       packed = packElements(constant.getValue(), layout);
-    func::FuncOp &copy = kernels[kernel];
+    func::FuncOp &copy = kernels[{kernel, key}];
     if (!copy) {
       copy = packParameter(kernel, layout);
       copy.setName((kernel.getSymName() + "_packed").str());
@@ -189,6 +320,6 @@ private:
 
   /// By what is packed, and how.
   llvm::DenseMap<std::pair<Attribute, Attribute>, Attribute> elements;
-  llvm::DenseMap<Operation *, func::FuncOp> kernels;
+  llvm::DenseMap<std::pair<Operation *, Attribute>, func::FuncOp> kernels;
 };
 } // namespace
