@@ -71,17 +71,19 @@ ConvTile ConvParts::chooseTile(const TargetModel &target,
       !ShapedType::isDynamic(getHeight())) {
     int64_t columns = llvm::divideCeil(getWidth(), winograd->outputs());
     int64_t rows = llvm::divideCeil(getHeight(), winograd->outputs());
-    if (columns <= tiles && columns != 0)
-      tiles = std::min(rows, tiles / columns) * columns;
+    if (columns <= tiles && columns * rows != 0) {
+      int64_t blocks = llvm::divideCeil(rows, tiles / columns);
+      tiles = llvm::divideCeil(rows, blocks) * columns;
+    }
   }
   return ConvTile::get(target, tiles, outChannels, inChannels, vectors);
 }
 
-/// What transformed inputs have room for in half of the second level of the
-/// cache.
+/// Transformed inputs leave three eighths of the second level of the cache to
+/// weights and sums.
 int64_t ConvParts::getMostTiles(const Winograd &winograd) const {
   int64_t bytes = winograd.size() * winograd.size() * inChannels * 4;
-  return std::max<int64_t>(l2Bytes / 2 / bytes, 1);
+  return std::max<int64_t>(l2Bytes * 5 / 8 / bytes, 1);
 }
 
 /// Products of vectors take a unit of time each. What else is done with an
