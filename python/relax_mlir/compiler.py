@@ -247,6 +247,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     vector_bits: int = 0,
     fold_constants: bool = True,
     combine_matmuls: bool = True,
+    winograd: bool = True,
     fast_math: bool = False,
     progress: ProgressLike = None,
 ) -> Executable:
@@ -291,6 +292,10 @@ def compile(  # noqa: A001 (the name TVM uses)
     combine_matmuls : bool
         Whether products of a matrix with several constants become one, where constants are folded
         and kernels fused; see `relax_mlir.transform.CombineParallelMatmul`.
+    winograd : bool
+        Whether convolutions by constant windows of 3 x 3 may use the algorithm of Winograd, where
+        that is faster. A result then depends on all elements that a tile of up to 6 x 6 elements
+        has, with rounding errors about twice as large as otherwise in relation to these.
     fast_math : bool
         Whether sums may be computed in another order, and elementary functions less accurately;
         `docs/dev/math.md` has the errors of both. Infinities and NaN stay what they are.
@@ -357,6 +362,7 @@ def compile(  # noqa: A001 (the name TVM uses)
         "vector-bits": str(vector_bits or machine.vector_bits or info.vector_bits),
         "l1-bytes": str(machine.l1_bytes),
         "l2-bytes": str(machine.l2_bytes),
+        "winograd": str(winograd).lower(),
         "fast-math": str(fast_math).lower(),
         "has-scalef": str(info.vector_bits == 512).lower(),
     }

@@ -168,10 +168,15 @@ static Value transformBack(OpBuilder &b, Location loc, Value tiles,
     auto number = [&](double value) -> Value {
       return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
     };
-    // The row of the inverse that belongs to a row, or column, of the window.
+    // The row of the inverse that belongs to a row, or column, of the window,
+    // where not all rows have zeros.
     auto getFactors = [&](Value place) {
-      SmallVector<Value> factors;
+      SmallVector<std::pair<int64_t, Value>> factors;
       for (int64_t k = 0; k < winograd.size(); ++k) {
+        if (llvm::all_of(inverse, [&](const SmallVector<double> &row) {
+              return row[k] == 0;
+            }))
+          continue;
         Value factor = number(inverse[0][k]);
         for (int64_t i = 1; i < Winograd::kWindow; ++i) {
           Value isRow = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
@@ -179,18 +184,17 @@ static Value transformBack(OpBuilder &b, Location loc, Value tiles,
           factor =
               arith::SelectOp::create(b, isRow, number(inverse[i][k]), factor);
         }
-        factors.push_back(factor);
+        factors.push_back({k, factor});
       }
       return factors;
     };
     SmallVector<Value> place;
     for (int64_t loop = 0; loop < type.getRank(); ++loop)
       place.push_back(linalg::IndexOp::create(b, loop));
-    SmallVector<Value> rows = getFactors(place[2]);
-    SmallVector<Value> columns = getFactors(place[3]);
+    auto rows = getFactors(place[2]), columns = getFactors(place[3]);
     Value sum = number(0);
-    for (auto [i, row] : llvm::enumerate(rows))
-      for (auto [j, column] : llvm::enumerate(columns)) {
+    for (auto [i, row] : rows)
+      for (auto [j, column] : columns) {
         place[2] = index(i);
         place[3] = index(j);
         Value element = tensor::ExtractOp::create(b, tiles, place);
