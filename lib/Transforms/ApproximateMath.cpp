@@ -215,6 +215,16 @@ constexpr double kExp[] = {0.5,
                            0.0013946176040917635,
                            0.000199185247765854};
 
+/// e^r for |r| <= ln(2) / 2. One instruction for each, which is less than what
+/// e^r - 1 takes with all of its digits.
+constexpr double kWholeExp[] = {1,
+                                1,
+                                0.4999999403953552,
+                                0.1666652113199234,
+                                0.04166826233267784,
+                                0.00836866907775402,
+                                0.0013820887543261051};
+
 /// (2^r - 1) / r for |r| <= 1/2.
 constexpr double kExp2[] = {0.6931471824645996,    0.24022650718688965,
                             0.05550410971045494,   0.009618036448955536,
@@ -228,6 +238,16 @@ constexpr double kFastExp2[] = {0.6931470036506653, 0.24022242426872253,
                                 0.05550733581185341, 0.009671512991189957,
                                 0.001326472731307149};
 
+/// x = n * ln(2) + r, |r| <= ln(2) / 2.
+static std::pair<Rounded, Value> splitExponent(Arith &b, Value x) {
+  Rounded n =
+      roundOf(b, b.mulAdd(x, b.number(0x1.715476p0), b.number(0x1.8p23)));
+  if (b.fast)
+    return {n, b.mulAdd(n.n, b.number(-0x1.62e43p-1), x)};
+  Value r = b.mulAdd(n.n, b.number(-kLn2High), x);
+  return {n, b.mulAdd(n.n, b.number(-kLn2Low), r)};
+}
+
 /// e^x - 1 = 2^n * fraction + (2^n - 1), the fraction being e^r - 1.
 struct Exponential {
   Rounded n;
@@ -235,15 +255,9 @@ struct Exponential {
 };
 
 static Exponential reduceExp(Arith &b, Value x) {
-  Rounded n =
-      roundOf(b, b.mulAdd(x, b.number(0x1.715476p0), b.number(0x1.8p23)));
-  if (b.fast) {
-    Value r = b.mulAdd(n.n, b.number(-0x1.62e43p-1), x);
-    return {n, b.mulAdd(b.polynomial(r, kFastExp), b.mul(r, r), r)};
-  }
-  Value r = b.mulAdd(n.n, b.number(-kLn2High), x);
-  r = b.mulAdd(n.n, b.number(-kLn2Low), r);
-  return {n, b.mulAdd(b.polynomial(r, kExp), b.mul(r, r), r)};
+  auto [n, r] = splitExponent(b, x);
+  Value rest = b.fast ? b.polynomial(r, kFastExp) : b.polynomial(r, kExp);
+  return {n, b.mulAdd(rest, b.mul(r, r), r)};
 }
 
 /// x * 2^n in two steps, so that both powers are normal numbers, and results
@@ -272,8 +286,8 @@ static Value buildExp(Arith &b, Value x) {
     Exponential e = reduceExp(b, b.clamp(x, least, b.number(89)));
     return scaleFast(b, e.fraction, e.n);
   }
-  Exponential e = reduceExp(b, b.clamp(x, b.number(-104), b.number(89)));
-  return scale(b, b.add(e.fraction, b.number(1)), e.n);
+  auto [n, r] = splitExponent(b, b.clamp(x, b.number(-104), b.number(89)));
+  return scale(b, b.polynomial(r, kWholeExp), n);
 }
 
 static Value buildExp2(Arith &b, Value x) {

@@ -78,12 +78,17 @@ private:
   SmallVector<Value> emitVectorLoops(const RowPlan::Loop &loop,
                                      ValueRange accumulators);
   SmallVector<Value> emitVectors(const RowPlan::Loop &loop,
-                                 ValueRange accumulators,
+                                 ValueRange accumulators, unsigned count,
                                  llvm::function_ref<Scope(unsigned)> makeScope);
   SmallVector<Value> emitElements(const RowPlan::Loop &loop, Scope &scope,
                                   ValueRange accumulators);
   Value combine(const Combiner &combiner, Value lhs, Value rhs);
-  void finishReduction(linalg::LinalgOp op, ValueRange accumulators);
+  Value combineLanes(linalg::LinalgOp op, Value accumulator, ValueRange flags);
+  void finishReduction(linalg::LinalgOp op, ValueRange accumulators,
+                       ValueRange flags);
+  bool hasFlags(linalg::LinalgOp op) const;
+  Value chooseExtreme(linalg::LinalgOp op, Value lhs, Value rhs);
+  Value updateFlag(Value flag, Value lhs, Value rhs, Value mask);
 
   // Values.
   void hoist(linalg::LinalgOp op, Scope &row);

@@ -125,6 +125,11 @@ static unsigned getUnroll(const RowPlan &plan) {
   return plan.lane && isOneSum && plan.cost <= 12 ? 16 : 4;
 }
 
+/// Two vectors share a flag.
+static unsigned getNumFlags(unsigned numVectors) {
+  return (numVectors + 1) / 2;
+}
+
 /// A thread is worth some microseconds of work.
 int64_t RowEmitter::getGrain() {
   int64_t elements = plan->lane ? plan->lanes * getUnroll(*plan) : 1;
@@ -327,16 +332,26 @@ void RowEmitter::emitLoop(const RowPlan::Loop &loop) {
     Value neutral = splat(getCombiner(op)->neutral);
     accumulators.append(unroll, neutral);
   }
+  for (linalg::LinalgOp op : loop.reductions)
+    if (hasFlags(op))
+      accumulators.append(getNumFlags(unroll),
+                          splat(builder->getBoolAttr(true)));
   SmallVector<Value> results = emitNest(loop, 0, accumulators);
-  for (auto [index, op] : llvm::enumerate(loop.reductions))
-    finishReduction(op, ArrayRef(results).slice(index * unroll, unroll));
+  ArrayRef<Value> values(results), flags(results);
+  flags = flags.drop_front(loop.reductions.size() * unroll);
+  for (linalg::LinalgOp op : loop.reductions) {
+    unsigned numFlags = hasFlags(op) ? getNumFlags(unroll) : 0;
+    finishReduction(op, values.take_front(unroll), flags.take_front(numFlags));
+    values = values.drop_front(unroll);
+    flags = flags.drop_front(numFlags);
+  }
 }
 
 SmallVector<Value> RowEmitter::emitNest(const RowPlan::Loop &loop,
                                         unsigned depth,
                                         ValueRange accumulators) {
   if (depth == loop.dims.size())
-    return emitVectors(loop, accumulators, [&](unsigned number) {
+    return emitVectors(loop, accumulators, rows.size(), [&](unsigned number) {
       Scope scope;
       scope.row = &rows[number];
       scope.base = rows[number].base;
@@ -354,22 +369,35 @@ SmallVector<Value> RowEmitter::emitNest(const RowPlan::Loop &loop,
                  });
 }
 
-/// Several vectors of elements, each with accumulators of its own.
+/// Several vectors of elements, each with accumulators of its own; behind them
+/// are the flags, one for two vectors.
 SmallVector<Value>
 RowEmitter::emitVectors(const RowPlan::Loop &loop, ValueRange accumulators,
+                        unsigned count,
                         llvm::function_ref<Scope(unsigned)> makeScope) {
   unsigned numReductions = loop.reductions.size();
-  unsigned unroll = plan->lane ? rows.size() : getUnroll(*plan);
-  SmallVector<Value> results(accumulators);
-  for (unsigned number = 0; number < unroll; ++number) {
+  unsigned numFlagged = llvm::count_if(
+      loop.reductions, [&](linalg::LinalgOp op) { return hasFlags(op); });
+  SmallVector<Value> results(accumulators), elements(numFlagged * count);
+  Value mask;
+  for (unsigned number = 0; number < count; ++number) {
     SmallVector<Value> olds;
     for (unsigned reduction = 0; reduction < numReductions; ++reduction)
-      olds.push_back(accumulators[reduction * unroll + number]);
+      olds.push_back(accumulators[reduction * count + number]);
     Scope scope = makeScope(number);
+    mask = scope.mask;
     SmallVector<Value> news = emitElements(loop, scope, olds);
-    for (auto [reduction, value] : llvm::enumerate(news))
-      results[reduction * unroll + number] = value;
+    for (unsigned reduction = 0; reduction < numReductions; ++reduction)
+      results[reduction * count + number] = news[reduction];
+    for (unsigned flagged = 0; flagged < numFlagged; ++flagged)
+      elements[flagged * count + number] = news[numReductions + flagged];
   }
+  unsigned place = numReductions * count;
+  for (unsigned flagged = 0; flagged < numFlagged; ++flagged)
+    for (unsigned number = 0; number < count; number += 2, ++place)
+      results[place] = updateFlag(
+          results[place], elements[flagged * count + number],
+          elements[flagged * count + std::min(number + 1, count - 1)], mask);
   return results;
 }
 
@@ -383,7 +411,7 @@ SmallVector<Value> RowEmitter::emitVectorLoops(const RowPlan::Loop &loop,
   Value rest = builder->createOrFold<arith::RemUIOp>(length, index(step));
   Value middle = builder->createOrFold<arith::SubIOp>(to, rest);
   auto emitMany = [&](Value start, ValueRange values) {
-    return emitVectors(loop, values, [&](unsigned number) {
+    return emitVectors(loop, values, unroll, [&](unsigned number) {
       Scope scope;
       scope.row = &rows.front();
       scope.base = add(start, index(number * plan->lanes));
@@ -392,24 +420,36 @@ SmallVector<Value> RowEmitter::emitVectorLoops(const RowPlan::Loop &loop,
   };
   SmallVector<Value> results =
       emitFor(from, middle, index(step), accumulators, emitMany);
-  SmallVector<Value> firsts;
+  // The first accumulator of each reduction, and the first flag.
+  SmallVector<unsigned> places;
   for (unsigned reduction = 0; reduction < numReductions; ++reduction)
-    firsts.push_back(results[reduction * unroll]);
+    places.push_back(reduction * unroll);
+  for (unsigned place = numReductions * unroll; place < results.size();
+       place += getNumFlags(unroll))
+    places.push_back(place);
   auto emitOne = [&](Value start, ValueRange values) {
-    Scope scope;
-    scope.row = &rows.front();
-    scope.base = start;
-    Value left = arith::SubIOp::create(*builder, to, start);
-    scope.mask = vector::CreateMaskOp::create(
-        *builder, vectorType(builder->getI1Type()), left);
-    return emitElements(loop, scope, values);
+    return emitVectors(loop, values, 1, [&](unsigned) {
+      Scope scope;
+      scope.row = &rows.front();
+      scope.base = start;
+      Value left = arith::SubIOp::create(*builder, to, start);
+      scope.mask = vector::CreateMaskOp::create(
+          *builder, vectorType(builder->getI1Type()), left);
+      return scope;
+    });
   };
+  SmallVector<Value> firsts = llvm::map_to_vector(
+      places, [&](unsigned place) { return results[place]; });
   SmallVector<Value> tails =
       emitFor(middle, to, index(plan->lanes), firsts, emitOne);
-  for (auto [reduction, value] : llvm::enumerate(tails))
-    results[reduction * unroll] = value;
+  for (auto [place, value] : llvm::zip(places, tails))
+    results[place] = value;
   return results;
 }
+
+//===----------------------------------------------------------------------===//
+// The greatest and the least element
+//===----------------------------------------------------------------------===//
 
 /// The sign of a zero that is the greatest or least element does not matter.
 static void ignoreSignOfZero(Operation *op) {
@@ -420,12 +460,45 @@ static void ignoreSignOfZero(Operation *op) {
                                               arith::FastMathFlags::nsz));
 }
 
-/// One vector of elements. All is read before anything is written, as an output
-/// may be an input.
+/// Whether accumulators are of numbers alone, which is one instruction, and
+/// flags tell of NaN, two vectors each.
+bool RowEmitter::hasFlags(linalg::LinalgOp op) const {
+  Combiner combiner = *getCombiner(op);
+  Type type = combiner.neutral.getType();
+  return !plan->lane &&
+         isa<arith::MaximumFOp, arith::MinimumFOp>(combiner.op) &&
+         (type.isF32() || type.isF64());
+}
+
+/// The greater or less of two, the second one where the first one is NaN.
+Value RowEmitter::chooseExtreme(linalg::LinalgOp op, Value lhs, Value rhs) {
+  bool isMaximum = isa<arith::MaximumFOp>(getCombiner(op)->op);
+  Value isFirst = arith::CmpFOp::create(*builder,
+                                        isMaximum ? arith::CmpFPredicate::OGT
+                                                  : arith::CmpFPredicate::OLT,
+                                        lhs, rhs);
+  return arith::SelectOp::create(*builder, isFirst, lhs, rhs);
+}
+
+/// Clears the flags of lanes in which there is a NaN.
+Value RowEmitter::updateFlag(Value flag, Value lhs, Value rhs, Value mask) {
+  Value isNumber =
+      arith::CmpFOp::create(*builder, arith::CmpFPredicate::ORD, lhs, rhs);
+  if (mask)
+    isNumber = arith::SelectOp::create(*builder, mask, isNumber, flag);
+  return arith::AndIOp::create(*builder, flag, isNumber);
+}
+
+//===----------------------------------------------------------------------===//
+// Elements and their reductions
+//===----------------------------------------------------------------------===//
+
+/// One vector of elements: the accumulators, and behind them what flags are of.
+/// All is read before anything is written, as an output may be an input.
 SmallVector<Value> RowEmitter::emitElements(const RowPlan::Loop &loop,
                                             Scope &scope,
                                             ValueRange accumulators) {
-  SmallVector<Value> results;
+  SmallVector<Value> results, elements;
   for (auto [reduction, accumulator] :
        llvm::zip(loop.reductions, accumulators)) {
     linalg::LinalgOp op = reduction;
@@ -435,7 +508,15 @@ SmallVector<Value> RowEmitter::emitElements(const RowPlan::Loop &loop,
                              ? accumulator
                              : evaluateOperand(operand, scope));
     Value result = compute(op, operands, scope).front();
-    ignoreSignOfZero(result.getDefiningOp());
+    if (hasFlags(op)) {
+      Operation *combined = result.getDefiningOp();
+      Value lhs = combined->getOperand(0), rhs = combined->getOperand(1);
+      elements.push_back(lhs == accumulator ? rhs : lhs);
+      result = chooseExtreme(op, elements.back(), accumulator);
+      combined->erase();
+    } else {
+      ignoreSignOfZero(result.getDefiningOp());
+    }
     if (scope.mask)
       result =
           arith::SelectOp::create(*builder, scope.mask, result, accumulator);
@@ -449,6 +530,7 @@ SmallVector<Value> RowEmitter::emitElements(const RowPlan::Loop &loop,
                 getBufferAddress(value, scope), scope);
   for (auto [output, value] : llvm::zip(loop.outputs, written))
     store(value, space.outputs[output].place, scope);
+  results.append(elements);
   return results;
 }
 
@@ -461,9 +543,43 @@ Value RowEmitter::combine(const Combiner &combiner, Value lhs, Value rhs) {
   return result->getResult(0);
 }
 
+/// Combines the lanes of an accumulator.
+Value RowEmitter::combineLanes(linalg::LinalgOp op, Value accumulator,
+                               ValueRange flags) {
+  using Kind = vector::CombiningKind;
+  Combiner combiner = *getCombiner(op);
+  Type type = combiner.neutral.getType();
+  auto reassoc = arith::FastMathFlags::reassoc;
+  if (!hasFlags(op)) {
+    // Of the zeros that add nothing, this is the one that is left out.
+    if (combiner.kind == Kind::ADD && isa<FloatType>(type))
+      return vector::ReductionOp::create(
+          *builder, combiner.kind, accumulator,
+          arith::ConstantOp::create(*builder,
+                                    builder->getFloatAttr(type, -0.0)),
+          reassoc);
+    return vector::ReductionOp::create(
+        *builder, combiner.kind, accumulator,
+        isa<FloatType>(type) ? reassoc : arith::FastMathFlags::none);
+  }
+  bool isMaximum = combiner.kind == Kind::MAXIMUMF;
+  Value result = vector::ReductionOp::create(
+      *builder, isMaximum ? Kind::MAXNUMF : Kind::MINNUMF, accumulator,
+      reassoc | arith::FastMathFlags::nnan | arith::FastMathFlags::nsz);
+  Value flag = flags.front();
+  for (Value other : flags.drop_front())
+    flag = arith::AndIOp::create(*builder, flag, other);
+  Value areNumbers = vector::ReductionOp::create(*builder, Kind::AND, flag);
+  auto nan = llvm::APFloat::getNaN(cast<FloatType>(type).getFloatSemantics());
+  return arith::SelectOp::create(
+      *builder, areNumbers, result,
+      arith::ConstantOp::create(*builder, builder->getFloatAttr(type, nan)));
+}
+
 /// Combines accumulators, their lanes, and what the reduction starts with.
 /// Rows that are worked on together have an accumulator each.
-void RowEmitter::finishReduction(linalg::LinalgOp op, ValueRange accumulators) {
+void RowEmitter::finishReduction(linalg::LinalgOp op, ValueRange accumulators,
+                                 ValueRange flags) {
   Combiner combiner = *getCombiner(op);
   OpOperand &start = *op.getDpsInitOperand(0);
   SmallVector<Value> values(accumulators);
@@ -476,17 +592,18 @@ void RowEmitter::finishReduction(linalg::LinalgOp op, ValueRange accumulators) {
     return;
   }
   for (; values.size() > 1; values.resize(values.size() / 2))
-    for (size_t i = 0, half = values.size() / 2; i < half; ++i) {
-      values[i] = combine(combiner, values[i], values[half + i]);
-      ignoreSignOfZero(values[i].getDefiningOp());
-    }
-  bool isFloat = isa<FloatType>(combiner.neutral.getType());
-  Value result = vector::ReductionOp::create(
-      *builder, combiner.kind, values.front(),
-      isFloat ? arith::FastMathFlags::reassoc : arith::FastMathFlags::none);
+    for (size_t i = 0, half = values.size() / 2; i < half; ++i)
+      values[i] = hasFlags(op) ? chooseExtreme(op, values[i], values[half + i])
+                               : combine(combiner, values[i], values[half + i]);
+  Value result = combineLanes(op, values.front(), flags);
   Scope &row = rows.front();
+  Value first = evaluateOperand(start, row);
+  // Accumulators start with what adds nothing, so this is in them.
+  Attribute constant;
+  bool isNeutral = matchPattern(first, m_Constant(&constant)) &&
+                   constant == Attribute(combiner.neutral);
   row.values[op->getResult(0)] =
-      combine(combiner, evaluateOperand(start, row), result);
+      isNeutral ? result : combine(combiner, first, result);
 }
 
 //===----------------------------------------------------------------------===//

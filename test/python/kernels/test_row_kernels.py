@@ -189,6 +189,20 @@ def test_empty_rows(exec_mode: str) -> None:
     assert run(softmax, (("n", "m"),), exec_mode, x).shape == (3, 0)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("m", [1, 7, 33, 150])
+def test_nan_at_any_place(exec_mode: str, name: str, m: int, dtype: str) -> None:
+    # One NaN a row, and a row without; infinities beside it change nothing.
+    x = random(m + 1, m).astype(dtype)
+    x[:, m // 2] = np.inf if name == "min" else -np.inf
+    x[np.arange(m), np.arange(m)] = np.nan
+    with np.errstate(invalid="ignore"):
+        expected = getattr(np, name)(x, axis=1)
+    actual = run(reduction(name, (1,), False), (("n", "m"),), exec_mode, x)
+    np.testing.assert_array_equal(actual, expected)
+
+
 @pytest.mark.parametrize("m", [5, 16, 70, 200])
 def test_nan_and_infinity(exec_mode: str, m: int) -> None:
     for place in {0, m // 2, m - 1}:

@@ -20,14 +20,17 @@ module {
   // CHECK-DAG: %[[XS:.*]] = memref.reinterpret_cast %[[X]]
   // CHECK-DAG: %[[YS:.*]] = memref.reinterpret_cast %[[Y]]
   // CHECK: scf.parallel (%[[I:.*]]) =
-  // The greatest element; the sign of a zero does not matter.
-  // CHECK: %{{.*}}:4 = scf.for {{.*}} iter_args
-  // CHECK-COUNT-4: arith.maximumf %{{.*}}, %{{.*}} fastmath<nsz> : vector<8xf32>
+  // The greatest number, and, for two vectors each, flags of lanes without NaN.
+  // CHECK: %{{.*}}:6 = scf.for {{.*}} iter_args
+  // CHECK-COUNT-4: arith.cmpf ogt, %{{.*}}, %{{.*}} : vector<8xf32>
+  // CHECK-COUNT-2: arith.cmpf ord, %{{.*}}, %{{.*}} : vector<8xf32>
   // CHECK: scf.for {{.*}} iter_args
   // CHECK: vector.create_mask
   // CHECK: vector.maskedload %[[XS]]
   // CHECK: arith.select
-  // CHECK: vector.reduction <maximumf>
+  // CHECK: %[[GREATEST:.*]] = vector.reduction <maxnumf>, %{{.*}} fastmath<reassoc,nnan,nsz>
+  // CHECK: %[[FLAG:.*]] = vector.reduction <and>
+  // CHECK: arith.select %[[FLAG]], %[[GREATEST]], %{{.*}} : f32
   // The exponentials wait in the row of the output for their sum.
   // CHECK: %{{.*}}:4 = scf.for {{.*}} iter_args
   // CHECK: math.exp
