@@ -395,7 +395,8 @@ std::optional<unsigned> RowPlan::findFirstLoop(Value value) const {
   return key - loopKeys.begin();
 }
 
-/// The row of an output holds a buffer until the output is written.
+/// The row of an output holds a buffer until the output is written, and a second
+/// one from the loop on that is the last one to read the first one.
 void RowPlan::placeBuffers() {
   size_t count;
   do {
@@ -403,12 +404,12 @@ void RowPlan::placeBuffers() {
     findUses();
     buffers.remove_if([&](auto &entry) { return !findFirstLoop(entry.first); });
   } while (buffers.size() != count);
-  llvm::SmallPtrSet<const KernelSpace::Output *, 4> taken;
+  DenseMap<const KernelSpace::Output *, unsigned> lastReads;
   for (auto &[value, buffer] : buffers) {
     buffer.loop = *findFirstLoop(value);
     loops[buffer.loop].stored.push_back(value);
     Operation *op = value.getDefiningOp();
-    unsigned last = uses[op].find_last();
+    unsigned first = uses[op].find_first(), last = uses[op].find_last();
     Type type = cast<RankedTensorType>(value.getType()).getElementType();
     for (const KernelSpace::Output &output : space->outputs) {
       Operation *writer = output.value.getDefiningOp();
@@ -417,8 +418,9 @@ void RowPlan::placeBuffers() {
           output.place.getType().getElementType() != type ||
           !output.place.isContiguous(
               lane.value_or(loops[buffer.loop].dims.back())) ||
-          levels[writer] < last || !taken.insert(&output).second)
+          levels[writer] < last || lastReads.lookup(&output) > first)
         continue;
+      lastReads[&output] = last;
       buffer.output = &output;
       break;
     }

@@ -12,6 +12,7 @@
 module {
   relax.func @main(%x: !relax.tensor<ndim = 2, f32>, %y: !relax.tensor<ndim = 2, f32>, %s: !relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 2, f32> {
     relax.builtin.call_kernel @softmax(%x) outs(%y) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f32>
+    relax.builtin.call_kernel @centered(%x) outs(%y) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 2, f32>
     relax.builtin.call_kernel @columns(%x) outs(%s) : (!relax.tensor<ndim = 2, f32>) -> !relax.tensor<ndim = 1, f32>
     relax.return %y : !relax.tensor<ndim = 2, f32>
   }
@@ -96,5 +97,50 @@ module {
       linalg.yield %0 : f32
     } -> tensor<?xf32>
     return %sum : tensor<?xf32>
+  }
+
+  // Exponentials wait in the row of the output, then quotients take their place.
+  // CHECK: func.func private @relax.kernel.centered(%[[X:.*]]: memref<?x?xf32>, %[[Y:.*]]: memref<?x?xf32>)
+  // CHECK-NOT: memref.alloc
+  // CHECK: math.exp
+  // CHECK-NOT: memref.alloc
+  // CHECK: vector.load %[[YS:.*]][
+  // CHECK: vector.store %{{.*}}, %[[YS]]
+  // CHECK: vector.reduction <add>
+  // CHECK: vector.load %[[YS]]
+  // CHECK: arith.subf
+  // CHECK: vector.store %{{.*}}, %[[YS]]
+  func.func private @centered(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %n = tensor.dim %x, %c0 : tensor<?x?xf32>
+    %e = tensor.empty(%n) : tensor<?xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+    %exp = linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?x?xf32>) outs(%y : tensor<?x?xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = math.exp %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<?x?xf32>
+    %sum = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]} ins(%exp : tensor<?x?xf32>) outs(%f : tensor<?xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %out, %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<?xf32>
+    %quotient = linalg.generic {indexing_maps = [#full, #row, #full], iterator_types = ["parallel", "parallel"]} ins(%exp, %sum : tensor<?x?xf32>, tensor<?xf32>) outs(%y : tensor<?x?xf32>) {
+    ^bb0(%in: f32, %s: f32, %out: f32):
+      %0 = arith.divf %in, %s : f32
+      linalg.yield %0 : f32
+    } -> tensor<?x?xf32>
+    %total = linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]} ins(%quotient : tensor<?x?xf32>) outs(%f : tensor<?xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %0 = arith.addf %out, %in : f32
+      linalg.yield %0 : f32
+    } -> tensor<?xf32>
+    %result = linalg.generic {indexing_maps = [#full, #row, #full], iterator_types = ["parallel", "parallel"]} ins(%quotient, %total : tensor<?x?xf32>, tensor<?xf32>) outs(%y : tensor<?x?xf32>) {
+    ^bb0(%in: f32, %t: f32, %out: f32):
+      %0 = arith.subf %in, %t : f32
+      linalg.yield %0 : f32
+    } -> tensor<?x?xf32>
+    return %result : tensor<?x?xf32>
   }
 }
