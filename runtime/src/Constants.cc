@@ -36,6 +36,8 @@ static ffi::Any makeConstant(int64_t address, int64_t size, ffi::Shape dims,
   bool isOwned = owner->type_index >= kTVMFFIStaticObjectBegin;
   void *data = reinterpret_cast<void *>(static_cast<intptr_t>(address));
   bool isView = isOwned && size >= kViewBytes && address % kViewAlignment == 0;
+  if (isView)
+    adviseHugePages(data, bytes, /*isWritten=*/true);
   TVMFFIObject *tensor =
       isView ? makeView(owner->v_obj, data, kHost, ndim, dims.data(), dtype)
              : makeTensor(hostPool(), ndim, dims.data(), dtype, bytes);

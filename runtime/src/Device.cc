@@ -15,7 +15,40 @@
 
 #include "Pool.h"
 
+#include <cerrno>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 using namespace relax_runtime;
+
+//===----------------------------------------------------------------------===//
+// Huge pages
+//===----------------------------------------------------------------------===//
+
+#if defined(__linux__)
+// Known to Linux 6.1 and later, others refuse it.
+static constexpr int kCollapse = 25;
+
+void relax_runtime::adviseHugePages(void *memory, size_t bytes,
+                                    bool isWritten) noexcept {
+  if (bytes < kHugeBytes)
+    return;
+  constexpr uintptr_t kPage = kHugePageBytes;
+  uintptr_t start = reinterpret_cast<uintptr_t>(memory);
+  uintptr_t begin = (start + kPage - 1) / kPage * kPage;
+  uintptr_t end = (start + bytes) / kPage * kPage;
+  void *pages = reinterpret_cast<void *>(begin);
+  int error = errno;
+  if (begin < end && madvise(pages, end - begin, MADV_HUGEPAGE) == 0 &&
+      isWritten)
+    madvise(pages, end - begin, kCollapse);
+  errno = error;
+}
+#else
+void relax_runtime::adviseHugePages(void *, size_t, bool) noexcept {}
+#endif
 
 //===----------------------------------------------------------------------===//
 // The host
@@ -24,7 +57,16 @@ using namespace relax_runtime;
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
+constexpr size_t kPageBytes = 4096;
+// From this size on memory is whole pages.
+constexpr size_t kPagedBytes = size_t(64) << 10;
+// What a tensor of few dimensions has before its elements.
+constexpr size_t kHeadBytes = 128;
 constexpr int32_t kHosts = 1024;
+
+std::align_val_t alignmentOf(size_t bytes) {
+  return std::align_val_t(bytes < kHugeBytes ? kPageBytes : kHugePageBytes);
+}
 
 class HostDevice final : public Device {
 public:
@@ -32,11 +74,24 @@ public:
     pool = &memory;
   }
 
+  // Large tensors, which have a head before them, begin with a page, as what
+  // others allocate nearly does. Where loops read and write at the same pace,
+  // a read just behind a write modulo a page would wait for it.
   void *allocate(size_t bytes) noexcept override {
-    return ::operator new(bytes, kAlignment, std::nothrow);
+    if (bytes < kPagedBytes)
+      return ::operator new(bytes, kAlignment, std::nothrow);
+    void *pages =
+        ::operator new(bytes + kPageBytes, alignmentOf(bytes), std::nothrow);
+    if (!pages)
+      return nullptr;
+    adviseHugePages(pages, bytes + kPageBytes, /*isWritten=*/false);
+    return static_cast<char *>(pages) + kPageBytes - kHeadBytes;
   }
-  void release(void *data, size_t) noexcept override {
-    ::operator delete(data, kAlignment);
+  void release(void *data, size_t bytes) noexcept override {
+    if (bytes < kPagedBytes)
+      return ::operator delete(data, kAlignment);
+    ::operator delete(static_cast<char *>(data) - (kPageBytes - kHeadBytes),
+                      alignmentOf(bytes));
   }
   std::string copy(void *to, const Device &, const void *from, const Device &,
                    size_t bytes) override {

@@ -24,6 +24,13 @@ class Pool;
 
 constexpr DLDevice kHost{kDLCPU, 0};
 
+// From this size on memory of the host is to be of pages of 2 MiB, where the
+// system has them: long reads then seldom wait for the address of a page.
+constexpr size_t kHugeBytes = size_t(4) << 20;
+constexpr size_t kHugePageBytes = size_t(2) << 20;
+// Asks for them, at once where the memory is written already.
+void adviseHugePages(void *memory, size_t bytes, bool isWritten) noexcept;
+
 class Device {
 public:
   explicit Device(DLDevice id) : id(id) {}

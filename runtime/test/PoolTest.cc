@@ -91,6 +91,21 @@ static void testSizes() {
   }
 }
 
+// Large tensors begin with a page, and all of their memory can be used.
+static void testPages() {
+  constexpr int kDevice = 19;
+  for (int64_t bytes : {int64_t(64) << 10, int64_t(1) << 20, int64_t(4) << 20,
+                        (int64_t(9) << 20) + 1}) {
+    Slot one;
+    CHECK(allocBytes(one, bytes, kDevice) == 0);
+    void *data = one.tensor()->data;
+    CHECK(reinterpret_cast<uintptr_t>(data) % 4096 == 0);
+    std::memset(data, 1, static_cast<size_t>(bytes));
+  }
+  CHECK(relax_memory_release(kDLCPU, kDevice) == 0);
+  CHECK(statisticsOf(kDevice).cached == 0);
+}
+
 // What is kept stays within the limit.
 static void testLimit() {
   constexpr int kDevice = 10;
@@ -394,6 +409,7 @@ void testPool() {
   testStatistics();
   testPeak();
   testSizes();
+  testPages();
   testLimit();
   testNoDevice();
   testSteadyState();
