@@ -18,7 +18,7 @@ using namespace mlir::relax;
 /// How many elements without reductions are one iteration.
 static constexpr int64_t kChunk = 4096;
 
-/// How many vectors are reduced together.
+/// How many vectors of a row are reduced together.
 static constexpr unsigned kUnroll = 4;
 
 static bool isVector(Value value) { return isa<VectorType>(value.getType()); }
@@ -106,17 +106,82 @@ static Value gather(IndexBuilder &b, Value elements, Value address, Value steps,
                                   splat(b, lanes, b.getZeroAttr(element)));
 }
 
-Value GenericEmitter::loadLanes(IndexBuilder &b, Value elements, Value address,
-                                Value step, Value mask) {
+/// `lanes` elements from `address` on.
+Value GenericEmitter::loadWhole(IndexBuilder &b, Value elements, Value address,
+                                Value mask) {
   Type element = cast<MemRefType>(elements.getType()).getElementType();
-  if (getConstantIntValue(step) != 1)
-    return gather(b, elements, address, asVector(b, {b.index(0), step}), mask);
   auto type = VectorType::get({plan.lanes}, element);
   if (!mask)
     return vector::LoadOp::create(b, type, elements, ValueRange{address});
   return vector::MaskedLoadOp::create(
       b, type, elements, ValueRange{address}, mask,
       splat(b, plan.lanes, b.getZeroAttr(element)));
+}
+
+/// The lanes of a vector in another order.
+static Value shuffle(IndexBuilder &b, Value vector,
+                     llvm::function_ref<int64_t(int64_t)> from) {
+  SmallVector<int64_t> order;
+  int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    order.push_back(from(lane));
+  return vector::ShuffleOp::create(b, vector, vector, order);
+}
+
+/// Lanes go down from `address`.
+Value GenericEmitter::loadReversed(IndexBuilder &b, Value elements,
+                                   Value address, Value mask) {
+  int64_t last = plan.lanes - 1;
+  auto reverse = [&](int64_t lane) { return last - lane; };
+  Value values = loadWhole(b, elements, b.sub(address, b.index(last)),
+                           mask ? shuffle(b, mask, reverse) : mask);
+  return shuffle(b, values, reverse);
+}
+
+/// Two vectors, which end with the last one of these elements.
+Value GenericEmitter::loadEverySecond(IndexBuilder &b, Value elements,
+                                      Value address, Value mask) {
+  int64_t lanes = plan.lanes, half = lanes / 2;
+  Value middle = b.add(address, lanes - 1);
+  Value lowMask, highMask;
+  if (mask) {
+    // Lane i is in the middle of what it alone needs.
+    SmallVector<bool> even, odd;
+    for (int64_t i = 0; i < lanes; ++i) {
+      even.push_back(i % 2 == 0);
+      odd.push_back(i % 2 == 1);
+    }
+    auto type = VectorType::get({lanes}, b.getI1Type());
+    auto spread = [&](ArrayRef<bool> places, int64_t first) -> Value {
+      Value wanted =
+          arith::ConstantOp::create(b, DenseElementsAttr::get(type, places));
+      return arith::AndIOp::create(b, wanted, shuffle(b, mask, [&](int64_t i) {
+                                     return first + i / 2;
+                                   }));
+    };
+    lowMask = spread(even, 0);
+    highMask = spread(odd, half);
+  }
+  Value low = loadWhole(b, elements, address, lowMask);
+  Value high = loadWhole(b, elements, middle, highMask);
+  SmallVector<int64_t> order;
+  for (int64_t i = 0; i < half; ++i)
+    order.push_back(2 * i);
+  for (int64_t i = half; i < lanes; ++i)
+    order.push_back(lanes + 2 * i - (lanes - 1));
+  return vector::ShuffleOp::create(b, low, high, order);
+}
+
+Value GenericEmitter::loadLanes(IndexBuilder &b, Value elements, Value address,
+                                Value step, Value mask) {
+  std::optional<int64_t> known = getConstantIntValue(step);
+  if (known == -1)
+    return loadReversed(b, elements, address, mask);
+  if (known == 2)
+    return loadEverySecond(b, elements, address, mask);
+  if (known != 1)
+    return gather(b, elements, address, asVector(b, {b.index(0), step}), mask);
+  return loadWhole(b, elements, address, mask);
 }
 
 /// A vector, or a scalar where all lanes read the same element.
@@ -404,7 +469,7 @@ void GenericEmitter::emitBlock(IndexBuilder &b, Value base, unsigned unroll,
 
 void GenericEmitter::emitVectors(IndexBuilder &b, Value begin, Value end) {
   hoistOperands(b);
-  unsigned unroll = plan.reductions.empty() ? 1 : kUnroll;
+  unsigned unroll = plan.reductions.empty() ? 1 : plan.unroll;
   int64_t step = plan.lanes * unroll;
   Value rest = b.rem(b.sub(end, begin), b.index(step));
   Value middle = b.sub(end, rest);
@@ -507,7 +572,7 @@ void GenericEmitter::emitRow(IndexBuilder &b) {
 int64_t GenericEmitter::getPart() const {
   if (plan.row)
     return 0;
-  int64_t part = plan.reductions.empty() ? kChunk : plan.lanes * kUnroll;
+  int64_t part = plan.reductions.empty() ? kChunk : plan.lanes * plan.unroll;
   std::optional<int64_t> size = getConstantIntValue(sizes[plan.vectorDim]);
   return !size || *size > part ? part : 0;
 }

@@ -65,6 +65,11 @@ private:
   Value getAddress(IndexBuilder &b, OpOperand &operand);
   Value getLaneStep(IndexBuilder &b, OpOperand &operand);
   Value loadOperand(IndexBuilder &b, OpOperand &operand, const Place &place);
+  Value loadWhole(IndexBuilder &b, Value elements, Value address, Value mask);
+  Value loadReversed(IndexBuilder &b, Value elements, Value address,
+                     Value mask);
+  Value loadEverySecond(IndexBuilder &b, Value elements, Value address,
+                        Value mask);
   Value loadLanes(IndexBuilder &b, Value elements, Value address, Value step,
                   Value mask);
   void storeResult(IndexBuilder &b, OpOperand &operand, Value value,

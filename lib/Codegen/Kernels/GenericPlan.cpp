@@ -17,8 +17,9 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Fewer elements than these are not worth a vector.
-static constexpr int64_t kFewest = 4;
+/// Fewer elements than these are not worth a vector; those of a reduction are
+/// used again and again.
+static constexpr int64_t kFewest = 8, kFewestReduced = 2;
 
 //===----------------------------------------------------------------------===//
 // Indices
@@ -148,9 +149,10 @@ bool GenericPlan::chooseVectorDim() {
   int64_t best = -1;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+  int64_t fewest = op.getNumReductionLoops() ? kFewestReduced : kFewest;
   for (unsigned dim = 0; dim < kinds.size(); ++dim) {
     if (kinds[dim] != utils::IteratorType::parallel ||
-        (!ShapedType::isDynamic(sizes[dim]) && sizes[dim] < kFewest))
+        (!ShapedType::isDynamic(sizes[dim]) && sizes[dim] < fewest))
       continue;
     bool isContiguous = true;
     int64_t score = 0;
@@ -178,7 +180,7 @@ bool GenericPlan::chooseRow() {
     return false;
   vectorDim = dims.front();
   int64_t size = op.getStaticLoopRanges()[vectorDim];
-  if (!ShapedType::isDynamic(size) && size < kFewest)
+  if (!ShapedType::isDynamic(size) && size < kFewestOfRow)
     return false;
   for (OpOperand *operand : op.getDpsInputOperands())
     if (int64_t stride = getLaneStride(*operand); stride != 0 && stride != 1)
@@ -297,6 +299,7 @@ std::optional<GenericPlan> GenericPlan::make(linalg::LinalgOp op,
       (kind == utils::IteratorType::parallel ? plan.parallel : plan.reductions)
           .push_back(dim);
   plan.chooseLanes(target);
+  plan.unroll = target.vectorBits >= 512 ? 8 : 4;
   if (plan.lanes < 2)
     return std::nullopt;
   return plan;

@@ -36,6 +36,9 @@ struct LinearIndex {
 bool readsResultsElsewhere(linalg::LinalgOp op);
 
 struct GenericPlan {
+  /// To combine lanes takes as long as to reduce so many elements of a row.
+  static constexpr int64_t kFewestOfRow = 32;
+
   /// Nothing where an operation cannot be computed in vectors, or it would be
   /// no faster.
   static std::optional<GenericPlan> make(linalg::LinalgOp op,
@@ -53,6 +56,9 @@ struct GenericPlan {
   /// The other loops.
   SmallVector<unsigned> parallel, reductions;
   int64_t lanes = 1;
+  /// How many vectors of results are reduced together: more of them read more
+  /// of each row, one after the other in memory, and need more registers.
+  unsigned unroll = 4;
   /// What an element costs, in additions of vectors.
   int64_t cost = 0;
 

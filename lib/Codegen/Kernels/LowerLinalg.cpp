@@ -106,6 +106,35 @@ static LogicalResult lowerToElements(RewriterBase &rewriter,
   return success();
 }
 
+/// Rows that turn out to be short are reduced element by element.
+static LogicalResult lowerToVectors(RewriterBase &rewriter, linalg::LinalgOp op,
+                                    const GenericPlan &plan) {
+  IndexBuilder b(op.getLoc(), op);
+  LogicalResult result = success();
+  auto emitVectors = [&](IndexBuilder &inside) {
+    GenericEmitter(plan).emit(inside);
+  };
+  Value size;
+  if (plan.row)
+    size = getValueOrCreateConstantIndexOp(
+        b, b.getLoc(), op.createLoopRanges(b, b.getLoc())[plan.vectorDim].size);
+  if (!size || getConstantIntValue(size)) {
+    emitVectors(b);
+  } else {
+    b.branch(
+        b.isAtMost(size, GenericPlan::kFewestOfRow - 1),
+        [&](IndexBuilder &inside) {
+          auto copy = cast<linalg::LinalgOp>(inside.clone(*op));
+          OpBuilder::InsertionGuard guard(rewriter);
+          rewriter.setInsertionPoint(copy);
+          result = lowerToElements(rewriter, copy);
+        },
+        emitVectors);
+  }
+  rewriter.eraseOp(op);
+  return result;
+}
+
 namespace {
 struct RelaxLowerLinalgPass
     : relax::impl::RelaxLowerLinalgPassBase<RelaxLowerLinalgPass> {
@@ -121,9 +150,8 @@ struct RelaxLowerLinalgPass
         continue;
       rewriter.setInsertionPoint(op);
       if (std::optional<GenericPlan> plan = GenericPlan::make(op, target)) {
-        IndexBuilder b(op.getLoc(), op);
-        GenericEmitter(*plan).emit(b);
-        rewriter.eraseOp(op);
+        if (failed(lowerToVectors(rewriter, op, *plan)))
+          return signalPassFailure();
         continue;
       }
       if (failed(lowerToElements(rewriter, op)))

@@ -189,6 +189,8 @@ Value RowEmitter::getLaneOffsets(Value stride) {
 }
 
 Value RowEmitter::loadVector(Value memref, Value address, Scope &scope) {
+  if (!scope.base)
+    return memref::LoadOp::create(*builder, memref, address);
   auto type = vectorType(cast<MemRefType>(memref.getType()).getElementType());
   if (!scope.mask)
     return vector::LoadOp::create(*builder, type, memref, address);
@@ -238,8 +240,14 @@ Value RowEmitter::load(const Access &access, Scope &scope) {
 
 void RowEmitter::storeVector(Value value, Value memref, Value address,
                              Scope &scope) {
-  value = VectorBody(*builder, plan->lanes).broadcast(value);
   Type element = cast<MemRefType>(memref.getType()).getElementType();
+  if (!scope.base) {
+    if (value.getType().isInteger(1))
+      value = arith::ExtUIOp::create(*builder, element, value);
+    memref::StoreOp::create(*builder, value, memref, address);
+    return;
+  }
+  value = VectorBody(*builder, plan->lanes).broadcast(value);
   if (cast<VectorType>(value.getType()).getElementType().isInteger(1))
     value = arith::ExtUIOp::create(*builder, vectorType(element), value);
   if (scope.mask)
@@ -251,16 +259,10 @@ void RowEmitter::storeVector(Value value, Value memref, Value address,
 void RowEmitter::store(Value value, const Access &access, Scope &scope) {
   Value memref = flat[access.param.getArgNumber()];
   Value address = getAddress(access, scope);
-  Type element = cast<MemRefType>(memref.getType()).getElementType();
-  if (!scope.base) {
-    if (value.getType().isInteger(1))
-      value = arith::ExtUIOp::create(*builder, element, value);
-    memref::StoreOp::create(*builder, value, memref, address);
-    return;
-  }
-  Value stride = getVectorStride(access);
+  Value stride = scope.base ? getVectorStride(access) : Value();
   if (!stride)
     return storeVector(value, memref, address, scope);
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
   value = VectorBody(*builder, plan->lanes).broadcast(value);
   if (cast<VectorType>(value.getType()).getElementType().isInteger(1))
     value = arith::ExtUIOp::create(*builder, vectorType(element), value);

@@ -36,9 +36,14 @@ struct RowScope {
 
 class RowEmitter : public KernelEmitter {
 public:
-  RowEmitter(std::unique_ptr<RowPlan> plan)
+  /// `narrow` is the plan for tiles that turn out to be narrow.
+  RowEmitter(std::unique_ptr<RowPlan> plan,
+             std::unique_ptr<RowPlan> narrow = nullptr)
       : plan(std::move(plan)), space(*this->plan->space),
-        positions(space.getNumDims()), sizes(space.getNumDims()) {}
+        positions(space.getNumDims()), sizes(space.getNumDims()) {
+    if (narrow)
+      this->narrow = std::make_unique<RowEmitter>(std::move(narrow));
+  }
 
   void emit(ImplicitLocOpBuilder &builder, ValueRange arguments) override;
 
@@ -61,10 +66,14 @@ private:
   void emitTiles(ArrayRef<unsigned> dims);
   Value allocateTile(const Access &access);
   void emitTranspose(const Access &access, Value tile);
+  void emitTransposedBlock(const Access &access, Value tile, Value row,
+                           Value column, bool isWhole);
+  void storeTransposed(ValueRange rows, Value row, Value column, bool isWhole);
   Value loadTransposed(unsigned number, Scope &scope);
   int64_t getGrain();
-  void splitIndex(Value index, ArrayRef<unsigned> dims, Value numParts,
-                  int64_t part, unsigned dim);
+  Value getGroupSize(Value length);
+  void splitIndex(Value index, ArrayRef<unsigned> dims, ArrayRef<Value> counts,
+                  Value numParts, int64_t part, unsigned dim);
   void emitRow(ArrayRef<Scope> scopes);
   Value allocateBuffer(const RowPlan::Loop &loop, Type type);
 
@@ -125,6 +134,7 @@ private:
 
   std::unique_ptr<RowPlan> plan;
   KernelSpace &space;
+  std::unique_ptr<RowEmitter> narrow;
   ImplicitLocOpBuilder *builder = nullptr;
   ValueRange arguments;
   /// What the whole kernel needs is put before this.

@@ -18,6 +18,7 @@
 
 #include "RowKernel.h"
 
+#include "IndexBuilder.h"
 #include "RowEmitter.h"
 #include "VectorBody.h"
 
@@ -117,6 +118,8 @@ Value RowEmitter::getStride(BlockArgument param, unsigned axis) {
 /// How many vectors are in flight. Lanes that are rows step over memory: more
 /// of them read more of it at a time.
 static unsigned getUnroll(const RowPlan &plan) {
+  if (plan.isScalar)
+    return 1;
   if (plan.cost > 80)
     return 2;
   bool isOneSum = plan.loops.size() == 1 &&
@@ -138,18 +141,19 @@ int64_t RowEmitter::getGrain() {
       int64_t size = space.dims[dim].getSize();
       elements *= ShapedType::isDynamic(size) ? 512 : size;
     }
-  if (!plan->hasReductions())
-    elements = std::min(elements, kChunk);
   if (plan->tileDim)
     elements = tileRows * tileWidth;
+  else if (!plan->hasReductions())
+    elements = std::min(elements, kChunk);
   int64_t work = std::max<int64_t>(elements, 1) * (plan->cost + 8);
   return std::max<int64_t>((1 << 18) / work, 1);
 }
 
-/// Finds the position in `dims`, and which part of `dim` is worked on, if it is
-/// divided into parts.
+/// Finds the position in `dims`, of which there are `counts`, and which part of
+/// `dim` is worked on, if it is divided into parts.
 void RowEmitter::splitIndex(Value index, ArrayRef<unsigned> dims,
-                            Value numParts, int64_t part, unsigned dim) {
+                            ArrayRef<Value> counts, Value numParts,
+                            int64_t part, unsigned dim) {
   if (numParts) {
     Value number = index;
     if (!dims.empty()) {
@@ -160,13 +164,13 @@ void RowEmitter::splitIndex(Value index, ArrayRef<unsigned> dims,
     end = arith::MinUIOp::create(*builder, add(begin, this->index(part)),
                                  getSize(dim));
   }
-  for (unsigned outer : llvm::reverse(dims)) {
+  for (auto [outer, count] : llvm::reverse(llvm::zip_equal(dims, counts))) {
     if (outer == dims.front()) {
       positions[outer] = index;
       break;
     }
-    positions[outer] = arith::RemUIOp::create(*builder, index, getSize(outer));
-    index = arith::DivUIOp::create(*builder, index, getSize(outer));
+    positions[outer] = arith::RemUIOp::create(*builder, index, count);
+    index = arith::DivUIOp::create(*builder, index, count);
   }
 }
 
@@ -204,17 +208,48 @@ void RowEmitter::emitRows() {
   if (part)
     count = numParts = builder->createOrFold<arith::CeilDivUIOp>(
         getSize(splitDim), index(part));
-  for (unsigned dim : dims)
-    count = mul(count, getSize(dim));
   if (!part && dims.empty())
     return emitRow(Scope());
+  // Short rows that follow one another are one iteration.
+  Value group;
+  if (!plan->lane && !plan->loops.empty() && !dims.empty() &&
+      (part || dims.size() > 1)) {
+    Value length = index(1);
+    for (unsigned dim : plan->loops.front().dims)
+      length = mul(length, getSize(dim));
+    group = getGroupSize(length);
+  }
+  SmallVector<Value> counts;
+  for (unsigned dim : dims)
+    counts.push_back(getSize(dim));
+  if (group)
+    counts.back() =
+        builder->createOrFold<arith::CeilDivUIOp>(counts.back(), group);
+  for (Value size : counts)
+    count = mul(count, size);
   emitParallel(count, [&](Value index) {
-    splitIndex(index, dims, numParts, part, splitDim);
+    splitIndex(index, dims, counts, numParts, part, splitDim);
     if (plan->lane)
-      emitLaneBlock();
-    else
+      return emitLaneBlock();
+    if (!group)
+      return emitRow(Scope());
+    unsigned dim = dims.back();
+    Value first = mul(positions[dim], group);
+    Value last =
+        arith::MinUIOp::create(*builder, add(first, group), getSize(dim));
+    emitFor(first, last, this->index(1), {}, [&](Value row, ValueRange) {
+      positions[dim] = row;
       emitRow(Scope());
+      return SmallVector<Value>();
+    });
   });
+}
+
+/// How many rows of a length are as many elements as a part of a long one.
+Value RowEmitter::getGroupSize(Value length) {
+  length = builder->createOrFold<arith::MaxUIOp>(length, index(1));
+  Value rows = builder->createOrFold<arith::DivUIOp>(index(kChunk), length);
+  return builder->createOrFold<arith::MaxUIOp>(rows, index(1));
 }
 
 /// Rows from `begin` to `end`: several vectors of them, or, where there are
@@ -329,7 +364,10 @@ void RowEmitter::emitLoop(const RowPlan::Loop &loop) {
   unsigned unroll = plan->lane ? rows.size() : getUnroll(*plan);
   SmallVector<Value> accumulators;
   for (linalg::LinalgOp op : loop.reductions) {
-    Value neutral = splat(getCombiner(op)->neutral);
+    TypedAttr start = getCombiner(op)->neutral;
+    Value neutral = plan->isScalar
+                        ? arith::ConstantOp::create(*builder, start).getResult()
+                        : splat(start);
     accumulators.append(unroll, neutral);
   }
   for (linalg::LinalgOp op : loop.reductions)
@@ -406,6 +444,14 @@ SmallVector<Value> RowEmitter::emitVectorLoops(const RowPlan::Loop &loop,
   unsigned unroll = getUnroll(*plan), numReductions = loop.reductions.size();
   Value from = begin ? begin : index(0);
   Value to = end ? end : getSize(vectorDim);
+  if (plan->isScalar)
+    return emitFor(from, to, index(1), accumulators,
+                   [&](Value position, ValueRange values) {
+                     positions[vectorDim] = position;
+                     Scope scope;
+                     scope.row = &rows.front();
+                     return emitElements(loop, scope, values);
+                   });
   int64_t step = plan->lanes * unroll;
   Value length = builder->createOrFold<arith::SubIOp>(to, from);
   Value rest = builder->createOrFold<arith::RemUIOp>(length, index(step));
@@ -465,7 +511,7 @@ static void ignoreSignOfZero(Operation *op) {
 bool RowEmitter::hasFlags(linalg::LinalgOp op) const {
   Combiner combiner = *getCombiner(op);
   Type type = combiner.neutral.getType();
-  return !plan->lane &&
+  return !plan->lane && !plan->isScalar &&
          isa<arith::MaximumFOp, arith::MinimumFOp>(combiner.op) &&
          (type.isF32() || type.isF64());
 }
@@ -595,7 +641,8 @@ void RowEmitter::finishReduction(linalg::LinalgOp op, ValueRange accumulators,
     for (size_t i = 0, half = values.size() / 2; i < half; ++i)
       values[i] = hasFlags(op) ? chooseExtreme(op, values[i], values[half + i])
                                : combine(combiner, values[i], values[half + i]);
-  Value result = combineLanes(op, values.front(), flags);
+  Value result =
+      plan->isScalar ? values.front() : combineLanes(op, values.front(), flags);
   Scope &row = rows.front();
   Value first = evaluateOperand(start, row);
   // Accumulators start with what adds nothing, so this is in them.
@@ -616,24 +663,44 @@ void RowEmitter::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
   emitScalars();
   emitFlatParameters();
   anchor = index(0).getDefiningOp();
-  emitRows();
+  if (!narrow)
+    return emitRows();
+  Value size = builder.createOrFold<arith::MinUIOp>(
+      getSize(*plan->tileDim), getSize(plan->loops.front().dims.back()));
+  IndexBuilder b(builder.getLoc(), builder);
+  b.branch(
+      b.isAtMost(size, RowPlan::kNarrow - 1),
+      [&](IndexBuilder &inside) { narrow->emit(inside, arguments); },
+      [&](IndexBuilder &inside) {
+        this->builder = &inside;
+        emitRows();
+      });
 }
 
-static std::unique_ptr<RowPlan>
-makePlan(func::FuncOp kernel, const TargetModel &target, bool hasReductions) {
+static std::unique_ptr<RowPlan> makePlan(func::FuncOp kernel,
+                                         const TargetModel &target,
+                                         bool hasReductions,
+                                         bool isScalar = false) {
   bool reduces = false;
   for (auto op : kernel.getOps<linalg::LinalgOp>())
     reduces |= op.getNumReductionLoops() > 0;
   if (reduces != hasReductions)
     return nullptr;
   std::unique_ptr<KernelSpace> space = KernelSpace::analyze(kernel);
-  return space ? RowPlan::make(std::move(space), target) : nullptr;
+  return space ? RowPlan::make(std::move(space), target, isScalar) : nullptr;
 }
 
 std::unique_ptr<KernelEmitter>
 mlir::relax::matchElementwise(func::FuncOp kernel, const TargetModel &target) {
   auto plan = makePlan(kernel, target, /*hasReductions=*/false);
-  return plan ? std::make_unique<RowEmitter>(std::move(plan)) : nullptr;
+  if (!plan)
+    return nullptr;
+  // Square blocks of a matrix that is narrow are empty for the most part.
+  std::unique_ptr<RowPlan> narrow;
+  if (plan->tileDim)
+    narrow = makePlan(kernel, target, /*hasReductions=*/false,
+                      /*isScalar=*/true);
+  return std::make_unique<RowEmitter>(std::move(plan), std::move(narrow));
 }
 
 std::unique_ptr<KernelEmitter>

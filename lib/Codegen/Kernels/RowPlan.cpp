@@ -136,7 +136,7 @@ bool RowPlan::checkOutputs() const {
 /// Whether a vector along the dimension would be empty for the most part.
 bool RowPlan::isNarrow(unsigned dim) const {
   int64_t size = space->dims[dim].getSize();
-  return !ShapedType::isDynamic(size) && size < 8;
+  return !ShapedType::isDynamic(size) && size < kNarrow;
 }
 
 /// How many accesses to elements of rows would have lanes next to each other
@@ -194,13 +194,24 @@ bool RowPlan::chooseLane(bool isRowContiguous, int64_t rowScore) {
   return isRowContiguous || lane;
 }
 
+/// Whether the result is an operand as it is, in another order.
+bool RowPlan::isCopy() const {
+  if (space->ops.size() != 1 || space->outputs.size() != 1)
+    return false;
+  linalg::LinalgOp op = space->ops.front();
+  auto argument =
+      dyn_cast<BlockArgument>(op.getBlock()->getTerminator()->getOperand(0));
+  return argument && argument.getOwner() == op.getBlock() &&
+         transposed.size() == 1 &&
+         space->getAccess(*op.getMatchingOpOperand(argument)) ==
+             transposed.front();
+}
+
 /// Operands that elementwise kernels read across vectors. Most of them count.
 void RowPlan::chooseTransposed() {
-  if (hasReduction || loops.empty() || lanes < 2)
+  if (hasReduction || loops.empty())
     return;
   unsigned vectorDim = loops.front().dims.back();
-  if (isNarrow(vectorDim))
-    return;
   llvm::MapVector<unsigned, SmallVector<Access>> candidates;
   for (linalg::LinalgOp op : space->ops)
     for (OpOperand &operand : op->getOpOperands()) {
@@ -212,7 +223,7 @@ void RowPlan::chooseTransposed() {
       if (!access.uses(vectorDim) || access.isContiguous(vectorDim))
         continue;
       for (unsigned dim : outer.set_bits())
-        if (access.isContiguous(dim) && !isNarrow(dim) &&
+        if (access.isContiguous(dim) &&
             !llvm::is_contained(candidates[dim], access))
           candidates[dim].push_back(access);
     }
@@ -221,6 +232,17 @@ void RowPlan::chooseTransposed() {
       tileDim = dim;
       transposed = accesses;
     }
+  if (!tileDim)
+    return;
+  bool isNarrow = this->isNarrow(*tileDim);
+  // Gathers take longer than a few operations on elements.
+  if (isNarrow && cost <= 8)
+    isScalar = true;
+  if (isNarrow || isScalar || lanes < 2) {
+    tileDim = std::nullopt;
+    transposed.clear();
+  }
+  lanes = isScalar ? 1 : lanes;
   // A block of vectors stays in registers.
   if (tileDim)
     lanes = std::min<int64_t>(lanes, 32);
@@ -395,8 +417,8 @@ std::optional<unsigned> RowPlan::findFirstLoop(Value value) const {
   return key - loopKeys.begin();
 }
 
-/// The row of an output holds a buffer until the output is written, and a second
-/// one from the loop on that is the last one to read the first one.
+/// The row of an output holds a buffer until the output is written, and a
+/// second one from the loop on that is the last one to read the first one.
 void RowPlan::placeBuffers() {
   size_t count;
   do {
@@ -432,7 +454,8 @@ void RowPlan::placeBuffers() {
 //===----------------------------------------------------------------------===//
 
 std::unique_ptr<RowPlan> RowPlan::make(std::unique_ptr<KernelSpace> space,
-                                       const TargetModel &target) {
+                                       const TargetModel &target,
+                                       bool isScalar) {
   auto plan = std::make_unique<RowPlan>();
   plan->space = std::move(space);
   if (!plan->findOuterDims())
@@ -450,9 +473,14 @@ std::unique_ptr<RowPlan> RowPlan::make(std::unique_ptr<KernelSpace> space,
   if (!plan->chooseLoops())
     return nullptr;
   plan->placeBuffers();
-  plan->chooseLanes(target);
-  plan->chooseTransposed();
+  bool isNarrow = llvm::all_of(plan->loops, [&](const Loop &loop) {
+    return loop.dims.size() == 1 && plan->isNarrow(loop.dims.back());
+  });
+  plan->isScalar = !plan->lane && (isScalar || isNarrow);
   for (linalg::LinalgOp op : plan->space->ops)
     plan->cost += estimateCost(op) + 1;
+  if (!plan->isScalar)
+    plan->chooseLanes(target);
+  plan->chooseTransposed();
   return plan;
 }

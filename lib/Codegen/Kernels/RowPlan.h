@@ -35,6 +35,9 @@ struct Combiner {
 std::optional<Combiner> getCombiner(linalg::LinalgOp reduction);
 
 struct RowPlan {
+  /// What is shorter is not worth a vector.
+  static constexpr int64_t kNarrow = 8;
+
   struct Loop {
     /// Where the elements of a row are lanes, the last one is that of vectors.
     SmallVector<unsigned> dims;
@@ -58,11 +61,15 @@ struct RowPlan {
     unsigned loop = 0;
   };
 
-  /// Null where a kernel is not of this kind.
+  /// Null where a kernel is not of this kind. `isScalar` asks for a plan
+  /// without vectors.
   static std::unique_ptr<RowPlan> make(std::unique_ptr<KernelSpace> space,
-                                       const TargetModel &target);
+                                       const TargetModel &target,
+                                       bool isScalar = false);
 
   bool hasReductions() const { return hasReduction; }
+  /// Whether all that is done is to transpose an operand.
+  bool isCopy() const;
   /// Whether a value is the same for the whole row.
   bool isUniform(Operation *op) const;
   bool isUniform(const Access &access) const;
@@ -81,6 +88,9 @@ struct RowPlan {
   SmallVector<unsigned> rowOutputs;
   llvm::MapVector<Value, Buffer> buffers;
   int64_t lanes = 1;
+  /// Elements of a row are computed one by one, as it is known to be shorter
+  /// than vectors.
+  bool isScalar = false;
   /// What an element of a row costs, in additions of vectors.
   int64_t cost = 0;
 

@@ -61,54 +61,88 @@ Value RowEmitter::allocateTile(const Access &access) {
   return alloc;
 }
 
+/// Writes a block of a copy to the output.
+void RowEmitter::storeTransposed(ValueRange values, Value row, Value column,
+                                 bool isWhole) {
+  unsigned tileDim = *plan->tileDim;
+  const Access &place = space.outputs.front().place;
+  Value memref = flat[place.param.getArgNumber()];
+  Scope scope;
+  scope.base = row;
+  if (!isWhole)
+    scope.mask = vector::CreateMaskOp::create(
+        *builder, vectorType(builder->getI1Type()),
+        ValueRange{arith::SubIOp::create(*builder, end, row)});
+  for (auto [lane, value] : llvm::enumerate(values)) {
+    positions[tileDim] = add(column, index(lane));
+    if (isWhole) {
+      storeVector(value, memref, getAddress(place, scope), scope);
+      continue;
+    }
+    Value exists = arith::CmpIOp::create(*builder, arith::CmpIPredicate::ult,
+                                         positions[tileDim], tileEnd);
+    scf::IfOp::create(
+        *builder, exists, [&, value = value](OpBuilder &nested, Location) {
+          OpBuilder::InsertionGuard guard(*builder);
+          builder->restoreInsertionPoint(nested.saveInsertionPoint());
+          storeVector(value, memref, getAddress(place, scope), scope);
+          scf::YieldOp::create(*builder);
+        });
+  }
+}
+
 /// Rows of the operand that do not exist are others again; columns are masked.
 /// What is in their place in the tile is not read.
-void RowEmitter::emitTranspose(const Access &access, Value tile) {
-  unsigned tileDim = *plan->tileDim;
-  int64_t lanes = plan->lanes;
+void RowEmitter::emitTransposedBlock(const Access &access, Value tile,
+                                     Value row, Value column, bool isWhole) {
   Value memref = flat[access.param.getArgNumber()];
   Value last = builder->createOrFold<arith::SubIOp>(end, index(1));
-  auto emitBlock = [&](Value row, Value column, bool isWhole) {
-    Scope scope;
+  Scope scope;
+  if (!isWhole)
+    scope.mask = vector::CreateMaskOp::create(
+        *builder, vectorType(builder->getI1Type()),
+        ValueRange{arith::SubIOp::create(*builder, tileEnd, column)});
+  positions[*plan->tileDim] = column;
+  SmallVector<Value> rows;
+  for (int64_t lane = 0; lane < plan->lanes; ++lane) {
+    scope.base = add(row, index(lane));
     if (!isWhole)
-      scope.mask = vector::CreateMaskOp::create(
-          *builder, vectorType(builder->getI1Type()),
-          ValueRange{arith::SubIOp::create(*builder, tileEnd, column)});
-    positions[tileDim] = column;
-    SmallVector<Value> rows;
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      scope.base = add(row, index(lane));
-      if (!isWhole)
-        scope.base = builder->createOrFold<arith::MinUIOp>(scope.base, last);
-      rows.push_back(loadVector(memref, getAddress(access, scope), scope));
-    }
-    IndexBuilder b(builder->getLoc(), *builder);
-    Value first =
-        b.add(b.mul(b.sub(column, tileBegin), tileWidth), b.sub(row, begin));
-    for (auto [lane, values] : llvm::enumerate(transpose(b, rows)))
-      vector::StoreOp::create(b, values, tile, b.add(first, lane * tileWidth));
+      scope.base = builder->createOrFold<arith::MinUIOp>(scope.base, last);
+    rows.push_back(loadVector(memref, getAddress(access, scope), scope));
+  }
+  IndexBuilder b(builder->getLoc(), *builder);
+  rows = transpose(b, rows);
+  if (!tile)
+    return storeTransposed(rows, row, column, isWhole);
+  Value first =
+      b.add(b.mul(b.sub(column, tileBegin), tileWidth), b.sub(row, begin));
+  for (auto [lane, values] : llvm::enumerate(rows))
+    vector::StoreOp::create(b, values, tile, b.add(first, lane * tileWidth));
+}
+
+/// To a tile, or, without one, to the output.
+void RowEmitter::emitTranspose(const Access &access, Value tile) {
+  Value lanes = index(plan->lanes);
+  auto fits = [&](Value position, Value size) -> Value {
+    return arith::CmpIOp::create(*builder, arith::CmpIPredicate::ule,
+                                 add(position, lanes), size);
   };
-  emitFor(begin, end, index(lanes), {}, [&](Value row, ValueRange) {
-    Value isInside = arith::CmpIOp::create(*builder, arith::CmpIPredicate::ule,
-                                           add(row, index(lanes)), end);
-    emitFor(tileBegin, tileEnd, index(lanes), {},
-            [&](Value column, ValueRange) {
-              Value fits =
-                  arith::CmpIOp::create(*builder, arith::CmpIPredicate::ule,
-                                        add(column, index(lanes)), tileEnd);
-              auto emit = [&](bool isWhole) {
-                return [&, isWhole](OpBuilder &nested, Location) {
-                  OpBuilder::InsertionGuard guard(*builder);
-                  builder->restoreInsertionPoint(nested.saveInsertionPoint());
-                  emitBlock(row, column, isWhole);
-                  scf::YieldOp::create(*builder);
-                };
-              };
-              scf::IfOp::create(*builder,
-                                arith::AndIOp::create(*builder, isInside, fits),
-                                emit(true), emit(false));
-              return SmallVector<Value>();
-            });
+  emitFor(begin, end, lanes, {}, [&](Value row, ValueRange) {
+    Value isInside = fits(row, end);
+    emitFor(tileBegin, tileEnd, lanes, {}, [&](Value column, ValueRange) {
+      auto emit = [&](bool isWhole) {
+        return [&, isWhole](OpBuilder &nested, Location) {
+          OpBuilder::InsertionGuard guard(*builder);
+          builder->restoreInsertionPoint(nested.saveInsertionPoint());
+          emitTransposedBlock(access, tile, row, column, isWhole);
+          scf::YieldOp::create(*builder);
+        };
+      };
+      Value isWhole =
+          arith::AndIOp::create(*builder, isInside, fits(column, tileEnd));
+      scf::IfOp::create(*builder, isWhole, emit(true), emit(false));
+      return SmallVector<Value>();
+    });
     return SmallVector<Value>();
   });
 }
@@ -126,29 +160,54 @@ void RowEmitter::emitTiles(ArrayRef<unsigned> dims) {
   vectorDim = plan->loops.front().dims.back();
   unsigned tileDim = *plan->tileDim;
   std::tie(tileRows, tileWidth) = getTileSize(*plan);
-  auto countParts = [&](unsigned dim, int64_t part) {
-    return builder->createOrFold<arith::CeilDivUIOp>(getSize(dim), index(part));
+  auto countParts = [&](unsigned dim, Value part) {
+    return builder->createOrFold<arith::CeilDivUIOp>(getSize(dim), part);
   };
-  Value numRows = countParts(tileDim, tileRows);
-  Value numColumns = countParts(vectorDim, tileWidth);
-  Value count = mul(numRows, numColumns);
+  Value numRows = countParts(tileDim, index(tileRows));
+  Value numColumns = countParts(vectorDim, index(tileWidth));
+  // Small matrices that follow one another are one iteration.
+  Value group;
+  SmallVector<Value> counts;
   for (unsigned dim : dims)
-    count = mul(count, getSize(dim));
+    counts.push_back(getSize(dim));
+  if (!dims.empty()) {
+    group = getGroupSize(mul(getSize(tileDim), getSize(vectorDim)));
+    counts.back() = countParts(dims.back(), group);
+  }
+  Value count = mul(numRows, numColumns);
+  for (Value size : counts)
+    count = mul(count, size);
+  bool isCopy = plan->isCopy();
+  auto emitTile = [&] {
+    for (auto [number, access] : llvm::enumerate(plan->transposed))
+      emitTranspose(access, isCopy ? Value() : tiles[number]);
+    if (isCopy)
+      return;
+    emitFor(tileBegin, tileEnd, index(1), {}, [&](Value row, ValueRange) {
+      positions[tileDim] = row;
+      emitRow(Scope());
+      return SmallVector<Value>();
+    });
+  };
   emitParallel(count, [&](Value number) {
     Value tileRow = arith::RemUIOp::create(*builder, number, numRows);
     number = arith::DivUIOp::create(*builder, number, numRows);
-    splitIndex(number, dims, numColumns, tileWidth, vectorDim);
+    splitIndex(number, dims, counts, numColumns, tileWidth, vectorDim);
     tileBegin = mul(tileRow, index(tileRows));
     tileEnd = arith::MinUIOp::create(*builder, add(tileBegin, index(tileRows)),
                                      getSize(tileDim));
     tiles.clear();
-    for (const Access &access : plan->transposed) {
-      tiles.push_back(allocateTile(access));
-      emitTranspose(access, tiles.back());
-    }
-    emitFor(tileBegin, tileEnd, index(1), {}, [&](Value row, ValueRange) {
-      positions[tileDim] = row;
-      emitRow(Scope());
+    if (!isCopy)
+      for (const Access &access : plan->transposed)
+        tiles.push_back(allocateTile(access));
+    if (!group)
+      return emitTile();
+    Value first = mul(positions[dims.back()], group);
+    Value last = arith::MinUIOp::create(*builder, add(first, group),
+                                        getSize(dims.back()));
+    emitFor(first, last, index(1), {}, [&](Value matrix, ValueRange) {
+      positions[dims.back()] = matrix;
+      emitTile();
       return SmallVector<Value>();
     });
   });

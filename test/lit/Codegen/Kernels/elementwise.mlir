@@ -57,25 +57,27 @@ module {
   }
 
   // CHECK: func.func private @relax.kernel.transpose({{.*}} attributes {relax.kernel_class = "elementwise"}
-  // A task has a tile of 64 x 64 elements, which it transposes 8 x 8 at a time in
-  // registers. What the tile does not have is masked, or is its last row again.
+  // Narrow matrices are copied element by element. Of others a task has 64 x 64
+  // elements, which it transposes 8 x 8 at a time in registers. What is not there
+  // is masked, or is the last row again.
+  // CHECK: %[[NARROW:.*]] = arith.cmpi sle, %{{.*}}, %c7
+  // CHECK: scf.if %[[NARROW]] {
+  // CHECK: %[[ELEMENT:.*]] = memref.load
+  // CHECK: memref.store %[[ELEMENT]]
+  // CHECK: } else {
   // CHECK: scf.parallel
-  // CHECK: %[[TILE:.*]] = memref.alloc() {alignment = 64 : i64} : memref<4096xf32>
   // CHECK: scf.for
   // CHECK: scf.for
   // CHECK: scf.if
   // CHECK-COUNT-8: vector.load
   // CHECK-COUNT-24: vector.shuffle
-  // CHECK-COUNT-8: vector.store %{{.*}}, %[[TILE]]
+  // CHECK-COUNT-8: vector.store
   // CHECK: } else {
   // CHECK: vector.create_mask
   // CHECK-COUNT-7: arith.minui
   // CHECK: vector.maskedload
-  // CHECK-COUNT-8: vector.store %{{.*}}, %[[TILE]]
-  // CHECK: scf.for
-  // CHECK: scf.for
-  // CHECK: vector.load %[[TILE]]
-  // CHECK: vector.store
+  // CHECK-COUNT-24: vector.shuffle
+  // CHECK-COUNT-8: vector.maskedstore
   // CHECK-NOT: vector.gather
   // CHECK: return
   func.func private @transpose(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
@@ -86,12 +88,15 @@ module {
     return %0 : tensor<?x?xf32>
   }
 
-  // The elements of the operand that lies like the result are read in place.
-  // CHECK: func.func private @relax.kernel.add_transposed(%[[X:.*]]: memref<?x?xf32>, %[[W:.*]]: memref<?x?xf32>, {{.*}} attributes {relax.kernel_class = "elementwise"}
+  // A tile of the transposed operand goes to scratch memory; the elements of the
+  // one that lies like the result are read in place.
+  // CHECK: func.func private @relax.kernel.add_transposed(%[[X:.*]]: memref<?x?xf32>, %{{.*}}: memref<?x?xf32>, {{.*}} attributes {relax.kernel_class = "elementwise"}
   // CHECK: %[[FLAT:.*]] = memref.reinterpret_cast %[[X]]
+  // CHECK: } else {
   // CHECK: scf.parallel
-  // CHECK: %[[TILE:.*]] = memref.alloc
-  // CHECK: vector.shuffle
+  // CHECK: %[[TILE:.*]] = memref.alloc() {alignment = 64 : i64} : memref<4096xf32>
+  // CHECK-COUNT-24: vector.shuffle
+  // CHECK-COUNT-8: vector.store %{{.*}}, %[[TILE]]
   // CHECK: vector.load %[[FLAT]]
   // CHECK: vector.load %[[TILE]]
   // CHECK: arith.addf
