@@ -17,9 +17,12 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// Fewer elements than these are not worth a vector; those of a reduction are
-/// used again and again.
-static constexpr int64_t kFewest = 8, kFewestReduced = 2;
+/// Results that are reduced are used again and again.
+static constexpr int64_t kFewestReduced = 2;
+
+/// To combine lanes takes as long as to reduce so many elements of a row one by
+/// one, if their number is known.
+static constexpr int64_t kFewestOfRow = 32;
 
 //===----------------------------------------------------------------------===//
 // Indices

@@ -36,8 +36,8 @@ struct LinearIndex {
 bool readsResultsElsewhere(linalg::LinalgOp op);
 
 struct GenericPlan {
-  /// To combine lanes takes as long as to reduce so many elements of a row.
-  static constexpr int64_t kFewestOfRow = 32;
+  /// Fewer elements than these are not worth a vector.
+  static constexpr int64_t kFewest = 8;
 
   /// Nothing where an operation cannot be computed in vectors, or it would be
   /// no faster.

@@ -122,7 +122,7 @@ static LogicalResult lowerToVectors(RewriterBase &rewriter, linalg::LinalgOp op,
     emitVectors(b);
   } else {
     b.branch(
-        b.isAtMost(size, GenericPlan::kFewestOfRow - 1),
+        b.isAtMost(size, GenericPlan::kFewest - 1),
         [&](IndexBuilder &inside) {
           auto copy = cast<linalg::LinalgOp>(inside.clone(*op));
           OpBuilder::InsertionGuard guard(rewriter);

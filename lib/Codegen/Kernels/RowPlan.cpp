@@ -191,7 +191,9 @@ bool RowPlan::chooseLane(bool isRowContiguous, int64_t rowScore) {
     lane = dim;
     bestScore = contiguity.getScore();
   }
-  return isRowContiguous || lane;
+  // What takes long is not computed in vectors that are almost empty.
+  bool isWasteful = !isRowContiguous && lane && isNarrow(*lane) && cost > 20;
+  return (isRowContiguous || lane) && !isWasteful;
 }
 
 /// Whether the result is an operand as it is, in another order.
@@ -470,6 +472,8 @@ std::unique_ptr<RowPlan> RowPlan::make(std::unique_ptr<KernelSpace> space,
     return nullptr;
   plan->findLevels();
   plan->findBuffers();
+  for (linalg::LinalgOp op : plan->space->ops)
+    plan->cost += estimateCost(op) + 1;
   if (!plan->chooseLoops())
     return nullptr;
   plan->placeBuffers();
@@ -477,8 +481,6 @@ std::unique_ptr<RowPlan> RowPlan::make(std::unique_ptr<KernelSpace> space,
     return loop.dims.size() == 1 && plan->isNarrow(loop.dims.back());
   });
   plan->isScalar = !plan->lane && (isScalar || isNarrow);
-  for (linalg::LinalgOp op : plan->space->ops)
-    plan->cost += estimateCost(op) + 1;
   if (!plan->isScalar)
     plan->chooseLanes(target);
   plan->chooseTransposed();
