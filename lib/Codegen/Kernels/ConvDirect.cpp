@@ -277,20 +277,8 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
     memref::PrefetchOp::create(b, weights, b.add(ahead, b.mul(k, aheadStep)),
                                /*isWrite=*/false, /*localityHint=*/2,
                                /*isDataCache=*/true);
-    SmallVector<Value> sums = llvm::to_vector(carried), vectors;
-    for (int64_t j = 0; j < tile.vectors; ++j)
-      vectors.push_back(vector::LoadOp::create(b, vectorType, weights,
-                                               b.add(weight, j * tile.lanes)));
-    for (int64_t i = 0; i < tile.pixels; ++i) {
-      Value element = memref::LoadOp::create(
-          b, task.scratch, b.add(pixel, i * columnStrip.stride));
-      Value all = vector::BroadcastOp::create(b, vectorType, element);
-      for (int64_t j = 0; j < tile.vectors; ++j) {
-        Value &sum = sums[i * tile.vectors + j];
-        sum = vector::FMAOp::create(b, all, vectors[j], sum);
-      }
-    }
-    return sums;
+    return tile.addProducts(b, carried, task.scratch, pixel, columnStrip.stride,
+                            weights, weight);
   };
   // The columns and channels of a row of the window, the larger one innermost.
   bool hasColumnsInside = parts.getWeightOrder().back() == 3;

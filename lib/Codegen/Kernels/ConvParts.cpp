@@ -10,6 +10,7 @@
 
 #include "Contraction.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -60,6 +61,26 @@ ConvTile ConvTile::get(const TargetModel &target, int64_t width,
     }
   }
   return *best;
+}
+
+SmallVector<Value> ConvTile::addProducts(IndexBuilder &b, ValueRange sums,
+                                         Value scratch, Value pixel,
+                                         int64_t stride, Value weights,
+                                         Value weight) const {
+  auto type = VectorType::get(lanes, b.getF32Type());
+  SmallVector<Value> factors, results;
+  for (int64_t j = 0; j < vectors; ++j)
+    factors.push_back(
+        vector::LoadOp::create(b, type, weights, b.add(weight, j * lanes)));
+  for (int64_t i = 0; i < pixels; ++i) {
+    Value element =
+        memref::LoadOp::create(b, scratch, b.add(pixel, i * stride));
+    Value all = vector::BroadcastOp::create(b, type, element);
+    for (int64_t j = 0; j < vectors; ++j)
+      results.push_back(
+          vector::FMAOp::create(b, all, factors[j], sums[i * vectors + j]));
+  }
+  return results;
 }
 
 ConvTile ConvParts::chooseTile(const TargetModel &target,

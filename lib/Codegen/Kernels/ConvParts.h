@@ -24,6 +24,12 @@ struct ConvTile {
 
   int64_t channels() const { return vectors * lanes; }
 
+  /// Adds to sums, pixel by pixel, the products of pixels in `scratch`,
+  /// `stride` elements apart, and of vectors of weights.
+  SmallVector<Value> addProducts(IndexBuilder &b, ValueRange sums,
+                                 Value scratch, Value pixel, int64_t stride,
+                                 Value weights, Value weight) const;
+
   /// The tile that takes the least time for rows of `width` pixels (which may
   /// be dynamic) and groups of `channels`. `vectors` may be known.
   static ConvTile get(const TargetModel &target, int64_t width,

@@ -333,26 +333,14 @@ void WinogradConv::multiplyBlock(IndexBuilder &b, const Task &task,
   Value ahead =
       b.min(b.add(weight, size), b.index(size * (panels * places() - 1)));
   auto step = [&](IndexBuilder &b, Value k, ValueRange carried) {
-    SmallVector<Value> sums = llvm::to_vector(carried), vectors;
     Value row = b.mul(k, channels);
-    for (int64_t j = 0; j < tile.vectors; ++j) {
-      Value column = b.add(row, j * lanes);
-      memref::PrefetchOp::create(b, weights, b.add(ahead, column),
+    for (int64_t j = 0; j < tile.vectors; ++j)
+      memref::PrefetchOp::create(b, weights,
+                                 b.add(ahead, b.add(row, j * lanes)),
                                  /*isWrite=*/false, /*localityHint=*/2,
                                  /*isDataCache=*/true);
-      vectors.push_back(vector::LoadOp::create(b, vectorType, weights,
-                                               b.add(weight, column)));
-    }
-    for (int64_t i = 0; i < tile.pixels; ++i) {
-      Value element = memref::LoadOp::create(
-          b, task.scratch, b.add(b.add(inputs, k), i * inputStride));
-      Value all = vector::BroadcastOp::create(b, vectorType, element);
-      for (int64_t j = 0; j < tile.vectors; ++j) {
-        Value &sum = sums[i * tile.vectors + j];
-        sum = vector::FMAOp::create(b, all, vectors[j], sum);
-      }
-    }
-    return sums;
+    return tile.addProducts(b, carried, task.scratch, b.add(inputs, k),
+                            inputStride, weights, b.add(weight, row));
   };
   SmallVector<Value> inits(tile.pixels * tile.vectors, zeros);
   SmallVector<Value> sums =
