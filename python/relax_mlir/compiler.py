@@ -224,9 +224,16 @@ def _needs_code(program: runtime.Executable) -> bool:
 
 def _foldings(combine_matmuls: bool) -> list[Pass]:
     """Return the passes that compute what depends on constants alone."""
-    from .transform import CombineParallelMatmul, FoldBatchnormToConv2D, FoldConstant
+    from .transform import (
+        CombineParallelMatmul,
+        ConvertLayout,
+        FoldBatchnormToConv2D,
+        FoldConstant,
+    )
 
-    passes: list[Any] = [FoldBatchnormToConv2D()]
+    # Those of the kernels of convolutions.
+    layouts = {"relax.nn.conv2d": ["NCHW", "OIHW"]}
+    passes: list[Any] = [ConvertLayout(layouts), FoldBatchnormToConv2D()]
     if combine_matmuls:
         # It puts constants together, which is left to do then.
         passes.append(CombineParallelMatmul(worthwhile=True))
@@ -288,7 +295,8 @@ def compile(  # noqa: A001 (the name TVM uses)
         The width of the vectors in those kernels; 0 means that of the target.
     fold_constants : bool
         Whether what depends on constants alone is computed once, now; see
-        `relax_mlir.transform.FoldConstant` and `FoldBatchnormToConv2D`.
+        `relax_mlir.transform.FoldConstant` and `FoldBatchnormToConv2D`. Convolutions in other
+        layouts are computed in NCHW then, see `ConvertLayout`.
     combine_matmuls : bool
         Whether products of a matrix with several constants become one, where constants are folded
         and kernels fused; see `relax_mlir.transform.CombineParallelMatmul`.

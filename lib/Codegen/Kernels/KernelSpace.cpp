@@ -431,6 +431,7 @@ bool KernelSpace::isMergeable(const Access &access, unsigned outer,
   ArrayRef<int64_t> shape = access.getType().getShape();
   if (from->axis > to->axis || from->factor != 1 || to->factor != 1 ||
       access.offsets[to->axis] != 0 ||
+      llvm::is_contained(access.shared, to->axis) ||
       llvm::count_if(access.terms, [&](const Access::Term &term) {
         return term.axis == to->axis;
       }) != 1)
@@ -468,6 +469,12 @@ bool KernelSpace::isMergeable(unsigned outer, unsigned inner) const {
 void KernelSpace::merge(unsigned outer, unsigned inner) {
   llvm::append_range(dims[inner].factors, dims[outer].factors);
   auto drop = [&](Access &access) {
+    const Access::Term *from = access.find(outer), *to = access.find(inner);
+    if (from && to && from->axis != to->axis &&
+        llvm::count_if(access.terms, [&](const Access::Term &term) {
+          return term.axis == from->axis;
+        }) != 1)
+      access.shared.append({from->axis, to->axis});
     llvm::erase_if(access.terms,
                    [&](const Access::Term &term) { return term.dim == outer; });
   };

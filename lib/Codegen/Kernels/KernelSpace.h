@@ -39,6 +39,9 @@ struct Access {
   BlockArgument param;
   SmallVector<Term> terms;
   SmallVector<int64_t> offsets;
+  /// Axes that no term goes through from begin to end any more: of one of its
+  /// terms, as of a window, a merged dimension has become a part.
+  SmallVector<unsigned, 0> shared;
 
   bool operator==(const Access &other) const {
     return param == other.param && terms == other.terms &&

@@ -22,6 +22,7 @@ from typing import Any
 
 from .base import MLIRPass, Pass, PassError, Sequential
 from .combine_parallel_matmul import CombineParallelMatmul
+from .convert_layout import ConvertLayout
 from .find import find
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
@@ -41,6 +42,7 @@ from .registry import TVM_PASSES as _TVM_PASSES
 __all__ = [
     "CombineParallelMatmul",
     "ConfigOption",
+    "ConvertLayout",
     "DataflowBlockPass",
     "FoldBatchnormToConv2D",
     "FoldConstant",

@@ -21,8 +21,8 @@ from .python_pass import function_pass
 
 Check = Callable[[ir.Value, list[ir.Value], list[ir.Value], Mapping[ir.Value, ir.Operation]], bool]
 
-# Operations on elements that are no lines of a table.
-_ELEMENTWISE = ELEMENTWISE | {
+#: Operations on elements: the lines of tables, and others.
+ELEMENTWISE_OPERATIONS = ELEMENTWISE | {
     "relax.astype",
     "relax.clip",
     "relax.ewise_fma",
@@ -245,7 +245,7 @@ def _is_worthwhile(branch: _Branch) -> bool:
     # What follows element by element is computed in the kernel of a product, but not behind
     # the split.
     made = branch.last(with_bias=True, with_activation=True).results[0]
-    return all(use.owner.operation.name not in _ELEMENTWISE for use in made.uses)
+    return all(use.owner.operation.name not in ELEMENTWISE_OPERATIONS for use in made.uses)
 
 
 def _bias_key(branch: _Branch) -> Any:

@@ -41,6 +41,31 @@ def load(kind, options, dtype="float32", image=("h", "w"), steps=(), **compile_o
     return relax.VirtualMachine(relax.compile(text, opt_level=1, **compile_options))["main"]
 
 
+@settings(deadline=None, max_examples=25)
+@given(
+    st.sampled_from(["max_pool2d", "avg_pool2d"]),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.tuples(st.integers(1, 2), st.integers(1, 2)),
+    st.booleans(),
+)
+@example("max_pool2d", (2, 2), (1, 1), (1, 1), True)
+@example("avg_pool2d", (2, 3), (1, 1), (1, 1), False)
+def test_channels_innermost(kind, pool, strides, dilation, known):
+    """Windows of which some dimensions lie next to each other in memory, and others do not."""
+    options = {"pool_size": pool, "strides": strides, "dilation": dilation}
+    shape = ("n", 9, 8, 4) if known else ("n", "h", "w", "c")
+    x = relax.Var("x", relax.TensorStructInfo(shape, "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        bb.emit_func_output(getattr(op.nn, kind)(x, layout="NHWC", **options))
+    main = relax.VirtualMachine(relax.compile(bb, opt_level=1))["main"]
+    image = np.random.default_rng(0).standard_normal((2, 9, 8, 4)).astype("float32")
+    exact, bound = reference(kind, image.transpose(0, 3, 1, 2), options)
+    error = abs(np.from_dlpack(main(image)) - exact.transpose(0, 2, 3, 1))
+    assert np.all(error <= bound.transpose(0, 2, 3, 1) + 1e-6)
+
+
 def windows(size, window, stride, dilation, before, after, ceil):
     """Return the elements of each window along a dimension, those of the padding too."""
     reach = (window - 1) * dilation + 1

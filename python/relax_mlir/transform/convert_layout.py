@@ -1,0 +1,280 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions in another layout, which is carried on through the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mlir import ir
+
+from .. import op
+from ..ir import TensorStructInfo
+from ..ir_module import IRModule
+from .combine_parallel_matmul import ELEMENTWISE_OPERATIONS
+from .fold_constant import is_computed_of_constants, operations
+from .pass_context import PassContext
+from .python_pass import module_pass
+
+#: The axes of images and of weights, by operation.
+_CONVOLUTIONS = {
+    "relax.conv1d": ("NCW", "OIW"),
+    "relax.conv2d": ("NCHW", "OIHW"),
+    "relax.conv3d": ("NCDHW", "OIDHW"),
+}
+
+_POOLS = {
+    f"relax.{kind}_pool{rank}d" for kind in ("max", "avg", "adaptive_avg") for rank in (1, 2, 3)
+}
+
+_REDUCTIONS = {
+    "relax.sum",
+    "relax.mean",
+    "relax.max",
+    "relax.min",
+    "relax.prod",
+    "relax.variance",
+    "relax.std",
+}
+
+Axes = tuple[int, ...]
+
+
+@module_pass(opt_level=0)
+class ConvertLayout:
+    """Compute convolutions in other layouts, and what follows them too.
+
+    The images and weights of a convolution are permuted, and so is its result. Operations that
+    follow and do not care (on elements, pooling, batch normalization, reductions, `concat`) work on
+    the result as it is, so that it is permuted back only where an operation needs that. Weights
+    that are constants are permuted when constants are folded, see `FoldConstant`.
+
+    Parameters
+    ----------
+    desired_layouts : mapping of str to sequence of str
+        The layouts of images, of weights and, if it is another than that of images, of results, by
+        operator: ``{"relax.nn.conv2d": ["NHWC", "OHWI"]}``. The operators are `conv1d`,
+        `conv2d` and `conv3d`.
+
+    Raises
+    ------
+    ValueError
+        If an operator is none of these, or a layout is no permutation of its axes; axes that are
+        divided into blocks, as in "NCHW4c", are not supported.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import relax_mlir as relax
+    >>> from relax_mlir.transform import ConvertLayout
+    >>> x = relax.Var("x", relax.TensorStructInfo(("n", 8, 8, 3), "float32"))
+    >>> weight = np.ones((3, 3, 3, 4), "float32")
+    >>> bb = relax.BlockBuilder()
+    >>> with bb.function("main", [x]):
+    ...     y = relax.op.nn.conv2d(x, relax.op.const(weight), data_layout="NHWC", kernel_layout="HWIO")
+    ...     _ = bb.emit_func_output(relax.op.mean(relax.op.nn.relu(y), axis=[1, 2]))
+    >>> mod = ConvertLayout({"relax.nn.conv2d": ["NCHW", "OIHW"]})(bb.get())
+    >>> [line.split()[2] for line in str(mod).splitlines() if " = relax." in line]
+    ['relax.constant', 'relax.permute_dims', 'relax.permute_dims', 'relax.conv2d', 'relax.relu', 'relax.mean']
+    """  # noqa: E501 (what a program becomes)
+
+    def __init__(self, desired_layouts: Mapping[str, Sequence[str]]) -> None:
+        self._layouts = {
+            _operation(name): _check_layouts(_operation(name), layouts)
+            for name, layouts in desired_layouts.items()
+        }
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Convert in each function of the module."""
+        for function in mod.module.body.operations:
+            if function.operation.name == "relax.func":
+                _Converter(self._layouts).convert(function.operation)
+        return mod
+
+
+def _operation(operator: str) -> str:
+    name = operator.replace("relax.nn.", "relax.")
+    if name not in _CONVOLUTIONS:
+        raise ValueError(
+            f"expected desired_layouts of convolutions, such as relax.nn.conv2d, but got {operator}"
+        )
+    return name
+
+
+def _check_layouts(name: str, layouts: Sequence[str]) -> tuple[str, str, str]:
+    if isinstance(layouts, str) or len(layouts) not in (2, 3):
+        raise ValueError(f"expected 2 or 3 layouts of {name}, but got {layouts!r}")
+    data, kernel = _CONVOLUTIONS[name]
+    given = (layouts[0], layouts[1], layouts[2] if len(layouts) == 3 else layouts[0])
+    for layout, axes in zip(given, (data, kernel, data), strict=True):
+        if sorted(layout) != sorted(axes):
+            raise ValueError(
+                f"expected a layout of {name} that is a permutation of {axes}, but got {layout!r}"
+            )
+    return given
+
+
+class _Converter:
+    """Converts a function."""
+
+    def __init__(self, layouts: Mapping[str, tuple[str, str, str]]) -> None:
+        self.layouts = layouts
+        #: What permutes a value back to what it was: the value, and the axes.
+        self.permuted: dict[ir.Value, tuple[ir.Value, Axes]] = {}
+        #: Results of batch normalization, and what permutes their first field back.
+        self.normalized: dict[ir.Value, Axes] = {}
+
+    def convert(self, function: ir.Operation) -> None:
+        for found in list(operations(function)):
+            with ir.InsertionPoint(found), found.location:
+                if found.name in self.layouts:
+                    self.convert_convolution(found)
+                elif found.name == "relax.get_item" and found.operands[0] in self.normalized:
+                    self.carry_field(found)
+                elif any(operand in self.permuted for operand in found.operands):
+                    self.carry(found)
+        for value in reversed(list(self.permuted)):
+            if not list(value.uses):
+                value.owner.operation.erase()
+
+    def convert_convolution(self, conv: ir.Operation) -> None:
+        data, kernel = _CONVOLUTIONS[conv.name]
+        given = _text(conv, "data_layout", data), _text(conv, "kernel_layout", kernel)
+        given_out = _text(conv, "out_layout", given[0])
+        wanted = self.layouts[conv.name]
+        if (*given, given_out) == wanted:
+            return
+        operands = [
+            self.permute(operand, tuple(map(layout.index, desired)))
+            for operand, layout, desired in zip(conv.operands, given, wanted, strict=False)
+        ]
+        layouts = {"data_layout": wanted[0], "kernel_layout": wanted[1]}
+        if wanted[2] != wanted[0]:
+            layouts["out_layout"] = wanted[2]
+        attributes = {name: ir.StringAttr.get(layout) for name, layout in layouts.items()}
+        new = _copy(conv, operands, attributes, without=("out_layout",))
+        self.replace(conv, new.results[0], tuple(map(wanted[2].index, given_out)))
+
+    def carry(self, found: ir.Operation) -> None:
+        """Compute an operation of what its operands were before they were permuted back."""
+        source, axes = next(self.permuted[v] for v in found.operands if v in self.permuted)
+        name = found.name
+        if name in ELEMENTWISE_OPERATIONS:
+            self.carry_elements(found, axes)
+        elif name == "relax.concat":
+            if all(self.permuted.get(v, (None, None))[1] == axes for v in found.operands):
+                operands = [self.permuted[v][0] for v in found.operands]
+                new = _copy(found, operands, {"axis": _moved(found, "axis", 0, axes)})
+                self.replace(found, new.results[0], axes)
+        elif name in _POOLS:
+            rank = len(axes)
+            layout = _text(found, "layout", {3: "NCW", 4: "NCHW", 5: "NCDHW"}[rank])
+            if _text(found, "out_layout", layout) == layout:
+                moved = "".join(layout[axes.index(i)] for i in range(rank))
+                attributes = {"layout": ir.StringAttr.get(moved)}
+                new = _copy(found, [source], attributes, without=("out_layout",))
+                self.replace(found, new.results[0], axes)
+        elif name == "relax.batch_norm" and found.operands[0] in self.permuted:
+            self.carry_batch_norm(found, source, axes)
+        elif name in _REDUCTIONS and "axis" in found.attributes:
+            self.carry_reduction(found, source, axes)
+        elif name == "relax.permute_dims":
+            rank = len(axes)
+            order = found.attributes["axes"] if "axes" in found.attributes else range(rank)[::-1]
+            self.replace(found, self.permute(source, tuple(axes[i % rank] for i in order)))
+
+    def carry_elements(self, found: ir.Operation, axes: Axes) -> None:
+        inverse = tuple(axes.index(i) for i in range(len(axes)))
+        operands = []
+        for operand in found.operands:
+            rank = _rank(operand)
+            if operand in self.permuted:
+                if self.permuted[operand][1] != axes:
+                    return
+                operand = self.permuted[operand][0]
+            elif isinstance(operand.type, TensorStructInfo) and rank != 0:
+                # What is small, or known when constants are folded, is permuted as well.
+                if rank is None or rank > len(axes):
+                    return
+                if rank == len(axes) and not is_computed_of_constants(operand):
+                    return
+                if rank < len(axes):
+                    operand = op.expand_dims(operand, list(range(len(axes) - rank)))
+                operand = op.permute_dims(operand, list(inverse))
+            operands.append(operand)
+        self.replace(found, _copy(found, operands).results[0], axes)
+
+    def carry_batch_norm(self, norm: ir.Operation, source: ir.Value, axes: Axes) -> None:
+        fields = [use.owner.operation for use in norm.results[0].uses]
+        if any(field.name != "relax.get_item" for field in fields):
+            return
+        operands = [source, *list(norm.operands)[1:]]
+        new = _copy(norm, operands, {"axis": _moved(norm, "axis", 0, axes)})
+        self.normalized[new.results[0]] = axes
+        self.replace(norm, new.results[0])
+
+    def carry_field(self, field: ir.Operation) -> None:
+        """Take a field of the result of a batch normalization, which has another type now."""
+        if field.attributes["index"].value == 0:
+            axes = self.normalized[field.operands[0]]
+            self.replace(field, _copy(field, list(field.operands)).results[0], axes)
+
+    def carry_reduction(self, found: ir.Operation, source: ir.Value, axes: Axes) -> None:
+        reduced = {i % len(axes) for i in found.attributes["axis"]}
+        moved = ir.DenseI64ArrayAttr.get(sorted(axes[i] for i in reduced))
+        new = _copy(found, [source], {"axis": moved}).results[0]
+        if "keepdims" in found.attributes and found.attributes["keepdims"].value:
+            self.replace(found, new, axes)
+            return
+        left = [axis for i, axis in enumerate(axes) if i not in reduced]
+        order = sorted(left)
+        self.replace(found, new, tuple(map(order.index, left)))
+
+    def permute(self, value: ir.Value, axes: Axes) -> ir.Value:
+        """Return the value with other axes; what it was before, where it was permuted."""
+        if value in self.permuted:
+            value, before = self.permuted[value]
+            axes = tuple(before[axis] for axis in axes)
+        return value if axes == tuple(range(len(axes))) else op.permute_dims(value, list(axes))
+
+    def replace(self, old: ir.Operation, value: ir.Value, axes: Axes = ()) -> None:
+        """Use a value for the result of an operation, with its axes in another order."""
+        result = value
+        if axes != tuple(range(len(axes))):
+            result = op.permute_dims(value, list(axes))
+            self.permuted[result] = (value, axes)
+        old.results[0].replace_all_uses_with(result)
+        old.erase()
+
+
+def _copy(
+    found: ir.Operation,
+    operands: Sequence[ir.Value],
+    attributes: Mapping[str, ir.Attribute] | None = None,
+    without: Sequence[str] = (),
+) -> ir.Operation:
+    """Make an operation of other operands, with other attributes; its type is derived."""
+    kept = {named.name: named.attr for named in _attributes(found) if named.name not in without}
+    return ir.Operation.create(
+        found.name, operands=operands, attributes=kept | dict(attributes or {}), infer_type=True
+    )
+
+
+def _attributes(found: ir.Operation) -> list[ir.NamedAttribute]:
+    return [found.attributes[i] for i in range(len(found.attributes))]
+
+
+def _text(found: ir.Operation, name: str, default: str) -> str:
+    return str(found.attributes[name].value) if name in found.attributes else default
+
+
+def _moved(found: ir.Operation, name: str, default: int, axes: Axes) -> ir.Attribute:
+    """Return the attribute of an axis, which is another one of what is permuted."""
+    axis = found.attributes[name].value if name in found.attributes else default
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axes[axis % len(axes)])
+
+
+def _rank(value: ir.Value) -> int | None:
+    if not isinstance(value.type, TensorStructInfo) or value.type.shape is None:
+        return None
+    return len(value.type.shape)
