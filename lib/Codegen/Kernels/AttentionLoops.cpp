@@ -32,6 +32,8 @@ using namespace mlir::relax;
 
 /// Up to so many queries read keys where they lie.
 static constexpr int64_t kFewQueries = 3;
+/// They fetch so many keys ahead, where these are not next to each other.
+static constexpr int64_t kKeysAhead = 32;
 /// The most and the least queries of a task, where there are more.
 static constexpr int64_t kMostQueries = 192, kLeastQueries = 48;
 /// So many tasks are enough for threads to share.
@@ -342,14 +344,19 @@ void AttentionLoops::multiplyRows(IndexBuilder &b, const Task &task,
   Value last = b.sub(sizes[parts.keyLoop()], b.index(1));
   Value left = b.add(task.queries, b.mul(query, task.depth));
   b.loop(zero, keys.count, lanes, [&](IndexBuilder &b, Value j) {
-    SmallVector<Value> indices = getIndices(task), places;
-    for (int64_t i = 0; i < lanes; ++i)
-      places.push_back(b.min(b.add(b.add(keys.first, j), i), last));
+    SmallVector<Value> indices = getIndices(task), places, ahead;
+    for (int64_t i = 0; i < lanes; ++i) {
+      Value place = b.add(b.add(keys.first, j), i);
+      places.push_back(b.min(place, last));
+      ahead.push_back(b.min(b.add(place, kKeysAhead), last));
+    }
     auto step = [&](IndexBuilder &b, Value k, ValueRange carried, Value mask) {
       SmallVector<Value> sums = llvm::to_vector(carried);
       Value row = load(b, task.scratch, b.add(left, k));
       indices[parts.depthLoop()] = k;
       for (int64_t i = 0; i < lanes; ++i) {
+        indices[parts.keyLoop()] = ahead[i];
+        elements.prefetch(b, parts.key, indices, parts.keyLoop());
         indices[parts.keyLoop()] = places[i];
         Value key =
             elements.computeVector(b, parts.key, indices, mask, ValueRange());
@@ -457,6 +464,7 @@ void AttentionLoops::addValues(IndexBuilder &b, const Task &task,
                                const Keys &keys, Value query, int64_t rows) {
   int64_t width = vectors * lanes;
   Value zero = b.index(0), columns = sizes[parts.columnLoop()];
+  Value last = b.sub(sizes[parts.keyLoop()], b.index(1));
   Value begin = b.add(task.sums, b.mul(query, task.width));
   auto compute = [&](IndexBuilder &b, Value column, int64_t count,
                      bool isMasked) {
@@ -471,28 +479,34 @@ void AttentionLoops::addValues(IndexBuilder &b, const Task &task,
       masks.back() =
           makeMask(b, b.sub(columns, b.add(column, (count - 1) * lanes)));
     SmallVector<Value> indices = getIndices(task);
-    sums = b.reduce(zero, keys.count, 1, sums,
-                    [&](IndexBuilder &b, Value k, ValueRange carried) {
-                      SmallVector<Value> sums = llvm::to_vector(carried), right;
-                      indices[parts.keyLoop()] = b.add(keys.first, k);
-                      for (int64_t v = 0; v < count; ++v) {
-                        indices[parts.columnLoop()] = b.add(column, v * lanes);
-                        right.push_back(elements.computeVector(
-                            b, parts.value, indices, masks[v], ValueRange()));
-                      }
-                      Value weights = b.add(task.scores, k);
-                      for (int64_t i = 0; i < rows; ++i) {
-                        Value weight = loadScalar(b, task.scratch,
-                                                  b.add(weights, i * keyBlock));
-                        weight =
-                            vector::BroadcastOp::create(b, vectorType, weight);
-                        for (int64_t v = 0; v < count; ++v) {
-                          Value &sum = sums[i * count + v];
-                          sum = vector::FMAOp::create(b, weight, right[v], sum);
-                        }
-                      }
-                      return sums;
-                    });
+    sums = b.reduce(
+        zero, keys.count, 1, sums,
+        [&](IndexBuilder &b, Value k, ValueRange carried) {
+          SmallVector<Value> sums = llvm::to_vector(carried), right;
+          Value key = b.add(keys.first, k);
+          Value ahead = b.min(b.add(key, kKeysAhead), last);
+          for (int64_t v = 0; v < count; ++v) {
+            indices[parts.columnLoop()] = b.add(column, v * lanes);
+            if (rows == 1) {
+              indices[parts.keyLoop()] = ahead;
+              elements.prefetch(b, parts.value, indices, parts.keyLoop());
+            }
+            indices[parts.keyLoop()] = key;
+            right.push_back(elements.computeVector(b, parts.value, indices,
+                                                   masks[v], ValueRange()));
+          }
+          Value weights = b.add(task.scores, k);
+          for (int64_t i = 0; i < rows; ++i) {
+            Value weight =
+                loadScalar(b, task.scratch, b.add(weights, i * keyBlock));
+            weight = vector::BroadcastOp::create(b, vectorType, weight);
+            for (int64_t v = 0; v < count; ++v) {
+              Value &sum = sums[i * count + v];
+              sum = vector::FMAOp::create(b, weight, right[v], sum);
+            }
+          }
+          return sums;
+        });
     for (auto [place, sum] : llvm::zip_equal(places, sums))
       store(b, sum, task.scratch, place);
   };

@@ -270,6 +270,23 @@ Value ElementBuilder::computeVector(IndexBuilder &b, const Elements &elements,
       compute(b, elements, indices, mask, given));
 }
 
+void ElementBuilder::prefetch(IndexBuilder &b, const Elements &elements,
+                              ValueRange indices, unsigned loop) {
+  SmallVector<ParameterAccess> reads;
+  canCompute(elements, /*output=*/BlockArgument(), reads);
+  for (const ParameterAccess &read : reads) {
+    unsigned rank = read.map.getNumResults();
+    if (!read.map.isFunctionOfDim(elements.vectorLoop) || rank < 2 ||
+        read.map.getResult(rank - 2).isFunctionOfDim(loop) ||
+        getElementTypeOrSelf(read.parameter.getType()).isInteger(1))
+      continue;
+    const Memory &from = memories[read.parameter.getArgNumber()];
+    memref::PrefetchOp::create(
+        b, from.flat, getPlace(b, from, read.map, indices), /*isWrite=*/false,
+        /*localityHint=*/2, /*isDataCache=*/true);
+  }
+}
+
 Value ElementBuilder::computeScalar(IndexBuilder &b, Value value) {
   if (Value known = scalars.lookupOrNull(value))
     return known;

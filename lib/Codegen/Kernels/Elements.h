@@ -71,6 +71,12 @@ public:
   Value computeVector(IndexBuilder &b, const Elements &elements,
                       ValueRange indices, Value mask, ValueRange given);
 
+  /// Brings what the elements at `indices` are computed from to the second
+  /// level of the cache, where steps of `loop` leave something out: a processor
+  /// finds out by itself what comes next in the order of memory.
+  void prefetch(IndexBuilder &b, const Elements &elements, ValueRange indices,
+                unsigned loop);
+
   /// A value that is the same for all elements.
   Value computeScalar(IndexBuilder &b, Value value);
 

@@ -199,8 +199,10 @@ def test_nan_at_any_place(exec_mode: str, name: str, m: int, dtype: str) -> None
     x[np.arange(m), np.arange(m)] = np.nan
     with np.errstate(invalid="ignore"):
         expected = getattr(np, name)(x, axis=1)
-    actual = run(reduction(name, (1,), False), (("n", "m"),), exec_mode, x)
-    np.testing.assert_array_equal(actual, expected)
+    for bits in (0, 128, 256):
+        program = reduction(name, (1,), False)
+        actual = run(program, (("n", "m"),), exec_mode, x, vector_bits=bits)
+        np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize("m", [5, 16, 70, 200])

@@ -11,13 +11,16 @@
 // CHECK:           scf.parallel
 // CHECK:             memref.alloc({{.*}}) {alignment = 64 : i64}
 // CHECK:             arith.divui
+// CHECK:             memref.prefetch %{{.*}}, read, locality<2>, data
 // CHECK-COUNT-16:    vector.fma
 // CHECK:             arith.cmpi sle
 // CHECK:             arith.maximumf
 // CHECK:             arith.cmpf une
 // CHECK:             math.exp %{{.*}} : f32
 // CHECK:             math.exp %{{.*}} : vector<16xf32>
+// CHECK:             memref.prefetch %{{.*}}, read, locality<2>, data
 // CHECK-COUNT-4:     vector.fma
+// CHECK-NOT:         memref.prefetch
 // CHECK:           scf.parallel
 // CHECK:             vector.shuffle
 // CHECK-COUNT-24:    vector.fma
