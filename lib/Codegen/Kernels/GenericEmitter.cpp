@@ -18,7 +18,7 @@ using namespace mlir::relax;
 /// How many elements without reductions are one iteration.
 static constexpr int64_t kChunk = 4096;
 
-/// How many vectors of a row are reduced together.
+/// How many vectors of a row, and at least of results, are reduced together.
 static constexpr unsigned kUnroll = 4;
 
 static bool isVector(Value value) { return isa<VectorType>(value.getType()); }
@@ -469,18 +469,26 @@ void GenericEmitter::emitBlock(IndexBuilder &b, Value base, unsigned unroll,
 
 void GenericEmitter::emitVectors(IndexBuilder &b, Value begin, Value end) {
   hoistOperands(b);
-  unsigned unroll = plan.reductions.empty() ? 1 : plan.unroll;
-  int64_t step = plan.lanes * unroll;
-  Value rest = b.rem(b.sub(end, begin), b.index(step));
-  Value middle = b.sub(end, rest);
   auto isEmpty = [](Value from, Value to) {
     std::optional<int64_t> first = getConstantIntValue(from);
     return first && first == getConstantIntValue(to);
   };
-  if (!isEmpty(begin, middle))
-    b.loop(begin, middle, step, [&](IndexBuilder &inside, Value base) {
-      emitBlock(inside, base, unroll, Value());
-    });
+  Value middle = begin;
+  auto emitBlocks = [&](unsigned unroll) {
+    int64_t step = plan.lanes * unroll;
+    Value from = middle;
+    Value rest = b.rem(b.sub(end, from), b.index(step));
+    middle = b.sub(end, rest);
+    if (!isEmpty(from, middle))
+      b.loop(from, middle, step, [&](IndexBuilder &inside, Value base) {
+        emitBlock(inside, base, unroll, Value());
+      });
+  };
+  if (plan.reductions.empty())
+    emitBlocks(1);
+  else
+    for (unsigned unroll = plan.unroll; unroll >= kUnroll; unroll /= 2)
+      emitBlocks(unroll);
   if (!isEmpty(middle, end))
     b.loop(middle, end, plan.lanes, [&](IndexBuilder &inside, Value base) {
       auto type = VectorType::get({plan.lanes}, b.getI1Type());

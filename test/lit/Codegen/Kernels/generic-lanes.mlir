@@ -1,0 +1,79 @@
+// Lanes of the generic route that go backwards or in steps, and rows that may be
+// too short for them.
+// RUN: relax-opt %s --relax-lower-linalg=vector-bits=512 --split-input-file | FileCheck %s
+
+// Vectors are read whole, and reversed in registers; so are masks.
+// CHECK-LABEL: func.func @flip
+// CHECK:         %[[VALUES:.*]] = vector.load
+// CHECK-NEXT:    vector.shuffle %[[VALUES]], %[[VALUES]] [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+// CHECK:         %[[MASK:.*]] = vector.create_mask
+// CHECK:         %[[BACK:.*]] = vector.shuffle %[[MASK]], %[[MASK]] [15,
+// CHECK:         vector.maskedload %{{.*}}, %[[BACK]]
+// CHECK-NOT:     vector.gather
+func.func @flip(%x: memref<?xf32>, %size: index, %out: memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%out : memref<?xf32>) {
+  ^bb0(%old: f32):
+    %i = linalg.index 0 : index
+    %j = arith.subi %size, %i : index
+    %0 = memref.load %x[%j] : memref<?xf32>
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// The second vector ends with the last element that is needed.
+// CHECK-LABEL: func.func @even
+// CHECK:         %[[LAST:.*]] = arith.constant 15 : index
+// CHECK:         %[[HIGH:.*]] = arith.addi %{{.*}}, %[[LAST]]
+// CHECK:         %[[A:.*]] = vector.load
+// CHECK:         %[[B:.*]] = vector.load %{{.*}}[%[[HIGH]]]
+// CHECK:         vector.shuffle %[[A]], %[[B]] [0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31]
+// CHECK-NOT:     vector.gather
+func.func @even(%x: memref<?xf32>, %out: memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%out : memref<?xf32>) {
+  ^bb0(%old: f32):
+    %c2 = arith.constant 2 : index
+    %i = linalg.index 0 : index
+    %j = arith.muli %i, %c2 : index
+    %0 = memref.load %x[%j] : memref<?xf32>
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// A row of less than 8 elements is reduced by scalars.
+// CHECK-LABEL: func.func @last
+// CHECK:         %[[SHORT:.*]] = arith.cmpi sle, %{{.*}}, %c7
+// CHECK:         scf.if %[[SHORT]] {
+// CHECK:           memref.store
+// CHECK:         } else {
+// CHECK:           scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+func.func @last(%x: memref<?x?xf32>, %sums: memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x?xf32>) outs(%sums : memref<?xf32>) {
+  ^bb0(%0: f32, %1: f32):
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  }
+  return
+}
+
+// -----
+
+// Eight vectors of results, then four, then one under a mask.
+// CHECK-LABEL: func.func @first
+// CHECK:         scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK:         scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK:         vector.create_mask
+// CHECK:         scf.for {{.*}} -> (vector<16xf32>)
+func.func @first(%x: memref<?x?xf32>, %sums: memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x : memref<?x?xf32>) outs(%sums : memref<?xf32>) {
+  ^bb0(%0: f32, %1: f32):
+    %2 = arith.addf %0, %1 : f32
+    linalg.yield %2 : f32
+  }
+  return
+}
