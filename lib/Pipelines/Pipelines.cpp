@@ -38,6 +38,8 @@ static void buildLegalize(OpPassManager &pm, const CompileOptions &options) {
   if (options.planMemory)
     pm.addNestedPass<relax::FuncOp>(createRelaxRewriteReshapePass());
   pm.addPass(createRelaxLegalizeOpsPass());
+  if (options.fuse || options.emitKernels)
+    pm.addPass(createRelaxRaiseKernelsPass());
   if (options.fuse) {
     pm.addPass(createRelaxFuseOpsPass());
     pm.addPass(createRelaxFuseTIRPass());

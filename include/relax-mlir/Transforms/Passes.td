@@ -142,10 +142,31 @@ def RelaxAnnotateOpPatternPass
     | 2 | injective | one element of an input, anywhere |
     | 3 | reduction | many elements |
     | 4 | out-elementwise-fusable | sums of products or windows, behind which operations on elements can be computed along |
-    | 8 | opaque | anything else; loops over memrefs |
+    | 8 | opaque | anything else |
+
+    Loops over memrefs are what `relax-raise-kernels` makes of them.
 
     A kernel that states its kind keeps it: a user may set it by hand.
   }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
+def RelaxRaiseKernelsPass : Pass<"relax-raise-kernels", "ModuleOp"> {
+  let summary = "Have kernels on memrefs that are linalg operations work on tensors";
+  let description = [{
+    Nests of loops that load and store elements, as kernels of `T.prim_func` have
+    them, become linalg operations, where each element is stored once, or is a
+    sum or another reduction. Kernels that are nothing but such operations then
+    take and return tensors, as those of operators do, so that they are fused
+    with others and known to kernel classes.
+
+    This is so for kernels that only `relax.call_tir` calls. Others, and those
+    that do anything else, keep their memrefs.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
 }
 
 def RelaxFuseOpsPass : Pass<"relax-fuse-ops", "ModuleOp"> {
@@ -154,8 +175,9 @@ def RelaxFuseOpsPass : Pass<"relax-fuse-ops", "ModuleOp"> {
     Takes calls of kernels out of dataflow blocks, in groups, into private
     functions with the attribute `Primitive`, of which `relax-fuse-tir` makes
     kernels. A group ends in one call, through which all that is computed in it
-    leaves. Kinds of kernels are those of `relax-annotate-op-pattern`, which need
-    not have run. Groups are:
+    leaves. Kernels on memrefs are put on tensors first, as `relax-raise-kernels`
+    does. Kinds of kernels are those of `relax-annotate-op-pattern`, which need not
+    have run. Groups are:
 
     - a matrix product or window computation, and what follows element by element;
     - operations that work row by row on the same rows, reductions and
@@ -169,6 +191,10 @@ def RelaxFuseOpsPass : Pass<"relax-fuse-ops", "ModuleOp"> {
   let options = [
     Option<"maxDepth", "max-depth", "unsigned", "256",
            "The largest number of calls in a group">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
   ];
 }
 

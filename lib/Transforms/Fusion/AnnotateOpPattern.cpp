@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RaiseKernels.h"
+
 #include "relax-mlir/Analysis/OpPattern.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/Transforms/Passes.h"
@@ -26,7 +28,10 @@ struct RelaxAnnotateOpPatternPass
     // A function without body is no kernel of ours.
     if (kernel.isExternal())
       return;
-    FailureOr<OpPattern> pattern = getOpPattern(kernel);
+    // Of loops, the kind is the one of what they would be raised to.
+    OwningOpRef<func::FuncOp> copy = cast<func::FuncOp>(kernel->clone());
+    raiseLoops(*copy);
+    FailureOr<OpPattern> pattern = getOpPattern(*copy);
     if (failed(pattern))
       return signalPassFailure();
     if (!kernel->hasAttr(kOpPattern))

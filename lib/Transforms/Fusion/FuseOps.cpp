@@ -14,6 +14,7 @@
 
 #include "FusionGroups.h"
 #include "MergeKernels.h"
+#include "RaiseKernels.h"
 
 #include "relax-mlir/Analysis/Attention.h"
 #include "relax-mlir/IR/Relax.h"
@@ -264,6 +265,7 @@ struct RelaxFuseOpsPass : relax::impl::RelaxFuseOpsPassBase<RelaxFuseOpsPass> {
   }
 
   void runOnOperation() override {
+    raiseKernels(getOperation());
     KernelFactsCache kernels(getOperation());
     Outliner outliner(getOperation());
     auto findAttention = [&](Block &block) {

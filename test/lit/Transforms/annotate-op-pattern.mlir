@@ -128,3 +128,31 @@ func.func private @stated(%o: !t) -> !t attributes {op_pattern = 8 : i64} {
 
 // CHECK: func.func private @declared({{.*}}) -> {{[^{]*$}}
 func.func private @declared(!t) -> !t
+
+// Loops over memrefs are what they would be as operations; they stay loops here.
+// CHECK: func.func private @loops({{.*}} attributes {op_pattern = 0 : i64}
+// CHECK: scf.for
+func.func private @loops(%x: memref<4xf32>, %o: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %0 = memref.load %x[%i] : memref<4xf32>
+    %1 = math.exp %0 : f32
+    memref.store %1, %o[%i] : memref<4xf32>
+  }
+  return
+}
+
+// CHECK: func.func private @backward({{.*}} attributes {op_pattern = 8 : i64}
+func.func private @backward(%o: memref<5xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    %0 = memref.load %o[%i] : memref<5xf32>
+    %1 = arith.addi %i, %c1 : index
+    memref.store %0, %o[%1] : memref<5xf32>
+  }
+  return
+}
