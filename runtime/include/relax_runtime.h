@@ -462,24 +462,26 @@ RELAX_RUNTIME_API int relax_closure_make(const relax_site *site, TVMFFIAny *dst,
 // call.
 //===----------------------------------------------------------------------===//
 
-#define RELAX_LIBRARY_VERSION 1
+#define RELAX_LIBRARY_VERSION 2
 
 typedef struct {
   int32_t version;
   int32_t num_symbols;
   int32_t num_exports;
-  int32_t reserved;
+  int32_t num_features;
   const char *const *symbol_names; // kernels, functions, the pool of constants
   void *const *symbols;
-  const char *const *exports; // the functions to call
-  void *state;                // of the runtime
+  const char *const *exports;  // the functions to call
+  void *state;                 // of the runtime
+  const char *const *features; // what the processor must have, as LLVM names it
 } relax_library;
 
 // Tells the runtime of a library when it is loaded.
 RELAX_RUNTIME_API void relax_library_open(relax_library *library);
 
-// Calls the export `index`. Raises ValueError that names the section where the
-// module behind the library is damaged.
+// Calls the export `index`. Raises ValueError where the processor lacks a
+// feature of the table, and one that names the section where the module behind
+// the library is damaged.
 RELAX_RUNTIME_API int relax_library_call(relax_library *library, int32_t index,
                                          const TVMFFIAny *args, int32_t nargs,
                                          TVMFFIAny *result);

@@ -187,3 +187,21 @@ def test_the_cache_tells_targets_apart(tmp_path: Path, monkeypatch: pytest.Monke
     for target in ("llvm", "llvm -vector-width=128", "llvm -l1-bytes=16384", "llvm"):
         check(relax.VirtualMachine(relax.compile(PROGRAM, target))["main"])
     assert len(list(tmp_path.glob("*.rx"))) == 3
+
+
+@on_x86
+@pytest.mark.parametrize("mode", ["compiled", "bytecode"])
+def test_library_for_another_processor_says_what_is_missing(mode: str, tmp_path: Path) -> None:
+    features = "+fma4,+xop"
+    if not native.describe_target(native.NativeTarget(features=features)).missing:
+        pytest.skip("this processor has instructions that hardly any other one has")
+    ex = relax.compile(PROGRAM, f"llvm -mattr={features}", exec_mode=mode)
+    path = tmp_path / "model.so"
+    ex.export_library(path)
+    message = rf"{re.escape(str(path))}: section 'library': .* what this one lacks: .*fma4, xop"
+    main = tvm_ffi.load_module(str(path))["main"]
+    for _ in range(2):
+        with pytest.raises(ValueError, match=message):
+            main(*map(tvm_ffi.from_dlpack, arguments()))
+    with pytest.raises(ValueError, match=message):
+        relax.load(path)

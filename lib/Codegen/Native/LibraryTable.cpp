@@ -22,6 +22,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace mlir;
@@ -33,7 +34,8 @@ public:
   TableBuilder(llvm::Module &module)
       : module(module), builder(module.getContext()), ptr(builder.getPtrTy()) {}
 
-  void build(ArrayRef<std::string> symbols, ArrayRef<std::string> exports);
+  void build(ArrayRef<std::string> symbols, ArrayRef<std::string> exports,
+             ArrayRef<StringRef> features);
 
 private:
   llvm::Constant *string(StringRef text);
@@ -105,27 +107,52 @@ void TableBuilder::addConstructor(llvm::Value *library) {
 }
 
 void TableBuilder::build(ArrayRef<std::string> symbols,
-                         ArrayRef<std::string> exports) {
-  SmallVector<llvm::Constant *> names, addresses, exported;
+                         ArrayRef<std::string> exports,
+                         ArrayRef<StringRef> features) {
+  SmallVector<llvm::Constant *> names, addresses, exported, needed;
   for (const std::string &symbol : symbols) {
     names.push_back(string(symbol));
     addresses.push_back(declare(symbol));
   }
   for (const std::string &name : exports)
     exported.push_back(string(name));
+  for (StringRef feature : features)
+    needed.push_back(string(feature));
   llvm::Type *i32 = builder.getInt32Ty();
-  auto *type = llvm::StructType::get(i32, i32, i32, i32, ptr, ptr, ptr, ptr);
+  auto *type =
+      llvm::StructType::get(i32, i32, i32, i32, ptr, ptr, ptr, ptr, ptr);
   auto *library = new llvm::GlobalVariable(
       module, type, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage,
       llvm::ConstantStruct::get(
-          type, builder.getInt32(1), builder.getInt32(symbols.size()),
-          builder.getInt32(exports.size()), builder.getInt32(0), array(names),
-          array(addresses), array(exported),
-          llvm::ConstantPointerNull::get(ptr)),
+          type, builder.getInt32(2), builder.getInt32(symbols.size()),
+          builder.getInt32(exports.size()), builder.getInt32(features.size()),
+          array(names), array(addresses), array(exported),
+          llvm::ConstantPointerNull::get(ptr), array(needed)),
       "relax_library");
   for (auto [index, name] : llvm::enumerate(exports))
     addExport(name, index, library);
   addConstructor(library);
+}
+
+/// What the processor that code is for has, of what the runtime can ask a
+/// processor for (Processor.cc).
+static SmallVector<StringRef> findFeatures(const llvm::TargetMachine &machine) {
+  if (!machine.getTargetTriple().isX86())
+    return {};
+  SmallVector<StringRef> features = {
+      "sse3",        "ssse3",      "sse4.1",       "sse4.2",
+      "sse4a",       "popcnt",     "aes",          "pclmul",
+      "bmi",         "bmi2",       "avx",          "avx2",
+      "fma",         "fma4",       "xop",          "gfni",
+      "vpclmulqdq",  "avx512f",    "avx512bw",     "avx512cd",
+      "avx512dq",    "avx512vl",   "avx512ifma",   "avx512vbmi",
+      "avx512vbmi2", "avx512vnni", "avx512bitalg", "avx512vpopcntdq",
+      "avx512bf16"};
+  const llvm::MCSubtargetInfo &info = *machine.getMCSubtargetInfo();
+  llvm::erase_if(features, [&](StringRef feature) {
+    return !info.checkFeatures(("+" + feature).str());
+  });
+  return features;
 }
 
 LogicalResult mlir::relax::emitLibraryTable(MLIRContext *context,
@@ -146,7 +173,7 @@ LogicalResult mlir::relax::emitLibraryTable(MLIRContext *context,
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
   module.setPICLevel(llvm::PICLevel::BigPIC);
-  TableBuilder(module).build(symbols, exports);
+  TableBuilder(module).build(symbols, exports, findFeatures(*machine));
   if (failed(writeObject(module, *machine, object.bytes)))
     return emitError(loc, "no object files are written for ")
            << object.target.triple;

@@ -8,7 +8,8 @@
 //
 // A library tells the runtime of itself when it is loaded, and the model behind
 // its image is read on the first call: where that fails, the call fails, as a
-// constructor could not say why.
+// constructor could not say why. The same call finds out whether the processor
+// can run what the library holds.
 //
 // Rationale: the library is linked with nodelete, and what is read stays. So
 // whatever a call returns may point into the library: closures, constants,
@@ -18,6 +19,7 @@
 
 #include "../vm/VirtualMachine.h"
 #include "Artefact.h"
+#include "Processor.h"
 
 #include <dlfcn.h>
 #include <map>
@@ -39,6 +41,7 @@ public:
 private:
   int load();
   void read();
+  void checkProcessor() const;
 
   relax_library *const table;
   std::shared_ptr<Image> image;
@@ -79,12 +82,26 @@ int Library::load() {
   TVM_FFI_SAFE_CALL_END();
 }
 
+// An instruction that the processor lacks would end the process.
+void Library::checkProcessor() const {
+  std::string missing;
+  for (int32_t i = 0; i < table->num_features; ++i)
+    if (!hasFeature(table->features[i]))
+      missing +=
+          (missing.empty() ? "" : ", ") + std::string(table->features[i]);
+  if (!missing.empty())
+    raiseInSource(image->source, "section 'library': the code is for a "
+                                 "processor that has what this one lacks: " +
+                                     missing);
+}
+
 void Library::read() {
   if (table->version != RELAX_LIBRARY_VERSION)
     raiseInSource(image->source,
                   "section 'library': expected a library of version " +
                       std::to_string(RELAX_LIBRARY_VERSION) + ", but got " +
                       std::to_string(table->version));
+  checkProcessor();
   Artefact artefact =
       readArtefact(findAppended(image, Verify::All), Verify::All);
   vm::Executable loaded = std::move(artefact).makeExecutable();
