@@ -16,12 +16,10 @@ Examples
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..tir import expr as _expr
-from ..tir import op as _op
 from ..tir.expr import (
     EQ,
     GE,
@@ -64,6 +62,11 @@ from ..tir.expr import (
 )
 from ..tir.stmt import Buffer as _Buffer
 from ..tir.stmt import BufferData as _BufferData
+from . import tir_dtypes, tir_expressions
+from .tir_dtypes import *  # noqa: F403
+from .tir_dtypes import DType, _dtype
+from .tir_dtypes import LetType as LetType
+from .tir_expressions import *  # noqa: F403
 from .vectors import Broadcast, Ramp, Vector
 
 __all__ = [
@@ -79,14 +82,10 @@ __all__ = [
     "Buffer",
     "BufferLoad",
     "Call",
-    "Cast",
-    "DType",
-    "Div",
     "FloatImm",
     "FloorDiv",
     "FloorMod",
     "IntImm",
-    "Let",
     "LetStmt",
     "Max",
     "Min",
@@ -97,29 +96,17 @@ __all__ = [
     "PrimExpr",
     "Ramp",
     "Range",
-    "Select",
     "StringImm",
     "Sub",
     "Var",
     "Vector",
-    "abs",
-    "acos",
-    "acosh",
-    "all",
     "alloc_buffer",
     "alloc_local",
     "alloc_shared",
     "allocate",
-    "any",
-    "asin",
-    "asinh",
     "assume",
-    "atan",
-    "atan2",
-    "atanh",
     "attr",
     "axis",
-    "bfloat16",
     "bind",
     "bitwise_and",
     "bitwise_not",
@@ -127,200 +114,44 @@ __all__ = [
     "bitwise_xor",
     "block",
     "block_attr",
-    "bool",
-    "boolean",
     "broadcast",
     "buffer",
     "buffer_store",
-    "call_extern",
-    "call_pure_extern",
-    "cast",
-    "ceil",
     "ceildiv",
-    "clz",
     "const",
     "convert",
-    "copysign",
-    "cos",
-    "cosh",
     "decl_buffer",
-    "div",
-    "erf",
     "evaluate",
-    "exp",
-    "exp2",
-    "exp10",
-    "fabs",
-    "float8_e4m3fn",
-    "float8_e5m2",
-    "float16",
-    "float32",
-    "float64",
-    "floor",
     "floordiv",
     "floormod",
-    "fmod",
     "func_attr",
     "grid",
-    "handle",
-    "hypot",
-    "if_then_else",
-    "index",
     "index_map",
-    "indexdiv",
-    "indexmod",
-    "infinity",
     "init",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "ldexp",
-    "let",
-    "likely",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logical_and",
-    "logical_not",
-    "logical_or",
     "match_buffer",
-    "max",
-    "max_value",
     "meta_var",
-    "min",
-    "min_value",
-    "nearbyint",
     "parallel",
-    "popcount",
-    "pow",
-    "power",
     "prim_func",
     "ramp",
     "reads",
-    "reinterpret",
     "ret",
-    "round",
-    "rsqrt",
     "sblock",
     "sblock_alloc_buffer",
     "sblock_attr",
     "serial",
     "shift_left",
     "shift_right",
-    "sigmoid",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
     "target",
     "thread_binding",
-    "trunc",
     "truncdiv",
     "truncmod",
-    "tvm_thread_invariant",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
     "unroll",
-    "var",
     "vectorized",
-    "void",
     "where",
     "writes",
 ]
-
-# ---------------------------------------------------------------------------------------------
-# Data types
-# ---------------------------------------------------------------------------------------------
-
-
-class DType:
-    """A data type. It annotates parameters, and makes variables, constants and casts.
-
-    Parameters
-    ----------
-    name : str
-
-    Examples
-    --------
-    >>> T_int64 = DType("int64")
-    >>> T_int64(3), T_int64(Var("x", "int32"))
-    (int64(3), Cast('int64', x))
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = self.__name__ = name
-
-    @property
-    def dtype(self) -> str:
-        """The name."""
-        return self.name
-
-    def __call__(self, value: Any = None, is_size_var: Any = False) -> PrimExpr:
-        """Return a new variable, or a value as one of the data type."""
-        if value is None:
-            return _expr.SizeVar("", self.name) if is_size_var else Var("", self.name)
-        if self.name == "handle":
-            return Var("", "handle")
-        if isinstance(value, str):
-            if _expr.is_float(self.name):
-                return FloatImm(self.name, float(value))
-            raise TypeError(f"expected a number, but got {value!r}")
-        return _expr.cast(self.name, value)
-
-    def __repr__(self) -> str:
-        return f"T.{self.name}"
-
-
-bool = DType("bool")  # noqa: A001 (TVM's name)
-boolean = bool
-int8, int16, int32, int64 = (DType(f"int{bits}") for bits in (8, 16, 32, 64))
-uint8, uint16, uint32, uint64 = (DType(f"uint{bits}") for bits in (8, 16, 32, 64))
-float16, float32, float64 = (DType(f"float{bits}") for bits in (16, 32, 64))
-bfloat16 = DType("bfloat16")
-float8_e4m3fn, float8_e5m2 = DType("float8_e4m3fn"), DType("float8_e5m2")
-handle = DType("handle")
-void = DType("void")
-
-
-def var(dtype: Any, name: str = "") -> Var:
-    """Return a new variable."""
-    return Var(name, dtype)
-
-
-def index(value: Any = None) -> PrimExpr:
-    """Return a variable or a constant of the type of indices, int64."""
-    return int64(value)
-
-
-class LetType:
-    """``T.let`` and ``T.let[T.int32]``: the annotation of a name for a value.
-
-    Parameters
-    ----------
-    dtype : str, optional
-    """
-
-    def __init__(self, dtype: str | None = None) -> None:
-        self.dtype = dtype
-
-    def __getitem__(self, dtype: Any) -> LetType:
-        return LetType(_dtype(dtype))
-
-
-let = LetType()
-
-
-def _dtype(dtype: Any) -> str:
-    return dtype.name if isinstance(dtype, DType) else _expr.dtype_of(dtype)
-
+__all__ += tir_dtypes.__all__
+__all__ += tir_expressions.__all__
 
 # ---------------------------------------------------------------------------------------------
 # Buffers
@@ -911,173 +742,6 @@ def LetStmt(value: Any, type_annotation: Any = None, *, var: Any = None) -> LetF
 
 
 bind = LetStmt
-
-# ---------------------------------------------------------------------------------------------
-# Expressions
-# ---------------------------------------------------------------------------------------------
-
-
-def _intrinsic(function: Callable[..., PrimExpr]) -> Callable[..., PrimExpr]:
-    """Return a function that may be told the data type of its result, which is known anyway."""
-
-    @functools.wraps(function)
-    def intrinsic(*args: Any, dtype: Any = None) -> PrimExpr:
-        return function(*args)
-
-    return intrinsic
-
-
-acos = _intrinsic(_op.acos)
-acosh = _intrinsic(_op.acosh)
-asin = _intrinsic(_op.asin)
-asinh = _intrinsic(_op.asinh)
-atan = _intrinsic(_op.atan)
-atan2 = _intrinsic(_op.atan2)
-atanh = _intrinsic(_op.atanh)
-ceil = _intrinsic(_op.ceil)
-clz = _intrinsic(_op.clz)
-copysign = _intrinsic(_op.copysign)
-cos = _intrinsic(_op.cos)
-cosh = _intrinsic(_op.cosh)
-erf = _intrinsic(_op.erf)
-exp = _intrinsic(_op.exp)
-exp2 = _intrinsic(_op.exp2)
-exp10 = _intrinsic(_op.exp10)
-floor = _intrinsic(_op.floor)
-fmod = _intrinsic(_op.fmod)
-hypot = _intrinsic(_op.hypot)
-if_then_else = _intrinsic(_op.if_then_else)
-indexdiv = _op.indexdiv
-indexmod = _op.indexmod
-infinity = _op.infinity
-isfinite = _intrinsic(_op.isfinite)
-isinf = _intrinsic(_op.isinf)
-isnan = _intrinsic(_op.isnan)
-ldexp = _intrinsic(_op.ldexp)
-likely = _op.likely
-log = _intrinsic(_op.log)
-log1p = _intrinsic(_op.log1p)
-log2 = _intrinsic(_op.log2)
-log10 = _intrinsic(_op.log10)
-max_value = _op.max_value
-min_value = _op.min_value
-nearbyint = _intrinsic(_op.nearbyint)
-popcount = _intrinsic(_op.popcount)
-pow = _intrinsic(_op.pow)  # noqa: A001 (TVM's name)
-power = _intrinsic(_op.power)
-reinterpret = _op.reinterpret
-round = _intrinsic(_op.round)  # noqa: A001 (TVM's name)
-rsqrt = _intrinsic(_op.rsqrt)
-sigmoid = _intrinsic(_op.sigmoid)
-sin = _intrinsic(_op.sin)
-sinh = _intrinsic(_op.sinh)
-sqrt = _intrinsic(_op.sqrt)
-tan = _intrinsic(_op.tan)
-tanh = _intrinsic(_op.tanh)
-trunc = _intrinsic(_op.trunc)
-
-
-def Cast(dtype: Any, value: Any) -> PrimExpr:  # noqa: N802 (TVM's name)
-    """Return a value as one of another data type."""
-    return _expr.cast(_dtype(dtype), value)
-
-
-def cast(value: Any, dtype: Any) -> PrimExpr:
-    """Return a value as one of another data type."""
-    return _expr.cast(_dtype(dtype), value)
-
-
-def Select(condition: Any, true_value: Any, false_value: Any) -> PrimExpr:  # noqa: N802 (TVM's name)
-    """Return one of two values, both of which are computed."""
-    a, b = _expr.match_types(true_value, false_value)
-    return _expr.Select(condition, a, b)
-
-
-def Let(expr: Any, where: Mapping[Var, Any]) -> PrimExpr:  # noqa: N802 (TVM's name)
-    """Return an expression where variables have values."""
-    if len(where) != 1:
-        raise ValueError(f"expected one variable in T.Let, but got {len(where)}")
-    (variable, value), *_ = where.items()
-    return _expr.Let(variable, _expr.cast(variable.dtype, value), expr)
-
-
-def Div(a: Any, b: Any) -> PrimExpr:  # noqa: N802 (TVM's name)
-    """Return the quotient; that of integers is rounded towards zero."""
-    return _expr.div(a, b)
-
-
-div = Div
-
-
-def abs(x: Any) -> PrimExpr:  # noqa: A001 (TVM's name)
-    """Return the absolute value."""
-    return _op.abs(x)
-
-
-fabs = abs
-
-
-def max(a: Any, b: Any) -> PrimExpr:  # noqa: A001 (TVM's name)
-    """Return the larger one of two values."""
-    return _expr.maximum(a, b)
-
-
-def min(a: Any, b: Any) -> PrimExpr:  # noqa: A001 (TVM's name)
-    """Return the smaller one of two values."""
-    return _expr.minimum(a, b)
-
-
-def all(*conditions: Any) -> PrimExpr:  # noqa: A001 (TVM's name)
-    """Return whether all conditions are true."""
-    return _op.all(*conditions)
-
-
-def any(*conditions: Any) -> PrimExpr:  # noqa: A001 (TVM's name)
-    """Return whether one condition is true."""
-    return _op.any(*conditions)
-
-
-def logical_and(a: Any, b: Any) -> PrimExpr:
-    """Return whether both are true."""
-    return _expr.logical_and(a, b)
-
-
-def logical_or(a: Any, b: Any) -> PrimExpr:
-    """Return whether one is true."""
-    return _expr.logical_or(a, b)
-
-
-def logical_not(a: Any) -> PrimExpr:
-    """Return whether it is false."""
-    return _expr.logical_not(a)
-
-
-def tvm_thread_invariant(condition: Any) -> PrimExpr:
-    """Return the condition, which all threads agree on."""
-    return convert(condition)
-
-
-def call_extern(dtype: Any, func_name: Any = None, *args: Any) -> PrimExpr:
-    """Call a C function of the process, with numbers and addresses ``A.data``.
-
-    Parameters
-    ----------
-    dtype : str
-        That of the result.
-    func_name : str
-        Its symbol.
-    *args : PrimExpr
-    """
-    if not isinstance(func_name, str):
-        raise TypeError("expected a data type and the name of a function, as strings")
-    converted = [arg if isinstance(arg, PrimExpr) else convert(arg) for arg in args]
-    return Call(_dtype(dtype), "call_extern", (StringImm(func_name), *converted))
-
-
-def call_pure_extern(dtype: Any, func_name: Any = None, *args: Any) -> PrimExpr:
-    """Call a C function of the process that has no effect."""
-    return call_extern(dtype, func_name, *args)
-
 
 ramp = Ramp
 broadcast = Broadcast
