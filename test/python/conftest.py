@@ -96,3 +96,13 @@ def run(write, load, tensor):
         return np.from_dlpack(result) if hasattr(result, "__dlpack__") else result
 
     return run
+
+
+@pytest.fixture
+def vector(tensor):
+    """Return a parameter that is a vector of float32."""
+
+    def vector(name="x", dim="n"):
+        return tensor((dim,), name=name)
+
+    return vector
