@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <sys/stat.h>
@@ -317,9 +318,15 @@ static void testConstants() {
             3);
 }
 
+// Where the system has temporary files, as mkstemp wants it.
+static std::string temporaryName() {
+  return std::filesystem::temp_directory_path() / "relax_artefact_test_XXXXXX";
+}
+
 // A tensor keeps what it views alive, and writing to it leaves the file alone.
 static void testMapped() {
-  char path[] = "/tmp/relax_artefact_test_XXXXXX";
+  std::string name = temporaryName();
+  char *path = name.data();
   int file = mkstemp(path);
   std::string bytes =
       writeConstants({makeTensor({16}, DLDataType{kDLFloat, 32, 1})});
@@ -538,7 +545,8 @@ static void testBind() {
 
 // A file that is no library will do: only what is behind it counts.
 static void testAppended() {
-  char path[] = "/tmp/relax_artefact_test_XXXXXX";
+  std::string name = temporaryName();
+  char *path = name.data();
   int file = mkstemp(path);
   CHECK(::write(file, "library", 7) == 7);
   close(file);

@@ -8,8 +8,6 @@
 
 #include "Elements.h"
 
-#include "Contraction.h"
-#include "Epilogue.h"
 #include "VectorBody.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -108,43 +106,9 @@ bool mlir::relax::isSameForAll(Value value) {
 // Emission
 //===----------------------------------------------------------------------===//
 
-ElementBuilder::ElementBuilder(IndexBuilder &b, func::FuncOp kernel,
-                               ValueRange arguments, int64_t lanes)
-    : lanes(lanes) {
-  for (auto [argument, value] :
-       llvm::zip_equal(kernel.getArguments(), arguments)) {
-    auto type = dyn_cast<MemRefType>(value.getType());
-    if (!type) {
-      scalars.map(argument, value);
-      continue;
-    }
-    Memory &memory = memories[argument.getArgNumber()];
-    memory.memref = value;
-    memory.flat = flatten(b, value);
-    memory.strides.resize(type.getRank());
-    Value stride = b.index(1);
-    for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
-      memory.strides[axis] = stride;
-      stride = b.mul(stride, getDim(b, value, axis));
-    }
-  }
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (op.getNumResults() == 0 ||
-        !llvm::all_of(op.getResults(), isKnownScalar))
-      continue;
-    auto dim = dyn_cast<tensor::DimOp>(op);
-    if (!dim) {
-      b.clone(op, scalars);
-      continue;
-    }
-    auto source = cast<BlockArgument>(dim.getSource());
-    scalars.map(dim.getResult(), getSize(b, source, *dim.getConstantIndex()));
-  }
-}
-
-Value ElementBuilder::getSize(IndexBuilder &b, BlockArgument parameter,
+Value ElementBuilder::getSize(IndexBuilder &, BlockArgument parameter,
                               int64_t axis) {
-  return getDim(b, memories[parameter.getArgNumber()].memref, axis);
+  return parameters[parameter].sizes[axis];
 }
 
 /// An expression of indices, none of which is negative.
@@ -181,7 +145,8 @@ struct ElementBuilder::Request {
   llvm::DenseMap<std::pair<Value, AffineMap>, Value> computed;
 };
 
-Value ElementBuilder::getPlace(IndexBuilder &b, const Memory &memory,
+Value ElementBuilder::getPlace(IndexBuilder &b,
+                               const KernelParameters::Memory &memory,
                                AffineMap map, ValueRange indices) {
   Value place = b.index(0);
   for (auto [expr, stride] : llvm::zip_equal(map.getResults(), memory.strides))
@@ -193,7 +158,7 @@ Value ElementBuilder::getPlace(IndexBuilder &b, const Memory &memory,
 
 Value ElementBuilder::load(IndexBuilder &b, Request &request,
                            BlockArgument parameter, AffineMap map) {
-  const Memory &from = memories[parameter.getArgNumber()];
+  const KernelParameters::Memory &from = parameters[parameter];
   Value place = getPlace(b, from, map, request.indices), loaded;
   Type element = cast<MemRefType>(from.flat.getType()).getElementType();
   if (map.isFunctionOfDim(request.elements.vectorLoop)) {
@@ -221,7 +186,7 @@ Value ElementBuilder::computeTensor(IndexBuilder &b, Request &request,
     if (given.tensor == tensor)
       return value;
   if (!isa<ShapedType>(tensor.getType()))
-    return scalars.lookup(tensor);
+    return parameters.scalars.lookup(tensor);
   std::pair<Value, AffineMap> key(tensor, map);
   if (Value known = request.computed.lookup(key))
     return known;
@@ -253,7 +218,7 @@ Value ElementBuilder::computeTensor(IndexBuilder &b, Request &request,
     return arith::AddIOp::create(b, steps, body.broadcast(first));
   };
   return request.computed[key] =
-             body.compute(op, arguments, scalars, indexOf).front();
+             body.compute(op, arguments, parameters.scalars, indexOf).front();
 }
 
 Value ElementBuilder::compute(IndexBuilder &b, const Elements &elements,
@@ -280,7 +245,7 @@ void ElementBuilder::prefetch(IndexBuilder &b, const Elements &elements,
         read.map.getResult(rank - 2).isFunctionOfDim(loop) ||
         getElementTypeOrSelf(read.parameter.getType()).isInteger(1))
       continue;
-    const Memory &from = memories[read.parameter.getArgNumber()];
+    const KernelParameters::Memory &from = parameters[read.parameter];
     memref::PrefetchOp::create(
         b, from.flat, getPlace(b, from, read.map, indices), /*isWrite=*/false,
         /*localityHint=*/2, /*isDataCache=*/true);
@@ -288,7 +253,7 @@ void ElementBuilder::prefetch(IndexBuilder &b, const Elements &elements,
 }
 
 Value ElementBuilder::computeScalar(IndexBuilder &b, Value value) {
-  if (Value known = scalars.lookupOrNull(value))
+  if (Value known = parameters.scalars.lookupOrNull(value))
     return known;
   Operation *op = value.getDefiningOp();
   IRMapping mapping;
@@ -300,7 +265,7 @@ Value ElementBuilder::computeScalar(IndexBuilder &b, Value value) {
 void ElementBuilder::store(IndexBuilder &b, Value vector,
                            BlockArgument parameter, AffineMap map,
                            ValueRange indices, Value mask) {
-  const Memory &to = memories[parameter.getArgNumber()];
+  const KernelParameters::Memory &to = parameters[parameter];
   vector::MaskedStoreOp::create(b, to.flat, getPlace(b, to, map, indices), mask,
                                 vector);
 }

@@ -15,7 +15,7 @@
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_ELEMENTS_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_ELEMENTS_H
 
-#include "IndexBuilder.h"
+#include "KernelParameters.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -59,7 +59,8 @@ class ElementBuilder {
 public:
   /// `arguments` are the parameters of the kernel in memory.
   ElementBuilder(IndexBuilder &b, func::FuncOp kernel, ValueRange arguments,
-                 int64_t lanes);
+                 int64_t lanes)
+      : lanes(lanes), parameters(b, kernel, arguments) {}
 
   /// The elements at `indices` of the loops, and along the vector from there
   /// on; those outside of the mask may hold anything. A null mask means that
@@ -88,22 +89,17 @@ public:
   Value getSize(IndexBuilder &b, BlockArgument parameter, int64_t axis);
 
 private:
-  struct Memory {
-    Value memref, flat;
-    SmallVector<Value> strides;
-  };
   struct Request;
 
   Value computeTensor(IndexBuilder &b, Request &request, Value tensor,
                       AffineMap map);
   Value load(IndexBuilder &b, Request &request, BlockArgument parameter,
              AffineMap map);
-  Value getPlace(IndexBuilder &b, const Memory &memory, AffineMap map,
-                 ValueRange indices);
+  Value getPlace(IndexBuilder &b, const KernelParameters::Memory &memory,
+                 AffineMap map, ValueRange indices);
 
   int64_t lanes;
-  llvm::SmallDenseMap<unsigned, Memory> memories;
-  IRMapping scalars;
+  KernelParameters parameters;
 };
 
 } // namespace mlir::relax

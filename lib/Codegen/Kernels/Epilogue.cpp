@@ -24,29 +24,6 @@ using namespace mlir::relax;
 // Recognition
 //===----------------------------------------------------------------------===//
 
-/// What runs once, before all elements: sizes and numbers.
-static bool isScalarOp(Operation &op) {
-  if (auto dim = dyn_cast<tensor::DimOp>(op)) {
-    auto type = dyn_cast<RankedTensorType>(dim.getSource().getType());
-    std::optional<int64_t> axis = dim.getConstantIndex();
-    return type && isa<BlockArgument>(dim.getSource()) && axis && *axis >= 0 &&
-           *axis < type.getRank();
-  }
-  return op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
-         llvm::none_of(op.getOperandTypes(), llvm::IsaPred<ShapedType>) &&
-         llvm::none_of(op.getResultTypes(), llvm::IsaPred<ShapedType>);
-}
-
-bool mlir::relax::isKnownScalar(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return value.getType().isIntOrIndexOrFloat();
-  if (!isScalarOp(*op))
-    return false;
-  return isa<tensor::DimOp>(op) ||
-         llvm::all_of(op->getOperands(), isKnownScalar);
-}
-
 /// What gives tensors another form; where the result needs one of these, it is
 /// part of the root.
 static bool isReshape(Operation &op) {
@@ -230,37 +207,7 @@ LogicalResult Epilogue::verify(Value tensor, AffineMap map) {
 
 void Epilogue::begin(IndexBuilder &b, func::FuncOp kernel,
                      ValueRange arguments) {
-  for (auto [argument, value] :
-       llvm::zip_equal(kernel.getArguments(), arguments)) {
-    auto type = dyn_cast<MemRefType>(value.getType());
-    if (!type) {
-      scalars.map(argument, value);
-      continue;
-    }
-    Memory &entry = memory[argument.getArgNumber()];
-    entry.flat = flatten(b, value);
-    auto identity =
-        AffineMap::getMultiDimIdentityMap(type.getRank(), b.getContext());
-    LoopMemory strides(b, identity, value);
-    for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-      entry.strides.push_back(strides.stride(b, 0, axis));
-      entry.sizes.push_back(getDim(b, value, axis));
-    }
-  }
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (op.getNumResults() == 0 ||
-        !llvm::all_of(op.getResults(), isKnownScalar))
-      continue;
-    auto dim = dyn_cast<tensor::DimOp>(op);
-    if (!dim) {
-      b.clone(op, scalars);
-      continue;
-    }
-    auto source = cast<BlockArgument>(dim.getSource());
-    Value size = b.createOrFold<memref::DimOp>(
-        arguments[source.getArgNumber()], b.index(*dim.getConstantIndex()));
-    scalars.map(dim.getResult(), size);
-  }
+  parameters = KernelParameters(b, kernel, arguments);
 }
 
 /// The place of the element at `indices` of a map.
@@ -274,7 +221,7 @@ static Value linearize(IndexBuilder &b, AffineMap map, ArrayRef<Value> strides,
 }
 
 Value Epilogue::load(IndexBuilder &b, BlockArgument argument, AffineMap map) {
-  const Memory &from = memory[argument.getArgNumber()];
+  const KernelParameters::Memory &from = parameters[argument];
   auto type = cast<RankedTensorType>(argument.getType());
   Value place = linearize(b, map, from.strides, indices);
   bool isVector = false;
@@ -311,7 +258,7 @@ Value Epilogue::compute(IndexBuilder &b, Value tensor, AffineMap map) {
   if (tensor == root)
     return sums;
   if (!isa<ShapedType>(tensor.getType()))
-    return scalars.lookup(tensor);
+    return parameters.scalars.lookup(tensor);
   std::pair<Value, AffineMap> key(tensor, map);
   if (Value known = computed.lookup(key))
     return known;
@@ -333,7 +280,7 @@ Value Epilogue::compute(IndexBuilder &b, Value tensor, AffineMap map) {
   VectorBody body(b, cast<VectorType>(mask.getType()).getNumElements());
   body.mask = mask;
   SmallVector<Value> results =
-      body.compute(op, arguments, scalars, [&](unsigned loop) {
+      body.compute(op, arguments, parameters.scalars, [&](unsigned loop) {
         return getIndex(b, map.getResult(loop));
       });
   return computed[key] = results.front();
@@ -341,7 +288,7 @@ Value Epilogue::compute(IndexBuilder &b, Value tensor, AffineMap map) {
 
 /// Writes the elements that belong to a part.
 void Epilogue::store(IndexBuilder &b, const Part &part, Value elements) {
-  const Memory &to = memory[part.output.getArgNumber()];
+  const KernelParameters::Memory &to = parameters[part.output];
   auto identity =
       AffineMap::getMultiDimIdentityMap(indices.size(), b.getContext());
   if (!part.isSlice) {
@@ -351,8 +298,8 @@ void Epilogue::store(IndexBuilder &b, const Part &part, Value elements) {
     return;
   }
   auto known = dyn_cast<Value>(part.begin);
-  Value begin =
-      known ? scalars.lookup(known) : b.index(*getConstantIntValue(part.begin));
+  Value begin = known ? parameters.scalars.lookup(known)
+                      : b.index(*getConstantIntValue(part.begin));
   SmallVector<Value> places = llvm::to_vector(indices);
   Value &place = places.back();
   place = b.sub(place, begin);

@@ -14,17 +14,13 @@
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_EPILOGUE_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_EPILOGUE_H
 
-#include "IndexBuilder.h"
+#include "KernelParameters.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace mlir::relax {
-
-/// Whether a value of a kernel is the same for all elements and can be computed
-/// in memory: sizes and numbers.
-bool isKnownScalar(Value value);
 
 /// What a kernel does with the result of one of its operations: it makes a
 /// tensor of the same shape. That is the result of the kernel, or results are
@@ -75,13 +71,7 @@ private:
   bool hasIndices;
   SmallVector<Part, 1> parts;
 
-  /// What the parameters are in memory: in one dimension, with strides.
-  struct Memory {
-    Value flat;
-    SmallVector<Value> sizes, strides;
-  };
-  llvm::SmallDenseMap<unsigned, Memory> memory;
-  IRMapping scalars;
+  KernelParameters parameters;
 
   /// Of the vector that is being computed.
   Value sums, mask;

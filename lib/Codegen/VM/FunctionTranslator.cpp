@@ -22,6 +22,7 @@
 
 #include "relax-mlir/Codegen/Constants.h"
 #include "relax-mlir/Codegen/Devices.h"
+#include "relax-mlir/Codegen/Sites.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
 
@@ -189,18 +190,8 @@ Operand Translator::load(Value value) {
   return result;
 }
 
-/// "file.mlir:3:5" where the location is in a file.
-static std::string locationText(Location loc) {
-  auto file = loc->findInstanceOf<FileLineColLoc>();
-  if (!file)
-    return "";
-  return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
-          Twine(file.getColumn()))
-      .str();
-}
-
 Operand Translator::site(StringRef what, StringRef expected) {
-  SiteText site{what.str(), expected.str(), locationText(loc)};
+  SiteText site{what.str(), expected.str(), getLocationText(loc)};
   StringRef fields[] = {site.what, site.expected, site.location};
   auto [it, isNew] = sites.try_emplace(
       llvm::join(ArrayRef(fields), StringRef("\0", 1)), text.sites.size());
@@ -210,7 +201,7 @@ Operand Translator::site(StringRef what, StringRef expected) {
 }
 
 Operand Translator::callSite(StringRef what) {
-  return locationText(loc).empty() ? Operand() : site(what);
+  return getLocationText(loc).empty() ? Operand() : site(what);
 }
 
 void Translator::call(const Operand &result, StringRef callee,

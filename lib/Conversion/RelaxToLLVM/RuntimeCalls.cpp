@@ -8,6 +8,8 @@
 
 #include "RuntimeCalls.h"
 
+#include "relax-mlir/Codegen/Sites.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -80,19 +82,9 @@ Value RuntimeModule::string(ImplicitLocOpBuilder &builder, StringRef text) {
   return addressOf(builder, global);
 }
 
-/// "file.mlir:3:5" where the location is in a file.
-static std::string locationText(Location loc) {
-  auto file = loc->findInstanceOf<FileLineColLoc>();
-  if (!file)
-    return "";
-  return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
-          Twine(file.getColumn()))
-      .str();
-}
-
 Value RuntimeModule::site(ImplicitLocOpBuilder &builder, StringRef function,
                           StringRef what, StringRef expected) {
-  std::string location = locationText(builder.getLoc());
+  std::string location = getLocationText(builder.getLoc());
   StringRef fields[] = {function, what, expected, location};
   LLVM::GlobalOp &global =
       sites[llvm::join(ArrayRef(fields), StringRef("\0", 1))];

@@ -1,0 +1,22 @@
+//===- Sites.h - Places in programs -----------------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_CODEGEN_SITES_H
+#define RELAX_MLIR_CODEGEN_SITES_H
+
+#include "mlir/IR/Location.h"
+
+namespace mlir::relax {
+
+/// "file.mlir:3:5" where a location is in a file, else "": what errors at run
+/// time say of their place.
+std::string getLocationText(Location loc);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_CODEGEN_SITES_H

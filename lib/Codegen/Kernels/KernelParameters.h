@@ -1,0 +1,56 @@
+//===- KernelParameters.h - Parameters in memory ---------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What those share that compute elements of tensors of a kernel in memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELPARAMETERS_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELPARAMETERS_H
+
+#include "IndexBuilder.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::relax {
+
+/// Whether a value of a kernel is the same for all elements and can be computed
+/// in memory: sizes and numbers.
+bool isKnownScalar(Value value);
+
+/// Whether an operation runs once, before all elements: it gives the size of a
+/// parameter, or is about numbers.
+bool isScalarOp(Operation &op);
+
+class KernelParameters {
+public:
+  KernelParameters() = default;
+  /// `arguments` are the parameters in memory. Computes what is known of a
+  /// kernel before its elements: where these lie, and known scalars.
+  KernelParameters(IndexBuilder &b, func::FuncOp kernel, ValueRange arguments);
+
+  /// A tensor in memory, in one dimension.
+  struct Memory {
+    Value flat;
+    SmallVector<Value> sizes, strides;
+  };
+  const Memory &operator[](BlockArgument parameter) const {
+    return memory[parameter.getArgNumber()];
+  }
+
+  /// The known scalars of the kernel.
+  IRMapping scalars;
+
+private:
+  std::vector<Memory> memory; // by number; empty for scalars
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELPARAMETERS_H
