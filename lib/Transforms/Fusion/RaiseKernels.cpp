@@ -341,6 +341,21 @@ static std::optional<unsigned> countOutputs(func::FuncOp kernel,
   return count;
 }
 
+/// Whether something may find a kernel by the name that it has at run time.
+static bool isFoundByName(func::FuncOp kernel, ModuleOp module) {
+  auto name = kernel->getAttrOfType<StringAttr>(RelaxDialect::kGlobalSymbol);
+  return name &&
+         module
+             .walk([&](Operation *op) {
+               bool hasIt =
+                   op != kernel && llvm::any_of(op->getAttrs(), [&](auto attr) {
+                     return attr.getValue() == name;
+                   });
+               return hasIt ? WalkResult::interrupt() : WalkResult::advance();
+             })
+             .wasInterrupted();
+}
+
 void mlir::relax::raiseKernels(ModuleOp module) {
   for (auto kernel : module.getOps<func::FuncOp>()) {
     bool isOnMemrefs =
@@ -349,9 +364,9 @@ void mlir::relax::raiseKernels(ModuleOp module) {
     if (!isOnMemrefs)
       continue;
     std::optional<unsigned> count = countOutputs(kernel, module);
-    // Nobody outside knows the new form, but by a name at run time.
+    // Nobody outside knows the new form.
     if (count && raiseToTensors(kernel, *count) &&
-        !kernel->hasAttr(RelaxDialect::kGlobalSymbol))
+        !isFoundByName(kernel, module))
       kernel.setPrivate();
   }
 }

@@ -21,6 +21,7 @@ import sys
 from typing import Any
 
 from .base import MLIRPass, Pass, PassError, Sequential
+from .bind_params import BindParams
 from .combine_parallel_matmul import CombineParallelMatmul
 from .convert_layout import ConvertLayout
 from .find import find
@@ -40,6 +41,7 @@ from .registry import PASSES as _PASSES
 from .registry import TVM_PASSES as _TVM_PASSES
 
 __all__ = [
+    "BindParams",
     "CombineParallelMatmul",
     "ConfigOption",
     "ConvertLayout",

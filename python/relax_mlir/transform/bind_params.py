@@ -1,0 +1,140 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Parameters of a function, such as weights, become constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+from ..analysis.struct_info import definable_tir_vars_in_struct_info, tir_vars_in_struct_info
+from ..dialects import relax as _ops
+from ..expr import Var, build, const
+from ..ir import TensorStructInfo
+from ..ir_module import IRModule
+from .pass_context import PassContext
+from .python_pass import module_pass
+
+
+@module_pass(opt_level=0)
+class BindParams:
+    """Have a function take some of its parameters as constants.
+
+    Weights that are constants are folded, and packed for matrix products, when the program is
+    compiled. Where a parameter has shape variables, the dimensions of the constant are what they
+    are: `match_cast` binds or checks them.
+
+    Parameters
+    ----------
+    func_name : str
+        A function that no other one of the module calls.
+    params : mapping of str or Var to array
+        The tensors by parameter: of NumPy, or with DLPack.
+
+    Raises
+    ------
+    ValueError
+        If there is no such function or parameter, if a tensor is none of its parameter, or if the
+        types of the other parameters do not determine a shape variable of the result any more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relax_mlir.transform import BindParams
+    >>> mod = BindParams("main", {"w": np.ones((4, 2), "float32")})('''
+    ... relax.func @main(%x: !relax.tensor<[n, 4], f32>, %w: !relax.tensor<[4, 2], f32>)
+    ...     -> !relax.tensor<[n, 2], f32> {
+    ...   %0 = relax.matmul %x, %w : (!relax.tensor<[n, 4], f32>, !relax.tensor<[4, 2], f32>) -> !relax.tensor<[n, 2], f32>
+    ...   relax.return %0 : !relax.tensor<[n, 2], f32>
+    ... }''')
+    >>> len(mod["main"].body.blocks[0].arguments)
+    1
+    """  # noqa: E501 (the lines of MLIR)
+
+    def __init__(self, func_name: str, params: Mapping[str | Var, Any]) -> None:
+        self._func_name = func_name
+        self._params = {
+            key.name if isinstance(key, Var) else key: value for key, value in params.items()
+        }
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
+        """Bind the parameters."""
+        function = mod.functions.get(self._func_name)
+        if not isinstance(function, _ops.FuncOp):
+            raise ValueError(f"expected the name of a Relax function, but got {self._func_name!r}")
+        bind_params(function, self._params)
+        return mod
+
+
+def bind_params(function: Any, params: Mapping[str, Any]) -> None:
+    """Bind parameters of a function, which is changed.
+
+    Parameters
+    ----------
+    function : relax_mlir.dialects.relax.FuncOp
+    params : mapping of str to array
+        See `BindParams`.
+    """
+    attributes = function.operation.attributes
+    names = [name.value for name in attributes["arg_names"]] if "arg_names" in attributes else []
+    for name in params:
+        if not name or name not in names:
+            raise ValueError(
+                f"expected the name of a parameter ({', '.join(filter(None, names))}), "
+                f"but got {name!r}"
+            )
+    block = function.body.blocks[0]
+    bound = {i: params[name] for i, name in enumerate(names) if name in params}
+    signature = attributes["function_type"].value
+    _check_result(signature, bound)
+    with ir.InsertionPoint.at_block_begin(block), function.location:
+        for i, value in bound.items():
+            parameter = block.arguments[i]
+            parameter.replace_all_uses_with(_constant(names[i], value, parameter.type))
+    for i in sorted(bound, reverse=True):
+        block.erase_argument(i)
+    for name in ("arg_names", "arg_attrs"):
+        if name in attributes:
+            kept = [item for i, item in enumerate(attributes[name]) if i not in bound]
+            attributes[name] = ir.ArrayAttr.get(kept)
+    inputs = [type_ for i, type_ in enumerate(signature.inputs) if i not in bound]
+    kept_type = ir.FunctionType.get(inputs, list(signature.results))
+    attributes["function_type"] = ir.TypeAttr.get(kept_type)
+
+
+def _check_result(signature: Any, bound: Mapping[int, Any]) -> None:
+    known = {
+        var.name
+        for i, type_ in enumerate(signature.inputs)
+        if i not in bound
+        for var in definable_tir_vars_in_struct_info(type_)
+    }
+    for type_ in signature.results:
+        for var in tir_vars_in_struct_info(type_):
+            if var.name not in known:
+                raise ValueError(
+                    f"expected another parameter with the shape variable {var.name}, which is in "
+                    f"the type of the result, {type_}"
+                )
+
+
+def _constant(name: str, value: Any, type_: ir.Type) -> ir.Value:
+    """Return a tensor as a value of the type of a parameter."""
+    array = value if isinstance(value, np.ndarray) else np.from_dlpack(value)
+    made = const(array)
+    if made.type == type_:
+        return made
+    fits = isinstance(type_, TensorStructInfo) and type_.dtype in (None, made.type.dtype)
+    if fits and type_.shape is not None:
+        dims = [dim.value for dim in type_.shape]
+        fits = len(dims) == array.ndim and all(
+            dim in (None, size) for dim, size in zip(dims, array.shape, strict=True)
+        )
+    elif fits:
+        fits = type_.ndim in (-1, array.ndim)
+    if not fits:
+        raise ValueError(f"expected a tensor of type {type_} for '{name}', but got {made.type}")
+    return build(_ops.MatchCastOp, type_, made)
