@@ -102,21 +102,10 @@ func.func private @two(%x: !t, %y: !t, %o: !t) -> !t {
   return %1 : !t
 }
 
-// Operations on memrefs are read in the same way, loops are not.
+// Operations on memrefs are read in the same way.
 // CHECK: func.func private @memory({{.*}} attributes {op_pattern = 0 : i64}
 func.func private @memory(%x: memref<4xf32>, %o: memref<4xf32>) {
   linalg.exp ins(%x : memref<4xf32>) outs(%o : memref<4xf32>)
-  return
-}
-// CHECK: func.func private @loop({{.*}} attributes {op_pattern = 8 : i64}
-func.func private @loop(%x: memref<4xf32>, %o: memref<4xf32>) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c4 = arith.constant 4 : index
-  scf.for %i = %c0 to %c4 step %c1 {
-    %0 = memref.load %x[%i] : memref<4xf32>
-    memref.store %0, %o[%i] : memref<4xf32>
-  }
   return
 }
 

@@ -410,7 +410,7 @@ PRIM_FUNC = """
 """
 
 
-def test_rf16_kernel_on_memory_is_called_apart(exec_mode: str) -> None:
+def test_rf16_kernel_on_memory_is_fused(exec_mode: str) -> None:
     mod = parse(
         'x: R.Tensor((4,), "float32")',
         'a = R.call_tir(Module.scale, (x,), R.Tensor((4,), "float32"))',
@@ -418,7 +418,7 @@ def test_rf16_kernel_on_memory_is_called_apart(exec_mode: str) -> None:
         outputs="b",
         extra=PRIM_FUNC,
     )
-    assert called(FUSE(mod)) == ["scale", "fused_negative_exp"]
+    assert called(FUSE(mod)) == ["fused_scale_negative_exp"]
     x = random(4)
     check(mod, np.exp(-3 * x), x)
 
