@@ -44,8 +44,10 @@ Value mlir::relax::countThreads(IndexBuilder &b) {
 MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
                                             const RightMatrix &right) {
   // A thread has some tasks, as others may be late; each of them has so many
-  // products at least, and not more panels than its sums have memory for.
-  constexpr int64_t kTasksOfThread = 4, kMinWork = 1 << 18, kMaxPanels = 64;
+  // products at least. The sums of its panels stay in the second level of the
+  // cache while the depth is gone through.
+  constexpr int64_t kTasksOfThread = 4, kMinWork = 1 << 18, kMaxPanels = 64,
+                    kMaxPanelsOfSums = 12;
   Value one = b.index(1);
   auto atLeastOne = [&](Value value) { return b.max(value, one); };
   int64_t height = blocking.rows, width = blocking.columns();
@@ -67,7 +69,10 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
   Value maxTiles =
       atLeastOne(b.floorDiv(b.index(blockSize / height), blocks.depth));
   Value rowBlocks = atLeastOne(b.ceilDiv(tiles, maxTiles));
-  Value columnBlocks = atLeastOne(b.ceilDiv(panels, b.index(kMaxPanels)));
+  Value maxPanels = b.createOrFold<arith::SelectOp>(
+      b.isAtMost(blocks.depthBlocks, 1), b.index(kMaxPanels),
+      b.index(kMaxPanelsOfSums));
+  Value columnBlocks = atLeastOne(b.ceilDiv(panels, maxPanels));
 
   // What threads share. One alone has no use for more tasks.
   Value work = b.mul(b.mul(problem.m, right.columns), problem.k);
