@@ -112,9 +112,9 @@ WinogradConv::WinogradConv(IndexBuilder &b, func::FuncOp kernel,
   tileColumns = b.ceilDiv(outWidth, outputs);
 }
 
-/// As many rows of tiles as the second level of the cache has room for in half
-/// of it, or a part of one. For threads, fewer rows, as long as sums of several
-/// blocks share weights; then fewer panels.
+/// As many rows of tiles as the second level of the cache has room for, or a
+/// part of one. For threads, fewer rows, as long as sums of several blocks share
+/// weights; then fewer panels.
 void WinogradConv::divide(IndexBuilder &b) {
   constexpr int64_t kTasksOfThread = 2, kMinBlocks = 2;
   Value one = b.index(1);
