@@ -113,8 +113,8 @@ WinogradConv::WinogradConv(IndexBuilder &b, func::FuncOp kernel,
 }
 
 /// As many rows of tiles as the second level of the cache has room for, or a
-/// part of one. For threads, fewer rows, as long as sums of several blocks share
-/// weights; then fewer panels.
+/// part of one. For threads, fewer rows, as long as sums of several blocks
+/// share weights; then fewer panels.
 void WinogradConv::divide(IndexBuilder &b) {
   constexpr int64_t kTasksOfThread = 2, kMinBlocks = 2;
   Value one = b.index(1);
