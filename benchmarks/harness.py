@@ -74,7 +74,10 @@ class Worker:
             raise WorkerError(f"{self.peer}: the process ended with code {process.wait()}")
         answer = json.loads(line)
         if "error" in answer:
-            raise WorkerError(f"{self.peer}: {answer['error']}")
+            # What peers say names files; where the checkout lies is nobody's business.
+            raise WorkerError(
+                f"{self.peer}: {answer['error']}".replace(f"{HERE.parent}{os.sep}", "")
+            )
         return answer["value"]
 
     def close(self) -> None:
