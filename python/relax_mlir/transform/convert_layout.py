@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from mlir import ir
 
@@ -125,14 +125,18 @@ class _Converter:
         self.normalized: dict[ir.Value, Axes] = {}
 
     def convert(self, function: ir.Operation) -> None:
+        convert: Callable[[ir.Operation], None]
         for found in list(operations(function)):
+            if found.name in self.layouts:
+                convert = self.convert_convolution
+            elif found.name == "relax.get_item" and found.operands[0] in self.normalized:
+                convert = self.carry_field
+            elif self.permuted and any(value in self.permuted for value in found.operands):
+                convert = self.carry
+            else:
+                continue
             with ir.InsertionPoint(found), found.location:
-                if found.name in self.layouts:
-                    self.convert_convolution(found)
-                elif found.name == "relax.get_item" and found.operands[0] in self.normalized:
-                    self.carry_field(found)
-                elif any(operand in self.permuted for operand in found.operands):
-                    self.carry(found)
+                convert(found)
         for value in reversed(list(self.permuted)):
             if not list(value.uses):
                 value.owner.operation.erase()
@@ -164,7 +168,7 @@ class _Converter:
         elif name == "relax.concat":
             if all(self.permuted.get(v, (None, None))[1] == axes for v in found.operands):
                 operands = [self.permuted[v][0] for v in found.operands]
-                new = _copy(found, operands, {"axis": _moved(found, "axis", 0, axes)})
+                new = _copy(found, operands, {"axis": _moved_axis(found, axes)})
                 self.replace(found, new.results[0], axes)
         elif name in _POOLS:
             rank = len(axes)
@@ -209,7 +213,7 @@ class _Converter:
         if any(field.name != "relax.get_item" for field in fields):
             return
         operands = [source, *list(norm.operands)[1:]]
-        new = _copy(norm, operands, {"axis": _moved(norm, "axis", 0, axes)})
+        new = _copy(norm, operands, {"axis": _moved_axis(norm, axes)})
         self.normalized[new.results[0]] = axes
         self.replace(norm, new.results[0])
 
@@ -268,9 +272,9 @@ def _text(found: ir.Operation, name: str, default: str) -> str:
     return str(found.attributes[name].value) if name in found.attributes else default
 
 
-def _moved(found: ir.Operation, name: str, default: int, axes: Axes) -> ir.Attribute:
-    """Return the attribute of an axis, which is another one of what is permuted."""
-    axis = found.attributes[name].value if name in found.attributes else default
+def _moved_axis(found: ir.Operation, axes: Axes) -> ir.Attribute:
+    """Return the attribute `axis`, which is another one of what is permuted."""
+    axis = found.attributes["axis"].value if "axis" in found.attributes else 0
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axes[axis % len(axes)])
 
 
