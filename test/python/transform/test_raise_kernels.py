@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 from relax_mlir.analysis import OpPattern, detect_op_pattern
-from relax_mlir.script import from_source
+from test_fusion import parse
 
 
 def kernel(params: str, body: str, name: str = "kernel") -> str:
@@ -22,18 +22,7 @@ def kernel(params: str, body: str, name: str = "kernel") -> str:
 
 def module(kernels: str, params: str, *lines: str, outputs: str) -> Any:
     """Return a module with kernels, and `main`, whose body is one dataflow block."""
-    body = "\n            ".join(lines)
-    return from_source(f"""
-@I.ir_module
-class Module:
-{kernels}
-    @R.function
-    def main({params}):
-        with R.dataflow():
-            {body}
-            R.output({outputs})
-        return {outputs}
-""")
+    return parse(params, *lines, outputs=outputs, extra=kernels.strip())
 
 
 def call(name: str, arguments: str, shape: str, dtype: str = "float32") -> str:
