@@ -97,7 +97,8 @@ static std::vector<float> transformWeights(ArrayRef<char> weights,
   int64_t windows = weights.size() / sizeof(float) / (kWindow * kWindow);
   std::vector<float> to;
   to.reserve(windows * matrix.size() * matrix.size());
-  for (int64_t window = 0; window < windows; ++window, from += 9)
+  for (int64_t window = 0; window < windows;
+       ++window, from += kWindow * kWindow)
     for (ArrayRef<double> row : matrix) {
       std::array<double, kWindow> sums = {};
       for (int64_t i = 0; i < kWindow; ++i)
