@@ -18,8 +18,9 @@
 
 using namespace relax_runtime;
 
-// From this size on memory that is aligned is viewed, not copied.
-static constexpr int64_t kViewBytes = 1024;
+// From this size on memory that is aligned is viewed, not copied. What is
+// smaller, as what all rows share, begins with a page as outputs do.
+static constexpr int64_t kViewBytes = 64 << 10;
 static constexpr int64_t kViewAlignment = 64;
 
 // A tensor of the `size` bytes at an address, which `keepAlive` keeps there.

@@ -59,7 +59,7 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 constexpr size_t kPageBytes = 4096;
 // From this size on memory is whole pages.
-constexpr size_t kPagedBytes = size_t(64) << 10;
+constexpr size_t kPagedBytes = kPageBytes;
 // What a tensor of few dimensions has before its elements.
 constexpr size_t kHeadBytes = 128;
 constexpr int32_t kHosts = 1024;
@@ -74,9 +74,9 @@ public:
     pool = &memory;
   }
 
-  // Large tensors, which have a head before them, begin with a page, as what
-  // others allocate nearly does. Where loops read and write at the same pace,
-  // a read just behind a write modulo a page would wait for it.
+  // Tensors of a page or more, which have a head before them, begin with a
+  // page, as what others allocate nearly does. Where loops read and write at
+  // the same pace, a read just behind a write modulo a page would wait for it.
   void *allocate(size_t bytes) noexcept override {
     if (bytes < kPagedBytes)
       return ::operator new(bytes, kAlignment, std::nothrow);

@@ -157,6 +157,21 @@ void MatmulEmitter::emitTasks(IndexBuilder &b, const RightMatrix &right) {
   });
 }
 
+/// A tile fetches its part of the next panel: from memory, a whole panel takes
+/// longer than the products of one tile.
+void MatmulEmitter::fetchPart(IndexBuilder &b, Panels &panels, Value next,
+                              Value row, Value rows, Value depth) {
+  int64_t width = blocking.columns();
+  Value tiles = b.ceilDiv(rows, b.index(blocking.rows));
+  Value number = b.floorDiv(row, b.index(blocking.rows));
+  Value step = b.floorDiv(b.index(width), tiles);
+  panels.aheadStep = b.max(b.min(step, b.index(lanes)), b.index(1));
+  // Parts of many tiles overlap, as each has an element for a step at least.
+  Value first = b.floorDiv(b.mul(number, b.mul(depth, width)), tiles);
+  Value last = b.mul(depth, b.sub(b.index(width), panels.aheadStep));
+  panels.ahead = b.add(next, b.min(first, last));
+}
+
 void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
                              const Blocks &blocks, Value task) {
   int64_t width = blocking.columns(), height = blocking.rows;
@@ -206,13 +221,20 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
                  rhsPanels);
     packPanels(lhs, row, rows, height, lhsPanels);
     b.loop(zero, columns, width, [&](IndexBuilder &b, Value j) {
-      Panels panels = {scratch, Value(), scratch, Value()};
+      Panels panels;
+      panels.lhs = panels.rhs = scratch;
       panels.rhsOffset = b.add(rhsPanels, b.mul(j, blocks.depth));
+      Value next;
       if (right.panels) {
-        Value panel = b.mul(b.add(place, j), right.stride);
+        auto getOffset = [&](Value column) {
+          Value panel = b.mul(column, right.stride);
+          return b.add(b.add(right.offset, panel), b.mul(begin, width));
+        };
         panels.rhs = right.panels;
-        panels.rhsOffset =
-            b.add(b.add(right.offset, panel), b.mul(begin, width));
+        panels.rhsOffset = getOffset(b.add(place, j));
+        // After the last panel, it itself is fetched.
+        Value last = b.sub(b.roundUp(right.columns, width), b.index(width));
+        next = getOffset(b.min(b.add(b.add(place, j), width), last));
       }
       Value tileColumns = b.min(b.sub(columns, j), b.index(width));
       if (problem.packRhs) {
@@ -222,6 +244,8 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
       }
       b.loop(zero, rows, height, [&](IndexBuilder &b, Value i) {
         panels.lhsOffset = b.add(lhsPanels, b.mul(i, blocks.depth));
+        if (next)
+          fetchPart(b, panels, next, i, rows, depth);
         Value tileRows = b.min(b.sub(rows, i), b.index(height));
         Value sums = b.createOrFold<arith::SelectOp>(
             isWhole, zero, b.add(b.mul(j, paddedRows), b.mul(i, width)));
@@ -255,6 +279,10 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
           return memref::LoadOp::create(b, panels.lhs, b.add(column, i));
         },
         [&](IndexBuilder &b, int64_t j, Value k) {
+          if (j == 0 && panels.ahead)
+            memref::PrefetchOp::create(
+                b, panels.rhs, b.add(panels.ahead, b.mul(k, panels.aheadStep)),
+                /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
           Value row = b.add(panels.rhsOffset, b.mul(k, width));
           return loadWhole(b, panels.rhs, b.add(row, j * lanes));
         });

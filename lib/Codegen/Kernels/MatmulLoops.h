@@ -92,10 +92,14 @@ private:
   void emitTask(IndexBuilder &b, const RightMatrix &right, const Blocks &blocks,
                 Value task);
 
-  /// What a tile is made of.
+  /// What a tile is made of. Meanwhile, elements of `rhs` are fetched that a
+  /// later tile needs: `aheadStep` further on with each step, from `ahead` on.
   struct Panels {
     Value lhs, lhsOffset, rhs, rhsOffset;
+    Value ahead, aheadStep;
   };
+  void fetchPart(IndexBuilder &b, Panels &panels, Value next, Value row,
+                 Value rows, Value depth);
   void emitPackedTile(IndexBuilder &b, const Panels &panels, Value scratch,
                       Value sums, Value depth, Value isFirst, Value columns);
 
