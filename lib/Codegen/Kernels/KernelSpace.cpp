@@ -77,6 +77,7 @@ private:
   bool addTerms(linalg::LinalgOp op, AffineExpr expr, int64_t factor,
                 unsigned axis, Access &access);
   bool addOutputs();
+  void findWholeAccesses();
   void addSizes(linalg::LinalgOp op, OpOperand &operand);
   bool findSizes();
 
@@ -329,6 +330,37 @@ bool SpaceBuilder::addOutputs() {
   return true;
 }
 
+/// The dimensions in the order of memory, where an access goes through all of
+/// its parameter by one dimension for each axis.
+static std::optional<SmallVector<unsigned>> getOrder(const Access &access) {
+  SmallVector<unsigned> order;
+  ArrayRef<int64_t> shape = access.getType().getShape();
+  for (unsigned axis = 0; axis < shape.size(); ++axis) {
+    size_t before = order.size();
+    for (const Access::Term &term : access.terms)
+      if (term.axis == axis && term.factor == 1)
+        order.push_back(term.dim);
+    size_t found = order.size() - before;
+    if (found > 1 || (found == 0 && shape[axis] != 1) ||
+        access.offsets[axis] != 0)
+      return std::nullopt;
+  }
+  if (order.size() != access.terms.size())
+    return std::nullopt;
+  return order;
+}
+
+void SpaceBuilder::findWholeAccesses() {
+  auto order = getOrder(space.outputs.front().place);
+  auto check = [&](Access &access) {
+    access.isWhole = order && getOrder(access) == order;
+  };
+  for (auto &[operand, access] : space.accesses)
+    check(access);
+  for (KernelSpace::Output &output : space.outputs)
+    check(output.place);
+}
+
 /// Takes the sizes of dimensions from an operand, read or not.
 void SpaceBuilder::addSizes(linalg::LinalgOp op, OpOperand &operand) {
   auto type = dyn_cast<RankedTensorType>(operand.get().getType());
@@ -373,7 +405,10 @@ bool SpaceBuilder::build() {
     return false;
   uniteReaders();
   numberDims();
-  return addAccesses() && addOutputs() && findSizes();
+  if (!addAccesses() || !addOutputs() || !findSizes())
+    return false;
+  findWholeAccesses();
+  return true;
 }
 
 //===----------------------------------------------------------------------===//

@@ -42,6 +42,8 @@ struct Access {
   /// Axes that no term goes through from begin to end any more: of one of its
   /// terms, as of a window, a merged dimension has become a part.
   SmallVector<unsigned, 0> shared;
+  /// Whether the elements lie as those of the first output do.
+  bool isWhole = false;
 
   bool operator==(const Access &other) const {
     return param == other.param && terms == other.terms &&
@@ -85,8 +87,9 @@ public:
   static std::unique_ptr<KernelSpace> analyze(func::FuncOp kernel);
 
   unsigned getNumDims() const { return dims.size(); }
+  /// A reduction of one element is none.
   bool isReduction(linalg::LinalgOp op) const {
-    return op.getNumReductionLoops() > 0;
+    return getReducedDims(op).any();
   }
   /// The dimensions of the loops of an operation, and of those that reduce.
   const DimSet &getDims(Operation *op) const {

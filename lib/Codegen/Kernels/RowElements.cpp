@@ -132,6 +132,8 @@ Value RowEmitter::getPosition(unsigned dim, Scope &scope) {
 
 /// The place of an element in its parameter, at the first lane.
 Value RowEmitter::getAddress(const Access &access, Scope &scope) {
+  if (plan->isFlat() && access.isWhole)
+    return scope.base;
   Value address = index(0);
   for (auto [axis, offset] : llvm::enumerate(access.offsets))
     if (offset != 0)
@@ -213,6 +215,12 @@ Value RowEmitter::loadElements(const Access &access, Scope &scope) {
   const Access *tile = llvm::find(plan->transposed, access);
   if (tile != plan->transposed.end() && scope.base)
     return loadTransposed(tile - plan->transposed.begin(), scope);
+  if (scope.base && llvm::is_contained(plan->expanded, access))
+    return loadExpanded(access, scope);
+  return loadFromMemory(access, scope);
+}
+
+Value RowEmitter::loadFromMemory(const Access &access, Scope &scope) {
   Value memref = flat[access.param.getArgNumber()];
   Value address = getAddress(access, scope);
   if (!scope.base || !access.uses(vectorDim))

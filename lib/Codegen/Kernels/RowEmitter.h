@@ -36,7 +36,10 @@ struct RowScope {
 
 class RowEmitter : public KernelEmitter {
 public:
-  /// `narrow` is the plan for tiles that turn out to be narrow.
+  /// How many elements of rows without reductions are one iteration.
+  static constexpr int64_t kChunk = 4096;
+
+  /// `narrow` is the plan for rows, or tiles, that turn out to be narrow.
   RowEmitter(std::unique_ptr<RowPlan> plan,
              std::unique_ptr<RowPlan> narrow = nullptr)
       : plan(std::move(plan)), space(*this->plan->space),
@@ -62,6 +65,23 @@ private:
   void emitParallel(Value count, llvm::function_ref<void(Value)> body);
   void emitLaneBlock();
 
+  // Several short rows at a time.
+  Value getGroupSize(Value length);
+  void emitGroups(ArrayRef<unsigned> dims, ArrayRef<Value> counts,
+                  Value numRows, Value numParts, int64_t part);
+  void emitRowRange(ArrayRef<unsigned> dims, ArrayRef<Value> counts,
+                    Value first, Value last,
+                    llvm::function_ref<void(Value)> body);
+
+  // Short rows as one range of elements.
+  void emitFlat();
+  int64_t getBlockRows() const;
+  Value allocateExpanded(const Access &access, int64_t numRows);
+  void emitExpansion(const Access &access, Value memory, Value first,
+                     Value last);
+  bool isSameForRows(const Access &access) const;
+  Value loadExpanded(const Access &access, Scope &scope);
+
   // Tiles of operands that are transposed.
   void emitTiles(ArrayRef<unsigned> dims);
   Value allocateTile(const Access &access);
@@ -71,7 +91,9 @@ private:
   void storeTransposed(ValueRange rows, Value row, Value column, bool isWhole);
   Value loadTransposed(unsigned number, Scope &scope);
   int64_t getGrain();
-  Value getGroupSize(Value length);
+  unsigned getUnroll() const;
+  Value splitPart(Value index, Value numParts, int64_t part, unsigned dim,
+                  bool isAll);
   void splitIndex(Value index, ArrayRef<unsigned> dims, ArrayRef<Value> counts,
                   Value numParts, int64_t part, unsigned dim);
   void emitRow(ArrayRef<Scope> scopes);
@@ -89,8 +111,11 @@ private:
   SmallVector<Value> emitVectors(const RowPlan::Loop &loop,
                                  ValueRange accumulators, unsigned count,
                                  llvm::function_ref<Scope(unsigned)> makeScope);
-  SmallVector<Value> emitElements(const RowPlan::Loop &loop, Scope &scope,
-                                  ValueRange accumulators);
+  SmallVector<Value> computeElements(const RowPlan::Loop &loop, Scope &scope,
+                                     ValueRange accumulators,
+                                     SmallVectorImpl<Value> &written);
+  void storeElements(const RowPlan::Loop &loop, Scope &scope,
+                     ArrayRef<Value> written);
   Value combine(const Combiner &combiner, Value lhs, Value rhs);
   Value combineLanes(linalg::LinalgOp op, Value accumulator, ValueRange flags);
   void finishReduction(linalg::LinalgOp op, ValueRange accumulators,
@@ -115,6 +140,7 @@ private:
   Value getBufferAddress(Value value, Scope &scope);
   Value load(const Access &access, Scope &scope);
   Value loadElements(const Access &access, Scope &scope);
+  Value loadFromMemory(const Access &access, Scope &scope);
   Value loadVector(Value memref, Value address, Scope &scope);
   Value gather(Value memref, Value address, Value stride, Scope &scope);
   Value getVectorStride(const Access &access);
@@ -153,6 +179,11 @@ private:
   Value tileBegin, tileEnd;
   int64_t tileRows = 0, tileWidth = 0;
   SmallVector<Value> tiles;
+  /// How many elements of rows are one iteration.
+  std::optional<int64_t> numGrouped;
+  /// Operands that are expanded, and the first element that is.
+  SmallVector<Value> expansions;
+  Value expandedFrom;
   unsigned loopIndex = 0, vectorDim = 0;
 };
 

@@ -30,9 +30,6 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// How many elements of a row without reductions are one iteration.
-static constexpr int64_t kChunk = 4096;
-
 //===----------------------------------------------------------------------===//
 // The start of the kernel
 //===----------------------------------------------------------------------===//
@@ -117,7 +114,8 @@ Value RowEmitter::getStride(BlockArgument param, unsigned axis) {
 
 /// How many vectors are in flight. Lanes that are rows step over memory: more
 /// of them read more of it at a time.
-static unsigned getUnroll(const RowPlan &plan) {
+unsigned RowEmitter::getUnroll() const {
+  const RowPlan &plan = *this->plan;
   if (plan.isScalar)
     return 1;
   if (plan.cost > 80)
@@ -135,7 +133,7 @@ static unsigned getNumFlags(unsigned numVectors) {
 
 /// A thread is worth some microseconds of work.
 int64_t RowEmitter::getGrain() {
-  int64_t elements = plan->lane ? plan->lanes * getUnroll(*plan) : 1;
+  int64_t elements = plan->lane ? plan->lanes * getUnroll() : 1;
   if (!plan->loops.empty())
     for (unsigned dim : plan->loops.front().dims) {
       int64_t size = space.dims[dim].getSize();
@@ -143,10 +141,30 @@ int64_t RowEmitter::getGrain() {
     }
   if (plan->tileDim)
     elements = tileRows * tileWidth;
+  else if (numGrouped)
+    elements =
+        plan->hasReductions() ? std::max(elements, *numGrouped) : *numGrouped;
   else if (!plan->hasReductions())
     elements = std::min(elements, kChunk);
   int64_t work = std::max<int64_t>(elements, 1) * (plan->cost + 8);
-  return std::max<int64_t>((1 << 18) / work, 1);
+  // In additions of vectors, or of elements.
+  int64_t least = plan->isScalar ? 1 << 15 : 1 << 18;
+  return std::max<int64_t>(least / work, 1);
+}
+
+/// Finds which part of `dim` is worked on, and returns what is left of an
+/// index: nothing where that is all that it tells.
+Value RowEmitter::splitPart(Value index, Value numParts, int64_t part,
+                            unsigned dim, bool isAll) {
+  Value number = index;
+  if (!isAll) {
+    number = arith::RemUIOp::create(*builder, index, numParts);
+    index = arith::DivUIOp::create(*builder, index, numParts);
+  }
+  begin = mul(number, this->index(part));
+  end = arith::MinUIOp::create(*builder, add(begin, this->index(part)),
+                               getSize(dim));
+  return index;
 }
 
 /// Finds the position in `dims`, of which there are `counts`, and which part of
@@ -154,16 +172,8 @@ int64_t RowEmitter::getGrain() {
 void RowEmitter::splitIndex(Value index, ArrayRef<unsigned> dims,
                             ArrayRef<Value> counts, Value numParts,
                             int64_t part, unsigned dim) {
-  if (numParts) {
-    Value number = index;
-    if (!dims.empty()) {
-      number = arith::RemUIOp::create(*builder, index, numParts);
-      index = arith::DivUIOp::create(*builder, index, numParts);
-    }
-    begin = mul(number, this->index(part));
-    end = arith::MinUIOp::create(*builder, add(begin, this->index(part)),
-                                 getSize(dim));
-  }
+  if (numParts)
+    index = splitPart(index, numParts, part, dim, /*isAll=*/dims.empty());
   for (auto [outer, count] : llvm::reverse(llvm::zip_equal(dims, counts))) {
     if (outer == dims.front()) {
       positions[outer] = index;
@@ -193,12 +203,14 @@ void RowEmitter::emitRows() {
       dims.push_back(dim);
   if (plan->tileDim)
     return emitTiles(dims);
+  if (plan->isFlat())
+    return emitFlat();
   // Rows that are worked on together, or parts of a long row.
   unsigned splitDim = 0;
   int64_t part = 0;
   if (plan->lane) {
     splitDim = *plan->lane;
-    part = plan->lanes * getUnroll(*plan);
+    part = plan->lanes * getUnroll();
   } else if (!plan->hasReductions() && !plan->loops.empty()) {
     splitDim = plan->loops.front().dims.back();
     int64_t size = space.dims[splitDim].getSize();
@@ -210,46 +222,23 @@ void RowEmitter::emitRows() {
         getSize(splitDim), index(part));
   if (!part && dims.empty())
     return emitRow(Scope());
-  // Short rows that follow one another are one iteration.
-  Value group;
-  if (!plan->lane && !plan->loops.empty() && !dims.empty() &&
-      (part || dims.size() > 1)) {
-    Value length = index(1);
-    for (unsigned dim : plan->loops.front().dims)
-      length = mul(length, getSize(dim));
-    group = getGroupSize(length);
-  }
   SmallVector<Value> counts;
-  for (unsigned dim : dims)
+  Value numRows = index(1);
+  for (unsigned dim : dims) {
     counts.push_back(getSize(dim));
-  if (group)
-    counts.back() =
-        builder->createOrFold<arith::CeilDivUIOp>(counts.back(), group);
-  for (Value size : counts)
-    count = mul(count, size);
+    numRows = mul(numRows, counts.back());
+  }
+  bool isGrouped = !plan->lane && !plan->loops.empty() && !dims.empty() &&
+                   (part || dims.size() > 1);
+  if (isGrouped)
+    return emitGroups(dims, counts, numRows, numParts, part);
+  count = mul(count, numRows);
   emitParallel(count, [&](Value index) {
     splitIndex(index, dims, counts, numParts, part, splitDim);
     if (plan->lane)
       return emitLaneBlock();
-    if (!group)
-      return emitRow(Scope());
-    unsigned dim = dims.back();
-    Value first = mul(positions[dim], group);
-    Value last =
-        arith::MinUIOp::create(*builder, add(first, group), getSize(dim));
-    emitFor(first, last, this->index(1), {}, [&](Value row, ValueRange) {
-      positions[dim] = row;
-      emitRow(Scope());
-      return SmallVector<Value>();
-    });
+    emitRow(Scope());
   });
-}
-
-/// How many rows of a length are as many elements as a part of a long one.
-Value RowEmitter::getGroupSize(Value length) {
-  length = builder->createOrFold<arith::MaxUIOp>(length, index(1));
-  Value rows = builder->createOrFold<arith::DivUIOp>(index(kChunk), length);
-  return builder->createOrFold<arith::MaxUIOp>(rows, index(1));
 }
 
 /// Rows from `begin` to `end`: several vectors of them, or, where there are
@@ -257,7 +246,7 @@ Value RowEmitter::getGroupSize(Value length) {
 void RowEmitter::emitLaneBlock() {
   vectorDim = *plan->lane;
   constexpr unsigned kFew = 4;
-  unsigned unroll = getUnroll(*plan);
+  unsigned unroll = getUnroll();
   auto emitVectorsAt = [&](Value base, unsigned count) {
     SmallVector<Scope> scopes(count);
     for (auto [number, scope] : llvm::enumerate(scopes)) {
@@ -361,7 +350,7 @@ void RowEmitter::emitLoop(const RowPlan::Loop &loop) {
     for (unsigned output : loop.outputs)
       hoist(space.outputs[output].value.getDefiningOp<linalg::LinalgOp>(), row);
   }
-  unsigned unroll = plan->lane ? rows.size() : getUnroll(*plan);
+  unsigned unroll = plan->lane ? rows.size() : getUnroll();
   SmallVector<Value> accumulators;
   for (linalg::LinalgOp op : loop.reductions) {
     TypedAttr start = getCombiner(op)->neutral;
@@ -418,18 +407,27 @@ RowEmitter::emitVectors(const RowPlan::Loop &loop, ValueRange accumulators,
       loop.reductions, [&](linalg::LinalgOp op) { return hasFlags(op); });
   SmallVector<Value> results(accumulators), elements(numFlagged * count);
   Value mask;
+  // Memory gives more where several vectors are read before any is written.
+  bool readsFirst = !plan->hasReductions() && plan->cost <= 20;
+  SmallVector<std::pair<Scope, SmallVector<Value>>, 0> pending;
   for (unsigned number = 0; number < count; ++number) {
-    SmallVector<Value> olds;
+    SmallVector<Value> olds, written;
     for (unsigned reduction = 0; reduction < numReductions; ++reduction)
       olds.push_back(accumulators[reduction * count + number]);
     Scope scope = makeScope(number);
     mask = scope.mask;
-    SmallVector<Value> news = emitElements(loop, scope, olds);
+    SmallVector<Value> news = computeElements(loop, scope, olds, written);
+    if (readsFirst)
+      pending.emplace_back(std::move(scope), std::move(written));
+    else
+      storeElements(loop, scope, written);
     for (unsigned reduction = 0; reduction < numReductions; ++reduction)
       results[reduction * count + number] = news[reduction];
     for (unsigned flagged = 0; flagged < numFlagged; ++flagged)
       elements[flagged * count + number] = news[numReductions + flagged];
   }
+  for (auto &[scope, written] : pending)
+    storeElements(loop, scope, written);
   unsigned place = numReductions * count;
   for (unsigned flagged = 0; flagged < numFlagged; ++flagged)
     for (unsigned number = 0; number < count; number += 2, ++place)
@@ -441,7 +439,7 @@ RowEmitter::emitVectors(const RowPlan::Loop &loop, ValueRange accumulators,
 
 SmallVector<Value> RowEmitter::emitVectorLoops(const RowPlan::Loop &loop,
                                                ValueRange accumulators) {
-  unsigned unroll = getUnroll(*plan), numReductions = loop.reductions.size();
+  unsigned unroll = getUnroll(), numReductions = loop.reductions.size();
   Value from = begin ? begin : index(0);
   Value to = end ? end : getSize(vectorDim);
   if (plan->isScalar)
@@ -450,7 +448,11 @@ SmallVector<Value> RowEmitter::emitVectorLoops(const RowPlan::Loop &loop,
                      positions[vectorDim] = position;
                      Scope scope;
                      scope.row = &rows.front();
-                     return emitElements(loop, scope, values);
+                     SmallVector<Value> written;
+                     SmallVector<Value> results =
+                         computeElements(loop, scope, values, written);
+                     storeElements(loop, scope, written);
+                     return results;
                    });
   int64_t step = plan->lanes * unroll;
   Value length = builder->createOrFold<arith::SubIOp>(to, from);
@@ -466,6 +468,22 @@ SmallVector<Value> RowEmitter::emitVectorLoops(const RowPlan::Loop &loop,
   };
   SmallVector<Value> results =
       emitFor(from, middle, index(step), accumulators, emitMany);
+  // Many rows of a few vectors.
+  if (!plan->hasReductions() && plan->outer.any() && !plan->tileDim &&
+      unroll > 1) {
+    Value first = middle;
+    rest = builder->createOrFold<arith::RemUIOp>(length, index(plan->lanes));
+    middle = builder->createOrFold<arith::SubIOp>(to, rest);
+    emitFor(first, middle, index(plan->lanes), {},
+            [&](Value start, ValueRange values) {
+              return emitVectors(loop, values, 1, [&](unsigned) {
+                Scope scope;
+                scope.row = &rows.front();
+                scope.base = start;
+                return scope;
+              });
+            });
+  }
   // The first accumulator of each reduction, and the first flag.
   SmallVector<unsigned> places;
   for (unsigned reduction = 0; reduction < numReductions; ++reduction)
@@ -541,9 +559,10 @@ Value RowEmitter::updateFlag(Value flag, Value lhs, Value rhs, Value mask) {
 
 /// One vector of elements: the accumulators, and behind them what flags are of.
 /// All is read before anything is written, as an output may be an input.
-SmallVector<Value> RowEmitter::emitElements(const RowPlan::Loop &loop,
-                                            Scope &scope,
-                                            ValueRange accumulators) {
+SmallVector<Value>
+RowEmitter::computeElements(const RowPlan::Loop &loop, Scope &scope,
+                            ValueRange accumulators,
+                            SmallVectorImpl<Value> &written) {
   SmallVector<Value> results, elements;
   for (auto [reduction, accumulator] :
        llvm::zip(loop.reductions, accumulators)) {
@@ -568,16 +587,24 @@ SmallVector<Value> RowEmitter::emitElements(const RowPlan::Loop &loop,
           arith::SelectOp::create(*builder, scope.mask, result, accumulator);
     results.push_back(result);
   }
-  SmallVector<Value> written;
   for (unsigned output : loop.outputs)
     written.push_back(evaluate(space.outputs[output].value, scope));
   for (Value value : loop.stored)
-    storeVector(evaluate(value, scope), bufferMemory[value],
-                getBufferAddress(value, scope), scope);
-  for (auto [output, value] : llvm::zip(loop.outputs, written))
-    store(value, space.outputs[output].place, scope);
+    written.push_back(evaluate(value, scope));
   results.append(elements);
   return results;
+}
+
+void RowEmitter::storeElements(const RowPlan::Loop &loop, Scope &scope,
+                               ArrayRef<Value> written) {
+  size_t numOutputs = loop.outputs.size();
+  for (auto [value, element] :
+       llvm::zip(loop.stored, written.drop_front(numOutputs)))
+    storeVector(element, bufferMemory[value], getBufferAddress(value, scope),
+                scope);
+  for (auto [output, value] :
+       llvm::zip(loop.outputs, written.take_front(numOutputs)))
+    store(value, space.outputs[output].place, scope);
 }
 
 Value RowEmitter::combine(const Combiner &combiner, Value lhs, Value rhs) {
@@ -665,11 +692,15 @@ void RowEmitter::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
   anchor = index(0).getDefiningOp();
   if (!narrow)
     return emitRows();
-  Value size = builder.createOrFold<arith::MinUIOp>(
-      getSize(*plan->tileDim), getSize(plan->loops.front().dims.back()));
+  Value size = getSize(plan->loops.front().dims.back());
+  int64_t most = narrow->plan->getLongestFlatRow();
+  if (plan->tileDim) {
+    size = builder.createOrFold<arith::MinUIOp>(getSize(*plan->tileDim), size);
+    most = RowPlan::kNarrow - 1;
+  }
   IndexBuilder b(builder.getLoc(), builder);
   b.branch(
-      b.isAtMost(size, RowPlan::kNarrow - 1),
+      b.isAtMost(size, most),
       [&](IndexBuilder &inside) { narrow->emit(inside, arguments); },
       [&](IndexBuilder &inside) {
         this->builder = &inside;
@@ -677,14 +708,21 @@ void RowEmitter::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
       });
 }
 
+/// Whether results are made of several elements.
+static bool reduces(linalg::LinalgOp op) {
+  return llvm::any_of(
+      llvm::zip(op.getStaticLoopRanges(), op.getIteratorTypesArray()),
+      [](auto loop) {
+        auto [size, kind] = loop;
+        return size != 1 && kind == utils::IteratorType::reduction;
+      });
+}
+
 static std::unique_ptr<RowPlan> makePlan(func::FuncOp kernel,
                                          const TargetModel &target,
                                          bool hasReductions,
                                          bool isScalar = false) {
-  bool reduces = false;
-  for (auto op : kernel.getOps<linalg::LinalgOp>())
-    reduces |= op.getNumReductionLoops() > 0;
-  if (reduces != hasReductions)
+  if (llvm::any_of(kernel.getOps<linalg::LinalgOp>(), reduces) != hasReductions)
     return nullptr;
   std::unique_ptr<KernelSpace> space = KernelSpace::analyze(kernel);
   return space ? RowPlan::make(std::move(space), target, isScalar) : nullptr;
@@ -695,11 +733,21 @@ mlir::relax::matchElementwise(func::FuncOp kernel, const TargetModel &target) {
   auto plan = makePlan(kernel, target, /*hasReductions=*/false);
   if (!plan)
     return nullptr;
-  // Square blocks of a matrix that is narrow are empty for the most part.
+  // Square blocks of a matrix that is narrow are empty for the most part, and
+  // so are vectors of short rows.
   std::unique_ptr<RowPlan> narrow;
-  if (plan->tileDim)
+  if (plan->tileDim) {
     narrow = makePlan(kernel, target, /*hasReductions=*/false,
                       /*isScalar=*/true);
+  } else if (plan->outer.any() && !plan->isScalar) {
+    if (plan->hasKnownRows()) {
+      plan->flatten();
+    } else {
+      narrow = makePlan(kernel, target, /*hasReductions=*/false);
+      if (narrow && !narrow->flatten())
+        narrow = nullptr;
+    }
+  }
   return std::make_unique<RowEmitter>(std::move(plan), std::move(narrow));
 }
 

@@ -237,9 +237,13 @@ void RowPlan::chooseTransposed() {
   if (!tileDim)
     return;
   bool isNarrow = this->isNarrow(*tileDim);
-  // Gathers take longer than a few operations on elements.
-  if (isNarrow && cost <= 8)
+  // Gathers take longer than a few operations on elements. The dimension that
+  // is narrow is innermost: LLVM unrolls it, and makes vectors of what is left.
+  if (isNarrow && cost <= 8) {
     isScalar = true;
+    outer.set(vectorDim).reset(*tileDim);
+    loops.front().dims.back() = *tileDim;
+  }
   if (isNarrow || isScalar || lanes < 2) {
     tileDim = std::nullopt;
     transposed.clear();

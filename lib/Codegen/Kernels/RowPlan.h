@@ -67,7 +67,16 @@ struct RowPlan {
                                        const TargetModel &target,
                                        bool isScalar = false);
 
+  /// Makes rows that are short, and follow one another in the outputs, one
+  /// range of elements. Nothing changes where that is not possible.
+  bool flatten();
+
   bool hasReductions() const { return hasReduction; }
+  /// Whether sizes tell how long a row is.
+  bool hasKnownRows() const;
+  bool isFlat() const { return !flatDims.empty(); }
+  /// The length of rows up to which they are one range.
+  int64_t getLongestFlatRow() const { return lanes - 1; }
   /// Whether all that is done is to transpose an operand.
   bool isCopy() const;
   /// Whether a value is the same for the whole row.
@@ -84,6 +93,11 @@ struct RowPlan {
   /// so along vectors: blocks of them are transposed. Nothing without any.
   std::optional<unsigned> tileDim;
   SmallVector<Access> transposed;
+  /// The outer dimensions in the order of memory, where all rows are one range
+  /// of elements; `outer` is empty then. Operands that do not lie like the
+  /// outputs are expanded.
+  SmallVector<unsigned> flatDims;
+  SmallVector<Access> expanded;
   /// Outputs with one element for each row.
   SmallVector<unsigned> rowOutputs;
   llvm::MapVector<Value, Buffer> buffers;

@@ -17,6 +17,7 @@ from relax_mlir.op import (
     exp,
     floor_divide,
     less,
+    matmul,
     maximum,
     mod,
     multiply,
@@ -183,6 +184,22 @@ def test_inputs_at_any_address(exec_mode: str, n: int) -> None:
         np.testing.assert_array_equal(run(relu, (("n",),), exec_mode, x), np.maximum(x, 0))
     strided = memory[: 3 * n : 3]
     np.testing.assert_array_equal(run(relu, (("n",),), exec_mode, strided), np.maximum(strided, 0))
+
+
+def products(x: Any, y: Any) -> Any:
+    return relu(matmul(x, y))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8"])
+@pytest.mark.parametrize("shape", [(), (3,)])
+@FEW
+@given(n=SIZES, m=SIZES)
+def test_sums_of_one_element(
+    exec_mode: str, dtype: str, shape: tuple[int, ...], n: int, m: int
+) -> None:
+    x, y = random(*shape, n, 1, dtype=dtype), random(1, m, dtype=dtype)
+    result = run(products, ((*shape, "n", 1), (1, "m")), exec_mode, x, y)
+    np.testing.assert_array_equal(result, np.maximum(x * y, 0))
 
 
 @pytest.mark.parametrize("bits", [1, 100, 64])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
 from kernel_programs import random, run
 from relax_mlir.op import (
     add,
@@ -14,6 +16,7 @@ from relax_mlir.op import (
     cumsum,
     exp,
     flip,
+    floor_divide,
     less,
     logical_not,
     mean,
@@ -21,6 +24,7 @@ from relax_mlir.op import (
     permute_dims,
     strided_slice,
     variance,
+    where,
 )
 from relax_mlir.op import max as max_
 from relax_mlir.op import sum as sum_
@@ -68,6 +72,89 @@ def test_operands_that_lack_dimensions(exec_mode: str, shape: tuple[int, int, in
         y = random(*(size if i in kept else 1 for i, size in enumerate(shape)))
         other = tuple(name if i in kept else 1 for i, name in enumerate(names))
         np.testing.assert_array_equal(both(outer, (names, other), exec_mode, x, y), x + y)
+
+
+FEW = settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def mixed(x: Any, row: Any, column: Any, plane: Any, one: Any) -> Any:
+    return add(multiply(add(x, row), column), multiply(plane, one))
+
+
+@FEW
+@given(
+    a=st.sampled_from([0, 1, 2, 5]),
+    b=st.sampled_from([0, 1, 3, 64, 700]),
+    c=st.sampled_from([0, 1, 2, 3, 5, 7, 9, 15, 16, 17, 24, 31, 33, 47, 48, 49]),
+)
+def test_rows_are_one_range(exec_mode: str, a: int, b: int, c: int) -> None:
+    # Rows of several blocks and tasks, whose operands lack any of the dimensions.
+    x, row, column, plane = random(a, b, c), random(c), random(a, b, 1), random(a, 1, c)
+    one = random(1)
+    shapes = (("a", "b", "c"), ("c",), ("a", "b", 1), ("a", 1, "c"), (1,))
+    result = run(mixed, shapes, exec_mode, x, row, column, plane, one)
+    np.testing.assert_allclose(result, (x + row) * column + plane * one, rtol=1e-6, atol=1e-6)
+    # Where the length of rows is known, and that of others is not.
+    shapes = (("a", "b", c), (c,), ("a", "b", 1), ("a", 1, c), (1,))
+    again = run(mixed, shapes, exec_mode, x, row, column, plane, one)
+    np.testing.assert_array_equal(again, result)
+
+
+def divided(x: Any, column: Any) -> Any:
+    return floor_divide(x, column)
+
+
+def chosen(c: Any, x: Any, row: Any) -> Any:
+    return where(c, x, row)
+
+
+def permuted(x: Any, row: Any) -> Any:
+    return add(permute_dims(x, [1, 0, 2]), row)
+
+
+def doubled(x: Any, column: Any) -> Any:
+    return multiply(add(x, x), column)
+
+
+@pytest.mark.parametrize("m", [*NARROW, 50])
+def test_operands_of_a_range(exec_mode: str, m: int) -> None:
+    x, row, column = random(900, m), random(m), random(900, 1)
+    # Numbers are divided by no element that is not there.
+    numbers, divisors = (x * 100).astype("int32"), np.arange(1, 901, dtype="int32")[:, None]
+    wanted = numbers // divisors
+    shapes: tuple[tuple[Any, ...], ...] = (("n", "m"), ("n", 1))
+    np.testing.assert_array_equal(both(divided, shapes, exec_mode, numbers, divisors), wanted)
+    # A Boolean for each row; a byte that is not zero is true.
+    flags = np.arange(900, dtype="uint8")[:, None]
+    shapes = (("n", 1), ("n", "m"), ("m",))
+    result = run(chosen, shapes, exec_mode, flags.view("bool"), x, row)
+    np.testing.assert_array_equal(result, np.where(flags != 0, x, row))
+    # Rows in another order.
+    cube = x.reshape(30, 30, m)
+    shapes = (("a", "b", "m"), ("m",))
+    result = both(permuted, shapes, exec_mode, cube, row)
+    np.testing.assert_array_equal(result, cube.transpose(1, 0, 2) + row)
+    # The result takes the place of an operand that dies.
+    result = both(doubled, (("n", "m"), ("n", 1)), exec_mode, x, column)
+    np.testing.assert_array_equal(result, (x + x) * column)
+    # NaN and infinities stay where they are.
+    column[::7], row[0] = np.nan, np.inf
+    with np.errstate(invalid="ignore"):
+        result = both(scaled, (("n", "m"), ("m",), ("n", 1)), exec_mode, x / 4, row, column)
+        wanted = np.exp(x / 4) * row + column
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3])
+def test_ranges_at_any_address(exec_mode: str, offset: int) -> None:
+    memory, column = random(5 * 700 + 3), random(700, 1)
+    x = memory[offset : offset + 3500].reshape(700, 5)
+    strided = random(700, 10)[:, ::2]
+    shapes = (("n", "m"), ("n", 1))
+    np.testing.assert_array_equal(run(outer, shapes, exec_mode, x, column), x + column)
+    np.testing.assert_array_equal(run(outer, shapes, exec_mode, strided, column), strided + column)
 
 
 def compared(x: Any, y: Any) -> Any:

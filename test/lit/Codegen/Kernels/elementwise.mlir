@@ -36,16 +36,44 @@ module {
     return %0 : tensor<?x?xf32>
   }
 
-  // What is the same for a row is read once. Booleans are bytes.
+  // Rows shorter than a vector are one range of elements: what does not lie like
+  // the result is written to scratch memory as the result has it, the bias once,
+  // the column for 32 rows at a time.
   // CHECK: func.func private @relax.kernel.broadcast({{.*}}: memref<?x?xi8>) attributes {relax.kernel_class = "elementwise"}
+  // CHECK: %[[SHORT:.*]] = arith.cmpi sle, %{{.*}}, %c7
+  // CHECK: scf.if %[[SHORT]] {
+  // CHECK: scf.parallel
+  // CHECK: %[[BIAS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<232xf32>
+  // CHECK: %[[COLUMN:.*]] = memref.alloc() {alignment = 64 : i64} : memref<232xf32>
+  // CHECK: %[[ROW:.*]] = vector.maskedload
+  // CHECK: scf.for
+  // CHECK: vector.store %[[ROW]], %[[BIAS]]
+  // CHECK: scf.for %{{.*}} step %c32
+  // CHECK: %[[ELEMENT:.*]] = memref.load
+  // CHECK: %[[SAME:.*]] = vector.broadcast %[[ELEMENT]]
+  // CHECK: vector.store %[[SAME]], %[[COLUMN]]
+  // CHECK: scf.for %{{.*}} step %c32
+  // CHECK-COUNT-4: vector.load %[[COLUMN]]
+  // CHECK-COUNT-4: vector.store
+  // CHECK: vector.maskedstore
+
+  // In longer ones, what is the same for a row is read once. Booleans are bytes.
+  // Vectors are read before any is written, four of them, then one.
+  // CHECK: } else {
   // CHECK: scf.parallel
   // CHECK: %[[C:.*]] = memref.load
   // CHECK: scf.for
   // CHECK-COUNT-2: vector.load
   // CHECK: vector.broadcast %[[C]]
   // CHECK: %[[BITS:.*]] = arith.cmpf
+  // CHECK-COUNT-6: vector.load
   // CHECK: %[[BYTES:.*]] = arith.extui %[[BITS]] : vector<8xi1> to vector<8xi8>
   // CHECK: vector.store %[[BYTES]]
+  // CHECK-COUNT-3: vector.store
+  // CHECK: scf.for
+  // CHECK: vector.store
+  // CHECK: scf.for
+  // CHECK: vector.maskedstore
   func.func private @broadcast(%x: tensor<?x?xf32>, %b: tensor<?xf32>, %c: tensor<?x1xf32>, %z: tensor<?x?xi1>) -> tensor<?x?xi1> {
     %0 = linalg.generic {indexing_maps = [#id, #last, #first, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %b, %c : tensor<?x?xf32>, tensor<?xf32>, tensor<?x1xf32>) outs(%z : tensor<?x?xi1>) {
     ^bb0(%0: f32, %1: f32, %2: f32, %out: i1):

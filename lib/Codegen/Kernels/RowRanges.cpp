@@ -1,0 +1,275 @@
+//===- RowRanges.cpp - Rows that follow one another -------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rows that are short are worked on one after the other by the same iteration,
+// so that their place is found once.
+//
+// A vector for each row, or a tail that is almost empty, takes most of the time
+// where rows are short. If they follow one another in the outputs, vectors go
+// along all of them as along one row. Operands that do not lie like the
+// outputs, such as one element for each row, are brought to scratch memory as
+// the outputs have them, a block of rows at a time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+#include "VectorBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// What the expanded operands of a block may take of the first level of the
+/// cache.
+static constexpr int64_t kBlockBytes = 16 << 10;
+
+//===----------------------------------------------------------------------===//
+// The plan
+//===----------------------------------------------------------------------===//
+
+bool RowPlan::hasKnownRows() const {
+  return llvm::all_of(loops.front().dims, [&](unsigned dim) {
+    return !ShapedType::isDynamic(space->dims[dim].getSize());
+  });
+}
+
+bool RowPlan::flatten() {
+  if (hasReduction || lane || tileDim || isScalar || lanes < 2 ||
+      outer.none() || loops.size() != 1 || loops.front().dims.size() != 1)
+    return false;
+  unsigned rowDim = loops.front().dims.front();
+  int64_t size = space->dims[rowDim].getSize();
+  if (!ShapedType::isDynamic(size) && size > getLongestFlatRow())
+    return false;
+  for (const KernelSpace::Output &output : space->outputs)
+    if (!output.place.isWhole || !output.place.isContiguous(rowDim))
+      return false;
+  SmallVector<Access> others;
+  for (linalg::LinalgOp op : space->ops) {
+    // Lanes would have several indices.
+    if (!op->getRegion(0).getOps<linalg::IndexOp>().empty())
+      return false;
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<BlockArgument>(operand.get()) ||
+          !isa<TensorType>(operand.get().getType()) ||
+          !KernelSpace::isRead(op, operand))
+        continue;
+      const Access &access = space->getAccess(operand);
+      if (!access.isWhole && space->getDims(access).any() &&
+          !llvm::is_contained(others, access))
+        others.push_back(access);
+    }
+  }
+  SmallVector<Access::Term> terms = space->outputs.front().place.terms;
+  llvm::sort(terms, [](const Access::Term &lhs, const Access::Term &rhs) {
+    return lhs.axis < rhs.axis;
+  });
+  for (const Access::Term &term : terms)
+    if (term.dim != rowDim)
+      flatDims.push_back(term.dim);
+  expanded = std::move(others);
+  outer.reset();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// Rows by their number, in the order of memory. Where several dimensions tell
+/// the position of a row, it is counted.
+void RowEmitter::emitRowRange(ArrayRef<unsigned> dims, ArrayRef<Value> counts,
+                              Value first, Value last,
+                              llvm::function_ref<void(Value)> body) {
+  SmallVector<Value> starts;
+  Value rest = first;
+  for (Value size : llvm::reverse(counts.drop_front())) {
+    starts.push_back(builder->createOrFold<arith::RemUIOp>(rest, size));
+    rest = builder->createOrFold<arith::DivUIOp>(rest, size);
+  }
+  if (!starts.empty())
+    starts.push_back(rest);
+  auto emitOne = [&](Value row, ValueRange places) {
+    // The innermost one comes first.
+    SmallVector<Value> next;
+    Value carry;
+    for (auto [dim, size, place] :
+         llvm::zip(llvm::reverse(dims), llvm::reverse(counts), places)) {
+      positions[dim] = place;
+      Value stepped = carry
+                          ? Value(arith::AddIOp::create(*builder, place, carry))
+                          : add(place, index(1));
+      if (dim == dims.front()) {
+        next.push_back(stepped);
+        break;
+      }
+      Value isOver = arith::CmpIOp::create(*builder, arith::CmpIPredicate::uge,
+                                           stepped, size);
+      next.push_back(
+          arith::SelectOp::create(*builder, isOver, index(0), stepped));
+      carry = arith::IndexCastUIOp::create(*builder, builder->getIndexType(),
+                                           isOver);
+    }
+    if (places.empty())
+      positions[dims.front()] = row;
+    body(row);
+    return next;
+  };
+  emitFor(first, last, index(1), starts, emitOne);
+}
+
+/// How many rows of a length are as many elements as a part of a long one.
+Value RowEmitter::getGroupSize(Value length) {
+  length = builder->createOrFold<arith::MaxUIOp>(length, index(1));
+  Value rows = builder->createOrFold<arith::DivUIOp>(index(kChunk), length);
+  return builder->createOrFold<arith::MaxUIOp>(rows, index(1));
+}
+
+/// `part` of a row, or rows that follow one another, are one iteration. Rows of
+/// known size that are computed element by element are those of one dimension,
+/// of which LLVM makes vectors.
+void RowEmitter::emitGroups(ArrayRef<unsigned> dims, ArrayRef<Value> counts,
+                            Value numRows, Value numParts, int64_t part) {
+  Value length = index(1);
+  for (unsigned dim : plan->loops.front().dims)
+    length = mul(length, getSize(dim));
+  Value group = getGroupSize(length), count;
+  auto countGroups = [&](Value rows) {
+    return builder->createOrFold<arith::CeilDivUIOp>(rows, group);
+  };
+  bool isOneDim = plan->isScalar && plan->hasKnownRows();
+  SmallVector<Value> parts(counts);
+  numGrouped = kChunk;
+  if (isOneDim) {
+    parts.back() = countGroups(parts.back());
+    count = index(1);
+    for (Value size : parts)
+      count = mul(count, size);
+    if (auto size = getConstantIntValue(counts.back()))
+      numGrouped = std::min(kChunk, *size * *getConstantIntValue(length));
+  } else {
+    count = countGroups(numRows);
+  }
+  if (numParts)
+    count = mul(count, numParts);
+  auto emitOne = [&](Value) { emitRow(Scope()); };
+  auto getEnd = [&](Value first, Value size) {
+    return arith::MinUIOp::create(*builder, add(first, group), size);
+  };
+  unsigned splitDim = plan->loops.front().dims.back();
+  emitParallel(count, [&](Value index) {
+    if (isOneDim) {
+      splitIndex(index, dims, parts, numParts, part, splitDim);
+      Value first = mul(positions[dims.back()], group);
+      return emitRowRange(dims.back(), counts.back(), first,
+                          getEnd(first, counts.back()), emitOne);
+    }
+    if (numParts)
+      index = splitPart(index, numParts, part, splitDim, /*isAll=*/false);
+    Value first = mul(index, group);
+    emitRowRange(dims, counts, first, getEnd(first, numRows), emitOne);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Rows as one range of elements
+//===----------------------------------------------------------------------===//
+
+/// How many rows are expanded together: they fill vectors, whatever their
+/// length.
+int64_t RowEmitter::getBlockRows() const {
+  int64_t bytes = 0;
+  for (const Access &access : plan->expanded) {
+    Type type = access.getType().getElementType();
+    bytes += type.isInteger(1) ? 1 : type.getIntOrFloatBitWidth() / 8;
+  }
+  int64_t lanes = plan->lanes;
+  int64_t most = kBlockBytes / std::max<int64_t>(bytes * lanes, 1);
+  return std::clamp<int64_t>(most / lanes * lanes, lanes, getUnroll() * lanes);
+}
+
+/// The last vector of a block may reach beyond it.
+Value RowEmitter::allocateExpanded(const Access &access, int64_t numRows) {
+  int64_t size = numRows * plan->getLongestFlatRow();
+  Type type = access.getType().getElementType();
+  if (type.isInteger(1))
+    type = builder->getI8Type();
+  auto memory = MemRefType::get({size + plan->lanes}, type);
+  auto alloc = memref::AllocOp::create(*builder, memory);
+  alloc.setAlignment(64);
+  return alloc;
+}
+
+/// Writes a whole vector for each row, one row after the other: lanes behind
+/// the end of a row are in the place of the next one.
+void RowEmitter::emitExpansion(const Access &access, Value memory, Value first,
+                               Value last) {
+  Value length = getSize(vectorDim);
+  Scope scope, whole;
+  scope.base = whole.base = index(0);
+  if (access.uses(vectorDim))
+    scope.mask = vector::CreateMaskOp::create(
+        *builder, vectorType(builder->getI1Type()), length);
+  Value known = isSameForRows(access) ? loadFromMemory(access, scope) : Value();
+  SmallVector<Value> counts = llvm::map_to_vector(
+      plan->flatDims, [&](unsigned dim) { return getSize(dim); });
+  emitRowRange(plan->flatDims, counts, first, last, [&](Value row) {
+    Value value = known ? known : loadFromMemory(access, scope);
+    Value place = arith::SubIOp::create(*builder, row, first);
+    storeVector(value, memory, mul(place, length), whole);
+  });
+}
+
+bool RowEmitter::isSameForRows(const Access &access) const {
+  return llvm::none_of(plan->flatDims,
+                       [&](unsigned dim) { return access.uses(dim); });
+}
+
+Value RowEmitter::loadExpanded(const Access &access, Scope &scope) {
+  size_t number = llvm::find(plan->expanded, access) - plan->expanded.begin();
+  Value place = arith::SubIOp::create(*builder, scope.base, expandedFrom);
+  return loadVector(expansions[number], place, scope);
+}
+
+void RowEmitter::emitFlat() {
+  vectorDim = plan->loops.front().dims.front();
+  Value length = getSize(vectorDim), numRows = index(1);
+  for (unsigned dim : plan->flatDims)
+    numRows = mul(numRows, getSize(dim));
+  Value blockRows = index(getBlockRows());
+  Value group = mul(builder->createOrFold<arith::CeilDivUIOp>(
+                        getGroupSize(length), blockRows),
+                    blockRows);
+  Value count = builder->createOrFold<arith::CeilDivUIOp>(numRows, group);
+  numGrouped = kChunk;
+  auto getEnd = [&](Value first, Value rows, Value last) {
+    return arith::MinUIOp::create(*builder, add(first, rows), last);
+  };
+  emitParallel(count, [&](Value number) {
+    Value first = mul(number, group);
+    Value last = getEnd(first, group, numRows);
+    expansions.clear();
+    for (const Access &access : plan->expanded)
+      expansions.push_back(allocateExpanded(access, getBlockRows()));
+    for (auto [access, memory] : llvm::zip(plan->expanded, expansions))
+      if (isSameForRows(access))
+        emitExpansion(access, memory, first, getEnd(first, blockRows, last));
+    emitFor(first, last, blockRows, {}, [&](Value row, ValueRange) {
+      Value rowEnd = getEnd(row, blockRows, last);
+      for (auto [access, memory] : llvm::zip(plan->expanded, expansions))
+        if (!isSameForRows(access))
+          emitExpansion(access, memory, row, rowEnd);
+      begin = expandedFrom = mul(row, length);
+      end = mul(rowEnd, length);
+      emitRow(Scope());
+      return SmallVector<Value>();
+    });
+  });
+}
