@@ -17,6 +17,7 @@ from typing import Any
 
 from cases import CASES
 from harness import HERE, Worker
+from table import write_tables
 
 OURS = "relax_mlir"
 SUITES = tuple(
@@ -56,7 +57,7 @@ def show(rows: list[dict[str, Any]], peers: tuple[str, ...]) -> None:
 
 
 def main() -> None:
-    """Run the suite, print the table, write it as JSON and as a plot where asked."""
+    """Run the suite, print the table, write it as JSON, Markdown and a plot where asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("suite", nargs="?", choices=SUITES, default="vm")
     parser.add_argument("--rounds", type=int, default=11, help="interleaved rounds")
@@ -67,6 +68,7 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", choices=CASES, help="models: these only")
     parser.add_argument("--peers", nargs="+", help="models: these only")
     parser.add_argument("--json", type=Path, help="write the rows to this file")
+    parser.add_argument("--tables", type=Path, help="models: write Markdown tables to this file")
     parser.add_argument("--plot", type=Path, help="models: plot the ratios to this file")
     options = parser.parse_args()
 
@@ -87,6 +89,8 @@ def main() -> None:
     if options.json:
         content = {"versions": versions, "rows": rows}
         options.json.write_text(json.dumps(content, indent=2) + "\n")
+    if options.tables:
+        write_tables(rows, suite.PEERS, options.tables)
     if options.plot:
         from plot import plot
 

@@ -112,6 +112,9 @@ def _case(
          **{peer: cost[key] for peer, cost in costs.items()}, "failures": failures}
         for what, key, unit in (("compile", "seconds", "s"), ("memory", "peak_mib", "MiB"))
     ]  # fmt: skip
+    if OURS in workers:
+        where = {"name": case.name, "folder": folder}
+        rows[0]["cached"] = workers[OURS].ask("build_cached", **where)["seconds"]
     for size in case.sizes:
         row = _size(case, size, workers, rounds, folder)
         row |= {"threads": threads, "dynamic": bool(case.dynamic)}
