@@ -450,7 +450,6 @@ bool KernelSpace::isRead(linalg::LinalgOp op, OpOperand &operand) {
   return op.payloadUsesValueFromOperand(&operand);
 }
 
-/// Whether an access goes through both dimensions as through one.
 bool KernelSpace::isMergeable(const Access &access, unsigned outer,
                               unsigned inner) const {
   if (!access.uses(outer) && !access.uses(inner))

@@ -109,6 +109,9 @@ public:
   /// Whether the body reads the operand.
   static bool isRead(linalg::LinalgOp op, OpOperand &operand);
 
+  /// Whether an access goes through both dimensions as through one.
+  bool isMergeable(const Access &access, unsigned outer, unsigned inner) const;
+
   /// Makes one dimension of those that are walked through one after the other
   /// in memory. `mayMerge` says which pairs may be.
   void mergeDims(llvm::function_ref<bool(unsigned, unsigned)> mayMerge);
@@ -127,7 +130,6 @@ private:
     DimSet dims, reduced;
   };
   bool isMergeable(unsigned outer, unsigned inner) const;
-  bool isMergeable(const Access &access, unsigned outer, unsigned inner) const;
   void merge(unsigned outer, unsigned inner);
 
   llvm::MapVector<Operation *, OpInfo> opInfo;

@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -40,6 +41,84 @@ Value RowEmitter::mul(Value lhs, Value rhs) {
 Value RowEmitter::splat(TypedAttr value) {
   return arith::ConstantOp::create(
       *builder, DenseElementsAttr::get(vectorType(value.getType()), value));
+}
+
+//===----------------------------------------------------------------------===//
+// The start of the kernel
+//===----------------------------------------------------------------------===//
+
+/// The size of a tensor along an axis, that of what it was made from.
+Value RowEmitter::getRoot(Value tensor, int64_t axis) {
+  while (auto op = tensor.getDefiningOp<linalg::LinalgOp>())
+    tensor =
+        op.getDpsInitOperand(cast<OpResult>(tensor).getResultNumber())->get();
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!type.isDynamicDim(axis))
+    return index(type.getDimSize(axis));
+  if (auto empty = tensor.getDefiningOp<tensor::EmptyOp>())
+    return scalars.lookup(empty.getDynamicSize(axis));
+  unsigned number = cast<BlockArgument>(tensor).getArgNumber();
+  return memref::DimOp::create(*builder, arguments[number], axis);
+}
+
+void RowEmitter::emitScalars() {
+  Block &block = space.kernel.getBody().front();
+  scalars.map(block.getArguments(), arguments);
+  for (Operation &op : block) {
+    if (auto dim = dyn_cast<tensor::DimOp>(op))
+      scalars.map(dim.getResult(),
+                  getRoot(dim.getSource(), *dim.getConstantIndex()));
+    else if (op.getNumResults() > 0 &&
+             llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
+      builder->clone(op, scalars);
+  }
+}
+
+/// Parameters as vectors of elements, whatever their rank.
+void RowEmitter::emitFlatParameters() {
+  for (auto [number, argument] : llvm::enumerate(arguments)) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (!type)
+      continue;
+    Value size = index(1);
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      size =
+          mul(size, type.isDynamicDim(axis)
+                        ? Value(memref::DimOp::create(*builder, argument, axis))
+                        : index(type.getDimSize(axis)));
+    auto flatType =
+        MemRefType::get({ShapedType::kDynamic}, type.getElementType());
+    flat[number] = memref::ReinterpretCastOp::create(
+        *builder, flatType, argument, builder->getIndexAttr(0),
+        ArrayRef<OpFoldResult>{size},
+        ArrayRef<OpFoldResult>{builder->getIndexAttr(1)});
+  }
+}
+
+Value RowEmitter::getSize(unsigned dim) {
+  if (sizes[dim])
+    return sizes[dim];
+  OpBuilder::InsertionGuard guard(*builder);
+  builder->setInsertionPoint(anchor);
+  Value size = index(1);
+  for (const KernelSpace::Factor &factor : space.dims[dim].factors)
+    size = mul(size, factor.isKnown() ? index(factor.size)
+                                      : getRoot(factor.param, factor.axis));
+  return sizes[dim] = size;
+}
+
+Value RowEmitter::getStride(BlockArgument param, unsigned axis) {
+  auto key = std::pair(param.getArgNumber(), axis);
+  if (Value known = strides.lookup(key))
+    return known;
+  OpBuilder::InsertionGuard guard(*builder);
+  builder->setInsertionPoint(anchor);
+  Value stride = index(1);
+  int64_t rank = cast<RankedTensorType>(param.getType()).getRank();
+  for (int64_t i = axis + 1; i < rank; ++i)
+    stride = mul(stride, getRoot(param, i));
+  strides[key] = stride;
+  return stride;
 }
 
 //===----------------------------------------------------------------------===//
@@ -72,8 +151,7 @@ Value RowEmitter::evaluate(Value value, Scope &scope) {
   if (Value known = place.values.lookup(value))
     return known;
   if (place.row && isInBuffer(value))
-    place.values[value] =
-        loadVector(bufferMemory[value], getBufferAddress(value, place), place);
+    place.values[value] = loadBuffer(value, place);
   else
     computeElementwise(op, place);
   return place.values.lookup(value);
@@ -153,6 +231,8 @@ Value RowEmitter::getAddress(const Access &access, Scope &scope) {
 }
 
 Value RowEmitter::getBufferAddress(Value value, Scope &scope) {
+  if (plan->shortDim)
+    return getTileAddress();
   const RowPlan::Buffer &buffer = plan->buffers.find(value)->second;
   if (buffer.output)
     return getAddress(buffer.output->place, scope);
@@ -163,6 +243,33 @@ Value RowEmitter::getBufferAddress(Value value, Scope &scope) {
     return address;
   address = add(mul(address, index(rows.size())), index(scope.number));
   return mul(address, index(plan->lanes));
+}
+
+/// Booleans are bytes in memory.
+Value RowEmitter::fromMemory(Value value, Type type) {
+  if (!type.isInteger(1))
+    return value;
+  Value zero = arith::ConstantOp::create(*builder,
+                                         builder->getZeroAttr(value.getType()));
+  return arith::CmpIOp::create(*builder, arith::CmpIPredicate::ne, value, zero);
+}
+
+/// Blocks of short rows have all lanes.
+Value RowEmitter::loadBuffer(Value value, Scope &scope) {
+  Scope all = scope;
+  if (plan->shortDim)
+    all.mask = Value();
+  Value loaded =
+      loadVector(bufferMemory[value], getBufferAddress(value, scope), all);
+  return fromMemory(loaded, getElementTypeOrSelf(value));
+}
+
+void RowEmitter::storeBuffer(Value element, Value value, Scope &scope) {
+  Scope all = scope;
+  if (plan->shortDim)
+    all.mask = Value();
+  storeVector(element, bufferMemory[value], getBufferAddress(value, scope),
+              all);
 }
 
 Value RowEmitter::getMask(Scope &scope) {
@@ -222,6 +329,13 @@ Value RowEmitter::loadElements(const Access &access, Scope &scope) {
 
 Value RowEmitter::loadFromMemory(const Access &access, Scope &scope) {
   Value memref = flat[access.param.getArgNumber()];
+  if (plan->isReducedFirst && llvm::is_contained(plan->blocks, access))
+    return loadVector(memref, getBlockAddress(access, scope), scope);
+  if (Value block = getTile(access))
+    return vector::LoadOp::create(
+        *builder,
+        vectorType(cast<MemRefType>(memref.getType()).getElementType()), block,
+        getTileAddress());
   Value address = getAddress(access, scope);
   if (!scope.base || !access.uses(vectorDim))
     return memref::LoadOp::create(*builder, memref, address);
@@ -235,13 +349,8 @@ Value RowEmitter::load(const Access &access, Scope &scope) {
   for (auto &[known, value] : place.loads)
     if (known == access)
       return value;
-  Value value = loadElements(access, place);
-  if (access.getType().getElementType().isInteger(1)) {
-    Value zero = arith::ConstantOp::create(
-        *builder, builder->getZeroAttr(value.getType()));
-    value =
-        arith::CmpIOp::create(*builder, arith::CmpIPredicate::ne, value, zero);
-  }
+  Value value = fromMemory(loadElements(access, place),
+                           access.getType().getElementType());
   place.loads.emplace_back(access, value);
   return value;
 }
@@ -265,6 +374,11 @@ void RowEmitter::storeVector(Value value, Value memref, Value address,
 }
 
 void RowEmitter::store(Value value, const Access &access, Scope &scope) {
+  if (Value block = getTile(access)) {
+    Scope all;
+    all.base = scope.base;
+    return storeVector(value, block, getTileAddress(), all);
+  }
   Value memref = flat[access.param.getArgNumber()];
   Value address = getAddress(access, scope);
   Value stride = scope.base ? getVectorStride(access) : Value();

@@ -9,6 +9,7 @@
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_ROWEMITTER_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_ROWEMITTER_H
 
+#include "IndexBuilder.h"
 #include "KernelClass.h"
 #include "RowPlan.h"
 
@@ -36,7 +37,8 @@ struct RowScope {
 
 class RowEmitter : public KernelEmitter {
 public:
-  /// How many elements of rows without reductions are one iteration.
+  /// How many elements of rows without reductions, or of short rows, are one
+  /// iteration.
   static constexpr int64_t kChunk = 4096;
 
   /// `narrow` is the plan for rows, or tiles, that turn out to be narrow.
@@ -52,6 +54,8 @@ public:
 
 private:
   using Scope = RowScope;
+
+  Value isNarrow(IndexBuilder &b);
 
   // The start of the kernel.
   void emitScalars();
@@ -90,6 +94,28 @@ private:
                            Value column, bool isWhole);
   void storeTransposed(ValueRange rows, Value row, Value column, bool isWhole);
   Value loadTransposed(unsigned number, Scope &scope);
+
+  // Short rows.
+  void emitShortRows(ArrayRef<unsigned> dims);
+  void emitBlock(Value base);
+  void loadBlock(const Access &access, Value tile, Scope &scope, Value isWhole);
+  void storeBlock(const Access &access, Value tile, Scope &scope,
+                  Value isWhole);
+  using VisitPart = llvm::function_ref<void(Value address, Value mask)>;
+  void visitKnownRows(const Access &access, Scope &scope, bool isWhole,
+                      VisitPart visit);
+  void visitPaddedRows(const Access &access, Scope &scope, bool isWhole,
+                       bool isLoad, VisitPart visit);
+  bool isShortSizeKnown() const;
+  SmallVector<Value> emitVectorsOfBlock(const RowPlan::Loop &loop,
+                                        ValueRange accumulators);
+  Value getBlockAddress(const Access &access, Scope &scope);
+  SmallVector<Value> transposeBlock(SmallVector<Value> values);
+  SmallVector<Value> emitIf(Value condition,
+                            llvm::function_ref<SmallVector<Value>(bool)> emit);
+  Value getTile(const Access &access) const;
+  Value getTileAddress();
+
   int64_t getGrain();
   unsigned getUnroll() const;
   Value splitPart(Value index, Value numParts, int64_t part, unsigned dim,
@@ -141,6 +167,9 @@ private:
   Value load(const Access &access, Scope &scope);
   Value loadElements(const Access &access, Scope &scope);
   Value loadFromMemory(const Access &access, Scope &scope);
+  Value fromMemory(Value value, Type type);
+  Value loadBuffer(Value value, Scope &scope);
+  void storeBuffer(Value element, Value value, Scope &scope);
   Value loadVector(Value memref, Value address, Scope &scope);
   Value gather(Value memref, Value address, Value stride, Scope &scope);
   Value getVectorStride(const Access &access);
@@ -175,7 +204,8 @@ private:
   /// The part of the vector dimension that is worked on.
   Value begin, end;
   /// A tile: its part of the other dimension, its size, and its elements of
-  /// operands, row by row of the output.
+  /// operands, row by row of the output. Or a block of short rows: their
+  /// elements, of all of them the first one, and so on.
   Value tileBegin, tileEnd;
   int64_t tileRows = 0, tileWidth = 0;
   SmallVector<Value> tiles;
@@ -184,6 +214,10 @@ private:
   /// Operands that are expanded, and the first element that is.
   SmallVector<Value> expansions;
   Value expandedFrom;
+  /// How many rows there are from the begin of a block on, and which elements
+  /// its vectors have in memory.
+  Value rowsLeft;
+  SmallVector<Value> blockMasks;
   unsigned loopIndex = 0, vectorDim = 0;
 };
 

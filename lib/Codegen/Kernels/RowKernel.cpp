@@ -25,88 +25,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::relax;
-
-//===----------------------------------------------------------------------===//
-// The start of the kernel
-//===----------------------------------------------------------------------===//
-
-/// The size of a tensor along an axis, that of what it was made from.
-Value RowEmitter::getRoot(Value tensor, int64_t axis) {
-  while (auto op = tensor.getDefiningOp<linalg::LinalgOp>())
-    tensor =
-        op.getDpsInitOperand(cast<OpResult>(tensor).getResultNumber())->get();
-  auto type = cast<RankedTensorType>(tensor.getType());
-  if (!type.isDynamicDim(axis))
-    return index(type.getDimSize(axis));
-  if (auto empty = tensor.getDefiningOp<tensor::EmptyOp>())
-    return scalars.lookup(empty.getDynamicSize(axis));
-  unsigned number = cast<BlockArgument>(tensor).getArgNumber();
-  return memref::DimOp::create(*builder, arguments[number], axis);
-}
-
-void RowEmitter::emitScalars() {
-  Block &block = space.kernel.getBody().front();
-  scalars.map(block.getArguments(), arguments);
-  for (Operation &op : block) {
-    if (auto dim = dyn_cast<tensor::DimOp>(op))
-      scalars.map(dim.getResult(),
-                  getRoot(dim.getSource(), *dim.getConstantIndex()));
-    else if (op.getNumResults() > 0 &&
-             llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
-      builder->clone(op, scalars);
-  }
-}
-
-/// Parameters as vectors of elements, whatever their rank.
-void RowEmitter::emitFlatParameters() {
-  for (auto [number, argument] : llvm::enumerate(arguments)) {
-    auto type = dyn_cast<MemRefType>(argument.getType());
-    if (!type)
-      continue;
-    Value size = index(1);
-    for (int64_t axis = 0; axis < type.getRank(); ++axis)
-      size =
-          mul(size, type.isDynamicDim(axis)
-                        ? Value(memref::DimOp::create(*builder, argument, axis))
-                        : index(type.getDimSize(axis)));
-    auto flatType =
-        MemRefType::get({ShapedType::kDynamic}, type.getElementType());
-    flat[number] = memref::ReinterpretCastOp::create(
-        *builder, flatType, argument, builder->getIndexAttr(0),
-        ArrayRef<OpFoldResult>{size},
-        ArrayRef<OpFoldResult>{builder->getIndexAttr(1)});
-  }
-}
-
-Value RowEmitter::getSize(unsigned dim) {
-  if (sizes[dim])
-    return sizes[dim];
-  OpBuilder::InsertionGuard guard(*builder);
-  builder->setInsertionPoint(anchor);
-  Value size = index(1);
-  for (const KernelSpace::Factor &factor : space.dims[dim].factors)
-    size = mul(size, factor.isKnown() ? index(factor.size)
-                                      : getRoot(factor.param, factor.axis));
-  return sizes[dim] = size;
-}
-
-Value RowEmitter::getStride(BlockArgument param, unsigned axis) {
-  auto key = std::pair(param.getArgNumber(), axis);
-  if (Value known = strides.lookup(key))
-    return known;
-  OpBuilder::InsertionGuard guard(*builder);
-  builder->setInsertionPoint(anchor);
-  Value stride = index(1);
-  int64_t rank = cast<RankedTensorType>(param.getType()).getRank();
-  for (int64_t i = axis + 1; i < rank; ++i)
-    stride = mul(stride, getRoot(param, i));
-  strides[key] = stride;
-  return stride;
-}
 
 //===----------------------------------------------------------------------===//
 // Rows
@@ -116,7 +37,7 @@ Value RowEmitter::getStride(BlockArgument param, unsigned axis) {
 /// of them read more of it at a time.
 unsigned RowEmitter::getUnroll() const {
   const RowPlan &plan = *this->plan;
-  if (plan.isScalar)
+  if (plan.isScalar || plan.shortDim)
     return 1;
   if (plan.cost > 80)
     return 2;
@@ -139,7 +60,9 @@ int64_t RowEmitter::getGrain() {
       int64_t size = space.dims[dim].getSize();
       elements *= ShapedType::isDynamic(size) ? 512 : size;
     }
-  if (plan->tileDim)
+  if (plan->shortDim && !plan->isReducedFirst)
+    elements = kChunk;
+  else if (plan->tileDim)
     elements = tileRows * tileWidth;
   else if (numGrouped)
     elements =
@@ -205,6 +128,8 @@ void RowEmitter::emitRows() {
     return emitTiles(dims);
   if (plan->isFlat())
     return emitFlat();
+  if (plan->shortDim)
+    return emitShortRows(dims);
   // Rows that are worked on together, or parts of a long row.
   unsigned splitDim = 0;
   int64_t part = 0;
@@ -310,6 +235,8 @@ Value RowEmitter::allocateBuffer(const RowPlan::Loop &loop, Type type) {
 void RowEmitter::emitRow(ArrayRef<Scope> scopes) {
   rows.assign(scopes.begin(), scopes.end());
   for (auto &[value, buffer] : plan->buffers) {
+    if (plan->shortDim)
+      break;
     if (buffer.output) {
       bufferMemory[value] = flat[buffer.output->place.param.getArgNumber()];
       continue;
@@ -351,6 +278,8 @@ void RowEmitter::emitLoop(const RowPlan::Loop &loop) {
       hoist(space.outputs[output].value.getDefiningOp<linalg::LinalgOp>(), row);
   }
   unsigned unroll = plan->lane ? rows.size() : getUnroll();
+  if (plan->isReducedFirst)
+    unroll = plan->getShortSize();
   SmallVector<Value> accumulators;
   for (linalg::LinalgOp op : loop.reductions) {
     TypedAttr start = getCombiner(op)->neutral;
@@ -389,6 +318,8 @@ SmallVector<Value> RowEmitter::emitNest(const RowPlan::Loop &loop,
   unsigned dim = loop.dims[depth];
   if (dim == vectorDim)
     return emitVectorLoops(loop, accumulators);
+  if (plan->isReducedFirst && dim == *plan->shortDim)
+    return emitVectorsOfBlock(loop, accumulators);
   return emitFor(index(0), getSize(dim), index(1), accumulators,
                  [&](Value index, ValueRange values) {
                    positions[dim] = index;
@@ -512,177 +443,26 @@ SmallVector<Value> RowEmitter::emitVectorLoops(const RowPlan::Loop &loop,
 }
 
 //===----------------------------------------------------------------------===//
-// The greatest and the least element
-//===----------------------------------------------------------------------===//
-
-/// The sign of a zero that is the greatest or least element does not matter.
-static void ignoreSignOfZero(Operation *op) {
-  auto fmf = dyn_cast_or_null<arith::ArithFastMathInterface>(op);
-  if (fmf && isa<arith::MaximumFOp, arith::MinimumFOp>(op))
-    op->setAttr(fmf.getFastMathAttrName(),
-                arith::FastMathFlagsAttr::get(op->getContext(),
-                                              arith::FastMathFlags::nsz));
-}
-
-/// Whether accumulators are of numbers alone, which is one instruction, and
-/// flags tell of NaN, two vectors each.
-bool RowEmitter::hasFlags(linalg::LinalgOp op) const {
-  Combiner combiner = *getCombiner(op);
-  Type type = combiner.neutral.getType();
-  return !plan->lane && !plan->isScalar &&
-         isa<arith::MaximumFOp, arith::MinimumFOp>(combiner.op) &&
-         (type.isF32() || type.isF64());
-}
-
-/// The greater or less of two, the second one where the first one is NaN.
-Value RowEmitter::chooseExtreme(linalg::LinalgOp op, Value lhs, Value rhs) {
-  bool isMaximum = isa<arith::MaximumFOp>(getCombiner(op)->op);
-  Value isFirst = arith::CmpFOp::create(*builder,
-                                        isMaximum ? arith::CmpFPredicate::OGT
-                                                  : arith::CmpFPredicate::OLT,
-                                        lhs, rhs);
-  return arith::SelectOp::create(*builder, isFirst, lhs, rhs);
-}
-
-/// Clears the flags of lanes in which there is a NaN.
-Value RowEmitter::updateFlag(Value flag, Value lhs, Value rhs, Value mask) {
-  Value isNumber =
-      arith::CmpFOp::create(*builder, arith::CmpFPredicate::ORD, lhs, rhs);
-  if (mask)
-    isNumber = arith::SelectOp::create(*builder, mask, isNumber, flag);
-  return arith::AndIOp::create(*builder, flag, isNumber);
-}
-
-//===----------------------------------------------------------------------===//
-// Elements and their reductions
-//===----------------------------------------------------------------------===//
-
-/// One vector of elements: the accumulators, and behind them what flags are of.
-/// All is read before anything is written, as an output may be an input.
-SmallVector<Value>
-RowEmitter::computeElements(const RowPlan::Loop &loop, Scope &scope,
-                            ValueRange accumulators,
-                            SmallVectorImpl<Value> &written) {
-  SmallVector<Value> results, elements;
-  for (auto [reduction, accumulator] :
-       llvm::zip(loop.reductions, accumulators)) {
-    linalg::LinalgOp op = reduction;
-    SmallVector<Value> operands;
-    for (OpOperand &operand : op->getOpOperands())
-      operands.push_back(op.isDpsInit(&operand)
-                             ? accumulator
-                             : evaluateOperand(operand, scope));
-    Value result = compute(op, operands, scope).front();
-    if (hasFlags(op)) {
-      Operation *combined = result.getDefiningOp();
-      Value lhs = combined->getOperand(0), rhs = combined->getOperand(1);
-      elements.push_back(lhs == accumulator ? rhs : lhs);
-      result = chooseExtreme(op, elements.back(), accumulator);
-      combined->erase();
-    } else {
-      ignoreSignOfZero(result.getDefiningOp());
-    }
-    if (scope.mask)
-      result =
-          arith::SelectOp::create(*builder, scope.mask, result, accumulator);
-    results.push_back(result);
-  }
-  for (unsigned output : loop.outputs)
-    written.push_back(evaluate(space.outputs[output].value, scope));
-  for (Value value : loop.stored)
-    written.push_back(evaluate(value, scope));
-  results.append(elements);
-  return results;
-}
-
-void RowEmitter::storeElements(const RowPlan::Loop &loop, Scope &scope,
-                               ArrayRef<Value> written) {
-  size_t numOutputs = loop.outputs.size();
-  for (auto [value, element] :
-       llvm::zip(loop.stored, written.drop_front(numOutputs)))
-    storeVector(element, bufferMemory[value], getBufferAddress(value, scope),
-                scope);
-  for (auto [output, value] :
-       llvm::zip(loop.outputs, written.take_front(numOutputs)))
-    store(value, space.outputs[output].place, scope);
-}
-
-Value RowEmitter::combine(const Combiner &combiner, Value lhs, Value rhs) {
-  IRMapping mapping;
-  mapping.map(combiner.op->getOperand(0), lhs);
-  mapping.map(combiner.op->getOperand(1), rhs);
-  Operation *result = builder->clone(*combiner.op, mapping);
-  result->getResult(0).setType(lhs.getType());
-  return result->getResult(0);
-}
-
-/// Combines the lanes of an accumulator.
-Value RowEmitter::combineLanes(linalg::LinalgOp op, Value accumulator,
-                               ValueRange flags) {
-  using Kind = vector::CombiningKind;
-  Combiner combiner = *getCombiner(op);
-  Type type = combiner.neutral.getType();
-  auto reassoc = arith::FastMathFlags::reassoc;
-  if (!hasFlags(op)) {
-    // Of the zeros that add nothing, this is the one that is left out.
-    if (combiner.kind == Kind::ADD && isa<FloatType>(type))
-      return vector::ReductionOp::create(
-          *builder, combiner.kind, accumulator,
-          arith::ConstantOp::create(*builder,
-                                    builder->getFloatAttr(type, -0.0)),
-          reassoc);
-    return vector::ReductionOp::create(
-        *builder, combiner.kind, accumulator,
-        isa<FloatType>(type) ? reassoc : arith::FastMathFlags::none);
-  }
-  bool isMaximum = combiner.kind == Kind::MAXIMUMF;
-  Value result = vector::ReductionOp::create(
-      *builder, isMaximum ? Kind::MAXNUMF : Kind::MINNUMF, accumulator,
-      reassoc | arith::FastMathFlags::nnan | arith::FastMathFlags::nsz);
-  Value flag = flags.front();
-  for (Value other : flags.drop_front())
-    flag = arith::AndIOp::create(*builder, flag, other);
-  Value areNumbers = vector::ReductionOp::create(*builder, Kind::AND, flag);
-  auto nan = llvm::APFloat::getNaN(cast<FloatType>(type).getFloatSemantics());
-  return arith::SelectOp::create(
-      *builder, areNumbers, result,
-      arith::ConstantOp::create(*builder, builder->getFloatAttr(type, nan)));
-}
-
-/// Combines accumulators, their lanes, and what the reduction starts with.
-/// Rows that are worked on together have an accumulator each.
-void RowEmitter::finishReduction(linalg::LinalgOp op, ValueRange accumulators,
-                                 ValueRange flags) {
-  Combiner combiner = *getCombiner(op);
-  OpOperand &start = *op.getDpsInitOperand(0);
-  SmallVector<Value> values(accumulators);
-  if (plan->lane) {
-    for (auto [row, value] : llvm::zip(rows, values)) {
-      VectorBody body(*builder, plan->lanes);
-      Value first = body.broadcast(evaluateOperand(start, row));
-      row.values[op->getResult(0)] = combine(combiner, first, value);
-    }
-    return;
-  }
-  for (; values.size() > 1; values.resize(values.size() / 2))
-    for (size_t i = 0, half = values.size() / 2; i < half; ++i)
-      values[i] = hasFlags(op) ? chooseExtreme(op, values[i], values[half + i])
-                               : combine(combiner, values[i], values[half + i]);
-  Value result =
-      plan->isScalar ? values.front() : combineLanes(op, values.front(), flags);
-  Scope &row = rows.front();
-  Value first = evaluateOperand(start, row);
-  // Accumulators start with what adds nothing, so this is in them.
-  Attribute constant;
-  bool isNeutral = matchPattern(first, m_Constant(&constant)) &&
-                   constant == Attribute(combiner.neutral);
-  row.values[op->getResult(0)] =
-      isNeutral ? result : combine(combiner, first, result);
-}
-
-//===----------------------------------------------------------------------===//
 // The classes
 //===----------------------------------------------------------------------===//
+
+/// Whether sizes turn out to be those of the other plan.
+Value RowEmitter::isNarrow(IndexBuilder &b) {
+  if (plan->tileDim)
+    return b.isAtMost(
+        b.createOrFold<arith::MinUIOp>(
+            getSize(*plan->tileDim), getSize(plan->loops.front().dims.back())),
+        RowPlan::kNarrow - 1);
+  const RowPlan &other = *narrow->plan;
+  if (!other.shortDim)
+    return b.isAtMost(getSize(plan->loops.front().dims.back()),
+                      other.getLongestFlatRow());
+  // Few rows leave most lanes empty.
+  Value areMany = b.compare(arith::CmpIPredicate::uge, getSize(*other.lane),
+                            b.index(other.lanes / 2));
+  return b.createOrFold<arith::AndIOp>(
+      b.isAtMost(getSize(*other.shortDim), RowPlan::kShort), areMany);
+}
 
 void RowEmitter::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
   this->builder = &builder;
@@ -692,15 +472,9 @@ void RowEmitter::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
   anchor = index(0).getDefiningOp();
   if (!narrow)
     return emitRows();
-  Value size = getSize(plan->loops.front().dims.back());
-  int64_t most = narrow->plan->getLongestFlatRow();
-  if (plan->tileDim) {
-    size = builder.createOrFold<arith::MinUIOp>(getSize(*plan->tileDim), size);
-    most = RowPlan::kNarrow - 1;
-  }
   IndexBuilder b(builder.getLoc(), builder);
   b.branch(
-      b.isAtMost(size, most),
+      isNarrow(b),
       [&](IndexBuilder &inside) { narrow->emit(inside, arguments); },
       [&](IndexBuilder &inside) {
         this->builder = &inside;
@@ -718,14 +492,13 @@ static bool reduces(linalg::LinalgOp op) {
       });
 }
 
-static std::unique_ptr<RowPlan> makePlan(func::FuncOp kernel,
-                                         const TargetModel &target,
-                                         bool hasReductions,
-                                         bool isScalar = false) {
+static std::unique_ptr<RowPlan>
+makePlan(func::FuncOp kernel, const TargetModel &target, bool hasReductions,
+         RowPlan::Form form = RowPlan::Form::Any) {
   if (llvm::any_of(kernel.getOps<linalg::LinalgOp>(), reduces) != hasReductions)
     return nullptr;
   std::unique_ptr<KernelSpace> space = KernelSpace::analyze(kernel);
-  return space ? RowPlan::make(std::move(space), target, isScalar) : nullptr;
+  return space ? RowPlan::make(std::move(space), target, form) : nullptr;
 }
 
 std::unique_ptr<KernelEmitter>
@@ -738,7 +511,7 @@ mlir::relax::matchElementwise(func::FuncOp kernel, const TargetModel &target) {
   std::unique_ptr<RowPlan> narrow;
   if (plan->tileDim) {
     narrow = makePlan(kernel, target, /*hasReductions=*/false,
-                      /*isScalar=*/true);
+                      RowPlan::Form::Elements);
   } else if (plan->outer.any() && !plan->isScalar) {
     if (plan->hasKnownRows()) {
       plan->flatten();
@@ -754,5 +527,22 @@ mlir::relax::matchElementwise(func::FuncOp kernel, const TargetModel &target) {
 std::unique_ptr<KernelEmitter>
 mlir::relax::matchRows(func::FuncOp kernel, const TargetModel &target) {
   auto plan = makePlan(kernel, target, /*hasReductions=*/true);
-  return plan ? std::make_unique<RowEmitter>(std::move(plan)) : nullptr;
+  if (!plan)
+    return nullptr;
+  std::optional<unsigned> shortDim = plan->findShortDim();
+  if (plan->lane || !shortDim)
+    return std::make_unique<RowEmitter>(std::move(plan));
+  bool isKnown = !ShapedType::isDynamic(plan->space->dims[*shortDim].getSize());
+  // LLVM makes vectors of a few operations by itself where the size is known.
+  constexpr int64_t kCheap = 16;
+  if (isKnown && plan->cost <= kCheap && plan->loops.front().dims.size() == 1) {
+    plan = makePlan(kernel, target, /*hasReductions=*/true,
+                    RowPlan::Form::Elements);
+    return std::make_unique<RowEmitter>(std::move(plan));
+  }
+  auto shortRows = makePlan(kernel, target, /*hasReductions=*/true,
+                            RowPlan::Form::ShortRows);
+  if (shortRows && isKnown)
+    return std::make_unique<RowEmitter>(std::move(shortRows));
+  return std::make_unique<RowEmitter>(std::move(plan), std::move(shortRows));
 }

@@ -139,6 +139,20 @@ bool RowPlan::isNarrow(unsigned dim) const {
   return !ShapedType::isDynamic(size) && size < kNarrow;
 }
 
+/// All that is read and written.
+SmallVector<Access> RowPlan::getAccesses() const {
+  SmallVector<Access> accesses;
+  for (linalg::LinalgOp op : space->ops)
+    for (OpOperand &operand : op->getOpOperands())
+      if (isa<BlockArgument>(operand.get()) &&
+          isa<TensorType>(operand.get().getType()) &&
+          KernelSpace::isRead(op, operand))
+        accesses.push_back(space->getAccess(operand));
+  for (const KernelSpace::Output &output : space->outputs)
+    accesses.push_back(output.place);
+  return accesses;
+}
+
 /// How many accesses to elements of rows would have lanes next to each other
 /// along a dimension, and how many would not.
 RowPlan::Contiguity RowPlan::getContiguity(unsigned dim) const {
@@ -151,14 +165,8 @@ RowPlan::Contiguity RowPlan::getContiguity(unsigned dim) const {
     else if (access.uses(dim))
       ++result.strided;
   };
-  for (linalg::LinalgOp op : space->ops)
-    for (OpOperand &operand : op->getOpOperands())
-      if (isa<BlockArgument>(operand.get()) &&
-          isa<TensorType>(operand.get().getType()) &&
-          KernelSpace::isRead(op, operand))
-        count(space->getAccess(operand));
-  for (const KernelSpace::Output &output : space->outputs)
-    count(output.place);
+  for (const Access &access : getAccesses())
+    count(access);
   return result;
 }
 
@@ -194,6 +202,94 @@ bool RowPlan::chooseLane(bool isRowContiguous, int64_t rowScore) {
   // What takes long is not computed in vectors that are almost empty.
   bool isWasteful = !isRowContiguous && lane && isNarrow(*lane) && cost > 20;
   return (isRowContiguous || lane) && !isWasteful;
+}
+
+static unsigned getBits(Type type) {
+  if (type.isIndex())
+    return 64;
+  return type.isInteger(1) ? 8 : type.getIntOrFloatBitWidth();
+}
+
+int64_t RowPlan::getShortSize() const {
+  int64_t size = space->dims[*shortDim].getSize();
+  return ShapedType::isDynamic(size) ? kShort : size;
+}
+
+/// The dimension of rows if there is only one, and it may be short.
+std::optional<unsigned> RowPlan::findShortDim() const {
+  auto hasOneDim = [&](const Loop &loop) {
+    return loop.dims.size() == 1 && loop.dims == loops.front().dims;
+  };
+  bool haveOneDim = llvm::all_of(loops, hasOneDim);
+  bool isReduction = loops.size() == 1 && loops.front().outputs.empty() &&
+                     loops.front().dims.size() > 1;
+  if (loops.empty() || !(haveOneDim || isReduction))
+    return std::nullopt;
+  unsigned dim = loops.front().dims.back();
+  int64_t size = space->dims[dim].getSize();
+  bool isKnown = !ShapedType::isDynamic(size);
+  if (isKnown ? size < 2 || size > kShort : !haveOneDim)
+    return std::nullopt;
+  return dim;
+}
+
+/// Whether the elements that are reduced are computed from what is in blocks,
+/// and from what is the same for a whole block.
+bool RowPlan::canReduceFirst(unsigned lane, unsigned row) const {
+  for (linalg::LinalgOp op : space->ops) {
+    if (!space->isReduction(op) && isUniform(op))
+      continue;
+    if (!op->getRegion(0).getOps<linalg::IndexOp>().empty())
+      return false;
+    for (OpOperand &operand : op->getOpOperands()) {
+      bool isStart = space->isReduction(op) && op.isDpsInit(&operand);
+      if (isStart || !KernelSpace::isRead(op, operand) ||
+          !isa<TensorType>(operand.get().getType()))
+        continue;
+      if (Operation *producer = operand.get().getDefiningOp()) {
+        if (isUniform(producer))
+          return false;
+      } else {
+        const Access &access = space->getAccess(operand);
+        if (access.uses(lane) != access.uses(row))
+          return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// Short rows that follow one another in memory are lanes.
+bool RowPlan::chooseShortRows() {
+  std::optional<unsigned> found = findShortDim();
+  if (!found)
+    return false;
+  unsigned row = *found;
+  bool isDynamic = ShapedType::isDynamic(space->dims[row].getSize());
+  isReducedFirst = loops.front().dims.size() > 1;
+  SmallVector<Access> accesses = getAccesses();
+  for (unsigned dim : outer.set_bits()) {
+    SmallVector<Access> parts;
+    bool areAll = true;
+    for (const Access &access : accesses) {
+      if (!access.uses(row) || !access.uses(dim))
+        continue;
+      // Few bytes under a mask are written one by one by some processors.
+      areAll &= access.isContiguous(row) &&
+                space->isMergeable(access, dim, row) &&
+                !(isDynamic && getBits(access.getType().getElementType()) < 32);
+      if (!llvm::is_contained(parts, access))
+        parts.push_back(access);
+    }
+    if (!areAll || isNarrow(dim) || parts.size() <= blocks.size() ||
+        (isReducedFirst && !canReduceFirst(dim, row)))
+      continue;
+    lane = dim;
+    blocks = parts;
+  }
+  if (lane)
+    shortDim = row;
+  return lane.has_value();
 }
 
 /// Whether the result is an operand as it is, in another order.
@@ -252,12 +348,6 @@ void RowPlan::chooseTransposed() {
   // A block of vectors stays in registers.
   if (tileDim)
     lanes = std::min<int64_t>(lanes, 32);
-}
-
-static unsigned getBits(Type type) {
-  if (type.isIndex())
-    return 64;
-  return type.isInteger(1) ? 8 : type.getIntOrFloatBitWidth();
 }
 
 /// Vectors of the widest type fill a register.
@@ -373,7 +463,7 @@ RowPlan::Loop &RowPlan::getLoop(unsigned pass, DimSet dims) {
   return loops.back();
 }
 
-bool RowPlan::chooseLoops() {
+bool RowPlan::chooseLoops(Form form) {
   for (unsigned pass = 0; pass < numPasses; ++pass) {
     for (linalg::LinalgOp op : space->ops) {
       if (levels[op] != pass || !space->isReduction(op))
@@ -404,6 +494,8 @@ bool RowPlan::chooseLoops() {
     isContiguous &= contiguity.contiguous > 0 || contiguity.strided == 0;
     score = std::min(score, contiguity.getScore());
   }
+  if (form == Form::ShortRows)
+    return chooseShortRows();
   return hasReduction ? chooseLane(isContiguous, score) : isContiguous;
 }
 
@@ -439,14 +531,18 @@ void RowPlan::placeBuffers() {
     Operation *op = value.getDefiningOp();
     unsigned first = uses[op].find_first(), last = uses[op].find_last();
     Type type = cast<RankedTensorType>(value.getType()).getElementType();
+    auto hasVectors = [&, loop = buffer.loop](const Access &place) {
+      return shortDim
+                 ? llvm::is_contained(blocks, place)
+                 : place.isContiguous(lane.value_or(loops[loop].dims.back()));
+    };
     for (const KernelSpace::Output &output : space->outputs) {
       Operation *writer = output.value.getDefiningOp();
       DimSet rest = output.dims;
       if (isUniform(writer) || rest.reset(outer) != getRowDims(op) ||
           output.place.getType().getElementType() != type ||
-          !output.place.isContiguous(
-              lane.value_or(loops[buffer.loop].dims.back())) ||
-          levels[writer] < last || lastReads.lookup(&output) > first)
+          !hasVectors(output.place) || levels[writer] < last ||
+          lastReads.lookup(&output) > first)
         continue;
       lastReads[&output] = last;
       buffer.output = &output;
@@ -460,8 +556,7 @@ void RowPlan::placeBuffers() {
 //===----------------------------------------------------------------------===//
 
 std::unique_ptr<RowPlan> RowPlan::make(std::unique_ptr<KernelSpace> space,
-                                       const TargetModel &target,
-                                       bool isScalar) {
+                                       const TargetModel &target, Form form) {
   auto plan = std::make_unique<RowPlan>();
   plan->space = std::move(space);
   if (!plan->findOuterDims())
@@ -478,15 +573,17 @@ std::unique_ptr<RowPlan> RowPlan::make(std::unique_ptr<KernelSpace> space,
   plan->findBuffers();
   for (linalg::LinalgOp op : plan->space->ops)
     plan->cost += estimateCost(op) + 1;
-  if (!plan->chooseLoops())
+  if (!plan->chooseLoops(form))
     return nullptr;
   plan->placeBuffers();
   bool isNarrow = llvm::all_of(plan->loops, [&](const Loop &loop) {
     return loop.dims.size() == 1 && plan->isNarrow(loop.dims.back());
   });
-  plan->isScalar = !plan->lane && (isScalar || isNarrow);
+  plan->isScalar = !plan->lane && (form == Form::Elements || isNarrow);
   if (!plan->isScalar)
     plan->chooseLanes(target);
+  if (plan->shortDim && (plan->lanes < 4 || plan->lanes > 16))
+    return nullptr;
   plan->chooseTransposed();
   return plan;
 }

@@ -38,6 +38,9 @@ struct RowPlan {
   /// What is shorter is not worth a vector.
   static constexpr int64_t kNarrow = 8;
 
+  /// The most elements of a short row.
+  static constexpr int64_t kShort = 8;
+
   struct Loop {
     /// Where the elements of a row are lanes, the last one is that of vectors.
     SmallVector<unsigned> dims;
@@ -61,11 +64,19 @@ struct RowPlan {
     unsigned loop = 0;
   };
 
-  /// Null where a kernel is not of this kind. `isScalar` asks for a plan
-  /// without vectors.
+  enum class Form {
+    /// Whatever is fastest where rows are long.
+    Any,
+    /// Without vectors.
+    Elements,
+    /// Rows that are short are the lanes of vectors.
+    ShortRows
+  };
+
+  /// Null where a kernel is not of this kind.
   static std::unique_ptr<RowPlan> make(std::unique_ptr<KernelSpace> space,
                                        const TargetModel &target,
-                                       bool isScalar = false);
+                                       Form form = Form::Any);
 
   /// Makes rows that are short, and follow one another in the outputs, one
   /// range of elements. Nothing changes where that is not possible.
@@ -82,6 +93,9 @@ struct RowPlan {
   /// Whether a value is the same for the whole row.
   bool isUniform(Operation *op) const;
   bool isUniform(const Access &access) const;
+  /// How many elements short rows may have: those that they are known to have.
+  int64_t getShortSize() const;
+  std::optional<unsigned> findShortDim() const;
 
   std::unique_ptr<KernelSpace> space;
   DimSet outer;
@@ -98,6 +112,13 @@ struct RowPlan {
   /// outputs are expanded.
   SmallVector<unsigned> flatDims;
   SmallVector<Access> expanded;
+  /// The only dimension of short rows. Elements of operands and outputs in
+  /// which they follow one another go through blocks that are transposed.
+  std::optional<unsigned> shortDim;
+  SmallVector<Access> blocks;
+  /// Rows are short along this dimension and long along others, over which all
+  /// that there is to do is to reduce: blocks are transposed at the end.
+  bool isReducedFirst = false;
   /// Outputs with one element for each row.
   SmallVector<unsigned> rowOutputs;
   llvm::MapVector<Value, Buffer> buffers;
@@ -111,11 +132,14 @@ struct RowPlan {
 private:
   bool findOuterDims();
   bool checkOutputs() const;
-  bool chooseLoops();
+  bool chooseLoops(Form form);
   bool isNarrow(unsigned dim) const;
   Contiguity getContiguity(unsigned dim) const;
   Contiguity chooseVectorDim(Loop &loop) const;
   bool chooseLane(bool isRowContiguous, int64_t rowScore);
+  bool chooseShortRows();
+  bool canReduceFirst(unsigned lane, unsigned row) const;
+  SmallVector<Access> getAccesses() const;
   void chooseTransposed();
   void chooseLanes(const TargetModel &target);
   void findLevels();

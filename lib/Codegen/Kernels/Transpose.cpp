@@ -34,6 +34,68 @@ static SmallVector<Value> interleaveHalves(IndexBuilder &b,
   return result;
 }
 
+/// The inverse: the bits are rotated by one to the right.
+static SmallVector<Value> splitParities(IndexBuilder &b,
+                                        ArrayRef<Value> vectors) {
+  int64_t lanes = cast<VectorType>(vectors.front().getType()).getNumElements();
+  SmallVector<int64_t> even, odd;
+  for (int64_t i = 0; i < lanes; ++i) {
+    even.push_back(2 * i);
+    odd.push_back(2 * i + 1);
+  }
+  SmallVector<Value> result;
+  for (ArrayRef<int64_t> places : {ArrayRef(even), ArrayRef(odd)})
+    for (size_t i = 0; i < vectors.size(); i += 2)
+      result.push_back(
+          vector::ShuffleOp::create(b, vectors[i], vectors[i + 1], places));
+  return result;
+}
+
+SmallVector<Value> mlir::relax::rotatePlaces(IndexBuilder &b,
+                                             SmallVector<Value> vectors,
+                                             unsigned bits) {
+  int64_t lanes = cast<VectorType>(vectors.front().getType()).getNumElements();
+  unsigned all = llvm::Log2_64(lanes * vectors.size());
+  bool isLeft = bits <= all - bits;
+  for (unsigned i = 0, count = isLeft ? bits : all - bits; i < count; ++i)
+    vectors = isLeft ? interleaveHalves(b, vectors) : splitParities(b, vectors);
+  return vectors;
+}
+
+/// Each vector is put together from those that it has elements of, one by one.
+SmallVector<Value>
+mlir::relax::permute(IndexBuilder &b, ArrayRef<Value> vectors,
+                     llvm::function_ref<int64_t(int64_t)> getSource) {
+  int64_t lanes = cast<VectorType>(vectors.front().getType()).getNumElements();
+  SmallVector<Value> results;
+  for (int64_t number = 0, count = vectors.size(); number < count; ++number) {
+    SmallVector<int64_t> sources, places;
+    for (int64_t i = 0; i < lanes; ++i) {
+      int64_t place = getSource(number * lanes + i);
+      sources.push_back(place / lanes);
+      places.push_back(place % lanes);
+    }
+    SmallVector<int64_t> used(sources);
+    llvm::sort(used);
+    used.erase(llvm::unique(used), used.end());
+    // Elements that are in their vector already stay at their place.
+    Value value = vectors[used.front()];
+    for (size_t next = used.size() > 1 ? 1 : 0; next < used.size(); ++next) {
+      SmallVector<int64_t> mask;
+      for (int64_t i = 0; i < lanes; ++i) {
+        if (sources[i] == used[next])
+          mask.push_back(lanes + places[i]);
+        else
+          mask.push_back(next <= 1 && sources[i] == used.front() ? places[i]
+                                                                 : i);
+      }
+      value = vector::ShuffleOp::create(b, value, vectors[used[next]], mask);
+    }
+    results.push_back(value);
+  }
+  return results;
+}
+
 /// Once for each bit of the row, and the column comes first.
 SmallVector<Value> mlir::relax::transpose(IndexBuilder &b,
                                           SmallVector<Value> rows) {

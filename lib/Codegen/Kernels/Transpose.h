@@ -17,6 +17,15 @@ namespace mlir::relax {
 /// of as many columns as fit. Both numbers are powers of two.
 SmallVector<Value> transpose(IndexBuilder &b, SmallVector<Value> rows);
 
+/// Vectors as one array whose size is a power of two, as the number of vectors
+/// is: the place of each element is rotated to the left by some bits.
+SmallVector<Value> rotatePlaces(IndexBuilder &b, SmallVector<Value> vectors,
+                                unsigned bits);
+
+/// Vectors as one array: what comes from which place.
+SmallVector<Value> permute(IndexBuilder &b, ArrayRef<Value> vectors,
+                           llvm::function_ref<int64_t(int64_t)> getSource);
+
 /// A vector of the sums of the elements of each row, given as many rows as a
 /// vector has elements, a power of two.
 Value addRows(IndexBuilder &b, SmallVector<Value> rows);

@@ -101,6 +101,9 @@ module {
 
   // Exponentials wait in the row of the output, then quotients take their place.
   // CHECK: func.func private @relax.kernel.centered(%[[X:.*]]: memref<?x?xf32>, %[[Y:.*]]: memref<?x?xf32>)
+  // Short rows come first.
+  // CHECK: scf.parallel
+  // CHECK: scf.parallel
   // CHECK-NOT: memref.alloc
   // CHECK: math.exp
   // CHECK-NOT: memref.alloc
