@@ -212,6 +212,8 @@ Value RowEmitter::getPosition(unsigned dim, Scope &scope) {
 Value RowEmitter::getAddress(const Access &access, Scope &scope) {
   if (plan->isFlat() && access.isWhole)
     return scope.base;
+  if (rowBegin && access.isWhole)
+    return add(rowBegin, getPosition(vectorDim, scope));
   Value address = index(0);
   for (auto [axis, offset] : llvm::enumerate(access.offsets))
     if (offset != 0)
@@ -311,6 +313,13 @@ Value RowEmitter::loadVector(Value memref, Value address, Scope &scope) {
 Value RowEmitter::gather(Value memref, Value address, Value stride,
                          Scope &scope) {
   auto type = vectorType(cast<MemRefType>(memref.getType()).getElementType());
+  if (plan->isScalar) {
+    SmallVector<Value> elements;
+    for (int64_t lane = 0; lane < plan->lanes; ++lane)
+      elements.push_back(memref::LoadOp::create(
+          *builder, memref, add(address, mul(stride, index(lane)))));
+    return vector::FromElementsOp::create(*builder, type, elements);
+  }
   Value nothing = splat(builder->getZeroAttr(type.getElementType()));
   return vector::GatherOp::create(*builder, type, memref, address,
                                   getLaneOffsets(stride), getMask(scope),

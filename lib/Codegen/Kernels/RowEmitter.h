@@ -134,6 +134,8 @@ private:
                               ValueRange accumulators);
   SmallVector<Value> emitVectorLoops(const RowPlan::Loop &loop,
                                      ValueRange accumulators);
+  SmallVector<Value> emitElementLoops(const RowPlan::Loop &loop, Value from,
+                                      Value to, ValueRange accumulators);
   SmallVector<Value> emitVectors(const RowPlan::Loop &loop,
                                  ValueRange accumulators, unsigned count,
                                  llvm::function_ref<Scope(unsigned)> makeScope);
@@ -211,6 +213,9 @@ private:
   SmallVector<Value> tiles;
   /// How many elements of rows are one iteration.
   std::optional<int64_t> numGrouped;
+  /// Where the row begins in what lies like the first output; null where rows
+  /// are not counted.
+  Value rowBegin;
   /// Operands that are expanded, and the first element that is.
   SmallVector<Value> expansions;
   Value expandedFrom;

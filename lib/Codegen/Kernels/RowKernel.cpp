@@ -374,17 +374,7 @@ SmallVector<Value> RowEmitter::emitVectorLoops(const RowPlan::Loop &loop,
   Value from = begin ? begin : index(0);
   Value to = end ? end : getSize(vectorDim);
   if (plan->isScalar)
-    return emitFor(from, to, index(1), accumulators,
-                   [&](Value position, ValueRange values) {
-                     positions[vectorDim] = position;
-                     Scope scope;
-                     scope.row = &rows.front();
-                     SmallVector<Value> written;
-                     SmallVector<Value> results =
-                         computeElements(loop, scope, values, written);
-                     storeElements(loop, scope, written);
-                     return results;
-                   });
+    return emitElementLoops(loop, from, to, accumulators);
   int64_t step = plan->lanes * unroll;
   Value length = builder->createOrFold<arith::SubIOp>(to, from);
   Value rest = builder->createOrFold<arith::RemUIOp>(length, index(step));

@@ -344,7 +344,10 @@ void RowPlan::chooseTransposed() {
     tileDim = std::nullopt;
     transposed.clear();
   }
-  lanes = isScalar ? 1 : lanes;
+  if (isScalar)
+    lanes = this->isNarrow(loops.front().dims.back())
+                ? 1
+                : std::min<int64_t>(lanes, 4);
   // A block of vectors stays in registers.
   if (tileDim)
     lanes = std::min<int64_t>(lanes, 32);
@@ -580,7 +583,7 @@ std::unique_ptr<RowPlan> RowPlan::make(std::unique_ptr<KernelSpace> space,
     return loop.dims.size() == 1 && plan->isNarrow(loop.dims.back());
   });
   plan->isScalar = !plan->lane && (form == Form::Elements || isNarrow);
-  if (!plan->isScalar)
+  if (!plan->isScalar || (form == Form::Elements && !hasReduction))
     plan->chooseLanes(target);
   if (plan->shortDim && (plan->lanes < 4 || plan->lanes > 16))
     return nullptr;

@@ -83,6 +83,8 @@ struct RowPlan {
   bool flatten();
 
   bool hasReductions() const { return hasReduction; }
+  /// The dimensions of the first output in the order of memory.
+  SmallVector<unsigned> getOrder() const;
   /// Whether sizes tell how long a row is.
   bool hasKnownRows() const;
   bool isFlat() const { return !flatDims.empty(); }
@@ -124,7 +126,7 @@ struct RowPlan {
   llvm::MapVector<Value, Buffer> buffers;
   int64_t lanes = 1;
   /// Elements of a row are computed one by one, as it is known to be shorter
-  /// than vectors.
+  /// than vectors; or as many as `lanes`, which are read one by one.
   bool isScalar = false;
   /// What an element of a row costs, in additions of vectors.
   int64_t cost = 0;

@@ -40,6 +40,15 @@ bool RowPlan::hasKnownRows() const {
   });
 }
 
+SmallVector<unsigned> RowPlan::getOrder() const {
+  SmallVector<Access::Term> terms = space->outputs.front().place.terms;
+  llvm::sort(terms, [](const Access::Term &lhs, const Access::Term &rhs) {
+    return lhs.axis < rhs.axis;
+  });
+  return llvm::map_to_vector(terms,
+                             [](const Access::Term &term) { return term.dim; });
+}
+
 bool RowPlan::flatten() {
   if (hasReduction || lane || tileDim || isScalar || lanes < 2 ||
       outer.none() || loops.size() != 1 || loops.front().dims.size() != 1)
@@ -67,13 +76,8 @@ bool RowPlan::flatten() {
         others.push_back(access);
     }
   }
-  SmallVector<Access::Term> terms = space->outputs.front().place.terms;
-  llvm::sort(terms, [](const Access::Term &lhs, const Access::Term &rhs) {
-    return lhs.axis < rhs.axis;
-  });
-  for (const Access::Term &term : terms)
-    if (term.dim != rowDim)
-      flatDims.push_back(term.dim);
+  flatDims = getOrder();
+  flatDims.pop_back();
   expanded = std::move(others);
   outer.reset();
   return true;
@@ -144,7 +148,7 @@ void RowEmitter::emitGroups(ArrayRef<unsigned> dims, ArrayRef<Value> counts,
   auto countGroups = [&](Value rows) {
     return builder->createOrFold<arith::CeilDivUIOp>(rows, group);
   };
-  bool isOneDim = plan->isScalar && plan->hasKnownRows();
+  bool isOneDim = plan->isScalar && plan->lanes == 1 && plan->hasKnownRows();
   SmallVector<Value> parts(counts);
   numGrouped = kChunk;
   if (isOneDim) {
@@ -159,11 +163,21 @@ void RowEmitter::emitGroups(ArrayRef<unsigned> dims, ArrayRef<Value> counts,
   }
   if (numParts)
     count = mul(count, numParts);
-  auto emitOne = [&](Value) { emitRow(Scope()); };
+  unsigned splitDim = plan->loops.front().dims.back();
+  // What lies like the outputs is at the number of the row times its length.
+  SmallVector<unsigned> order(dims);
+  order.push_back(splitDim);
+  bool isInOrder = !plan->hasReductions() &&
+                   space.outputs.front().place.isWhole &&
+                   order == plan->getOrder();
+  auto emitOne = [&](Value row) {
+    if (isInOrder && !isOneDim)
+      rowBegin = mul(row, length);
+    emitRow(Scope());
+  };
   auto getEnd = [&](Value first, Value size) {
     return arith::MinUIOp::create(*builder, add(first, group), size);
   };
-  unsigned splitDim = plan->loops.front().dims.back();
   emitParallel(count, [&](Value index) {
     if (isOneDim) {
       splitIndex(index, dims, parts, numParts, part, splitDim);
@@ -176,6 +190,40 @@ void RowEmitter::emitGroups(ArrayRef<unsigned> dims, ArrayRef<Value> counts,
     Value first = mul(index, group);
     emitRowRange(dims, counts, first, getEnd(first, numRows), emitOne);
   });
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// The elements of a row one by one, or a few of them at a time: elements that
+/// are far apart are read faster than gathered, and written at once.
+SmallVector<Value> RowEmitter::emitElementLoops(const RowPlan::Loop &loop,
+                                                Value from, Value to,
+                                                ValueRange accumulators) {
+  auto emitOne = [&](Scope scope, ValueRange values) {
+    scope.row = &rows.front();
+    SmallVector<Value> written;
+    SmallVector<Value> results = computeElements(loop, scope, values, written);
+    storeElements(loop, scope, written);
+    return results;
+  };
+  if (plan->lanes > 1) {
+    Value lanes = index(plan->lanes), first = from;
+    Value length = builder->createOrFold<arith::SubIOp>(to, from);
+    Value rest = builder->createOrFold<arith::RemUIOp>(length, lanes);
+    from = builder->createOrFold<arith::SubIOp>(to, rest);
+    emitFor(first, from, lanes, {}, [&](Value position, ValueRange values) {
+      Scope scope;
+      scope.base = position;
+      return emitOne(scope, values);
+    });
+  }
+  return emitFor(from, to, index(1), accumulators,
+                 [&](Value position, ValueRange values) {
+                   positions[vectorDim] = position;
+                   return emitOne(Scope(), values);
+                 });
 }
 
 //===----------------------------------------------------------------------===//

@@ -85,11 +85,14 @@ module {
   }
 
   // CHECK: func.func private @relax.kernel.transpose({{.*}} attributes {relax.kernel_class = "elementwise"}
-  // Narrow matrices are copied element by element. Of others a task has 64 x 64
+  // Narrow matrices are read element by element. Of others a task has 64 x 64
   // elements, which it transposes 8 x 8 at a time in registers. What is not there
   // is masked, or is the last row again.
   // CHECK: %[[NARROW:.*]] = arith.cmpi sle, %{{.*}}, %c7
   // CHECK: scf.if %[[NARROW]] {
+  // CHECK-COUNT-4: memref.load
+  // CHECK: %[[FEW:.*]] = vector.from_elements
+  // CHECK: vector.store %[[FEW]]
   // CHECK: %[[ELEMENT:.*]] = memref.load
   // CHECK: memref.store %[[ELEMENT]]
   // CHECK: } else {
