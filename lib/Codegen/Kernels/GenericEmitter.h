@@ -38,7 +38,15 @@ private:
   /// A value of the body: the same in all lanes, a vector, or an index that
   /// grows by `step` from lane to lane.
   struct Lanes {
-    Value value, step;
+    Value value, step = Value();
+    /// A vector of i32 that lanes add to `value`; null: nothing.
+    Value offsets = Value();
+    /// How many lanes each have one offset, which grow by 1; 0: any offsets.
+    int64_t repeats = 0;
+
+    bool isUniform() const {
+      return !step && !offsets && !isa<VectorType>(value.getType());
+    }
   };
   using LaneMap = DenseMap<Value, Lanes>;
   /// Where a vector is, and which of its lanes count; null: all of them.
@@ -48,18 +56,32 @@ private:
     Value conditionMask;
     Value getMask() const { return conditionMask ? conditionMask : mask; }
   };
+  /// Where a vector begins along the loop of vectors, and along `rowDim`; null:
+  /// where all are.
+  struct Position {
+    Value base, row;
+  };
+  void moveTo(const Position &position) {
+    positions[plan.vectorDim] = position.base;
+    if (position.row)
+      positions[rowDim] = position.row;
+  }
+
   // Loops.
   void prepare(IndexBuilder &b);
   const Memory &getMemory(IndexBuilder &b, Value memref);
+  void emitIteration(IndexBuilder &b, Value begin, Value end);
   void emitVectors(IndexBuilder &b, Value begin, Value end);
+  void emitBlocks(IndexBuilder &b, Value begin, Value end);
   void emitBlock(IndexBuilder &b, Value base, unsigned unroll, Value mask);
   SmallVector<Value> emitReductions(IndexBuilder &b, unsigned depth,
-                                    ArrayRef<Value> bases, Place place,
+                                    ArrayRef<Position> places, Place place,
                                     ValueRange accumulators);
   void emitRow(IndexBuilder &b);
   SmallVector<Value> combineLanes(IndexBuilder &b, ValueRange accumulators);
-  int64_t getGrain() const;
+  int64_t getGrain(bool hasGroups) const;
   int64_t getPart() const;
+  Value getGroupSize(IndexBuilder &b, bool hasParts, size_t numOuter);
 
   // Elements.
   Value getAddress(IndexBuilder &b, OpOperand &operand);
@@ -70,6 +92,10 @@ private:
                      Value mask);
   Value loadEverySecond(IndexBuilder &b, Value elements, Value address,
                         Value mask);
+  Value loadRepeated(IndexBuilder &b, Value elements, Value address,
+                     int64_t repeats, Value mask);
+  static Value gather(IndexBuilder &b, Value elements, Value address,
+                      Value steps, Value mask);
   Value loadLanes(IndexBuilder &b, Value elements, Value address, Value step,
                   Value mask);
   void storeResult(IndexBuilder &b, OpOperand &operand, Value value,
@@ -84,15 +110,22 @@ private:
   void computeLoad(IndexBuilder &b, memref::LoadOp load, const Place &place);
   void computeIf(IndexBuilder &b, scf::IfOp branch, const Place &place);
   bool computeSteps(IndexBuilder &b, Operation &inner);
+  bool computeOffsets(IndexBuilder &b, Operation &inner);
   Lanes lookup(Value value) const;
   Value asVector(IndexBuilder &b, Lanes lanes);
   /// The value of a scalar, or a vector.
   Value materialize(IndexBuilder &b, Value value);
+  static Value splat(IndexBuilder &b, int64_t lanes, TypedAttr value);
 
   const GenericPlan &plan;
   linalg::LinalgOp op;
   DenseMap<Value, Memory> memories;
   SmallVector<Value> sizes, positions;
+  /// The positions along `rowDim` that are computed together; none: one.
+  SmallVector<Value> rows;
+  unsigned rowDim = 0;
+  /// Where the index of vectors was a multiple of `plan.wrap` last.
+  Value wrapStart;
   /// What is the same for all vectors of an inner loop.
   DenseMap<OpOperand *, Value> hoisted;
   LaneMap values;

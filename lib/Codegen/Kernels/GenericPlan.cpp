@@ -10,7 +10,6 @@
 
 #include "VectorBody.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -19,10 +18,6 @@ using namespace mlir::relax;
 
 /// Results that are reduced are used again and again.
 static constexpr int64_t kFewestReduced = 2;
-
-/// To combine lanes takes as long as to reduce so many elements of a row one by
-/// one, if their number is known.
-static constexpr int64_t kFewestOfRow = 32;
 
 //===----------------------------------------------------------------------===//
 // Indices
@@ -125,7 +120,8 @@ bool mlir::relax::readsResultsElsewhere(linalg::LinalgOp op) {
 }
 
 bool GenericPlan::hasSupportedOperands() {
-  if (op.getNumParallelLoops() + op.getNumReductionLoops() !=
+  if (op->getNumRegions() != 1 || !op->getRegion(0).hasOneBlock() ||
+      op.getNumParallelLoops() + op.getNumReductionLoops() !=
           op.getNumLoops() ||
       readsResultsElsewhere(op))
     return false;
@@ -148,8 +144,8 @@ bool GenericPlan::hasSupportedOperands() {
 }
 
 /// The one along which most operands are contiguous, and all results are.
-bool GenericPlan::chooseVectorDim() {
-  int64_t best = -1;
+bool GenericPlan::chooseVectorDim(bool isAcrossRows) {
+  std::optional<int64_t> best;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
   int64_t fewest = op.getNumReductionLoops() ? kFewestReduced : kFewest;
@@ -167,12 +163,13 @@ bool GenericPlan::chooseVectorDim() {
         score += stride == 1 ? 1 : -1;
     }
     // Inner loops are more often long.
-    if (!isContiguous || score < 0 || score < best)
+    if (!isContiguous || (score < 0 && !isAcrossRows) ||
+        (best && score < *best))
       continue;
     best = score;
     vectorDim = dim;
   }
-  return best >= 0;
+  return best.has_value();
 }
 
 /// The only loop that reduces, where elements are contiguous along it.
@@ -196,6 +193,39 @@ bool GenericPlan::chooseRow() {
 // Bodies
 //===----------------------------------------------------------------------===//
 
+/// Whether an index is the same in all lanes, or grows step by step, or is a
+/// quotient or remainder by a number of one that does.
+bool GenericPlan::isStepped(Value index) const {
+  if (!isVarying(index))
+    return true;
+  Operation *inner = index.getDefiningOp();
+  if (!inner)
+    return false;
+  if (isa<linalg::IndexOp>(inner) || isWrapped(*inner))
+    return true;
+  if (isa<arith::DivUIOp, arith::RemUIOp>(inner)) {
+    Operation *from = inner->getOperand(0).getDefiningOp();
+    return from && (isa<linalg::IndexOp>(from) || isWrapped(*from)) &&
+           getConstantIntValue(inner->getOperand(1));
+  }
+  if (isa<arith::MulIOp>(inner) && isVarying(inner->getOperand(0)) &&
+      isVarying(inner->getOperand(1)))
+    return false;
+  return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(inner) &&
+         isStepped(inner->getOperand(0)) && isStepped(inner->getOperand(1));
+}
+
+/// Whether iterations of the innermost other loop gather elements at places
+/// that come from the same operand.
+bool GenericPlan::sharesPlaces() {
+  if (!hasGather || !reductions.empty() || parallel.empty() || wrap)
+    return false;
+  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+    return isVarying(op.getMatchingBlockArgument(operand)) &&
+           !op.getMatchingIndexingMap(operand).isFunctionOfDim(parallel.back());
+  });
+}
+
 /// Elements that are read at computed places are gathered, which processors do
 /// for 32 and 64 bits.
 bool GenericPlan::checkLoad(Operation &inner, bool isConditional) {
@@ -208,7 +238,24 @@ bool GenericPlan::checkLoad(Operation &inner, bool isConditional) {
         return isVarying(index);
       }))
     varying.insert(load.getResult());
+  hasGather |= llvm::any_of(load.getIndices(),
+                            [&](Value index) { return !isStepped(index); });
   return true;
+}
+
+/// What an index wraps around at: a number, or what the body does not compute.
+OpFoldResult GenericPlan::getWrap(Operation &inner) const {
+  auto rem = dyn_cast<arith::RemUIOp>(inner);
+  auto index = rem ? rem.getLhs().getDefiningOp<linalg::IndexOp>() : nullptr;
+  if (!index || index.getDim() != vectorDim || row)
+    return OpFoldResult();
+  Value size = rem.getRhs();
+  if (std::optional<int64_t> known = getConstantIntValue(size))
+    return *known < kFewest ? OpFoldResult()
+                            : OpFoldResult(Builder(rem).getIndexAttr(*known));
+  return op->isAncestor(size.getParentRegion()->getParentOp())
+             ? OpFoldResult()
+             : OpFoldResult(size);
 }
 
 bool GenericPlan::checkOp(Operation &inner, bool isConditional) {
@@ -223,7 +270,9 @@ bool GenericPlan::checkOp(Operation &inner, bool isConditional) {
       varying.insert(index.getResult());
     return true;
   }
-  cost += estimateCost(inner);
+  if (!wrap)
+    wrap = getWrap(inner);
+  cost += isWrapped(inner) ? 0 : estimateCost(inner);
   if (isa<memref::LoadOp>(inner))
     return checkLoad(inner, isConditional);
   if (auto branch = dyn_cast<scf::IfOp>(inner)) {
@@ -269,41 +318,75 @@ bool GenericPlan::checkBody() {
 /// same step by step, do not count.
 void GenericPlan::chooseLanes(const TargetModel &target) {
   unsigned bits = 8;
-  auto widen = [&](Type type) {
-    if (type.isIndex())
+  auto isPlace = [](Value value) {
+    return !value.use_empty() &&
+           llvm::all_of(
+               value.getUsers(),
+               llvm::IsaPred<arith::IndexCastOp, arith::IndexCastUIOp>);
+  };
+  auto widen = [&](Value value) {
+    Type type = value.getType();
+    if (type.isIndex() || isPlace(value))
       bits = std::max(bits, 32u);
     else if (!type.isInteger(1) && type.isIntOrFloat())
       bits = std::max(bits, type.getIntOrFloatBitWidth());
   };
   for (Value argument : op->getRegion(0).getArguments())
     if (isVarying(argument))
-      widen(argument.getType());
+      widen(argument);
   for (OpOperand &operand : op->getOpOperands())
     if (int64_t stride = getLaneStride(operand); stride != 0 && stride != 1)
       bits = std::max(bits, 32u); // gathered
   op->getRegion(0).walk([&](Operation *inner) {
     for (Value result : inner->getResults())
       if (isVarying(result))
-        widen(result.getType());
+        widen(result);
   });
   lanes = target.lanes(bits);
+}
+
+/// What the choice of the loop of vectors decides.
+bool GenericPlan::finish(const TargetModel &target) {
+  if (!checkBody())
+    return false;
+  for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (dim != vectorDim)
+      (kind == utils::IteratorType::parallel ? parallel : reductions)
+          .push_back(dim);
+  chooseLanes(target);
+  unroll = target.vectorBits >= 512 ? 8 : 4;
+  jam = sharesPlaces() ? 4 : 1;
+  return lanes >= 2;
 }
 
 std::optional<GenericPlan> GenericPlan::make(linalg::LinalgOp op,
                                              const TargetModel &target) {
   GenericPlan plan;
   plan.op = op;
-  if (op->getNumRegions() != 1 || !op->getRegion(0).hasOneBlock() ||
-      !plan.hasSupportedOperands() ||
-      (!plan.chooseVectorDim() && !plan.chooseRow()) || !plan.checkBody())
+  if (!plan.hasSupportedOperands() ||
+      (!plan.chooseVectorDim(/*isAcrossRows=*/false) && !plan.chooseRow()) ||
+      !plan.finish(target))
     return std::nullopt;
-  for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray()))
-    if (dim != plan.vectorDim)
-      (kind == utils::IteratorType::parallel ? plan.parallel : plan.reductions)
-          .push_back(dim);
-  plan.chooseLanes(target);
-  plan.unroll = target.vectorBits >= 512 ? 8 : 4;
-  if (plan.lanes < 2)
+  return plan;
+}
+
+bool GenericPlan::hasFewPerRow(linalg::LinalgOp op) {
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  if (dims.size() != 1)
+    return false;
+  int64_t size = op.getStaticLoopRanges()[dims.front()];
+  return !ShapedType::isDynamic(size) && size >= kFewest && size < kFewestOfRow;
+}
+
+std::optional<GenericPlan>
+GenericPlan::makeAcrossRows(linalg::LinalgOp op, const TargetModel &target) {
+  GenericPlan plan;
+  plan.op = op;
+  if (!plan.hasSupportedOperands() ||
+      !plan.chooseVectorDim(/*isAcrossRows=*/true) || !plan.finish(target))
     return std::nullopt;
+  // Vectors of different rows are not read one after the other.
+  plan.unroll = 1;
   return plan;
 }

@@ -19,6 +19,8 @@
 #include "RowReduction.h"
 #include "TargetModel.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 namespace mlir::relax {
 
 /// The value of an index expression: sum of `factors[i] * loop i` and
@@ -39,15 +41,32 @@ struct GenericPlan {
   /// Fewer elements than these are not worth a vector.
   static constexpr int64_t kFewest = 8;
 
+  /// Rows shorter than these are not worth lanes that reduce a part each.
+  static constexpr int64_t kFewestOfRow = 32;
+
   /// Nothing where an operation cannot be computed in vectors, or it would be
   /// no faster.
   static std::optional<GenericPlan> make(linalg::LinalgOp op,
                                          const TargetModel &target);
 
+  /// The plan of an operation that reduces short rows: lanes are rows, whose
+  /// elements are far apart.
+  static std::optional<GenericPlan> makeAcrossRows(linalg::LinalgOp op,
+                                                   const TargetModel &target);
+
+  /// Whether an operation reduces rows known to be short, but not so short that
+  /// LLVM makes better vectors of loops over elements.
+  static bool hasFewPerRow(linalg::LinalgOp op);
+
   /// The distance of lanes of an operand, in elements: 0 where it is the same
   /// in all lanes, ShapedType::kDynamic where it is not known.
   int64_t getLaneStride(OpOperand &operand) const;
   bool isVarying(Value value) const { return varying.contains(value); }
+  /// Whether an operation of the body is the remainder of the index of vectors
+  /// by `wrap`.
+  bool isWrapped(Operation &inner) const {
+    return wrap && getWrap(inner) == wrap;
+  }
 
   linalg::LinalgOp op;
   unsigned vectorDim = 0;
@@ -59,19 +78,31 @@ struct GenericPlan {
   /// How many vectors of results are reduced together: more of them read more
   /// of each row, one after the other in memory, and need more registers.
   unsigned unroll = 4;
+  /// Loops over vectors end where the index is a multiple of this, so that its
+  /// remainder grows step by step; null: of nothing.
+  OpFoldResult wrap;
+  /// How many iterations of the innermost other loop are computed together, as
+  /// they read elements at the same places.
+  unsigned jam = 1;
   /// What an element costs, in additions of vectors.
   int64_t cost = 0;
 
 private:
   bool hasSupportedOperands();
-  bool chooseVectorDim();
+  bool chooseVectorDim(bool isAcrossRows);
   bool chooseRow();
   bool checkBody();
   bool checkBlock(Block &block, bool isConditional);
   bool checkOp(Operation &op, bool isConditional);
   bool checkLoad(Operation &op, bool isConditional);
+  bool isStepped(Value index) const;
+  bool sharesPlaces();
+  OpFoldResult getWrap(Operation &inner) const;
   void chooseLanes(const TargetModel &target);
+  bool finish(const TargetModel &target);
 
+  /// Whether an element is read at a place that is not next to others.
+  bool hasGather = false;
   /// Values of the body that differ between lanes.
   llvm::SmallPtrSet<Value, 16> varying;
 };

@@ -106,9 +106,11 @@ static LogicalResult lowerToElements(RewriterBase &rewriter,
   return success();
 }
 
-/// Rows that turn out to be short are reduced element by element.
+/// Rows that turn out to be short are not reduced by lanes that have a part of
+/// them each: lanes are rows then, or there are none.
 static LogicalResult lowerToVectors(RewriterBase &rewriter, linalg::LinalgOp op,
-                                    const GenericPlan &plan) {
+                                    const GenericPlan &plan,
+                                    const TargetModel &target) {
   IndexBuilder b(op.getLoc(), op);
   LogicalResult result = success();
   auto emitVectors = [&](IndexBuilder &inside) {
@@ -120,6 +122,12 @@ static LogicalResult lowerToVectors(RewriterBase &rewriter, linalg::LinalgOp op,
         b, b.getLoc(), op.createLoopRanges(b, b.getLoc())[plan.vectorDim].size);
   if (!size || getConstantIntValue(size)) {
     emitVectors(b);
+  } else if (std::optional<GenericPlan> across =
+                 GenericPlan::makeAcrossRows(op, target)) {
+    b.branch(
+        b.isAtMost(size, GenericPlan::kFewestOfRow - 1),
+        [&](IndexBuilder &inside) { GenericEmitter(*across).emit(inside); },
+        emitVectors);
   } else {
     b.branch(
         b.isAtMost(size, GenericPlan::kFewest - 1),
@@ -149,8 +157,11 @@ struct RelaxLowerLinalgPass
       if (!op.hasPureBufferSemantics())
         continue;
       rewriter.setInsertionPoint(op);
-      if (std::optional<GenericPlan> plan = GenericPlan::make(op, target)) {
-        if (failed(lowerToVectors(rewriter, op, *plan)))
+      std::optional<GenericPlan> plan = GenericPlan::make(op, target);
+      if (!plan && GenericPlan::hasFewPerRow(op))
+        plan = GenericPlan::makeAcrossRows(op, target);
+      if (plan) {
+        if (failed(lowerToVectors(rewriter, op, *plan, target)))
           return signalPassFailure();
         continue;
       }

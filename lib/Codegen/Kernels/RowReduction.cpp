@@ -22,15 +22,29 @@ static bool isReducedIndex(Value value, linalg::LinalgOp op) {
                       utils::IteratorType::reduction;
 }
 
-/// Whether a comparison is of what is strictly greater or less, or of NaN.
-static bool isStrict(Operation *op) {
+/// Whether a comparison is of what is strictly greater or less, or of NaN. One
+/// that holds for NaN too counts only where `best` is a number.
+static bool isStrict(Operation *op, Value best) {
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;
+  auto isNumber = [&](Value value) {
+    auto compare = value.getDefiningOp<arith::CmpFOp>();
+    return compare && compare.getLhs() == best && compare.getRhs() == best &&
+           (compare.getPredicate() == F::ORD ||
+            compare.getPredicate() == F::OEQ);
+  };
   if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
     F predicate = compare.getPredicate();
-    bool isSame = compare.getLhs() == compare.getRhs();
-    return isSame ? predicate == F::UNE || predicate == F::OEQ
-                  : predicate == F::OGT || predicate == F::OLT;
+    if (compare.getLhs() == compare.getRhs())
+      return llvm::is_contained({F::UNE, F::OEQ, F::UNO, F::ORD}, predicate);
+    if (predicate == F::OGT || predicate == F::OLT)
+      return true;
+    if (predicate != F::UGT && predicate != F::ULT)
+      return false;
+    return llvm::all_of(compare->getUsers(), [&](Operation *user) {
+      auto both = dyn_cast<arith::AndIOp>(user);
+      return both && (isNumber(both.getLhs()) || isNumber(both.getRhs()));
+    });
   }
   auto compare = dyn_cast<arith::CmpIOp>(op);
   return compare && llvm::is_contained({I::sgt, I::slt, I::ugt, I::ult},
@@ -66,7 +80,7 @@ bool RowReduction::matchBest(linalg::LinalgOp op) {
       bool isKnown = operand == next || operand == best ||
                      llvm::is_contained(comparison, operand.getDefiningOp());
       if (!isKnown ||
-          !(isStrict(inner) || isa<arith::OrIOp, arith::AndIOp>(inner)))
+          !(isStrict(inner, best) || isa<arith::OrIOp, arith::AndIOp>(inner)))
         return false;
     }
   return llvm::is_contained(comparison, condition.getDefiningOp());

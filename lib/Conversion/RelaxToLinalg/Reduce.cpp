@@ -175,12 +175,16 @@ static void addArgReduce(LegalizationTable &table, Comparison isBetter) {
       Value next = s.widen(e[0]);
       Value index = arith::IndexCastOp::create(
           s, e[2].getType(), linalg::IndexOp::create(s, axis));
-      Value better = s.compare(isBetter, next, e[1]);
+      Value better;
       if (isa<FloatType>(type)) {
-        Value isNan = s.compare(Comparison::Ne, next, next);
-        Value isNumber = s.compare(Comparison::Eq, e[1], e[1]);
-        better = arith::OrIOp::create(
-            s, better, arith::AndIOp::create(s, isNan, isNumber));
+        // One comparison for numbers and NaN.
+        using P = arith::CmpFPredicate;
+        better = arith::CmpFOp::create(
+            s, isBetter == Comparison::Gt ? P::UGT : P::ULT, next, e[1]);
+        Value isNumber = arith::CmpFOp::create(s, P::ORD, e[1], e[1]);
+        better = arith::AndIOp::create(s, better, isNumber);
+      } else {
+        better = s.compare(isBetter, next, e[1]);
       }
       linalg::YieldOp::create(s, ValueRange{s.select(better, next, e[1]),
                                             s.select(better, index, e[2])});

@@ -45,11 +45,13 @@ func.func @even(%x: memref<?xf32>, %out: memref<?xf32>) {
 
 // -----
 
-// A row of less than 8 elements is reduced by scalars.
+// Where rows have less than 32 elements, lanes are rows.
 // CHECK-LABEL: func.func @last
-// CHECK:         %[[SHORT:.*]] = arith.cmpi sle, %{{.*}}, %c7
+// CHECK:         %[[SHORT:.*]] = arith.cmpi sle, %{{.*}}, %c31
 // CHECK:         scf.if %[[SHORT]] {
-// CHECK:           memref.store
+// CHECK:           scf.for {{.*}} -> (vector<16xf32>) {
+// CHECK:             vector.from_elements
+// CHECK:           vector.store
 // CHECK:         } else {
 // CHECK:           scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 func.func @last(%x: memref<?x?xf32>, %sums: memref<?xf32>) {
@@ -74,6 +76,91 @@ func.func @first(%x: memref<?x?xf32>, %sums: memref<?xf32>) {
   ^bb0(%0: f32, %1: f32):
     %2 = arith.addf %0, %1 : f32
     linalg.yield %2 : f32
+  }
+  return
+}
+
+// -----
+
+// Loops over vectors end where the index wraps around.
+// CHECK-LABEL: func.func @tile
+// CHECK:         %[[SIZE:.*]] = arith.maxsi %{{.*}}, %c1
+// CHECK:         scf.for %[[TURN:.*]] =
+// CHECK:           %[[START:.*]] = arith.muli %[[TURN]], %[[SIZE]]
+// CHECK:           scf.for %[[AT:.*]] =
+// CHECK:             %[[PLACE:.*]] = arith.subi %[[AT]], %[[START]]
+// CHECK:             vector.load %{{.*}}[%[[PLACE]]]
+// CHECK-NOT:     vector.gather
+func.func @tile(%x: memref<?xf32>, %size: index, %out: memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%out : memref<?xf32>) {
+  ^bb0(%old: f32):
+    %i = linalg.index 0 : index
+    %j = arith.remui %i, %size : index
+    %0 = memref.load %x[%j] : memref<?xf32>
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// Four lanes share an element; so they do in what is left.
+// CHECK-LABEL: func.func @repeat
+// CHECK:         %[[VALUES:.*]] = vector.load {{.*}}, vector<4xf32>
+// CHECK-NEXT:    vector.shuffle %[[VALUES]], %[[VALUES]] [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]
+// CHECK:         %[[MASK:.*]] = vector.create_mask
+// CHECK:         %[[FEW:.*]] = vector.shuffle %[[MASK]], %[[MASK]] [0, 4, 8, 12]
+// CHECK:         vector.maskedload %{{.*}}, %[[FEW]], %{{.*}} into vector<4xf32>
+// CHECK-NOT:     vector.gather
+func.func @repeat(%x: memref<?xf32>, %out: memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%out : memref<?xf32>) {
+  ^bb0(%old: f32):
+    %c4 = arith.constant 4 : index
+    %i = linalg.index 0 : index
+    %j = arith.divui %i, %c4 : index
+    %0 = memref.load %x[%j] : memref<?xf32>
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// A vector may begin inside of what three lanes share: places are small numbers.
+// CHECK-LABEL: func.func @repeat_by_three
+// CHECK:         arith.divui %{{.*}} : vector<16xi32>
+// CHECK:         arith.index_cast %{{.*}} : i32 to index
+// CHECK:         vector.from_elements
+// CHECK:         vector.gather {{.*}} vector<16xi32>
+func.func @repeat_by_three(%x: memref<?xf32>, %out: memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%out : memref<?xf32>) {
+  ^bb0(%old: f32):
+    %c3 = arith.constant 3 : index
+    %i = linalg.index 0 : index
+    %j = arith.divui %i, %c3 : index
+    %0 = memref.load %x[%j] : memref<?xf32>
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// Four rows are gathered at the same places, element by element, and then what
+// is left under a mask.
+// CHECK-LABEL: func.func @columns
+// CHECK:         scf.parallel
+// CHECK-COUNT-4:   vector.from_elements {{.*}} : vector<16xf32>
+// CHECK-COUNT-4:   vector.store
+// CHECK:           vector.gather
+// CHECK:           vector.maskedstore
+func.func @columns(%x: memref<?x?xf32>, %places: memref<?xi64>, %out: memref<?x?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%places : memref<?xi64>) outs(%out : memref<?x?xf32>) {
+  ^bb0(%place: i64, %old: f32):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %place : i64 to index
+    %0 = memref.load %x[%i, %j] : memref<?x?xf32>
+    linalg.yield %0 : f32
   }
   return
 }

@@ -75,8 +75,8 @@ relax.func @scan(%x: !relax.tensor<[n, m], f16>) -> !relax.object {
 // The largest element so far and its index are kept; NaN is larger than any.
 // CHECK-LABEL: func.func private @argmax
 // CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]}
-// CHECK:           arith.cmpf ogt
-// CHECK:           arith.cmpf une
+// CHECK:           arith.cmpf ugt
+// CHECK:           arith.cmpf ord
 // CHECK-COUNT-2:   arith.select
 relax.func @argmax(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
   %0 = relax.argmax %x {axis = 1 : i64} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n], i64>
