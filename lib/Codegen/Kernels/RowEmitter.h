@@ -79,8 +79,9 @@ private:
 
   // Short rows as one range of elements.
   void emitFlat();
-  int64_t getBlockRows() const;
-  Value allocateExpanded(const Access &access, int64_t numRows);
+  int64_t getRowMultiple() const;
+  int64_t getBlockSize() const;
+  Value allocateExpanded(const Access &access);
   void emitExpansion(const Access &access, Value memory, Value first,
                      Value last);
   bool isSameForRows(const Access &access) const;

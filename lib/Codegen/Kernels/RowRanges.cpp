@@ -230,26 +230,27 @@ SmallVector<Value> RowEmitter::emitElementLoops(const RowPlan::Loop &loop,
 // Rows as one range of elements
 //===----------------------------------------------------------------------===//
 
-/// How many rows are expanded together: they fill vectors, whatever their
-/// length.
-int64_t RowEmitter::getBlockRows() const {
-  int64_t bytes = 0;
+/// Rows in numbers of this fill vectors, whatever their length.
+int64_t RowEmitter::getRowMultiple() const { return getUnroll() * plan->lanes; }
+
+/// How many elements are expanded together at most: what is written is not read
+/// again at once, which would wait for memory.
+int64_t RowEmitter::getBlockSize() const {
+  int64_t bytes = 1;
   for (const Access &access : plan->expanded) {
     Type type = access.getType().getElementType();
     bytes += type.isInteger(1) ? 1 : type.getIntOrFloatBitWidth() / 8;
   }
-  int64_t lanes = plan->lanes;
-  int64_t most = kBlockBytes / std::max<int64_t>(bytes * lanes, 1);
-  return std::clamp<int64_t>(most / lanes * lanes, lanes, getUnroll() * lanes);
+  return std::max(std::min<int64_t>(kBlockBytes / bytes, 1024),
+                  getRowMultiple() * plan->getLongestFlatRow());
 }
 
 /// The last vector of a block may reach beyond it.
-Value RowEmitter::allocateExpanded(const Access &access, int64_t numRows) {
-  int64_t size = numRows * plan->getLongestFlatRow();
+Value RowEmitter::allocateExpanded(const Access &access) {
   Type type = access.getType().getElementType();
   if (type.isInteger(1))
     type = builder->getI8Type();
-  auto memory = MemRefType::get({size + plan->lanes}, type);
+  auto memory = MemRefType::get({getBlockSize() + plan->lanes}, type);
   auto alloc = memref::AllocOp::create(*builder, memory);
   alloc.setAlignment(64);
   return alloc;
@@ -291,7 +292,11 @@ void RowEmitter::emitFlat() {
   Value length = getSize(vectorDim), numRows = index(1);
   for (unsigned dim : plan->flatDims)
     numRows = mul(numRows, getSize(dim));
-  Value blockRows = index(getBlockRows());
+  Value multiple = index(getRowMultiple());
+  Value blockRows = builder->createOrFold<arith::DivUIOp>(
+      index(getBlockSize()),
+      mul(builder->createOrFold<arith::MaxUIOp>(length, index(1)), multiple));
+  blockRows = mul(blockRows, multiple);
   Value group = mul(builder->createOrFold<arith::CeilDivUIOp>(
                         getGroupSize(length), blockRows),
                     blockRows);
@@ -305,7 +310,7 @@ void RowEmitter::emitFlat() {
     Value last = getEnd(first, group, numRows);
     expansions.clear();
     for (const Access &access : plan->expanded)
-      expansions.push_back(allocateExpanded(access, getBlockRows()));
+      expansions.push_back(allocateExpanded(access));
     for (auto [access, memory] : llvm::zip(plan->expanded, expansions))
       if (isSameForRows(access))
         emitExpansion(access, memory, first, getEnd(first, blockRows, last));

@@ -38,17 +38,19 @@ module {
 
   // Rows shorter than a vector are one range of elements: what does not lie like
   // the result is written to scratch memory as the result has it, the bias once,
-  // the column for 32 rows at a time.
+  // the column for some multiple of 32 rows at a time.
   // CHECK: func.func private @relax.kernel.broadcast({{.*}}: memref<?x?xi8>) attributes {relax.kernel_class = "elementwise"}
   // CHECK: %[[SHORT:.*]] = arith.cmpi sle, %{{.*}}, %c7
   // CHECK: scf.if %[[SHORT]] {
+  // CHECK: %[[MULTIPLES:.*]] = arith.divui %c1024
+  // CHECK: %[[ROWS:.*]] = arith.muli %[[MULTIPLES]], %c32
   // CHECK: scf.parallel
-  // CHECK: %[[BIAS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<232xf32>
-  // CHECK: %[[COLUMN:.*]] = memref.alloc() {alignment = 64 : i64} : memref<232xf32>
+  // CHECK: %[[BIAS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<1032xf32>
+  // CHECK: %[[COLUMN:.*]] = memref.alloc() {alignment = 64 : i64} : memref<1032xf32>
   // CHECK: %[[ROW:.*]] = vector.maskedload
   // CHECK: scf.for
   // CHECK: vector.store %[[ROW]], %[[BIAS]]
-  // CHECK: scf.for %{{.*}} step %c32
+  // CHECK: scf.for %{{.*}} step %[[ROWS]]
   // CHECK: %[[ELEMENT:.*]] = memref.load
   // CHECK: %[[SAME:.*]] = vector.broadcast %[[ELEMENT]]
   // CHECK: vector.store %[[SAME]], %[[COLUMN]]
