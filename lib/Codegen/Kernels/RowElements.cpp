@@ -178,11 +178,30 @@ void RowEmitter::computeElementwise(linalg::LinalgOp op, Scope &scope) {
     scope.values[result] = value;
 }
 
+/// Whether a tensor that is read is the same for a whole row.
+bool RowEmitter::isOfRow(OpOperand &operand) const {
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  bool isAccumulator = space.isReduction(op) && op.isDpsInit(&operand);
+  if (isAccumulator || !isa<TensorType>(operand.get().getType()) ||
+      !KernelSpace::isRead(op, operand))
+    return false;
+  Operation *producer = operand.get().getDefiningOp();
+  return producer ? plan->isUniform(producer)
+                  : plan->isUniform(space.getAccess(operand));
+}
+
 SmallVector<Value> RowEmitter::compute(linalg::LinalgOp op, ValueRange operands,
                                        Scope &scope) {
   VectorBody body(*builder, plan->lanes);
   body.mask = scope.mask;
   body.useReciprocals = plan->hasReductions();
+  // A reciprocal takes as long as some divisions.
+  constexpr int64_t kWorthwhile = 6;
+  if (plan->lane && scope.row &&
+      !(plan->shortDim && plan->getShortSize() < kWorthwhile))
+    for (auto [operand, value] : llvm::zip(op->getOpOperands(), operands))
+      if (isOfRow(operand))
+        body.rowValues.push_back(value);
   return body.compute(op, operands, scalars,
                       [&](unsigned loop) { return getIndex(op, loop, scope); });
 }

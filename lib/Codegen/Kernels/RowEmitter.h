@@ -156,6 +156,7 @@ private:
   // Values.
   void hoist(linalg::LinalgOp op, Scope &row);
   bool isInBuffer(Value value) const;
+  bool isOfRow(OpOperand &operand) const;
   Value evaluate(Value value, Scope &scope);
   Value evaluateOperand(OpOperand &operand, Scope &scope);
   void computeElementwise(linalg::LinalgOp op, Scope &scope);

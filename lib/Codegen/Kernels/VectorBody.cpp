@@ -71,16 +71,22 @@ Value VectorBody::broadcast(Value value) {
   return vector::BroadcastOp::create(builder, type, value);
 }
 
+bool VectorBody::isShared(Value value) const {
+  return !isVector(value) || llvm::is_contained(rowValues, value);
+}
+
 /// A scale keeps the reciprocal of a very small or large number in range.
-Value VectorBody::divideBy(Value vector, Value scalar) {
-  Type type = scalar.getType();
+Value VectorBody::divideBy(Value vector, Value divisor) {
+  Type type = getElementTypeOrSelf(divisor);
   auto number = [&](int exponent) -> Value {
-    return arith::ConstantOp::create(
-        builder, FloatAttr::get(type, std::ldexp(1.0, exponent)));
+    TypedAttr value = FloatAttr::get(type, std::ldexp(1.0, exponent));
+    if (auto shape = dyn_cast<VectorType>(divisor.getType()))
+      value = DenseElementsAttr::get(shape, value);
+    return arith::ConstantOp::create(builder, value);
   };
   int limit = type.isF64() ? 1000 : 100, shift = type.isF64() ? 128 : 64;
   using P = arith::CmpFPredicate;
-  Value magnitude = math::AbsFOp::create(builder, scalar);
+  Value magnitude = math::AbsFOp::create(builder, divisor);
   Value isSmall =
       arith::CmpFOp::create(builder, P::OLT, magnitude, number(-limit));
   Value isLarge =
@@ -88,7 +94,7 @@ Value VectorBody::divideBy(Value vector, Value scalar) {
   Value scale =
       arith::SelectOp::create(builder, isLarge, number(-shift), number(0));
   scale = arith::SelectOp::create(builder, isSmall, number(shift), scale);
-  Value scaled = arith::MulFOp::create(builder, scalar, scale);
+  Value scaled = arith::MulFOp::create(builder, divisor, scale);
   Value reciprocal = arith::DivFOp::create(builder, number(0), scaled);
   Value result = arith::MulFOp::create(builder, vector, broadcast(reciprocal));
   return arith::MulFOp::create(builder, result, broadcast(scale));
@@ -100,9 +106,12 @@ Value VectorBody::compute(Operation &op, const IRMapping &values) {
         return values.lookupOrDefault(operand);
       });
   bool hasVector = llvm::any_of(operands, isVector);
-  if (isa<arith::DivFOp>(op) && useReciprocals && isVector(operands[0]) &&
-      !isVector(operands[1]) &&
-      (operands[1].getType().isF32() || operands[1].getType().isF64()))
+  bool areShared =
+      llvm::all_of(operands, [&](Value operand) { return isShared(operand); });
+  Type type = op.getResult(0).getType();
+  if (isa<arith::DivFOp>(op) && useReciprocals && !areShared &&
+      isVector(operands[0]) && isShared(operands[1]) &&
+      (type.isF32() || type.isF64()))
     return divideBy(operands[0], operands[1]);
   if (hasVector)
     for (Value &operand : operands)
@@ -118,8 +127,9 @@ Value VectorBody::compute(Operation &op, const IRMapping &values) {
   mapping.map(op.getOperands(), operands);
   Operation *result = builder.clone(op, mapping);
   if (hasVector)
-    result->getResult(0).setType(
-        VectorType::get({lanes}, op.getResult(0).getType()));
+    result->getResult(0).setType(VectorType::get({lanes}, type));
+  if (hasVector && areShared)
+    rowValues.push_back(result->getResult(0));
   return result->getResult(0);
 }
 

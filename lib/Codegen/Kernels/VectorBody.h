@@ -48,6 +48,10 @@ public:
   /// result is off by one unit in the last place at most.
   bool useReciprocals = false;
 
+  /// Vectors that many divisions share, as scalars do: lanes are rows, and this
+  /// is what belongs to a row.
+  SmallVector<Value> rowValues;
+
   /// Computes the values that the body yields from those of its arguments, each
   /// of which is a scalar or a vector. `scalars` maps what the body uses from
   /// outside.
@@ -62,7 +66,8 @@ public:
   Value broadcast(Value value);
 
 private:
-  Value divideBy(Value vector, Value scalar);
+  Value divideBy(Value vector, Value divisor);
+  bool isShared(Value value) const;
 
   ImplicitLocOpBuilder &builder;
   int64_t lanes;
