@@ -139,8 +139,8 @@ bool RowPlan::isNarrow(unsigned dim) const {
   return !ShapedType::isDynamic(size) && size < kNarrow;
 }
 
-/// All that is read and written.
-SmallVector<Access> RowPlan::getAccesses() const {
+/// How parameters are read.
+SmallVector<Access> RowPlan::getReads() const {
   SmallVector<Access> accesses;
   for (linalg::LinalgOp op : space->ops)
     for (OpOperand &operand : op->getOpOperands())
@@ -148,6 +148,12 @@ SmallVector<Access> RowPlan::getAccesses() const {
           isa<TensorType>(operand.get().getType()) &&
           KernelSpace::isRead(op, operand))
         accesses.push_back(space->getAccess(operand));
+  return accesses;
+}
+
+/// Those, and where outputs are written.
+SmallVector<Access> RowPlan::getAccesses() const {
+  SmallVector<Access> accesses = getReads();
   for (const KernelSpace::Output &output : space->outputs)
     accesses.push_back(output.place);
   return accesses;
@@ -311,20 +317,14 @@ void RowPlan::chooseTransposed() {
     return;
   unsigned vectorDim = loops.front().dims.back();
   llvm::MapVector<unsigned, SmallVector<Access>> candidates;
-  for (linalg::LinalgOp op : space->ops)
-    for (OpOperand &operand : op->getOpOperands()) {
-      if (!isa<BlockArgument>(operand.get()) ||
-          !isa<TensorType>(operand.get().getType()) ||
-          !KernelSpace::isRead(op, operand))
-        continue;
-      const Access &access = space->getAccess(operand);
-      if (!access.uses(vectorDim) || access.isContiguous(vectorDim))
-        continue;
-      for (unsigned dim : outer.set_bits())
-        if (access.isContiguous(dim) &&
-            !llvm::is_contained(candidates[dim], access))
-          candidates[dim].push_back(access);
-    }
+  for (const Access &access : getReads()) {
+    if (!access.uses(vectorDim) || access.isContiguous(vectorDim))
+      continue;
+    for (unsigned dim : outer.set_bits())
+      if (access.isContiguous(dim) &&
+          !llvm::is_contained(candidates[dim], access))
+        candidates[dim].push_back(access);
+  }
   for (auto &[dim, accesses] : candidates)
     if (accesses.size() > transposed.size()) {
       tileDim = dim;

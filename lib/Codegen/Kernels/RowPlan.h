@@ -141,6 +141,7 @@ private:
   bool chooseLane(bool isRowContiguous, int64_t rowScore);
   bool chooseShortRows();
   bool canReduceFirst(unsigned lane, unsigned row) const;
+  SmallVector<Access> getReads() const;
   SmallVector<Access> getAccesses() const;
   void chooseTransposed();
   void chooseLanes(const TargetModel &target);

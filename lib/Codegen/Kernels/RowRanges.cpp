@@ -61,21 +61,14 @@ bool RowPlan::flatten() {
     if (!output.place.isWhole || !output.place.isContiguous(rowDim))
       return false;
   SmallVector<Access> others;
-  for (linalg::LinalgOp op : space->ops) {
-    // Lanes would have several indices.
+  // Lanes would have several indices.
+  for (linalg::LinalgOp op : space->ops)
     if (!op->getRegion(0).getOps<linalg::IndexOp>().empty())
       return false;
-    for (OpOperand &operand : op->getOpOperands()) {
-      if (!isa<BlockArgument>(operand.get()) ||
-          !isa<TensorType>(operand.get().getType()) ||
-          !KernelSpace::isRead(op, operand))
-        continue;
-      const Access &access = space->getAccess(operand);
-      if (!access.isWhole && space->getDims(access).any() &&
-          !llvm::is_contained(others, access))
-        others.push_back(access);
-    }
-  }
+  for (const Access &access : getReads())
+    if (!access.isWhole && space->getDims(access).any() &&
+        !llvm::is_contained(others, access))
+      others.push_back(access);
   flatDims = getOrder();
   flatDims.pop_back();
   expanded = std::move(others);
