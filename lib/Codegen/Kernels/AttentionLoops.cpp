@@ -250,6 +250,11 @@ void AttentionLoops::finish(IndexBuilder &b, const Task &task) {
   Value zero = b.index(0), columns = sizes[parts.columnLoop()];
   b.loop(zero, task.count, 1, [&](IndexBuilder &b, Value i) {
     Value total = loadScalar(b, task.scratch, b.add(task.totals, i));
+    // Of no keys there are no quotients, and their sum is 0.
+    Value one =
+        arith::ConstantOp::create(b, b.getFloatAttr(total.getType(), 1.0));
+    Value divisor = b.createOrFold<arith::SelectOp>(
+        b.isEqual(sizes[parts.keyLoop()], zero), one, total);
     indices[parts.queryLoop()] = b.add(task.query, i);
     Value row = b.add(task.sums, b.mul(i, task.width));
     b.loop(zero, columns, lanes, [&](IndexBuilder &b, Value j) {
@@ -258,7 +263,7 @@ void AttentionLoops::finish(IndexBuilder &b, const Task &task) {
       Value sums = load(b, task.scratch, b.add(row, j));
       if (parts.isNormalized)
         sums = arith::DivFOp::create(
-            b, sums, vector::BroadcastOp::create(b, vectorType, total));
+            b, sums, vector::BroadcastOp::create(b, vectorType, divisor));
       Value result =
           elements.computeVector(b, parts.result, indices, mask, {sums, total});
       elements.store(b, result, parts.output, parts.outputMap, indices, mask);

@@ -314,7 +314,7 @@ std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
       parts.columns.size <= 0)
     return std::nullopt;
   FailureOr<Epilogue> epilogue =
-      Epilogue::match(kernel, result, /*vectorLoops=*/2);
+      Epilogue::match(kernel, result, {/*first=*/2, /*count=*/2});
   if (failed(epilogue) || parts.image == epilogue->getOutput() ||
       parts.weight == epilogue->getOutput())
     return std::nullopt;

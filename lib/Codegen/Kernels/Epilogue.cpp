@@ -73,7 +73,8 @@ bool Epilogue::addPart(Value stored, BlockArgument output) {
   Value copied = findCopied(stored);
   if (auto slice =
           (copied ? copied : stored).getDefiningOp<tensor::ExtractSliceOp>()) {
-    if (!isLastSlice(slice) || vectorLoops != 1)
+    if (!isLastSlice(slice) || vectorDims.count != 1 ||
+        int64_t(vectorDims.first) + 1 != slice.getType().getRank())
       return false;
     part.isSlice = true;
     part.begin = slice.getMixedOffsets().back();
@@ -90,14 +91,14 @@ bool Epilogue::addPart(Value stored, BlockArgument output) {
 }
 
 FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel, Value root,
-                                    unsigned vectorLoops, bool hasIndices) {
+                                    VectorDims vectorDims, bool hasIndices) {
   Block &body = kernel.getBody().front();
   auto ret = dyn_cast<func::ReturnOp>(body.getTerminator());
   if (!ret || ret.getNumOperands() == 0)
     return failure();
   Epilogue epilogue;
   epilogue.root = root;
-  epilogue.vectorLoops = vectorLoops;
+  epilogue.vectorDims = vectorDims;
   epilogue.hasIndices = hasIndices;
   llvm::SmallPtrSet<Operation *, 2> stores;
   // Of a kernel that is not prepared, the last parameters are the outputs.
@@ -134,37 +135,40 @@ static AffineMap getAccess(linalg::LinalgOp op, OpOperand &operand,
   return op.getMatchingIndexingMap(&operand).compose(map);
 }
 
-/// Whether elements at `map` of a memref follow one another along the last
-/// loops, or are the same one.
+/// Whether elements at `map` of a memref follow one another along several
+/// dimensions, counted as one, or are the same one.
+static bool areContiguous(AffineMap map, Epilogue::VectorDims dims) {
+  ArrayRef<AffineExpr> results = map.getResults();
+  auto isAlong = [&](AffineExpr expr) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    return dim && dims.contains(dim.getPosition());
+  };
+  if (llvm::none_of(results, isAlong))
+    return true;
+  if (results.size() < dims.count ||
+      llvm::any_of(results.drop_back(dims.count), isAlong))
+    return false;
+  for (auto [i, expr] : llvm::enumerate(results.take_back(dims.count)))
+    if (!isAlong(expr) ||
+        cast<AffineDimExpr>(expr).getPosition() != dims.first + i)
+      return false;
+  return true;
+}
+
+/// Whether elements at `map` of a memref follow one another along vectors, or
+/// are the same one.
 static bool isContiguous(AffineMap map, RankedTensorType type,
-                         unsigned vectorLoops) {
+                         Epilogue::VectorDims dims) {
   if (map.getNumDims() == 0)
     return true;
-  if (vectorLoops > 1) {
-    ArrayRef<AffineExpr> results = map.getResults();
-    unsigned first = map.getNumDims() - vectorLoops;
-    auto isAlong = [&](AffineExpr expr) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      return dim && dim.getPosition() >= first;
-    };
-    if (llvm::none_of(results, isAlong))
-      return true;
-    if (results.size() < vectorLoops ||
-        llvm::any_of(results.drop_back(vectorLoops), isAlong))
-      return false;
-    for (auto [i, expr] : llvm::enumerate(results.take_back(vectorLoops)))
-      if (!isAlong(expr) ||
-          cast<AffineDimExpr>(expr).getPosition() != first + i)
-        return false;
-    return true;
-  }
-  unsigned last = map.getNumDims() - 1;
-  int64_t axis = int64_t(map.getNumResults()) - 1;
-  while (axis >= 0 && type.getDimSize(axis) == 1)
-    --axis;
-  for (auto [i, expr] : llvm::enumerate(map.getResults()))
-    if (expr.isFunctionOfDim(last) && type.getDimSize(i) != 1 &&
-        int64_t(i) != axis)
+  if (dims.count > 1)
+    return areContiguous(map, dims);
+  int64_t innermost = int64_t(map.getNumResults()) - 1;
+  while (innermost >= 0 && type.getDimSize(innermost) == 1)
+    --innermost;
+  for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+    if (expr.isFunctionOfDim(dims.first) && type.getDimSize(axis) != 1 &&
+        int64_t(axis) != innermost)
       return false;
   return true;
 }
@@ -179,7 +183,7 @@ LogicalResult Epilogue::verify(Value tensor, AffineMap map) {
     // Nothing is in the output yet.
     return success(!isOutput(argument) && isPlain(type.getElementType()) &&
                    isMapOfLoops(map, type) &&
-                   isContiguous(map, type, vectorLoops));
+                   isContiguous(map, type, vectorDims));
   auto op = tensor.getDefiningOp<linalg::LinalgOp>();
   if (!op || op->getNumResults() != 1 ||
       op.getNumParallelLoops() != op.getNumLoops() || !isVectorizable(op) ||
@@ -226,10 +230,8 @@ Value Epilogue::load(IndexBuilder &b, BlockArgument argument, AffineMap map) {
   Value place = linearize(b, map, from.strides, indices);
   bool isVector = false;
   for (auto [size, expr] : llvm::zip_equal(type.getShape(), map.getResults()))
-    for (unsigned loop = 0; loop < vectorLoops && loop < map.getNumDims();
-         ++loop)
-      isVector |=
-          size != 1 && expr.isFunctionOfDim(map.getNumDims() - 1 - loop);
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      isVector |= size != 1 && vectorDims.contains(dim.getPosition());
   if (!isVector)
     return memref::LoadOp::create(b, from.flat, place);
   auto vector = cast<VectorType>(
@@ -245,7 +247,7 @@ Value Epilogue::getIndex(IndexBuilder &b, AffineExpr expr) {
   if (!dim)
     return b.index(cast<AffineConstantExpr>(expr).getValue());
   Value first = indices[dim.getPosition()];
-  if (dim.getPosition() + 1 != indices.size())
+  if (!vectorDims.contains(dim.getPosition()))
     return first;
   int64_t lanes = cast<VectorType>(mask.getType()).getNumElements();
   Value steps = arith::ConstantOp::create(

@@ -27,13 +27,23 @@ namespace mlir::relax {
 /// slices of it along the last dimension.
 class Epilogue {
 public:
+  /// The dimensions of the result that vectors run along, counted as one. Those
+  /// after them are known to have one element.
+  struct VectorDims {
+    unsigned first;
+    unsigned count = 1;
+
+    bool contains(unsigned dim) const {
+      return dim >= first && dim < first + count;
+    }
+  };
+
   /// Fails where an element of the result needs more than the same element of
-  /// `root` and elements of parameters that are contiguous in the innermost
-  /// dimensions, or the same all along them. Vectors run along `vectorLoops` of
-  /// them, which are counted as one. With `hasIndices` what is computed may
-  /// depend on the place in the result; vectors then lie in the last dimension.
+  /// `root` and elements of parameters that are contiguous along the vectors,
+  /// or the same all along them. With `hasIndices` what is computed may depend
+  /// on the indices in the result; vectors then run along one dimension.
   static FailureOr<Epilogue> match(func::FuncOp kernel, Value root,
-                                   unsigned vectorLoops = 1,
+                                   VectorDims vectorDims,
                                    bool hasIndices = false);
 
   /// The first parameter that is written.
@@ -67,7 +77,7 @@ private:
   Value getIndex(IndexBuilder &b, AffineExpr expr);
 
   Value root, result;
-  unsigned vectorLoops;
+  VectorDims vectorDims;
   bool hasIndices;
   SmallVector<Part, 1> parts;
 

@@ -296,9 +296,12 @@ std::optional<Access> SpaceBuilder::makeAccess(linalg::LinalgOp op,
   Access access;
   access.param = param;
   access.offsets.assign(map.getNumResults(), 0);
-  for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+  for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
     if (!addTerms(op, expr, 1, axis, access))
       return std::nullopt;
+    if (!isa<AffineDimExpr>(expr))
+      access.partial.push_back(axis);
+  }
   return access;
 }
 
@@ -342,6 +345,7 @@ static std::optional<SmallVector<unsigned>> getOrder(const Access &access) {
         order.push_back(term.dim);
     size_t found = order.size() - before;
     if (found > 1 || (found == 0 && shape[axis] != 1) ||
+        (found == 1 && llvm::is_contained(access.partial, axis)) ||
         access.offsets[axis] != 0)
       return std::nullopt;
   }
@@ -465,7 +469,7 @@ bool KernelSpace::isMergeable(const Access &access, unsigned outer,
   ArrayRef<int64_t> shape = access.getType().getShape();
   if (from->axis > to->axis || from->factor != 1 || to->factor != 1 ||
       access.offsets[to->axis] != 0 ||
-      llvm::is_contained(access.shared, to->axis) ||
+      llvm::is_contained(access.partial, to->axis) ||
       llvm::count_if(access.terms, [&](const Access::Term &term) {
         return term.axis == to->axis;
       }) != 1)
@@ -508,7 +512,7 @@ void KernelSpace::merge(unsigned outer, unsigned inner) {
         llvm::count_if(access.terms, [&](const Access::Term &term) {
           return term.axis == from->axis;
         }) != 1)
-      access.shared.append({from->axis, to->axis});
+      access.partial.append({from->axis, to->axis});
     llvm::erase_if(access.terms,
                    [&](const Access::Term &term) { return term.dim == outer; });
   };

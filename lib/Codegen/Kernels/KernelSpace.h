@@ -39,9 +39,9 @@ struct Access {
   BlockArgument param;
   SmallVector<Term> terms;
   SmallVector<int64_t> offsets;
-  /// Axes that no term goes through from begin to end any more: of one of its
-  /// terms, as of a window, a merged dimension has become a part.
-  SmallVector<unsigned, 0> shared;
+  /// Axes that no dimension goes through from begin to end: those that windows
+  /// slide over, and those of a window that is part of a merged dimension.
+  SmallVector<unsigned, 0> partial;
   /// Whether the elements lie as those of the first output do.
   bool isWhole = false;
 

@@ -77,6 +77,18 @@ static std::optional<int64_t> getColumnAxis(const Contraction &c) {
   return std::nullopt;
 }
 
+/// Which dimension of the result the columns are: the last one that may have
+/// more than one element.
+static unsigned getColumnDim(const Contraction &c) {
+  AffineMap map = c.maps[2];
+  if (c.columns.empty())
+    return std::max(map.getNumResults(), 1u) - 1;
+  for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+    if (expr.isFunctionOfDim(c.columns.front()))
+      return dim;
+  llvm_unreachable("the columns are a dimension of the result");
+}
+
 /// Whether the right matrix is unpacked from panels of `width` columns.
 static bool isUnpacked(linalg::UnPackOp op, const Contraction &c,
                        int64_t width) {
@@ -124,8 +136,8 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
   std::optional<Sums> sums = Sums::match(reduction);
   if (!sums)
     return std::nullopt;
-  FailureOr<Epilogue> epilogue =
-      Epilogue::match(kernel, reduction->getResult(0));
+  FailureOr<Epilogue> epilogue = Epilogue::match(
+      kernel, reduction->getResult(0), {getColumnDim(*contraction)});
   if (failed(epilogue))
     return std::nullopt;
   // Processors multiply no integers of 8 bits.

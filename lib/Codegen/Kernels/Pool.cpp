@@ -95,7 +95,7 @@ std::optional<PoolParts> PoolParts::match(func::FuncOp kernel,
   if (!parts.image || !parts.init)
     return std::nullopt;
   FailureOr<Epilogue> epilogue = Epilogue::match(
-      kernel, op->getResult(0), /*vectorLoops=*/1, /*hasIndices=*/true);
+      kernel, op->getResult(0), {/*first=*/3}, /*hasIndices=*/true);
   if (failed(epilogue) || parts.image == epilogue->getOutput())
     return std::nullopt;
   parts.epilogue = *epilogue;

@@ -75,6 +75,12 @@ bool VectorBody::isShared(Value value) const {
   return !isVector(value) || llvm::is_contained(rowValues, value);
 }
 
+static bool allowsReciprocal(Operation &op) {
+  auto division = dyn_cast<arith::DivFOp>(op);
+  return division && arith::bitEnumContainsAll(division.getFastmath(),
+                                               arith::FastMathFlags::arcp);
+}
+
 /// A scale keeps the reciprocal of a very small or large number in range.
 Value VectorBody::divideBy(Value vector, Value divisor) {
   Type type = getElementTypeOrSelf(divisor);
@@ -109,7 +115,7 @@ Value VectorBody::compute(Operation &op, const IRMapping &values) {
   bool areShared =
       llvm::all_of(operands, [&](Value operand) { return isShared(operand); });
   Type type = op.getResult(0).getType();
-  if (isa<arith::DivFOp>(op) && useReciprocals && !areShared &&
+  if (allowsReciprocal(op) && useReciprocals && !areShared &&
       isVector(operands[0]) && isShared(operands[1]) &&
       (type.isF32() || type.isF64()))
     return divideBy(operands[0], operands[1]);

@@ -44,8 +44,8 @@ public:
   /// hold anything, and nothing traps because of it.
   Value mask;
 
-  /// Whether x / y, where y is the same in all lanes, may be x * (1 / y). The
-  /// result is off by one unit in the last place at most.
+  /// Whether x / y, where y is the same in all lanes, is x * (1 / y) where the
+  /// operation allows that (`arcp`).
   bool useReciprocals = false;
 
   /// Vectors that many divisions share, as scalars do: lanes are rows, and this

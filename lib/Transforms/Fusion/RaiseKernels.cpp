@@ -246,7 +246,7 @@ bool TensorRaiser::raise(Operation &op) {
     SmallVector<Value> sizes;
     for (Value size : op.getOperands())
       sizes.push_back(mapping.lookup(size));
-    if (static_cast<int64_t>(sizes.size()) != type.getNumDynamicDims())
+    if (sizes.size() != static_cast<size_t>(type.getNumDynamicDims()))
       return false; // with symbols
     Value empty = tensor::EmptyOp::create(builder, op.getLoc(), tensor, sizes);
     initial[op.getResult(0)] = current[op.getResult(0)] = empty;

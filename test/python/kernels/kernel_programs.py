@@ -19,14 +19,19 @@ def compile_function(
     mode: str,
     **options: Any,
 ) -> Callable[..., Any]:
-    """Compile a function of tensors of these shapes, with names for sizes, and data types."""
+    """Compile a function of tensors of these shapes, with names for sizes, and data types.
+
+    It is a dataflow block, so that its operators become as few kernels as fusion makes of them.
+    """
     bb = relax.BlockBuilder()
     params = [
         relax.Var(f"x{i}", relax.TensorStructInfo(shape, dtype))
         for i, (shape, dtype) in enumerate(types)
     ]
     with bb.function("main", params):
-        bb.emit_func_output(function(*params))
+        with bb.dataflow():
+            out = bb.emit_output(function(*params))
+        bb.emit_func_output(out)
     level = 3 if mode == "compiled" else 1
     compiled = relax.compile(bb.get(), exec_mode=mode, opt_level=level, **options)
     return relax.VirtualMachine(compiled)["main"]

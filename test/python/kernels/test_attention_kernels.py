@@ -61,7 +61,7 @@ def attend(q, k, v, bias=None, scale=None, mask=None, window=None):
         powers = np.where(seen, powers, 0)
         sums = powers.sum(-1, keepdims=True)
         result = powers @ v / sums
-        if mask:
+        if mask or not keys:
             result = np.where(sums == 0, 0, result)
     return result.transpose(0, 2, 1, 3)
 

@@ -66,6 +66,24 @@ def test_channels_innermost(kind, pool, strides, dilation, known):
     assert np.all(error <= bound.transpose(0, 2, 3, 1) + 1e-6)
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("kind", ["max_pool3d", "avg_pool3d"])
+def test_one_window_in_a_dimension(kind, axis):
+    """Its windows do not reach the end of the dimension, so they are no row of memory."""
+    sizes, pool = [4, 4, 4], [2, 2, 2]
+    sizes[axis] = 3  # two elements of three
+    options = {"pool_size": pool, "strides": [1 if i != axis else 2 for i in range(3)]}
+    x = relax.Var("x", relax.TensorStructInfo(("n", 2, *sizes), "float32"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        bb.emit_func_output(getattr(op.nn, kind)(x, **options))
+    main = relax.VirtualMachine(relax.compile(bb, opt_level=1))["main"]
+    image = np.random.default_rng(0).standard_normal((3, 2, *sizes)).astype("float32")
+    pools = {"max_pool3d": torch.max_pool3d, "avg_pool3d": torch.nn.functional.avg_pool3d}
+    expected = pools[kind](torch.from_numpy(image), pool, options["strides"]).numpy()
+    np.testing.assert_allclose(np.from_dlpack(main(image)), expected, rtol=1e-6, atol=1e-6)
+
+
 def windows(size, window, stride, dilation, before, after, ceil):
     """Return the elements of each window along a dimension, those of the padding too."""
     reach = (window - 1) * dilation + 1

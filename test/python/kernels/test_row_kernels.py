@@ -12,8 +12,8 @@ import pytest
 import relax_mlir as relax
 from hypothesis import HealthCheck, given, settings
 from kernel_programs import random, run
+from relax_mlir.op import divide, mean, prod
 from relax_mlir.op import max as max_
-from relax_mlir.op import mean, prod
 from relax_mlir.op import min as min_
 from relax_mlir.op import sum as sum_
 from relax_mlir.op.nn import layer_norm, log_softmax, softmax
@@ -281,3 +281,19 @@ def test_divisors_are_very_small_or_large(exec_mode: str, scale: float) -> None:
         # What is below the least normal number has few digits.
         rtol = 1e-2 if scale < 0 else 1e-4
         np.testing.assert_allclose(result, exps / exps.sum(1, keepdims=True), rtol=rtol)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axis", [0, 1, (0, 1)])
+def test_divisions_are_rounded_once(
+    exec_mode: str, dtype: str, axis: int | tuple[int, int]
+) -> None:
+    """Sums of integers are exact, so what elements are divided by is known."""
+
+    def shares(x: Any) -> Any:
+        return divide(x, sum_(x, axis=axis, keepdims=True))
+
+    for shape in ((37, 5), (6, 100), (40, 1), (1, 33)):
+        x = np.random.default_rng(1).integers(1, 50, shape).astype(dtype)
+        result = run(shares, (("n", "m"),), exec_mode, x)
+        np.testing.assert_array_equal(result, x / x.sum(axis, keepdims=True))

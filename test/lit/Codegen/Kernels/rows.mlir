@@ -37,7 +37,7 @@ module {
   // CHECK: math.exp
   // CHECK: vector.store %{{.*}}, %[[YS]]
   // CHECK: vector.reduction <add>, %{{.*}} fastmath<reassoc>
-  // They are multiplied by its reciprocal.
+  // They are multiplied by its reciprocal, which the division allows.
   // CHECK: scf.for
   // CHECK: vector.load %[[YS]]
   // CHECK-NOT: arith.divf {{.*}} : vector
@@ -69,7 +69,7 @@ module {
     } -> tensor<?xf32>
     %result = linalg.generic {indexing_maps = [#row, #full], iterator_types = ["parallel", "parallel"]} ins(%sum : tensor<?xf32>) outs(%exp : tensor<?x?xf32>) {
     ^bb0(%s: f32, %out: f32):
-      %0 = arith.divf %out, %s : f32
+      %0 = arith.divf %out, %s fastmath<arcp> : f32
       linalg.yield %0 : f32
     } -> tensor<?x?xf32>
     return %result : tensor<?x?xf32>
