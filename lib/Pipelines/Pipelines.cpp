@@ -124,6 +124,11 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createRelaxConvertToLLVMPass());
   // Function by function, on several threads, where nothing else is needed.
   addToFunctions(pm, [](OpPassManager &function) {
+    // No processor adds bf16, and LLVM would call a library to round sums.
+    arith::ArithEmulateUnsupportedFloatsOptions emulate;
+    emulate.sourceTypeStrs = {"bf16"};
+    emulate.targetTypeStr = "f32";
+    function.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
     arith::ArithExpandOpsPassOptions expand;
     expand.includeBf16 = true;
     function.addPass(arith::createArithExpandOpsPass(expand));
@@ -139,11 +144,13 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
-  OpPassManager &function = pm.nest<LLVM::LLVMFuncOp>();
-  function.addPass(createUBToLLVMConversionPass());
-  function.addPass(createReconcileUnrealizedCastsPass());
-  function.addPass(createCanonicalizerPass());
-  function.addPass(createCSEPass());
+  OpPassManager &last = pm.nest<LLVM::LLVMFuncOp>();
+  last.addPass(createUBToLLVMConversionPass());
+  last.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createRelaxBFloatsAsBitsPass());
+  OpPassManager &tidy = pm.nest<LLVM::LLVMFuncOp>();
+  tidy.addPass(createCanonicalizerPass());
+  tidy.addPass(createCSEPass());
 }
 
 static constexpr Phase kPhases[] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import relax_mlir as relax
-from relax_mlir import tir
+from relax_mlir import op, tir
 from relax_mlir.script import from_source
 
 rng = np.random.default_rng(0)
@@ -21,8 +21,8 @@ def rounded(array, dtype):
     return np.where(np.isnan(array), array, bits.astype("uint32").view("float32"))
 
 
-def run(text, *args):
-    function = relax.VirtualMachine(relax.compile(from_source(text)))["main"]
+def run(text, *args, **options):
+    function = relax.VirtualMachine(relax.compile(from_source(text), **options))["main"]
     return np.from_dlpack(function(*args))
 
 
@@ -52,9 +52,14 @@ OPERATORS = {
 }
 
 
+# With instructions for floats of 16 bits, and without.
+TARGETS = {"native": "llvm", "v3": "llvm -mcpu=x86-64-v3", "v2": "llvm -mcpu=x86-64-v2"}
+
+
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", OPERATORS)
-def test_operators_compute_in_f32_and_round(name, dtype):
+def test_operators_compute_in_f32_and_round(name, dtype, target):
     text, reference = OPERATORS[name]
     x = rng.standard_normal((5, 7)).astype("float32") * 2
     y = rng.standard_normal((5, 7)).astype("float32") + 3
@@ -69,6 +74,7 @@ def main(a: R.Tensor(("n", 7), "float32"), b: R.Tensor(("n", 7), "float32")):
 """,
         x,
         y,
+        target=TARGETS[target],
     )
     wanted = rounded(reference(rounded(x, dtype), rounded(y, dtype)), dtype)
     step = 2.0**-10 if dtype == "float16" else 2.0**-7  # the last digit, for what is not exact
@@ -114,3 +120,57 @@ def test_nearest_half_is_that_of_numpy():
     assert np.isnan(tir.FloatImm("bfloat16", np.nan).value)
     found = [tir.FloatImm("bfloat16", float(x)).value for x in numbers.astype("float32")]
     np.testing.assert_array_equal(found, rounded(numbers, "bfloat16"))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_floats_of_64_bits_are_rounded_once(dtype, target):
+    """Numbers just above and below the middle of two of 16 bits, which float32 does not have."""
+    digits = 11 if dtype == "float16" else 8
+    middle = 1 + 2.0**-digits * np.array([1, 3, 5, 7])
+    x = np.concatenate([middle, middle + 2.0**-40, middle - 2.0**-40])
+    x = np.concatenate([x, -x, [0.0, -0.0, np.inf, -np.inf, np.nan, 1e300, -1e300, 2.0**-30]])
+    found = run(
+        f"""
+@R.function
+def main(x: R.Tensor(("n",), "float64")):
+    return R.astype(R.astype(x, "{dtype}"), "float64")
+""",
+        x,
+        target=TARGETS[target],
+    )
+    step = 2.0 ** (1 - digits)
+    wanted = np.round(x[:24] / step) * step  # of two the even one
+    np.testing.assert_array_equal(found[:24], wanted)
+    np.testing.assert_array_equal(found[24:29], x[24:29])
+
+
+def test_integers_are_rounded_to_bfloat16_once():
+    """Float32 would round 2^30 + 2^22 + 1 to the middle of two numbers."""
+    x = np.array([2**30 + 2**22 + 1, 2**30 + 2**22, -(2**30) - 2**22 - 1], "int32")
+    found = run(
+        """
+@R.function
+def main(x: R.Tensor(("n",), "int32")):
+    return R.astype(R.astype(x, "bfloat16"), "float64")
+""",
+        x,
+    )
+    assert found.tolist() == [2**30 + 2**23, 2**30, -(2**30) - 2**23]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_constants_of_modules_are_bfloats(target):
+    x = rounded(rng.standard_normal((5, 4)), "bfloat16")
+    w = rounded(rng.standard_normal((4, 48)), "bfloat16")
+    bb = relax.BlockBuilder()
+    param = relax.Var("x", relax.TensorStructInfo(("n", 4), "float32"))
+    with bb.function("main", [param]):
+        with bb.dataflow():
+            product = op.matmul(op.astype(param, "bfloat16"), op.astype(op.const(w), "bfloat16"))
+            out = bb.emit_output(op.astype(product, "float32"))
+        bb.emit_func_output(out)
+    function = relax.VirtualMachine(relax.compile(bb, target=TARGETS[target]))["main"]
+    np.testing.assert_allclose(
+        np.from_dlpack(function(x)), rounded(x @ w, "bfloat16"), rtol=2.0**-7, atol=1e-6
+    )

@@ -450,6 +450,16 @@ def RelaxWidenBoolMemrefsPass
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def RelaxBFloatsAsBitsPass
+    : Pass<"relax-bfloats-as-bits", "::mlir::ModuleOp"> {
+  let summary = "Move bf16 as i16 in the LLVM dialect";
+  let description = [{
+    Turns `bf16` into `i16` in a module that only moves it: the LLVM dialect,
+    after arithmetic is expanded to `f32` and integers. Elsewhere it changes
+    nothing.
+  }];
+}
+
 def RelaxLowerExpandShapePass
     : Pass<"relax-lower-expand-shape", "::mlir::func::FuncOp"> {
   let summary = "Lower memref.expand_shape with any number of dynamic dimensions";

@@ -1,0 +1,109 @@
+//===- BFloatsAsBits.cpp - Move bf16 as integers ----------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where a processor has no instructions for bf16, LLVM computes shuffles of it
+// and what is loaded or stored under a mask as f32, and rounds each element by
+// a call of `__truncsfbf2`, which no library of ours has. By now arithmetic is
+// done in f32 and rounded by integers, so that bf16 is only moved: as i16,
+// which has the same bits, each move is one instruction anywhere.
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/Transforms/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXBFLOATSASBITSPASS
+#include "relax-mlir/Transforms/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+
+static bool hasBFloats(Type type) {
+  return type
+      .walk<WalkOrder::PreOrder>(
+          [](BFloat16Type) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+static bool hasBFloats(Operation &op) {
+  auto isOne = [](Type type) { return hasBFloats(type); };
+  if (llvm::any_of(op.getOperandTypes(), isOne) ||
+      llvm::any_of(op.getResultTypes(), isOne))
+    return true;
+  return op.getAttrDictionary()
+      .walk<WalkOrder::PreOrder>(
+          [](BFloat16Type) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// Whether an operation does the same with any type of as many bits.
+static bool movesBits(Operation &op) {
+  return isa<LLVM::AllocaOp, LLVM::BitcastOp, LLVM::BrOp, LLVM::CallOp,
+             LLVM::CondBrOp, LLVM::ConstantOp, LLVM::ExtractElementOp,
+             LLVM::ExtractValueOp, LLVM::FreezeOp, LLVM::GEPOp, LLVM::GlobalOp,
+             LLVM::InsertElementOp, LLVM::InsertValueOp, LLVM::LLVMFuncOp,
+             LLVM::LoadOp, LLVM::MaskedLoadOp, LLVM::MaskedStoreOp,
+             LLVM::PoisonOp, LLVM::ReturnOp, LLVM::SelectOp,
+             LLVM::ShuffleVectorOp, LLVM::StoreOp, LLVM::SwitchOp,
+             LLVM::UndefOp, LLVM::ZeroOp, LLVM::masked_gather,
+             LLVM::masked_scatter, LLVM::vector_extract, LLVM::vector_insert>(
+      op);
+}
+
+/// Replaces the type, and constants by their bits.
+static void replaceBFloats(Operation *root) {
+  Type bits = IntegerType::get(root->getContext(), 16);
+  using Replaced = std::optional<std::pair<Attribute, WalkResult>>;
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](BFloat16Type) { return bits; });
+  replacer.addReplacement([&](FloatAttr number) -> Replaced {
+    if (!number.getType().isBF16())
+      return std::nullopt;
+    APInt value = number.getValue().bitcastToAPInt();
+    return std::pair(Attribute(IntegerAttr::get(bits, value)),
+                     WalkResult::skip());
+  });
+  // What else is said of a function stays as it is.
+  replacer.addReplacement([](TypeAttr type) -> Replaced {
+    if (LLVM::isCompatibleType(type.getValue()))
+      return std::nullopt;
+    return std::pair(Attribute(type), WalkResult::skip());
+  });
+  replacer.addReplacement([&](DenseFPElementsAttr numbers) -> Replaced {
+    if (!numbers.getElementType().isBF16())
+      return std::nullopt;
+    return std::pair(Attribute(numbers.bitcast(bits)), WalkResult::skip());
+  });
+  replacer.recursivelyReplaceElementsIn(root, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}
+
+namespace {
+struct RelaxBFloatsAsBitsPass
+    : relax::impl::RelaxBFloatsAsBitsPassBase<RelaxBFloatsAsBitsPass> {
+  void runOnOperation() override {
+    bool isNeeded = false;
+    // The module lists constants, which are those of tensors.
+    WalkResult walk = getOperation().walk([&](Operation *op) {
+      if (op == getOperation() || !hasBFloats(*op))
+        return WalkResult::advance();
+      isNeeded = true;
+      return movesBits(*op) ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    if (!isNeeded || walk.wasInterrupted())
+      return;
+    for (Operation &op : *getOperation().getBody())
+      replaceBFloats(&op);
+  }
+};
+} // namespace
