@@ -19,6 +19,8 @@ class Relax_BroadcastOp<string mnemonic, string dtypes, string meaning,
   defvar example = Relax_ExampleDType<dtypes>.name;
   let summary = meaning # ", element by element, with broadcasting";
   let description = [{
+    Integers wrap around.
+
     **Constraints:**
     - both operands have the same data type, which is }] # dtypes # [{;
     - no pair of dimensions is known to be different and both not 1.
@@ -49,7 +51,7 @@ def Relax_BitwiseXorOp : Relax_BinaryOp<"bitwise_xor", "Integral", "the bits tha
 def Relax_DivideOp : Relax_BinaryOp<"divide", "Numeric", "x1 / x2; of integers, rounded towards zero, and 0 where x2 is 0">;
 def Relax_FloorDivideOp : Relax_BinaryOp<"floor_divide", "Numeric", "floor(x1 / x2), as numpy.floor_divide; of integers, 0 where x2 is 0">;
 def Relax_FloorModOp : Relax_BinaryOp<"floor_mod", "Numeric", "the remainder of floor_divide, as numpy.mod; of integers, 0 where x2 is 0">;
-def Relax_LeftShiftOp : Relax_BinaryOp<"left_shift", "Integer", "x1 with its bits moved up by x2; 0 where x2 is not less than the number of bits">;
+def Relax_LeftShiftOp : Relax_BinaryOp<"left_shift", "Integer", "x1 with its bits moved up by x2; 0 where x2 is negative or not less than the number of bits">;
 def Relax_LogAddExpOp : Relax_BinaryOp<"log_add_exp", "Float", "log(exp(x1) + exp(x2)), without overflow">;
 def Relax_LogicalAndOp : Relax_BinaryOp<"logical_and", "Bool", "x1 and x2">;
 def Relax_LogicalOrOp : Relax_BinaryOp<"logical_or", "Bool", "x1 or x2">;
@@ -59,7 +61,7 @@ def Relax_MinimumOp : Relax_BinaryOp<"minimum", "Numeric", "the smaller one; NaN
 def Relax_ModOp : Relax_BinaryOp<"mod", "Numeric", "the remainder of floor_divide, as numpy.mod; of integers, 0 where x2 is 0">;
 def Relax_MultiplyOp : Relax_BinaryOp<"multiply", "Numeric", "x1 * x2">;
 def Relax_PowerOp : Relax_BinaryOp<"power", "Float", "x1 to the power of x2">;
-def Relax_RightShiftOp : Relax_BinaryOp<"right_shift", "Integer", "x1 with its bits moved down by x2, signed where the data type is; 0 or -1 where x2 is not less than the number of bits">;
+def Relax_RightShiftOp : Relax_BinaryOp<"right_shift", "Integer", "x1 with its bits moved down by x2, signed where the data type is; 0 or -1 where x2 is negative or not less than the number of bits">;
 def Relax_SubtractOp : Relax_BinaryOp<"subtract", "Numeric", "x1 - x2">;
 
 def Relax_EqualOp : Relax_CompareOp<"equal", "x1 == x2">;

@@ -304,6 +304,18 @@ def Relax_CheckBoundsOp : Relax_BuiltinOp<"check_bounds"> {
   }];
 }
 
+def Relax_CheckNotNegativeOp : Relax_BuiltinOp<"check_not_negative"> {
+  let summary = "check that a shape variable or a dimension is not negative";
+  let description = [{
+    `expr` is the variable where it is bound, or the expression of a dimension
+    where memory is taken for it. Whatever the mode of checks, it stays.
+
+    Example: `relax.builtin.check_not_negative %n of "argument 'n'" where "n"`
+  }];
+  let arguments = (ins I64:$value, StrAttr:$what, StrAttr:$expr);
+  let assemblyFormat = "$value `of` $what `where` $expr attr-dict";
+}
+
 def Relax_CheckDivisorOp : Relax_BuiltinOp<"check_divisor"> {
   let summary = "check that the divisor of a dimension expression is not zero";
   let description = [{

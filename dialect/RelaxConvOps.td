@@ -68,7 +68,8 @@ class Relax_PoolOp<string mnemonic, string meaning, string letters, string ones,
     added after each; elements of the padding are never the largest, and count
     for a mean only with `count_include_pad`. With `ceil_mode` a window that
     begins before the padding at the end but ends beyond it counts too; what is
-    beyond never counts for a mean. The mean of a window without elements is 0.
+    beyond never counts for a mean. The mean of a window without elements is 0;
+    of integers it is rounded towards zero.
     The result has the layout `out_layout`, by default that of `data`.
 
     **Constraints:** the layout is a permutation of }] # "`NC" # letters # [{`;
@@ -114,7 +115,8 @@ class Relax_AdaptivePoolOp<string mnemonic, string letters, string example>
   let summary = "the mean in windows that divide " # letters # " into a given number of parts";
   let description = [{
     Element `i` of `output_size` `m` along a dimension of size `n` is the mean of
-    the elements from `floor(i * n / m)` to `ceil((i + 1) * n / m)`. Without
+    the elements from `floor(i * n / m)` to `ceil((i + 1) * n / m)`, which of none
+    is NaN; of integers it is rounded towards zero, and 0 of none. Without
     `output_size` the result has the size of `data`.
 
     **Constraints:** the layout is a permutation of }] # "`NC" # letters # [{`;

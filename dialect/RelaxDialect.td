@@ -58,6 +58,8 @@ def Relax_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kStructInfo = "relax.struct_info";
     /// On the module: the constants that `relax.builtin.load_constant` counts.
     static constexpr ::llvm::StringLiteral kConstants = "relax.constants";
+    /// On arithmetic of dimensions: the expression that it is a step of.
+    static constexpr ::llvm::StringLiteral kExpr = "relax.expr";
     void registerAttributes();
     void registerTypes();
     void registerOps();

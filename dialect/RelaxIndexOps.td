@@ -98,7 +98,7 @@ def Relax_GatherElementsOp : Relax_Operator<"gather_elements"> {
     Element `i, j, ...` of the result is that of `data` at the same place, with
     the element of `indices` there in place of the index of `axis`. Negative
     indices count from the end; those out of range mean the nearest one in
-    range.
+    range. Elements of an empty dimension are 0.
 
     **Constraints:** `indices` is an integer tensor of the rank of `data`; its
     dimensions other than `axis` are not larger, which is checked at run time
@@ -120,6 +120,7 @@ def Relax_GatherNDOp : Relax_Operator<"gather_nd"> {
     The last dimension of `indices` holds places in the dimensions of `data`
     after the first `batch_dims`, which both have in common. Negative indices
     count from the end; those out of range mean the nearest one in range.
+    Elements of an empty dimension are 0.
 
     **Constraints:** `indices` is an integer tensor whose last dimension is
     known.
@@ -140,8 +141,9 @@ def Relax_ScatterElementsOp : Relax_Operator<"scatter_elements"> {
     For each element of `updates`, that of `data` at the same place, with the
     element of `indices` there in place of the index of `axis`, is replaced by
     it, or combined with it as `reduction` says: "update", "add", "mul", "min",
-    "max" or "mean". Updates happen in row-major order. Negative indices count
-    from the end; updates out of range are left out.
+    "max" or "mean", which counts the element itself, too (of integers it is
+    rounded towards zero). Updates happen in row-major order. Negative indices
+    count from the end; updates out of range are left out.
 
     **Constraints:** `indices` is an integer tensor of the rank of `data`;
     `updates` has its shape and the data type of `data`. Dimensions other than
@@ -213,7 +215,8 @@ class Relax_QuantizationOp<string mnemonic, string meaning, string from, string 
   let summary = meaning;
   let description = [{
     `scale` and `zero_point` are scalars, or vectors that have an element for
-    each index of `axis`.
+    each index of `axis`. All are converted to `f32`, in which the result is
+    computed; ties are rounded to even.
 
     **Constraints:** their size is 1 or that of `data` at `axis`; what cannot be
     proven is checked at run time.

@@ -103,12 +103,15 @@ def Relax_SplitOp : Relax_Operator<"split"> {
   let summary = "parts along an axis, as a tuple";
   let description = [{
     With `indices` the parts begin at 0 and at each index; with `sections` there
-    are that many parts of equal size.
+    are that many parts of equal size. Where the dimension is constant the last
+    parts may be smaller than the others, and an index out of range means the
+    nearest one; a part that would end before it begins is empty.
 
     **Constraints:**
     - exactly one of `sections` and `indices` is given;
-    - the dimension is known to be a multiple of `sections`;
-    - `indices` ascend, from 0, up to the dimension where it is constant.
+    - a dimension that is not constant is known to be a multiple of `sections`,
+      or `indices` ascend, from 0; that they do not go beyond it is checked at
+      run time.
 
     Example:
 
@@ -168,7 +171,7 @@ def Relax_TakeOp : Relax_Operator<"take"> {
     The dimension `axis` of `x` is replaced by the dimensions of `indices`;
     without `axis`, `x` is a vector. An index out of range is clipped to the
     nearest one in range with `mode` "clip" (negative ones to 0), and taken
-    modulo the dimension with "wrap".
+    modulo the dimension with "wrap". Elements of an empty dimension are 0.
 
     **Constraints:** `indices` is an integer tensor; `mode` is "clip" or "wrap".
 

@@ -118,7 +118,9 @@ def Relax_AttentionOp : Relax_Operator<"attention"> {
     `value`, each is that of several consecutive heads of `query`. A query at
     position `i` does not look at keys beyond `i` with the `causal_mask`
     "TopLeft", beyond `i + keys - queries` with "BottomRight". With
-    `window_size` it looks at no more than so many keys up to that one.
+    `window_size` it looks at no more than so many keys up to that one. What it
+    does not look at has the weight 0, by which NaN and infinities may still reach
+    the result; a query that looks at no key gets 0.
 
     **Constraints:**
     - all tensors have rank 4 and the same data type;

@@ -17,6 +17,10 @@ class Relax_ReduceOp<string mnemonic, string dtypes, string meaning>
     : Relax_Operator<mnemonic> {
   let summary = meaning # " over some dimensions";
   let description = [{
+    Integers wrap around. Of no elements the sum is 0, the product 1, the largest
+    one the least number of the data type (of floats -infinity), the smallest one
+    its largest, and all others are NaN.
+
     **Constraints:** `axis` names distinct dimensions; the data type is }]
     # dtypes # [{.
 
@@ -47,7 +51,7 @@ class Relax_ArgReduceOp<string mnemonic, string meaning> : Relax_Operator<mnemon
   let summary = "the index of the first " # meaning;
   let description = [{
     With `axis`, along it; without, into all elements in row-major order. NaN is
-    taken for the }] # meaning # [{.
+    taken for the }] # meaning # [{. Of no elements it is 0.
 
     **Constraints:** the data type of `x` is Numeric.
 

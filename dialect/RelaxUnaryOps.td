@@ -57,7 +57,7 @@ def Relax_RoundOp : Relax_UnaryOp<"round", "Float", "rounding to the nearest int
 def Relax_RsqrtOp : Relax_UnaryOp<"rsqrt", "Float", "1 / sqrt(x)">;
 def Relax_SeluOp : Relax_UnaryOp<"selu", "Float", "1.0507 * (x if x > 0 else 1.67326 * (exp(x) - 1))">;
 def Relax_SigmoidOp : Relax_UnaryOp<"sigmoid", "Float", "1 / (1 + exp(-x))">;
-def Relax_SignOp : Relax_UnaryOp<"sign", "Numeric", "-1, 0 or 1; NaN stays NaN">;
+def Relax_SignOp : Relax_UnaryOp<"sign", "Numeric", "-1, 0 or 1; zeros, with their sign, and NaN stay what they are">;
 def Relax_SiluOp : Relax_UnaryOp<"silu", "Float", "x * sigmoid(x)">;
 def Relax_SinhOp : Relax_UnaryOp<"sinh", "Float", "the hyperbolic sine">;
 def Relax_SinOp : Relax_UnaryOp<"sin", "Float", "the sine">;
@@ -90,7 +90,9 @@ def Relax_IsNanOp : Relax_TestOp<"isnan", "NaN">;
 def Relax_ClipOp : Relax_Operator<"clip"> {
   let summary = "the number nearest to x from min to max, element by element";
   let description = [{
-    Bounds are converted to the data type of `x`. NaN stays NaN.
+    Bounds are converted to the data type of `x`: floats as by `relax.astype`,
+    integers to the nearest one that it has. NaN stays NaN. Where `min` is more
+    than `max`, the result is `max`.
 
     Example:
 
@@ -152,7 +154,8 @@ def Relax_AstypeOp : Relax_Operator<"astype"> {
   let summary = "conversion to another data type";
   let description = [{
     Floats are rounded towards zero on the way to integers; a value out of range
-    saturates. Zero is false, anything else true.
+    saturates, and NaN becomes 0. Integers wrap around. On the way to floats the
+    nearest number is taken. Zero is false, anything else true.
 
     Example:
 

@@ -562,7 +562,12 @@ static Value buildSine(Arith &b, Value x, int32_t quadrants) {
   return b.fromBits(arith::XOrIOp::create(b, b.bits(result), sign));
 }
 
-static Value buildSin(Arith &b, Value x) { return buildSine(b, x, 0); }
+/// Reducing an angle loses the sign of zero.
+static Value buildSin(Arith &b, Value x) {
+  Value isZero = b.compare(Pred::OEQ, x, b.number(0));
+  return b.select(isZero, x, buildSine(b, x, 0));
+}
+
 static Value buildCos(Arith &b, Value x) { return buildSine(b, x, 1); }
 
 /// (atan(x) / x - 1) / x^2 by x^2 for |x| <= 1.
@@ -758,12 +763,21 @@ static void allowReassociation(func::FuncOp function) {
   });
 }
 
+/// LLVM's reciprocals overflow where those of kernels are scaled.
+static void forbidReciprocals(func::FuncOp function) {
+  function.walk([](arith::DivFOp op) {
+    op.setFastmath(
+        arith::bitEnumClear(op.getFastmath(), arith::FastMathFlags::arcp));
+  });
+}
+
 namespace {
 struct RelaxApproximateMathPass
     : relax::impl::RelaxApproximateMathPassBase<RelaxApproximateMathPass> {
   using RelaxApproximateMathPassBase::RelaxApproximateMathPassBase;
 
   void runOnOperation() override {
+    forbidReciprocals(getOperation());
     // Before there is what relies on the order of operations.
     if (fast)
       allowReassociation(getOperation());

@@ -62,6 +62,10 @@ public:
   Value sub(Value lhs, Value rhs);
   Value mul(Value lhs, Value rhs);
   Value div(Value lhs, Value rhs);
+  /// A quotient of floats that may be computed as lhs * (1 / rhs), for what an
+  /// operator divides on the way: its result may be off by 1.5 units in the
+  /// last place.
+  Value divByReciprocal(Value lhs, Value rhs);
   Value floorDiv(Value lhs, Value rhs);
   Value mod(Value lhs, Value rhs);
   Value max(Value lhs, Value rhs);

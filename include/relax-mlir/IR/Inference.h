@@ -180,6 +180,9 @@ TensorStructInfoType withDType(TensorStructInfoType x, Type dtype);
 /// Reports a `dtype` that is no data type of tensors.
 LogicalResult checkIsDType(OptionalLoc location, std::optional<Type> dtype);
 
+/// Reports an `out_dtype` in which nothing is added or multiplied.
+LogicalResult checkOutDType(OptionalLoc location, std::optional<Type> dtype);
+
 /// The value of an integer scalar; null where it is unknown.
 PrimExprAttr primValue(Value value);
 

@@ -101,7 +101,10 @@ static KernelResult buildSoftplus(KernelBuilder &b, SoftplusOp op,
   double threshold = op.getThreshold().convertToDouble();
   return one(b.computeElementwise(inputs, outputs[0], [&](S s, V e) {
     Value scaled = s.mul(e[0], s.constant(e[0], beta));
-    Value log = math::Log1pOp::create(s, math::ExpOp::create(s, scaled));
+    // log(1 + exp(z)), of which no part overflows.
+    Value rest =
+        math::Log1pOp::create(s, math::ExpOp::create(s, s.neg(s.abs(scaled))));
+    Value log = s.add(s.max(scaled, s.constant(e[0], 0)), rest);
     Value isLinear =
         s.compare(Comparison::Gt, scaled, s.constant(e[0], threshold));
     return s.select(isLinear, e[0], s.div(log, s.constant(e[0], beta)));

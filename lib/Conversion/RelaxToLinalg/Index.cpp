@@ -77,6 +77,25 @@ static KernelResult buildTile(KernelBuilder &b, TileOp, ValueRange inputs,
   }));
 }
 
+/// A tensor with one more dimension, of one element, at `axis`. A slice that
+/// drops that dimension would not say which one of those with one element it
+/// is.
+static Value addUnitDim(KernelBuilder &b, Value x, int64_t axis,
+                        ArrayRef<OpFoldResult> sizes) {
+  RankedTensorType type = b.getType(x);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin() + axis, 1);
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    groups.push_back({dim < axis ? dim : dim + 1});
+    if (dim == axis - 1)
+      groups.back().push_back(axis);
+  }
+  if (axis == 0 && !groups.empty())
+    groups.front().insert(groups.front().begin(), 0);
+  return tensor::ExpandShapeOp::create(b, type.clone(shape), x, groups, sizes);
+}
+
 static KernelResult buildStack(KernelBuilder &b, StackOp op, ValueRange inputs,
                                ValueRange outputs) {
   Value result = outputs[0];
@@ -89,9 +108,10 @@ static KernelResult buildStack(KernelBuilder &b, StackOp op, ValueRange inputs,
     SmallVector<OpFoldResult> sizes = b.dims(input);
     sizes.insert(sizes.begin() + axis, b.getIndexAttr(1));
     offsets[axis] = b.getIndexAttr(i);
-    Value old = tensor::ExtractSliceOp::create(b, b.getType(input), result,
+    Value part = addUnitDim(b, input, axis, sizes);
+    Value old = tensor::ExtractSliceOp::create(b, b.getType(part), result,
                                                offsets, sizes, strides);
-    result = tensor::InsertSliceOp::create(b, b.copy(input, old), result,
+    result = tensor::InsertSliceOp::create(b, b.copy(part, old), result,
                                            offsets, sizes, strides);
   }
   return one(result);
@@ -108,6 +128,11 @@ static DimPairs checkStack(StackOp op, Type) {
 
 /// An index of any integer type, as one that may be negative.
 static Value asIndex(ScalarBuilder &s, Value number, Type dtype) {
+  if (dtype.isUnsignedInteger(64)) // beyond any dimension, not negative
+    number = arith::MinUIOp::create(
+        s, number,
+        arith::ConstantOp::create(
+            s, s.getI64IntegerAttr(std::numeric_limits<int64_t>::max())));
   return arith::IndexCastOp::create(s, s.getIndexType(),
                                     s.cast(number, dtype, s.getI64Type()));
 }

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelDims.h"
 #include "Support.h"
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
@@ -434,6 +435,8 @@ struct RelaxLegalizeOpsPass
   }
 
   void runOnOperation() override {
+    if (failed(checkKernelCalls()))
+      return signalPassFailure();
     Legalizer legalizer(getOperation(), table);
     SmallVector<Operation *> operators;
     for (auto func : getOperation().getOps<relax::FuncOp>())
@@ -449,6 +452,15 @@ struct RelaxLegalizeOpsPass
       else if (failed(legalizer.legalize(op, *table.lookup(op))))
         return signalPassFailure();
     }
+  }
+
+  /// Kernels that come with the program are called with any shapes.
+  LogicalResult checkKernelCalls() {
+    WalkResult walk = getOperation().walk([](Operation *op) {
+      OpBuilder builder(op);
+      return WalkResult(emitChecks(builder, op, findKernelDims(op)));
+    });
+    return failure(walk.wasInterrupted());
   }
 
   LegalizationTable table;

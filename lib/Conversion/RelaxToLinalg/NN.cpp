@@ -136,8 +136,9 @@ static KernelResult buildSoftmax(KernelBuilder &b, SoftmaxOp op,
                          {maps.full, maps.reduced, maps.full}, {},
                          [](S s, V e) { return expDifference(s, e[0], e[1]); });
   Value sums = rowSum(b, exps, axes, x);
-  Value result = b.compute(sums, exps, {maps.reduced, maps.full}, {},
-                           [](S s, V e) { return s.div(e[1], e[0]); });
+  Value result =
+      b.compute(sums, exps, {maps.reduced, maps.full}, {},
+                [](S s, V e) { return s.divByReciprocal(e[1], e[0]); });
   return one(b.store(result, output));
 }
 

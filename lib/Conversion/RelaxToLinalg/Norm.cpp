@@ -352,12 +352,15 @@ Value AttentionBuilder::build() {
                 {b.map(5, {0, 2, 1, 4}), headMap(value, 5, {0, 4, 2, 3}),
                  b.map(5, {0, 1, 2, 3})},
                 {4}, [](S s, V e) { return s.add(e[2], s.mul(e[0], e[1])); });
+  int64_t keys = b.getType(key).getDimSize(1);
+  bool looksAtKeys = !op.getCausalMask() && keys > 0;
   return b.compute({total, sums}, output,
                    {b.identityMap(4), b.map(4, {0, 2, 1}), b.identityMap(4)},
                    {}, [&](S s, V e) {
-                     Value quotient = s.div(e[0], e[1]);
-                     if (!op.getCausalMask())
+                     Value quotient = s.divByReciprocal(e[0], e[1]);
+                     if (looksAtKeys)
                        return quotient;
+                     // A query that looks at no key gets 0.
                      Value zero = s.constant(e[1], 0);
                      return s.select(s.compare(Comparison::Eq, e[1], zero),
                                      zero, quotient);

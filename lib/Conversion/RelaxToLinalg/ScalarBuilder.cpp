@@ -196,7 +196,12 @@ Value ScalarBuilder::div(Value lhs, Value rhs) {
   return divInts(lhs, rhs);
 }
 
-/// As NumPy does it: exact where the quotient of the floats is not.
+Value ScalarBuilder::divByReciprocal(Value lhs, Value rhs) {
+  return arith::DivFOp::create(*this, lhs, rhs, arith::FastMathFlags::arcp);
+}
+
+/// As NumPy does it: exact where the quotient of the floats is not. A remainder
+/// of 0 has the sign of the divisor, a quotient of 0 that of the division.
 ScalarBuilder::DivMod ScalarBuilder::floorDivModFloats(Value lhs, Value rhs) {
   Value zero = constant(lhs, 0), one = constant(lhs, 1);
   Value rest = arith::RemFOp::create(*this, lhs, rhs);
@@ -207,9 +212,15 @@ ScalarBuilder::DivMod ScalarBuilder::floorDivModFloats(Value lhs, Value rhs) {
   Value distance = sub(quotient, floor);
   Value isLow = compare(Comparison::Gt, distance, constant(lhs, 0.5));
   floor = select(isLow, add(floor, one), floor);
-  Value isZero = compare(Comparison::Eq, rhs, zero);
-  Value atZero = div(lhs, rhs);
-  return {select(isZero, atZero, floor), select(differs, add(rest, rhs), rest)};
+  Value exact = div(lhs, rhs);
+  auto withSignAtZero = [&](Value x, Value sign) {
+    Value signedZero = math::CopySignOp::create(*this, zero, sign);
+    return select(compare(Comparison::Eq, x, zero), signedZero, x);
+  };
+  floor = withSignAtZero(floor, exact);
+  rest = withSignAtZero(select(differs, add(rest, rhs), rest), rhs);
+  Value isDivisorZero = compare(Comparison::Eq, rhs, zero);
+  return {select(isDivisorZero, exact, floor), rest};
 }
 
 ScalarBuilder::DivMod ScalarBuilder::floorDivMod(Value lhs, Value rhs) {
@@ -242,6 +253,27 @@ Value ScalarBuilder::widen(Value x) {
   return arith::ExtFOp::create(*this, getF32Type(), x);
 }
 
+/// An f64 as f32, rounded to odd: towards zero, and then to the neighbour whose
+/// last bit is set where digits are lost. Rounding that to fewer digits is the
+/// same as rounding `x`.
+static Value roundToOdd(ScalarBuilder &b, Value x) {
+  Type bitsType = b.getI32Type();
+  auto integer = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  };
+  Value nearest = arith::TruncFOp::create(b, b.getF32Type(), x);
+  Value back = arith::ExtFOp::create(b, x.getType(), nearest);
+  Value bits = arith::BitcastOp::create(b, bitsType, nearest);
+  Value isAway = b.compare(Comparison::Gt, b.abs(back), b.abs(x));
+  Value step = arith::ExtUIOp::create(b, bitsType, isAway);
+  Value odd =
+      arith::OrIOp::create(b, arith::SubIOp::create(b, bits, step), integer(1));
+  // Or not comparable: NaN stays NaN.
+  Value isExact = arith::CmpFOp::create(b, arith::CmpFPredicate::UEQ, back, x);
+  return arith::BitcastOp::create(b, b.getF32Type(),
+                                  b.select(isExact, bits, odd));
+}
+
 /// Goes through f32 between any other floats and those of 16 bits.
 Value ScalarBuilder::narrow(Value x, Type type) {
   if (!isFloat(x) || x.getType() == type)
@@ -249,7 +281,7 @@ Value ScalarBuilder::narrow(Value x, Type type) {
   x = widen(x);
   unsigned width = type.getIntOrFloatBitWidth();
   if (width == 16 && x.getType().isF64())
-    x = arith::TruncFOp::create(*this, getF32Type(), x);
+    x = roundToOdd(*this, x);
   unsigned from = x.getType().getIntOrFloatBitWidth();
   if (from == width)
     return x;
@@ -292,7 +324,12 @@ static Value intToInt(ScalarBuilder &b, Value x, Type from, Type type) {
 }
 
 static Value intToFloat(ScalarBuilder &b, Value x, Type from, Type to) {
-  Type type = to.getIntOrFloatBitWidth() == 16 ? b.getF32Type() : to;
+  // f64 has all integers of 32 bits; what f32 rounds is out of range of f16.
+  Type type = to;
+  if (to.isBF16() && from.getIntOrFloatBitWidth() >= 32)
+    type = b.getF64Type();
+  else if (to.getIntOrFloatBitWidth() == 16)
+    type = b.getF32Type();
   Value result = ScalarBuilder::isUnsigned(from)
                      ? Value(arith::UIToFPOp::create(b, type, x))
                      : Value(arith::SIToFPOp::create(b, type, x));

@@ -66,6 +66,17 @@ LogicalResult mlir::relax::checkIsDType(OptionalLoc location,
                     *dtype);
 }
 
+LogicalResult mlir::relax::checkOutDType(OptionalLoc location,
+                                         std::optional<Type> dtype) {
+  if (failed(checkIsDType(location, dtype)))
+    return failure();
+  if (!dtype || isInClass(*dtype, DTypeClass::Numeric))
+    return success();
+  return inferError(location,
+                    "expected out_dtype to be an integer or float, but got ",
+                    *dtype);
+}
+
 TensorStructInfoType mlir::relax::withDims(TensorStructInfoType x,
                                            ArrayRef<PrimExprAttr> dims) {
   return TensorStructInfoType::get(ShapeExprAttr::get(x.getContext(), dims),

@@ -137,7 +137,7 @@ static FailureOr<Type> convDType(OptionalLoc location,
                                  std::optional<Type> wanted) {
   if (failed(checkDType(location, data, "data", DTypeClass::Numeric)) ||
       failed(checkDType(location, weight, "weight", DTypeClass::Numeric)) ||
-      failed(checkIsDType(location, wanted)))
+      failed(checkOutDType(location, wanted)))
     return failure();
   if (wanted)
     return *wanted;

@@ -318,9 +318,12 @@ LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
 }
 
 static LogicalResult checkReduction(OptionalLoc location, StringRef reduction,
-                                    ArrayRef<StringRef> known) {
-  if (llvm::is_contained(known, reduction))
+                                    ArrayRef<StringRef> known,
+                                    TensorStructInfoType data) {
+  if (reduction == "update")
     return success();
+  if (llvm::is_contained(known, reduction))
+    return checkDType(location, data, "data", DTypeClass::Numeric);
   return inferError(location, "expected reduction '", llvm::join(known, "', '"),
                     "', but got '", reduction, "'");
 }
@@ -333,7 +336,8 @@ LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *,
   TensorStructInfoType indices = tensorType(adaptor.getIndices());
   TensorStructInfoType updates = tensorType(adaptor.getUpdates());
   if (failed(checkReduction(location, adaptor.getReduction(),
-                            {"update", "add", "mul", "min", "max", "mean"})) ||
+                            {"update", "add", "mul", "min", "max", "mean"},
+                            data)) ||
       failed(checkElementIndices(location, data, indices, adaptor.getAxis())) ||
       failed(commonDType(location, data, updates)))
     return failure();
@@ -361,7 +365,7 @@ LogicalResult ScatterNDOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
   TensorStructInfoType indices = tensorType(adaptor.getIndices());
   TensorStructInfoType updates = tensorType(adaptor.getUpdates());
   if (failed(checkReduction(location, adaptor.getReduction(),
-                            {"update", "add", "mul", "min", "max"})) ||
+                            {"update", "add", "mul", "min", "max"}, data)) ||
       failed(checkDType(location, indices, "indices", DTypeClass::Integer)) ||
       failed(commonDType(location, data, updates)))
     return failure();

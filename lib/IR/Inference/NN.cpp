@@ -67,7 +67,7 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
   if (failed(checkDType(location, lhs, "x1", DTypeClass::Numeric)) ||
       failed(checkDType(location, rhs, "x2", DTypeClass::Numeric)))
     return failure();
-  if (failed(checkIsDType(location, adaptor.getOutDtype())))
+  if (failed(checkOutDType(location, adaptor.getOutDtype())))
     return failure();
   FailureOr<Type> dtype = adaptor.getOutDtype()
                               ? FailureOr<Type>(*adaptor.getOutDtype())

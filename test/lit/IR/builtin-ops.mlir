@@ -67,6 +67,8 @@ relax.func @mc07_checks(%x: !relax.object, %t: !relax.tensor<ndim = 2, f32>, %p:
   relax.builtin.check_bounds %1 to 128 of "m"
   // CHECK: relax.builtin.check_divisor %[[P]] of "m floordiv n"
   relax.builtin.check_divisor %1 of "m floordiv n"
+  // CHECK: relax.builtin.check_not_negative %[[P]] of "argument 'n'" where "n"
+  relax.builtin.check_not_negative %1 of "argument 'n'" where "n"
   relax.return %x : !relax.object
 }
 

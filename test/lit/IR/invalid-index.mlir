@@ -218,6 +218,15 @@ relax.func @scatter_reduction(%x: !relax.tensor<[n, 4], f32>, %y: !relax.tensor<
 
 // -----
 
+relax.func @scatter_bool(%x: !relax.tensor<[n, 4], i1>, %y: !relax.tensor<[n, 2], i64>, %w: !relax.tensor<[n, 2], i1>) -> !relax.object {
+  // expected-error@+2 {{expected data of integer or float data type, but got '!relax.tensor<[n, 4], i1>'}}
+  // expected-error@+1 {{'relax.scatter_elements' op failed to infer returned types}}
+  %0 = relax.scatter_elements %x, %y, %w {reduction = "add"} : (!relax.tensor<[n, 4], i1>, !relax.tensor<[n, 2], i64>, !relax.tensor<[n, 2], i1>) -> !relax.tensor<[n, 4], i1>
+  relax.return %0 : !relax.tensor<[n, 4], i1>
+}
+
+// -----
+
 relax.func @scatter_shapes(%x: !relax.tensor<[n, 4], f32>, %y: !relax.tensor<[n, 2], i64>, %w: !relax.tensor<[n, 3], f32>) -> !relax.object {
   // expected-error@+2 {{expected updates of the shape of indices, '!relax.tensor<[n, 2], i64>', but got '!relax.tensor<[n, 3], f32>'}}
   // expected-error@+1 {{'relax.scatter_elements' op failed to infer returned types}}

@@ -11,6 +11,15 @@ relax.func @matmul_inner(%a: !relax.tensor<[n, 3], f32>, %b: !relax.tensor<[4, m
 
 // -----
 
+relax.func @matmul_out_dtype(%a: !relax.tensor<[n, 3], i1>, %b: !relax.tensor<[3, m], f32>, %c: !relax.tensor<[n, 3], f32>) -> !relax.object {
+  // expected-error@+2 {{expected out_dtype to be an integer or float, but got 'i1'}}
+  // expected-error@+1 {{'relax.matmul' op failed to infer returned types}}
+  %0 = relax.matmul %c, %b {out_dtype = i1} : (!relax.tensor<[n, 3], f32>, !relax.tensor<[3, m], f32>) -> !relax.tensor<[n, m], i1>
+  relax.return %0 : !relax.tensor<[n, m], i1>
+}
+
+// -----
+
 relax.func @matmul_symbolic_inner(%a: !relax.tensor<[n, k], f32>, %b: !relax.tensor<[k + 1, m], f32>) -> !relax.object {
   // expected-error@+2 {{expected equal inner dimensions, but got k and k + 1}}
   // expected-error@+1 {{'relax.matmul' op failed to infer returned types}}

@@ -69,13 +69,15 @@ def check(load, write, tensor, function, reference, shapes, dtypes):
 def cases(table):
     """Return the parameters of a table of cases, one for each data type.
 
-    The first data type runs in both modes; the kernels are the same in both.
+    The first data type runs in both modes; the kernels are the same in both. All are evaluated by
+    the reference interpreter, too.
     """
     return [
         pytest.param(function, reference, shapes, dtype, mode, id=f"{name}-{dtype}-{mode}")
         for name, function, reference, dtypes, shapes in table
         for dtype in dtypes
-        for mode in (("compiled", "bytecode") if dtype == dtypes[0] else ("compiled",))
+        for mode in ("compiled", "bytecode", "reference")
+        if mode != "bytecode" or dtype == dtypes[0]
     ]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from operator_tables import FLOATS, INTEGERS, SIGNED, N, check, of_torch, table_of
+from operator_tables import FLOATS, INTEGERS, SIGNED, TOLERANCE, N, check, of_torch, table_of
 from relax_mlir import op
 from torch.nn import functional
 
@@ -133,3 +133,33 @@ def test_log_add_exp_of_infinities(run):
 def test_clip_keeps_nan(run):
     x = np.array([np.nan, 2, -2], "float32")
     np.testing.assert_array_equal(run(lambda x: op.clip(x, -1, 1), x), [np.nan, 1, -1])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_softplus_above_the_range_of_exp(run, dtype):
+    x = np.array([-800, -90, 0, 89, 150, 199, 201, np.inf, -np.inf, np.nan], dtype)
+    result = run(lambda x: op.nn.softplus(x, 1.0, 200.0), x)
+    expected = np.logaddexp(0, x.astype("float64"))
+    np.testing.assert_allclose(result, expected.astype(dtype), rtol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ["sin", "tan", "sinh", "tanh", "atan", "asin", "asinh", "erf"])
+def test_zeros_keep_their_sign(run, name, dtype):
+    if dtype == "float16" and name in ("tan", "asin"):
+        dtype = "float32"
+    x = np.array([0.0, -0.0], dtype)
+    assert np.signbit(run(getattr(op, name), x)).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ["floor_divide", "mod", "floor_mod"])
+def test_signs_of_zeros_of_floor_division(run, name, dtype):
+    values = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, np.inf, -np.inf], dtype)
+    x, y = (a.ravel() for a in np.meshgrid(values, values))
+    with np.errstate(all="ignore"):
+        expected = {"floor_divide": np.floor_divide}.get(name, np.mod)(x, y)
+    result = run(getattr(op, name), x, y)
+    np.testing.assert_array_equal(result, expected)
+    known = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(result)[known], np.signbit(expected)[known])

@@ -141,6 +141,8 @@ def test_gather_out_of_range(run):
     i = np.array([-100, -4, 3, 100])
     assert run(lambda x, i: op.gather_elements(x, i), x, i).tolist() == [0, 0, 3, 3]
     assert run(lambda x, i: op.gather_nd(x, op.reshape(i, (4, 1))), x, i).tolist() == [0, 0, 3, 3]
+    large = np.array([2**64 - 1, 2**63, 1], "uint64")
+    assert run(lambda x, i: op.gather_elements(x, i), x, large).tolist() == [3, 3, 1]
     nothing = np.zeros(0, "float32")
     result = run(lambda x, i: op.gather_elements(x, i), nothing, i, shapes=[("n",), (4,)])
     assert result.tolist() == [0] * 4

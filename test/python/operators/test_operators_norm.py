@@ -1,6 +1,7 @@
 """Normalization, attention and products against NumPy and PyTorch."""
 
 import numpy as np
+import pytest
 import torch
 from operator_tables import FLOATS, check, of_torch, table_of
 from relax_mlir import op
@@ -146,6 +147,14 @@ def test_attention_without_keys(run):
     q, k = np.ones((1, 4, 1, 2), "float32"), np.ones((1, 2, 1, 2), "float32")
     result = run(lambda q, k: op.nn.attention(q, k, k, causal_mask="BottomRight"), q, k)
     np.testing.assert_allclose(result[0, :, 0, 0], [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("keys", [0, "m"])
+def test_attention_over_no_keys(run, keys):
+    q, k = np.ones((1, 4, 1, 2), "float32"), np.ones((1, 0, 1, 2), "float32")
+    shapes = [q.shape, (1, keys, 1, 2)]
+    result = run(lambda q, k: op.nn.attention(q, k, k), q, k, shapes=shapes)
+    np.testing.assert_array_equal(result, np.zeros_like(q))
 
 
 def test_matmul_out_dtype(run):

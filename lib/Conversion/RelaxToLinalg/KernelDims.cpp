@@ -1,0 +1,162 @@
+//===- KernelDims.cpp - What kernels rely on of dimensions ----*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A linalg operation takes the length of a loop from one of its operands and
+// reads and writes all others up to there. Kernels that come with a program may
+// be called with any shapes, so what a loop goes over has to be of one size.
+// All dimensions in a kernel that a loop, a cast or an allocation says are
+// equal form a class.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelDims.h"
+
+#include "relax-mlir/IR/Relax.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+class DimClasses {
+public:
+  explicit DimClasses(func::FuncOp kernel);
+  /// Pairs of equal dimensions; `exprs` are those of the parameters, empty
+  /// where they are not known.
+  DimPairs pair(ArrayRef<ArrayRef<PrimExprAttr>> exprs);
+
+private:
+  void join(Value lhs, int64_t i, Value rhs, int64_t j) {
+    classes.unionSets({lhs.getAsOpaquePointer(), i},
+                      {rhs.getAsOpaquePointer(), j});
+  }
+  void joinAll(Value lhs, Value rhs);
+  void visit(linalg::LinalgOp op);
+  void visit(tensor::EmptyOp op);
+
+  func::FuncOp kernel;
+  llvm::EquivalenceClasses<std::pair<const void *, int64_t>> classes;
+};
+} // namespace
+
+DimClasses::DimClasses(func::FuncOp kernel) : kernel(kernel) {
+  kernel.walk([&](Operation *op) {
+    if (auto linalg = dyn_cast<linalg::LinalgOp>(op))
+      visit(linalg);
+    else if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+      visit(empty);
+    else if (auto cast = dyn_cast<tensor::CastOp>(op))
+      joinAll(cast.getSource(), cast.getDest());
+  });
+}
+
+void DimClasses::joinAll(Value lhs, Value rhs) {
+  auto type = dyn_cast<ShapedType>(lhs.getType());
+  if (!type || !type.hasRank() ||
+      lhs.getType().getTypeID() != rhs.getType().getTypeID())
+    return;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    join(lhs, i, rhs, i);
+}
+
+/// Dimensions that are indices of one loop.
+void DimClasses::visit(linalg::LinalgOp op) {
+  SmallVector<std::pair<Value, int64_t>> first(op.getNumLoops());
+  for (OpOperand &operand : op->getOpOperands())
+    for (auto [i, result] :
+         llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(result);
+      if (!loop)
+        continue;
+      auto &[value, index] = first[loop.getPosition()];
+      if (value)
+        join(value, index, operand.get(), i);
+      else
+        first[loop.getPosition()] = {operand.get(), i};
+    }
+  for (OpResult result : op->getResults())
+    joinAll(op.getDpsInitOperand(result.getResultNumber())->get(), result);
+}
+
+/// Sizes that are read off another tensor.
+void DimClasses::visit(tensor::EmptyOp op) {
+  RankedTensorType type = op.getType();
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    if (!type.isDynamicDim(i))
+      continue;
+    auto size = op.getDynamicSize(i).getDefiningOp<tensor::DimOp>();
+    if (std::optional<int64_t> index =
+            size ? size.getConstantIndex() : std::nullopt)
+      join(op.getResult(), i, size.getSource(), *index);
+  }
+}
+
+DimPairs DimClasses::pair(ArrayRef<ArrayRef<PrimExprAttr>> exprs) {
+  DimPairs pairs;
+  llvm::DenseMap<std::pair<const void *, int64_t>, PrimExprAttr> first;
+  for (auto [argument, dims] : llvm::zip(kernel.getArguments(), exprs))
+    for (auto [i, expr] : llvm::enumerate(dims)) {
+      auto leader = classes.findLeader(
+          {argument.getAsOpaquePointer(), static_cast<int64_t>(i)});
+      if (leader == classes.member_end())
+        continue;
+      PrimExprAttr &known = first[*leader];
+      if (!known)
+        known = expr;
+      else if (known != expr)
+        pairs.emplace_back(expr, known);
+    }
+  return pairs;
+}
+
+/// The dimensions of the parameters: of arguments, integers, and outputs.
+template <typename CallOpTy>
+static SmallVector<ArrayRef<PrimExprAttr>>
+getParamDims(CallOpTy call, ArrayRef<TensorStructInfoType> outputs) {
+  SmallVector<ArrayRef<PrimExprAttr>> exprs;
+  auto add = [&](Type type) {
+    auto tensor = dyn_cast<TensorStructInfoType>(type);
+    exprs.push_back(tensor && tensor.hasShape() ? tensor.getDims()
+                                                : ArrayRef<PrimExprAttr>());
+  };
+  llvm::for_each(call.getArgs().getTypes(), add);
+  if (Value packed = call.getPackedInts()) {
+    int64_t count = cast<ShapeStructInfoType>(packed.getType()).getNdim();
+    exprs.append(std::max<int64_t>(count, 0), ArrayRef<PrimExprAttr>());
+  }
+  llvm::for_each(outputs, add);
+  return exprs;
+}
+
+DimPairs mlir::relax::findKernelDims(Operation *op) {
+  SmallVector<ArrayRef<PrimExprAttr>> exprs;
+  FlatSymbolRefAttr callee;
+  if (auto call = dyn_cast<CallTIROp>(op)) {
+    callee = call.getCalleeAttr();
+    exprs = getParamDims(call, call.getOutputTypes());
+  } else if (auto call = dyn_cast<CallTIRInplaceOp>(op)) {
+    callee = call.getCalleeAttr();
+    SmallVector<TensorStructInfoType> fresh;
+    for (auto [type, index] :
+         llvm::zip(call.getOutputTypes(), call.getInplaceIndices()))
+      if (index == -1)
+        fresh.push_back(type);
+    exprs = getParamDims(call, fresh);
+  }
+  auto kernel =
+      callee ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, callee)
+             : func::FuncOp();
+  if (!kernel || kernel.isExternal() ||
+      kernel.getNumArguments() != exprs.size())
+    return {};
+  return DimClasses(kernel).pair(exprs);
+}
