@@ -24,6 +24,29 @@ extern "C" {
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Relax, relax);
 
 //===----------------------------------------------------------------------===//
+// Threads
+//
+// Contexts with the pool of threads that is shared work in a child of fork(),
+// too. A context whose threads are disabled keeps to that.
+//===----------------------------------------------------------------------===//
+
+/// Has every context share threads into which the registry loads the dialect.
+MLIR_CAPI_EXPORTED void mlirRelaxShareThreads(MlirDialectRegistry registry);
+
+/// Loads the dialect into a context that was made without such a registry. A
+/// context that has it stays as it is.
+MLIR_CAPI_EXPORTED void
+mlirRelaxLoadDialectAndShareThreads(MlirContext context);
+
+//===----------------------------------------------------------------------===//
+// Uses
+//===----------------------------------------------------------------------===//
+
+/// An operation that uses a result of one that is to be erased, or what is
+/// inside of it; null where it can be erased.
+MLIR_CAPI_EXPORTED MlirOperation mlirRelaxFindUserOfErased(MlirOperation op);
+
+//===----------------------------------------------------------------------===//
 // Dimension expressions
 //===----------------------------------------------------------------------===//
 

@@ -377,18 +377,20 @@ void bindCode(nb::module_ &m) {
 
 NB_MODULE(_relax_mlir, m) {
   m.doc() = "The Relax dialect of MLIR";
+  // Compiled functions in global variables of a program outlive the types of
+  // nanobind at the end of the interpreter, which is nobody's mistake.
+  nb::set_leak_warnings(false);
   m.def(
       "register_dialects",
       [](MlirDialectRegistry registry) {
         mlirDialectHandleInsertDialect(mlirGetDialectHandle__relax__(),
                                        registry);
+        mlirRelaxShareThreads(registry);
       },
       nb::arg("registry"));
   m.def(
       "load_dialect",
-      [](MlirContext context) {
-        mlirDialectHandleLoadDialect(mlirGetDialectHandle__relax__(), context);
-      },
+      [](MlirContext context) { mlirRelaxLoadDialectAndShareThreads(context); },
       nb::arg("context"));
   m.def(
       "clone_module",
@@ -419,6 +421,15 @@ NB_MODULE(_relax_mlir, m) {
   m.def("check_well_formed", &mlirRelaxCheckWellFormed, nb::arg("module"));
   m.def("is_pure", &mlirRelaxOperationIsPure, nb::arg("operation"));
   m.def("tidy_kernel", &mlirRelaxTidyKernel, nb::arg("operation"));
+  m.def(
+      "user_of_erased",
+      [](MlirOperation op) -> std::optional<MlirOperation> {
+        MlirOperation user = mlirRelaxFindUserOfErased(op);
+        if (mlirOperationIsNull(user))
+          return std::nullopt;
+        return user;
+      },
+      nb::arg("operation"));
   m.def(
       "next_operation",
       [](MlirOperation op) -> std::optional<MlirOperation> {

@@ -17,6 +17,7 @@ from .attributes import attribute
 from .context import current_context, current_location
 from .diagnostics import parse_module
 from .dialects import relax as _ops
+from .erasing import detach_unchecked
 from .expr import GlobalVar, Var, _bind_parameter, as_value, build
 from .function_bodies import ClosureBody, DataflowBody, FunctionBody, Names
 from .ir import ObjectStructInfo, ShapeStructInfo
@@ -238,7 +239,7 @@ class BlockBuilder:
                 raise ValueError(f"expected emit_func_output in function '{function.name}'")
         except BaseException:
             # Kept, because values of it may still be in use.
-            self._discarded.append(isolated(function.op.operation.detach_from_parent()))
+            self._discarded.append(isolated(detach_unchecked(function.op.operation)))
             raise
         finally:
             if isinstance(function, FunctionBody) and function.is_open:
@@ -413,7 +414,7 @@ class BlockBuilder:
         new = self._symbol(name)
         assert new is not None
         new.move_after(old)
-        self._discarded.append(isolated(old.detach_from_parent()))
+        self._discarded.append(isolated(detach_unchecked(old.operation)))
 
     def get(self) -> IRModule:
         """Return the module.
@@ -498,7 +499,7 @@ class BlockBuilder:
         self, function: FunctionBody, around: FunctionBody | ClosureBody | None
     ) -> None:
         function.release()
-        self._discarded.append(isolated(function.op.operation.detach_from_parent()))
+        self._discarded.append(isolated(detach_unchecked(function.op.operation)))
         self._function, self._dataflow = around, None
         BlockBuilder._stack.remove(self)
 

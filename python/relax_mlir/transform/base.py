@@ -15,6 +15,7 @@ from mlir.passmanager import PassManager
 from .._mlir_libs import _relax_mlir as _ext
 from ..analysis import StructInfoWarning, violation
 from ..diagnostics import raise_errors
+from ..forks import compiling, within_compilation
 from ..ir_module import IRModule, ModuleLike, as_module
 from .pass_context import PassContext, PassInfo, register_config_option
 
@@ -132,6 +133,7 @@ class Pass:
         builtin.module(relax.func(relax-normalize),relax-legalize-ops)
         """
 
+        @within_compilation
         def run(op: ir.Operation, external: Any) -> None:
             # The pipeline owns the module, so it gets the contents of another one.
             module = _ext.copy_as_module(op)
@@ -318,7 +320,7 @@ def run_pipeline(pipeline: str, module: ir.Module, name: str) -> None:
     with module.context, module.context.attach_diagnostic_handler(record):
         pm = PassManager.parse(f"builtin.module({pipeline})")
         try:
-            with raise_errors(module.context):
+            with raise_errors(module.context), compiling():
                 pm.run(module.operation)
         except ir.MLIRError as error:
             raise PassError(name, error) from None

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from mlir import ir
 
 from ..dialects import relax as _ops
-from ..ir_module import IRModule, as_module
+from ..ir_module import Function, IRModule, as_module
 from .base import Pass, verify
 from .pass_context import PassContext, PassInfo
 from .registry import register_pass
@@ -76,6 +76,7 @@ class FunctionPass(PythonPass):
             if not isinstance(function, _ops.FuncOp):
                 continue
             result = self._transform(function, mod, ctx)
+            _check_result(result, _ops.FuncOp, "a relax.func")
             if result is not None and result.operation != function.operation:
                 mod[name] = result
         return module
@@ -91,9 +92,16 @@ class DataflowBlockPass(PythonPass):
         mod = IRModule(module)
         for block in _dataflow_blocks(module):
             result = self._transform(block, mod, ctx)
+            _check_result(result, ir.OpView, "a relax.dataflow")
             if result is not None and result.operation != block.operation:
                 _replace(block.operation, result.operation, self.info.name)
         return module
+
+
+def _check_result(result: Any, kind: type[ir.OpView], what: str) -> None:
+    given = result.opview if isinstance(result, ir.Operation) else result
+    if given is not None and not isinstance(given, (kind, Function)):
+        raise TypeError(f"expected {what} or nothing from the function, but got {result!r}")
 
 
 def _dataflow_blocks(module: ir.Module) -> list[_ops.DataflowOp]:

@@ -1,0 +1,109 @@
+//===- Threads.cpp - The threads of contexts --------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One pool of threads for all contexts of a process that may fork.
+//
+// Rationale: a child of fork() has the memory of a pool, but not its threads:
+// whoever waits for a task there waits for ever, and even the destructor of the
+// pool waits for its threads. So the contexts of Python share one pool that is
+// never destroyed, and a child starts another one when it first needs it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir-c/Dialect.h"
+
+#include "relax-mlir/IR/Relax.h"
+
+#include "mlir/CAPI/IR.h"
+#include "llvm/Support/ThreadPool.h"
+
+#include <atomic>
+
+#ifndef _WIN32
+#include <pthread.h>
+#endif
+
+using namespace mlir;
+
+namespace {
+/// Hands everything to a pool that is made when it is first needed in a
+/// process. Threads start with the first task.
+class ForkSafePool : public llvm::ThreadPoolInterface {
+public:
+  static ForkSafePool &get();
+
+  void wait() override { pool().wait(); }
+  void wait(llvm::ThreadPoolTaskGroup &group) override { pool().wait(group); }
+  unsigned getMaxConcurrency() const override {
+    return pool().getMaxConcurrency();
+  }
+
+private:
+  void asyncEnqueue(llvm::unique_function<void()> task,
+                    llvm::ThreadPoolTaskGroup *group) override {
+    if (group)
+      pool().async(*group, std::move(task));
+    else
+      pool().async(std::move(task));
+  }
+
+  llvm::ThreadPoolInterface &pool() const;
+
+  // Without a lock, which another thread may hold while this one forks.
+  mutable std::atomic<llvm::ThreadPoolInterface *> current{nullptr};
+};
+} // namespace
+
+ForkSafePool &ForkSafePool::get() {
+  // Never destroyed, like what it points to.
+  static auto *shared = [] {
+    auto *made = new ForkSafePool();
+#ifndef _WIN32
+    pthread_atfork(/*prepare=*/nullptr, /*parent=*/nullptr, /*child=*/[] {
+      // What it was is left as it is: no thread of it is there to be joined.
+      get().current.store(nullptr, std::memory_order_relaxed);
+    });
+#endif
+    return made;
+  }();
+  return *shared;
+}
+
+llvm::ThreadPoolInterface &ForkSafePool::pool() const {
+  llvm::ThreadPoolInterface *found = current.load(std::memory_order_acquire);
+  if (found)
+    return *found;
+  auto made = std::make_unique<llvm::DefaultThreadPool>();
+  if (current.compare_exchange_strong(found, made.get(),
+                                      std::memory_order_acq_rel))
+    return *made.release();
+  return *found;
+}
+
+/// Gives a context the shared pool, unless it has no threads.
+static void shareThreads(MLIRContext *context) {
+  if (!context->isMultithreadingEnabled())
+    return;
+  context->disableMultithreading();
+  context->setThreadPool(ForkSafePool::get());
+}
+
+void mlirRelaxShareThreads(MlirDialectRegistry registry) {
+  unwrap(registry)->addExtension(
+      +[](MLIRContext *context, relax::RelaxDialect *) {
+        shareThreads(context);
+      });
+}
+
+void mlirRelaxLoadDialectAndShareThreads(MlirContext context) {
+  MLIRContext *unwrapped = unwrap(context);
+  if (unwrapped->getLoadedDialect<relax::RelaxDialect>())
+    return;
+  unwrapped->getOrLoadDialect<relax::RelaxDialect>();
+  shareThreads(unwrapped);
+}
