@@ -13,6 +13,7 @@ from mlir import ir
 from ._mlir_libs import RUNTIME_LIBRARY
 from ._mlir_libs import _relax_mlir as _ext
 from .diagnostics import raise_errors
+from .forks import compiling, within_compilation
 
 # What the names of symbols start with: of functions in a module and in an object, of kernels.
 ENTRY_PREFIX = "__tvm_ffi_"
@@ -120,8 +121,9 @@ def emit_object(
     mlir.ir.MLIRError
         If LLVM does not know the target, or the module is not in the LLVM dialect.
     """
-    with raise_errors(module.context):
-        emitted = _ext.emit_object(module, _parts(target), opt_level, progress)
+    report = None if progress is None else within_compilation(progress)
+    with raise_errors(module.context), compiling():
+        emitted = _ext.emit_object(module, _parts(target), opt_level, report)
     return _wrap(emitted)
 
 

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Internal.h"
+#include "Signals.h"
 
 #include <algorithm>
 #if defined(__linux__) || defined(__APPLE__)
@@ -114,6 +114,11 @@ int relax_frame_enter(const relax_site *site) {
     return raiseRecursion(site, limit);
   if (!RELAX_LIKELY(hasStack()))
     return raiseStack(site, recursionDepth);
+  SignalCheck &signals = SignalCheck::get();
+  if (recursionDepth == 0)
+    signals.start();
+  else if (!RELAX_LIKELY(signals.tick() == 0))
+    return -1;
   ++recursionDepth;
   return 0;
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -278,6 +279,55 @@ def test_rf17_libraries_in_the_process_of_the_package(
     np.testing.assert_allclose(run(relax.VirtualMachine(loaded), "constant"), W)
     with pytest.raises(ValueError, match="cannot be saved again"):
         loaded.save(tmp_path / "model.rx")
+
+
+@needs_compiler
+@pytest.mark.parametrize("linker", ["bfd", "lld", "mold"])
+@CONTAINED
+def test_rf17_libraries_of_any_linker(tmp_path: Path, linker: str, self_contained: bool) -> None:
+    if not shutil.which(f"ld.{linker}"):
+        pytest.skip(f"no linker ld.{linker}")
+    path = tmp_path / "model.so"
+    ex = relax.compile(model(), exec_mode="bytecode")
+    ex.export_library(path, self_contained=self_contained, options=[f"-fuse-ld={linker}"])
+    code = """if True:
+        import sys, numpy as np, tvm_ffi
+        x = np.arange(6, dtype="float32").reshape(2, 3)
+        print(np.from_dlpack(tvm_ffi.load_module(sys.argv[1])["main"](x)).tolist())"""
+    output = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        env=environment(self_contained),
+        capture_output=True,
+        text=True,
+    )
+    assert output.returncode == 0, output.stderr
+    assert output.stdout.splitlines() == [str(WANTED.tolist())]
+
+
+def without_constructors(image: bytes) -> bytes:
+    """Return a shared library of ELF whose list of constructors is empty."""
+    (table,) = struct.unpack_from("<Q", image, 32)
+    size, count = struct.unpack_from("<HH", image, 54)
+    headers = [struct.unpack_from("<IIQQQQ", image, table + i * size) for i in range(count)]
+    offset, length = next((h[2], h[5]) for h in headers if h[0] == 2)  # PT_DYNAMIC
+    changed = bytearray(image)
+    for at in range(offset, offset + length, 16):
+        if struct.unpack_from("<q", image, at)[0] == 27:  # DT_INIT_ARRAYSZ
+            struct.pack_into("<Q", changed, at + 8, 0)
+    assert changed != image
+    return bytes(changed)
+
+
+@needs_compiler
+def test_rf17_library_whose_constructor_does_not_run_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "model.so"
+    relax.compile(model(), exec_mode="bytecode").export_library(path)
+    path.write_bytes(without_constructors(path.read_bytes()))
+    module = tvm_ffi.load_module(str(path))
+    with pytest.raises(
+        ValueError, match=r"model\.so: expected a library .* constructor did not run"
+    ):
+        module["main"](X)
 
 
 @needs_compiler

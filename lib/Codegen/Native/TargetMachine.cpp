@@ -95,11 +95,13 @@ mlir::relax::makeTargetMachine(NativeTarget &target, unsigned optLevel,
             target.cpu + "'";
     return nullptr;
   }
+  llvm::TargetOptions options;
+  // Not every linker makes .init_array of .ctors: lld and mold do not.
+  options.UseInitArray = true;
   auto level = llvm::CodeGenOpt::getLevel(static_cast<int>(optLevel));
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
-      triple, target.cpu, target.features, llvm::TargetOptions(),
-      llvm::Reloc::PIC_, /*CM=*/std::nullopt,
-      level.value_or(llvm::CodeGenOptLevel::Default)));
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+      /*CM=*/std::nullopt, level.value_or(llvm::CodeGenOptLevel::Default)));
   if (!machine)
     error = "LLVM makes no code for " + target.triple;
   return machine;

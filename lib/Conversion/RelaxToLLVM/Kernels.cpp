@@ -221,6 +221,10 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
   llvm::append_range(args, map(op.getInts()));
   if (failed(addValues(op.getOutputs(), ArrayRef(data).drop_front(numInputs))))
     return failure();
+  // In front of the first one the function was entered, which checks too.
+  if (hasCalledKernel)
+    emitStep("relax_signals_check", {});
+  hasCalledKernel = true;
   auto call = func::CallOp::create(builder, kernel, args);
   if (mayFail)
     leaveUnlessZero(call.getResult(0));

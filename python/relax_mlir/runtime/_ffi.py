@@ -9,12 +9,14 @@ import ctypes
 import tvm_ffi
 
 from .._mlir_libs import RUNTIME_LIBRARY
+from . import _exceptions
 
 # Registers the functions of the runtime; generated code finds the same library.
 _library = ctypes.CDLL(RUNTIME_LIBRARY)
 # tvm-ffi does not know these by itself and would raise RuntimeError instead.
-for _error in (MemoryError, RecursionError, ZeroDivisionError):
+for _error in (MemoryError, RecursionError, ZeroDivisionError, KeyboardInterrupt, SystemExit):
     tvm_ffi.error.register_error(_error.__name__, _error)
+_exceptions.install()
 
 
 def vm_function(name: str) -> tvm_ffi.Function:

@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import tvm_ffi
 
@@ -23,6 +22,8 @@ _constants = vm_function("constants")
 _bind = vm_function("bind")
 _instructions = vm_function("instructions")
 _adt = vm_function("adt")
+
+_Value = TypeVar("_Value")
 
 # Tensors of constants up to this size stand in the text.
 TEXT_BYTES = 64
@@ -119,6 +120,17 @@ class Executable:
         if not isinstance(handle, _Handle):
             raise TypeError(f"expected an object of type relax_mlir.Executable, but got {handle!r}")
         self.handle = handle
+        self._known: dict[str, Any] = {}
+
+    def _once(self, name: str, compute: Callable[[], _Value]) -> _Value:
+        """Compute something once. `functools.cached_property` has a lock until Python 3.12.
+
+        In a child of fork it may be held by a thread that is not there.
+        """
+        if name not in self._known:
+            self._known[name] = compute()
+        value: _Value = self._known[name]
+        return value
 
     @classmethod
     def assemble(cls, text: str, constants: Sequence[Any] = ()) -> Executable:
@@ -160,26 +172,35 @@ class Executable:
         """Return the constants that `as_text` leaves out, in the order of their numbers."""
         return list(_externals(self.handle, max_bytes))
 
-    @cached_property
+    @property
     def functions(self) -> tuple[FunctionInfo, ...]:
         """All functions, in order."""
-        rows = ((*row[:3], tuple(map(str, row[3])), *row[4:]) for row in _functions(self.handle))
-        return tuple(FunctionInfo(*row) for row in rows)
 
-    @cached_property
+        def compute() -> tuple[FunctionInfo, ...]:
+            rows = ((*r[:3], tuple(map(str, r[3])), *r[4:]) for r in _functions(self.handle))
+            return tuple(FunctionInfo(*row) for row in rows)
+
+        return self._once("functions", compute)
+
+    @property
     def instructions(self) -> dict[str, tuple[str, ...]]:
         """The instructions of each function, as text."""
-        return {f.name: tuple(map(str, _instructions(self.handle, f.name))) for f in self.functions}
 
-    @cached_property
+        def compute() -> dict[str, tuple[str, ...]]:
+            names = [f.name for f in self.functions]
+            return {name: tuple(map(str, _instructions(self.handle, name))) for name in names}
+
+        return self._once("instructions", compute)
+
+    @property
     def kernels(self) -> tuple[str, ...]:
         """The kernels that it calls."""
-        return tuple(map(str, _kernels(self.handle)))
+        return self._once("kernels", lambda: tuple(map(str, _kernels(self.handle))))
 
-    @cached_property
+    @property
     def packed_functions(self) -> tuple[str, ...]:
         """The registered functions that it calls."""
-        return tuple(map(str, _packed(self.handle)))
+        return self._once("packed", lambda: tuple(map(str, _packed(self.handle))))
 
     @property
     def constants(self) -> list[Any]:

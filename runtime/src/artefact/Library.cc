@@ -137,6 +137,9 @@ vm::Executable Library::getExecutable() {
 // What libraries call
 //===----------------------------------------------------------------------===//
 
+// Whether there was no memory to open some library.
+static std::atomic<bool> lackedMemory{false};
+
 void relax_library_open(relax_library *table) {
   Dl_info info;
   const char *path = dladdr(table, &info) ? info.dli_fname : "";
@@ -145,13 +148,20 @@ void relax_library_open(relax_library *table) {
     library->open(path);
     table->state = library;
   } catch (const std::exception &) {
-    // Out of memory; the first call says so.
+    // The first call says so.
+    lackedMemory.store(true, std::memory_order_relaxed);
   }
 }
 
-RELAX_COLD static int raiseNotOpen() {
+RELAX_COLD static int raiseNotOpen(const relax_library *table) {
   TVM_FFI_SAFE_CALL_BEGIN();
-  TVM_FFI_THROW(MemoryError) << "there was no memory to open the library";
+  if (lackedMemory.load(std::memory_order_relaxed))
+    TVM_FFI_THROW(MemoryError) << "there was no memory to open the library";
+  Dl_info info;
+  const char *path = dladdr(table, &info) ? info.dli_fname : "the library";
+  raiseInSource(path, "expected a library that opens itself when it is loaded, "
+                      "but its constructor did not run: the linker may have "
+                      "left it out, so export it again, with another linker");
   TVM_FFI_SAFE_CALL_END();
 }
 
@@ -159,7 +169,7 @@ int relax_library_call(relax_library *table, int32_t index,
                        const TVMFFIAny *args, int32_t nargs,
                        TVMFFIAny *result) {
   if (!RELAX_LIKELY(table->state != nullptr))
-    return raiseNotOpen();
+    return raiseNotOpen(table);
   return static_cast<Library *>(table->state)->call(index, args, nargs, result);
 }
 
