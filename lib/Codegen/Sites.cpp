@@ -8,7 +8,10 @@
 
 #include "relax-mlir/Codegen/Sites.h"
 
+#include "relax-mlir/IR/Relax.h"
+
 using namespace mlir;
+using namespace mlir::relax;
 
 std::string mlir::relax::getLocationText(Location loc) {
   auto file = loc->findInstanceOf<FileLineColLoc>();
@@ -17,4 +20,9 @@ std::string mlir::relax::getLocationText(Location loc) {
   return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
           Twine(file.getColumn()))
       .str();
+}
+
+std::string mlir::relax::describeExpr(Operation *op) {
+  auto expr = op->getAttrOfType<StringAttr>(RelaxDialect::kExpr);
+  return expr ? ("dimension " + expr.getValue()).str() : "a dimension";
 }

@@ -38,6 +38,7 @@ public:
 
 private:
   void dropAll();
+  void dropUnusedVariables();
   void guardReads(Operation *op);
   void guard(Operation *reader, Value value);
   /// Whether `value` was checked in front of `reader`.
@@ -180,9 +181,20 @@ void CheckDropper::dropAll() {
     check->erase();
 }
 
+/// A variable that nothing computes with may be any number.
+void CheckDropper::dropUnusedVariables() {
+  func.walk([](CheckNotNegativeOp check) {
+    if (llvm::all_of(check.getValue().getUsers(),
+                     llvm::IsaPred<CheckNotNegativeOp>))
+      check.erase();
+  });
+  eraseDeadDims(func);
+}
+
 void CheckDropper::run() {
   dropAll();
   eraseDeadDims(func);
+  dropUnusedVariables();
   SmallVector<Operation *> ops;
   func.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : ArrayRef(ops).drop_front())

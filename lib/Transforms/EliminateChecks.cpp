@@ -61,6 +61,7 @@ private:
   void visit(CheckDimOp op, Facts &facts);
   void visit(CheckBoundsOp op, Facts &facts);
   void visit(CheckDivisorOp op, Facts &facts);
+  void visit(CheckNotNegativeOp op, Facts &facts);
 
   /// An integer over those that are not computed from others.
   PrimExprAttr exprOf(Value value);
@@ -270,6 +271,14 @@ void CheckEliminator::visit(CheckDivisorOp op, Facts &facts) {
     op.erase();
 }
 
+void CheckEliminator::visit(CheckNotNegativeOp op, Facts &facts) {
+  PrimExprAttr value = exprOf(op.getValue(), facts);
+  if (proveNonNegative(value, facts.integers) == Ternary::Yes)
+    op.erase();
+  else
+    facts.integers.addDimension(value);
+}
+
 //===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
@@ -293,8 +302,8 @@ void CheckEliminator::visitOp(Operation &op, Facts &facts) {
 void CheckEliminator::visit(Block &block, Facts &facts) {
   for (Operation &op : llvm::make_early_inc_range(block))
     llvm::TypeSwitch<Operation &>(op)
-        .Case<DimOp, CheckOp, CheckDimOp, CheckBoundsOp, CheckDivisorOp>(
-            [&](auto op) { visit(op, facts); })
+        .Case<DimOp, CheckOp, CheckDimOp, CheckBoundsOp, CheckDivisorOp,
+              CheckNotNegativeOp>([&](auto op) { visit(op, facts); })
         .Default([&](Operation &op) { visitOp(op, facts); });
 }
 

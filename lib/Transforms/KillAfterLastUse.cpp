@@ -8,7 +8,8 @@
 //
 // A value dies behind the last operation of its block that uses it. Where that
 // is a relax.if, it dies in each of the branches: behind its last use there, or
-// at the start. A storage dies with the last tensor in it. Values that a
+// at the start. A storage dies with the last tensor in it, and a tensor with
+// the last view of it, which may be no more than an address. Values that a
 // terminator uses die with the frame, or behind the relax.if.
 //
 //===----------------------------------------------------------------------===//
@@ -27,16 +28,29 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// What uses a value; of a storage, what uses the tensors in it. A tensor that
-/// a branch passes on keeps the storage alive itself.
+/// Adds the views of a tensor, and views of these.
+static void collectViews(Value tensor, SmallVectorImpl<Value> &views) {
+  for (Operation *user : tensor.getUsers())
+    if (isa<ViewOp, relax::CastOp>(user)) {
+      views.push_back(user->getResult(0));
+      collectViews(user->getResult(0), views);
+    }
+}
+
+/// What uses a value; of a storage, what uses the tensors in it, and of a
+/// tensor with memory of its own, what uses views of it. A tensor that a branch
+/// passes on keeps the storage alive itself.
 static SmallVector<Operation *> usersOf(Value value) {
   SmallVector<Operation *> users(value.getUsers());
-  if (!value.getDefiningOp<AllocStorageOp>())
-    return users;
   SmallVector<Value> aliases;
-  for (Operation *user : users)
-    if (isa<AllocTensorOp>(user))
-      collectTensorAliases(user->getResult(0), aliases);
+  if (value.getDefiningOp<AllocStorageOp>()) {
+    for (Operation *user : users)
+      if (isa<AllocTensorOp>(user))
+        collectTensorAliases(user->getResult(0), aliases);
+  } else if (auto alloc = value.getDefiningOp<AllocTensorOp>();
+             !alloc || !alloc.getStorage()) {
+    collectViews(value, aliases);
+  }
   for (Value alias : aliases)
     for (Operation *user : alias.getUsers())
       if (value.getParentRegion()->isAncestor(user->getParentRegion()) &&

@@ -11,10 +11,17 @@
 // checked in two steps: kind, rank and data type by `builtin.check`, each
 // dimension by `builtin.check_dim`. At the end types have no dimensions.
 //
+// Dimensions are proven as numbers, and as if no variable in them were
+// negative. Both hold when the program runs: what binds a variable is checked,
+// unless it is the dimension of a tensor; a dimension for which memory is taken
+// is, unless its range says so; and arithmetic of `i64` in a Relax function is
+// exact.
+//
 //===----------------------------------------------------------------------===//
 
 #include "DropChecks.h"
 
+#include "relax-mlir/IR/PrimExprFacts.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
@@ -59,6 +66,7 @@ public:
   LogicalResult run();
 
 private:
+  void collectSizeVars();
   void bindCaptures(Scope &scope);
   void lowerSignature(Scope &scope);
   void checkBounds(const Scope &scope);
@@ -87,6 +95,10 @@ private:
                  SmallVectorImpl<Site> &sites);
   /// Binds the variable of a site, where it has a new one.
   bool bind(const Site &site, Scope &scope);
+  void checkVariable(const Site &site, Value value);
+  /// The dimensions of what an operation allocates or views.
+  SmallVector<Value> materializeSizes(StringRef what, ShapeExprAttr shape,
+                                      const Scope &scope);
   void check(const Site &site, const Scope &scope);
   void checkDim(const Site &site, const Scope &scope);
   Value readDim(const Site &site);
@@ -98,6 +110,8 @@ private:
   /// The value of an expression whose variables are all in scope.
   Value materialize(PrimExprAttr expr, const Scope &scope);
   Value materializeCall(PrimExprAttr expr, ArrayRef<Value> operands);
+  Value materializeSelect(PrimExprAttr expr, const Scope &scope);
+  Value name(PrimExprAttr expr, Value step);
   SmallVector<Value> materialize(ShapeExprAttr shape, const Scope &scope);
   Value constant(int64_t value);
 
@@ -106,6 +120,8 @@ private:
   FunctionType signatureType = func.getFunctionType();
   /// What the signature binds.
   Scope signature;
+  /// The variables that dimensions of tensors depend on.
+  llvm::StringSet<> sizeVars;
   bool hasErrors = false;
 };
 } // namespace
@@ -123,19 +139,57 @@ Value ShapeLowering::materialize(PrimExprAttr expr, const Scope &scope) {
     return scope.dims.lookup(expr.getName());
   if (std::optional<int64_t> value = expr.getConstant())
     return constant(*value);
+  PrimExprKind kind = expr.getKind();
+  if (kind == PrimExprKind::Select)
+    return materializeSelect(expr, scope);
   SmallVector<Value> operands =
       llvm::map_to_vector(expr.getOperands(), [&](PrimExprAttr e) {
         return materialize(e, scope);
       });
-  PrimExprKind kind = expr.getKind();
   if (kind != PrimExprKind::Add && kind != PrimExprKind::Mul)
     return materializeCall(expr, operands);
   Value result = operands.front();
   for (Value operand : ArrayRef(operands).drop_front())
-    result = kind == PrimExprKind::Add
+    result =
+        name(expr,
+             kind == PrimExprKind::Add
                  ? arith::AddIOp::create(builder, result, operand).getResult()
-                 : arith::MulIOp::create(builder, result, operand).getResult();
+                 : arith::MulIOp::create(builder, result, operand).getResult());
   return result;
+}
+
+/// Both sides are computed, but the one that is not chosen must not overflow:
+/// it sees 1 for each variable.
+Value ShapeLowering::materializeSelect(PrimExprAttr expr, const Scope &scope) {
+  ArrayRef<PrimExprAttr> operands = expr.getOperands();
+  Value condition = materialize(operands[0], scope);
+  Value chosen = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
+                                       condition, constant(0));
+  auto side = [&](PrimExprAttr operand, bool isTrue) {
+    if (operand.isVar() || operand.getConstant())
+      return materialize(operand, scope);
+    llvm::StringSet<> names;
+    collectVars(operand, names);
+    SmallVector<StringRef> sorted(names.keys());
+    llvm::sort(sorted);
+    Scope inner = scope;
+    for (StringRef name : sorted) {
+      Value &value = inner.dims[name];
+      Value one = constant(1);
+      value = arith::SelectOp::create(builder, chosen, isTrue ? value : one,
+                                      isTrue ? one : value);
+    }
+    return materialize(operand, inner);
+  };
+  Value lhs = side(operands[1], true), rhs = side(operands[2], false);
+  return arith::SelectOp::create(builder, chosen, lhs, rhs);
+}
+
+/// Says of a step of an expression what errors call it.
+Value ShapeLowering::name(PrimExprAttr expr, Value step) {
+  step.getDefiningOp()->setAttr(RelaxDialect::kExpr,
+                                builder.getStringAttr(expr.str()));
+  return step;
 }
 
 Value ShapeLowering::materializeCall(PrimExprAttr expr,
@@ -154,22 +208,21 @@ Value ShapeLowering::materializeCall(PrimExprAttr expr,
   auto divide = [&]() -> Value {
     if (!expr.getOperands()[1].getConstant())
       CheckDivisorOp::create(builder, operands[1], expr.str());
-    return arith::FloorDivSIOp::create(builder, operands[0], operands[1]);
+    return name(expr,
+                arith::FloorDivSIOp::create(builder, operands[0], operands[1]));
   };
   switch (expr.getKind()) {
   case PrimExprKind::FloorDiv:
     return divide();
   case PrimExprKind::Mod:
-    return arith::SubIOp::create(
-        builder, operands[0],
-        arith::MulIOp::create(builder, divide(), operands[1]));
+    return name(expr, arith::SubIOp::create(
+                          builder, operands[0],
+                          name(expr, arith::MulIOp::create(builder, divide(),
+                                                           operands[1]))));
   case PrimExprKind::Min:
     return arith::MinSIOp::create(builder, operands[0], operands[1]);
   case PrimExprKind::Max:
     return arith::MaxSIOp::create(builder, operands[0], operands[1]);
-  case PrimExprKind::Select:
-    return arith::SelectOp::create(builder, isTrue(operands[0]), operands[1],
-                                   operands[2]);
   case PrimExprKind::Not:
     return toInt(arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
                                        operands[0], constant(0)));
@@ -189,6 +242,7 @@ Value ShapeLowering::materializeCall(PrimExprAttr expr,
   case PrimExprKind::Int:
   case PrimExprKind::Add:
   case PrimExprKind::Mul:
+  case PrimExprKind::Select:
     break;
   }
   llvm_unreachable("handled by materialize");
@@ -266,10 +320,25 @@ Value ShapeLowering::readDim(const Site &site) {
   return DimOp::create(builder, builder.getI64Type(), site.holder, site.index);
 }
 
+/// A tensor has no negative dimension; a shape or a number may be anything. A
+/// number that no dimension of a tensor depends on may be negative.
+void ShapeLowering::checkVariable(const Site &site, Value value) {
+  if (isa<TensorStructInfoType>(site.holder.getType()))
+    return;
+  std::string what = site.what;
+  if (isa<ShapeStructInfoType>(site.holder.getType()))
+    what = "dimension " + std::to_string(site.index) + " of " + what;
+  else if (!sizeVars.contains(site.expr.getName()))
+    return;
+  CheckNotNegativeOp::create(builder, value, what, site.expr.str());
+}
+
 bool ShapeLowering::bind(const Site &site, Scope &scope) {
   if (site.expr && site.expr.isVar() &&
       !scope.dims.contains(site.expr.getName())) {
-    scope.dims[site.expr.getName()] = readDim(site);
+    Value value = readDim(site);
+    scope.dims[site.expr.getName()] = value;
+    checkVariable(site, value);
     return true;
   }
   // The shape of a tensor is only compared (WF14).
@@ -340,7 +409,25 @@ static bool bindsNew(Type type, const Scope &scope) {
   });
 }
 
-/// What a closure passes is known to be right: variables are only read.
+void ShapeLowering::collectSizeVars() {
+  auto collect = [&](Value value) {
+    SmallVector<Type> worklist = {value.getType()};
+    while (!worklist.empty()) {
+      Type type = worklist.pop_back_val();
+      if (auto tuple = dyn_cast<TupleStructInfoType>(type))
+        llvm::append_range(worklist, tuple.getFields());
+      auto tensor = dyn_cast<TensorStructInfoType>(type);
+      if (tensor && tensor.hasShape())
+        for (PrimExprAttr dim : tensor.getDims())
+          collectVars(dim, sizeVars);
+    }
+  };
+  llvm::for_each(func.getArguments(), collect);
+  func.walk([&](Operation *op) { llvm::for_each(op->getResults(), collect); });
+}
+
+/// What a closure passes is of the right kind. Where it captured a variable
+/// that was a number, nobody knew of the tensors here.
 void ShapeLowering::bindCaptures(Scope &scope) {
   for (Value value : func.getArguments().take_front(func.getNumCaptures())) {
     auto shape = dyn_cast<ShapeStructInfoType>(value.getType());
@@ -350,7 +437,8 @@ void ShapeLowering::bindCaptures(Scope &scope) {
       scope.shapes.try_emplace(var, value);
     if (ShapeExprAttr values = shape.getValues())
       for (auto [index, expr] : llvm::enumerate(values))
-        bind({value, "", "", static_cast<int64_t>(index), expr}, scope);
+        bind({value, "a captured shape", "", static_cast<int64_t>(index), expr},
+             scope);
   }
 }
 
@@ -506,10 +594,36 @@ void ShapeLowering::lowerPrimValue(PrimValueOp op, Scope &scope) {
   op.erase();
 }
 
+/// Whether an expression is not negative where no variable is.
+static bool isNeverNegative(PrimExprAttr expr) {
+  if (expr.isVar())
+    return true;
+  PrimExprFacts facts;
+  llvm::StringSet<> names;
+  collectVars(expr, names);
+  for (StringRef name : names.keys())
+    facts.addBounds(name, 0, std::nullopt);
+  PrimExprRange range = getRange(expr, facts);
+  return range.lower && *range.lower >= 0;
+}
+
+SmallVector<Value> ShapeLowering::materializeSizes(StringRef what,
+                                                   ShapeExprAttr shape,
+                                                   const Scope &scope) {
+  SmallVector<Value> sizes = materialize(shape, scope);
+  for (auto [index, expr] : llvm::enumerate(shape.getDims()))
+    if (!isNeverNegative(expr))
+      CheckNotNegativeOp::create(
+          builder, sizes[index],
+          ("dimension " + Twine(index) + " of " + what).str(), expr.str());
+  return sizes;
+}
+
 void ShapeLowering::lowerAlloc(AllocTensorOp op, Scope &scope) {
   TensorStructInfoType type = op.getResult().getType();
   if (type.hasShape() && op.getDims().empty())
-    op.getDimsMutable().assign(materialize(type.getShape(), scope));
+    op.getDimsMutable().assign(
+        materializeSizes(toString(type), type.getShape(), scope));
   if (VDeviceAttr device = deviceOf(type))
     op.setDeviceAttr(device);
 }
@@ -525,7 +639,8 @@ void ShapeLowering::lowerStorage(AllocStorageOp op, Scope &scope) {
 void ShapeLowering::lowerView(ViewOp op, Scope &scope) {
   TensorStructInfoType type = op.getResult().getType();
   if (type.hasShape() && op.getDims().empty())
-    op.getDimsMutable().assign(materialize(type.getShape(), scope));
+    op.getDimsMutable().assign(
+        materializeSizes(toString(type), type.getShape(), scope));
 }
 
 /// OP08. The verifier of the module's devices reports one that is not listed.
@@ -652,6 +767,7 @@ LogicalResult ShapeLowering::run() {
   SmallVector<Operation *> body = llvm::map_to_vector(
       func.getBody().front(), [](Operation &op) { return &op; });
   recordStructInfo();
+  collectSizeVars();
   lowerSignature(scope);
   lowerOps(body, scope);
   eraseTypes();

@@ -65,6 +65,11 @@ typedef int32_t (*relax_kernel_entry)(void *const *data,
 // succeeded.
 RELAX_RUNTIME_API int relax_frame_enter(const relax_site *site);
 
+// Lets a signal end a run that goes on and on: to be called between kernels and
+// where a function starts again. Most calls only count. Returns 0, or -1 with
+// the error of a handler in Python, such as KeyboardInterrupt.
+RELAX_RUNTIME_API int relax_signals_check(void);
+
 // Leaves a compiled function: releases the `count` slots at `slots`.
 RELAX_RUNTIME_API void relax_frame_leave(TVMFFIAny *slots, int64_t count);
 
@@ -145,11 +150,18 @@ RELAX_RUNTIME_API int relax_shape_equal_check(const relax_site *site,
 
 // Raises ValueError: dimension `index` of the value at `site` is `actual`, but
 // the StructInfo says `expr` (which is `expected` here). Returns -1. `expr` is
-// the dimension as text, "n * 4" or "4". `index` is -1 where the value is a
-// primitive value, which has no dimensions.
+// the dimension as text, "n * 4" or "4"; empty where what the site expects says
+// all. `index` is -1 where the value is a primitive value, which has no
+// dimensions.
 RELAX_RUNTIME_API int relax_dim_raise(const relax_site *site, int64_t index,
                                       const char *expr, int64_t expected,
                                       int64_t actual);
+
+// Raises ValueError: `lhs op rhs`, a step of the expression at `site`, is
+// beyond 64 bits. `op` is "+", "-", "*" or "floordiv". Returns -1.
+RELAX_RUNTIME_API int relax_overflow_raise(const relax_site *site,
+                                           const char *op, int64_t lhs,
+                                           int64_t rhs);
 
 // Raises `kind` (a Python exception name) with `message`, put behind the place.
 // Returns -1.

@@ -74,14 +74,28 @@ static int raiseDim(const relax_site *site, int64_t index, const char *expr,
   std::string text = std::string("expected ") + site->expected + ", but " +
                      (index < 0 ? "it" : "dimension " + std::to_string(index)) +
                      " is " + std::to_string(actual);
-  text += expr == wanted ? ", expected " + wanted
-                         : std::string(", where ") + expr + " = " + wanted;
+  if (*expr != '\0')
+    text += expr == wanted ? ", expected " + wanted
+                           : std::string(", where ") + expr + " = " + wanted;
   return raiseError(site, "ValueError", text);
 }
 
 int relax_dim_raise(const relax_site *site, int64_t index, const char *expr,
                     int64_t expected, int64_t actual) {
   return raiseDim(site, index, expr, expected, actual);
+}
+
+static int raiseOverflow(const relax_site *site, const char *op, int64_t lhs,
+                         int64_t rhs) noexcept {
+  return raiseError(site, "ValueError",
+                    "expected a value of 64 bits, but got " +
+                        std::to_string(lhs) + " " + op + " " +
+                        std::to_string(rhs));
+}
+
+int relax_overflow_raise(const relax_site *site, const char *op, int64_t lhs,
+                         int64_t rhs) {
+  return raiseOverflow(site, op, lhs, rhs);
 }
 
 //===----------------------------------------------------------------------===//

@@ -195,6 +195,19 @@ RELAX_NOINLINE static int viewCopy(const relax_site *site, TVMFFIAny *dst,
   return relax_tensor_view(site, dst, slot, ndim, dims);
 }
 
+// A negative dimension, or more elements than can be counted.
+RELAX_COLD static int raiseViewShape(const relax_site *site,
+                                     const DLTensor &tensor, int32_t ndim,
+                                     const int64_t *dims) noexcept {
+  for (int32_t i = 0; i < ndim; ++i)
+    if (dims[i] < 0)
+      return raiseShape(site, ndim, dims, tensor.dtype);
+  return raiseError(site, "ValueError",
+                    "cannot view " + describeTensor(tensor) + " in the shape " +
+                        dimsText(dims, ndim) +
+                        ", which has more elements than can be counted");
+}
+
 int relax_tensor_view(const relax_site *site, TVMFFIAny *dst,
                       const TVMFFIAny *tensor, int32_t ndim,
                       const int64_t *dims) {
@@ -203,7 +216,7 @@ int relax_tensor_view(const relax_site *site, TVMFFIAny *dst,
     return raiseKind(site, "a tensor", tensor);
   uint64_t count, heldCount;
   if (!RELAX_LIKELY(countElements(ndim, dims, &count)))
-    return raiseShape(site, ndim, dims, held->dtype);
+    return raiseViewShape(site, *held, ndim, dims);
   if (!RELAX_LIKELY(countElements(held->ndim, held->shape, &heldCount) &&
                     count == heldCount))
     return raiseError(site, "ValueError",

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -131,6 +132,7 @@ def test_kernel_without_scratch_memory_raises(load, program, shape, threads) -> 
     main = load(program)
     x = np.ones(shape, "float32")
     expected = np.from_dlpack(main(x)).copy()
+    gc.collect()  # tensors of other tests, in cycles
     before = memory_stats().in_use
     messages = []
     for count in range(100):

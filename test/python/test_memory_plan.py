@@ -11,6 +11,7 @@ import pytest
 import relax_mlir
 import tvm_ffi
 from relax_mlir.analysis import estimate_memory_usage
+from relax_mlir.script import from_source
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -401,3 +402,31 @@ def test_rf09_sizes_that_overflow_are_an_error() -> None:
     main = load(text)
     with pytest.raises((MemoryError, ValueError)):
         main(wide, wide)
+
+
+@pytest.mark.parametrize("plan_memory", [True, False])
+def test_views_of_results_keep_them_alive(exec_mode: str, plan_memory: bool) -> None:
+    """A view that only kernels read is an address: the tensor dies after it."""
+    program = from_source("""
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def double(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
+        y = R.add(x, x)
+        return y
+
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32")):
+        n = T.int64()
+        y = Module.double(x)
+        z = R.reshape(y, (4, n))
+        a = R.negative(x)
+        b = R.exp(z)
+        return a, b
+""")
+    main = load(program, plan_memory=plan_memory, fuse=False, exec_mode=exec_mode)
+    x = np.linspace(0, 1, 12, dtype="float32").reshape(3, 4)
+    for _ in range(3):
+        a, b = main(x)
+        np.testing.assert_array_equal(array(a), -x)
+        np.testing.assert_allclose(array(b), np.exp(2 * x).reshape(4, 3), rtol=1e-6)

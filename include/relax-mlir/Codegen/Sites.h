@@ -10,12 +10,16 @@
 #define RELAX_MLIR_CODEGEN_SITES_H
 
 #include "mlir/IR/Location.h"
+#include "mlir/IR/Operation.h"
 
 namespace mlir::relax {
 
 /// "file.mlir:3:5" where a location is in a file, else "": what errors at run
 /// time say of their place.
 std::string getLocationText(Location loc);
+
+/// "dimension n * m" of a step of such an expression, for errors.
+std::string describeExpr(Operation *op);
 
 } // namespace mlir::relax
 

@@ -88,6 +88,7 @@ private:
   LogicalResult translate(CheckDimOp op);
   LogicalResult translate(CheckDivisorOp op);
   LogicalResult translate(CheckFunctionOp op);
+  LogicalResult translate(CheckNotNegativeOp op);
   LogicalResult translate(CheckOp op);
   LogicalResult translate(CheckShapeOp op);
   LogicalResult translate(DimOp op);
@@ -320,6 +321,13 @@ LogicalResult Translator::translate(CheckBoundsOp op) {
   };
   check("lower_bound_check", " >= ", op.getLower(), RelaxDialect::kLowerBound);
   check("upper_bound_check", " <= ", op.getUpper(), RelaxDialect::kUpperBound);
+  return success();
+}
+
+LogicalResult Translator::translate(CheckNotNegativeOp op) {
+  builtin("lower_bound_check",
+          {site(op.getWhat(), (op.getExpr() + " >= 0").str()),
+           Operand::string(""), Operand::integer(0), get(op.getValue())});
   return success();
 }
 
@@ -607,17 +615,18 @@ LogicalResult Translator::translateArith(Operation *op) {
     values[op->getResult(0)] = get(op->getOperand(0));
     return success();
   }
-  StringRef name = llvm::TypeSwitch<Operation *, StringRef>(op)
-                       .Case([](arith::AddIOp) { return "add"; })
-                       .Case([](arith::SubIOp) { return "sub"; })
-                       .Case([](arith::MulIOp) { return "mul"; })
-                       .Case([](arith::FloorDivSIOp) { return "floordiv"; })
-                       .Case([](arith::MinSIOp) { return "min"; })
-                       .Case([](arith::MaxSIOp) { return "max"; })
-                       .Case([](arith::AndIOp) { return "and"; })
-                       .Case([](arith::OrIOp) { return "or"; })
-                       .Case([](arith::SelectOp) { return "select"; })
-                       .Default([](Operation *) { return ""; });
+  StringRef name =
+      llvm::TypeSwitch<Operation *, StringRef>(op)
+          .Case([](arith::AddIOp) { return "exact_add"; })
+          .Case([](arith::SubIOp) { return "exact_sub"; })
+          .Case([](arith::MulIOp) { return "exact_mul"; })
+          .Case([](arith::FloorDivSIOp) { return "exact_floordiv"; })
+          .Case([](arith::MinSIOp) { return "min"; })
+          .Case([](arith::MaxSIOp) { return "max"; })
+          .Case([](arith::AndIOp) { return "and"; })
+          .Case([](arith::OrIOp) { return "or"; })
+          .Case([](arith::SelectOp) { return "select"; })
+          .Default([](Operation *) { return ""; });
   // Sums of truth values would be more than 1.
   bool isBit = isa<arith::AndIOp, arith::OrIOp, arith::SelectOp>(op);
   if (name.empty() || !isSupported ||
@@ -625,6 +634,8 @@ LogicalResult Translator::translateArith(Operation *op) {
     return op->emitOpError() << "cannot be translated to bytecode: expected "
                                 "arithmetic of i64";
   Operands operands = get(op->getOperands());
+  if (name.starts_with("exact_"))
+    operands.insert(operands.begin(), site(describeExpr(op)));
   builtin(define(op), name, operands);
   return success();
 }
@@ -724,8 +735,8 @@ LogicalResult Translator::translateOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<AllocStorageOp, AllocTensorOp, CallKernelOp, CallOp, CallPackedOp,
             relax::CastOp, CheckBoundsOp, CheckDimOp, CheckDivisorOp,
-            CheckFunctionOp, CheckOp, CheckShapeOp, DimOp, DTypeOp,
-            ExternFuncOp, GetItemOp, IfOp, KillOp, LoadConstantOp,
+            CheckFunctionOp, CheckNotNegativeOp, CheckOp, CheckShapeOp, DimOp,
+            DTypeOp, ExternFuncOp, GetItemOp, IfOp, KillOp, LoadConstantOp,
             MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp, PrimValueOp,
             ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, TupleOp, ViewOp,
             YieldOp>([&](auto op) { return translate(op); })

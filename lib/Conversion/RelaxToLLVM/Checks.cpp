@@ -155,6 +155,18 @@ LogicalResult FunctionEmitter::emit(CheckBoundsOp op) {
   return success();
 }
 
+LogicalResult FunctionEmitter::emit(CheckNotNegativeOp op) {
+  Value actual = map(op.getValue());
+  Value holds =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, actual, i64(0));
+  emitAssert(holds, [&] {
+    runtime.call(builder, "relax_dim_raise", builder.getI32Type(),
+                 {site(op.getWhat(), (op.getExpr() + " >= 0").str()), i64(-1),
+                  runtime.string(builder, ""), i64(0), actual});
+  });
+  return success();
+}
+
 void FunctionEmitter::emitRaise(StringRef what, StringRef kind,
                                 StringRef message) {
   runtime.call(builder, "relax_error_raise", builder.getI32Type(),

@@ -190,6 +190,7 @@ void FunctionEmitter::emitLoopHeader() {
     runtime.call(builder, "relax_value_kill", Type(), {slotAt(i)});
     mapping.map(source.getArgument(i), held);
   }
+  emitStep("relax_signals_check", {});
 }
 
 /// Goes back to the start, with all slots empty but those of the arguments:
@@ -309,14 +310,14 @@ LogicalResult FunctionEmitter::emitOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<AllocStorageOp, AllocTensorOp, CallKernelOp, CallOp, CallPackedOp,
             relax::CastOp, CheckBoundsOp, CheckDimOp, CheckDivisorOp,
-            CheckFunctionOp, CheckOp, CheckShapeOp, DimOp, DTypeOp,
-            LoadConstantOp, ExternFuncOp, GetItemOp, IfOp, KillOp,
+            CheckFunctionOp, CheckNotNegativeOp, CheckOp, CheckShapeOp, DimOp,
+            DTypeOp, LoadConstantOp, ExternFuncOp, GetItemOp, IfOp, KillOp,
             MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp, PrimValueOp,
             ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, TupleOp, ViewOp,
             YieldOp>([&](auto op) { return emit(op); })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa_and_nonnull<arith::ArithDialect>(op->getDialect())) {
-          builder.clone(*op, mapping);
+          emitArith(op);
           return success();
         }
         return op->emitOpError()

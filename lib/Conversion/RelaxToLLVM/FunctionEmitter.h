@@ -13,8 +13,8 @@
 // frame. A tensor in a storage that only kernels use has no object: it is an
 // address and dimensions.
 //
-// Each group of operations has a file: Checks.cpp, Kernels.cpp, RawTensors.cpp,
-// Values.cpp, Calls.cpp; the frame and control flow are in
+// Each group of operations has a file: Checks.cpp, Integers.cpp, Kernels.cpp,
+// RawTensors.cpp, Values.cpp, Calls.cpp; the frame and control flow are in
 // ConvertRelaxToLLVM.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -27,6 +27,7 @@
 #include "relax-mlir/IR/Relax.h"
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -87,6 +88,7 @@ private:
   LogicalResult emit(CheckBoundsOp op);
   LogicalResult emit(CheckDivisorOp op);
   LogicalResult emit(CheckFunctionOp op);
+  LogicalResult emit(CheckNotNegativeOp op);
   LogicalResult emit(CheckOp op);
   LogicalResult emit(CheckShapeOp op);
   LogicalResult emit(DimOp op);
@@ -119,6 +121,15 @@ private:
   void emitRawView(ViewOp op);
   void checkFits(AllocTensorOp op, ArrayRef<Value> dims);
   void emitRaise(StringRef what, StringRef kind, StringRef message);
+
+  // Integers.
+  void emitArith(Operation *op);
+  template <typename OpTy> void emitExact(Operation *op, StringRef sign);
+  void emitExactDivision(arith::FloorDivSIOp op);
+  void raiseOverflow(Operation *op, StringRef sign, ArrayRef<Value> operands);
+  /// The product of dimensions, times `factor`; sets `failed` where it is
+  /// beyond 64 bits.
+  Value emitProduct(ArrayRef<Value> dims, int64_t factor, Value &failed);
 
   /// How a kernel uses a tensor.
   enum class Access { Read, Update, Output };
@@ -157,6 +168,7 @@ private:
   Reads reads;
   Block *errorExit = nullptr;
   Block *loopHeader = nullptr; // where the function calls itself in the end
+  bool hasCalledKernel = false;
   /// Whether a call has left the block: nothing runs behind it.
   bool hasLeft = false;
   Value frame, scratchSlot;

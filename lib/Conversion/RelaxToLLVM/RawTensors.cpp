@@ -47,6 +47,32 @@ static bool hasOnlyRawUses(Value tensor, bool readOnly) {
   });
 }
 
+/// Whether `lhs` runs before `rhs`, or in another branch.
+static bool isBefore(Operation *lhs, Operation *rhs) {
+  for (Operation *op = lhs; op; op = op->getParentOp())
+    if (Operation *other = op->getBlock()->findAncestorOpInBlock(*rhs))
+      return op == other || op->isBeforeInBlock(other);
+  return false;
+}
+
+/// Whether the memory of an object is there as long as what refers to it: a
+/// view, and views of that. A storage dies with the last of these.
+static bool outlives(Value object, Value view) {
+  auto alloc = object.getDefiningOp<AllocTensorOp>();
+  if (alloc && alloc.getStorage())
+    return true;
+  auto isEarly = [&](Operation *kill, Operation *user) {
+    return isa<KillOp>(kill) && !isa<KillOp>(user) && !isBefore(user, kill);
+  };
+  return llvm::all_of(view.getUsers(), [&](Operation *user) {
+    if (isa<ViewOp, relax::CastOp>(user) &&
+        !outlives(object, user->getResult(0)))
+      return false;
+    return llvm::none_of(object.getUsers(),
+                         [&](Operation *kill) { return isEarly(kill, user); });
+  });
+}
+
 bool FunctionEmitter::isRaw(Value tensor) {
   auto found = rawness.find(tensor);
   if (found != rawness.end())
@@ -60,8 +86,10 @@ bool FunctionEmitter::isRaw(Value tensor) {
   } else if (auto view = dyn_cast_or_null<ViewOp>(definition)) {
     // A view of an object must see the object itself where it is written.
     auto from = cast<TensorStructInfoType>(view.getData().getType());
-    result = isRaw(view.getData()) ||
-             (from.getNdim() >= 0 && hasOnlyRawUses(tensor, /*readOnly=*/true));
+    result =
+        isRaw(view.getData()) ||
+        (from.getNdim() >= 0 && hasOnlyRawUses(tensor, /*readOnly=*/true) &&
+         outlives(view.getData(), tensor));
   } else if (auto cast = dyn_cast_or_null<relax::CastOp>(definition)) {
     result = isRaw(cast.getValue());
   }
@@ -101,32 +129,50 @@ static bool isKnownNonNegative(Value dim) {
   return read && isa<TensorStructInfoType>(read.getValue().getType());
 }
 
+/// Adds what a pair of a value and a flag says to `failed`; returns the value.
+static Value split(ImplicitLocOpBuilder &builder, Value both, Value &failed) {
+  Value flag = LLVM::ExtractValueOp::create(builder, both, 1);
+  failed =
+      failed ? arith::OrIOp::create(builder, failed, flag).getResult() : flag;
+  return LLVM::ExtractValueOp::create(builder, both, 0);
+}
+
+static Type getPairType(ImplicitLocOpBuilder &builder) {
+  return LLVM::LLVMStructType::getLiteral(
+      builder.getContext(), {builder.getI64Type(), builder.getI1Type()});
+}
+
+Value FunctionEmitter::emitProduct(ArrayRef<Value> dims, int64_t factor,
+                                   Value &failed) {
+  Value product = i64(factor);
+  for (Value dim : dims)
+    product = split(builder,
+                    LLVM::UMulWithOverflowOp::create(
+                        builder, getPairType(builder), product, dim),
+                    failed);
+  return product;
+}
+
 /// Raises what the allocation of an object would, where the tensor does not
 /// fit.
 void FunctionEmitter::checkFits(AllocTensorOp op, ArrayRef<Value> dims) {
   if (isKnownToFit(op))
     return;
-  Type pair = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(), {builder.getI64Type(), builder.getI1Type()});
   Type dtype = op.getResult().getType().getDtype();
-  Value bytes = i64(getElementBytes(dtype)), failed;
+  Value failed = constant(builder.getI1Type(), 0);
   auto fail = [&](Value flag) {
-    failed =
-        failed ? arith::OrIOp::create(builder, failed, flag).getResult() : flag;
+    failed = arith::OrIOp::create(builder, failed, flag);
   };
-  auto split = [&](Value both) {
-    bytes = LLVM::ExtractValueOp::create(builder, both, 0);
-    fail(LLVM::ExtractValueOp::create(builder, both, 1));
-  };
-  for (auto [dim, size] : llvm::zip(op.getDims(), dims)) {
+  for (auto [dim, size] : llvm::zip(op.getDims(), dims))
     if (!isKnownNonNegative(dim))
       fail(arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, size,
                                  i64(0)));
-    split(LLVM::UMulWithOverflowOp::create(builder, pair, bytes, size));
-  }
-  if (op.getOffsetAttr().getInt() != 0)
-    split(LLVM::UAddWithOverflowOp::create(builder, pair, bytes,
-                                           i64(op.getOffsetAttr().getInt())));
+  Value bytes = emitProduct(dims, getElementBytes(dtype), failed);
+  if (int64_t offset = op.getOffsetAttr().getInt())
+    bytes = split(builder,
+                  LLVM::UAddWithOverflowOp::create(
+                      builder, getPairType(builder), bytes, i64(offset)),
+                  failed);
   auto storage = op.getStorage().getDefiningOp<AllocStorageOp>();
   fail(arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt, bytes,
                              map(storage.getBytes())));
@@ -160,16 +206,26 @@ void FunctionEmitter::emitRawTensor(AllocTensorOp op) {
 // Views
 //===----------------------------------------------------------------------===//
 
+/// The dimensions of the view may be any numbers. Those of the tensor are not:
+/// it exists, so that their product overflows at most where one of them is 0,
+/// and is 0 all the same.
 void FunctionEmitter::emitRawView(ViewOp op) {
-  auto product = [&](ArrayRef<Value> dims) {
-    Value result = i64(1);
-    for (Value dim : dims)
-      result = arith::MulIOp::create(builder, result, dim);
-    return result;
-  };
   SmallVector<Value> from = emitDims(op.getData()), to = map(op.getDims());
-  Value same = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
-                                     product(from), product(to));
+  Value have = i64(1), failed = constant(builder.getI1Type(), 0);
+  for (Value dim : from)
+    have = arith::MulIOp::create(builder, have, dim);
+  for (auto [dim, size] : llvm::zip(op.getDims(), to))
+    if (!isKnownNonNegative(dim))
+      failed = arith::OrIOp::create(
+          builder, failed,
+          arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, size,
+                                i64(0)));
+  Value need = emitProduct(to, 1, failed);
+  Value differs =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, have, need);
+  Value wrong = arith::OrIOp::create(builder, failed, differs);
+  Value same =
+      arith::XOrIOp::create(builder, wrong, constant(builder.getI1Type(), 1));
   emitAssert(same, [&] {
     emitRaise("view", "ValueError",
               "the tensor and its view differ in the number of elements");

@@ -362,6 +362,35 @@ static int floorMod(Frame &frame, int64_t *dst, int64_t a, int64_t b) {
   return 0;
 }
 
+// Sums and products as numbers.
+static int addExactly(int64_t *dst, const relax_site *site, int64_t a,
+                      int64_t b) {
+  return RELAX_LIKELY(!__builtin_add_overflow(a, b, dst))
+             ? 0
+             : relax_overflow_raise(site, "+", a, b);
+}
+static int subtractExactly(int64_t *dst, const relax_site *site, int64_t a,
+                           int64_t b) {
+  return RELAX_LIKELY(!__builtin_sub_overflow(a, b, dst))
+             ? 0
+             : relax_overflow_raise(site, "-", a, b);
+}
+static int multiplyExactly(int64_t *dst, const relax_site *site, int64_t a,
+                           int64_t b) {
+  return RELAX_LIKELY(!__builtin_mul_overflow(a, b, dst))
+             ? 0
+             : relax_overflow_raise(site, "*", a, b);
+}
+static int divideExactly(int64_t *dst, const relax_site *site, int64_t a,
+                         int64_t b) {
+  if (checkDivisor(site, b))
+    return -1;
+  if (!RELAX_LIKELY(b != -1 || a != INT64_MIN))
+    return relax_overflow_raise(site, "floordiv", a, b);
+  *dst = divideDown(a, b);
+  return 0;
+}
+
 static void minInt(int64_t *dst, int64_t a, int64_t b) { *dst = a < b ? a : b; }
 static void maxInt(int64_t *dst, int64_t a, int64_t b) { *dst = a < b ? b : a; }
 static void isEqual(int64_t *dst, int64_t a, int64_t b) { *dst = a == b; }

@@ -15,11 +15,9 @@
 #include "Interpreter.h"
 
 #include "../Pool.h"
+#include "../Signals.h"
 #include "Builtins.h"
 #include "VirtualMachine.h"
-
-#include <chrono>
-#include <tvm/ffi/extra/c_env_api.h>
 
 using namespace relax_runtime;
 using namespace relax_runtime::vm;
@@ -299,46 +297,6 @@ static Frame *enterTailCall(FrameStack &stack, Frame *frame, const Step &step,
 }
 
 //===----------------------------------------------------------------------===//
-// Signals
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-// Lets Python interrupt a run that goes on and on: looks for a signal ten times
-// a second, as that may have to wait for Python's lock. Runs that are short
-// never read the clock.
-class SignalCheck {
-public:
-  // At every jump back and every call of bytecode. Returns 0, or -1 with the
-  // error of a signal.
-  int tick() { return RELAX_LIKELY(--untilClock != 0) ? 0 : readClock(); }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr uint32_t kTicks = 256;
-
-  RELAX_NOINLINE int readClock() {
-    untilClock = kTicks;
-    Clock::time_point now = Clock::now();
-    if (next == Clock::time_point())
-      next = now + std::chrono::milliseconds(100);
-    if (now < next)
-      return 0;
-    next = now + std::chrono::milliseconds(100);
-    if (TVMFFIEnvCheckSignals() == 0)
-      return 0;
-    // What tvm-ffi calls an error that Python already knows.
-    TVMFFIErrorSetRaisedFromCStr("EnvErrorAlreadySet", "");
-    return -1;
-  }
-
-  uint32_t untilClock = kTicks;
-  Clock::time_point next;
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
 // The loop
 //===----------------------------------------------------------------------===//
 
@@ -386,7 +344,7 @@ private:
   Frame *frame;
   const Step *step;
   RunObserver *observer;
-  SignalCheck signals;
+  SignalCheck &signals = SignalCheck::get();
 };
 
 } // namespace
@@ -519,7 +477,7 @@ template <bool IsObserved> int Run<IsObserved>::runStep(TVMFFIAny *result) {
   case StepKind::Builtin:
     return finishCall(step->builtin(*frame, *step));
   case StepKind::Kernel:
-    return finishCall(callKernel(*frame, *step));
+    return finishCall(signals.tick() ? -1 : callKernel(*frame, *step));
   case StepKind::Packed:
     return finishCall(callPacked(*frame, *step));
   case StepKind::CallNative:

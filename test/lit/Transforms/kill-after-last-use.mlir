@@ -135,3 +135,18 @@ relax.func @RF09_passed_on(%x: !relax.tensor<ndim = 1, f32>, %d: !relax.tensor<[
   relax.builtin.call_kernel @exp(%c) outs(%x) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.return %x : !relax.tensor<ndim = 1, f32>
 }
+
+// A tensor dies with the last view of it, which may be its address.
+// CHECK-LABEL: relax.func @viewed
+// CHECK: %[[A:.*]] = relax.builtin.alloc_tensor
+// CHECK-NEXT: %[[V:.*]] = relax.builtin.view %[[A]]
+// CHECK-NEXT: relax.builtin.call_kernel @exp(%[[V]])
+// CHECK-NEXT: relax.builtin.kill %[[V]]
+// CHECK-NEXT: relax.builtin.kill %[[A]]
+relax.func @viewed(%b: !relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32> {
+  %n = arith.constant 4 : i64
+  %a = relax.builtin.alloc_tensor(%n, %n) : !relax.tensor<ndim = 2, f32>
+  %v = relax.builtin.view %a(%n) : !relax.tensor<ndim = 2, f32> -> !relax.tensor<ndim = 1, f32>
+  relax.builtin.call_kernel @exp(%v) outs(%b) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+  relax.return %b : !relax.tensor<ndim = 1, f32>
+}

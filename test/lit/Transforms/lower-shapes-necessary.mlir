@@ -92,3 +92,15 @@ relax.func @calls(%f: !relax.func<derive = @default_derive>, %x: !relax.tensor<[
 relax.func @bounds(%x: !relax.tensor<[n], f32>) -> !relax.object attributes {tir_var_upper_bound = {n = 4}} {
   relax.return %x : !relax.tensor<[n], f32>
 }
+
+// What keeps sizes from being negative stays, unless nobody reads the variable.
+// CHECK-LABEL: relax.func @not_negative
+// CHECK: %[[N:.*]] = relax.builtin.dim %s[0]
+// CHECK-NEXT: relax.builtin.check_not_negative %[[N]] of "dimension 0 of argument 's'" where "n"
+// CHECK-NOT: relax.builtin.dim
+// CHECK-NOT: relax.builtin.check_not_negative
+// CHECK: relax.builtin.alloc_tensor(%[[N]])
+relax.func @not_negative(%s: !relax.shape<[n, m]>) -> !relax.object {
+  %0 = relax.builtin.alloc_tensor : !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}

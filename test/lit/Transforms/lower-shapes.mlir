@@ -70,6 +70,30 @@ relax.func @MC05_tuple(%t: !relax.tuple<!relax.prim<i64, n>, !relax.shape<[n + 1
   relax.return %t : !relax.tuple<!relax.prim<i64, n>, !relax.shape<[n + 1, 4]>>
 }
 
+// RF08: what binds a variable is not negative, but a tensor, which has no such
+// dimension, and a number that no size depends on.
+// CHECK-LABEL: relax.func @not_negative
+// CHECK: %[[K:.*]] = relax.builtin.dim %x[0]
+// CHECK-NEXT: relax.builtin.check %s
+// CHECK-NEXT: %[[M:.*]] = relax.builtin.dim %s[0]
+// CHECK-NEXT: relax.builtin.check_not_negative %[[M]] of "dimension 0 of argument 's'" where "m"
+// CHECK-NEXT: relax.builtin.check %n
+// CHECK-NEXT: %[[N:.*]] = relax.builtin.dim %n[0]
+// CHECK-NEXT: relax.builtin.check_not_negative %[[N]] of "argument 'n'" where "n"
+// CHECK-NEXT: relax.builtin.check %p
+// CHECK-NEXT: relax.builtin.dim %p[0]
+// CHECK-NOT: relax.builtin.check_not_negative
+// CHECK: %[[KN:.*]] = arith.addi %[[K]], %[[N]] {relax.expr = "k + n"}
+// CHECK-NOT: relax.builtin.check_not_negative
+// CHECK: %[[K4:.*]] = arith.addi %[[K]], %{{.*}} {relax.expr = "k - 4"}
+// CHECK: relax.builtin.check_not_negative %[[K4]] of "dimension 1 of !relax.tensor<[k + n, k - 4], f32>" where "k - 4"
+// CHECK-NEXT: relax.builtin.alloc_tensor
+relax.func @not_negative(%x: !relax.tensor<[k], f32>, %s: !relax.shape<[m]>, %n: !relax.prim<i64, n>, %p: !relax.prim<i64, p>) -> !relax.object {
+  %0 = relax.builtin.alloc_tensor : !relax.tensor<[k + n, k - 4], f32>
+  %1 = relax.shape <[p - 1]>
+  relax.return %0 : !relax.tensor<[k + n, k - 4], f32>
+}
+
 // Each kind of expression becomes arithmetic; a divisor that may be 0 is checked.
 // CHECK-LABEL: relax.func @expressions
 // CHECK: relax.builtin.check_divisor %[[M:.*]] of "n floordiv m"

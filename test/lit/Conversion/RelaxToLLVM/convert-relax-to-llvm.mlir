@@ -162,4 +162,26 @@ relax.func @DR14_scalar_results(%n: !relax.prim<i64>) -> !relax.object {
   relax.return %3 : !relax.tuple<!relax.prim<f16>, !relax.prim<i1>, !relax.prim<i8>>
 }
 
+// RF08: no step of a dimension wraps. The least integer is not divided by -1.
+// CHECK-LABEL: func.func @__tvm_ffi_RF08_exact(
+// CHECK: %[[BOTH:.*]] = "llvm.intr.smul.with.overflow"
+// CHECK: %[[FLAG:.*]] = llvm.extractvalue %[[BOTH]][1]
+// CHECK: %[[FITS:.*]] = arith.xori %[[FLAG]],
+// CHECK: cf.cond_br %[[FITS]], ^{{.*}}, ^{{.*}}
+// CHECK: llvm.call @relax_overflow_raise
+// CHECK: %[[PRODUCT:.*]] = llvm.extractvalue %[[BOTH]][0]
+// CHECK: arith.cmpi ne, %[[PRODUCT]], %{{.*}}
+// CHECK: arith.cmpi ne
+// CHECK: arith.floordivsi %[[PRODUCT]]
+// CHECK: arith.cmpi sge
+// CHECK: llvm.call @relax_dim_raise
+relax.func @RF08_exact(%n: !relax.prim<i64>) -> !relax.object {
+  %0 = relax.builtin.dim %n[0] : !relax.prim<i64>
+  %1 = arith.muli %0, %0 {relax.expr = "n * n"} : i64
+  %2 = arith.floordivsi %1, %0 : i64
+  relax.builtin.check_not_negative %2 of "argument 'n'" where "n"
+  %3 = relax.builtin.make_prim %2 : !relax.prim<i64>
+  relax.return %3 : !relax.prim<i64>
+}
+
 }
