@@ -279,6 +279,39 @@ def as_prim(value: Any) -> ir.Value:
     return given
 
 
+def known_number(value: Any, what: str) -> Any:
+    """Return a number that has to be known now, for an attribute of an operator.
+
+    Parameters
+    ----------
+    value : bool, int, float, PrimExpr, attribute of a number, or primitive value
+        What ``R.prim_value`` made counts as the number that it holds. A value of MLIR is always
+        true for Python, so none may decide anything itself.
+    what : str
+        For the message.
+
+    Raises
+    ------
+    TypeError
+        If the number is known only when the program runs, or it is something else.
+
+    Examples
+    --------
+    >>> known_number(PrimExpr(3), "an axis"), known_number(False, "a flag")
+    (3, False)
+    """
+    number: Any = _given(value) if isinstance(value, Var) else value
+    if isinstance(number, ir.Value):
+        is_prim = isinstance(number.owner, _ops.PrimValueOp)
+        number = number.owner.value if is_prim else None
+    if isinstance(number, (PrimExpr, ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
+        number = number.value
+    if not isinstance(number, (bool, int, float, np.generic)):
+        got = f"a value of type {value.type}" if isinstance(value, ir.Value) else repr(value)
+        raise TypeError(f"expected {what} as a number that is known, but got {got}")
+    return number
+
+
 def string(value: str) -> ir.Value:
     """Return a string as a value."""
     return build(_ops.StringOp, value)

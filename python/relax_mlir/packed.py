@@ -5,10 +5,14 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tvm_ffi
+
+# Host memory, as DLPack numbers kinds of devices.
+_HOST = 1
 
 
 def call_dps_packed(name: str, shape: Any, dtype: str, *args: Any) -> Any:
@@ -128,5 +132,39 @@ def assert_op(condition: Any, text: str, *values: Any) -> None:
         raise AssertionError(shown or "Assertion Failed")
 
 
+def copy(value: Any) -> Any:
+    """Return a value as it is, as TVM's ``vm.builtin.copy`` does."""
+    return value
+
+
+def to_device(tensor: Any, device_type: int, device_id: int) -> Any:
+    """Return a copy of a tensor on a device, as TVM's ``vm.builtin.to_device`` does.
+
+    Parameters
+    ----------
+    tensor : tvm_ffi.Tensor
+    device_type, device_id : int
+        As DLPack numbers them.
+
+    Raises
+    ------
+    ValueError
+        If the device is none of host memory.
+    """
+    if (device_type, device_id) != (_HOST, 0):
+        raise ValueError(
+            f"vm.builtin.to_device: expected device type {_HOST} (cpu) and index 0, but got "
+            f"{device_type} and {device_id}: R.to_vdevice copies to other devices"
+        )
+    array = np.from_dlpack(tensor)
+    return tvm_ffi.from_dlpack(array.copy())
+
+
 for _function in (assert_op, call_dps_packed, print, scalar_tensor, truth, unique):
     tvm_ffi.register_global_func(f"relax_mlir.run.{_function.__name__}", _function, override=True)
+
+# Those that TVM's passes leave in programs, unless the process has TVM's own.
+_OF_TVM: dict[str, Callable[..., Any]] = {"copy": copy, "to_device": to_device}
+for _name, _of_tvm in _OF_TVM.items():
+    if tvm_ffi.get_global_func(f"vm.builtin.{_name}", allow_missing=True) is None:
+        tvm_ffi.register_global_func(f"vm.builtin.{_name}", _of_tvm)

@@ -111,3 +111,21 @@ def test_error_extension_of_another_mlir():
     done = run_python("sys.modules['relax_mlir._mlir_libs._relax_mlir'] = None\nimport relax_mlir")
     assert "ImportError: the extension of relax_mlir does not fit" in done.stderr
     assert MLIR_PIP.removesuffix('"') in done.stderr
+
+
+def test_script_that_keeps_a_function_ends_without_a_message():
+    code = """if True:
+        import numpy as np, tvm_ffi, relax_mlir as relax
+
+        @tvm_ffi.register_global_func("test.kept")
+        def kept(x):
+            return x
+
+        main = relax.VirtualMachine(relax.compile('''
+            relax.func @main(%x: !relax.tensor<[4], f32>) -> !relax.tensor<[4], f32> {
+              %0 = relax.exp %x : (!relax.tensor<[4], f32>) -> !relax.tensor<[4], f32>
+              relax.return %0 : !relax.tensor<[4], f32>
+            }'''))["main"]
+        main(np.ones(4, "float32"))"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

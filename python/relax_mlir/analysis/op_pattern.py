@@ -11,6 +11,7 @@ from mlir import ir
 from mlir.passmanager import PassManager
 
 from ..diagnostics import raise_errors
+from ..forks import compiling
 from .kernels import _kernel
 
 _ATTRIBUTE = "op_pattern"
@@ -75,7 +76,7 @@ def detect_op_pattern(func: Any) -> OpPattern:
         module = ir.Module.create()
         module.body.append(kernel.clone())
         manager = PassManager.parse("builtin.module(func.func(relax-annotate-op-pattern))")
-        with raise_errors(kernel.context):
+        with raise_errors(kernel.context), compiling():
             manager.run(module.operation)
     attributes = module.body.operations[0].operation.attributes
     if _ATTRIBUTE not in attributes:  # declared, without a body

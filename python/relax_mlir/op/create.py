@@ -45,9 +45,8 @@ def full(shape: ShapeLike, fill_value: TensorLike, dtype: Any = None) -> ir.Valu
     -------
     mlir.ir.Value
     """
-    wanted = None if dtype is None else dtype_name(dtype)
-    fill = as_tensor(fill_value, wanted)
-    attr = None if dtype is None else _type_attr(dtype)
+    attr = _optional_type(dtype)
+    fill = as_tensor(fill_value, None if attr is None else dtype_name(dtype))
     return build(_ops.FullOp, as_shape(shape), fill, dtype=attr)
 
 

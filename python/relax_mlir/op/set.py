@@ -4,13 +4,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mlir import ir
 
-from ..expr import TensorLike, as_tensor, tensor_type
+from ..expr import TensorLike, as_tensor, known_number, tensor_type
 from ..ir import TensorStructInfo
 from .call import call_pure_packed
 
 __all__ = ["unique"]
+
+# The packed function that finds them.
+UNIQUE = "relax_mlir.run.unique"
 
 
 def unique(
@@ -29,8 +34,8 @@ def unique(
     sorted : bool
         Whether they have to be sorted. They are in any case.
     return_index, return_inverse, return_counts : bool
-        Whether to return as well where each first comes up, where each element of `x` is among
-        them, and how often each comes up.
+        Known numbers, of which 0 means no: whether to return as well where each first comes up,
+        where each element of `x` is among them, and how often each comes up.
     axis : int, optional
         Along which parts of the tensor are compared; without it the tensor is taken as a vector.
 
@@ -58,20 +63,26 @@ def unique(
     """
     del sorted
     tensor = as_tensor(x)
-    type_ = tensor_type(tensor)
-    name = "relax_mlir.run.unique"
-    results = [bool(given) for given in (return_index, return_inverse, return_counts)]
+    given = (return_index, return_inverse, return_counts)
+    flags = [bool(known_number(flag, "a flag of what to return")) for flag in given]
+    axis = None if axis is None else int(known_number(axis, "an axis"))
+    types = unique_types(tensor_type(tensor), flags, axis)
+    if axis is not None:
+        return call_pure_packed(UNIQUE, tensor, *flags, axis, sinfo_args=types)
+    return call_pure_packed(UNIQUE, tensor, *(flags if any(flags) else []), sinfo_args=types)
+
+
+def unique_types(
+    x: TensorStructInfo, flags: Sequence[bool], axis: int | None
+) -> list[TensorStructInfo]:
+    """Return the types of what `unique` returns, given those of three that are wanted as well."""
     if axis is None:
-        result = TensorStructInfo(None, type_.dtype, ndim=1)
-        if not any(results):
-            return call_pure_packed(name, tensor, sinfo_args=result)
+        ndim = 1
     else:
-        rank = type_.ndim
-        if rank != -1 and not -rank <= axis < rank:
+        ndim = x.ndim
+        if ndim != -1 and not -ndim <= axis < ndim:
             raise ValueError(
-                f"relax.unique: expected an axis from {-rank} to {rank - 1}, but got {axis}"
+                f"relax.unique: expected an axis from {-ndim} to {ndim - 1}, but got {axis}"
             )
-        result = TensorStructInfo(None, type_.dtype, ndim=rank)
-    types = [result, *(TensorStructInfo(None, "int64", ndim=1) for wanted in results if wanted)]
-    args = results if axis is None else [*results, axis]
-    return call_pure_packed(name, tensor, *args, sinfo_args=types)
+    others = [TensorStructInfo(None, "int64", ndim=1) for wanted in flags if wanted]
+    return [TensorStructInfo(None, x.dtype, ndim=ndim), *others]

@@ -20,6 +20,8 @@ Examples
 !relax.func<(!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>, pure>
 """
 
+import types
+
 from . import ir, relax, tir
 from .ir import ir_module
 from .parser.diagnostics import ScriptError
@@ -29,4 +31,17 @@ parse = from_source
 # TVM's newest name of it.
 tirx = tir
 
-__all__ = ["ScriptError", "from_source", "ir", "ir_module", "parse", "relax", "tir", "tirx"]
+# What programs that have constants before them name: metadata = tvm.ir.load_json("...").
+tvm = types.SimpleNamespace(ir=types.SimpleNamespace(load_json=ir.metadata))
+
+__all__ = [
+    "ScriptError",
+    "from_source",
+    "ir",
+    "ir_module",
+    "parse",
+    "relax",
+    "tir",
+    "tirx",
+    "tvm",
+]

@@ -323,10 +323,13 @@ def prim(dtype: Any = None, value: Any = None) -> Annotation:
     """Return the StructInfo of a scalar."""
     if dtype is None and value is None:
         raise TypeError("expected dtype or value of R.Prim")
-    name = _dtype(dtype) or "int64"
+    # The type of a number that is no integer, which TVM prints, says its data type alone here.
+    is_number = isinstance(value, tir.PrimExpr) and not value.dtype.startswith("int")
+    name = _dtype(dtype) or (value.dtype if is_number else "int64")
 
     def build(resolve: Resolver) -> ir.Type:
-        return PrimStructInfo(name, None if value is None else as_dim(value, resolve))
+        known = value is not None and not is_number
+        return PrimStructInfo(name, as_dim(value, resolve) if known else None)
 
     return Annotation(build, _texts([value]))
 

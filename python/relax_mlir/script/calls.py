@@ -34,6 +34,7 @@ from .parser import state
 from .parser.expressions import SpecialForm
 
 _SCALARS = (tir.IntImm, tir.FloatImm)
+_NOT_FINITE = ("inf", "-inf", "nan")
 
 
 def _one_of(what: str, *given: Any) -> Any:
@@ -397,10 +398,32 @@ def print(*values: Any, format: Any = "") -> ir.Value:  # noqa: A001, A002 (the 
     return _op.print(*map(argument, values), format=_text(format))
 
 
-def assert_op(condition: Any, format_args: Any = None, format: Any = "") -> ir.Value:  # noqa: A002
-    """Check a condition, as `relax_mlir.op.assert_op` does."""
-    shown = argument(format_args)
-    return _op.assert_op(argument(condition), shown, format=_text(format))
+def assert_op(
+    condition: Any,
+    *values: Any,
+    format_args: Any = None,
+    format: Any = "",  # noqa: A002 (the name TVM uses)
+) -> ir.Value:
+    """Check a condition, as `relax_mlir.op.assert_op` does.
+
+    Parameters
+    ----------
+    condition : value
+    *values
+        What the message shows: one after the other as TVM prints them, or one list of them, then
+        perhaps the message, as TVM's function takes them.
+    format_args : value or sequence of value, optional
+        The same as a keyword.
+    format : str
+    """
+    shown = list(values)
+    if format_args is not None:
+        shown.append(format_args)
+    if len(shown) == 2 and isinstance(shown[1], str) and format == "":
+        format = shown.pop()  # noqa: A001
+    if len(shown) == 1:
+        shown = list(shown[0]) if isinstance(shown[0], (list, tuple)) else shown
+    return _op.assert_op(argument(condition), argument(shown), format=_text(format))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -473,6 +496,8 @@ def const(value: Any, dtype: Any = None) -> Any:
     if hasattr(value, "numpy") and not isinstance(value, np.ndarray):
         value = value.numpy()
     value = getattr(value, "value", value) if isinstance(value, _SCALARS) else value
+    if isinstance(value, str) and value in _NOT_FINITE:
+        value = float(value)  # as TVM prints it
     if state.current_or_none() is None:
         return Constant(value, dtype)
     return _op.const(value, dtype)
@@ -499,6 +524,10 @@ def shape(values: Any) -> ir.Value:
 # ---------------------------------------------------------------------------------------------
 
 
+# The kinds of device by their numbers in DLPack, of those that TVM has names for.
+_DEVICE_TYPES = {1: "cpu", 2: "cuda", 4: "opencl", 7: "vulkan", 8: "metal", 10: "rocm"}
+
+
 class Device:
     """A device: its kind and which one of that kind."""
 
@@ -506,9 +535,25 @@ class Device:
         self.kind, self.index = kind, index
 
 
-def device(dev: str, index: int = 0) -> Device:
-    """Return a device for `hint_on_device`."""
-    return Device(dev, index)
+def device(dev: str = "", index: int = 0, *, device_type: Any = None) -> Device:
+    """Return a device for `hint_on_device`.
+
+    Parameters
+    ----------
+    dev : str
+        Its kind, such as "cpu".
+    index : int
+        Which one of the kind.
+    device_type : int, optional
+        The kind as a number of DLPack, as TVM prints it.
+    """
+    if device_type is None:
+        return Device(dev, int(index))
+    kind = _DEVICE_TYPES.get(int(device_type))
+    if dev or kind is None:
+        known = ", ".join(f"{number} ({name})" for number, name in _DEVICE_TYPES.items())
+        raise ValueError(f"expected a kind of device, one of {known}, but got {device_type}")
+    return Device(kind, int(index))
 
 
 def cpu(index: int = 0) -> Device:

@@ -8,7 +8,8 @@ The printer writes them, and the parser reads them, as calls in the namespace ``
   operation by its name in MLIR;
 - ``I.mlir_type("i64")`` and ``I.mlir_attr("unit")``, a type and an attribute as text of MLIR;
 - ``I.mlir(text)`` in a module, functions and other operations as text of MLIR;
-- ``I.metadata(text)``, the constants that ``metadata["relax.expr.Constant"]`` lists.
+- ``I.metadata(text)``, the constants that ``metadata["relax.expr.Constant"]`` lists. The text is
+  one of MLIR, or the JSON that TVM prints as ``tvm.ir.load_json(text)``.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from mlir import ir
 
 from ..context import current_context, current_location
 from ..diagnostics import parse_module
+from .tvm_json import CONSTANT, load_json
 
-METADATA_KEY = "relax.expr.Constant"
+METADATA_KEY = CONSTANT
 _METADATA = "builtin.metadata"
 # Stands between the texts of several functions.
 _MARK = "relax_mlir.end_of_text"
@@ -235,8 +237,13 @@ def metadata_text(attrs: Sequence[ir.Attribute]) -> str:
         return str(module).strip()
 
 
-def metadata(text: str) -> dict[str, list[ir.Attribute]]:
-    """Return what `metadata_text` wrote: lists of constants by kind.
+def metadata(text: str) -> dict[str, list[Any]]:
+    """Return what `metadata_text` or TVM wrote: lists of constants by kind.
+
+    Parameters
+    ----------
+    text : str
+        Of MLIR, or in JSON.
 
     Raises
     ------
@@ -249,6 +256,8 @@ def metadata(text: str) -> dict[str, list[ir.Attribute]]:
     >>> metadata(metadata_text([attr]))[METADATA_KEY][0] == attr
     True
     """
+    if text.lstrip().startswith("{"):
+        return load_json(text)
     with current_context(), ir.Location.unknown():
         try:
             module = parse_module(text)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import typing
@@ -41,6 +42,25 @@ class MissingOperatorError(AttributeError):
 def missing(name: str) -> MissingOperatorError:
     """Return the error that TVM has an operator and the dialect has not."""
     return MissingOperatorError(f"R.{name} is not an operator of the dialect yet")
+
+
+def unknown(name: str) -> MissingOperatorError:
+    """Return the error that neither TVM nor the dialect has an operator, with what may be meant.
+
+    Examples
+    --------
+    >>> unknown("nn.sofmax").args[0]
+    "expected something that R has, but got R.nn.sofmax; did you mean 'R.nn.softmax'?"
+    """
+    own = (key for key in dir(_op) if not key.startswith("_"))
+    known = sorted({*TVM_OPERATORS, *own})
+    # Its last part may be one of another namespace.
+    short = {key.rpartition(".")[2]: key for key in known}
+    last = name.rpartition(".")[2]
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    close = close or [short[key] for key in difflib.get_close_matches(last, short, n=1)]
+    hint = f"; did you mean 'R.{close[0]}'?" if close else ""
+    return MissingOperatorError(f"expected something that R has, but got R.{name}{hint}")
 
 
 def argument(value: Any) -> Any:
@@ -126,9 +146,22 @@ def operator(name: str) -> Callable[..., Any]:
         ]
         for label, value in (*zip(labels, operands, strict=False), *given.items()):
             _check_window(name, label, value)
-        return function(*operands, **given)
+        result = function(*operands, **given)
+        _erase_unused([*operands, *given.values()])
+        return result
 
     return call
+
+
+def _erase_unused(operands: Sequence[Any]) -> None:
+    """Erase ``R.prim_value(3)`` where an operator took the number alone, as an attribute."""
+    for value in operands:
+        if isinstance(value, (list, tuple)):
+            _erase_unused(value)
+        elif isinstance(value, ir.Value) and isinstance(value.owner, _ops.PrimValueOp):
+            owner = value.owner
+            if not owner.location.is_a_name() and not any(True for _ in value.uses):
+                owner.operation.erase()
 
 
 def _check_window(name: str, label: str, value: Any) -> None:
@@ -182,5 +215,5 @@ class Namespace:
         """Return an operator."""
         full = f"{self._name}.{name}"
         if name.startswith("__") or (full not in TVM_OPERATORS and _find(full) is None):
-            raise MissingOperatorError(f"expected something that R has, but got R.{full}")
+            raise unknown(full)
         return operator(full)

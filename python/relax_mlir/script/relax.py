@@ -45,7 +45,7 @@ from .calls import (
     to_vdevice,
 )
 from .macros import macro
-from .operators import MissingOperatorError, Namespace, operator
+from .operators import Namespace, operator, unknown
 from .parser import entry, state
 from .parser.expressions import SpecialForm
 from .parser.relax import Dataflow
@@ -158,7 +158,7 @@ def __getattr__(name: builtins.str) -> typing.Any:
         return operator(name)
     if name.startswith("__"):
         raise AttributeError(name)
-    raise MissingOperatorError(f"expected something that R has, but got R.{name}")
+    raise unknown(name)
 
 
 def __dir__() -> list[builtins.str]:

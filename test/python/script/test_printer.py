@@ -396,7 +396,7 @@ def test_metadata_lists_equal_constants_once():
       relax.return %c : !relax.tuple<!relax.tensor<[64], f32>, !relax.tensor<[64], f32>>
     }"""
     text = printer.script(program)
-    assert text.count("dense<1.000000e+00>") == 1
+    assert text.count("ffi.Tensor") == 1
     assert 'metadata["relax.expr.Constant"][1]' not in text
     left_out = printer.script(program, show_meta=False)
     assert "# Metadata omitted. Use show_meta=True in script() method to show it." in left_out
@@ -666,7 +666,7 @@ def test_long_metadata_is_shown_where_it_is_asked_for(capsys):
     module(program).show()
     assert "# Metadata omitted" in capsys.readouterr().out
     module(program).show(show_meta=True)
-    assert "metadata = I.metadata" in capsys.readouterr().out
+    assert "metadata = tvm.ir.load_json" in capsys.readouterr().out
     assert structural_equal(from_source(module(program).script()), program)
 
 

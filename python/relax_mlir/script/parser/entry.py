@@ -80,7 +80,8 @@ def _default_names() -> dict[str, Any]:
     import relax_mlir
     from relax_mlir import script
 
-    return {"relax": relax_mlir, "I": script.ir, "R": script.relax, "T": script.tir}
+    letters = {"I": script.ir, "R": script.relax, "T": script.tir}
+    return {"relax": relax_mlir, **letters, "tvm": script.tvm}
 
 
 def from_source(

@@ -102,6 +102,11 @@ class Environment:
             return value
         if name in self._gone:
             raise NameError(f"expected a name that is visible here, but {self._gone[name]}")
+        if name == "metadata":
+            raise NameError(
+                "expected the constants of the program before it, metadata = ..., which are "
+                "printed with script(show_meta=True)"
+            )
         known = {key for scope in self._scopes for key in scope} | {
             key for scope in self._around[:-1] for key in scope
         }

@@ -14,6 +14,7 @@ from mlir import ir
 from ...constants import elements_attr
 from ...dtypes import dtype_name, is_numpy
 from ..generic import METADATA_KEY, metadata_text
+from ..tvm_json import to_json
 
 # More numbers than these are not written in place.
 _MOST = 32
@@ -43,9 +44,13 @@ class Constants:
         self._attrs.append(attr)
         return f'metadata["{METADATA_KEY}"][{len(self._attrs) - 1}]'
 
-    def text(self) -> str:
-        """Return the constants as text of MLIR."""
-        return metadata_text(self._attrs)
+    def text(self) -> tuple[str, str]:
+        """Return the constants as text, and which function reads it.
+
+        It is what TVM reads, or text of MLIR where that would lose something.
+        """
+        text = to_json(self._attrs)
+        return (metadata_text(self._attrs), "") if text is None else (text, "tvm.ir.load_json")
 
 
 def constant_text(attr: ir.Attribute) -> str | None:

@@ -179,7 +179,8 @@ class ModulePrinter:
 
     def _finish(self) -> str:
         body = self.writer.text()
-        parts = [self._imports(body), "", self._metadata(), body]
+        metadata = self._metadata()
+        parts = [self._imports(f"{metadata}{body}"), "", metadata, body]
         text = "\n".join(part for part in parts if part is not None)
         if self.options.print_line_numbers:
             lines = text.split("\n")
@@ -193,6 +194,8 @@ class ModulePrinter:
             if re.search(pattern.format(ir_prefix=self.options.ir_prefix), body):
                 letter = _LETTERS.get(module, self.options.ir_prefix)
                 lines.append(f"# from relax_mlir.script import {module} as {letter}")
+        if re.search(r"^metadata = tvm\.", body, re.MULTILINE):
+            lines.append("# from relax_mlir.script import tvm")
         return "\n".join(lines)
 
     def _metadata(self) -> str | None:
@@ -200,13 +203,14 @@ class ModulePrinter:
             return None
         if self.options.show_meta is False:
             return "# Metadata omitted. Use show_meta=True in script() method to show it.\n"
-        text = block_text(self.constants.text(), "")
-        return f"metadata = {self.options.ir_prefix}.metadata({text})\n"
+        text, reader = self.constants.text()
+        reader = reader or f"{self.options.ir_prefix}.metadata"
+        return f"metadata = {reader}({block_text(text, '')})\n"
 
     @property
     def metadata_size(self) -> int:
         """The length of the constants as text."""
-        return len(self.constants.text()) if len(self.constants) else 0
+        return len(self.constants.text()[0]) if len(self.constants) else 0
 
 
 def operation_of(value: Any) -> ir.Operation:

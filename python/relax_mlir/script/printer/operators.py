@@ -16,6 +16,9 @@ from typing import Any
 from mlir import ir
 
 from ... import op as _namespace
+from ...expr import known_number
+from ...ir import TensorStructInfo
+from ...op.set import UNIQUE, unique_types
 from .types import TypePrinter, entries, quote, sequence
 
 Form = Callable[[], str]
@@ -24,6 +27,10 @@ Form = Callable[[], str]
 _NAMESPACES = ("nn", "image", "vision", "grad", "ccl", "dist", "builtin", "memory", "vm")
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 _PREFIX = "relax."
+# What is written though it is the default here, as TVM has another one: there, an index out of
+# range is undefined.
+_OTHER_DEFAULTS = {("relax.take", "mode"): "clip"}
+_UNIQUE_FLAGS = ("return_index", "return_inverse", "return_counts")
 
 
 def is_struct_info(type_: ir.Type) -> bool:
@@ -164,8 +171,11 @@ def operator_form(
     attributes: dict[str, ir.Attribute] = {}
     for name, argument in arguments.items():
         if isinstance(argument, ir.Attribute):
-            if not is_default(op.name, name, argument):
+            is_elsewhere = (op.name, name) in _OTHER_DEFAULTS
+            if is_elsewhere or not is_default(op.name, name, argument):
                 attributes[name] = argument
+        elif (op.name, name) in _OTHER_DEFAULTS:
+            attributes[name] = ir.StringAttr.get(_OTHER_DEFAULTS[op.name, name], op.context)
         elif argument is not None:
             is_here = name not in params or params.index(name) == len(operands)
             if is_here and not named:
@@ -188,6 +198,28 @@ def operator_form(
         return f"{path}({', '.join(args)})"
 
     return form
+
+
+def unique_options(arguments: OperatorArguments) -> list[str] | None:
+    """Return the options with which R.unique makes a call; None if it makes no such call."""
+    callee, args = arguments["callee"], arguments["args"]
+    if callee is None or callee.value != UNIQUE or not args:
+        return None
+    try:
+        *flags, axis = [known_number(arg, "an option") for arg in args[1:]] or [None]
+    except TypeError:
+        return None
+    if isinstance(axis, bool):  # there is none
+        flags, axis = [*flags, axis], None
+    flags = flags or [False] * len(_UNIQUE_FLAGS)
+    if len(flags) != len(_UNIQUE_FLAGS) or not isinstance(args[0].type, TensorStructInfo):
+        return None
+    has_options = axis is not None or any(flags)
+    stated = [item.value for item in arguments["sinfo_args"]]
+    if has_options != (len(args) > 1) or stated != unique_types(args[0].type, flags, axis):
+        return None
+    given = [f"{name}=True" for name, flag in zip(_UNIQUE_FLAGS, flags, strict=True) if flag]
+    return given if axis is None else [*given, f"axis={axis}"]
 
 
 def generic_form(op: ir.Operation, values: Sequence[str], types: TypePrinter, prefix: str) -> str:

@@ -24,7 +24,14 @@ from ...places import bound_before
 from .constants import Constants, constant_text
 from .derived import derived_type, has_function, number_text, others, type_of_branches
 from .names import Names, location_name
-from .operators import Form, OperatorArguments, generic_form, is_struct_info, operator_form
+from .operators import (
+    Form,
+    OperatorArguments,
+    generic_form,
+    is_struct_info,
+    operator_form,
+    unique_options,
+)
 from .options import Options, is_identifier
 from .scope import Scope, struct_info_variables, variables_of
 from .types import TypePrinter, entries, quote, sequence, string_literal
@@ -621,8 +628,13 @@ class FunctionPrinter:
     def _call_packed(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
         if arguments["sinfo_args"] is None and op.name != "relax.call_packed":
             return None  # R needs them
+        options = unique_options(arguments)
 
         def form() -> str:
+            given = arguments["args"]
+            # The parser makes the options anew.
+            if options is not None and all(value.owner in self._inline for value in given[1:]):
+                return f"R.unique({', '.join([self._value(given[0]), *options])})"
             args = [self._callee(arguments), *self._arguments(arguments["args"])]
             indices = arguments["inplace_indices"]
             args += [f"inplace_indices={list(indices)}"] if indices is not None else []
