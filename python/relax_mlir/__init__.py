@@ -25,6 +25,7 @@ array([1., 1., 1., 1., 1., 1., 1., 1.], dtype=float32)
 # _dependencies comes first: it checks what the other modules import.
 from . import _dependencies as _dependencies
 from . import analysis, op
+from . import erasing as erasing
 from . import packed as packed
 from .analysis import StructInfoWarning
 from .artefact import load
@@ -58,10 +59,11 @@ from .vm import VirtualMachine, set_recursion_limit
 
 # These need all of the above.
 # isort: split
-from . import dpl, expr_functor, instrument, te, tir, topi, transform
+from . import dpl, expr_functor, instrument, reference, te, tir, topi, transform
 from .binding_rewrite import DataflowBlockRewrite
 from .expr_functor import PyExprMutator, PyExprVisitor
 from .pipeline import get_pipeline, register_pipeline
+from .reference.bisect import bisect_wrong
 
 __version__ = "0.1.0"
 
@@ -91,6 +93,7 @@ __all__ = [
     "analysis",
     "as_module",
     "assert_structural_equal",
+    "bisect_wrong",
     "compile",
     "default_context",
     "dpl",
@@ -101,6 +104,7 @@ __all__ = [
     "load_dialect",
     "op",
     "phases",
+    "reference",
     "register_derive_func",
     "register_pipeline",
     "set_global_info",

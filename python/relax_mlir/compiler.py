@@ -17,6 +17,7 @@ from mlir.passmanager import PassManager
 from . import native, runtime
 from ._mlir_libs import _relax_mlir as _ext
 from .diagnostics import raise_errors
+from .forks import compiling
 from .ir_module import ModuleLike, as_module
 from .progress import ProgressLike, Reporter
 from .runtime.executable import TEXT_BYTES
@@ -208,7 +209,7 @@ def _run_phase(name: str, module: ir.Module, options: dict[str, str]) -> None:
         pipeline = PassManager.parse(f"builtin.module(relax-phase-{name}{{{given}}})")
         # Once for the phase: after each pass it takes as long as the passes.
         pipeline.enable_verifier(False)
-        with raise_errors(module.context):
+        with raise_errors(module.context), compiling():
             pipeline.run(module.operation)
             module.operation.verify()
 
@@ -216,6 +217,15 @@ def _run_phase(name: str, module: ir.Module, options: dict[str, str]) -> None:
 def _check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
     if given not in choices:
         raise ValueError(f"expected {what}, one of {', '.join(choices)}, but got {given!r}")
+
+
+def _check_options(exec_mode: str, checks: str, opt_level: int, vector_bits: int) -> None:
+    _check_choice("exec_mode", exec_mode, EXEC_MODES)
+    _check_choice("checks", checks, CHECKS)
+    if opt_level not in range(4):
+        raise ValueError(f"expected opt_level from 0 to 3, but got {opt_level!r}")
+    if vector_bits not in VECTOR_BITS:
+        raise ValueError(f"expected vector_bits to be in {VECTOR_BITS}, but got {vector_bits!r}")
 
 
 def _needs_code(program: runtime.Executable) -> bool:
@@ -238,6 +248,15 @@ def _foldings(combine_matmuls: bool) -> list[Pass]:
         # It puts constants together, which is left to do then.
         passes.append(CombineParallelMatmul(worthwhile=True))
     return [*passes, FoldConstant()]
+
+
+def _evaluated(mod: ModuleLike, dump_phases: str | os.PathLike[str] | None) -> Executable:
+    """Return a module as what the reference interpreter evaluates."""
+    from .reference.executable import ReferenceExecutable  # which needs this module
+
+    if dump_phases is not None:
+        raise ValueError('expected no dump_phases with the target "reference", which has no phases')
+    return ReferenceExecutable(as_module(mod).clone())
 
 
 def compile(  # noqa: A001 (the name TVM uses)
@@ -267,8 +286,10 @@ def compile(  # noqa: A001 (the name TVM uses)
     target : str, mapping, native.NativeTarget or Target
         "llvm": the processor of this machine, with all it can do. Others are written as in TVM,
         "llvm -mcpu=skylake-avx512 -mattr=-avx512vnni", or ``{"kind": "llvm", "mcpu": "znver3"}``;
-        see `relax_mlir.target.Target.parse`. What is compiled for a machine that can do more than
-        this one can be saved and exported, and does not run here.
+        see `relax_mlir.target.Target.parse`. "reference": nothing is compiled, and the module is
+        evaluated as the specification says, see `relax_mlir.reference`; the options below are
+        without effect then, but for `dump_phases`, which is refused. What is compiled for a machine
+        that can do more than this one can be saved and exported, and does not run here.
     exec_mode : str
         "compiled": functions and kernels become machine code. "bytecode": kernels do, and functions
         become bytecode, which `VirtualMachine` interprets and can observe. Both mean the same.
@@ -336,8 +357,9 @@ def compile(  # noqa: A001 (the name TVM uses)
     may give wrong ones or read memory that is not its own. What stays is: the number of
     arguments; before a value is first read (by a kernel, as a condition, as a shape, for its
     dimensions or to be called), that it is of the kind and rank that its type says, and a tensor in
-    host memory; dimensions that bind shape variables; divisors of dimensions that are 0; sizes of
-    tuples where a field is taken; allocations. What goes is the comparison of data types,
+    host memory; dimensions that bind shape variables, and that variables of sizes and dimensions of
+    allocations are not negative; that no step of a dimension is beyond 64 bits, or divides by 0;
+    sizes of tuples where a field is taken; allocations. What goes is the comparison of data types,
     devices, dimensions, primitive values and closures, and any check of values that only pass
     through.
 
@@ -353,12 +375,9 @@ def compile(  # noqa: A001 (the name TVM uses)
     >>> VirtualMachine(ex)["main"](3)
     3
     """
-    _check_choice("exec_mode", exec_mode, EXEC_MODES)
-    _check_choice("checks", checks, CHECKS)
-    if opt_level not in range(4):
-        raise ValueError(f"expected opt_level from 0 to 3, but got {opt_level!r}")
-    if vector_bits not in VECTOR_BITS:
-        raise ValueError(f"expected vector_bits to be in {VECTOR_BITS}, but got {vector_bits!r}")
+    _check_options(exec_mode, checks, opt_level, vector_bits)
+    if target == "reference":
+        return _evaluated(mod, dump_phases)
     machine = Target.parse(target)
     info = native.describe_target(machine.machine)
     options = {

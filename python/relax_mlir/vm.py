@@ -11,10 +11,14 @@ import tvm_ffi
 
 from . import native, runtime
 from .compiler import Executable
+from .reference.executable import ReferenceExecutable
 from .runtime.time_evaluator import time_evaluator
 from .runtime.virtual_machine import Instrument
 
 _make_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_function")
+
+# That of the runtime, which has no way to ask for it.
+_recursion_limit = 1000
 
 
 class VirtualMachine:
@@ -29,7 +33,7 @@ class VirtualMachine:
     Parameters
     ----------
     executable : Executable
-        Compiled in either mode. Only bytecode can be observed.
+        Compiled in either mode, or for the target "reference". Only bytecode can be observed.
 
     Raises
     ------
@@ -76,6 +80,8 @@ class VirtualMachine:
         if name not in self:
             known = ", ".join(self) or "none"
             raise KeyError(f"expected the name of a public function ({known}), but got {name!r}")
+        if isinstance(self.executable, ReferenceExecutable):
+            return self.executable.look_up(name)
         if self._machine is not None:
             return self._machine[name]
         code = self.executable.code
@@ -174,4 +180,18 @@ def set_recursion_limit(limit: int) -> int:
     int
         The limit until now.
     """
-    return tvm_ffi.get_global_func("relax_mlir.runtime.set_recursion_limit")(limit)
+    global _recursion_limit
+    old = tvm_ffi.get_global_func("relax_mlir.runtime.set_recursion_limit")(limit)
+    _recursion_limit = limit
+    return int(old)
+
+
+def recursion_limit() -> int:
+    """Return how deep functions may call themselves, as `set_recursion_limit` set it.
+
+    Examples
+    --------
+    >>> recursion_limit()
+    1000
+    """
+    return _recursion_limit

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import relax_mlir as relax
+from evaluated import ALWAYS_EVALUATED, why_not_evaluated
 
 # Where it is set, each module that a test builds goes through TVMScript and back, too.
 ROUND_TRIP = "RELAX_MLIR_TEST_ROUND_TRIP"
@@ -34,13 +35,57 @@ def round_trip(request, monkeypatch):
     monkeypatch.setattr(relax.BlockBuilder, "get", checked)
 
 
-@pytest.fixture(params=["compiled", "bytecode"])
+def pytest_addoption(parser):
+    parser.addoption(
+        "--reference",
+        action="store_true",
+        help="run the programs of tests in the reference interpreter, in place of both modes",
+    )
+
+
+def pytest_generate_tests(metafunc):
+    """Run what uses `exec_mode` in both modes, and programs of operators in the reference, too."""
+    if "exec_mode" not in metafunc.fixturenames or _chooses_modes(metafunc):
+        return
+    modes = ["compiled", "bytecode"]
+    evaluated = why_not_evaluated(metafunc.definition) is None
+    if metafunc.config.getoption("--reference"):
+        modes = ["reference"] if evaluated else []
+    elif evaluated and metafunc.module.__name__ in ALWAYS_EVALUATED:
+        modes.append("reference")
+    metafunc.parametrize("exec_mode", modes, indirect=True)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what does not run in the reference interpreter, where that is asked for."""
+    if not config.getoption("--reference"):
+        return
+    modes = [getattr(item, "callspec", None) for item in items]
+    kept = [each is not None and each.params.get("exec_mode") == "reference" for each in modes]
+    config.hook.pytest_deselected(
+        items=[item for item, keep in zip(items, kept, strict=True) if not keep]
+    )
+    items[:] = [item for item, keep in zip(items, kept, strict=True) if keep]
+
+
+def _chooses_modes(metafunc):
+    marks = metafunc.definition.iter_markers("parametrize")
+    return any("exec_mode" in str(mark.args[0]) for mark in marks)
+
+
+@pytest.fixture
 def exec_mode(request, monkeypatch):
-    """Run a test in both modes: the one that `relax_mlir.compile` uses where none is given."""
+    """Run a test in a mode: the one that `relax_mlir.compile` uses where none is given."""
     mode = request.param
     compile_ = relax.compile
 
     def compile_in_mode(mod, target="llvm", **options):
+        if mode == "reference":
+            if options.get("exec_mode") == mode:  # where a test passes its mode on
+                del options["exec_mode"]
+            if "dump_phases" in options:
+                pytest.skip("the reference interpreter has no phases to dump")
+            return compile_(mod, mode if target == "llvm" else target, **options)
         # Kernels are the same in both modes: optimizing them once is enough.
         level = {"opt_level": 1} if mode == "bytecode" else {}
         return compile_(mod, target, **{"exec_mode": mode, **level, **options})

@@ -1,0 +1,162 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How the results of operators are kept: rounded, exact, or moved within their error bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from .tensor import (
+    FORMATS,
+    Array,
+    Tensor,
+    is_float,
+    round_float,
+    storage_dtype,
+    unit_in_last_place,
+)
+
+Mode = Literal["up", "down", "random"]
+
+
+class Arithmetic:
+    """Each operator computes as if exactly, and rounds once to the data type of its result.
+
+    Floats are computed in ``float64``; integers wrap around at the width of their data type.
+
+    Examples
+    --------
+    >>> Arithmetic().finish("relax.add", np.array([0.1]), "float16").data
+    array([0.1], dtype=float16)
+    >>> Arithmetic().finish("relax.add", np.array([300]), "uint8").data
+    array([44], dtype=uint8)
+    """
+
+    def finish(self, op_name: str, data: Any, dtype: str) -> Tensor:
+        """Return the result of an operator as a tensor, in memory of its own (SE02)."""
+        if is_float(dtype):
+            return Tensor(_own(round_float(data, dtype), data), dtype)
+        return Tensor(_own(np.asarray(data).astype(storage_dtype(dtype)), data), dtype)
+
+    def call(self, name: str, row: Any, op: Any, args: Sequence[Any], env: Any) -> Any:
+        """Compute an operator on its arguments, of which floats are ``float64``.
+
+        Parameters
+        ----------
+        name : str
+        row : Operator
+            The row of `relax_mlir.reference.operators.OPERATORS`.
+        op : mlir.ir.OpView
+        args : sequence
+        env
+            It evaluates dimensions.
+
+        Returns
+        -------
+        numpy.ndarray, Tensor or tuple of it
+            Before `finish`.
+        """
+        return row.function(op, args, env)
+
+
+class Exact(Arithmetic):
+    """Floats stay ``float64``: nothing is rounded, but for what their data type is too small for.
+
+    Examples
+    --------
+    >>> Exact().finish("relax.add", np.array([0.1, 1e5]), "float16").data
+    array([0.1, inf])
+    """
+
+    def finish(self, op_name: str, data: Any, dtype: str) -> Tensor:
+        """Return the result of an operator as a tensor."""
+        if not is_float(dtype):
+            return super().finish(op_name, data, dtype)
+        exact = np.array(data, np.float64)
+        form = FORMATS[dtype]
+        # The first number that rounds to what is beyond the largest one.
+        limit = form.largest + float(unit_in_last_place(form.largest, dtype)) / 2
+        beyond = np.copysign(np.inf, exact) if form.has_infinity else np.nan
+        return Tensor(np.array(np.where(np.abs(exact) >= limit, beyond, exact), order="C"), dtype)
+
+
+class Perturbed(Exact):
+    """Floats are moved by as much as an implementation may be wrong (Monte Carlo arithmetic).
+
+    What a program returns under several of these says how far two right implementations may be
+    apart.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    mode : str
+        "up" and "down" move each float as far as it may go in one direction, "random" each by
+        itself.
+
+    Examples
+    --------
+    >>> from relax_mlir.reference.operators import OPERATORS
+    >>> up = Perturbed(np.random.default_rng(0), "up")
+    >>> x = [Tensor(np.array([0.1]), "float32")] * 2
+    >>> moved = up.finish("relax.add", up.call("relax.add", OPERATORS["relax.add"], None, x, None),
+    ...                   "float32")
+    >>> bool(moved.data[0] > 0.2)
+    True
+    """
+
+    def __init__(self, rng: np.random.Generator, mode: Mode) -> None:
+        self.rng = rng
+        self.mode = mode
+        self._ulps = 0.0
+        self._scale: Any = None
+
+    def _factors(self, shape: tuple[int, ...]) -> Array:
+        if self.mode == "random":
+            return self.rng.uniform(-1.0, 1.0, shape)
+        return np.full(shape, 1.0 if self.mode == "up" else -1.0)
+
+    def call(self, name: str, row: Any, op: Any, args: Sequence[Any], env: Any) -> Any:
+        """Compute an operator, of arguments that are moved where its row says so."""
+        self._ulps, growth = row.bounds(op, args) if hasattr(row, "bounds") else (0.0, 0.0)
+        scale = getattr(row, "scale", None)
+        self._scale = None if scale is None else scale(op, args)
+        if growth:
+            args = [self._moved(arg, growth) for arg in args]
+        return row.function(op, args, env)
+
+    def _moved(self, arg: Any, growth: float) -> Any:
+        if isinstance(arg, (tuple, list)) and any(isinstance(item, Tensor) for item in arg):
+            return tuple(self._moved(item, growth) for item in arg)
+        if not isinstance(arg, Tensor) or not is_float(arg.dtype):
+            return arg
+        roundoff = 2.0 ** -(FORMATS[arg.dtype].fraction + 1)
+        noise = 1.0 + growth * roundoff * self.rng.uniform(-1.0, 1.0, arg.data.shape)
+        return Tensor(np.asarray(arg.data * noise), arg.dtype)
+
+    def finish(self, op_name: str, data: Any, dtype: str) -> Tensor:
+        """Return the result of an operator, each float moved that its data type does not have."""
+        if not is_float(dtype) or not self._ulps:
+            return super().finish(op_name, data, dtype)
+        exact = np.asarray(data, np.float64)
+        with np.errstate(all="ignore"):
+            size = np.abs(exact)
+            if self._scale is not None:
+                size = np.maximum(size, np.broadcast_to(self._scale, exact.shape))
+            unit = np.where(np.isfinite(size), unit_in_last_place(size, dtype), 0.0)
+            # All numbers here are of float64: what float32 has is taken to be exact.
+            narrow = "float32" if dtype == "float64" else dtype
+            is_inexact = round_float(exact, narrow).astype(np.float64) != exact
+            moved = exact + self._factors(exact.shape) * self._ulps * unit
+        kept = np.where(is_inexact & np.isfinite(exact), moved, exact)
+        return super().finish(op_name, kept, dtype)
+
+
+def _own(array: Array, given: Any) -> Array:
+    """Return an array that shares no memory with the one it was made of."""
+    array = np.asarray(array)
+    if isinstance(given, np.ndarray) and np.may_share_memory(array, given):
+        return array.copy()
+    return np.ascontiguousarray(array).reshape(array.shape)

@@ -1,0 +1,10 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The operators of the dialect that compute on tensors, defined with NumPy."""
+
+from __future__ import annotations
+
+from . import elementwise, index, manipulate, nn, reduce, window
+from .table import OPERATORS, Operator
+
+__all__ = ["OPERATORS", "Operator", "elementwise", "index", "manipulate", "nn", "reduce", "window"]

@@ -1,0 +1,149 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reductions and scans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..tensor import Array, is_float
+from .table import Args, attribute, axes_of, cast, count, operator
+
+
+def _axes(op: Any, data: Array) -> tuple[int, ...]:
+    axes = attribute(op, "axis")
+    return tuple(range(data.ndim)) if axes is None else axes_of(axes, data.ndim)
+
+
+def _terms(op: Any, args: Args) -> int:
+    data = args[0].data
+    return count(data.shape, _axes(op, data))
+
+
+def reduced(op: Any, args: Args, function: Any, **options: Any) -> Array:
+    """Return what a function of NumPy makes of the operand over the axes of the operation."""
+    data = args[0].data
+    keepdims = attribute(op, "keepdims", False)
+    return np.asarray(function(data, axis=_axes(op, data), keepdims=keepdims, **options))
+
+
+@operator("sum", ulps=0.5, backward_error_per_term=1, terms=_terms)
+def _sum(op: Any, args: Args, env: Any) -> Array:
+    return reduced(op, args, np.sum, dtype=args[0].data.dtype)
+
+
+@operator("prod", ulps=0.5, ulps_per_term=1, terms=_terms)
+def _prod(op: Any, args: Args, env: Any) -> Array:
+    return reduced(op, args, np.prod, dtype=args[0].data.dtype)
+
+
+@operator("mean", ulps=1, backward_error_per_term=1, terms=_terms)
+def _mean(op: Any, args: Args, env: Any) -> Array:
+    return reduced(op, args, np.sum) / np.float64(_terms(op, args))
+
+
+@operator("max", ulps=0)
+def _max(op: Any, args: Args, env: Any) -> Array:
+    return reduced(op, args, np.max, initial=lowest(args[0].dtype))
+
+
+@operator("min", ulps=0)
+def _min(op: Any, args: Args, env: Any) -> Array:
+    return reduced(op, args, np.min, initial=highest(args[0].dtype))
+
+
+def lowest(dtype: str) -> Any:
+    """Return the least number of a data type: the maximum of no numbers."""
+    if dtype == "bool":
+        return False
+    return -np.inf if is_float(dtype) else np.iinfo(dtype).min
+
+
+def highest(dtype: str) -> Any:
+    """Return the largest number of a data type: the minimum of no numbers."""
+    if dtype == "bool":
+        return True
+    return np.inf if is_float(dtype) else np.iinfo(dtype).max
+
+
+def mean_and_variance(data: Array, axes: Sequence[int]) -> tuple[Array, Array]:
+    """Return both over some axes, which stay; NaN of no elements."""
+    size = np.float64(count(data.shape, axes))
+    mean = data.sum(axis=tuple(axes), keepdims=True) / size
+    return mean, np.square(data - mean).sum(axis=tuple(axes), keepdims=True) / size
+
+
+def _variance(op: Any, args: Args) -> Array:
+    data = args[0].data
+    axes = _axes(op, data)
+    variance = mean_and_variance(data, axes)[1]
+    return variance if attribute(op, "keepdims", False) else variance.squeeze(axes)
+
+
+@operator("variance", ulps=4, backward_error=1, backward_error_per_term=1, terms=_terms)
+def _variance_of(op: Any, args: Args, env: Any) -> Array:
+    return _variance(op, args)
+
+
+@operator("std", ulps=4, backward_error=1, backward_error_per_term=1, terms=_terms)
+def _std(op: Any, args: Args, env: Any) -> Array:
+    return np.sqrt(_variance(op, args))
+
+
+@operator("argmax", ulps=0)
+def _argmax(op: Any, args: Args, env: Any) -> Array:
+    return _index_of(op, args, np.argmax)
+
+
+@operator("argmin", ulps=0)
+def _argmin(op: Any, args: Args, env: Any) -> Array:
+    return _index_of(op, args, np.argmin)
+
+
+def _index_of(op: Any, args: Args, function: Any) -> Array:
+    """Return indices of elements; 0 where there are none."""
+    data, axis = args[0].data, attribute(op, "axis")
+    keepdims = attribute(op, "keepdims", False)
+    axes = _axes(op, data) if axis is None else axes_of(axis, data.ndim)
+    if count(data.shape, axes) == 0:
+        return np.asarray(np.sum(data, axis=axes, keepdims=keepdims, dtype=np.int64))
+    return np.asarray(function(data, axis=axis, keepdims=keepdims), np.int64)
+
+
+# ------------------------------------------------------------------------------
+# Scans
+# ------------------------------------------------------------------------------
+
+
+def _scan_terms(op: Any, args: Args) -> int:
+    data, axis = args[0].data, attribute(op, "axis")
+    return data.size if axis is None else data.shape[axis]
+
+
+@operator("cumsum", ulps=0.5, backward_error=1, backward_error_per_term=1, terms=_scan_terms)
+def _cumsum(op: Any, args: Args, env: Any) -> Array:
+    return _scan(op, args, np.add)
+
+
+@operator("cumprod", ulps=1, ulps_per_term=2, terms=_scan_terms)
+def _cumprod(op: Any, args: Args, env: Any) -> Array:
+    return _scan(op, args, np.multiply)
+
+
+def _scan(op: Any, args: Args, function: np.ufunc) -> Array:
+    axis = attribute(op, "axis")
+    data = cast(args[0].data, attribute(op, "dtype", args[0].dtype))
+    if axis is None:
+        data, axis = data.ravel(), 0
+    if attribute(op, "exclusive", False):
+        # Each one counts for the next element; the identity comes first.
+        shape = [*data.shape]
+        shape[axis] = 1
+        first = np.full(shape, function.identity, data.dtype)
+        last = data.shape[axis]
+        data = np.concatenate([first, data], axis)
+        data = np.take(data, range(last), axis)
+    return np.asarray(function.accumulate(data, axis=axis, dtype=data.dtype))

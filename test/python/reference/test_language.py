@@ -1,0 +1,168 @@
+"""What the reference interpreter returns from Python: values of NumPy, under each arithmetic."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import relax_mlir as relax
+import tvm_ffi
+from relax_mlir import op, reference
+from relax_mlir.script import from_source
+
+
+def f32(*numbers):
+    return np.array(numbers, "float32")
+
+
+@pytest.fixture
+def increment(write, tensor):
+    return write(lambda x: op.add(x, 0.1), tensor(("n",)))
+
+
+def test_values_are_plain(write, tensor):
+    program = write(
+        lambda x, s: op.tuple(x, op.shape_of(x), op.prim_value(2), "a", s),
+        *(tensor(("n",)), relax.Var("s", relax.ShapeStructInfo(ndim=2))),
+    )
+    x, shape, number, text, given = reference.run(program, "main", f32(1, 2), tvm_ffi.Shape((3, 4)))
+    assert (x.data.tolist(), x.dtype) == ([1, 2], "float32")
+    assert isinstance(shape, reference.Shape) and shape == (2,)
+    assert (number, text, given) == (2, "a", (3, 4))
+
+
+def test_arithmetic_is_rounded_or_exact(increment):
+    x = f32(0.2)
+    rounded = reference.run(increment, "main", x).data
+    exact = reference.run(increment, "main", x, arithmetic=reference.Exact()).data
+    assert (rounded.dtype, exact.dtype) == ("float32", "float64")
+    assert rounded == np.float32(exact)
+    assert exact != rounded
+
+
+def test_exact_numbers_beyond_the_data_type_are_infinite(write, tensor):
+    program = write(lambda x: op.multiply(x, x), tensor(("n",), "float16"))
+    exact = reference.run(
+        program, "main", np.array([300, -1], "float16"), arithmetic=reference.Exact()
+    )
+    assert exact.data.tolist() == [np.inf, 1]
+
+
+@pytest.mark.parametrize(("mode", "sign"), [("up", 1), ("down", -1)])
+def test_perturbed_results_are_moved_one_way(increment, mode, sign):
+    x = f32(0.2)
+    exact = reference.run(increment, "main", x, arithmetic=reference.Exact()).data
+    arithmetic = reference.Perturbed(np.random.default_rng(0), mode)
+    moved = reference.run(increment, "main", x, arithmetic=arithmetic).data
+    assert 0 < sign * (moved - exact) <= 2**-25
+
+
+def test_perturbed_results_that_are_exact_stay(write, tensor):
+    program = write(lambda x: op.add(x, x), tensor(("n",)))
+    arithmetic = reference.Perturbed(np.random.default_rng(0), "random")
+    assert reference.run(program, "main", f32(1, 2), arithmetic=arithmetic).data.tolist() == [2, 4]
+
+
+def test_sums_are_moved_through_their_inputs(write, tensor):
+    program = write(lambda x: op.sum(x), tensor(("n",)))
+    x = f32(*range(1, 100))
+    runs = {
+        float(reference.run(program, "main", x, arithmetic=reference.Perturbed(rng, "random")).data)
+        for rng in map(np.random.default_rng, range(5))
+    }
+    assert len(runs) == 5
+    assert all(abs(each - 4950) < 4950 * 100 * 2**-23 for each in runs)
+
+
+# ---------------------------------------------------------------------------------------------
+# Floats that NumPy lacks
+# ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [d for d in reference.tensor.FORMATS if "8" in d.split("_")[0]])
+def test_gr18_small_floats_have_256_codes(dtype):
+    codes = np.arange(256, dtype="uint8")
+    numbers = reference.tensor.decode(codes, dtype)
+    kept = ~np.isnan(numbers)
+    again = reference.tensor.encode(reference.tensor.round_float(numbers, dtype), dtype)
+    np.testing.assert_array_equal(again[kept], codes[kept])
+
+
+def test_gr18_ties_are_rounded_to_even():
+    halves = np.array([1 + 2**-8, 1 + 3 * 2**-8, -(1 + 2**-8)])
+    expected = [1, 1 + 2**-6, -1]
+    assert reference.tensor.round_float(halves, "bfloat16").tolist() == expected
+
+
+# ---------------------------------------------------------------------------------------------
+# The target of compile
+# ---------------------------------------------------------------------------------------------
+
+
+def test_executable_says_what_it_is(increment):
+    ex = relax.compile(increment, target="reference", exec_mode="bytecode")
+    assert ex.exec_mode == "reference"
+    assert ex.function_names == ("main",)
+    assert "relax.add" in ex.as_text()
+
+
+def test_error_nothing_to_save(increment, tmp_path):
+    ex = relax.compile(increment, target="reference")
+    with pytest.raises(ValueError, match="expected a compiled module to save"):
+        ex.save(tmp_path / "main.rx")
+    with pytest.raises(ValueError, match="expected a compiled module to export"):
+        ex.export_library(tmp_path / "main.so")
+
+
+def test_error_no_phases(increment, tmp_path):
+    with pytest.raises(ValueError, match="expected no dump_phases"):
+        relax.compile(increment, target="reference", dump_phases=tmp_path)
+
+
+def test_error_unknown_function(increment):
+    with pytest.raises(KeyError, match="expected the name of a public function"):
+        reference.run(increment, "other")
+
+
+def test_vm09_a_tail_call_needs_no_room():
+    """Ten times as deep as the limit of recursion."""
+    main = reference.VirtualMachine("""
+    relax.func @main(%i: !relax.prim<i64, n>) -> !relax.prim<i64> {
+      %c = relax.call_pure_packed "relax_mlir.run.truth"(%i) : (!relax.prim<i64, n>) -> !relax.prim<i1>
+      %r = relax.if %c : !relax.prim<i1> -> !relax.prim<i64> {
+        %p = relax.prim_value #relax.expr<n - 1>
+        %0 = relax.call @main(%p) : (!relax.prim<i64, n - 1>) -> !relax.prim<i64>
+        relax.yield %0 : !relax.prim<i64>
+      } else {
+        relax.yield %i : !relax.prim<i64, n>
+      }
+      relax.return %r : !relax.prim<i64>
+    }""")["main"]  # noqa: E501 (the lines of MLIR)
+    assert main(10_000) == 0
+
+
+def test_mc02_error_negative_size(write):
+    n = relax.Var("n", relax.PrimStructInfo("int64", "n"))
+    program = write(lambda n: op.zeros(("n + 2",), "float32"), n)
+    with pytest.raises(ValueError, match="main: argument 'n': expected n of at least 0"):
+        reference.run(program, "main", -1)
+
+
+def test_error_dimension_of_more_than_64_bits(write):
+    n = relax.Var("n", relax.PrimStructInfo("int64", "n"))
+    program = write(lambda n: op.shape(("n * n",)), n)
+    with pytest.raises(ValueError, match="64 bits"):
+        reference.run(program, "main", 2**33)
+
+
+def test_operators_name_the_data_type_of_a_result_of_unknown_type():
+    """Dequantization of int8 is f32, though its type does not say so."""
+    program = from_source("""
+@R.function
+def main(x: R.Tensor(("n", 2), "int8"), s: R.Tensor((2,), "float32"), z: R.Tensor((2,), "int8")):
+    y: R.Tensor = R.dequantize(x, s, z, out_dtype="float32", axis=1)
+    return y
+""")
+    x, s, z = np.ones((3, 2), "int8"), np.full(2, 0.5, "float32"), np.zeros(2, "int8")
+    result = reference.run(program, "main", x, s, z)
+    assert result.dtype == "float32"
+    np.testing.assert_array_equal(result.data, np.full((3, 2), 0.5))

@@ -1,0 +1,72 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Each operator of the dialect has a definition, and each definition has its operator."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from relax_mlir.dialects import _relax_ops_gen as generated
+from relax_mlir.reference.operators import OPERATORS
+
+_ROOT = Path(__file__).parents[3]
+# What has a file of its own, and no kernel: the language, calls, and what the compiler works with.
+_NOT_OPERATORS = ("Builtin", "Call", "Core", "Debug", "Device", "Function")
+
+
+def _defined(path: Path) -> set[str]:
+    """Return the names of the operations that a file defines."""
+    return set(re.findall(r'^def Relax_\w+Op\s*:[^<]*<\s*"(\w+)"', path.read_text(), re.MULTILINE))
+
+
+def _operators() -> set[str]:
+    """Return the names of all operations in the files of operators."""
+    names: set[str] = set()
+    for path in (_ROOT / "dialect").glob("Relax*Ops.td"):
+        if not path.stem.removeprefix("Relax").startswith(_NOT_OPERATORS):
+            names |= _defined(path)
+    return {f"relax.{name}" for name in names}
+
+
+def _generated() -> set[str]:
+    """Return the names of all operations of the dialect."""
+    classes = vars(generated).values()
+    return {name for item in classes if (name := getattr(item, "OPERATION_NAME", None))}
+
+
+def test_every_operator_is_defined() -> None:
+    operators = _operators()
+    assert len(operators) > 130
+    assert operators <= _generated()
+    assert sorted(OPERATORS) == sorted(operators)
+
+
+def _lowered() -> set[str]:
+    """Return the classes that the tables of legalization name."""
+    folder = _ROOT / "lib" / "Conversion" / "RelaxToLinalg"
+    text = "".join(path.read_text() for path in folder.glob("*.cpp"))
+    return set(re.findall(r"\b(?:add|table\.add|add[A-Z]\w+|t\.add)<(\w+)Op[,>]", text))
+
+
+def test_every_operator_with_a_kernel_is_defined() -> None:
+    classes = {
+        name.removesuffix("Op"): item.OPERATION_NAME
+        for name, item in vars(generated).items()
+        if hasattr(item, "OPERATION_NAME")
+    }
+    lowered = {classes[name] for name in _lowered() if name in classes}
+    assert len(lowered) > 120
+    assert lowered <= set(OPERATORS)
+    # Hints are gone before kernels are made.
+    hints = {"end_checkpoint", "no_grad", "start_checkpoint", "stop_lift_params"}
+    assert set(OPERATORS) - lowered == {f"relax.{name}" for name in hints}
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_bounds_are_plausible(name: str) -> None:
+    row = OPERATORS[name]
+    assert row.ulps in (0, 0.5) or 1 <= row.ulps <= 8
+    grows = row.ulps_per_term or row.backward_error_per_term
+    assert bool(grows) == (row.terms is not None)
