@@ -1,0 +1,208 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How far a result may be from the exact one: bounds that follow from the operators.
+
+A program is evaluated exactly, and several times with each float moved within the bound of its
+operator. How far these results are apart says how far two right implementations may be. Where they
+disagree about integers, NaN or infinities, an element is not determined, and is not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from relax_mlir import reference
+from relax_mlir.reference.tensor import FORMATS, round_float, unit_in_last_place
+
+Array = np.ndarray[Any, Any]
+FACTOR = 8.0  # a few runs seldom meet the worst case
+LAST_PLACES = 2.0
+FAST_MATH = 8.0
+MODES = ("up", "down", "random", "random", "rounded", "rounded random")
+
+
+class Rounded(reference.Perturbed):
+    """Moved, and rounded as an implementation does: so that equal numbers may come about."""
+
+    def finish(self, op_name: str, data: Any, dtype: str) -> Any:
+        """Return the result of an operator as a tensor."""
+        tensor = super().finish(op_name, data, dtype)
+        if "float" not in dtype:
+            return tensor
+        return reference.Tensor(round_float(tensor.data, dtype).astype(np.float64), dtype)
+
+
+def arithmetic_of(seed: int, mode: str) -> Any:
+    """Return how a perturbed run computes."""
+    rng = np.random.default_rng(seed)
+    if mode == "rounded":
+        return reference.Arithmetic()
+    if mode == "rounded random":
+        return Rounded(rng, "random")
+    return reference.Perturbed(rng, mode)  # type: ignore[arg-type]
+
+
+@dataclass
+class Counts:
+    """How many elements there were, were compared, and had a tight bound."""
+
+    elements: int = 0
+    compared: int = 0
+    tight: int = 0
+
+    def add(self, other: Counts) -> None:
+        """Add those of another comparison."""
+        self.elements += other.elements
+        self.compared += other.compared
+        self.tight += other.tight
+
+
+@dataclass
+class Difference:
+    """An element that is wrong."""
+
+    output: int
+    place: tuple[int, ...]
+    expected: float
+    actual: float
+    allowed: float
+    wrong: int = 1
+    total: int = 1
+
+    def __str__(self) -> str:
+        return (
+            f"output {self.output}, element {self.place}: expected {self.expected!r} "
+            f"+- {self.allowed:.3g}, but got {self.actual!r} "
+            f"({self.wrong} of {self.total} elements are wrong)"
+        )
+
+
+def flatten(result: Any) -> list[Any]:
+    """Return the tensors of a result, which may be a tuple."""
+    if isinstance(result, (tuple, list)) or type(result).__name__ == "Array":
+        return [part for field in result for part in flatten(field)]
+    return [result]
+
+
+class Expected:
+    """What a program may return for some arguments.
+
+    Parameters
+    ----------
+    module : mlir.ir.Module
+    args : sequence
+        As the reference takes them.
+    """
+
+    def __init__(self, module: Any, args: Sequence[Any]) -> None:
+        self.module, self.args = module, args
+        self.exact = self._run(reference.Exact())
+        self.spread = [np.zeros(tensor.shape) for tensor in self.exact]
+        self.known: list[Any] = [np.ones(tensor.shape, bool) for tensor in self.exact]
+        for seed, mode in enumerate(MODES):
+            self.perturb(seed, mode)
+
+    def _run(self, arithmetic: Any) -> list[Any]:
+        with np.errstate(all="ignore"):
+            return flatten(reference.run(self.module, "main", *self.args, arithmetic=arithmetic))
+
+    def perturb(self, seed: int, mode: Any) -> None:
+        """Take one more perturbed run into account."""
+        moved = self._run(arithmetic_of(seed, mode))
+        for index, (exact, other) in enumerate(zip(self.exact, moved, strict=True)):
+            if exact.shape != other.shape:  # which depends on the data
+                self.known[index] = np.zeros(exact.shape, bool)
+                continue
+            if "float" not in exact.dtype:
+                self.known[index] = self.known[index] & (exact.data == other.data)
+                continue
+            x, y = exact.data.astype(float), other.data.astype(float)
+            with np.errstate(all="ignore"):
+                apart = np.abs(x - y)
+            same = (np.isnan(x) & np.isnan(y)) | (x == y)
+            self.known[index] = self.known[index] & (same | np.isfinite(apart))
+            apart = np.where(np.isfinite(apart), apart, 0.0)
+            self.spread[index] = np.maximum(self.spread[index], apart)
+
+    def more(self, count: int) -> None:
+        """Take more random runs into account, to confirm a finding."""
+        for seed in range(count):
+            self.perturb(1000 + seed, "random" if seed % 2 else "rounded random")
+
+    def allowed(self, index: int, options: dict[str, Any], is_winograd: bool) -> Array:
+        """Return how far each element of an output may be from the exact one."""
+        exact = self.exact[index]
+        spread = self.spread[index] * FACTOR
+        spread *= FAST_MATH if options.get("fast_math") else 1
+        if is_winograd and spread.size:
+            spread = np.maximum(spread, 2 * spread.max())
+        with np.errstate(all="ignore"):
+            size = np.nan_to_num(np.abs(exact.data.astype(float)), posinf=0)
+            return spread + LAST_PLACES * unit_in_last_place(size + spread, exact.dtype)
+
+    def compare(
+        self, actual: Sequence[tuple[Array, str]], options: dict[str, Any], is_winograd: bool
+    ) -> tuple[Counts, Difference | None]:
+        """Compare what a program returned; return the worst element that is wrong."""
+        counts, worst = Counts(), None
+        for index, exact in enumerate(self.exact):
+            given, dtype = actual[index]
+            if dtype != exact.dtype or given.shape != exact.shape:
+                place = (*exact.shape, -1, *given.shape)
+                return counts, Difference(index, place, np.nan, np.nan, 0)
+            if "float" in dtype:
+                allowed = self.allowed(index, options, is_winograd)
+                wrong = self._wrong_floats(index, given.astype(float), allowed, options)
+            else:
+                allowed = np.zeros(exact.shape)
+                wrong = self.known[index] & (given != exact.data)
+            counts.add(self._count(index, allowed))
+            if wrong.any() and worst is None:
+                worst = _worst(index, exact.data, given, allowed, wrong)
+        return counts, worst
+
+    def _wrong_floats(
+        self, index: int, given: Array, allowed: Array, options: dict[str, Any]
+    ) -> Array:
+        exact = self.exact[index].data.astype(float)
+        with np.errstate(all="ignore"):
+            same = (np.isnan(exact) & np.isnan(given)) | (exact == given)
+            near = np.abs(exact - given) <= allowed
+            # What is almost too large for the data type may be too large.
+            largest = FORMATS[self.exact[index].dtype].largest
+            edge = np.isfinite(exact) & (np.abs(exact) + allowed >= largest)
+            edge |= np.isinf(exact) & (np.abs(given) >= largest * (1 - 2.0**-6))
+        del options
+        return np.asarray(self.known[index] & ~same & ~near & ~edge)
+
+    def _count(self, index: int, allowed: Array) -> Counts:
+        exact, known = self.exact[index], self.known[index]
+        if "float" not in exact.dtype:
+            return Counts(known.size, int(known.sum()), int(known.sum()))
+        digits = FORMATS[exact.dtype].fraction
+        with np.errstate(all="ignore"):
+            size = np.abs(exact.data.astype(float))
+            tight = known & ~(allowed > size * 2.0 ** -(digits // 2))
+            loose = known & (allowed > np.maximum(size, 1e-2))
+        compared = int(known.sum()) - int(loose.sum())
+        return Counts(known.size, compared, int(tight.sum()))
+
+
+def _worst(index: int, exact: Array, given: Array, allowed: Array, wrong: Array) -> Difference:
+    """Return the element that is most wrong."""
+    with np.errstate(all="ignore"):
+        apart = np.abs(np.asarray(exact, float) - np.asarray(given, float))
+        excess = np.where(wrong, np.nan_to_num(apart - allowed, nan=np.inf, posinf=np.inf), -1)
+    place = np.unravel_index(int(np.argmax(excess)), exact.shape) if exact.ndim else ()
+    return Difference(
+        index,
+        tuple(int(i) for i in place),
+        float(exact[place]),
+        float(given[place]),
+        float(allowed[place]),
+        int(wrong.sum()),
+        int(wrong.size),
+    )
