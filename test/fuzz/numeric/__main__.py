@@ -32,6 +32,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--only", type=int, help="run one number alone, and print it")
     parser.add_argument("--first", type=int, default=0, help="the first number")
     parser.add_argument("--mcpu", help="compile for this processor")
+    parser.add_argument(
+        "--once", action="store_true", help="compile each with one set of options, not with two"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="a folder for tests of findings")
     parser.add_argument("--no-shrink", action="store_true")
@@ -39,7 +42,7 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def tasks(options: argparse.Namespace) -> list[tuple[str, int, int, str | None]]:
+def tasks(options: argparse.Namespace) -> list[Any]:
     """Return the programs that are to run."""
     found = []
     for kind, count, other in (
@@ -48,7 +51,7 @@ def tasks(options: argparse.Namespace) -> list[tuple[str, int, int, str | None]]
     ):
         first = options.first
         numbers = range(first, first + count) if options.only is None else [options.only]
-        found += [] if other else [(kind, options.seed, n, options.mcpu) for n in numbers]
+        found += [] if other else [(kind, options.seed, n, options.mcpu, options.once) for n in numbers]
     return found
 
 
@@ -100,7 +103,7 @@ class Report:
         return (
             f"seed {self.options.seed}: {total} programs in {seconds:.0f} s, "
             f"{self.kinds['misfit']} not drawn, {sum(self.refused.values())} runs refused by the "
-            f"reference; {self.counts.elements} elements, {self.counts.compared * share:.1f} % "
+            f"reference; of {self.counts.elements} elements {self.counts.compared * share:.1f} % "
             f"compared, {self.counts.tight * share:.1f} % with a tight bound; "
             f"{len(self.findings)} findings"
         )

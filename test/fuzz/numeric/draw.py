@@ -112,6 +112,7 @@ class Drawer:
         self.count = 0
         self.used: set[int] = set()
         self.types: dict[int, str] = {}
+        self.cast_variables: list[str] = []  # which no parameter binds
         self.special = False  # whether arguments may have NaN and such
         self.common = [*variables, *rng.sample([1, 2, 3, 4, 5, 8, 16, 17], 2)]
         self.dtypes = [rng.choice(FLOATS), "float32", rng.choice(INTEGERS)]
@@ -146,6 +147,14 @@ class Drawer:
         count = self.rng.choice([0, 1, 1, 2, 2, 2, 3, 3, 4]) if rank is None else rank
         return [self.dim() for _ in range(count)]
 
+    def cast_variable(self, value: Value, axis: int) -> Any:
+        """Return a new variable, to which a cast binds a dimension of a value."""
+        name = f"cast_{self.number()}_"
+        self.cast_variables.append(name)
+        sizes = zip(self.sizes, value.shapes, strict=True)
+        self.sizes = tuple({**known, name: shape[axis]} for known, shape in sizes)
+        return dim(name)
+
     def float_type(self) -> str:
         """Return a data type of floats."""
         return self.rng.choice([t for t in self.dtypes if "float" in t])
@@ -161,6 +170,8 @@ class Drawer:
         self, dims: list[Any], dtype: str, low: float = -2, high: float = 2, kind: str = ""
     ) -> Value:
         """Return a new parameter or constant."""
+        if any(name in text_of(d) for name in self.cast_variables for d in dims):
+            raise ValueError("known inside only")
         shapes = [tuple(size_of(d, sizes) for d in dims) for sizes in self.sizes]
         if any(math.prod(shape) > LARGEST for shape in shapes):
             raise ValueError("too large")

@@ -18,7 +18,7 @@ from draw import MISFIT, Drawer, Value
 from elementwise import elementwise
 from mlir import ir
 from options import options_of
-from plan import Body, Node, Program, Writer
+from plan import Body, Node, Program, Writer, text_of
 from relax_mlir import BlockBuilder
 from relax_mlir.context import current_context
 from relax_mlir.dtypes import element_type
@@ -55,7 +55,7 @@ def drawing(rng: random.Random, variables: tuple[str, ...], sizes: Any) -> Itera
     with current_context(), ir.Location.unknown(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         builder = BlockBuilder()
-        with contextlib.suppress(Discard), builder.function("main"):
+        with contextlib.suppress(Discard), builder.function("main", pure=False):
             yield Drawer(rng, variables, tuple(sizes), Writer(builder))
             raise Discard
 
@@ -82,7 +82,8 @@ def finished(
     d: Drawer, name: str, outputs: list[int], options: tuple[dict[str, Any], ...]
 ) -> Program:
     """Return what was drawn as a program, without what no output needs."""
-    nodes = [_as_call(d, n) if n.op == "closure" and d.chance(0.5) else n for n in d.nodes]
+    kinds = ("closure", "loop")
+    nodes = [_as_call(d, n) if n.op in kinds and d.chance(0.5) else n for n in d.nodes]
     program = Program(
         name,
         tuple(d.params),
@@ -98,13 +99,15 @@ def finished(
 def _as_call(d: Drawer, node: Node) -> Node:
     """Return a call of a function of the module in place of one of a closure.
 
-    What the closure captures are parameters of the function.
+    What the closure captures are parameters of the function. Variables that a cast made stay out.
     """
     (body,) = node.bodies
     captured = sorted(captures(body))
     types = tuple(d.types[number] for number in (*node.args, *captured))
+    if any(name in text for name in d.cast_variables for text in types):
+        return node
     body = dataclasses.replace(body, params=(*body.params, *captured))
-    attrs = {"types": types, "variables": d.variables}
+    attrs = {**node.attrs, "types": types, "variables": d.variables}
     args = (*node.args, *captured)
     return dataclasses.replace(node, op="call", args=args, attrs=attrs, bodies=(body,))
 
@@ -216,7 +219,13 @@ def draw_match_cast(d: Drawer, names: dict[str, int]) -> Value:
     weak = d.choice("!relax.tensor<*>", f"!relax.tensor<ndim = {x.rank}, {element}>")
     d.writer.write(node := Node("weaken", (x.number,), {"type": weak}, d.number()))
     d.nodes.append(node)
-    cast = Node("match_cast", (node.result,), {"type": str(x.type)}, d.number())
+    type_ = str(x.type)
+    if x.rank and d.chance(0.4):
+        dims = [
+            text_of(d.cast_variable(x, i) if d.chance(0.5) else e) for i, e in enumerate(x.dims)
+        ]
+        type_ = f"!relax.tensor<[{', '.join(dims)}], {element}>"
+    cast = Node("match_cast", (node.result,), {"type": type_}, d.number())
     return d.emit(cast, (x.low, x.high))
 
 
@@ -229,6 +238,44 @@ def draw_inplace(d: Drawer, names: dict[str, int]) -> Value:
     return d.emit(node, (x.low / 2, x.high / 2))
 
 
+def draw_unique(d: Drawer, names: dict[str, int]) -> Value:
+    """Draw a reduction of the different elements of a tensor, whose number is not known."""
+    del names
+    x = d.value(lambda v: v.rank > 0 and (v.is_integer() or v.dtype == "bool"))
+    flags = {f"return_{name}": d.chance(0.4) for name in ("index", "inverse", "counts")}
+    chosen = d.rng.randrange(1 + sum(flags.values()))
+    attrs: dict[str, Any] = {"flags": flags, "index": chosen if any(flags.values()) else None}
+    if d.chance(0.4):
+        attrs["flags"] = {**flags, "axis": d.rng.randrange(x.rank)}
+    d.writer.write(node := Node("unique", (x.number,), attrs, d.number()))
+    d.nodes.append(node)
+    if x.dtype == "bool" and not chosen:
+        node = Node("astype", (node.result,), {"dtype": "int32"}, d.number())
+        d.writer.write(node)
+        d.nodes.append(node)
+    return d.emit(Node("sum", (node.result,), {"axis": None}, d.number()), (-99, 99))
+
+
+def draw_print(d: Drawer, names: dict[str, int]) -> Value:
+    """Draw a scalar that is printed."""
+    del names
+    x, shown = d.value(), d.tensor(0)
+    format_ = d.choice("", "{}", "it is {}")
+    node = Node("print", (x.number, shown.number), {"format": format_}, d.number())
+    return d.emit(node, (x.low, x.high))
+
+
+def draw_assert(d: Drawer, names: dict[str, int]) -> Value:
+    """Draw an assertion, which seldom fails."""
+    del names
+    x = d.value()
+    less, more = d.fresh([], "int32", 0, 9), d.fresh([], "int32", d.choice(10, 10, 10, 0), 19)
+    condition = d.make("less", less, more)
+    numbers = x.number, condition.number, less.number
+    node = Node("assert", numbers, {"format": d.choice("", "it is {}")}, d.number())
+    return d.emit(node, (x.low, x.high))
+
+
 FORMS: list[Callable[[Drawer, dict[str, int]], Value]] = [
     draw_if,
     draw_dataflow,
@@ -236,6 +283,9 @@ FORMS: list[Callable[[Drawer, dict[str, int]], Value]] = [
     draw_loop,
     draw_match_cast,
     draw_inplace,
+    draw_unique,
+    draw_print,
+    draw_assert,
 ]
 
 

@@ -69,7 +69,7 @@ def elements(data: Data, shape: tuple[int, ...], dtype: str) -> Array:
     """Return the elements of a tensor; those of bfloat16 as numbers of float32."""
     rng = np.random.default_rng([data.seed, *shape])
     numbers = KINDS[data.kind](rng, data, shape)
-    return converted(numbers, dtype)
+    return np.asarray(converted(numbers, dtype))
 
 
 def converted(numbers: Array, dtype: str) -> Array:

@@ -10,6 +10,7 @@ the text of an expression.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -253,17 +254,25 @@ class Writer:
             outside = dict(self.values)
             index, *rest = [p.value for p in params]
 
-            def again() -> Any:
-                self.values |= dict(zip(body.params, rest, strict=True))
-                changed = self.body(body)
-                less = self.builder.emit(op.subtract(index, 1))
-                return self.builder.emit(op.call(function, less, changed, *rest[1:]))
+            def call(*args: Any) -> Any:
+                return self.builder.emit(op.call(function, *args))
 
-            more = self.builder.emit(op.greater(index, 0))
-            self.builder.emit_func_output(self.builder.if_(more, again, lambda: rest[0]))
+            self.builder.emit_func_output(self.repeated(body, index, rest, call))
             self.values = outside
         times = op.const(np.int64(node.attrs["times"]))
         return self.builder.emit(op.call(function, times, *operands))
+
+    def repeated(self, body: Body, index: Any, values: list[Any], call: Callable[..., Any]) -> Any:
+        """Write a body and, as long as an index is not 0, a call of the function around it."""
+
+        def again() -> Any:
+            self.values |= dict(zip(body.params, values, strict=True))
+            changed = self.body(body)
+            less = self.builder.emit(op.subtract(index, 1))
+            return call(less, changed, *values[1:])
+
+        more = self.builder.emit(op.greater(index, 0))
+        return self.builder.if_(more, again, lambda: values[0])
 
     def match_cast(self, node: Node) -> Any:
         """Write a cast to a type that is given as text."""
@@ -278,20 +287,56 @@ class Writer:
     def call(self, node: Node) -> Any:
         """Write a call of a function of the module, which `functions` has written."""
         sizes = [op.shape(node.attrs["variables"])] if node.attrs["variables"] else []
+        times = [op.const(np.int64(node.attrs["times"]))] if "times" in node.attrs else []
         return self.builder.emit(
-            op.call(self.functions[node.result], *self.read(node.args), *sizes)
+            op.call(self.functions[node.result], *times, *self.read(node.args), *sizes)
         )
 
     def function(self, node: Node) -> None:
-        """Write the function that a node calls; its last parameter binds variables."""
+        """Write the function that a node calls; its last parameter binds variables.
+
+        One that calls itself has an index as its first parameter.
+        """
         (body,) = node.bodies
+        name = name_of(node)
         params = [Var(f"f{i}", ir.Type.parse(text)) for i, text in enumerate(node.attrs["types"])]
         variables = node.attrs["variables"]
-        extra = [Var("shape", ShapeStructInfo(variables))] if variables else []
-        with self.builder.function(name_of(node), [*params, *extra], private=True):
-            self.values = dict(zip(body.params, [p.value for p in params], strict=True))
-            self.functions[node.result] = self.builder.emit_func_output(self.body(body))
+        sizes = [Var("shape", ShapeStructInfo(variables))] if variables else []
+        index = [Var("i", TensorStructInfo((), "int64"))] if "times" in node.attrs else []
+        result = params[0].struct_info if index else None
+        every = [*index, *params, *sizes]
+        with self.builder.function(name, every, private=True, ret_struct_info=result):
+            values = [p.value for p in params]
+            if index:
+
+                def call(*args: Any) -> Any:
+                    return self.builder.emit(op.call(GlobalVar(name), *args, *sizes))
+
+                output = self.repeated(body, index[0].value, values, call)
+            else:
+                self.values = dict(zip(body.params, values, strict=True))
+                output = self.body(body)
+            self.functions[node.result] = self.builder.emit_func_output(output)
             self.values = {}
+
+    def unique(self, node: Node) -> Any:
+        """Write the different elements of a tensor, or something else that `op.unique` returns."""
+        found = op.unique(self.read(node.args[0]), **node.attrs["flags"])
+        if node.attrs["index"] is not None:
+            found = op.get_item(self.builder.emit(found), node.attrs["index"])
+        return self.builder.emit(found)
+
+    def print(self, node: Node) -> Any:
+        """Print some values; the first one is the result."""
+        first, *others = self.read(node.args)
+        self.builder.emit(op.print(*others, format=node.attrs["format"]))
+        return first
+
+    def check(self, node: Node) -> Any:
+        """Assert a condition; the first operand is the result."""
+        first, condition, *others = self.read(node.args)
+        self.builder.emit(op.assert_op(condition, others, node.attrs["format"]))
+        return first
 
     def inplace(self, node: Node) -> Any:
         """Write a call of a kernel that updates a copy of its operand in place."""
@@ -321,7 +366,11 @@ FORMS: dict[str, Any] = {
     "weaken": Writer.weaken,
     "call": Writer.call,
     "inplace": Writer.inplace,
+    "unique": Writer.unique,
+    "print": Writer.print,
+    "assert": Writer.check,
 }
+EFFECTS = ("print", "assert")
 
 
 def _dims(value: Any) -> Any:
@@ -372,6 +421,7 @@ def needs_shape(program: Program) -> bool:
 def build(program: Program) -> ir.Module:
     """Return the module of a program."""
     with current_context(), ir.Location.unknown():
+        operators = {node.op for node in program.nodes}
         builder = BlockBuilder()
         writer = Writer(builder)
         for node in program.nodes:
@@ -379,7 +429,8 @@ def build(program: Program) -> ir.Module:
                 writer.function(node)
         params = [Var(f"p{p.result}", ir.Type.parse(p.type)) for p in program.params]
         extra = [Var("shape", ShapeStructInfo(program.variables))] if needs_shape(program) else []
-        with builder.function("main", [*params, *extra]):
+        is_pure = operators.isdisjoint(EFFECTS)
+        with builder.function("main", [*params, *extra], pure=is_pure):
             values = [variable.value for variable in params]
             numbers = [param.result for param in program.params]
             writer.values = dict(zip(numbers, values, strict=True))
