@@ -51,7 +51,8 @@ def tasks(options: argparse.Namespace) -> list[Any]:
     ):
         first = options.first
         numbers = range(first, first + count) if options.only is None else [options.only]
-        found += [] if other else [(kind, options.seed, n, options.mcpu, options.once) for n in numbers]
+        rest = (options.mcpu, options.once)
+        found += [] if other else [(kind, options.seed, n, *rest) for n in numbers]
     return found
 
 
