@@ -248,7 +248,37 @@ static func::FuncOp packParameter(func::FuncOp kernel,
   return packed;
 }
 
+/// The matrix of a call; null where it is no constant.
+static ConstantOp findConstant(CallTIROp call, const PackedMatrix &layout) {
+  if (layout.parameter >= call.getArgs().size())
+    return {};
+  auto constant = call.getArgs()[layout.parameter].getDefiningOp<ConstantOp>();
+  if (!constant || failed(verifyConstant(constant, constant.getValue())))
+    return {};
+  return constant;
+}
+
+static bool hasModerateWeights(CallTIROp call, const PackedMatrix &layout) {
+  ConstantOp constant = findConstant(call, layout);
+  return constant && areModerate(constant.getValue());
+}
+
 namespace {
+/// Packs the constants of calls in one module. What is packed the same way is
+/// shared: elements, and kernels that take them.
+class ConstantPacker {
+public:
+  explicit ConstantPacker(SymbolTable &symbols) : symbols(symbols) {}
+  /// Whether the call has a constant there, and now passes its panels.
+  bool pack(CallTIROp call, func::FuncOp kernel, const PackedMatrix &layout);
+
+private:
+  SymbolTable &symbols;
+  /// By what is packed, and how.
+  llvm::DenseMap<std::pair<Attribute, Attribute>, Attribute> elements;
+  llvm::DenseMap<std::pair<Operation *, Attribute>, func::FuncOp> kernels;
+};
+
 struct RelaxPackConstantsPass
     : relax::impl::RelaxPackConstantsPassBase<RelaxPackConstantsPass> {
   using RelaxPackConstantsPassBase::RelaxPackConstantsPassBase;
@@ -256,6 +286,7 @@ struct RelaxPackConstantsPass
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     TargetModel target = TargetModel::get(vectorBits, l1Bytes, l2Bytes);
+    ConstantPacker packer(symbols);
     SmallVector<CallTIROp> calls;
     getOperation().walk([&](CallTIROp call) { calls.push_back(call); });
     llvm::SmallSetVector<Operation *, 8> replaced;
@@ -268,7 +299,7 @@ struct RelaxPackConstantsPass
         layout = findPackableWeight(kernel, target, winograd);
       if (layout && layout->winograd && !hasModerateWeights(call, *layout))
         layout = findPackableWeight(kernel, target, /*winograd=*/false);
-      if (layout && pack(call, kernel, *layout, symbols))
+      if (layout && packer.pack(call, kernel, *layout))
         replaced.insert(kernel);
     }
     for (Operation *kernel : replaced)
@@ -276,55 +307,33 @@ struct RelaxPackConstantsPass
           cast<func::FuncOp>(kernel).isPrivate())
         symbols.erase(kernel);
   }
-
-private:
-  static bool hasModerateWeights(CallTIROp call, const PackedMatrix &layout) {
-    ConstantOp constant = findConstant(call, layout);
-    return constant && areModerate(constant.getValue());
-  }
-
-  /// The matrix of a call; null where it is no constant.
-  static ConstantOp findConstant(CallTIROp call, const PackedMatrix &layout) {
-    if (layout.parameter >= call.getArgs().size())
-      return {};
-    auto constant =
-        call.getArgs()[layout.parameter].getDefiningOp<ConstantOp>();
-    if (!constant || failed(verifyConstant(constant, constant.getValue())))
-      return {};
-    return constant;
-  }
-
-  /// Whether the call has a constant there, and now passes its panels.
-  bool pack(CallTIROp call, func::FuncOp kernel, const PackedMatrix &layout,
-            SymbolTable &symbols) {
-    ConstantOp constant = findConstant(call, layout);
-    if (!constant)
-      return false;
-    OpOperand &operand = call.getArgsMutable()[layout.parameter];
-    OpBuilder b(call);
-    auto numbers = SmallVector<int64_t>{layout.columnAxis, layout.width};
-    numbers.append(layout.rowOrder);
-    numbers.push_back(layout.winograd ? layout.winograd->outputs() : 0);
-    Attribute key = b.getDenseI64ArrayAttr(numbers);
-    Attribute &packed = elements[{constant.getValue(), key}];
-    if (!packed)
-      packed = packElements(constant.getValue(), layout);
-    func::FuncOp &copy = kernels[{kernel, key}];
-    if (!copy) {
-      copy = packParameter(kernel, layout);
-      copy.setName((kernel.getSymName() + "_packed").str());
-      symbols.insert(copy, std::next(kernel->getIterator()));
-    }
-    operand.set(
-        ConstantOp::create(b, constant.getLoc(), cast<ElementsAttr>(packed)));
-    call.setCallee(copy.getSymName());
-    if (constant->use_empty())
-      constant->erase();
-    return true;
-  }
-
-  /// By what is packed, and how.
-  llvm::DenseMap<std::pair<Attribute, Attribute>, Attribute> elements;
-  llvm::DenseMap<std::pair<Operation *, Attribute>, func::FuncOp> kernels;
 };
 } // namespace
+
+bool ConstantPacker::pack(CallTIROp call, func::FuncOp kernel,
+                          const PackedMatrix &layout) {
+  ConstantOp constant = findConstant(call, layout);
+  if (!constant)
+    return false;
+  OpOperand &operand = call.getArgsMutable()[layout.parameter];
+  OpBuilder b(call);
+  auto numbers = SmallVector<int64_t>{layout.columnAxis, layout.width};
+  numbers.append(layout.rowOrder);
+  numbers.push_back(layout.winograd ? layout.winograd->outputs() : 0);
+  Attribute key = b.getDenseI64ArrayAttr(numbers);
+  Attribute &packed = elements[{constant.getValue(), key}];
+  if (!packed)
+    packed = packElements(constant.getValue(), layout);
+  func::FuncOp &copy = kernels[{kernel, key}];
+  if (!copy) {
+    copy = packParameter(kernel, layout);
+    copy.setName((kernel.getSymName() + "_packed").str());
+    symbols.insert(copy, std::next(kernel->getIterator()));
+  }
+  operand.set(
+      ConstantOp::create(b, constant.getLoc(), cast<ElementsAttr>(packed)));
+  call.setCallee(copy.getSymName());
+  if (constant->use_empty())
+    constant->erase();
+  return true;
+}

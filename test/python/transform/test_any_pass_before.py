@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 import tvm_ffi
+from mlir import ir
+from mlir.passmanager import PassManager
 from relax_mlir import transform
+from relax_mlir.context import current_context
 from relax_mlir.transform import PassError
 from relax_mlir.transform.registry import PASSES as REGISTERED
 from relax_mlir.transform.registry import get_pass
@@ -177,3 +180,39 @@ def test_rf13_after_all_phases_but_the_last(expected):
             mod = transform.phase(name)(mod)
             for actual, wanted in zip(run(mod, next(MODES)), expected[program], strict=True):
                 np.testing.assert_allclose(actual, wanted, rtol=1e-6, err_msg=f"{program} {name}")
+
+
+PRODUCT = """
+#x = affine_map<(i, j, k) -> (i, k)>
+#w = affine_map<(i, j, k) -> (j, k)>
+#y = affine_map<(i, j, k) -> (i, j)>
+func.func private @matmul(%x: tensor<?x2xf32>, %w: tensor<13x2xf32>, %y: tensor<?x13xf32>)
+    -> tensor<?x13xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%y : tensor<?x13xf32>) -> tensor<?x13xf32>
+  %1 = linalg.generic {indexing_maps = [#x, #w, #y],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<?x2xf32>, tensor<13x2xf32>) outs(%0 : tensor<?x13xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %2 = arith.mulf %a, %b : f32
+    %3 = arith.addf %sum, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x13xf32>
+  return %1 : tensor<?x13xf32>
+}
+relax.func @main(%x: !relax.tensor<[m, 2], f32>) -> !relax.tensor<[m, 13], f32> {
+  %w = relax.constant dense<1.0> : tensor<13x2xf32>
+  %0 = relax.call_tir @matmul(%x, %w)
+      : (!relax.tensor<[m, 2], f32>, !relax.tensor<[13, 2], f32>) -> !relax.tensor<[m, 13], f32>
+  relax.return %0 : !relax.tensor<[m, 13], f32>
+}"""
+
+
+def test_a_pass_keeps_nothing_of_the_module_before():
+    """Kernels that were packed before may be anything by now."""
+    with current_context(), ir.Location.unknown():
+        manager = PassManager.parse("builtin.module(relax-pack-constants)")
+        for _ in range(100):
+            module = ir.Module.parse(PRODUCT)
+            manager.run(module.operation)
+            assert "call_tir @matmul_packed(" in str(module)
