@@ -10,7 +10,8 @@
 // reads and writes all others up to there. Kernels that come with a program may
 // be called with any shapes, so what a loop goes over has to be of one size.
 // All dimensions in a kernel that a loop, a cast or an allocation says are
-// equal form a class.
+// equal form a class. Loops over memrefs rely on what the kernel says of its
+// parameters in terms of shape variables.
 //
 //===----------------------------------------------------------------------===//
 
@@ -118,10 +119,11 @@ DimPairs DimClasses::pair(ArrayRef<ArrayRef<PrimExprAttr>> exprs) {
   return pairs;
 }
 
-/// The dimensions of the parameters: of arguments, integers, and outputs.
+/// The dimensions of what a call passes: of arguments, integers (themselves),
+/// and outputs. Empty where they are not known.
 template <typename CallOpTy>
 static SmallVector<ArrayRef<PrimExprAttr>>
-getParamDims(CallOpTy call, ArrayRef<TensorStructInfoType> outputs) {
+getActualDims(CallOpTy call, ArrayRef<TensorStructInfoType> outputs) {
   SmallVector<ArrayRef<PrimExprAttr>> exprs;
   auto add = [&](Type type) {
     auto tensor = dyn_cast<TensorStructInfoType>(type);
@@ -130,11 +132,56 @@ getParamDims(CallOpTy call, ArrayRef<TensorStructInfoType> outputs) {
   };
   llvm::for_each(call.getArgs().getTypes(), add);
   if (Value packed = call.getPackedInts()) {
-    int64_t count = cast<ShapeStructInfoType>(packed.getType()).getNdim();
-    exprs.append(std::max<int64_t>(count, 0), ArrayRef<PrimExprAttr>());
+    auto shape = cast<ShapeStructInfoType>(packed.getType());
+    ArrayRef<PrimExprAttr> values;
+    if (shape.getValues())
+      values = shape.getValues().getDims();
+    for (int64_t i = 0; i < shape.getNdim(); ++i)
+      exprs.push_back(values.empty() ? values : values.slice(i, 1));
   }
   llvm::for_each(outputs, add);
   return exprs;
+}
+
+/// What a kernel says of the dimensions of a parameter, or of an integer.
+static SmallVector<PrimExprAttr> getFormalDims(func::FuncOp kernel,
+                                               unsigned index) {
+  auto said =
+      kernel.getArgAttrOfType<TypeAttr>(index, RelaxDialect::kStructInfo);
+  Type type = said ? said.getValue() : Type();
+  if (auto tensor = dyn_cast_or_null<TensorStructInfoType>(type))
+    if (tensor.hasShape())
+      return llvm::to_vector(tensor.getDims());
+  if (auto prim = dyn_cast_or_null<PrimStructInfoType>(type))
+    if (prim.getValue())
+      return {prim.getValue()};
+  return {};
+}
+
+/// Pairs of dimensions that have to be equal for each shape variable of a
+/// kernel to have one value: the first that is passed for it.
+static DimPairs pairFormalDims(func::FuncOp kernel,
+                               ArrayRef<ArrayRef<PrimExprAttr>> actuals) {
+  SmallVector<std::pair<PrimExprAttr, PrimExprAttr>> said;
+  for (auto [index, actual] : llvm::enumerate(actuals)) {
+    SmallVector<PrimExprAttr> formal = getFormalDims(kernel, index);
+    if (formal.size() == actual.size())
+      for (auto [mine, its] : llvm::zip_equal(actual, formal))
+        said.emplace_back(mine, its);
+  }
+  PrimExprMap values;
+  for (auto [actual, formal] : said)
+    if (formal.isVar())
+      values.try_emplace(formal.getName(), actual);
+  DimPairs pairs;
+  for (auto [actual, formal] : said) {
+    llvm::StringSet<> names;
+    collectVars(formal, names);
+    if (llvm::all_of(names.keys(),
+                     [&](StringRef name) { return values.contains(name); }))
+      pairs.emplace_back(actual, substitute(formal, values));
+  }
+  return pairs;
 }
 
 DimPairs mlir::relax::findKernelDims(Operation *op) {
@@ -142,7 +189,7 @@ DimPairs mlir::relax::findKernelDims(Operation *op) {
   FlatSymbolRefAttr callee;
   if (auto call = dyn_cast<CallTIROp>(op)) {
     callee = call.getCalleeAttr();
-    exprs = getParamDims(call, call.getOutputTypes());
+    exprs = getActualDims(call, call.getOutputTypes());
   } else if (auto call = dyn_cast<CallTIRInplaceOp>(op)) {
     callee = call.getCalleeAttr();
     SmallVector<TensorStructInfoType> fresh;
@@ -150,13 +197,15 @@ DimPairs mlir::relax::findKernelDims(Operation *op) {
          llvm::zip(call.getOutputTypes(), call.getInplaceIndices()))
       if (index == -1)
         fresh.push_back(type);
-    exprs = getParamDims(call, fresh);
+    exprs = getActualDims(call, fresh);
   }
   auto kernel =
       callee ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, callee)
              : func::FuncOp();
-  if (!kernel || kernel.isExternal() ||
-      kernel.getNumArguments() != exprs.size())
+  if (!kernel || kernel.getNumArguments() != exprs.size())
     return {};
-  return DimClasses(kernel).pair(exprs);
+  DimPairs pairs = pairFormalDims(kernel, exprs);
+  if (!kernel.isExternal())
+    llvm::append_range(pairs, DimClasses(kernel).pair(exprs));
+  return pairs;
 }

@@ -13,9 +13,9 @@
 
 namespace mlir::relax {
 
-/// The pairs of dimensions of operands and outputs that are one iteration space
-/// in the kernel of `relax.call_tir` or `relax.call_tir_inplace`; those of
-/// other operations are none.
+/// The pairs of dimensions of operands and outputs that have to be equal for the
+/// loops and the shape variables of the kernel of `relax.call_tir` or
+/// `relax.call_tir_inplace`; those of other operations are none.
 DimPairs findKernelDims(Operation *call);
 
 } // namespace mlir::relax
