@@ -16,11 +16,12 @@ from mlir import ir
 
 from .. import packed
 from ..dtypes import dtype_name, is_numpy
-from ..ir import PrimExpr, TensorStructInfo, TupleStructInfo
+from ..ir import PrimExpr, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
 from .boundary import call_packed, give
 from .constants import elements
 from .dimensions import UnboundError, evaluate_all
 from .interpreter import location_name, tensor_types
+from .matching import Matcher, Place
 from .operators import OPERATORS
 from .tensor import Array, Tensor, is_float, storage_dtype
 from .values import Closure, DataType, Shape, describe
@@ -204,19 +205,25 @@ def _run_operator(name: str, op: Any, frame: Frame) -> Any:
         result = arithmetic.call(name, row, op, args, frame)
     except (ValueError, TypeError, IndexError, MemoryError, ZeroDivisionError) as error:
         raise _operator_error(name, frame, error) from error
-    default = _wanted_dtype(op)
-    default = default or next((arg.dtype for arg in args if isinstance(arg, Tensor)), "float32")
-    finished = _finished(name, result, type_, arithmetic, default)
+    finished = _finished(name, result, type_, arithmetic, _float_dtype(op, args))
     with contextlib.suppress(UnboundError):
         frame.check(finished, type_, f"the result of {name}")
     return finished
 
 
-def _wanted_dtype(op: Any) -> str | None:
-    """Return the data type that an operator names for its result, which its type may not say."""
+def _float_dtype(op: Any, args: list[Any]) -> str:
+    """Return the data type of a result of floats, where its type does not say it.
+
+    It is the one that the operator names, or that of its first operand of floats.
+    """
     attributes = op.operation.attributes
-    given = [attributes[name] for name in ("out_dtype", "dtype") if name in attributes]
-    return dtype_name(ir.TypeAttr(given[0]).value) if given else None
+    for name in ("out_dtype", "dtype"):
+        if name in attributes:
+            return dtype_name(ir.TypeAttr(attributes[name]).value)
+    numbers = [value.type for value in op.operands if isinstance(value.type, PrimStructInfo)]
+    given = [arg.dtype for arg in args if isinstance(arg, Tensor)]
+    given += [str(type_.dtype) for type_ in numbers]
+    return next((dtype for dtype in given if is_float(dtype)), "float32")
 
 
 def _operator_error(name: str, frame: Frame, error: Exception) -> Exception:
@@ -330,8 +337,7 @@ def _call_tir(op: Any, frame: Frame) -> Any:
     args = [*_flat(frame.values[arg] for arg in op.args), *_packed_ints(op, frame)]
     type_ = op.results[0].type
     outputs = [_allocate(tensor, frame) for tensor in tensor_types(type_)]
-    kernel = frame.interpreter.functions[op.callee.value]
-    results = frame.interpreter.kernels.call_on_values(kernel, [*args, *outputs])
+    results = _run_kernel(op, [*args, *outputs], frame)
     for output, result in zip(outputs, results, strict=bool(results)):
         output.data[...] = result
     return tuple(outputs) if isinstance(type_, TupleStructInfo) else outputs[0]
@@ -348,13 +354,39 @@ def _call_tir_inplace(op: Any, frame: Frame) -> Any:
     ]
     _check_updates(args, indices, frame)
     allocated = [output for index, output in zip(indices, outputs, strict=True) if index < 0]
-    kernel = frame.interpreter.functions[op.callee.value]
-    given = [*args, *_packed_ints(op, frame), *allocated]
-    results = frame.interpreter.kernels.call_on_values(kernel, given)
+    results = _run_kernel(op, [*args, *_packed_ints(op, frame), *allocated], frame)
     copies = [np.array(result) for result in results]
     for output, result in zip(outputs, copies, strict=bool(copies)):
         output.data[...] = result
     return tuple(outputs) if isinstance(type_, TupleStructInfo) else outputs[0]
+
+
+def _run_kernel(op: Any, args: list[Any], frame: Frame) -> list[Array]:
+    """Call a kernel, each of whose shape variables has to have one value."""
+    kernel = frame.interpreter.functions[op.callee.value]
+    said = list(_said_of_params(kernel, args))
+    bound = {dim.name for dim, _ in said if dim.kind == "var"}
+    known = [(dim, size) for dim, size in said if bound.issuperset(dim.variables)]
+    if known:
+        dims, sizes = zip(*known, strict=True)
+        place = Place(frame.name, f"the operands of {op.operation.name}")
+        Matcher({}).match([(Shape(sizes), ShapeStructInfo(dims), place)])
+    return frame.interpreter.kernels.call_on_values(kernel, args)
+
+
+def _said_of_params(kernel: Any, args: list[Any]) -> Iterator[tuple[PrimExpr, int]]:
+    """Yield what a kernel says of dimensions, and of integers, with what they are."""
+    if "arg_attrs" not in kernel.attributes:
+        return
+    for arg, attributes in zip(args, kernel.attributes["arg_attrs"], strict=True):
+        if "relax.struct_info" not in attributes:
+            continue
+        type_ = attributes["relax.struct_info"].value
+        if isinstance(type_, TensorStructInfo) and type_.shape is not None:
+            if len(type_.shape.dims) == len(arg.shape):
+                yield from zip(type_.shape.dims, arg.shape, strict=True)
+        elif isinstance(type_, PrimStructInfo) and type_.value is not None:
+            yield type_.value, int(arg)
 
 
 def _check_updates(args: list[Any], indices: list[int], frame: Frame) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tvm_ffi
 from relax_mlir import as_module, reference
 from relax_mlir.reference.kernels import Kernels
 
@@ -370,3 +371,21 @@ def test_what_is_allocated_is_not_a_number():
       relax.return %0 : !relax.tensor<[n], f32>
     }""")["main"]
     assert np.isnan(main(3).data).all()
+
+
+def test_shape_variables_of_a_kernel_have_one_value():
+    module = as_module("""
+    func.func private @copy(%x: memref<?xf32> {relax.struct_info = !relax.tensor<[k], f32>},
+        %y: memref<?xf32> {relax.struct_info = !relax.tensor<[k], f32>}) {
+      memref.copy %x, %y : memref<?xf32> to memref<?xf32>
+      return
+    }
+    relax.func @main(%x: !relax.tensor<[n], f32>, %s: !relax.shape<[m]>)
+        -> !relax.tensor<[m], f32> {
+      %0 = relax.call_tir @copy(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[m], f32>
+      relax.return %0 : !relax.tensor<[m], f32>
+    }""")
+    x = np.arange(3, dtype="float32")
+    assert reference.run(module, "main", x, tvm_ffi.Shape((3,))).data.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match=r"the operands of relax.call_tir: .* dimension 1 is 4"):
+        reference.run(module, "main", x, tvm_ffi.Shape((4,)))

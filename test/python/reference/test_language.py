@@ -166,3 +166,22 @@ def main(x: R.Tensor(("n", 2), "int8"), s: R.Tensor((2,), "float32"), z: R.Tenso
     result = reference.run(program, "main", x, s, z)
     assert result.dtype == "float32"
     np.testing.assert_array_equal(result.data, np.full((3, 2), 0.5))
+
+
+@pytest.mark.parametrize(
+    ("call", "dtype"),
+    [
+        ("R.one_hot(i, R.prim_value(T.float64(2)), R.prim_value(T.float64(0)), 3)", "float64"),
+        ("R.where(b, x, x)", "float16"),
+        ("R.take(x, i, axis=0)", "float16"),
+    ],
+)
+def test_operands_of_floats_have_the_data_type_of_a_result_of_unknown_type(call, dtype):
+    program = from_source(f"""
+@R.function
+def main(i: R.Tensor((2,), "int16"), b: R.Tensor((2,), "bool"), x: R.Tensor((2,), "float16")):
+    y: R.Tensor = {call}
+    return y
+""")
+    args = np.array([0, 1], "int16"), np.array([True, False]), np.array([1, 2], "float16")
+    assert reference.run(program, "main", *args).dtype == dtype
