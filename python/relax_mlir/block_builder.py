@@ -68,7 +68,7 @@ class BlockBuilder:
     ...     main = bb.emit_func_output(out)
     >>> main
     GlobalVar(name='main')
-    >>> print(bb.get().body.operations[0].function_type.value)
+    >>> print(bb.get()["main"].function_type.value)
     (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n * 4], f32>
     """
 

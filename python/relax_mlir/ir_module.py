@@ -28,6 +28,9 @@ _NAMES = ("arg_names",)
 class IRModule:
     """A module: functions and kernels by name, and attributes.
 
+    An operation of MLIR does not keep its module alive: hold on to the module as long as you use
+    operations of it. Those that `functions` and ``mod["main"]`` return do.
+
     Parameters
     ----------
     module : mlir.ir.Module, IRModule, str, mapping of str to function, or None

@@ -21,7 +21,7 @@ def text(bb):
 
 
 def function_of(bb, name="main"):
-    return next(f for f in bb.get().body.operations if f.sym_name.value == name)
+    return bb.get()[name]
 
 
 def result_type(bb):

@@ -104,7 +104,7 @@ def test_rf12_one_parameter_and_none():
         bb.emit_func_output(x)
     with bb.function("none"):
         bb.emit_func_output(op.zeros((2,), F32))
-    types = [str(op.function_type.value) for op in bb.get().body.operations]
+    types = [str(op.function_type.value) for op in bb.get().functions.values()]
     assert types[1] == "() -> !relax.tensor<[2], f32>"
 
 

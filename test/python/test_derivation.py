@@ -220,7 +220,7 @@ def test_dr13_inferred_result_is_erased(tensor):
     u = tensor(ndim=1)
     with bb.function("main", [u]):
         bb.emit_func_output(op.match_cast(u, struct_info("m")))
-    signature = bb.get().body.operations[0].function_type.value
+    signature = bb.get()["main"].function_type.value
     assert str(signature.results[0]) == "!relax.tensor<ndim = 1, f32>"
 
 

@@ -142,7 +142,8 @@ struct ElementBuilder::Request {
   ValueRange indices;
   Value mask;
   ValueRange given;
-  llvm::DenseMap<std::pair<Value, AffineMap>, Value> computed;
+  using Computed = llvm::DenseMap<std::pair<Value, AffineMap>, Value>;
+  Computed computed = Computed();
 };
 
 Value ElementBuilder::getPlace(IndexBuilder &b,
@@ -224,7 +225,7 @@ Value ElementBuilder::computeTensor(IndexBuilder &b, Request &request,
 Value ElementBuilder::compute(IndexBuilder &b, const Elements &elements,
                               ValueRange indices, Value mask,
                               ValueRange given) {
-  Request request{elements, indices, mask, given, {}};
+  Request request{elements, indices, mask, given};
   return computeTensor(b, request, elements.tensor, elements.map);
 }
 

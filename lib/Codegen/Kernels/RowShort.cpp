@@ -169,7 +169,7 @@ void RowEmitter::loadBlock(const Access &access, Value tile, Scope &scope,
                            Value isWhole) {
   IndexBuilder b(builder->getLoc(), *builder);
   Value memref = flat[access.param.getArgNumber()];
-  int64_t lanes = plan->lanes, size = plan->getShortSize();
+  int64_t lanes = plan->lanes;
   Type element = cast<MemRefType>(memref.getType()).getElementType();
   SmallVector<Value> values = emitIf(isWhole, [&](bool isWhole) {
     SmallVector<Value> parts;

@@ -39,7 +39,7 @@ static std::string identifier(StringRef name) {
 }
 
 std::string mlir::relax::vm::functionName(StringRef name) {
-  return "@" + identifier(name);
+  return (Twine("@") + identifier(name)).str();
 }
 
 static void print(raw_ostream &os, const Operand &operand) {
