@@ -31,3 +31,22 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_readme_and_tutorial_have_examples() -> None:
     pages = {p.relative_to(ROOT).as_posix() for p in PAGES if python_blocks(p)}
     assert {"README.md", "docs/Tutorial.md"} <= pages
+
+
+def test_architecture_names_what_exists() -> None:
+    """Each folder, and each file beside it, of the tables of docs/Architecture.md."""
+    text = (ROOT / "docs" / "Architecture.md").read_text()
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| `")]
+    layers = [row for row in rows if len(row) == 3]
+    assert len(layers) > 10
+    for folders, _, files in layers:
+        for folder in re.findall(r"`(\S+/)`", folders):
+            assert (ROOT / folder).is_dir(), folder
+        for name in re.findall(r"`([\w/]+\.(?:cpp|h|td))`", files):
+            assert list(ROOT.glob(f"{folders.split('`')[1].split('/')[0]}/**/{name}")) or list(
+                ROOT.glob(f"include/**/{name}")
+            ), name
+    package = ROOT / "python" / "relax_mlir"
+    for modules, _ in (row for row in rows if len(row) == 2 and "word" not in row[0]):
+        for name in re.findall(r"`([a-z_]+/?)`", modules):
+            assert (package / name).is_dir() or (package / f"{name}.py").is_file(), name
