@@ -94,7 +94,7 @@ print("outside", flush=True)
         given = code.replace("{at_end}", str(at_end))
         done = subprocess.run([sys.executable, "-c", given], capture_output=True, text=True)
         assert done.stdout == "inside\n"
-        assert done.returncode < 0
+        assert done.returncode != 0  # the signal, or what a sanitizer makes of it
 
 
 def test_a_finding_is_made_smaller_and_written_as_a_test(modules, tmp_path):
