@@ -66,6 +66,13 @@ copyObjects(StringRef bytes,
     auto content = member.getBuffer();
     if (!content)
       return llvm::joinErrors(std::move(failed), content.takeError());
+    // LLVM takes the size that the member says of itself.
+    if (content->end() > bytes.end())
+      return llvm::joinErrors(
+          std::move(failed),
+          llvm::createStringError("expected a member of " +
+                                  Twine(content->size()) +
+                                  " bytes, but the archive ends before"));
     if (llvm::Error error = add(*content))
       return llvm::joinErrors(std::move(failed), std::move(error));
   }
