@@ -140,10 +140,14 @@ def elements_of(tensor: Any) -> tuple[np.ndarray[Any, Any], str]:
     if dtype != "bfloat16":
         return np.from_dlpack(tensor), dtype
     shape = tuple(tensor.shape)
-    count = int(np.prod(shape, dtype=np.int64))
-    address = ctypes.cast(tensor.data_ptr(), ctypes.POINTER(ctypes.c_uint16))
-    bits = np.ctypeslib.as_array(address, (count,)) if count else np.empty(0, np.uint16)
-    return widen(bits).reshape(shape), dtype
+    if 0 in shape:
+        return np.empty(shape, np.float32), dtype
+    # An argument that is returned has any strides.
+    first = np.ctypeslib.as_array(
+        ctypes.cast(tensor.data_ptr(), ctypes.POINTER(ctypes.c_uint16)), (1,)
+    )
+    strides = [2 * stride for stride in tensor.strides]
+    return widen(np.lib.stride_tricks.as_strided(first, shape, strides)), dtype
 
 
 def widen(bits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
