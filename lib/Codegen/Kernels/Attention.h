@@ -1,8 +1,13 @@
-//===- Attention.h - Kernels that are attention -----------------*- C++ -*-===//
+//===- Attention.h - Kernels that compute attention -------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Matches softmax(q k^T) v, as the operator or written out, and emits it in one
+// pass over the keys (AttentionLoops.h).
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,12 @@
-//===- AttentionLoops.h - Loops of attention --------------------*- C++ -*-===//
+//===- AttentionLoops.h - The loops of attention ----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits blocks of queries times blocks of keys with an online softmax.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Contraction.cpp - The loops of a contraction -------------*- C++ -*-===//
+//===- Contraction.cpp - Sums of products as matrix products ----*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Contraction.h - The loops of a contraction ---------------*- C++ -*-===//
+//===- Contraction.h - Sums of products as matrix products ------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Recognizes sums of products of two operands, and reads their loops as those
-// of a batch of matrix products.
+// Matches linalg operations that sum products of two operands, and reads their
+// iteration space as a batch of matrix products: batch, rows, columns, inner
+// dimension. Dimensions that are known to be 1 are left out.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ConvDirect.cpp - Convolution with weights in panels ------*- C++ -*-===//
+//===- ConvDirect.cpp - Direct convolution with packed weights --*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,16 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Output channels are lanes, and the sums of some pixels of a row stay in
-// registers: each element of a window is one number, read where it lies and
-// multiplied by vectors of weights. So no windows are written, and a stride
-// costs nothing.
+// Output channels are the lanes, and accumulators of some pixels of a row stay
+// in registers: each element of a window is broadcast and multiplied by vectors
+// of weights. Windows are never materialized (no im2col), and strides are free.
 //
 // A task computes some rows of some output channels. It copies the rows of the
-// image that it needs to scratch memory, with padding: row by row, and in a row
-// channel by channel, so that what a tile reads of a row of the window stays in
-// the first level of the cache. Panels of weights stay in the second level
-// while they move over the rows.
+// image that it needs to scratch memory, with padding: row by row, and within a
+// row channel by channel, so that what a tile reads of a row of the window
+// stays in the L1 cache. Panels of weights stay in the L2 cache while they are
+// reused over rows.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ConvParts.cpp - What a convolution consists of -----------*- C++ -*-===//
+//===- ConvParts.cpp - The parts of a convolution ---------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

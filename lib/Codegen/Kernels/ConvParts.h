@@ -1,8 +1,13 @@
-//===- ConvParts.h - What a convolution consists of -------------*- C++ -*-===//
+//===- ConvParts.h - The parts of a convolution -----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Matches convolutions, and names the dimensions of their image, weights and
+// result: batch, groups, channels, pixels, window.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Convolution.cpp - Kernels that convolve images -----------*- C++ -*-===//
+//===- Convolution.cpp - Convolution as an implicit GEMM --------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,10 +8,9 @@
 //
 // A convolution is a product of matrices, one for each image and group of
 // channels: weights (output channels x window) by windows (window x pixels),
-// where a column of the right matrix is what the window at a pixel has of all
-// input channels. There is never more of that matrix than the panel that the
-// innermost loops read; it is written from the image, and padding is where the
-// image is not.
+// where a column of the right matrix is the window at a pixel over all input
+// channels. Only the panel that the innermost loops read is materialized; it is
+// packed from the image, with zeros for padding.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,6 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Three algorithms: direct with weights in panels (ConvDirect.cpp), Winograd's
+// for windows of 3 x 3 (ConvWinograd.cpp), and an implicit GEMM for everything
+// else (Convolution.cpp).
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_CONVOLUTION_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_CONVOLUTION_H

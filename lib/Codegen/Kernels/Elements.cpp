@@ -1,4 +1,4 @@
-//===- Elements.cpp - Elements that kernels compute on the way --*- C++ -*-===//
+//===- Elements.cpp - Producers that are computed inline --------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Elements.h - Elements that kernels compute on the way ----*- C++ -*-===//
+//===- Elements.h - Producers that are computed inline ----------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Computes elements of a tensor of a kernel where they are needed, from those
-// of parameters and of tensors that are at hand, through the operations on
-// elements that lie between.
+// Computes elements of an intermediate tensor of a kernel where its consumer
+// needs them: the elementwise producers between it and the parameters are
+// evaluated in registers, and the tensor is never materialized.
 //
 //===----------------------------------------------------------------------===//
 

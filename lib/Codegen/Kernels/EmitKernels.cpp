@@ -1,4 +1,4 @@
-//===- EmitKernels.cpp - Write kernels as loops over vectors ----*- C++ -*-===//
+//===- EmitKernels.cpp - Emits kernels of known classes ---------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel on tensors that a class recognizes gives way to one of the same name
+// A kernel on tensors that a class matches is replaced by one of the same name
 // and parameters on memrefs.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- Epilogue.cpp - Elementwise operations after a sum --------*- C++ -*-===//
+//===- Epilogue.cpp - Elementwise consumers of a contraction ----*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

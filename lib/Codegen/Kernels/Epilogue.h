@@ -1,4 +1,4 @@
-//===- Epilogue.h - Elementwise operations after a sum ----------*- C++ -*-===//
+//===- Epilogue.h - Elementwise consumers of a contraction ------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The linalg operations that follow a contraction in a kernel, computed for a
-// vector of its sums while they are in a register.
+// The epilogue: the linalg operations that follow a contraction in a kernel,
+// evaluated on a vector of its accumulators before they are stored.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- GenericBody.cpp - Bodies of any operation on vectors -----*- C++ -*-===//
+//===- GenericBody.cpp - Vectorized bodies, generic route -------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- GenericEmitter.cpp - Vectorized loops of any operation ---*- C++ -*-===//
+//===- GenericEmitter.cpp - Vectorized loops for any operation --*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

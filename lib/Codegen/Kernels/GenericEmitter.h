@@ -1,4 +1,4 @@
-//===- GenericEmitter.h - Vectorized loops of any operation -----*- C++ -*-===//
+//===- GenericEmitter.h - Vectorized loops for any operation ----*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes what a GenericPlan says: a parallel loop over all loops that do not
-// reduce but that of vectors; in it whole vectors, and the rest under a mask.
-// Reductions run inside, several vectors at a time.
+// Emits the loops of a GenericPlan: a parallel loop over the iteration space of
+// all parallel dimensions but the vectorized one; inside, whole vectors and a
+// masked tail. Reductions are innermost, several vectors at a time.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- GenericMemory.cpp - Operands as vectors of any stride ----*- C++ -*-===//
+//===- GenericMemory.cpp - Loads and stores of any stride -------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A linalg operation on memrefs whose results are contiguous along one of its
-// parallel loops is computed a vector at a time along it, whatever its body:
-// several results, reductions, elements that are read at computed places. Where
-// there is none, lanes may reduce a part of a row each.
+// Vectorizes a linalg operation on memrefs along a parallel dimension in which
+// its results are contiguous, whatever its body: several results, reductions,
+// gathers. Where there is no such dimension, the lanes of a vector reduce parts
+// of a row.
 //
 //===----------------------------------------------------------------------===//
 

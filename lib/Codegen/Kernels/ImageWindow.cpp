@@ -1,4 +1,4 @@
-//===- ImageWindow.cpp - Windows that move over images ----------*- C++ -*-===//
+//===- ImageWindow.cpp - Sliding windows of images --------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

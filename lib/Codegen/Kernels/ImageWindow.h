@@ -1,4 +1,4 @@
-//===- ImageWindow.h - Windows that move over images ------------*- C++ -*-===//
+//===- ImageWindow.h - Sliding windows of images ----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What convolution and pooling share: how a kernel says which elements of an
-// image a window has, and how vectors of them are read.
+// Shared by convolution and pooling: which elements of the image a window
+// covers (strides, dilation, padding), and loads of vectors of them.
 //
 //===----------------------------------------------------------------------===//
 

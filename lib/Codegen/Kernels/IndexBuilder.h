@@ -1,4 +1,4 @@
-//===- IndexBuilder.h - Arithmetic of indices -------------------*- C++ -*-===//
+//===- IndexBuilder.h - Index arithmetic that folds -------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Builds loops and index arithmetic; what is known is folded, so that the same
-// emitter serves static and dynamic sizes.
+// Builds loops and index arithmetic. Constants fold, so that one emitter serves
+// static and dynamic sizes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- KernelClass.h - Classes of kernels with code of their own -*- C++ -*-==//
+//===- KernelClass.h - Classes of kernels with own emitters -----*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A class knows how to write a kind of kernel as loops over vectors. What no
-// class recognizes is bufferized and becomes plain loops. To add one: write
-// its `match` and put it into the table in EmitKernels.cpp.
+// A class matches a kind of kernel and emits it as loops over vectors. Kernels
+// that no class matches are bufferized, and go the generic route
+// (LowerLinalg.cpp). To add a class, write its `match` and put it into the
+// table in EmitKernels.cpp.
 //
 //===----------------------------------------------------------------------===//
 

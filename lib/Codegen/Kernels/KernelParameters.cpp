@@ -1,4 +1,4 @@
-//===- KernelParameters.cpp - Parameters in memory -------------*- C++ -*-===//
+//===- KernelParameters.cpp - Kernel parameters as memory -------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- KernelParameters.h - Parameters in memory ---------------*- C++ -*-===//
+//===- KernelParameters.h - Kernel parameters as memory ---------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What those share that compute elements of tensors of a kernel in memory.
+// The parameters of a kernel as flat memory with strides, and its uniform
+// scalars, for everything that evaluates elements of its tensors.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- KernelSpace.cpp - The common loops of a kernel -----------*- C++ -*-===//
+//===- KernelSpace.cpp - The common iteration space of a kernel -*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- KernelSpace.h - The common loops of a kernel -------------*- C++ -*-===//
+//===- KernelSpace.h - The common iteration space of a kernel ---*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The linalg operations of a kernel each have loops of their own. Where one
-// reads at [i, j] what another one wrote at [i, j], or both read the same
-// parameter along an axis, the loops are one dimension of a common space, over
-// which all operations can be computed together.
+// Each linalg operation of a kernel has an iteration space of its own. Where a
+// consumer reads at [i, j] what its producer wrote at [i, j], or both read a
+// parameter along the same axis, their loops are one dimension of a common
+// space, over which all operations are computed together.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- LowerLinalg.cpp - Any operation as parallel loops --------*- C++ -*-===//
+//===- LowerLinalg.cpp - The generic route ----------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What no class of kernels has taken, after bufferization: operations become
-// loops over vectors where a GenericPlan says how, and loops over elements
-// otherwise; threads share the outermost loop of either.
+// Lowers, after bufferization, the operations of kernels that no class matched:
+// to loops over vectors where there is a GenericPlan, and to scalar loops
+// otherwise. The outermost loop of either is parallel.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Matches a contraction with its producers and its epilogue, and emits it by
+// MatmulEmitter.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMUL_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMUL_H

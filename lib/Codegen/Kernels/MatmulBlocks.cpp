@@ -1,8 +1,13 @@
-//===- MatmulBlocks.cpp - Products of many rows -----------------*- C++ -*-===//
+//===- MatmulBlocks.cpp - Matrix products of many rows ----------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The loops of a GEMM over blocks for the L2 and L1 caches, with both matrices
+// packed.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- MatmulEmitter.cpp - Loops of a matrix product ------------*- C++ -*-===//
+//===- MatmulEmitter.cpp - The loops of a GEMM ------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,21 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which loops run is decided by the number of rows, at run time where it is
-// dynamic:
+// The number of rows decides which loops run, at run time where it is dynamic:
 //
-// - Few rows read each element of the right matrix once, so it is read where it
-//   lies: with sums in the cache for one row (`emitStream`), in registers for
-//   some more (`emitDirect`), or with dot products where its columns are
-//   contiguous (`emitDots`).
-// - More rows are computed block by block, from panels in scratch memory that
-//   the innermost loop reads from start to end (`emitPacked`). Threads pack the
-//   right matrix together before they begin, unless there is a batch of them.
-//   Tasks pack the rest, so nobody waits then.
+// - Few rows read each element of the right matrix once, so it is not packed:
+//   sums are in the cache for one row (`emitStream`), in registers for some
+//   more (`emitDirect`), or dot products where its columns are contiguous
+//   (`emitDots`).
+// - More rows are computed block by block, from packed panels (`emitPacked`).
+//   Threads pack the right matrix together before they begin, unless there is a
+//   batch of them. Tasks pack the rest, so that no thread waits then.
 //
-// A tile of sums goes through scratch memory before it is finished: a loop over
-// its rows is less code than the unrolled tile, and needs no other form at the
-// edges.
+// A tile of sums goes through scratch memory before the epilogue: a loop over
+// its rows is less code than the unrolled tile, and serves the edges as well.
 //
 //===----------------------------------------------------------------------===//
 

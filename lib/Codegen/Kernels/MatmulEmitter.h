@@ -1,4 +1,4 @@
-//===- MatmulEmitter.h - Loops of a matrix product --------------*- C++ -*-===//
+//===- MatmulEmitter.h - The loops of a GEMM --------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Emits a batch of matrix products over memory, all sizes of which may be
-// dynamic. What is done with the sums is up to a callback.
+// dynamic. A callback stores the sums, so that an epilogue can be fused.
 //
 //===----------------------------------------------------------------------===//
 

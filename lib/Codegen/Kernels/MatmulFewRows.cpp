@@ -1,8 +1,13 @@
-//===- MatmulFewRows.cpp - Products of few rows -----------------*- C++ -*-===//
+//===- MatmulFewRows.cpp - Matrix products of few rows ----------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Matrix-vector products and thin matrices, bound by memory: the right matrix
+// is streamed once.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- MatmulLoops.h - The emitter of a matrix product ----------*- C++ -*-===//
+//===- MatmulLoops.h - The parts of the GEMM emitter ------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the parts of the emitter share: MatmulEmitter.cpp has tiles and the
-// choice of loops, MatmulFewRows.cpp and MatmulBlocks.cpp have the loops,
-// MatmulPacking.cpp has copies of matrices.
+// The class that the files share: MatmulEmitter.cpp has the micro-kernel and
+// the choice of loops, MatmulFewRows.cpp and MatmulBlocks.cpp the loops over
+// blocks, MatmulPacking.cpp the packing.
 //
 //===----------------------------------------------------------------------===//
 

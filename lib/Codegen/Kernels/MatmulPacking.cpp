@@ -1,4 +1,4 @@
-//===- MatmulPacking.cpp - Panels of matrices -------------------*- C++ -*-===//
+//===- MatmulPacking.cpp - Packing of matrices ------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Copies matrices to scratch memory, in panels that the innermost loop reads
-// from start to end.
+// Copies matrices to scratch memory, in panels that the micro-kernel reads
+// sequentially.
 //
 //===----------------------------------------------------------------------===//
 

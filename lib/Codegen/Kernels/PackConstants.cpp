@@ -1,4 +1,4 @@
-//===- PackConstants.cpp - Pack matrices that are constants -----*- C++ -*-===//
+//===- PackConstants.cpp - Packs constants at compile time ------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,13 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A matrix product reads its right matrix in panels: the elements of some
-// columns, row after row. So does a convolution with its kernel, whose output
-// channels are the columns here. A constant is brought into that order here,
-// once, and the kernel gets a copy that takes it so: linalg.unpack says what
-// the matrix is, which the kernels' class never computes. Weights of windows
-// of 3 x 3 may be transformed before (Winograd.h); what transforms them back is
-// never computed either.
+// A GEMM reads its right matrix in panels: some columns, row after row. So does
+// a convolution with its weights, whose output channels are the columns. A
+// constant is packed here, once, and the kernel gets a copy that takes the
+// panels: linalg.unpack says which matrix they are, and the kernel's class
+// never executes it. Weights of windows of 3 x 3 may be transformed before
+// (Winograd.h); the inverse is never executed either.
 //
 //===----------------------------------------------------------------------===//
 

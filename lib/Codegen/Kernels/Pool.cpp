@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A vector is of windows next to each other in a row. Each element of them is a
-// load, and what the image does not have is the padding: the padded image is
-// not made. Elements are combined in the order of plain loops, so the result is
-// the same.
+// A vector holds neighboring windows of a row. Each element of the windows is
+// one load, masked where the image ends: the padded image is not materialized.
+// Elements are combined in the order of scalar loops, so the result is the
+// same.
 //
 //===----------------------------------------------------------------------===//
 

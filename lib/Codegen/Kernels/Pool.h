@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Matches reductions of sliding windows, and emits them over vectors of
+// windows.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_POOL_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_POOL_H

@@ -1,4 +1,4 @@
-//===- RowAccumulators.cpp - Elements that are reduced ------- -*- C++ -*-===//
+//===- RowAccumulators.cpp - Accumulators of row kernels --------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Adds vectors of elements to the accumulators of reductions, and makes of
-// these one element for each row.
+// Combines vectors of elements into the accumulators of reductions, and reduces
+// these to one element for each row.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- RowElements.cpp - Values and memory of row kernels ----- -*- C++ -*-===//
+//===- RowElements.cpp - Values and memory of row kernels -------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Computes vectors of elements, and scalars of whole rows, and reads and writes
-// them: next to each other, or far apart by gathers and scatters.
+// Evaluates vectors of elements, and scalars that a row shares, and loads and
+// stores them: contiguous, or strided by gathers and scatters.
 //
 //===----------------------------------------------------------------------===//
 

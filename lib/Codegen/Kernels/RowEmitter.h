@@ -1,8 +1,13 @@
-//===- RowEmitter.h - Writes what a RowPlan says -------------- -*- C++ -*-===//
+//===- RowEmitter.h - Emits the loops of a RowPlan --------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One class, in the parts that RowKernel.cpp, RowElements.cpp,
+// RowAccumulators.cpp, RowRanges.cpp, RowShort.cpp and RowTiles.cpp define.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- RowKernel.cpp - Elementwise kernels and those of rows ----*- C++ -*-===//
+//===- RowKernel.cpp - Elementwise kernels, reductions of rows --*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes what a RowPlan says: one parallel loop over rows, or over parts of
-// rows where nothing is reduced; in it the loops of the row, of which the
-// innermost one goes by vectors, four at a time and then one at a time under a
-// mask. Reductions have as many accumulators as there are vectors in flight.
+// Emits a RowPlan: one parallel loop over rows, or over parts of rows where
+// nothing is reduced; inside, the loops of the row, the innermost of which is
+// vectorized, unrolled by four, with a masked tail. Reductions have as many
+// accumulators as there are vectors in flight.
 //
-// Where the elements of a row are not next to each other, as many rows as
-// vectors have lanes, four times, are worked on together.
+// Where the elements of a row are not contiguous, rows are the lanes: four
+// vectors of rows are computed together.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,13 @@
-//===- RowKernel.h - Elementwise kernels and those of rows ------*- C++ -*-===//
+//===- RowKernel.h - Elementwise kernels, reductions of rows ----*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Matches kernels whose operations share one iteration space and reduce only
+// its innermost dimensions: elementwise chains, softmax, norms, sums.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- RowPlan.cpp - What a row kernel computes when ------------*- C++ -*-===//
+//===- RowPlan.cpp - The schedule of a row kernel ---------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- RowPlan.h - What a row kernel computes when --------------*- C++ -*-===//
+//===- RowPlan.h - The schedule of a row kernel -----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A row is what the outer dimensions, those that nothing reduces, leave. Its
-// loops run one after the other, each as soon as the reductions that it needs
-// are done. A loop computes again what it needs of earlier loops, or reads it
-// from a buffer where that is cheaper. Without reductions there is one loop,
-// over the innermost dimension.
+// A row is one point of the outer dimensions, those that nothing reduces. Its
+// loops run one after the other, each as soon as the reductions that it
+// consumes are done. A loop recomputes the producers of earlier loops, or reads
+// them from a buffer where that is cheaper. Without reductions there is one
+// loop, over the innermost dimension.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- RowRanges.cpp - Rows that follow one another -------------*- C++ -*-===//
+//===- RowRanges.cpp - Contiguous rows as one range -------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rows that are short are worked on one after the other by the same iteration,
-// so that their place is found once.
+// Short rows are computed one after the other by the same iteration, so that
+// their indices are computed once.
 //
-// A vector for each row, or a tail that is almost empty, takes most of the time
-// where rows are short. If they follow one another in the outputs, vectors go
-// along all of them as along one row. Operands that do not lie like the
-// outputs, such as one element for each row, are brought to scratch memory as
-// the outputs have them, a block of rows at a time.
+// A vector for each row, or an almost empty tail, dominates where rows are
+// short. If rows are contiguous in the outputs, vectors run across all of them
+// as along one row. Operands of another layout, such as one element for each
+// row, are expanded to scratch memory in that of the outputs, a block of rows
+// at a time.
 //
 //===----------------------------------------------------------------------===//
 

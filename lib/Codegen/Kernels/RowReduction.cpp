@@ -1,4 +1,4 @@
-//===- RowReduction.cpp - Reductions whose lanes are one result -*- C++ -*-===//
+//===- RowReduction.cpp - Reductions that lanes may share -------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

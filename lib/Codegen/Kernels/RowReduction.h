@@ -1,4 +1,4 @@
-//===- RowReduction.h - Reductions whose lanes are one result ---*- C++ -*-===//
+//===- RowReduction.h - Reductions that lanes may share ---------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A reduction in which the order of elements does not matter, so that lanes
-// reduce a part of the elements each: an associative operation, or the best
-// element and its index, where the first one of several is taken.
+// Reductions in which the order of elements does not matter, so that each lane
+// reduces some of them: associative operations, and argmax and argmin, which
+// take the first of several.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- RowShort.cpp - Rows that are shorter than vectors ------ -*- C++ -*-===//
+//===- RowShort.cpp - Rows that are shorter than vectors --------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,17 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rows of a few elements are the lanes of vectors, though it is the elements of
-// a row that are next to each other: as many rows as a vector has lanes are a
-// block of memory, which is transposed in registers on the way from operands
-// and to outputs. In between its first elements are a vector in scratch memory,
-// its second elements another one, and so on.
+// Rows of a few elements are the lanes of vectors, though the elements of a row
+// are what is contiguous: as many rows as a vector has lanes are a block of
+// memory, which is transposed in registers when operands are loaded and outputs
+// stored. In between, the first elements of the rows are one vector in scratch
+// memory, the second elements another, and so on.
 //
-// Where the size of rows is known, a block is as many vectors. Where it is not,
-// rows are padded to RowPlan::kShort elements while they are transposed.
+// Where the size of rows is static, a block is as many vectors. Where it is
+// dynamic, rows are padded to RowPlan::kShort elements by the transposition.
 //
-// Where blocks are reduced over other dimensions as well, this comes first: the
-// vectors of a block have an accumulator each, which are transposed at the end.
+// Where blocks are reduced over other dimensions as well, that comes first:
+// each vector of a block has an accumulator, and these are transposed at the
+// end.
 //
 //===----------------------------------------------------------------------===//
 

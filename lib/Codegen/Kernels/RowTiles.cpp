@@ -1,4 +1,4 @@
-//===- RowTiles.cpp - Operands that are transposed --------------*- C++ -*-===//
+//===- RowTiles.cpp - Transposed operands of row kernels --------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,8 +8,9 @@
 //
 // Where an operand is contiguous along one dimension and the output along
 // another, the output is computed tile by tile. A tile of such an operand is
-// brought to scratch memory as the output has it: square blocks of vectors are
-// transposed in registers. Its rows are then those of any other kernel.
+// transposed to scratch memory in the layout of the output: square blocks of
+// vectors, in registers. The rows of the tile are then those of any other
+// kernel.
 //
 //===----------------------------------------------------------------------===//
 

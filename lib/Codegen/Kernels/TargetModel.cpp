@@ -1,4 +1,4 @@
-//===- TargetModel.cpp - What kernels know of the processor -----*- C++ -*-===//
+//===- TargetModel.cpp - The processor, as kernels see it -------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

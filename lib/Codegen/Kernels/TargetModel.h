@@ -1,8 +1,13 @@
-//===- TargetModel.h - What kernels know of the processor -------*- C++ -*-===//
+//===- TargetModel.h - The processor, as kernels see it ---------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The width of its vectors and the sizes of its caches, from which tiles and
+// panels follow.
 //
 //===----------------------------------------------------------------------===//
 

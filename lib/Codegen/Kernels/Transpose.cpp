@@ -1,4 +1,4 @@
-//===- Transpose.cpp - Transposition of vectors -----------------*- C++ -*-===//
+//===- Transpose.cpp - Transposition in registers ---------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,8 +1,12 @@
-//===- Transpose.h - Transposition of vectors -------------------*- C++ -*-===//
+//===- Transpose.h - Transposition in registers -----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Transposes blocks of vectors, and sums rows, by shuffles.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- VectorBody.cpp - Bodies of linalg operations on vectors --*- C++ -*-===//
+//===- VectorBody.cpp - Bodies of linalg operations, vectorized -*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

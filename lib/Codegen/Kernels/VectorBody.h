@@ -1,4 +1,4 @@
-//===- VectorBody.h - Bodies of linalg operations on vectors ----*- C++ -*-===//
+//===- VectorBody.h - Bodies of linalg operations, vectorized ---*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The body of a linalg operation computes one element. Here it computes as many
-// as a vector has lanes. What is the same in all lanes stays a scalar.
+// Evaluates the body of a linalg operation, which computes one element, on all
+// lanes of a vector. Values that are the same in all lanes stay scalars.
 //
 //===----------------------------------------------------------------------===//
 
