@@ -205,25 +205,37 @@ def _run_operator(name: str, op: Any, frame: Frame) -> Any:
         result = arithmetic.call(name, row, op, args, frame)
     except (ValueError, TypeError, IndexError, MemoryError, ZeroDivisionError) as error:
         raise _operator_error(name, frame, error) from error
-    finished = _finished(name, result, type_, arithmetic, _float_dtype(op, args))
+    named = type_ if _names_dtypes(type_) else _derived(op, frame)
+    finished = _finished(name, result, named, arithmetic)
     with contextlib.suppress(UnboundError):
         frame.check(finished, type_, f"the result of {name}")
     return finished
 
 
-def _float_dtype(op: Any, args: list[Any]) -> str:
-    """Return the data type of a result of floats, where its type does not say it.
+def _names_dtypes(type_: ir.Type) -> bool:
+    return all(output.dtype is not None for output in tensor_types(type_))
 
-    It is the one that the operator names, or that of its first operand of floats.
-    """
-    attributes = op.operation.attributes
-    for name in ("out_dtype", "dtype"):
-        if name in attributes:
-            return dtype_name(ir.TypeAttr(attributes[name]).value)
-    numbers = [value.type for value in op.operands if isinstance(value.type, PrimStructInfo)]
-    given = [arg.dtype for arg in args if isinstance(arg, Tensor)]
-    given += [str(type_.dtype) for type_ in numbers]
-    return next((dtype for dtype in given if is_float(dtype)), "float32")
+
+def _derived(op: Any, frame: Frame) -> ir.Type:
+    """Return the type of the result as it follows from the operands that there are."""
+    with op.operation.context, ir.Location.unknown():
+        types = [_type_of(frame.values[operand], operand.type) for operand in op.operands]
+        cast = "builtin.unrealized_conversion_cast"
+        given = ir.Operation.create(cast, results=types, ip=False)
+        derived = ir.Operation.create(
+            op.operation.name,
+            operands=list(given.results),
+            attributes=dict(op.operation.attributes),
+            infer_type=True,
+            ip=False,
+        )
+        type_ = derived.results[0].type
+        derived.erase()
+        return type_
+
+
+def _type_of(value: Any, known: ir.Type) -> ir.Type:
+    return TensorStructInfo(value.shape, value.dtype) if isinstance(value, Tensor) else known
 
 
 def _operator_error(name: str, frame: Frame, error: Exception) -> Exception:
@@ -257,20 +269,16 @@ def _widened(value: Any) -> Any:
     return tuple(map(_widened, value)) if type(value) is tuple else value
 
 
-def _finished(name: str, result: Any, type_: Any, arithmetic: Any, default: str) -> Any:
+def _finished(name: str, result: Any, type_: Any, arithmetic: Any) -> Any:
     if isinstance(result, (tuple, list)):
-        fields = list(type_.fields) if isinstance(type_, TupleStructInfo) else [None] * len(result)
+        fields = type_.fields
         return tuple(
-            _finished(name, item, field, arithmetic, default)
+            _finished(name, item, field, arithmetic)
             for item, field in zip(result, fields, strict=True)
         )
     if isinstance(result, Tensor):
         return arithmetic.finish(name, result.data, result.dtype)
-    data = np.asarray(result)
-    dtype = getattr(type_, "dtype", None)
-    if dtype is None:
-        dtype = default if data.dtype.kind == "f" else data.dtype.name
-    return arithmetic.finish(name, data, dtype)
+    return arithmetic.finish(name, np.asarray(result), type_.dtype)
 
 
 # ------------------------------------------------------------------------------

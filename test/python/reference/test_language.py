@@ -172,11 +172,16 @@ def main(x: R.Tensor(("n", 2), "int8"), s: R.Tensor((2,), "float32"), z: R.Tenso
     ("call", "dtype"),
     [
         ("R.one_hot(i, R.prim_value(T.float64(2)), R.prim_value(T.float64(0)), 3)", "float64"),
+        ("R.one_hot(i, R.prim_value(T.int8(2)), R.prim_value(T.int8(0)), 3)", "int8"),
         ("R.where(b, x, x)", "float16"),
         ("R.take(x, i, axis=0)", "float16"),
+        ("R.sum(i)", "int16"),
+        ("R.argmax(x)", "int64"),
+        ("R.less(x, x)", "bool"),
+        ("R.astype(i, 'uint8')", "uint8"),
     ],
 )
-def test_operands_of_floats_have_the_data_type_of_a_result_of_unknown_type(call, dtype):
+def test_data_types_of_results_of_unknown_type_follow_from_operands(call, dtype):
     program = from_source(f"""
 @R.function
 def main(i: R.Tensor((2,), "int16"), b: R.Tensor((2,), "bool"), x: R.Tensor((2,), "float16")):
@@ -185,3 +190,14 @@ def main(i: R.Tensor((2,), "int16"), b: R.Tensor((2,), "bool"), x: R.Tensor((2,)
 """)
     args = np.array([0, 1], "int16"), np.array([True, False]), np.array([1, 2], "float16")
     assert reference.run(program, "main", *args).dtype == dtype
+
+
+def test_fields_of_unknown_type():
+    program = from_source("""
+@R.function
+def main(x: R.Tensor((4,), "int8")):
+    y: R.Tuple(R.Tensor, R.Tensor) = R.split(x, 2)
+    return y
+""")
+    first, second = reference.run(program, "main", np.arange(4, dtype="int8"))
+    assert (first.dtype, second.data.tolist()) == ("int8", [2, 3])
