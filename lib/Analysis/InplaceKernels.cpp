@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One linalg operation over parallel loops that reads and writes at identity
-// maps has read an element of the input before it writes the same element of
-// the output, whatever the order of the loops. Two operations would not: the
-// second one would read what the first one wrote.
+// A single linalg operation with parallel loops only, which reads and writes at
+// identity maps, has read an element of the input before it writes the same
+// element of the output, in any order of the iteration space. Two operations
+// would not: the second one would read what the first one wrote.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- FuseLoops.cpp - Join the loops of a kernel -*- C++ -*-===//
+//===- FuseLoops.cpp - Fuse producers into consumers ------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An operation over parallel loops goes into the one that reads what it makes.
-// The operations on an element stay the same ones in the same order, so results
-// do not change by a bit. Matrix products and windows keep their form, by which
-// they are known, but for the maps of operands whose dimensions are permuted.
+// Fuses elementwise producers into their consumers, within one kernel. The
+// operations on an element stay the same ones in the same order, so results are
+// bitwise equal. Contractions and sliding windows keep the form by which they
+// are recognized, but for the indexing maps of operands whose dimensions are
+// permuted.
 //
 //===----------------------------------------------------------------------===//
 

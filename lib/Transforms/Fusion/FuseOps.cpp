@@ -1,4 +1,4 @@
-//===- FuseOps.cpp - Group calls of kernels into functions -*- C++ -*-===//
+//===- FuseOps.cpp - Outline groups of kernel calls -------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Makes a private function of each group. Its parameters are what the group
-// reads, then, where the types of these do not bind all shape variables that it
-// uses, a shape of the others. Groups that are equal share a function.
+// Outlines each fusion group as a private function. Its parameters are what the
+// group reads, then, where the types of these do not bind all shape variables
+// that it uses, a shape of the others. Equal groups share a function.
 //
 //===----------------------------------------------------------------------===//
 

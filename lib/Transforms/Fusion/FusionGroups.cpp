@@ -8,26 +8,26 @@
 //
 // A node is a call of a kernel, with the operations that take fields of its
 // result, or any other operation of the block. The immediate post-dominator of
-// a node is the first one that all of its results flow into. A node and all
-// that lies between it and its post-dominator may become one kernel: only what
-// the post-dominator makes is used behind it. What lies together in a group
-// stays so, hence a group grows along the tree of post-dominators.
+// a node is the first one that all of its results flow into. A node and
+// everything between it and its post-dominator may become one kernel: only the
+// results of the post-dominator are used outside. Groups only grow, along the
+// tree of post-dominators.
 //
 // Whether a set of nodes is worth one kernel (`isWorthIt`):
 //
-// - A matrix product or window computation takes what follows element by
-//   element, at the place of the element: it is still in a register. Slices may
-//   come last: an element is written to the one that it is in. Operands whose
-//   dimensions are permuted are read in that order.
-// - Operations that work row by row, such as a*x+b, softmax and then a
-//   normalization, are one kernel where they have the rows in common: a row
-//   stays in the cache.
-// - Without that, a result must be read by one operation, in one place, that
-//   uses each element once: then the loops become one. Where elements are used
-//   several times, by a broadcast, computing them again has to be cheap.
+// - A matrix product or a sliding window takes elementwise consumers as its
+//   epilogue, while the sums are in registers. Slices may come last: an element
+//   is stored to the slice that contains it. Operands whose dimensions are
+//   permuted are read in that order.
+// - Row kernels, such as a*x+b, softmax and then a normalization, are one
+//   kernel where they share the iteration space of rows: a row stays in the
+//   cache.
+// - Otherwise a producer needs a single consumer that uses each element once,
+//   so that the loops can be fused. Where elements are used several times, by a
+//   broadcast, recomputing them has to be cheap.
 //
-// Some kernels are no loops over vectors: those that read at computed places,
-// or parts of tensors. They only take what is cheap.
+// Some kernels have no vectorized loops: gathers and scatters, and those of
+// parts of tensors. They only take cheap producers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The bodies of the kernels are put one behind the other. What one makes and
-// another one reads becomes a tensor inside of the kernel. Its dimensions are
-// those of a parameter, where one has the same by the types of the function;
-// the others are passed as integers.
+// Concatenates the bodies of kernels. The output of a producer that a consumer
+// reads becomes a tensor inside of the kernel. Its dimensions are those of a
+// parameter, where one has the same by the types of the function; the others
+// are passed as integers.
 //
-// Each value of the function is found as what it is made of: a parameter, a
-// field of one, a constant, or an output of a call.
+// Each value of the function is traced to its origin: a parameter, a field of
+// one, a constant, or an output of a call.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- RaiseKernels.cpp - Have kernels work on tensors -*- C++ -*-===//
+//===- RaiseKernels.cpp - Raise kernels to tensors --------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel on memrefs that is a sequence of linalg operations is one on
+// Raises a kernel on memrefs that is a sequence of linalg operations to one on
 // tensors: each memref has a tensor as its value, which an operation that
-// writes to it replaces. What is written to a part of a memref is put into the
+// writes to it replaces. A store to a subview becomes an insertion into the
 // tensor of the whole. Memory that the kernel allocates begins as an empty
 // tensor.
 //

@@ -1,4 +1,4 @@
-//===- RaiseLoops.cpp - Loops over memrefs as linalg ops -*- C++ -*-===//
+//===- RaiseLoops.cpp - Raise loops to linalg -------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,19 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A nest of loops whose statements store elements becomes one linalg operation
-// for each store, all of whose loops run before those of the next one. This is
-// the same program where
+// Raises a loop nest whose statements store elements to one linalg operation
+// for each store (loop distribution). This is the same program where
 //
-// - a store goes to each element of its memref once, or adds to it: its indices
+// - a store covers each element of its memref once, or accumulates: its indices
 //   are loops, each with as many iterations as the dimension has elements, and
 //   the other loops reduce;
-// - what is stored in the nest, and touched by several statements or by another
-//   iteration, is touched at the same iteration of the loops around all of
-//   them: `C[i, ...]` in the loop over i.
+// - there are no other dependences between iterations: what is stored in the
+//   nest, and touched by several statements or by another iteration, is touched
+//   at the same iteration of the loops around all of them: `C[i, ...]` in the
+//   loop over i.
 //
 // A statement under the condition that loops are at their first iteration, as
 // `T.init` has it, is one outside of these loops that comes before the others.
+//
 // Everything else is left as it is.
 //
 //===----------------------------------------------------------------------===//
