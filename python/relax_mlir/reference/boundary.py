@@ -92,7 +92,7 @@ def _give_tensor(tensor: Tensor) -> tvm_ffi.Tensor:
     if tensor.handle:
         handle = tensor.handle[0]
         if not _is_shared(tensor):
-            _as_bits(handle, tensor.dtype)[...] = encode(_rounded(tensor), tensor.dtype)
+            _write(handle, tensor)
         return handle
     made = _make_handle(tensor)
     tensor.handle.append(made)
@@ -114,8 +114,17 @@ def _make_handle(tensor: Tensor) -> tvm_ffi.Tensor:
     if is_numpy(tensor.dtype):
         return tvm_ffi.from_dlpack(np.array(rounded, order="C"))
     made = _empty(tvm_ffi.Shape(tensor.shape), tvm_ffi.dtype(tensor.dtype))
-    _as_bits(made, tensor.dtype)[...] = encode(rounded, tensor.dtype)
+    _write(made, tensor)
     return made
+
+
+def _write(handle: tvm_ffi.Tensor, tensor: Tensor) -> None:
+    """Write the elements of a tensor, rounded, to the memory of one of tvm-ffi."""
+    rounded = _rounded(tensor)
+    if is_numpy(tensor.dtype):
+        np.from_dlpack(handle)[...] = rounded
+    else:
+        _as_bits(handle, tensor.dtype)[...] = encode(rounded, tensor.dtype)
 
 
 def _read_back(tensor: Tensor) -> None:

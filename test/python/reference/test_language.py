@@ -201,3 +201,17 @@ def main(x: R.Tensor((4,), "int8")):
 """)
     first, second = reference.run(program, "main", np.arange(4, dtype="int8"))
     assert (first.dtype, second.data.tolist()) == ("int8", [2, 3])
+
+
+def test_what_is_not_rounded_is_passed_to_packed_functions_again(write, tensor, capfd):
+    def body(x):
+        for _ in range(2):
+            relax.BlockBuilder.current().emit(op.print(op.sqrt(x), format="{}"))
+        y = op.sqrt(x)
+        for _ in range(2):
+            relax.BlockBuilder.current().emit(op.print(y, format="{}"))
+        return y
+
+    program = write(body, tensor((1,)), pure=False)
+    reference.run(program, "main", f32(2), arithmetic=reference.Exact())
+    assert capfd.readouterr().out == "[1.4142135]\n" * 4
