@@ -163,7 +163,7 @@ class Evaluation:
         is_winograd = bool(row.get("winograd", True)) and has_winograd(self.program.nodes)
         counts, difference = expected.compare(actual, row, is_winograd)
         if difference is not None:
-            expected.more(CONFIRMATIONS)
+            expected.more(CONFIRMATIONS, bool(row.get("fast_math")))
             counts, difference = expected.compare(actual, row, is_winograd)
         self.found.counts.add(counts)
         if difference is None:
