@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -751,11 +752,34 @@ static Function findFunctionOfType(Operation *op) {
   return nullptr;
 }
 
-/// Infinities and NaN stay what they are, so that there are no reciprocals.
-static void allowReassociation(func::FuncOp function) {
-  auto flags = arith::FastMathFlags::reassoc | arith::FastMathFlags::nsz |
-               arith::FastMathFlags::contract;
+/// Whether `value` is what a loop has accumulated when `update` adds to it: a
+/// value that the loop carries, or an element that is loaded and stored again.
+static bool isAccumulator(Value value, Operation *update) {
+  if (!update->hasOneUse())
+    return false;
+  OpOperand &use = *update->use_begin();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument != loop.getInductionVar() &&
+           isa<scf::YieldOp>(use.getOwner()) &&
+           loop.getTiedLoopYieldedValue(argument) == &use;
+  }
+  auto load = value.getDefiningOp<memref::LoadOp>();
+  auto store = dyn_cast<memref::StoreOp>(use.getOwner());
+  return load && store && load.getMemRef() == store.getMemRef() &&
+         load.getIndices() == store.getIndices();
+}
+
+/// Allows LLVM to compute the sums and products of loops in any order, and to
+/// ignore the signs of zeros. No other arithmetic may be reassociated: x - x is
+/// 0 then, where infinities and NaN have to stay what they are.
+static void relaxArithmetic(func::FuncOp function) {
   function.walk([&](arith::ArithFastMathInterface op) {
+    auto flags = arith::FastMathFlags::nsz | arith::FastMathFlags::contract;
+    if (isa<arith::AddFOp, arith::MulFOp>(op) &&
+        llvm::any_of(op->getOperands(),
+                     [&](Value value) { return isAccumulator(value, op); }))
+      flags = flags | arith::FastMathFlags::reassoc;
     arith::FastMathFlagsAttr given = op.getFastMathFlagsAttr();
     op->setAttr(op.getFastMathAttrName(),
                 arith::FastMathFlagsAttr::get(
@@ -778,9 +802,9 @@ struct RelaxApproximateMathPass
 
   void runOnOperation() override {
     forbidReciprocals(getOperation());
-    // Before there is what relies on the order of operations.
+    // Before there are polynomials, which rely on the order of operations.
     if (fast)
-      allowReassociation(getOperation());
+      relaxArithmetic(getOperation());
     SmallVector<std::pair<Operation *, Function>> ops;
     getOperation().walk([&](Operation *op) {
       if (Function function = findFunctionOfType(op))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import relax_mlir as relax
+from relax_mlir import op
 
 _PATH = Path(__file__).parents[2] / "scripts" / "math_accuracy.py"
 _SPEC = importlib.util.spec_from_file_location("math_accuracy", _PATH)
@@ -50,16 +51,51 @@ def test_fast_sines_are_close() -> None:
 
 def test_fast_sums_are_computed_in_another_order(tmp_path: Path) -> None:
     mod = """
-    relax.func @main(%x: !relax.tensor<[n], f32>, %y: !relax.tensor<[n], f32>)
-        -> !relax.tensor<[n], f32> {
-      %0 = relax.add %x, %y
-        : (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
-      relax.return %0 : !relax.tensor<[n], f32>
+    func.func private @f(%x: memref<?xf32>, %y: memref<f32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = memref.dim %x, %c0 : memref<?xf32>
+      %zero = arith.constant 0.0 : f32
+      %sum = scf.for %i = %c0 to %n step %c1 iter_args(%before = %zero) -> f32 {
+        %a = memref.load %x[%i] : memref<?xf32>
+        %after = arith.addf %before, %a : f32
+        scf.yield %after : f32
+      }
+      memref.store %sum, %y[] : memref<f32>
+      return
+    }
+    relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[], f32> {
+      %0 = relax.call_tir @f(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[], f32>
+      relax.return %0 : !relax.tensor<[], f32>
     }"""
+    x = np.arange(100, dtype=np.float32)
     for fast in (False, True):
-        relax.compile(mod, fast_math=fast, dump_phases=tmp_path / str(fast))
+        executable = relax.compile(mod, fast_math=fast, dump_phases=tmp_path / str(fast))
         (text,) = (tmp_path / str(fast)).glob("*-llvm.mlir")
         assert ("reassoc" in text.read_text()) == fast
+        assert np.from_dlpack(relax.VirtualMachine(executable)["main"](x)) == 4950
+
+
+@pytest.mark.parametrize("opt_level", [0, 3])
+def test_fast_math_keeps_nan_and_infinities(opt_level: int) -> None:
+    """x - mean(x) of rows of one element, fused with what x is made of, and (x - y) + y."""
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo(("n", 1), "float32"))
+    rows = relax.Var("rows", relax.TensorStructInfo(("n", 1), "int32"))
+    scale, bias = (relax.Var(name, relax.TensorStructInfo((1,), "float32")) for name in "sb")
+    with bb.function("main", [x, rows, scale, bias]):
+        means = bb.emit(op.scatter_elements(x, rows, x, reduction="mean"))
+        norm = bb.emit(op.nn.layer_norm(means, scale, bias, axes=[1]))
+        difference = bb.emit(op.add(op.subtract(x, scale), scale))
+        bb.emit_func_output((norm, difference))
+    vm = relax.VirtualMachine(relax.compile(bb, fast_math=True, opt_level=opt_level))
+    values = np.array([[1], [np.nan], [np.inf], [-2]], np.float32)
+    one = np.ones(1, np.float32)
+    norm, _ = vm["main"](values, np.arange(4, dtype=np.int32)[:, None], one, one)
+    np.testing.assert_array_equal(np.from_dlpack(norm)[:, 0], [1, np.nan, np.nan, 1])
+    infinity = np.array([np.inf], np.float32)
+    _, difference = vm["main"](values, np.zeros((4, 1), np.int32), infinity, one)
+    np.testing.assert_array_equal(np.from_dlpack(difference), np.full((4, 1), np.nan))
 
 
 def _run(body: str, x: np.ndarray, type_: str = "f32") -> np.ndarray:

@@ -499,8 +499,9 @@ def RelaxApproximateMathPass
     on such vectors. `math.sin` and `math.cos` become an `scf.if` for vectors with
     an element of at least 2^24.
 
-    With `fast`, sums may be computed in another order, and `exp`, `exp2`, `powf`,
-    `sin` and `cos` have fewer digits; `docs/dev/math.md` says how many.
+    With `fast`, LLVM may compute the sums and products that loops accumulate in
+    another order and ignore the signs of zeros, and `exp`, `exp2`, `powf`, `sin`
+    and `cos` have fewer digits; `docs/dev/math.md` says how many.
   }];
   let options = [
     Option<"fast", "fast", "bool", /*default=*/"false",

@@ -13,8 +13,8 @@
 
 namespace mlir::relax {
 
-/// The pairs of dimensions of operands and outputs that have to be equal for the
-/// loops and the shape variables of the kernel of `relax.call_tir` or
+/// The pairs of dimensions of operands and outputs that have to be equal for
+/// the loops and the shape variables of the kernel of `relax.call_tir` or
 /// `relax.call_tir_inplace`; those of other operations are none.
 DimPairs findKernelDims(Operation *call);
 
