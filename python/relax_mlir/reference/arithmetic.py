@@ -124,15 +124,17 @@ class Perturbed(Exact):
         scale = getattr(row, "scale", None)
         self._scale = None if scale is None else scale(op, args)
         if growth:
-            args = [self._moved(arg, growth) for arg in args]
+            dtype = _result_dtype(op.results[0].type)
+            args = [self._moved(arg, growth, dtype) for arg in args]
         return row.function(op, args, env)
 
-    def _moved(self, arg: Any, growth: float) -> Any:
+    def _moved(self, arg: Any, growth: float, dtype: str | None) -> Any:
+        """Return an argument moved by unit roundoffs of a data type, by default of its own."""
         if isinstance(arg, (tuple, list)) and any(isinstance(item, Tensor) for item in arg):
-            return tuple(self._moved(item, growth) for item in arg)
+            return tuple(self._moved(item, growth, dtype) for item in arg)
         if not isinstance(arg, Tensor) or not is_float(arg.dtype):
             return arg
-        roundoff = 2.0 ** -(FORMATS[arg.dtype].fraction + 1)
+        roundoff = 2.0 ** -(FORMATS[dtype or arg.dtype].fraction + 1)
         noise = 1.0 + growth * roundoff * self.rng.uniform(-1.0, 1.0, arg.data.shape)
         return Tensor(np.asarray(arg.data * noise), arg.dtype)
 
@@ -152,6 +154,12 @@ class Perturbed(Exact):
             moved = exact + self._factors(exact.shape) * self._ulps * unit
         kept = np.where(is_inexact & np.isfinite(exact), moved, exact)
         return super().finish(op_name, kept, dtype)
+
+
+def _result_dtype(type_: Any) -> str | None:
+    """Return the data type of a float tensor, or of the first field of a tuple, if it is known."""
+    dtype = getattr(type_.fields[0] if hasattr(type_, "fields") else type_, "dtype", None)
+    return dtype if dtype is not None and is_float(dtype) else None
 
 
 def _own(array: Array, given: Any) -> Array:

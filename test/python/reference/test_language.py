@@ -73,6 +73,17 @@ def test_sums_are_moved_through_their_inputs(write, tensor):
     assert all(abs(each - 4950) < 4950 * 100 * 2**-23 for each in runs)
 
 
+def test_inputs_are_moved_by_the_data_type_of_the_result(write, tensor):
+    """A sum of float64 in float32 rounds what it adds."""
+    program = write(lambda x: op.cumsum(x, axis=0, dtype="float32"), tensor(("n",), "float64"))
+    x = np.array([1 / 3, -1 / 3])
+    runs = [
+        reference.run(program, "main", x, arithmetic=reference.Perturbed(rng, "random")).data[1]
+        for rng in map(np.random.default_rng, range(5))
+    ]
+    assert max(abs(each) for each in runs) > 2.0**-27
+
+
 # ---------------------------------------------------------------------------------------------
 # Floats that NumPy lacks
 # ---------------------------------------------------------------------------------------------
