@@ -94,7 +94,7 @@ class Perturbed(Exact):
     rng : numpy.random.Generator
     mode : str
         "up" and "down" move each float as far as it may go in one direction, "random" each by
-        itself.
+        itself, every other one to 0 where that is within the bound.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Perturbed(Exact):
             return super().finish(op_name, data, dtype)
         exact = np.asarray(data, np.float64)
         with np.errstate(all="ignore"):
-            size = np.abs(exact)
+            size = size_of_exact = np.abs(exact)
             if self._scale is not None:
                 size = np.maximum(size, np.broadcast_to(self._scale, exact.shape))
             unit = np.where(np.isfinite(size), unit_in_last_place(size, dtype), 0.0)
@@ -152,6 +152,9 @@ class Perturbed(Exact):
             narrow = "float32" if dtype == "float64" else dtype
             is_inexact = round_float(exact, narrow).astype(np.float64) != exact
             moved = exact + self._factors(exact.shape) * self._ulps * unit
+            if self.mode == "random":  # what follows may ask whether a number is 0
+                may_be_zero = size_of_exact <= self._ulps * unit
+                moved = np.where(may_be_zero & (self.rng.random(exact.shape) < 0.5), 0.0, moved)
         kept = np.where(is_inexact & np.isfinite(exact), moved, exact)
         return super().finish(op_name, kept, dtype)
 

@@ -56,6 +56,14 @@ def test_perturbed_results_are_moved_one_way(increment, mode, sign):
     assert 0 < sign * (moved - exact) <= 2**-25
 
 
+def test_perturbed_results_are_zero_where_they_may_be(write, tensor):
+    """The bound of gelu is that of its operand, which is large beside the result."""
+    program = write(lambda x: op.nn.gelu_tanh(x), tensor(("n",)))
+    arithmetic = reference.Perturbed(np.random.default_rng(0), "random")
+    moved = reference.run(program, "main", f32(*[-7] * 100), arithmetic=arithmetic).data
+    assert 20 < np.count_nonzero(moved == 0) < 80
+
+
 def test_perturbed_results_that_are_exact_stay(write, tensor):
     program = write(lambda x: op.add(x, x), tensor(("n",)))
     arithmetic = reference.Perturbed(np.random.default_rng(0), "random")
