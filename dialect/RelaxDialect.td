@@ -62,7 +62,6 @@ def Relax_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kExpr = "relax.expr";
     void registerAttributes();
     void registerTypes();
-    void registerOps();
   }];
 }
 

@@ -1,7 +1,7 @@
 """Write the Python classes of the passes that a TableGen file declares.
 
-Usage: generate_passes.py RECORDS OUTPUT, with the records as ``llvm-tblgen --dump-json`` prints
-them. Each pass is one class, with its documentation and with its options as keyword arguments.
+Usage: generate_passes.py RECORDS... --output OUTPUT, with records as ``llvm-tblgen --dump-json``
+prints them. Each pass is one class, with its documentation and with its options as keyword arguments.
 """
 
 from __future__ import annotations
@@ -169,23 +169,23 @@ def generate_class(record: dict[str, Any], records: dict[str, Any]) -> Iterator[
     yield ""
 
 
-def generate(records: dict[str, Any]) -> str:
-    """Return the module of Python for the records of TableGen."""
-    names = records["!instanceof"]["PassBase"]
-    passes = sorted((records[name] for name in names), key=lambda record: record["!name"])
-    lines = [line for record in passes for line in generate_class(record, records)]
-    names = ", ".join(class_name(record["!name"]) for record in passes)
+def generate(*files: dict[str, Any]) -> str:
+    """Return the module of Python for the records of some files of TableGen."""
+    passes = [(file[name], file) for file in files for name in file["!instanceof"]["PassBase"]]
+    passes.sort(key=lambda each: each[0]["!name"])
+    lines = [line for record, file in passes for line in generate_class(record, file)]
+    names = ", ".join(class_name(record["!name"]) for record, _ in passes)
     return HEADER + "\n" + "\n".join(lines) + f"PASSES: tuple[type[MLIRPass], ...] = ({names},)\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the module."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("records", type=Path)
-    parser.add_argument("output", type=Path)
+    parser.add_argument("records", type=Path, nargs="+")
+    parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args(arguments)
-    records = json.loads(options.records.read_text(encoding="utf-8"))
-    options.output.write_text(generate(records), encoding="utf-8")
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in options.records]
+    options.output.write_text(generate(*files), encoding="utf-8")
 
 
 if __name__ == "__main__":

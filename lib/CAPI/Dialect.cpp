@@ -8,9 +8,9 @@
 
 #include "relax-mlir-c/Dialect.h"
 
-#include "relax-mlir/Codegen/Constants.h"
 #include "relax-mlir/Codegen/VM.h"
 #include "relax-mlir/Conversion/KernelBuilder.h"
+#include "relax-mlir/IR/Constants.h"
 #include "relax-mlir/IR/DeriveFunc.h"
 #include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/PrimExprFacts.h"

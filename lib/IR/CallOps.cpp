@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelStructInfo.h"
+#include "relax-mlir/IR/KernelStructInfo.h"
 
 #include "relax-mlir/IR/DeriveFunc.h"
 #include "relax-mlir/IR/Inference.h"

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArgumentNames.h"
+#include "OpFormats.h"
 
-#include "relax-mlir/Analysis/Alias.h"
+#include "relax-mlir/IR/Alias.h"
 #include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
@@ -539,6 +540,30 @@ LogicalResult SeqOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
 LogicalResult IfOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
   results.push_back(deriveInScope(*this));
   return success();
+}
+/// Parses the branches of relax.if. MLIR drops the uses of what a region
+/// defines where the region is wrong itself; where something behind it is,
+/// uses ahead of the region would outlive their definitions.
+ParseResult mlir::relax::parseBranches(OpAsmParser &parser, Region &thenRegion,
+                                       Region &elseRegion) {
+  if (parser.parseRegion(thenRegion))
+    return failure();
+  if (parser.parseKeyword("else") || parser.parseRegion(elseRegion)) {
+    for (Block &block : thenRegion)
+      block.dropAllDefinedValueUses();
+    return failure();
+  }
+  for (Region *region : {&thenRegion, &elseRegion})
+    if (region->empty())
+      region->emplaceBlock(); // the verifier asks for a terminator
+  return success();
+}
+
+void mlir::relax::printBranches(OpAsmPrinter &printer, Operation *,
+                                Region &thenRegion, Region &elseRegion) {
+  printer.printRegion(thenRegion);
+  printer << " else ";
+  printer.printRegion(elseRegion);
 }
 
 LogicalResult IfOp::verify() {

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "relax-mlir/Codegen/Constants.h"
+#include "relax-mlir/IR/Constants.h"
 #include "relax-mlir/IR/Relax.h"
 
 using namespace mlir;
@@ -18,7 +18,7 @@ using namespace mlir::relax;
 void RelaxDialect::initialize() {
   registerAttributes();
   registerTypes();
-  registerOps();
+  registerRelaxDialectOperations(this);
 }
 
 /// GR03: a dictionary of devices.

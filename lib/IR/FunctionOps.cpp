@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArgumentNames.h"
-#include "KernelStructInfo.h"
+#include "relax-mlir/IR/KernelStructInfo.h"
 
 #include "relax-mlir/IR/KernelStatus.h"
 #include "relax-mlir/IR/Purity.h"

@@ -8,8 +8,10 @@
 
 #include "relax-mlir/Pipelines/Pipelines.h"
 
+#include "relax-mlir/Codegen/Passes.h"
+#include "relax-mlir/Conversion/Passes.h"
+#include "relax-mlir/Fusion/Passes.h"
 #include "relax-mlir/IR/Relax.h"
-#include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -251,7 +253,10 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
 } // namespace
 
 void mlir::relax::registerPassesAndPipelines() {
-  registerRelaxPasses();
+  registerRelaxTransformsPasses();
+  registerRelaxFusionPasses();
+  registerRelaxConversionPasses();
+  registerRelaxCodegenPasses();
   for (const Phase &phase : kPhases)
     PassPipelineRegistration<PipelineOptions>(
         (Twine("relax-phase-") + phase.name).str(), phase.description,

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "relax-mlir/Codegen/Constants.h"
+#include "relax-mlir/IR/Constants.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/Transforms/Passes.h"
 

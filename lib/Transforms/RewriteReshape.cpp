@@ -16,7 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "relax-mlir/Analysis/Alias.h"
+#include "relax-mlir/IR/Alias.h"
 #include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"

@@ -9,11 +9,17 @@
 #ifndef RELAX_MLIR_CODEGEN_VM_H
 #define RELAX_MLIR_CODEGEN_VM_H
 
-#include "relax-mlir/Transforms/Passes.h"
-
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::relax {
+
+/// How a compiled program runs.
+enum class ExecMode {
+  /// All of it is machine code.
+  Compiled,
+  /// The virtual machine runs functions; kernels are machine code.
+  Bytecode
+};
 
 /// How the constants of the pool are written.
 enum class ConstantMode {

@@ -9,6 +9,7 @@
 #ifndef RELAX_MLIR_PIPELINES_PIPELINES_H
 #define RELAX_MLIR_PIPELINES_PIPELINES_H
 
+#include "relax-mlir/Codegen/VM.h"
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "llvm/ADT/ArrayRef.h"

@@ -1,4 +1,4 @@
-//===- Passes.h - Passes and pipelines of the Relax dialect -*- C++ -*-===//
+//===- Passes.h - Passes from Relax to Relax, and of kernels -*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -20,17 +20,7 @@ enum class CheckMode {
   Necessary
 };
 
-/// How a compiled program runs.
-enum class ExecMode {
-  /// All of it is machine code.
-  Compiled,
-  /// The virtual machine runs functions; kernels are machine code.
-  Bytecode
-};
-
 #define GEN_PASS_DECL
-#include "relax-mlir/Transforms/Passes.h.inc"
-
 #define GEN_PASS_REGISTRATION
 #include "relax-mlir/Transforms/Passes.h.inc"
 

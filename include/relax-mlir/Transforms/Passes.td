@@ -1,4 +1,4 @@
-//===- Passes.td - Passes of the Relax dialect -*- tablegen -*-===//
+//===- Passes.td - Passes from Relax to Relax, and of kernels -*- tablegen -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RELAX_PASSES
-#define RELAX_PASSES
+#ifndef RELAX_TRANSFORMS_PASSES
+#define RELAX_TRANSFORMS_PASSES
 
 include "mlir/Pass/PassBase.td"
 
@@ -112,110 +112,6 @@ def RelaxDeadCodeEliminationPass
     from what casts compare: a program may become more defined there, never less.
     Outside of them errors stay, and so do effects.
   }];
-}
-
-def RelaxLegalizeOpsPass : Pass<"relax-legalize-ops", "ModuleOp"> {
-  let summary = "Lower operators to call_tir and kernels";
-  let description = [{
-    Replaces each tensor operator by `relax.call_tir` of a private `func.func`
-    that computes it on tensors with linalg. Equal operators share a kernel. The
-    shapes and data types of all operands must be known.
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
-    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
-  ];
-}
-
-def RelaxAnnotateOpPatternPass
-    : Pass<"relax-annotate-op-pattern", "::mlir::func::FuncOp"> {
-  let summary = "State what kind of computation each kernel is (RF16)";
-  let description = [{
-    Reads from the body how the elements of the outputs are made of those of the
-    inputs, and states it as the attribute `op_pattern` with the numbers of TVM:
-
-    | number | kind | an output element is made of |
-    |---|---|---|
-    | 0 | elementwise | the elements at the same place |
-    | 1 | broadcast | those, where inputs are repeated along dimensions |
-    | 2 | injective | one element of an input, anywhere |
-    | 3 | reduction | many elements |
-    | 4 | out-elementwise-fusable | sums of products or windows, behind which operations on elements can be computed along |
-    | 8 | opaque | anything else |
-
-    Loops over memrefs are what `relax-raise-kernels` makes of them.
-
-    A kernel that states its kind keeps it: a user may set it by hand.
-  }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
-}
-
-def RelaxRaiseKernelsPass : Pass<"relax-raise-kernels", "ModuleOp"> {
-  let summary = "Have kernels on memrefs that are linalg operations work on tensors";
-  let description = [{
-    Nests of loops that load and store elements, as kernels of `T.prim_func` have
-    them, become linalg operations, where each element is stored once, or is a
-    sum or another reduction. Kernels that are nothing but such operations then
-    take and return tensors, as those of operators do, so that they are fused
-    with others and known to kernel classes.
-
-    This is so for kernels that only `relax.call_tir` calls. Others, and those
-    that do anything else, keep their memrefs.
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::tensor::TensorDialect"
-  ];
-}
-
-def RelaxFuseOpsPass : Pass<"relax-fuse-ops", "ModuleOp"> {
-  let summary = "Group calls that can be one kernel into functions (RF16)";
-  let description = [{
-    Takes calls of kernels out of dataflow blocks, in groups, into private
-    functions with the attribute `Primitive`, of which `relax-fuse-tir` makes
-    kernels. A group ends in one call, through which all that is computed in it
-    leaves. Kernels on memrefs are put on tensors first, as `relax-raise-kernels`
-    does. Kinds of kernels are those of `relax-annotate-op-pattern`, which need not
-    have run. Groups are:
-
-    - a matrix product or window computation, and what follows element by element;
-    - operations that work row by row on the same rows, reductions and
-      normalizations included: a row stays in the cache between them;
-    - operations on elements whose loops become one, with a reduction behind
-      them. An element that is used several times, by a broadcast, is only
-      computed again where that costs next to nothing.
-
-    Updates in place are not fused, nor is anything moved over them.
-  }];
-  let options = [
-    Option<"maxDepth", "max-depth", "unsigned", "256",
-           "The largest number of calls in a group">
-  ];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::tensor::TensorDialect"
-  ];
-}
-
-def RelaxFuseTIRPass : Pass<"relax-fuse-tir", "ModuleOp"> {
-  let summary = "Make one kernel of each primitive function (RF16)";
-  let description = [{
-    Puts the bodies of the kernels that a function with the attribute `Primitive`
-    calls one behind the other, and calls the result in place of the function.
-    Tensors that only the function knows are part of the kernel, which takes
-    their dimensions from its parameters, or as integers where no parameter has
-    them. Loops over elements are joined where that saves a pass over memory.
-
-    A function that calls kernels on memrefs, or does anything but calling
-    kernels, stays a function, and so does one whose arguments have to be checked
-    when it is called. Kernels and functions that nobody uses any more are
-    removed.
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
-  ];
 }
 
 def RelaxToNonDataflowPass : Pass<"relax-to-non-dataflow", "::mlir::relax::FuncOp"> {
@@ -328,30 +224,6 @@ def RelaxPoolConstantsPass : Pass<"relax-pool-constants", "ModuleOp"> {
   }];
 }
 
-def RelaxMakeKernelEntriesPass : Pass<"relax-make-kernel-entries", "ModuleOp"> {
-  let summary = "Leave what bytecode calls, with entries for kernels";
-  let description = [{
-    For each kernel on memrefs that a function calls, makes
-
-    ```c
-    int32_t relax_kernel_<name>(void *const *data, const int64_t *const *dims,
-                                const int64_t *scalars);
-    ```
-
-    which gets the elements and dimensions of the tensors and the scalars in the
-    order of the parameters, a float as the bits of a double, and returns 0. The
-    `relax.kernel.` of `relax-prepare-kernels` is no part of the name.
-
-    Functions whose code is bytecode are removed. What stays are those that call
-    a kernel as a function, which returns a scalar or nothing, and what they call
-    in turn.
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"
-  ];
-}
-
 def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
   let summary = "Make kernels ready for bufferization";
   let description = [{
@@ -362,82 +234,6 @@ def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
     and are private.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
-}
-
-def RelaxPackConstantsPass : Pass<"relax-pack-constants", "ModuleOp"> {
-  let summary = "Pack matrices that are constants";
-  let description = [{
-    Where the right matrix of a product is a constant, passes it in panels, in the
-    order in which `relax-emit-kernels` reads it, to a copy of the kernel that
-    unpacks them with `linalg.unpack`. It is never unpacked: the kernel is of the
-    class `matmul`, and so is what `relax-emit-kernels` makes of it at the same
-    width of vectors. So are constant weights of convolutions; those of windows of
-    3 x 3 are transformed for the algorithm of Winograd where that is faster.
-  }];
-  let options = [
-    Option<"winograd", "winograd", "bool", /*default=*/"true",
-           "Whether weights of windows of 3 x 3 may be transformed">,
-    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
-           "The width of a vector register; 0 means that of this processor">,
-    Option<"l1Bytes", "l1-bytes", "int64_t", /*default=*/"0",
-           "The first cache of a core; 0 means that of this processor">,
-    Option<"l2Bytes", "l2-bytes", "int64_t", /*default=*/"0",
-           "The second cache of a core; 0 means that of this processor">
-  ];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::tensor::TensorDialect"
-  ];
-}
-
-def RelaxEmitKernelsPass : Pass<"relax-emit-kernels", "ModuleOp"> {
-  let summary = "Write kernels of known classes as loops over vectors";
-  let description = [{
-    A private kernel on tensors that `relax-prepare-kernels` has prepared, and that
-    is of a class in the table in `lib/Codegen/Kernels/EmitKernels.cpp`, gives way
-    to a kernel of the same name and parameters on memrefs, made of explicit loops
-    over vectors. `relax.kernel_class` tells which class it was. The others are
-    left for bufferization.
-
-    The outermost loop is an `scf.parallel`; its `relax.grain` says how many
-    iterations, at least, are worth a thread.
-  }];
-  let options = [
-    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
-           "The width of a vector register; 0 means that of this processor">,
-    Option<"l1Bytes", "l1-bytes", "int64_t", /*default=*/"0",
-           "The first cache of a core; 0 means that of this processor">,
-    Option<"l2Bytes", "l2-bytes", "int64_t", /*default=*/"0",
-           "The second cache of a core; 0 means that of this processor">
-  ];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"
-  ];
-}
-
-def RelaxLowerLinalgPass
-    : Pass<"relax-lower-linalg", "::mlir::func::FuncOp"> {
-  let summary = "Lower linalg operations on memrefs to parallel loops";
-  let description = [{
-    Turns each linalg operation on memrefs into loops: over vectors where its
-    results are contiguous along one of its parallel loops and its body can be
-    computed in vectors, over elements otherwise. Bodies may read elements at
-    computed places, in branches too, and have several results.
-
-    The outermost parallel loop is an `scf.parallel` whose `relax.grain` says how
-    many iterations, at least, are worth a thread.
-  }];
-  let options = [
-    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
-           "The width of a vector register; 0 means that of this processor">
-  ];
-  let dependentDialects = [
-    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
-  ];
 }
 
 def RelaxWidenBoolMemrefsPass
@@ -516,59 +312,4 @@ def RelaxApproximateMathPass
   ];
 }
 
-def RelaxOutlineParallelLoopsPass
-    : Pass<"relax-outline-parallel-loops", "ModuleOp"> {
-  let summary = "Let several threads run the parallel loops of kernels";
-  let description = [{
-    Turns the body of each `scf.parallel` of one dimension, without reductions
-    and with the attribute `relax.grain`, into a function of a range of its
-    iterations, and the loop into a call of `relax_parallel_for`, which runs
-    ranges of at least `relax.grain` iterations on several threads. What the body
-    needs is passed in a struct on the stack.
-
-    An `scf.for` with `relax.loop = "parallel"`, as `T.parallel` of a TensorIR
-    function leaves it, becomes such a loop where no iteration can see what
-    another one writes: where all accesses of a memref from outside of the loop
-    that is written are at the number of the iteration. Parallel loops in
-    parallel loops stay as they are.
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect"
-  ];
-}
-
-def RelaxLowerScratchMemoryPass
-    : Pass<"relax-lower-scratch-memory", "ModuleOp"> {
-  let summary = "Take the scratch memory of kernels from the runtime";
-  let description = [{
-    Turns `memref.alloc` and `memref.dealloc` into calls of the runtime, which
-    keeps memory for the next call and raises an error where there is none. A
-    kernel that allocates, or calls one that does, gets a status as its last
-    result and the attribute `relax.status`; it frees what it holds and returns
-    -1 where an allocation fails. Functions have to be free of structured control
-    flow around allocations.
-
-    Stack memory of known size that a loop takes is taken once.
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
-    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"
-  ];
-}
-
-def RelaxConvertToLLVMPass : Pass<"convert-relax-to-llvm", "ModuleOp"> {
-  let summary = "Lower Relax functions to LLVM";
-  let description = [{
-    Each function becomes an entry of the tvm-ffi calling convention,
-    `__tvm_ffi_<name>`, made of calls of the runtime and of kernels on memrefs.
-    Values live in slots of a frame; a step that fails leaves through one exit.
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
-    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::memref::MemRefDialect"
-  ];
-}
-
-#endif // RELAX_PASSES
+#endif // RELAX_TRANSFORMS_PASSES

@@ -17,7 +17,7 @@
 
 #include "Contraction.h"
 
-#include "relax-mlir/Analysis/Attention.h"
+#include "relax-mlir/Codegen/Kernels.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"

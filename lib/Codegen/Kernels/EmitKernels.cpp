@@ -18,7 +18,7 @@
 #include "Pool.h"
 #include "RowKernel.h"
 
-#include "relax-mlir/Transforms/Passes.h"
+#include "relax-mlir/Codegen/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -29,7 +29,7 @@
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXEMITKERNELSPASS
-#include "relax-mlir/Transforms/Passes.h.inc"
+#include "relax-mlir/Codegen/Passes.h.inc"
 } // namespace mlir::relax
 
 using namespace mlir;

@@ -16,7 +16,7 @@
 #include "KernelClass.h"
 #include "VectorBody.h"
 
-#include "relax-mlir/Transforms/Passes.h"
+#include "relax-mlir/Codegen/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -25,7 +25,7 @@
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXLOWERLINALGPASS
-#include "relax-mlir/Transforms/Passes.h.inc"
+#include "relax-mlir/Codegen/Passes.h.inc"
 } // namespace mlir::relax
 
 using namespace mlir;

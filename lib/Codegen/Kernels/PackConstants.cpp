@@ -19,9 +19,9 @@
 #include "Convolution.h"
 #include "Matmul.h"
 
-#include "relax-mlir/Codegen/Constants.h"
+#include "relax-mlir/Codegen/Passes.h"
+#include "relax-mlir/IR/Constants.h"
 #include "relax-mlir/IR/Relax.h"
-#include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -35,7 +35,7 @@
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXPACKCONSTANTSPASS
-#include "relax-mlir/Transforms/Passes.h.inc"
+#include "relax-mlir/Codegen/Passes.h.inc"
 } // namespace mlir::relax
 
 using namespace mlir;

@@ -14,6 +14,7 @@
 using namespace mlir::relax::vm;
 using llvm::raw_ostream;
 using llvm::StringRef;
+using llvm::Twine;
 
 std::string mlir::relax::vm::quote(StringRef text) {
   std::string result = "\"";

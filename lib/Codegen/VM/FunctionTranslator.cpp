@@ -20,9 +20,9 @@
 
 #include "FunctionTranslator.h"
 
-#include "relax-mlir/Codegen/Constants.h"
-#include "relax-mlir/Codegen/Devices.h"
-#include "relax-mlir/Codegen/Sites.h"
+#include "relax-mlir/Analysis/Devices.h"
+#include "relax-mlir/Analysis/Sites.h"
+#include "relax-mlir/IR/Constants.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
 

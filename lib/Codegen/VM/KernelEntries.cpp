@@ -13,9 +13,9 @@
 
 #include "FunctionTranslator.h"
 
+#include "relax-mlir/Codegen/Passes.h"
 #include "relax-mlir/IR/KernelStatus.h"
 #include "relax-mlir/IR/Relax.h"
-#include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -28,7 +28,7 @@
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXMAKEKERNELENTRIESPASS
-#include "relax-mlir/Transforms/Passes.h.inc"
+#include "relax-mlir/Codegen/Passes.h.inc"
 } // namespace mlir::relax
 
 using namespace mlir;

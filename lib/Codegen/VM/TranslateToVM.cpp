@@ -12,8 +12,8 @@
 
 #include "FunctionTranslator.h"
 
-#include "relax-mlir/Codegen/Constants.h"
 #include "relax-mlir/Codegen/VM.h"
+#include "relax-mlir/IR/Constants.h"
 #include "relax-mlir/IR/StructInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

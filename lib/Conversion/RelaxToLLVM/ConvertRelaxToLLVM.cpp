@@ -12,9 +12,9 @@
 
 #include "FunctionEmitter.h"
 
-#include "relax-mlir/Codegen/Devices.h"
+#include "relax-mlir/Analysis/Devices.h"
+#include "relax-mlir/Conversion/Passes.h"
 #include "relax-mlir/IR/VDevice.h"
-#include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -24,7 +24,7 @@
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXCONVERTTOLLVMPASS
-#include "relax-mlir/Transforms/Passes.h.inc"
+#include "relax-mlir/Conversion/Passes.h.inc"
 } // namespace mlir::relax
 
 using namespace mlir;

@@ -14,7 +14,7 @@
 
 #include "FunctionEmitter.h"
 
-#include "relax-mlir/Codegen/Sites.h"
+#include "relax-mlir/Analysis/Sites.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

@@ -8,7 +8,7 @@
 
 #include "FunctionEmitter.h"
 
-#include "relax-mlir/Codegen/Constants.h"
+#include "relax-mlir/IR/Constants.h"
 #include "relax-mlir/IR/KernelStatus.h"
 #include "relax-mlir/IR/VDevice.h"
 

@@ -14,8 +14,8 @@
 
 #include "RuntimeCalls.h"
 
+#include "relax-mlir/Conversion/Passes.h"
 #include "relax-mlir/IR/KernelStatus.h"
-#include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,7 +28,7 @@
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXOUTLINEPARALLELLOOPSPASS
-#include "relax-mlir/Transforms/Passes.h.inc"
+#include "relax-mlir/Conversion/Passes.h.inc"
 } // namespace mlir::relax
 
 using namespace mlir;

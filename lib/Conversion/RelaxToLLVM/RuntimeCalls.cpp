@@ -8,7 +8,7 @@
 
 #include "RuntimeCalls.h"
 
-#include "relax-mlir/Codegen/Sites.h"
+#include "relax-mlir/Analysis/Sites.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringExtras.h"

@@ -20,11 +20,11 @@
 #include "Support.h"
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
+#include "relax-mlir/Conversion/Passes.h"
 #include "relax-mlir/Conversion/RelaxToLinalg.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/VDevice.h"
-#include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -37,7 +37,7 @@
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXLEGALIZEOPSPASS
-#include "relax-mlir/Transforms/Passes.h.inc"
+#include "relax-mlir/Conversion/Passes.h.inc"
 } // namespace mlir::relax
 
 using namespace mlir;

@@ -1,0 +1,114 @@
+//===- Passes.td - Passes that write kernels and their entries -*- tablegen -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_CODEGEN_PASSES
+#define RELAX_CODEGEN_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def RelaxMakeKernelEntriesPass : Pass<"relax-make-kernel-entries", "ModuleOp"> {
+  let summary = "Leave what bytecode calls, with entries for kernels";
+  let description = [{
+    For each kernel on memrefs that a function calls, makes
+
+    ```c
+    int32_t relax_kernel_<name>(void *const *data, const int64_t *const *dims,
+                                const int64_t *scalars);
+    ```
+
+    which gets the elements and dimensions of the tensors and the scalars in the
+    order of the parameters, a float as the bits of a double, and returns 0. The
+    `relax.kernel.` of `relax-prepare-kernels` is no part of the name.
+
+    Functions whose code is bytecode are removed. What stays are those that call
+    a kernel as a function, which returns a scalar or nothing, and what they call
+    in turn.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
+def RelaxPackConstantsPass : Pass<"relax-pack-constants", "ModuleOp"> {
+  let summary = "Pack matrices that are constants";
+  let description = [{
+    Where the right matrix of a product is a constant, passes it in panels, in the
+    order in which `relax-emit-kernels` reads it, to a copy of the kernel that
+    unpacks them with `linalg.unpack`. It is never unpacked: the kernel is of the
+    class `matmul`, and so is what `relax-emit-kernels` makes of it at the same
+    width of vectors. So are constant weights of convolutions; those of windows of
+    3 x 3 are transformed for the algorithm of Winograd where that is faster.
+  }];
+  let options = [
+    Option<"winograd", "winograd", "bool", /*default=*/"true",
+           "Whether weights of windows of 3 x 3 may be transformed">,
+    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
+           "The width of a vector register; 0 means that of this processor">,
+    Option<"l1Bytes", "l1-bytes", "int64_t", /*default=*/"0",
+           "The first cache of a core; 0 means that of this processor">,
+    Option<"l2Bytes", "l2-bytes", "int64_t", /*default=*/"0",
+           "The second cache of a core; 0 means that of this processor">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def RelaxEmitKernelsPass : Pass<"relax-emit-kernels", "ModuleOp"> {
+  let summary = "Write kernels of known classes as loops over vectors";
+  let description = [{
+    A private kernel on tensors that `relax-prepare-kernels` has prepared, and that
+    is of a class in the table in `lib/Codegen/Kernels/EmitKernels.cpp`, gives way
+    to a kernel of the same name and parameters on memrefs, made of explicit loops
+    over vectors. `relax.kernel_class` tells which class it was. The others are
+    left for bufferization.
+
+    The outermost loop is an `scf.parallel`; its `relax.grain` says how many
+    iterations, at least, are worth a thread.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
+           "The width of a vector register; 0 means that of this processor">,
+    Option<"l1Bytes", "l1-bytes", "int64_t", /*default=*/"0",
+           "The first cache of a core; 0 means that of this processor">,
+    Option<"l2Bytes", "l2-bytes", "int64_t", /*default=*/"0",
+           "The second cache of a core; 0 means that of this processor">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+def RelaxLowerLinalgPass
+    : Pass<"relax-lower-linalg", "::mlir::func::FuncOp"> {
+  let summary = "Lower linalg operations on memrefs to parallel loops";
+  let description = [{
+    Turns each linalg operation on memrefs into loops: over vectors where its
+    results are contiguous along one of its parallel loops and its body can be
+    computed in vectors, over elements otherwise. Bodies may read elements at
+    computed places, in branches too, and have several results.
+
+    The outermost parallel loop is an `scf.parallel` whose `relax.grain` says how
+    many iterations, at least, are worth a thread.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
+           "The width of a vector register; 0 means that of this processor">
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+#endif // RELAX_CODEGEN_PASSES

@@ -1,0 +1,83 @@
+//===- Passes.td - Passes to linalg and to LLVM -*- tablegen -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_CONVERSION_PASSES
+#define RELAX_CONVERSION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def RelaxLegalizeOpsPass : Pass<"relax-legalize-ops", "ModuleOp"> {
+  let summary = "Lower operators to call_tir and kernels";
+  let description = [{
+    Replaces each tensor operator by `relax.call_tir` of a private `func.func`
+    that computes it on tensors with linalg. Equal operators share a kernel. The
+    shapes and data types of all operands must be known.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def RelaxOutlineParallelLoopsPass
+    : Pass<"relax-outline-parallel-loops", "ModuleOp"> {
+  let summary = "Let several threads run the parallel loops of kernels";
+  let description = [{
+    Turns the body of each `scf.parallel` of one dimension, without reductions
+    and with the attribute `relax.grain`, into a function of a range of its
+    iterations, and the loop into a call of `relax_parallel_for`, which runs
+    ranges of at least `relax.grain` iterations on several threads. What the body
+    needs is passed in a struct on the stack.
+
+    An `scf.for` with `relax.loop = "parallel"`, as `T.parallel` of a TensorIR
+    function leaves it, becomes such a loop where no iteration can see what
+    another one writes: where all accesses of a memref from outside of the loop
+    that is written are at the number of the iteration. Parallel loops in
+    parallel loops stay as they are.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def RelaxLowerScratchMemoryPass
+    : Pass<"relax-lower-scratch-memory", "ModuleOp"> {
+  let summary = "Take the scratch memory of kernels from the runtime";
+  let description = [{
+    Turns `memref.alloc` and `memref.dealloc` into calls of the runtime, which
+    keeps memory for the next call and raises an error where there is none. A
+    kernel that allocates, or calls one that does, gets a status as its last
+    result and the attribute `relax.status`; it frees what it holds and returns
+    -1 where an allocation fails. Functions have to be free of structured control
+    flow around allocations.
+
+    Stack memory of known size that a loop takes is taken once.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"
+  ];
+}
+
+def RelaxConvertToLLVMPass : Pass<"convert-relax-to-llvm", "ModuleOp"> {
+  let summary = "Lower Relax functions to LLVM";
+  let description = [{
+    Each function becomes an entry of the tvm-ffi calling convention,
+    `__tvm_ffi_<name>`, made of calls of the runtime and of kernels on memrefs.
+    Values live in slots of a frame; a step that fails leaves through one exit.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect"
+  ];
+}
+
+#endif // RELAX_CONVERSION_PASSES

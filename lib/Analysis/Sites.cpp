@@ -1,0 +1,28 @@
+//===- Sites.cpp - Places in programs ---------------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/Analysis/Sites.h"
+
+#include "relax-mlir/IR/Relax.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+std::string mlir::relax::getLocationText(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  if (!file)
+    return "";
+  return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
+          Twine(file.getColumn()))
+      .str();
+}
+
+std::string mlir::relax::describeExpr(Operation *op) {
+  auto expr = op->getAttrOfType<StringAttr>(RelaxDialect::kExpr);
+  return expr ? ("dimension " + expr.getValue()).str() : "a dimension";
+}

@@ -1,0 +1,294 @@
+//===- FuseLoops.cpp - Fuse producers into consumers ------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Fuses elementwise producers into their consumers, within one kernel. The
+// operations on an element stay the same ones in the same order, so results are
+// bitwise equal. Contractions and sliding windows keep the form by which they
+// are recognized, but for the indexing maps of operands whose dimensions are
+// permuted.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fusion.h"
+#include "relax-mlir/Analysis/OpPattern.h"
+#include "relax-mlir/Codegen/Kernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+//===----------------------------------------------------------------------===//
+// Dimensions
+//===----------------------------------------------------------------------===//
+
+/// The value that has the dimensions of `tensor` and was there before it; null
+/// where there is none.
+static Value findShapeSource(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (auto dps = dyn_cast_or_null<DestinationStyleOpInterface>(op))
+    return dps.getTiedOpOperand(cast<OpResult>(tensor))->get();
+  if (auto cast = dyn_cast_or_null<tensor::CastOp>(op))
+    return cast.getSource();
+  return {};
+}
+
+/// Has dimensions be read from parameters instead of from what is computed.
+static void resolveDims(RewriterBase &rewriter, func::FuncOp kernel) {
+  kernel.walk([&](tensor::DimOp dim) {
+    std::optional<int64_t> axis = dim.getConstantIndex();
+    if (!axis)
+      return;
+    Value source = dim.getSource();
+    while (Value before = findShapeSource(source))
+      source = before;
+    auto type = dyn_cast<RankedTensorType>(source.getType());
+    if (!type || *axis < 0 || *axis >= type.getRank())
+      return;
+    rewriter.setInsertionPoint(dim);
+    if (auto empty = source.getDefiningOp<tensor::EmptyOp>();
+        empty && type.isDynamicDim(*axis))
+      rewriter.replaceOp(dim, empty.getDynamicSize(*axis));
+    else if (!type.isDynamicDim(*axis))
+      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(
+          dim, type.getDimSize(*axis));
+    else
+      dim.getSourceMutable().assign(source);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+/// The scalar that all elements of `tensor` are, usable where `op` stands; null
+/// where they are not known to be one.
+static Value findScalar(RewriterBase &rewriter, Value tensor,
+                        linalg::GenericOp op) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  if (auto fill = tensor.getDefiningOp<linalg::FillOp>())
+    return fill.getInputs()[0].getType() == element ? fill.getInputs()[0]
+                                                    : Value();
+  auto constant = tensor.getDefiningOp<arith::ConstantOp>();
+  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
+                        : SplatElementsAttr();
+  if (!splat)
+    return {};
+  rewriter.setInsertionPoint(op);
+  return arith::ConstantOp::create(
+      rewriter, op.getLoc(), cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+}
+
+/// Puts scalars in place of tensors whose elements are all the same.
+static void foldScalars(RewriterBase &rewriter, func::FuncOp kernel) {
+  kernel.walk([&](linalg::GenericOp op) {
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      BlockArgument element = op.getMatchingBlockArgument(input);
+      if (element.use_empty() || !isa<TensorType>(input->get().getType()))
+        continue;
+      if (Value scalar = findScalar(rewriter, input->get(), op))
+        element.replaceAllUsesWith(scalar);
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Whether all readers of what `producer` makes may compute it themselves.
+static bool mayGoIntoReaders(linalg::GenericOp producer) {
+  if (producer->getNumResults() != 1 ||
+      producer.getNumParallelLoops() != producer.getNumLoops() ||
+      producer.payloadUsesValueFromOperand(producer.getDpsInitOperand(0)))
+    return false;
+  Operation *reader = nullptr;
+  AffineMap place;
+  for (OpOperand &use : producer->getUses()) {
+    auto op = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!op || !op.isDpsInput(&use) || isContractionOrWindow(op) ||
+        !linalg::areElementwiseOpsFusable(&use))
+      return false;
+    AffineMap map = op.getMatchingIndexingMap(&use);
+    bool isOnce = map.isPermutation() &&
+                  (!reader || (reader == op.getOperation() && place == map));
+    if (!isOnce && !isCheap(producer))
+      return false;
+    bool isParallel = op.getNumParallelLoops() == op.getNumLoops();
+    if (!map.isPermutation() && !isParallel)
+      return false;
+    reader = op;
+    place = map;
+  }
+  return reader != nullptr;
+}
+
+/// Puts `producer` into one of those that read it.
+static LogicalResult fuseIntoReader(RewriterBase &rewriter,
+                                    linalg::GenericOp producer) {
+  OpOperand &use = *producer->use_begin();
+  auto reader = cast<linalg::GenericOp>(use.getOwner());
+  rewriter.setInsertionPoint(reader);
+  FailureOr<linalg::ElementwiseOpFusionResult> fused =
+      linalg::fuseElementwiseOps(rewriter, &use);
+  if (failed(fused))
+    return failure();
+  for (Value result : reader->getResults())
+    if (Value replacement = fused->replacements.lookup(result))
+      rewriter.replaceAllUsesWith(result, replacement);
+  rewriter.eraseOp(reader);
+  return success();
+}
+
+/// The first operation of `body` that may go into what reads it; null where
+/// there is none.
+static linalg::GenericOp findProducer(Block &body) {
+  for (auto producer : body.getOps<linalg::GenericOp>())
+    if (mayGoIntoReaders(producer))
+      return producer;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Operands of products
+//===----------------------------------------------------------------------===//
+
+/// Has products read what permutes dimensions through their maps.
+static void foldPermutations(RewriterBase &rewriter, func::FuncOp kernel) {
+  SmallVector<linalg::LinalgOp> products;
+  for (auto op : kernel.getBody().front().getOps<linalg::LinalgOp>())
+    if (isContractionOrWindow(op) &&
+        llvm::any_of(op.getDpsInputs(), [](Value input) {
+          auto source = input.getDefiningOp<linalg::LinalgOp>();
+          return source && isPermutation(source);
+        }))
+      products.push_back(op);
+  for (linalg::LinalgOp product : products) {
+    auto op = dyn_cast<linalg::GenericOp>(product.getOperation());
+    rewriter.setInsertionPoint(product);
+    if (!op) {
+      FailureOr<linalg::GenericOp> general =
+          linalg::generalizeNamedOp(rewriter, product);
+      if (failed(general))
+        continue;
+      op = *general;
+    }
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      auto source = input->get().getDefiningOp<linalg::LinalgOp>();
+      if (!source || !isPermutation(source))
+        continue;
+      OpOperand *from = source.getDpsInputOperand(0);
+      AffineMap &map = maps[input->getOperandNumber()];
+      map = source.getMatchingIndexingMap(from).compose(map);
+      input->set(from->get());
+      if (source->use_empty())
+        rewriter.eraseOp(source);
+    }
+    op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The new tensor that `value` is written to by operations of which each
+/// updates what the one before has made, for nobody else; null where there is
+/// none.
+static tensor::EmptyOp findMemory(Value value) {
+  while (value.hasOneUse()) {
+    if (auto empty = value.getDefiningOp<tensor::EmptyOp>())
+      return empty;
+    auto op = value.getDefiningOp<linalg::LinalgOp>();
+    if (!op)
+      return {};
+    value =
+        op.getDpsInitOperand(cast<OpResult>(value).getResultNumber())->get();
+  }
+  return {};
+}
+
+/// The input of `op` that it may write over: nobody else needs it, and each
+/// element is read where one is written.
+static OpOperand *findOverwritten(linalg::GenericOp op) {
+  if (op.getNumDpsInits() != 1 || op.getNumParallelLoops() != op.getNumLoops())
+    return nullptr;
+  OpOperand *init = op.getDpsInitOperand(0);
+  auto isDim = [](OpOperand &use) {
+    return isa<tensor::DimOp>(use.getOwner());
+  };
+  bool isOnlyWritten = llvm::all_of(init->get().getUses(), [&](OpOperand &use) {
+    return &use == init || isDim(use);
+  });
+  if (!op.getMatchingIndexingMap(init).isIdentity() ||
+      op.payloadUsesValueFromOperand(init) || !isOnlyWritten)
+    return nullptr;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (input->get().getType() == init->get().getType() &&
+        op.getMatchingIndexingMap(input).isIdentity() &&
+        input->get().getDefiningOp<linalg::LinalgOp>() &&
+        findMemory(input->get()))
+      return input;
+  return nullptr;
+}
+
+/// Has operations on elements update what a product or reduction has made, as
+/// if the kernels were called one by one: no memory but the output is needed.
+static void writeInPlace(RewriterBase &rewriter, linalg::GenericOp op) {
+  OpOperand *input = findOverwritten(op);
+  if (!input)
+    return;
+  unsigned index = input->getOperandNumber();
+  Value source = input->get(), output = op.getDpsInitOperand(0)->get();
+  if (isa<BlockArgument>(output))
+    rewriter.replaceOp(findMemory(source), output);
+  SmallVector<Value> inputs = op.getDpsInputs();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  inputs.erase(inputs.begin() + index);
+  maps.erase(maps.begin() + index);
+  rewriter.setInsertionPoint(op);
+  auto inPlace = linalg::GenericOp::create(
+      rewriter, op.getLoc(), op.getResultTypes(), inputs, ValueRange(source),
+      maps, op.getIteratorTypesArray());
+  inPlace.getRegion().takeBody(op.getRegion());
+  Block &body = inPlace.getRegion().front();
+  body.getArgument(index).replaceAllUsesWith(body.getArguments().back());
+  body.eraseArgument(index);
+  rewriter.replaceOp(op, inPlace.getResults());
+}
+
+void mlir::relax::fuseLoops(func::FuncOp kernel) {
+  IRRewriter rewriter(kernel.getContext());
+  resolveDims(rewriter, kernel);
+  foldScalars(rewriter, kernel);
+  RewritePatternSet patterns(kernel.getContext());
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  FrozenRewritePatternSet frozen(std::move(patterns));
+  // A reader of one tensor in two places reads it once after that. Whether all
+  // patterns were applied does not matter.
+  (void)applyPatternsGreedily(kernel, frozen);
+  if (isAttentionKernel(kernel))
+    return; // its class computes all of that where it needs it
+  foldPermutations(rewriter, kernel);
+  while (linalg::GenericOp producer = findProducer(kernel.getBody().front())) {
+    if (failed(fuseIntoReader(rewriter, producer)))
+      return;
+    if (producer->use_empty())
+      rewriter.eraseOp(producer);
+    (void)applyPatternsGreedily(kernel, frozen);
+  }
+  SmallVector<linalg::GenericOp> ops(
+      kernel.getBody().front().getOps<linalg::GenericOp>());
+  for (linalg::GenericOp op : ops)
+    writeInPlace(rewriter, op);
+}

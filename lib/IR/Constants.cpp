@@ -1,0 +1,84 @@
+//===- Constants.cpp - The pool of constants of a module ------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/IR/Constants.h"
+
+#include "relax-mlir/IR/Relax.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+SmallVector<ElementsAttr> mlir::relax::getConstants(ModuleOp module) {
+  auto constants = module->getAttrOfType<ArrayAttr>(RelaxDialect::kConstants);
+  if (!constants)
+    return {};
+  return llvm::to_vector(constants.getAsRange<ElementsAttr>());
+}
+
+int64_t mlir::relax::getConstantSize(ElementsAttr constant) {
+  unsigned bits = constant.getElementType().getIntOrFloatBitWidth();
+  return constant.getNumElements() * static_cast<int64_t>((bits + 7) / 8);
+}
+
+static AsmResourceBlob *getBlob(ElementsAttr constant) {
+  auto resource = dyn_cast<DenseResourceElementsAttr>(constant);
+  return resource ? resource.getRawHandle().getBlob() : nullptr;
+}
+
+LogicalResult mlir::relax::verifyConstant(Operation *op,
+                                          ElementsAttr constant) {
+  if (isa<DenseIntOrFPElementsAttr>(constant))
+    return success();
+  AsmResourceBlob *blob = getBlob(constant);
+  if (!blob)
+    return op->emitOpError() << "expected a dense constant";
+  int64_t held = blob->getData().size(), needed = getConstantSize(constant);
+  if (held == needed)
+    return success();
+  return op->emitOpError() << "expected " << needed << " bytes for "
+                           << constant.getShapedType()
+                           << ", but the resource holds " << held;
+}
+
+ArrayRef<char> mlir::relax::getConstantBytes(ElementsAttr constant,
+                                             std::string &storage) {
+  if (AsmResourceBlob *blob = getBlob(constant))
+    return blob->getData();
+  auto elements = cast<DenseElementsAttr>(constant);
+  bool isBool = elements.getElementType().isInteger(1);
+  if (!isBool && !elements.isSplat())
+    return elements.getRawData();
+  storage.clear();
+  storage.reserve(getConstantSize(constant));
+  if (isBool) {
+    for (bool value : elements.getValues<bool>())
+      storage.push_back(value);
+    return storage;
+  }
+  StringRef element(elements.getRawData().data(), elements.getRawData().size());
+  for (int64_t i = 0, e = elements.getNumElements(); i < e; ++i)
+    storage += element;
+  return storage;
+}
+
+bool mlir::relax::isOnlyRead(Value value) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (isa<KillOp, DimOp, CheckOp, ShapeOfOp, ToDeviceOp>(user))
+      return true;
+    if (auto view = dyn_cast<ViewOp>(user))
+      return isOnlyRead(view.getResult());
+    auto call = dyn_cast<CallKernelOp>(user);
+    if (!call || llvm::is_contained(call.getOutputs(), value))
+      return false;
+    return llvm::none_of(llvm::enumerate(call.getInputs()), [&](auto it) {
+      return it.value() == value && call.isUpdated(it.index());
+    });
+  });
+}
