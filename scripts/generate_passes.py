@@ -1,7 +1,8 @@
 """Write the Python classes of the passes that a TableGen file declares.
 
 Usage: generate_passes.py RECORDS... --output OUTPUT, with records as ``llvm-tblgen --dump-json``
-prints them. Each pass is one class, with its documentation and with its options as keyword arguments.
+prints them. Each pass is one class, with its documentation and with its options as keyword
+arguments.
 """
 
 from __future__ import annotations
