@@ -6,7 +6,7 @@ import argparse
 
 import numpy as np
 from relax_mlir import BlockBuilder, TensorStructInfo, Var, compile, op  # noqa: A004
-from relax_mlir.expr import const
+from relax_mlir.op import const
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("path")

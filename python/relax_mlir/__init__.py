@@ -25,16 +25,14 @@ array([1., 1., 1., 1., 1., 1., 1., 1.], dtype=float32)
 # _dependencies comes first: it checks what the other modules import.
 from . import _dependencies as _dependencies
 from . import analysis, op
-from . import erasing as erasing
 from . import packed as packed
-from .analysis import StructInfoWarning
 from .artefact import load
-from .block_builder import BlockBuilder
-from .compiler import Executable, compile, phases  # noqa: A004 (the name TVM uses)
-from .context import default_context, load_dialect
-from .derive import register_derive_func
-from .expr import GlobalVar, Var
-from .ir import (
+from .builder.block_builder import BlockBuilder
+from .core import erasing as erasing
+from .core.context import default_context, load_dialect
+from .core.derive import register_derive_func
+from .core.expr import GlobalVar, Var
+from .core.ir import (
     Facts,
     FuncStructInfo,
     ObjectStructInfo,
@@ -46,23 +44,19 @@ from .ir import (
     TupleStructInfo,
     var,
 )
-from .ir_module import (
-    Function,
-    IRModule,
-    as_module,
-    assert_structural_equal,
-    structural_equal,
-)
-from .values import Expr
-from .vdevice import VDevice, set_global_info
+from .core.ir_module import Function, IRModule, as_module, assert_structural_equal, structural_equal
+from .core.struct_info import StructInfoWarning
+from .core.values import Expr
+from .core.vdevice import VDevice, set_global_info
+from .driver.compiler import Executable, compile, phases  # noqa: A004 (the name TVM uses)
 from .vm import VirtualMachine, set_recursion_limit
 
 # These need all of the above.
 # isort: split
 from . import dpl, expr_functor, instrument, reference, te, tir, topi, transform
-from .binding_rewrite import DataflowBlockRewrite
+from .builder.binding_rewrite import DataflowBlockRewrite
+from .driver.pipeline import get_pipeline, register_pipeline
 from .expr_functor import PyExprMutator, PyExprVisitor
-from .pipeline import get_pipeline, register_pipeline
 from .reference.bisect import bisect_wrong
 
 __version__ = "0.1.0"

@@ -25,7 +25,7 @@ import tvm_ffi
 
 from . import native, runtime
 from ._mlir_libs import RUNTIME_LIBRARY, STATIC_RUNTIME_LIBRARY
-from .compiler import Executable
+from .driver.compiler import Executable
 
 # tvm-ffi does not know it by itself and would raise RuntimeError instead.
 tvm_ffi.error.register_error("OSError", OSError)

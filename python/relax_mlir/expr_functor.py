@@ -15,13 +15,8 @@ from typing import Any
 from mlir import ir
 
 from ._mlir_libs import _relax_mlir as _ext
-from .analysis import erase_to_well_defined, is_dataflow_var, is_subtype, unify_struct_info
-from .analysis.functions import referred
-from .analysis.variables import defining_op
-from .block_builder import BlockBuilder
-from .dialects import relax as _ops
-from .expr import GlobalVar, as_value
-from .expr_visitor import (
+from .builder.block_builder import BlockBuilder
+from .builder.expr_visitor import (
     BindingBlock,
     Class,
     Functor,
@@ -32,8 +27,13 @@ from .expr_visitor import (
     params_of,
     visitor,
 )
-from .ir import FuncStructInfo
-from .ir_module import Function
+from .core.expr import GlobalVar, as_value
+from .core.functions import referred
+from .core.ir import FuncStructInfo
+from .core.ir_module import Function
+from .core.struct_info import erase_to_well_defined, is_subtype, unify_struct_info
+from .core.variables import defining_op, is_dataflow_var
+from .dialects import relax as _ops
 
 
 def mutator(cls: Class) -> Class:
@@ -474,7 +474,7 @@ def _inferred_type(op: ir.Operation) -> ir.Type | None:
 
 def _call_type(call: ir.OpView) -> ir.Type | None:
     """Return the type of a call, as its callee and arguments are now."""
-    from .analysis import derive_call_ret_struct_info
+    from .core.struct_info import derive_call_ret_struct_info
 
     op = call.operation
     callee: ir.Type | None = op.operands[0].type if len(op.operands) else None

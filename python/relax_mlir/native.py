@@ -12,8 +12,8 @@ from mlir import ir
 
 from ._mlir_libs import RUNTIME_LIBRARY
 from ._mlir_libs import _relax_mlir as _ext
-from .diagnostics import raise_errors
-from .forks import compiling, within_compilation
+from .core.diagnostics import raise_errors
+from .core.forks import compiling, within_compilation
 
 # What the names of symbols start with: of functions in a module and in an object, of kernels.
 ENTRY_PREFIX = "__tvm_ffi_"

@@ -10,7 +10,7 @@ from typing import Any
 import tvm_ffi
 
 from . import native, runtime
-from .compiler import Executable
+from .driver.compiler import Executable
 from .reference.executable import ReferenceExecutable
 from .runtime.time_evaluator import time_evaluator
 from .runtime.virtual_machine import Instrument

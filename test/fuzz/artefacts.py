@@ -28,7 +28,7 @@ import numpy as np
 import relax_mlir as relax
 import tvm_ffi
 from relax_mlir import artefact, op
-from relax_mlir.expr import const
+from relax_mlir.op import const
 
 HEADER, ENTRY = 64, 48
 NUMBERS = [0, 1, 0x7F, 0xFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 2**63 - 1, 2**63, 2**64 - 1]
@@ -46,7 +46,7 @@ def models() -> list[bytes]:
         weights = const(np.arange(6, dtype="float32").reshape(3, 2))
         bb.emit_func_output(op.nn.relu(op.matmul(x, weights)))
     module = bb.get()
-    modes = relax.compiler.EXEC_MODES
+    modes = relax.driver.compiler.EXEC_MODES
     return [artefact.to_bytes(relax.compile(module, exec_mode=mode)) for mode in modes]
 
 

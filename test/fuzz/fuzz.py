@@ -133,7 +133,7 @@ def on_module(name: str) -> str:
     """Return a pass as a pipeline on a module."""
     from mlir import ir
     from mlir.passmanager import PassManager
-    from relax_mlir.context import current_context
+    from relax_mlir.core.context import current_context
 
     with current_context():
         for anchor in ANCHORS:
@@ -147,7 +147,7 @@ def on_module(name: str) -> str:
 def chains() -> list[list[str]]:
     """Return lists of pipelines that run one after the other on a mutant."""
     from relax_mlir import phases
-    from relax_mlir.compiler import CHECKS
+    from relax_mlir.driver.compiler import CHECKS
 
     found = [[on_module(name)] for name in registered()]
     for checks in CHECKS:
@@ -350,7 +350,7 @@ class Corpus:
     def sort_out(self) -> None:
         """Find the valid programs: mutants of the others are refused at once, most often."""
         from mlir import ir
-        from relax_mlir.context import current_context
+        from relax_mlir.core.context import current_context
 
         with current_context() as context, ir.Location.unknown():
             context.allow_unregistered_dialects = True
@@ -383,7 +383,7 @@ class Corpus:
 def managers(corpus: Corpus) -> list[list[Any]]:
     """Return the pass managers of all pipelines, which do not verify by themselves."""
     from mlir.passmanager import PassManager
-    from relax_mlir.context import current_context
+    from relax_mlir.core.context import current_context
 
     with current_context():
         found = [[PassManager.parse(pipeline) for pipeline in chain] for chain in corpus.chains]
@@ -395,8 +395,8 @@ def managers(corpus: Corpus) -> list[list[Any]]:
 def refusals(run: Callable[[], Any]) -> tuple[bool, list[Any]]:
     """Run something that MLIR may refuse; say whether it did not, and the errors."""
     from mlir import ir
-    from relax_mlir.context import current_context
-    from relax_mlir.diagnostics import collect_errors
+    from relax_mlir.core.context import current_context
+    from relax_mlir.core.diagnostics import collect_errors
 
     succeeded = False
     with collect_errors(current_context()) as errors, contextlib.suppress(ir.MLIRError):
@@ -413,8 +413,8 @@ def in_words(errors: Sequence[Any]) -> str:
 def parse(text: str) -> Any:
     """Return the module that a text gives, not verified, or None where it is refused."""
     from relax_mlir import _mlir_libs
-    from relax_mlir.context import current_context
-    from relax_mlir.diagnostics import check_text, collect_errors
+    from relax_mlir.core.context import current_context
+    from relax_mlir.core.diagnostics import check_text, collect_errors
 
     try:
         check_text(text)
@@ -463,7 +463,7 @@ def run_mutant(
     """Send one mutant through everything; yield what should not have happened."""
     from mlir import ir
     from relax_mlir import _mlir_libs
-    from relax_mlir.context import current_context
+    from relax_mlir.core.context import current_context
 
     text, rng, later = corpus.mutant(number)
     with current_context(), ir.Location.unknown():
@@ -602,7 +602,7 @@ def main() -> int:
         text, rng, later = corpus.mutant(options.show)
         if later:
             from mlir import ir
-            from relax_mlir.context import current_context
+            from relax_mlir.core.context import current_context
 
             with current_context(), ir.Location.unknown():
                 module = parse(text)

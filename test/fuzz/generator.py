@@ -30,7 +30,7 @@ from relax_mlir import (
     VDevice,
     op,
 )
-from relax_mlir.context import current_context
+from relax_mlir.core.context import current_context
 from relax_mlir.script.generic import mlir_attr, mlir_op, mlir_type
 
 DTYPES = ["float32", "float32", "float32", "float16", "float64", "int32", "int64", "int8"]

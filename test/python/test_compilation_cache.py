@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import relax_mlir
-from relax_mlir import compiler, instrument, op, transform
+from relax_mlir import instrument, op, transform
+from relax_mlir.driver import compiler
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import relax_mlir as relax
 import tvm_ffi
 from mlir import ir
 from relax_mlir import op
+from relax_mlir.core.expr import build
 from relax_mlir.dialects import relax as ops
-from relax_mlir.expr import build
 
 F32 = "float32"
 BOOL = relax.TensorStructInfo((), "bool")

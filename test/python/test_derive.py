@@ -7,7 +7,7 @@ import pytest
 import relax_mlir as relax
 from mlir import ir
 from relax_mlir import FuncStructInfo, ObjectStructInfo, TensorStructInfo, analysis
-from relax_mlir.derive import derive_func_names
+from relax_mlir.core.derive import derive_func_names
 
 MATRIX = "!relax.tensor<[n, 4], f32>"
 CALL = """

@@ -4,7 +4,7 @@ import pytest
 from mlir import ir
 from relax_mlir import BlockBuilder, analysis, default_context
 from relax_mlir import compile as compile_module
-from relax_mlir.diagnostics import collect_errors, parse_module, raise_errors
+from relax_mlir.core.diagnostics import collect_errors, parse_module, raise_errors
 
 DECLARATION = "relax.func private @f() -> !relax.object"
 # The parser takes the end of the file for the one of the type, and goes on.

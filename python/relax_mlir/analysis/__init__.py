@@ -7,24 +7,14 @@ the newer ``_type``, both are here. A variable of TVM is a value of MLIR, a bind
 answer is True, False, or None where it depends on the values of shape variables.
 """
 
-from .functions import (
+from ..core.functions import (
     all_global_vars,
     computable_at_compile_time,
     contains_impure_call,
     detect_recursion,
     remove_all_unused,
 )
-from .kernels import has_reshape_pattern, suggest_layout_transforms
-from .memory import (
-    MemoryEstimate,
-    MemoryUsage,
-    StorageUsage,
-    TensorUsage,
-    estimate_memory_usage,
-)
-from .memory_plot import plot_memory_plan
-from .op_pattern import OpPattern, detect_op_pattern
-from .struct_info import (
+from ..core.struct_info import (
     BaseCheckResult,
     DynTensorType,
     FuncType,
@@ -60,7 +50,7 @@ from .struct_info import (
     type_lca,
     unify_struct_info,
 )
-from .variables import (
+from ..core.variables import (
     all_vars,
     bound_vars,
     defined_symbolic_vars,
@@ -74,7 +64,17 @@ from .variables import (
     used_vars,
     var_name,
 )
-from .violations import Violation, WellFormedError, check_well_formed, violation, well_formed
+from ..core.violations import Violation, WellFormedError, check_well_formed, violation, well_formed
+from .kernels import has_reshape_pattern, suggest_layout_transforms
+from .memory import (
+    MemoryEstimate,
+    MemoryUsage,
+    StorageUsage,
+    TensorUsage,
+    estimate_memory_usage,
+)
+from .memory_plot import plot_memory_plan
+from .op_pattern import OpPattern, detect_op_pattern
 
 __all__ = [
     "BaseCheckResult",

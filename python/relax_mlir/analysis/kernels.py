@@ -15,8 +15,8 @@ from typing import Any
 
 from mlir import ir
 
-from ..ir import Facts, PrimExpr, TensorStructInfo
-from .variables import defining_op, operation_of, walk
+from ..core.ir import Facts, PrimExpr, TensorStructInfo
+from ..core.variables import defining_op, operation_of, walk
 
 _INDEX_OPS: dict[str, Callable[[PrimExpr, PrimExpr], PrimExpr]] = {
     "arith.addi": lambda lhs, rhs: lhs + rhs,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from mlir import ir
 
+from ..core.ir import PrimExpr, TensorStructInfo
 from ..dialects import relax as _ops
-from ..ir import PrimExpr, TensorStructInfo
 
 if TYPE_CHECKING:
-    from ..ir_module import IRModule, ModuleLike
+    from ..core.ir_module import IRModule, ModuleLike
 
 _UPPER_BOUND = "tir_var_upper_bound"
 
@@ -199,9 +199,9 @@ def estimate_memory_usage(
 
 def _lowered(mod: ModuleLike) -> IRModule:
     """Return the module with its allocations."""
-    from ..ir_module import as_module
+    from ..core.ir_module import as_module
+    from ..core.variables import walk
     from ..transform import Sequential, phase
-    from .variables import walk
 
     module = as_module(mod)
     names = {op.name for op in walk(module.operation)}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from .memory import MemoryUsage, TensorUsage, estimate_memory_usage, format_bytes
 
 if TYPE_CHECKING:
-    from ..ir_module import ModuleLike
+    from ..core.ir_module import ModuleLike
 
 _COLOURS = ("#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#b07aa1", "#edc948", "#9c755f")
 _LEFT, _TOP, _WIDTH, _HEIGHT, _GAP = 90, 30, 900, 320, 70

@@ -10,8 +10,8 @@ from typing import Any
 from mlir import ir
 from mlir.passmanager import PassManager
 
-from ..diagnostics import raise_errors
-from ..forks import compiling
+from ..core.diagnostics import raise_errors
+from ..core.forks import compiling
 from .kernels import _kernel
 
 _ATTRIBUTE = "op_pattern"

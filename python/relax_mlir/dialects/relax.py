@@ -4,7 +4,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .. import context as _context  # noqa: F401 (registers the dialect)
+from ..core import context as _context  # noqa: F401 (registers the dialect)
 from ._relax_ops_gen import *  # noqa: F403
 from ._relax_ops_gen import _Dialect as _Dialect
 

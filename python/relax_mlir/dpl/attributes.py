@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
-from ..dtypes import dtype_name, element_type
-from ..ir import PrimExpr, ShapeExpr
+from ..core.dtypes import dtype_name, element_type
+from ..core.ir import PrimExpr, ShapeExpr
 
 _MISSING: Any = object()
 # What says how operands are grouped, or is compared apart.

@@ -12,8 +12,8 @@ from typing import Any
 
 from mlir import ir
 
-from ..analysis.variables import defining_op
-from ..ir import ShapeExpr, ShapeStructInfo, TensorStructInfo
+from ..core.ir import ShapeExpr, ShapeStructInfo, TensorStructInfo
+from ..core.variables import defining_op
 from .expressions import Expression, arguments_of, type_of
 from .matcher import Matcher, PatternSet
 from .pattern import Alternative, DFPattern, as_patterns

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..analysis.struct_info import facts_at, is_subtype
-from ..analysis.variables import defining_op, walk
-from ..analysis.violations import _place
-from ..expr import as_value
+from ..core.expr import as_value
+from ..core.struct_info import facts_at, is_subtype
+from ..core.variables import defining_op, walk
+from ..core.violations import _place
 from .expressions import Expression
 from .matcher import Matcher, PatternSet
 from .pattern import Alternative, DFPattern

@@ -16,12 +16,12 @@ from typing import Any, TypeAlias
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..analysis.variables import defining_op
-from ..context import current_context
+from ..core.context import current_context
+from ..core.expr import GlobalVar, Var
+from ..core.ir import TupleStructInfo
+from ..core.ir_module import Function
+from ..core.variables import defining_op
 from ..dialects import relax as _ops
-from ..expr import GlobalVar, Var
-from ..ir import TupleStructInfo
-from ..ir_module import Function
 
 Expression: TypeAlias = Any
 # Says whether matching may look at the operation that makes a value.

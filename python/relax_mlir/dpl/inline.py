@@ -10,16 +10,12 @@ from typing import Any
 
 from mlir import ir
 
-from ..analysis.functions import all_global_vars
-from ..analysis.struct_info import (
-    get_shape_var_mapping,
-    is_subtype,
-    substitute,
-)
-from ..analysis.variables import defined_symbolic_vars, defining_op, free_symbolic_vars
-from ..expr import GlobalVar
-from ..ir import PrimExpr, ShapeExpr
-from ..ir_module import Function, IRModule
+from ..core.expr import GlobalVar
+from ..core.functions import all_global_vars
+from ..core.ir import PrimExpr, ShapeExpr
+from ..core.ir_module import Function, IRModule
+from ..core.struct_info import get_shape_var_mapping, is_subtype, substitute
+from ..core.variables import defined_symbolic_vars, defining_op, free_symbolic_vars
 from .expressions import LEAVES, Expression, ExternFunc, Op, call_of
 from .pattern import DFPattern, ExprPattern, ExternFuncPattern, GlobalVarPattern, WildcardPattern
 from .restriction import SameAttrsPattern, StructInfoPattern

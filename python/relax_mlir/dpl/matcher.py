@@ -15,14 +15,8 @@ from typing import Any
 
 from mlir import ir
 
-from ..analysis.struct_info import (
-    _dimensions,
-    facts_at,
-    get_shape_var_mapping,
-    is_subtype,
-    substitute,
-)
-from ..ir import Dim, Facts, PrimExpr, ShapeExpr
+from ..core.ir import Dim, Facts, PrimExpr, ShapeExpr
+from ..core.struct_info import _dimensions, facts_at, get_shape_var_mapping, is_subtype, substitute
 from .expressions import Definitions, Expression, Scope
 from .pattern import DFPattern, Goal
 from .restriction import VARIABLE_PREFIX, StructInfoPattern

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mlir import ir
 
-from ..analysis.variables import defining_op, is_dataflow_var, var_name
-from ..expr import GlobalVar
-from ..ir import PrimExpr, ShapeExpr
+from ..core.expr import GlobalVar
+from ..core.ir import PrimExpr, ShapeExpr
+from ..core.variables import defining_op, is_dataflow_var, var_name
 from .expressions import Definitions, Expression, ExternFunc, Op, as_expression, is_leaf
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from mlir import ir
 
-from ..analysis.struct_info import binding_vars, substitute, tir_vars_in_struct_info
-from ..dtypes import dtype_name, element_type
-from ..ir import PrimExpr, ShapeExpr, ShapeStructInfo, TensorStructInfo
+from ..core.dtypes import dtype_name, element_type
+from ..core.ir import PrimExpr, ShapeExpr, ShapeStructInfo, TensorStructInfo
+from ..core.struct_info import binding_vars, substitute, tir_vars_in_struct_info
 from .attributes import has_attributes, stated_attributes
 from .expressions import Expression, type_of
 from .pattern import Alternative, DFPattern, as_patterns

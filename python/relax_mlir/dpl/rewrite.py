@@ -10,9 +10,9 @@ from typing import Any
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..analysis.variables import bound_vars
+from ..core.ir_module import Function, IRModule, ModuleLike, as_module
+from ..core.variables import bound_vars
 from ..dialects import relax as _ops
-from ..ir_module import Function, IRModule, ModuleLike, as_module
 from ..transform.base import Pass, verify
 from ..transform.pass_context import PassContext, PassInfo
 from .context import Graph, PatternContext

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..analysis.variables import _bound_names, _used_names, defining_op, free_vars
+from ..core.variables import _bound_names, _used_names, defining_op, free_vars
 from .expressions import LEAVES, Scope
 
 # Operations that nobody misses, wherever they are.

@@ -8,7 +8,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..ir_module import IRModule
+    from ..core.ir_module import IRModule
     from ..transform import PassInfo
 
 

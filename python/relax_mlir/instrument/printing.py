@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from .base import PassInstrument
 
 if TYPE_CHECKING:
-    from ..ir_module import IRModule
+    from ..core.ir_module import IRModule
     from ..transform import PassInfo
 
 _DUMP = re.compile(r"\d{3}_.*\.(mlir|py)")

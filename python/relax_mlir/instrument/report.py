@@ -17,7 +17,7 @@ from .base import PassInstrument
 from .printing import check_syntax, text_of
 
 if TYPE_CHECKING:
-    from ..ir_module import IRModule
+    from ..core.ir_module import IRModule
     from ..transform import PassInfo
 
 # Nothing is loaded from elsewhere: the page is one file.

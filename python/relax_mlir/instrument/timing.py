@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .base import PassInstrument
 
 if TYPE_CHECKING:
-    from ..ir_module import IRModule
+    from ..core.ir_module import IRModule
     from ..transform import PassInfo
 
 

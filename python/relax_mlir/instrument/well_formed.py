@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..analysis import WellFormedError, well_formed
+from ..core.violations import WellFormedError, well_formed
 from .base import PassInstrument
 
 if TYPE_CHECKING:
-    from ..ir_module import IRModule
+    from ..core.ir_module import IRModule
     from ..transform import PassInfo
 
 

@@ -21,14 +21,14 @@ Examples
 
 # ruff: noqa: A004, F403 (the names TVM uses; each module says what it has)
 
-from ..expr import const as const
-from ..expr import dtype as dtype
-from ..expr import global_var as global_var
-from ..expr import null_value as null_value
-from ..expr import prim_value as prim_value
-from ..expr import shape as shape
-from ..expr import string as string
-from ..expr import tuple as tuple
+from ..core.expr import const as const
+from ..core.expr import dtype as dtype
+from ..core.expr import global_var as global_var
+from ..core.expr import null_value as null_value
+from ..core.expr import prim_value as prim_value
+from ..core.expr import shape as shape
+from ..core.expr import string as string
+from ..core.expr import tuple as tuple
 from . import builtin as builtin
 from . import grad as grad
 from . import nn as nn

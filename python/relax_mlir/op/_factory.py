@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from mlir import ir
 
-from ..dtypes import element_type
-from ..expr import TensorLike, as_tensor, as_tensors, as_value, build
+from ..core.dtypes import element_type
+from ..core.expr import TensorLike, as_tensor, as_tensors, as_value, build
 
 #: The names of the operations that compute each element of their result of one of each operand.
 ELEMENTWISE: set[str] = set()

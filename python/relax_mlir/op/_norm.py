@@ -9,8 +9,8 @@ from typing import Any
 
 from mlir import ir
 
+from ..core.expr import TensorLike, as_tensors, build
 from ..dialects import relax as _ops
-from ..expr import TensorLike, as_tensors, build
 from ._factory import axes_of
 
 

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from mlir import ir
 
-from ..dtypes import element_type
-from ..expr import TensorLike, as_tensor, as_tensors, build
+from ..core.dtypes import element_type
+from ..core.expr import TensorLike, as_tensor, as_tensors, build
 from ._factory import name_function
 
 Numbers = int | Sequence[int]

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from mlir import ir
 
+from ..core.expr import TensorLike, as_tensors, build
 from ..dialects import relax as _ops
-from ..expr import TensorLike, as_tensors, build
 from ._factory import binary as _binary
 
 add = _binary(_ops.AddOp, "x1 + x2")

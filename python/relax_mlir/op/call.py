@@ -13,9 +13,7 @@ import numpy as np
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..analysis import StructInfoWarning, cast_always_fails, derive_call_result
-from ..dialects import relax as _ops
-from ..expr import (
+from ..core.expr import (
     GlobalVar,
     ShapeLike,
     TensorLike,
@@ -27,7 +25,9 @@ from ..expr import (
     prim_value,
     struct_info_of,
 )
-from ..ir import FuncStructInfo, ObjectStructInfo, PrimExpr, PrimStructInfo, TupleStructInfo
+from ..core.ir import FuncStructInfo, ObjectStructInfo, PrimExpr, PrimStructInfo, TupleStructInfo
+from ..core.struct_info import StructInfoWarning, cast_always_fails, derive_call_result
+from ..dialects import relax as _ops
 
 __all__ = [
     "call",

@@ -8,9 +8,9 @@ from typing import Any
 
 from mlir import ir
 
+from ..core.dtypes import dtype_name, element_type
+from ..core.expr import ShapeLike, TensorLike, as_prim, as_shape, as_tensor, build, tensor_type
 from ..dialects import relax as _ops
-from ..dtypes import dtype_name, element_type
-from ..expr import ShapeLike, TensorLike, as_prim, as_shape, as_tensor, build, tensor_type
 
 __all__ = [
     "arange",

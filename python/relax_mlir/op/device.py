@@ -8,8 +8,8 @@ from typing import Any
 
 from mlir import ir
 
+from ..core.expr import as_value, build
 from ..dialects import relax as _ops
-from ..expr import as_value, build
 
 __all__ = ["hint_on_device", "to_vdevice"]
 

@@ -33,10 +33,10 @@ from typing import Any
 
 from mlir import ir
 
-from ..constants import scalar_attr
+from ..core.constants import scalar_attr
+from ..core.dtypes import element_type
+from ..core.expr import TensorLike, as_prim, as_tensor, as_tensors, build, tensor_type
 from ..dialects import relax as _ops
-from ..dtypes import element_type
-from ..expr import TensorLike, as_prim, as_tensor, as_tensors, build, tensor_type
 
 __all__ = [
     "dequantize",

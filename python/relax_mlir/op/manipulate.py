@@ -12,10 +12,19 @@ from typing import Any, cast
 import numpy as np
 from mlir import ir
 
+from ..core.dtypes import element_type
+from ..core.expr import (
+    ShapeLike,
+    TensorLike,
+    Var,
+    as_shape,
+    as_tensor,
+    as_tensors,
+    build,
+    tensor_type,
+)
+from ..core.ir import Dim, PrimExpr, ShapeExpr
 from ..dialects import relax as _ops
-from ..dtypes import element_type
-from ..expr import ShapeLike, TensorLike, Var, as_shape, as_tensor, as_tensors, build, tensor_type
-from ..ir import Dim, PrimExpr, ShapeExpr
 from ._factory import axes_of
 
 __all__ = [

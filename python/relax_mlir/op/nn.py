@@ -33,8 +33,8 @@ from __future__ import annotations
 
 from mlir import ir
 
+from ..core.expr import TensorLike, as_tensor, build
 from ..dialects import relax as _ops
-from ..expr import TensorLike, as_tensor, build
 from ._factory import unary
 from ._norm import (
     attention,

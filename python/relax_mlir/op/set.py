@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from mlir import ir
 
-from ..expr import TensorLike, as_tensor, known_number, tensor_type
-from ..ir import TensorStructInfo
+from ..core.expr import TensorLike, as_tensor, known_number, tensor_type
+from ..core.ir import TensorStructInfo
 from .call import call_pure_packed
 
 __all__ = ["unique"]

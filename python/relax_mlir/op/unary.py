@@ -23,8 +23,8 @@ from typing import Any
 
 from mlir import ir
 
+from ..core.expr import TensorLike, as_prim, as_tensor, build
 from ..dialects import relax as _ops
-from ..expr import TensorLike, as_prim, as_tensor, build
 from ._factory import unary as _unary
 
 abs = _unary(_ops.AbsOp, "The absolute value")

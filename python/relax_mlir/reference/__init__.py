@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..ir_module import ModuleLike, as_module
+from ..core.ir_module import ModuleLike, as_module
 from .arithmetic import Arithmetic, Exact, Perturbed
 from .boundary import give, take
 from .interpreter import Interpreter

@@ -17,9 +17,9 @@ import numpy as np
 import tvm_ffi
 from mlir import ir
 
-from ..compiler import compile as compile_module
+from ..core.ir_module import IRModule, ModuleLike, as_module
+from ..driver.compiler import compile as compile_module
 from ..instrument import PassInstrument
-from ..ir_module import IRModule, ModuleLike, as_module
 from ..transform import PassContext
 from ..vm import VirtualMachine
 from .arithmetic import Arithmetic

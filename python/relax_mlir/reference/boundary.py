@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from ..dtypes import is_numpy
+from ..core.dtypes import is_numpy
 from .tensor import Array, Tensor, decode, encode, is_float, round_float
 from .values import Closure, DataType, Shape
 

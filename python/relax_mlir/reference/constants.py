@@ -11,7 +11,7 @@ import numpy as np
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..dtypes import dtype_name, is_numpy
+from ..core.dtypes import dtype_name, is_numpy
 from .tensor import FORMATS, Array, decode, storage_dtype
 
 

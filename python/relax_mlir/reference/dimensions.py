@@ -10,7 +10,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..ir import (
+from ..core.ir import (
     FuncStructInfo,
     PrimExpr,
     PrimStructInfo,

@@ -8,8 +8,8 @@ import os
 from typing import Any, NoReturn
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..compiler import Executable
-from ..ir_module import IRModule
+from ..core.ir_module import IRModule
+from ..driver.compiler import Executable
 from .arithmetic import Arithmetic
 from .boundary import Entry, give, take
 from .interpreter import Interpreter

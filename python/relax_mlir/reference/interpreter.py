@@ -18,9 +18,9 @@ import tvm_ffi
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..analysis import is_subtype
-from ..ir import FuncStructInfo, PrimExpr, TensorStructInfo, TupleStructInfo
-from ..ir_module import IRModule
+from ..core.ir import FuncStructInfo, PrimExpr, TensorStructInfo, TupleStructInfo
+from ..core.ir_module import IRModule
+from ..core.struct_info import is_subtype
 from .arithmetic import Arithmetic
 from .boundary import call_packed
 from .dimensions import evaluate, resolve

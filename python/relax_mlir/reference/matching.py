@@ -16,8 +16,7 @@ import numpy as np
 import tvm_ffi
 from mlir import ir
 
-from ..analysis import is_subtype
-from ..ir import (
+from ..core.ir import (
     FuncStructInfo,
     ObjectStructInfo,
     PrimExpr,
@@ -26,6 +25,7 @@ from ..ir import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from ..core.struct_info import is_subtype
 from .dimensions import evaluate, resolve
 from .tensor import Tensor, is_float
 from .values import Closure, Shape, count, describe

@@ -15,8 +15,8 @@ import numpy as np
 from mlir import ir
 
 from .. import packed
-from ..dtypes import dtype_name, is_numpy
-from ..ir import PrimExpr, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
+from ..core.dtypes import dtype_name, is_numpy
+from ..core.ir import PrimExpr, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
 from .boundary import call_packed, give
 from .constants import elements
 from .dimensions import UnboundError, evaluate_all

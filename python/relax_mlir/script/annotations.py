@@ -15,9 +15,8 @@ from typing import Any
 from mlir import ir
 
 from .. import tir
-from ..dialects import relax as _ops
-from ..dtypes import dtype_name
-from ..ir import (
+from ..core.dtypes import dtype_name
+from ..core.ir import (
     Dim,
     FuncStructInfo,
     ObjectStructInfo,
@@ -28,6 +27,7 @@ from ..ir import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from ..dialects import relax as _ops
 from .tir import DType
 
 # Returns the dimension that a text stands for.

@@ -15,19 +15,19 @@ from mlir import ir
 
 from .. import op as _op
 from .. import tir
-from ..attributes import attribute
-from ..dialects import relax as _ops
-from ..dtypes import dtype_name
-from ..expr import GlobalVar
-from ..ir import (
+from ..core.dtypes import dtype_name
+from ..core.expr import GlobalVar
+from ..core.ir import (
     ObjectStructInfo,
     ShapeExpr,
     ShapeStructInfo,
     TensorStructInfo,
     TupleStructInfo,
 )
-from ..ir_module import Function
-from ..vdevice import VDevice
+from ..core.ir_module import Function
+from ..core.vdevice import VDevice
+from ..dialects import relax as _ops
+from ..tir.attributes import attribute
 from .annotations import as_dim, as_dims, as_struct_info, known_shape, struct_infos
 from .operators import argument, fields, operator
 from .parser import state

@@ -19,8 +19,8 @@ from typing import Any
 
 from mlir import ir
 
-from ..context import current_context, current_location
-from ..diagnostics import parse_module
+from ..core.context import current_context, current_location
+from ..core.diagnostics import parse_module
 from .tvm_json import CONSTANT, load_json
 
 METADATA_KEY = CONSTANT
@@ -139,7 +139,7 @@ def mlir_op(
     ValueError
         If the operation is not valid.
     """
-    from ..expr import as_value
+    from ..core.expr import as_value
 
     attributes = {key: as_attribute(value) for key, value in (attrs or {}).items()}
     try:

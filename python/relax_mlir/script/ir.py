@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..vdevice import DummyGlobalInfo, VDevice
+from ..core.vdevice import DummyGlobalInfo, VDevice
 from . import generic
 from .annotations import as_struct_info
 from .generic import metadata, mlir_attr, mlir_type

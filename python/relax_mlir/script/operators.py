@@ -16,10 +16,10 @@ from mlir import ir
 
 from .. import op as _op
 from .. import tir
+from ..core.dtypes import is_numpy
+from ..core.expr import build, scalar_tensor
+from ..core.ir import PrimExpr, PrimStructInfo, ShapeExpr, TupleStructInfo
 from ..dialects import relax as _ops
-from ..dtypes import is_numpy
-from ..expr import build, scalar_tensor
-from ..ir import PrimExpr, PrimStructInfo, ShapeExpr, TupleStructInfo
 from .annotations import Annotation, Kind, as_dim
 from .tvm_operators import TVM_OPERATORS
 

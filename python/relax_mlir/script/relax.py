@@ -14,7 +14,7 @@ import typing
 from collections.abc import Mapping
 
 from .. import op as _op
-from ..attributes import attribute
+from ..tir.attributes import attribute
 from .annotations import Callable_ as Callable
 from .annotations import Object, Prim, Shape, Tensor, Tuple
 from .calls import (

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
-from ..constants import elements_attr
-from ..dtypes import dtype_name, element_type, is_numpy
+from ..core.constants import elements_attr
+from ..core.dtypes import dtype_name, element_type, is_numpy
 
 _MAGIC = 0xDD5E40F096B4A13F
 # Magic, a reserved word, the device, the rank, the code, bits and lanes of the data type.

@@ -14,10 +14,10 @@ import numpy as np
 from mlir import ir
 from mlir.dialects import func as _func
 
-from .. import expr as _relax
-from .. import ir as _ir
-from ..attributes import attribute
+from ..core import expr as _relax
+from ..core import ir as _ir
 from ..tir import expr as _expr
+from ..tir.attributes import attribute
 from ..tir.dims import from_dim, to_dim
 from ..tir.expr import PrimExpr
 from .lower import build_kernel, unbound_vars

@@ -18,7 +18,7 @@ from mlir import ir
 from mlir.dialects import arith, func, linalg, scf, tensor
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..context import current_context
+from ..core.context import current_context
 from ..tir import expr as _expr
 from ..tir.dims import to_dim
 from ..tir.emit import Emitter, kernel_type

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .. import ir as _ir
+from ..core import ir as _ir
 from ..tir import expr as _expr
 from ..tir.dims import from_dim
 from ..tir.expr import (

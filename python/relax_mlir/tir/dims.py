@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .. import ir as _ir
+from ..core import ir as _ir
 from . import expr as _expr
 from .expr import (
     Add,

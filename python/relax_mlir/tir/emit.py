@@ -18,8 +18,8 @@ from typing import Any
 from mlir import ir
 from mlir.dialects import arith, math, memref, scf, tensor
 
-from ..context import current_location
-from ..dtypes import element_type
+from ..core.context import current_location
+from ..core.dtypes import element_type
 from . import expr as _expr
 from .expr import (
     BinaryOp,

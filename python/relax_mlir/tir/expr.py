@@ -15,8 +15,8 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from ..dtypes import dtype_name
-from ..ir import PrimExpr as Dimension
+from ..core.dtypes import dtype_name
+from ..core.ir import PrimExpr as Dimension
 
 # ---------------------------------------------------------------------------------------------
 # Data types

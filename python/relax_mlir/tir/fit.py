@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from mlir import ir
 from mlir.dialects import func
 
-from ..ir import ShapeStructInfo, TensorStructInfo, TupleStructInfo
+from ..core.ir import ShapeStructInfo, TensorStructInfo, TupleStructInfo
 from .emit import kernel_type
 from .kernel import HANDLE
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..dtypes import element_type
+from ..core.dtypes import element_type
 from . import stmt as st
 from .expr import FloatImm, IntImm, StringImm
 

@@ -20,8 +20,8 @@ from mlir import ir
 from mlir.dialects import arith, func, linalg, memref, scf, tensor
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..dtypes import element_type
-from ..ir import PrimStructInfo, TensorStructInfo
+from ..core.dtypes import element_type
+from ..core.ir import PrimStructInfo, TensorStructInfo
 from . import expr as _expr
 from . import stmt as st
 from .dims import to_dim

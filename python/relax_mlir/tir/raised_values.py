@@ -8,7 +8,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..dtypes import dtype_name
+from ..core.dtypes import dtype_name
 from . import expr as _expr
 from .expr import FloatImm, IntImm, PrimExpr
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from mlir import ir
 
-from ..dtypes import dtype_name
-from ..ir import PrimStructInfo, TensorStructInfo
+from ..core.dtypes import dtype_name
+from ..core.ir import PrimStructInfo, TensorStructInfo
 from . import expr as _expr
 from . import stmt as st
 from .dims import from_dim

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mlir import ir
 from mlir.dialects import llvm
 
-from ..dtypes import dtype_name
+from ..core.dtypes import dtype_name
 from . import expr as _expr
 from . import stmt as st
 from .expr import BufferLoad, Call, IntImm, PrimExpr, Var

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..context import current_context
+from ..core.context import current_context
 from . import expr as _expr
 from . import stmt as st
 from .dims import to_dim

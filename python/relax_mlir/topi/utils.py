@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import ir as _ir
 from .. import te
+from ..core import ir as _ir
 from ..te.operation import as_shape
 from ..tir import dims as _dims
 from ..tir import expr as _expr

@@ -13,10 +13,11 @@ from mlir import ir
 from mlir.passmanager import PassManager
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..analysis import StructInfoWarning, violation
-from ..diagnostics import raise_errors
-from ..forks import compiling, within_compilation
-from ..ir_module import IRModule, ModuleLike, as_module
+from ..core.diagnostics import raise_errors
+from ..core.forks import compiling, within_compilation
+from ..core.ir_module import IRModule, ModuleLike, as_module
+from ..core.struct_info import StructInfoWarning
+from ..core.violations import violation
 from .pass_context import PassContext, PassInfo, register_config_option
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
-from ..analysis.struct_info import definable_tir_vars_in_struct_info, tir_vars_in_struct_info
+from ..core.expr import Var, build, const
+from ..core.ir import TensorStructInfo
+from ..core.ir_module import IRModule
+from ..core.struct_info import definable_tir_vars_in_struct_info, tir_vars_in_struct_info
 from ..dialects import relax as _ops
-from ..expr import Var, build, const
-from ..ir import TensorStructInfo
-from ..ir_module import IRModule
 from .pass_context import PassContext
 from .python_pass import module_pass
 

@@ -12,8 +12,8 @@ from mlir import ir
 
 from .. import op
 from .._mlir_libs import _relax_mlir as _ext
-from ..analysis.variables import defining_op, walk
-from ..ir import TensorStructInfo
+from ..core.ir import TensorStructInfo
+from ..core.variables import defining_op, walk
 from ..op._factory import ELEMENTWISE
 from ..op.call import get_item
 from .fold_constant import is_computed_of_constants

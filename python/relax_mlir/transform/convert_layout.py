@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from mlir import ir
 
 from .. import op
-from ..ir import TensorStructInfo
-from ..ir_module import IRModule
+from ..core.ir import TensorStructInfo
+from ..core.ir_module import IRModule
 from .combine_parallel_matmul import ELEMENTWISE_OPERATIONS
 from .fold_constant import is_computed_of_constants, operations
 from .pass_context import PassContext

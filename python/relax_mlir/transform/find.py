@@ -8,7 +8,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..analysis.variables import Expr, operation_of, walk
+from ..core.variables import Expr, operation_of, walk
 
 
 def find(root: Expr, *kinds: Any) -> list[ir.OpView]:

@@ -9,11 +9,11 @@ from typing import Any
 from mlir import ir
 
 from .. import op
+from ..core.dtypes import is_numpy
+from ..core.expr import const
+from ..core.ir import TensorStructInfo
+from ..core.ir_module import IRModule
 from ..dialects import relax as _ops
-from ..dtypes import is_numpy
-from ..expr import const
-from ..ir import TensorStructInfo
-from ..ir_module import IRModule
 from .fold_constant import is_computed_of_constants, operations
 from .pass_context import PassContext
 from .python_pass import module_pass

@@ -11,11 +11,11 @@ import numpy as np
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
+from ..core.dtypes import is_numpy
+from ..core.expr import const
+from ..core.ir import TensorStructInfo
+from ..core.ir_module import IRModule, as_module
 from ..dialects import relax as _ops
-from ..dtypes import is_numpy
-from ..expr import const
-from ..ir import TensorStructInfo
-from ..ir_module import IRModule, as_module
 from .pass_context import PassContext
 from .python_pass import module_pass
 
@@ -187,9 +187,9 @@ def _defines(op: Any, values: set[ir.Value]) -> bool:
 
 def _compute(context: ir.Context, groups: Iterable[_Group]) -> list[np.ndarray]:
     """Compile a function that returns all the results, and call it."""
-    from ..block_builder import BlockBuilder  # which needs the passes
-    from ..compiler import compile as compile_
-    from ..expr import tuple as tuple_
+    from ..builder.block_builder import BlockBuilder  # which needs the passes
+    from ..core.expr import tuple as tuple_
+    from ..driver.compiler import compile as compile_
     from ..vm import VirtualMachine
 
     with context:

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..core.ir_module import IRModule
     from ..instrument import PassInstrument
-    from ..ir_module import IRModule
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from mlir.passmanager import PassManager
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..context import current_context
+from ..core.context import current_context
 from .base import MLIRPass, Sequential
 from .registry import name_of
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 from mlir import ir
 
+from ..core.ir_module import Function, IRModule, as_module
 from ..dialects import relax as _ops
-from ..ir_module import Function, IRModule, as_module
 from .base import Pass, verify
 from .pass_context import PassContext, PassInfo
 from .registry import register_pass

@@ -11,8 +11,8 @@ from typing import Any
 
 from mlir import ir
 
-from ..analysis.variables import walk
-from ..analysis.violations import _place
+from ..core.variables import walk
+from ..core.violations import _place
 from ..dialects import relax as _ops
 from ..expr_functor import PyExprMutator
 from .base import run_pipeline

@@ -19,7 +19,7 @@ from elementwise import DOMAINS, range_of
 from mlir import ir
 from plan import Body, Data, Node, Param, Writer, dim, dims_of, size_of, text_of
 from relax_mlir import TensorStructInfo, TupleStructInfo, Var
-from relax_mlir.dtypes import element_type
+from relax_mlir.core.dtypes import element_type
 
 MISFIT = (ValueError, TypeError, ir.MLIRError, LookupError, AssertionError)
 FLOATS = ("float32", "float32", "float32", "float32", "float16", "float64", "bfloat16")

@@ -17,7 +17,7 @@ from mlir import ir
 from options import arguments
 from plan import Node, Program, build, dims_of, needs_shape, size_of
 from relax_mlir import VirtualMachine, compile  # noqa: A004
-from relax_mlir.context import current_context
+from relax_mlir.core.context import current_context
 from relax_mlir.reference import Tensor
 from relax_mlir.runtime.threads import set_num_threads
 

@@ -20,8 +20,8 @@ from mlir import ir
 from options import options_of
 from plan import Body, Node, Program, Writer, text_of
 from relax_mlir import BlockBuilder
-from relax_mlir.context import current_context
-from relax_mlir.dtypes import element_type
+from relax_mlir.core.context import current_context
+from relax_mlir.core.dtypes import element_type
 from samplers import SAMPLERS
 
 __all__ = ["draw_program", "samplers_nn", "samplers_places", "samplers_sums"]

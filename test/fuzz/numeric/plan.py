@@ -25,7 +25,7 @@ from relax_mlir import (
     Var,
     op,
 )
-from relax_mlir.context import current_context
+from relax_mlir.core.context import current_context
 
 DIMENSIONS = ("shape", "begin", "end", "start", "stop", "n", "m", "k")  # attributes of them
 

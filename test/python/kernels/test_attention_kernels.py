@@ -11,7 +11,7 @@ import relax_mlir as relax
 from hypothesis import example, given, settings
 from kernel_programs import classes
 from relax_mlir import op
-from relax_mlir.expr import const
+from relax_mlir.op import const
 
 
 def tensor(dims, dtype="f32"):

@@ -11,7 +11,8 @@ import relax_mlir as relax
 import torch
 from hypothesis import example, given, settings
 from kernel_programs import classes
-from relax_mlir import expr, op
+from relax_mlir import op
+from relax_mlir.core import expr
 from torch.nn import functional
 
 UNIT = 2.0**-23

@@ -167,7 +167,7 @@ def test_product_that_others_read_too(exec_mode):
     def write(bb, x, w):
         product = bb.emit(op.matmul(x, w))
         parts = bb.emit(op.split(product, 2, axis=-1))
-        return relax.expr.tuple(get_item(parts, 1), product)
+        return relax.op.tuple(get_item(parts, 1), product)
 
     mod = build(write, tensor("x", "m", 9), tensor("w", 9, 20))
     main = relax.VirtualMachine(relax.compile(mod))["main"]

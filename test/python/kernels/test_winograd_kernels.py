@@ -175,7 +175,7 @@ def test_a_program_of_two_sizes_of_tiles():
     with bb.function("main", images):
         kernel = op.const(k)
         outs = [bb.emit(op.nn.conv2d(x, kernel, **PADDED)) for x in images]
-        bb.emit_func_output(relax.expr.tuple(*outs))
+        bb.emit_func_output(relax.op.tuple(*outs))
     main = relax.VirtualMachine(relax.compile(bb))["main"]
     inputs = [np.random.default_rng(1).standard_normal(s).astype("float32") for s in shapes]
     for x, out in zip(inputs, main(*inputs), strict=True):

@@ -2,7 +2,7 @@
 
 import pytest
 from relax_mlir import op
-from relax_mlir.diagnostics import parse_module
+from relax_mlir.core.diagnostics import parse_module
 
 X4, W4 = ("n", 3, "h", "w"), (8, 3, 3, 3)
 DERIVED = [

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 from mlir import ir
-from relax_mlir import compiler, op, transform
+from relax_mlir import op, transform
+from relax_mlir.driver import compiler
 
 
 @pytest.fixture

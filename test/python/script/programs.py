@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from mlir import ir
-from relax_mlir.context import current_context
+from relax_mlir.core.context import current_context
 
 LIT = Path(__file__).parents[2] / "lit"
 OPTIONS = re.compile(r"^//.*$", re.MULTILINE)

@@ -32,9 +32,9 @@ def ops(function) -> list[str]:
 
     def note(operation):
         names.append(operation.name.removeprefix("relax."))
-        return relax.ir.ir.WalkResult.ADVANCE
+        return relax.core.ir.ir.WalkResult.ADVANCE
 
-    function.operation.walk(note, relax.ir.ir.WalkOrder.PRE_ORDER)
+    function.operation.walk(note, relax.core.ir.ir.WalkOrder.PRE_ORDER)
     return names[1:]
 
 

@@ -12,7 +12,7 @@ import tvm_ffi
 from mlir import ir
 from mlir.passmanager import PassManager
 from relax_mlir import transform
-from relax_mlir.context import current_context
+from relax_mlir.core.context import current_context
 from relax_mlir.transform import PassError
 from relax_mlir.transform.registry import PASSES as REGISTERED
 from relax_mlir.transform.registry import get_pass

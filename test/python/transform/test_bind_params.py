@@ -62,7 +62,7 @@ def test_all_parameters(exec_mode: str) -> None:
 
 def test_products_of_bound_weights_become_one(exec_mode: str) -> None:
     params = tensor("x", "n", 4), tensor("v", 4, 2), tensor("w", 4, 2)
-    mod = build(lambda x, v, w: relax.expr.tuple(op.matmul(x, v), op.matmul(x, w)), *params)
+    mod = build(lambda x, v, w: relax.op.tuple(op.matmul(x, v), op.matmul(x, w)), *params)
     made = BindParams("main", {"v": W, "w": 2 * W})(mod)
     results = relax.VirtualMachine(relax.compile(made))["main"](X)
     for result, weight in zip(results, (W, 2 * W), strict=True):

@@ -54,9 +54,9 @@ def build(
     with bb.function("main", [*params, *given]):
         if dataflow:
             with bb.dataflow():
-                out = bb.emit_output(relax.expr.tuple(*write(bb)))
+                out = bb.emit_output(relax.op.tuple(*write(bb)))
         else:
-            out = relax.expr.tuple(*write(bb))
+            out = relax.op.tuple(*write(bb))
         bb.emit_func_output(out)
     return bb.get()
 
@@ -203,7 +203,7 @@ def test_product_as_the_bias_of_another_one() -> None:
     x, v, w = tensor("x", "m", 6), tensor("v", 6, 5), tensor("w", 6, 5)
     with bb.function("main", [x, v, w]):
         total = op.add(op.matmul(x, v), op.matmul(x, w))
-        bb.emit_func_output(relax.expr.tuple(total, total))
+        bb.emit_func_output(relax.op.tuple(total, total))
     combined = check(bb.get(), {"m": 3})
     assert names(combined) == ["concat", "matmul", "split", "get_item", "get_item", "add"]
 
@@ -214,7 +214,7 @@ def test_what_right_matrices_are_made_of_moves() -> None:
     with bb.function("main", [x, v, w]):
         first = op.nn.relu(op.matmul(x, v))
         second = op.nn.relu(op.matmul(x, op.permute_dims(w)))
-        bb.emit_func_output(relax.expr.tuple(first, second))
+        bb.emit_func_output(relax.op.tuple(first, second))
     combined = names(check(bb.get(), {"m": 3}))
     assert combined == ["permute_dims", "concat", "matmul", "relu", "split", "get_item", "get_item"]
 
@@ -225,7 +225,7 @@ def test_result_that_is_used_twice_stays() -> None:
     x, v, w, b = tensor("x", "m", 6), tensor("v", 6, 5), tensor("w", 6, 5), tensor("b", 5)
     with bb.function("main", [x, v, w, b]):
         first, second = op.matmul(x, v), op.matmul(x, w)
-        bb.emit_func_output(relax.expr.tuple(op.add(first, b), first, op.add(second, b)))
+        bb.emit_func_output(relax.op.tuple(op.add(first, b), first, op.add(second, b)))
     combined = names(check(bb.get(), {"m": 3}))
     assert combined == ["concat", "matmul", "split", "get_item", "get_item", "add", "add"]
 

@@ -28,7 +28,7 @@ def build(write: Any, *params: relax.Var) -> Any:
     bb = relax.BlockBuilder()
     with bb.function("main", [*params]):
         with bb.dataflow():
-            out = bb.emit_output(relax.expr.tuple(*write(*params)))
+            out = bb.emit_output(relax.op.tuple(*write(*params)))
         bb.emit_func_output(out)
     return bb.get()
 

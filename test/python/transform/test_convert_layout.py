@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 import torch
-from relax_mlir import expr, op
+from relax_mlir import op
+from relax_mlir.core import expr
 from relax_mlir.transform import ConvertLayout
 from torch.nn import functional
 

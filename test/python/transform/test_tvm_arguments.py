@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 from relax_mlir import te, transform
-from relax_mlir.ir_module import IRModule
-from relax_mlir.pipeline import PIPELINE_MAP
+from relax_mlir.core.ir_module import IRModule
+from relax_mlir.driver.pipeline import PIPELINE_MAP
 from relax_mlir.script import from_source
 from relax_mlir.transform import tvm_arguments
 from relax_mlir.transform.tvm_arguments import LegalizationWarning
@@ -168,7 +168,7 @@ def test_pipelines_by_name(module):
 
 
 def test_pipelines_of_users(module, monkeypatch):
-    monkeypatch.setattr("relax_mlir.pipeline.PIPELINE_MAP", dict(PIPELINE_MAP))
+    monkeypatch.setattr("relax_mlir.driver.pipeline.PIPELINE_MAP", dict(PIPELINE_MAP))
 
     @relax.register_pipeline("mine")
     def mine(skip):

@@ -19,9 +19,9 @@ import torch
 from mlir import ir
 
 from ... import op
-from ...dtypes import dtype_name
-from ...expr import const
-from ...ir import PrimExpr
+from ...core.dtypes import dtype_name
+from ...core.expr import const
+from ...core.ir import PrimExpr
 from .shapes import as_shape
 
 Converter = Callable[..., Any]

@@ -14,9 +14,9 @@ from mlir import ir
 from torch.export.graph_signature import InputKind, InputSpec, OutputKind, OutputSpec
 
 from ... import op
-from ...block_builder import BlockBuilder
-from ...expr import Var, const
-from ...ir_module import IRModule
+from ...builder.block_builder import BlockBuilder
+from ...core.expr import Var, const
+from ...core.ir_module import IRModule
 from .converters import CONVERTERS, Converter, Graph
 from .shapes import as_expr, as_struct_info
 from .updates import Updater, find_updates, is_only_overwritten

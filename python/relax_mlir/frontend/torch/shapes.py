@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from mlir import ir
 
-from ...ir import PrimExpr, PrimStructInfo, TensorStructInfo, TupleStructInfo
+from ...core.ir import PrimExpr, PrimStructInfo, TensorStructInfo, TupleStructInfo
 
 
 def as_expr(size: Any) -> PrimExpr:

@@ -11,9 +11,9 @@ from mlir import ir
 from torch.export.graph_signature import OutputKind
 
 from ... import op
-from ...block_builder import BlockBuilder
-from ...expr import as_value
-from ...ir import PrimExpr, ShapeExpr, ShapeStructInfo
+from ...builder.block_builder import BlockBuilder
+from ...core.expr import as_value
+from ...core.ir import PrimExpr, ShapeExpr, ShapeStructInfo
 from .shapes import as_expr, as_shape
 
 _SCATTER = "aten.slice_scatter.default"

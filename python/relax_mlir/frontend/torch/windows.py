@@ -9,7 +9,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ...ir import PrimExpr
+from ...core.ir import PrimExpr
 from .converters import Graph, converts
 
 

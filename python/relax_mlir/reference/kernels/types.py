@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
-from ...dtypes import dtype_name, is_numpy
+from ...core.dtypes import dtype_name, is_numpy
 from ..tensor import Array, is_float, round_float, storage_dtype
 
 

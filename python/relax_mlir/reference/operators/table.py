@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
-from ...dtypes import dtype_name
+from ...core.dtypes import dtype_name
 from ..tensor import Array, is_float
 
 Args = Sequence[Any]

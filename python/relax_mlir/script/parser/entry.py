@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...ir_module import Function, IRModule
+from ...core.ir_module import Function, IRModule
 from .environment import Environment, around_class, around_function
 from .module import KINDS, ModuleParser
 from .source import Source, source_of_class, source_of_function

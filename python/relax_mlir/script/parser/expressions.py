@@ -12,7 +12,7 @@ from typing import Any
 
 from mlir import ir
 
-from ...expr import GlobalVar
+from ...core.expr import GlobalVar
 from .diagnostics import ScriptError
 from .environment import Environment
 from .source import Source

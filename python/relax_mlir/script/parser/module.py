@@ -17,14 +17,14 @@ from mlir import ir
 from mlir.dialects import func
 
 from ... import analysis
-from ...attributes import attribute
-from ...block_builder import BlockBuilder
+from ...builder.block_builder import BlockBuilder
+from ...core.expr import GlobalVar
+from ...core.ir import ObjectStructInfo
+from ...core.ir_module import Function, IRModule
+from ...core.vdevice import DUMMY_GLOBAL_INFO, DummyGlobalInfo, VDevice, set_global_info
 from ...dialects import relax as _ops
-from ...expr import GlobalVar
-from ...ir import ObjectStructInfo
-from ...ir_module import Function, IRModule
+from ...tir.attributes import attribute
 from ...tir.fit import fit_kernels
-from ...vdevice import DUMMY_GLOBAL_INFO, DummyGlobalInfo, VDevice, set_global_info
 from ..generic import mlir_functions
 from . import rfc, state, tir
 from .environment import Environment

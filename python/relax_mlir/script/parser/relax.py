@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from mlir import ir
 
 from ... import op as _op
-from ...block_builder import BlockBuilder
+from ...builder.block_builder import BlockBuilder
+from ...core.expr import GlobalVar, Var, as_value
+from ...core.ir import ShapeStructInfo, TupleStructInfo
 from ...dialects import relax as _ops
-from ...expr import GlobalVar, Var, as_value
-from ...ir import ShapeStructInfo, TupleStructInfo
 from ...tir import Var as ShapeVar
 from ..annotations import as_annotation, as_dim
 from ..generic import as_attribute

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlir import ir
 
-from ...expr import Var
+from ...core.expr import Var
 from ...tir import Var as ShapeVar
 from ...tir import shape_var
 from ..annotations import UNKNOWN, Annotation, as_annotation, as_dim

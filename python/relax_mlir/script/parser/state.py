@@ -9,7 +9,7 @@ import contextvars
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ...vdevice import VDevice
+from ...core.vdevice import VDevice
 
 if TYPE_CHECKING:
     from .module import ModuleParser

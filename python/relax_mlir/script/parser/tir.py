@@ -19,9 +19,9 @@ from typing import Any, ClassVar
 from mlir import ir
 from mlir.dialects import func
 
-from ...dtypes import dtype_name
-from ...expr import GlobalVar
-from ...ir import PrimStructInfo
+from ...core.dtypes import dtype_name
+from ...core.expr import GlobalVar
+from ...core.ir import PrimStructInfo
 from ...tir import expr as tir
 from ...tir import stmt as st
 from ...tir.lower import TYPE, LoweringError, lower

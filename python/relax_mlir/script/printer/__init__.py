@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir_module import IRModule
+from ...core.ir_module import IRModule
 from .highlight import display, html
 from .module import ModulePrinter, operation_of
 from .options import make_options

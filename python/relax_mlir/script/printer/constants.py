@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
-from ...constants import elements_attr
-from ...dtypes import dtype_name, is_numpy
+from ...core.constants import elements_attr
+from ...core.dtypes import dtype_name, is_numpy
 from ..generic import METADATA_KEY, metadata_text
 from ..tvm_json import to_json
 

@@ -11,9 +11,9 @@ from typing import Any
 from mlir import ir
 
 from ..._mlir_libs import _relax_mlir as _ext
-from ...analysis import erase_to_well_defined, unify_struct_info
-from ...dtypes import dtype_name
-from ...places import bound_before
+from ...builder.places import bound_before
+from ...core.dtypes import dtype_name
+from ...core.struct_info import erase_to_well_defined, unify_struct_info
 from .types import entries
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from mlir import ir
 
-from ...ir_module import MODULE_ATTRS
-from ...vdevice import DUMMY_GLOBAL_INFO, GLOBAL_INFO
+from ...core.ir_module import MODULE_ATTRS
+from ...core.vdevice import DUMMY_GLOBAL_INFO, GLOBAL_INFO
 from ..parser.state import kind_of_target
 from .constants import Constants
 from .options import Options, is_identifier
@@ -223,7 +223,7 @@ def operation_of(value: Any) -> ir.Operation:
     """
     op: Any = value
     if isinstance(value, str):
-        from ...ir_module import as_module
+        from ...core.ir_module import as_module
 
         op = as_module(value)
     elif hasattr(value, "get") and not hasattr(value, "operation"):

@@ -16,8 +16,8 @@ from typing import Any
 from mlir import ir
 
 from ... import op as _namespace
-from ...expr import known_number
-from ...ir import TensorStructInfo
+from ...core.expr import known_number
+from ...core.ir import TensorStructInfo
 from ...op.set import UNIQUE, unique_types
 from .types import TypePrinter, entries, quote, sequence
 

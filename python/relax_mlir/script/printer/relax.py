@@ -14,13 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mlir import ir
 
-from ...analysis import erase_to_well_defined
-from ...dtypes import dtype_name
-from ...ir import (
-    PrimExpr,
-    TupleStructInfo,
-)
-from ...places import bound_before
+from ...builder.places import bound_before
+from ...core.dtypes import dtype_name
+from ...core.ir import PrimExpr, TupleStructInfo
+from ...core.struct_info import erase_to_well_defined
 from .constants import Constants, constant_text
 from .derived import derived_type, has_function, number_text, others, type_of_branches
 from .names import Names, location_name

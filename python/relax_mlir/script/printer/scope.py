@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from mlir import ir
 
-from ...ir import (
+from ...core.ir import (
     FuncStructInfo,
     PrimExpr,
     PrimStructInfo,

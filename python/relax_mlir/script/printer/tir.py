@@ -17,7 +17,7 @@ import numpy as np
 from mlir import ir
 from mlir.dialects import func
 
-from ...expr import GlobalVar
+from ...core.expr import GlobalVar
 from ...tir import expr as _expr
 from ...tir import stmt as st
 from ...tir.expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, StringImm, Var

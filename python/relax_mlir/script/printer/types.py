@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
-from ...dtypes import dtype_name
-from ...ir import (
+from ...core.dtypes import dtype_name
+from ...core.ir import (
     FuncStructInfo,
     ObjectStructInfo,
     PrimExpr,

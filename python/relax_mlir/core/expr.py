@@ -16,10 +16,10 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from mlir import ir
 
-from ._mlir_libs import _relax_mlir as _ext
+from .._mlir_libs import _relax_mlir as _ext
+from ..dialects import relax as _ops
 from .constants import elements_attr, scalar_attr
 from .context import current_location
-from .dialects import relax as _ops
 from .dtypes import element_type, is_numpy
 from .ir import (
     Dim,
@@ -96,7 +96,7 @@ class GlobalVar:
 
     def __call__(self, *args: Any, **kwargs: Any) -> ir.Value:
         """Call the function, as `relax_mlir.op.call` does."""
-        from . import op  # which needs this module
+        from .. import op  # which needs this module
 
         return op.call(self, *args, **kwargs)
 
@@ -416,7 +416,7 @@ def scalar_tensor(value: ir.Value) -> ir.Value:
     -------
     mlir.ir.Value
     """
-    from .op import call_pure_packed  # which needs this module
+    from ..op import call_pure_packed  # which needs this module
 
     owner, name = value.owner, value.type.dtype
     if isinstance(owner, _ops.PrimValueOp) and not isinstance(owner.value, PrimExpr):

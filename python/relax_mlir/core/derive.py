@@ -9,7 +9,7 @@ from typing import TypeVar, overload
 
 from mlir import ir
 
-from ._mlir_libs import _relax_mlir as _ext
+from .._mlir_libs import _relax_mlir as _ext
 from .ir import _identifier
 
 DeriveFunc = Callable[[list[ir.Type], list[ir.Type]], ir.Type]

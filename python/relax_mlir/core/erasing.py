@@ -15,7 +15,7 @@ from typing import Any
 import mlir.rewrite
 from mlir import ir
 
-from ._mlir_libs import _relax_mlir as _ext
+from .._mlir_libs import _relax_mlir as _ext
 
 _Base: Any = ir.Operation.__mro__[1]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from mlir import ir
 
-from . import artefact, native
-from ._mlir_libs import RUNTIME_LIBRARY
-from ._mlir_libs import _relax_mlir as _ext
+from .. import artefact, native
+from .._mlir_libs import RUNTIME_LIBRARY
+from .._mlir_libs import _relax_mlir as _ext
 from .compiler import Executable
 
 #: The environment variable that names the folder.
@@ -94,7 +94,7 @@ def from_environment() -> CompilationCache | None:
 @functools.cache
 def _build() -> str:
     """Return what changes when this package or LLVM is another one."""
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     files = [Path(_ext.__file__), Path(RUNTIME_LIBRARY)]
     files += sorted(Path(ir.__file__).with_name("_mlir_libs").glob("*.so*"))
     files += sorted(package.rglob("*.py"))

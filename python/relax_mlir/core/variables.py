@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mlir import ir
 
 from ..dialects import relax as _ops
-from ..ir import (
+from .ir import (
     FuncStructInfo,
     PrimExpr,
     PrimStructInfo,
@@ -28,7 +28,7 @@ from ..ir import (
 from .struct_info import _dimensions, binding_vars
 
 if TYPE_CHECKING:
-    from ..ir_module import Function, IRModule
+    from .ir_module import Function, IRModule
 
 Expr: TypeAlias = "ir.Value | ir.Operation | ir.OpView | IRModule | Function"
 

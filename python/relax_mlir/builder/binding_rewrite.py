@@ -9,11 +9,11 @@ from typing import Any
 
 from mlir import ir
 
-from ._mlir_libs import _relax_mlir as _ext
-from .analysis.variables import bound_vars, defining_op, walk
-from .dialects import relax as _ops
-from .expr import as_value
-from .ir_module import Function, IRModule, ModuleLike, as_module
+from .._mlir_libs import _relax_mlir as _ext
+from ..core.expr import as_value
+from ..core.ir_module import Function, IRModule, ModuleLike, as_module
+from ..core.variables import bound_vars, defining_op, walk
+from ..dialects import relax as _ops
 
 _MARK = "relax.rewritten_block"
 
@@ -261,7 +261,7 @@ class DataflowBlockRewrite:
         Variables of the function that was given do not stand for those of the one that is changed
         from here on.
         """
-        from .transform import MLIRPass
+        from ..transform import MLIRPass
 
         with self.dfb.operation.context:
             self.dfb.operation.attributes[_MARK] = ir.UnitAttr.get()

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
-from . import tir
-from .context import current_context
-from .ir import PrimExpr
+from ..core.context import current_context
+from ..core.ir import PrimExpr
+from .expr import FloatImm, IntImm, StringImm
 
 
 def attribute(name: str, value: Any) -> ir.Attribute:
@@ -49,7 +49,7 @@ def _attribute(name: str, value: Any) -> ir.Attribute:
     for types, convert in _CONVERSIONS:
         if isinstance(value, types):
             return convert(name, value)
-    if isinstance(value, (tir.IntImm, tir.FloatImm, tir.StringImm)):
+    if isinstance(value, (IntImm, FloatImm, StringImm)):
         return _attribute(name, value.value)
     if hasattr(value, "__index__"):
         return _attribute(name, int(value))

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 from mlir import ir
 
-from ._mlir_libs import _relax_mlir as _ext
-from .block_builder import BlockBuilder
+from .._mlir_libs import _relax_mlir as _ext
+from ..builder.block_builder import BlockBuilder
 from .context import current_context
 from .diagnostics import parse_module
 from .expr import GlobalVar
@@ -357,7 +357,7 @@ def as_module(mod: ModuleLike) -> IRModule:
 
 def _structure(mod: ModuleLike) -> tuple[dict[str, str], dict[str, str]]:
     """Return what a module is apart from names of values, places and order."""
-    from .script.printer.operators import is_default
+    from ..script.printer.operators import is_default
 
     copy = as_module(mod).clone()
 

@@ -15,12 +15,12 @@ from .struct_info import binding_vars
 from .variables import Expr, free_symbolic_vars, free_vars, operation_of, walk
 
 if TYPE_CHECKING:
-    from ..expr import GlobalVar
-    from ..ir_module import ModuleLike
+    from .expr import GlobalVar
+    from .ir_module import ModuleLike
 
 
 def _global_var(name: str) -> GlobalVar:
-    from ..expr import GlobalVar
+    from .expr import GlobalVar
 
     return GlobalVar(name)
 
@@ -101,7 +101,7 @@ def detect_recursion(mod: ModuleLike) -> list[list[GlobalVar]]:
     ... }''')
     [[GlobalVar(name='f'), GlobalVar(name='g')]]
     """
-    from ..ir_module import as_module
+    from .ir_module import as_module
 
     module = as_module(mod)  # which keeps its functions alive
     functions = module.functions
@@ -304,8 +304,8 @@ def remove_all_unused(func: Any) -> Any:
     >>> len(bound_vars(mod["main"])), len(bound_vars(remove_all_unused(mod["main"])))
     (2, 1)
     """
-    from ..ir_module import Function, IRModule
     from ..transform import MLIRPass
+    from .ir_module import Function, IRModule
 
     clean = MLIRPass("relax.func(relax-dead-code-elimination)", "remove_all_unused")
     if isinstance(func, (IRModule, ir.Module)):

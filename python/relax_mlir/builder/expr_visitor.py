@@ -9,12 +9,11 @@ from typing import Any, TypeVar
 
 from mlir import ir
 
-from .analysis import is_dataflow_var
-from .analysis.functions import referred
-from .analysis.variables import defining_op
-from .dialects import relax as _ops
-from .expr import GlobalVar
-from .ir_module import Function, IRModule, as_module
+from ..core.expr import GlobalVar
+from ..core.functions import referred
+from ..core.ir_module import Function, IRModule, as_module
+from ..core.variables import defining_op, is_dataflow_var
+from ..dialects import relax as _ops
 
 Class = TypeVar("Class", bound=type)
 

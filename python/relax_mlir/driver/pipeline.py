@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..transform import Pass, Sequential, phase
+from ..transform.registry import PASSES
 from .compiler import phases
-from .transform import Pass, Sequential, phase
-from .transform.registry import PASSES
 
 _Make = Callable[..., Pass]
 

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mlir import ir
 
-from . import op as _op
-from ._mlir_libs import _relax_mlir as _ext
-from .analysis import erase_to_well_defined, unify_struct_info
-from .attributes import attribute
-from .context import current_context, current_location
-from .diagnostics import parse_module
-from .dialects import relax as _ops
-from .erasing import detach_unchecked
-from .expr import GlobalVar, Var, _bind_parameter, as_value, build
+from .. import op as _op
+from .._mlir_libs import _relax_mlir as _ext
+from ..core.context import current_context, current_location
+from ..core.diagnostics import parse_module
+from ..core.erasing import detach_unchecked
+from ..core.expr import GlobalVar, Var, _bind_parameter, as_value, build
+from ..core.ir import ObjectStructInfo, ShapeStructInfo
+from ..core.struct_info import erase_to_well_defined, unify_struct_info
+from ..core.vdevice import VDevice, set_global_info
+from ..dialects import relax as _ops
+from ..tir.attributes import attribute
 from .function_bodies import ClosureBody, DataflowBody, FunctionBody, Names
-from .ir import ObjectStructInfo, ShapeStructInfo
 from .places import (
     bound_before,
     declared_value,
@@ -35,10 +36,9 @@ from .places import (
     symbol_name,
     visible_here,
 )
-from .vdevice import VDevice, set_global_info
 
 if TYPE_CHECKING:
-    from .ir_module import IRModule
+    from ..core.ir_module import IRModule
 
 
 class BlockBuilder:
@@ -88,7 +88,7 @@ class BlockBuilder:
         if mod is None:
             self._module = ir.Module.create(ir.Location.unknown(self._context))
         else:
-            from .ir_module import as_module
+            from ..core.ir_module import as_module
 
             with self._context:
                 self._module = as_module(mod).clone().module
@@ -429,7 +429,7 @@ class BlockBuilder:
         mlir.ir.MLIRError
             If the module is not valid; the message names the operation and what is wrong.
         """
-        from .ir_module import IRModule
+        from ..core.ir_module import IRModule
 
         self._require(self._function is None, "get", "outside of function")
         self._module.operation.verify()
@@ -658,7 +658,7 @@ class BlockBuilder:
         -------
         mlir.ir.Value
         """
-        from .te.call import call_kernel
+        from ..te.call import call_kernel
 
         self._require(self._function is not None or self._is_here(), "call_te", "inside function")
         made = call_kernel(func, args, kwargs)

@@ -12,7 +12,7 @@ from pathlib import Path
 import mlir._mlir_libs
 from mlir import ir
 
-from ._mlir_libs import _relax_mlir as _ext
+from .._mlir_libs import _relax_mlir as _ext
 
 _ext.register_dialects(mlir._mlir_libs.get_dialect_registry())
 mlir._mlir_libs.append_load_on_create_dialect("relax")
@@ -20,7 +20,7 @@ mlir._mlir_libs.append_load_on_create_dialect("relax")
 mlir._mlir_libs._mlir.globals.append_dialect_search_prefix("relax_mlir.dialects")
 
 # Files whose lines say nothing about where a program was written.
-_OWN_FILES = (str(Path(__file__).parent), contextlib.__file__)
+_OWN_FILES = (str(Path(__file__).parents[1]), contextlib.__file__)
 _lock = threading.Lock()
 _default: list[ir.Context] = []
 

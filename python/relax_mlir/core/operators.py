@@ -11,7 +11,7 @@ from mlir import ir
 
 def _op(name: str) -> Any:
     # The operators need the modules that make values.
-    from . import op
+    from .. import op
 
     return getattr(op, name)
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from mlir import ir
 
-from ._mlir_libs import _relax_mlir as _ext
+from .._mlir_libs import _relax_mlir as _ext
 from .context import current_context
 from .dtypes import dtype_name, element_type
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from mlir import ir
 
-from .analysis import StructInfoWarning, binding_vars, check_compatibility
-from .dialects import relax as _ops
-from .expr import build, require_context
-from .ir import PrimExpr
+from ..core.expr import build, require_context
+from ..core.ir import PrimExpr
+from ..core.struct_info import StructInfoWarning, binding_vars, check_compatibility
+from ..dialects import relax as _ops
 
 
 def set_name(value: ir.Value, name: str) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from mlir import ir
 
-from ._mlir_libs import _relax_mlir as _ext
+from .._mlir_libs import _relax_mlir as _ext
 from .context import current_context
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..dtypes import dtype_name
-from ..ir import (
+from .dtypes import dtype_name
+from .ir import (
     Dim,
     Facts,
     FuncStructInfo,

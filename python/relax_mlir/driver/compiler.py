@@ -14,17 +14,17 @@ import tvm_ffi
 from mlir import ir
 from mlir.passmanager import PassManager
 
-from . import native, runtime
-from ._mlir_libs import _relax_mlir as _ext
-from .diagnostics import raise_errors
-from .forks import compiling
-from .ir_module import ModuleLike, as_module
-from .progress import ProgressLike, Reporter
-from .runtime.executable import TEXT_BYTES
-from .target import VECTOR_BITS, Target, TargetLike
+from .. import native, runtime
+from .._mlir_libs import _relax_mlir as _ext
+from ..core.diagnostics import raise_errors
+from ..core.forks import compiling
+from ..core.ir_module import ModuleLike, as_module
+from ..progress import ProgressLike, Reporter
+from ..runtime.executable import TEXT_BYTES
+from ..target import VECTOR_BITS, Target, TargetLike
 
 if TYPE_CHECKING:
-    from .transform import Pass
+    from ..transform import Pass
 
 CHECKS = ("all", "necessary")
 EXEC_MODES = ("compiled", "bytecode")
@@ -126,7 +126,7 @@ class Executable:
         --------
         relax_mlir.artefact.save
         """
-        from . import artefact  # which needs this module
+        from .. import artefact  # which needs this module
 
         artefact.save(self, path)
 
@@ -152,7 +152,7 @@ class Executable:
         --------
         relax_mlir.artefact.export_library
         """
-        from . import artefact  # which needs this module
+        from .. import artefact  # which needs this module
 
         artefact.export_library(self, path, self_contained=self_contained, options=options)
 
@@ -199,7 +199,7 @@ class _Dump:
 
 def _run_phase(name: str, module: ir.Module, options: dict[str, str]) -> None:
     """Run a phase as a whole, or pass by pass where somebody watches."""
-    from .transform import PassContext, phase  # which needs this module
+    from ..transform import PassContext, phase  # which needs this module
 
     context = PassContext.current()
     if context.instruments:
@@ -234,7 +234,7 @@ def _needs_code(program: runtime.Executable) -> bool:
 
 def _foldings(combine_matmuls: bool) -> list[Pass]:
     """Return the passes that compute what depends on constants alone."""
-    from .transform import (
+    from ..transform import (
         CombineParallelMatmul,
         ConvertLayout,
         FoldBatchnormToConv2D,
@@ -252,7 +252,7 @@ def _foldings(combine_matmuls: bool) -> list[Pass]:
 
 def _evaluated(mod: ModuleLike, dump_phases: str | os.PathLike[str] | None) -> Executable:
     """Return a module as what the reference interpreter evaluates."""
-    from .reference.executable import ReferenceExecutable  # which needs this module
+    from ..reference.executable import ReferenceExecutable  # which needs this module
 
     if dump_phases is not None:
         raise ValueError('expected no dump_phases with the target "reference", which has no phases')
@@ -350,7 +350,7 @@ def compile(  # noqa: A001 (the name TVM uses)
 
     Where the environment variable RELAX_MLIR_CACHE names a folder, what was compiled is kept there
     and found again by the content of the module, the options, the processor and the version of this
-    package; see `relax_mlir.compilation_cache`. Nothing is looked up where `dump_phases` or an
+    package; see `relax_mlir.driver.compilation_cache`. Nothing is looked up where `dump_phases` or an
     instrument watches.
 
     With ``checks="necessary"`` a program that fails no check gives the same results, and any other
@@ -393,8 +393,9 @@ def compile(  # noqa: A001 (the name TVM uses)
         "fast-math": str(fast_math).lower(),
         "has-scalef": str(info.vector_bits == 512).lower(),
     }
-    from . import artefact, compilation_cache  # which need this module
-    from .transform import PassContext
+    from .. import artefact  # which need this module
+    from ..transform import PassContext
+    from . import compilation_cache  # which need this module
 
     foldings = _foldings(fuse and combine_matmuls) if fold_constants else []
     given = as_module(mod)

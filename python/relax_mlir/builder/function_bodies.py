@@ -10,17 +10,17 @@ from typing import Any
 
 from mlir import ir
 
-from .analysis import (
+from ..core.context import current_location
+from ..core.expr import GlobalVar, Var, require_context
+from ..core.ir import FuncStructInfo, ObjectStructInfo
+from ..core.struct_info import (
     StructInfoWarning,
     binding_vars,
     check_compatibility,
     erase_to_well_defined,
 )
-from .attributes import attribute
-from .context import current_location
-from .dialects import relax as _ops
-from .expr import GlobalVar, Var, require_context
-from .ir import FuncStructInfo, ObjectStructInfo
+from ..dialects import relax as _ops
+from ..tir.attributes import attribute
 from .places import bound_before, replace_draft
 
 
