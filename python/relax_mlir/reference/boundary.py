@@ -17,13 +17,14 @@ import numpy as np
 import tvm_ffi
 
 from ..core.dtypes import is_numpy
+from ..runtime._ffi import runtime_function
 from .tensor import Array, Tensor, decode, encode, is_float, round_float
 from .values import Closure, DataType, Shape
 
 # What needs no conversion.
 _OWN = (tvm_ffi.Object, tvm_ffi.Tensor, tvm_ffi.Function)
 
-_empty = tvm_ffi.get_global_func("relax_mlir.runtime.empty")
+_empty = runtime_function("empty")
 
 # ------------------------------------------------------------------------------
 # Functions
