@@ -30,7 +30,7 @@ from .ir import (
     ShapeStructInfo,
     TensorStructInfo,
 )
-from .operators import Operators
+from .operators import FUNCTIONS, Operators
 
 
 class Var(Operators):
@@ -96,9 +96,7 @@ class GlobalVar:
 
     def __call__(self, *args: Any, **kwargs: Any) -> ir.Value:
         """Call the function, as `relax_mlir.op.call` does."""
-        from .. import op  # which needs this module
-
-        return op.call(self, *args, **kwargs)
+        return FUNCTIONS["call"](self, *args, **kwargs)
 
 
 def struct_info_of(function: GlobalVar) -> FuncStructInfo:
@@ -416,13 +414,12 @@ def scalar_tensor(value: ir.Value) -> ir.Value:
     -------
     mlir.ir.Value
     """
-    from ..op import call_pure_packed  # which needs this module
-
     owner, name = value.owner, value.type.dtype
     if isinstance(owner, _ops.PrimValueOp) and not isinstance(owner.value, PrimExpr):
         return const(owner.value.value, name)
     result = TensorStructInfo((), name)
-    return call_pure_packed("relax_mlir.run.scalar_tensor", value, name, sinfo_args=result)
+    call = FUNCTIONS["call_pure_packed"]
+    return call("relax_mlir.run.scalar_tensor", value, name, sinfo_args=result)
 
 
 def _scalar_as_tensor(value: ir.Value | None) -> ir.Value | None:

@@ -8,17 +8,13 @@ from typing import Any
 
 from mlir import ir
 
-
-def _op(name: str) -> Any:
-    # The operators need the modules that make values.
-    from .. import op
-
-    return getattr(op, name)
+# The functions of `relax_mlir.op`, which builds on values and adds its functions here.
+FUNCTIONS: dict[str, Any] = {}
 
 
 def _binary(name: str, meaning: str) -> Any:
     def method(self: Any, other: Any) -> ir.Value:
-        return _op(name)(self, other)
+        return FUNCTIONS[name](self, other)
 
     method.__doc__ = meaning
     return method
@@ -26,7 +22,7 @@ def _binary(name: str, meaning: str) -> Any:
 
 def _swapped(name: str, meaning: str) -> Any:
     def method(self: Any, other: Any) -> ir.Value:
-        return _op(name)(other, self)
+        return FUNCTIONS[name](other, self)
 
     method.__doc__ = meaning
     return method
@@ -56,16 +52,16 @@ class Operators:
 
     def __neg__(self) -> ir.Value:
         """Return -self."""
-        return _op("negative")(self)
+        return FUNCTIONS["negative"](self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> ir.Value:
         """Call the function that this is, as `relax_mlir.op.call` does."""
-        return _op("call")(self, *args, **kwargs)
+        return FUNCTIONS["call"](self, *args, **kwargs)
 
     def __getitem__(self, index: int) -> ir.Value:
         """Return a field of the tuple that this is."""
-        return _op("get_item")(self, index)
+        return FUNCTIONS["get_item"](self, index)
 
     def astype(self, dtype: Any) -> ir.Value:
         """Return the tensor converted to another data type."""
-        return _op("astype")(self, dtype)
+        return FUNCTIONS["astype"](self, dtype)

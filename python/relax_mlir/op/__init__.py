@@ -29,6 +29,7 @@ from ..core.expr import prim_value as prim_value
 from ..core.expr import shape as shape
 from ..core.expr import string as string
 from ..core.expr import tuple as tuple
+from ..core.operators import FUNCTIONS as _FUNCTIONS
 from . import builtin as builtin
 from . import grad as grad
 from . import nn as nn
@@ -43,3 +44,5 @@ from .manipulate import *
 from .reduce import *
 from .set import *
 from .unary import *
+
+_FUNCTIONS.update(globals())

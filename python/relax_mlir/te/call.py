@@ -16,6 +16,7 @@ from mlir.dialects import func as _func
 
 from ..core import expr as _relax
 from ..core import ir as _ir
+from ..op import get_item
 from ..tir import expr as _expr
 from ..tir.attributes import attribute
 from ..tir.dims import from_dim, to_dim
@@ -117,8 +118,6 @@ class _Arguments:
             expr = from_dim(type_.value)
             return expr if type_.dtype == "int64" else _expr.cast(type_.dtype, expr)
         if isinstance(type_, _ir.TupleStructInfo):
-            from ..op import get_item
-
             fields = range(len(type_.fields))
             return tuple(self._value(get_item(value, index)) for index in fields)
         raise TypeError(

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -210,16 +209,15 @@ class TensorSlice(ExprOp):
         return f"{self.tensor.name}[{', '.join(map(str, self.indices))}]"
 
 
-def _library() -> Any:
-    # Which builds on this module.
-    return importlib.import_module("relax_mlir.topi")
+# The functions of `relax_mlir.topi`, which builds on tensors and adds its functions here.
+FUNCTIONS: dict[str, Any] = {}
 
 
 def _topi(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     """Return a method that computes each element of two tensors, or of a tensor and a number."""
 
     def method(self: Tensor, other: Any) -> Tensor:
-        function = getattr(_library(), name)
+        function = FUNCTIONS[name]
         return function(other, self) if swap else function(self, other)
 
     method.__doc__ = f"Return `relax_mlir.topi.{name}` of both."
@@ -289,10 +287,10 @@ class Tensor:
 
     def astype(self, dtype: Any) -> Tensor:
         """Return the elements as ones of another data type."""
-        return _library().cast(self, dtype)
+        return FUNCTIONS["cast"](self, dtype)
 
     def __neg__(self) -> Tensor:
-        return _library().negative(self)
+        return FUNCTIONS["negative"](self)
 
     __add__ = _topi("add")
     __radd__ = _topi("add", swap=True)

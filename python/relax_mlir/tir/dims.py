@@ -184,3 +184,6 @@ def _to_dim(expr: PrimExpr, names: Mapping[int, Any]) -> _ir.PrimExpr:
     if make is None or _expr.is_float(expr.dtype):
         raise TypeError(f"expected a dimension, integers with +, -, *, //, %, but got {expr}")
     return make(*(_to_dim(operand, names) for operand in expr.operands()))
+
+
+_expr.from_dim, _expr.to_dim = from_dim, to_dim

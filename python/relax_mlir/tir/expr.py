@@ -18,6 +18,10 @@ import numpy as np
 from ..core.dtypes import dtype_name
 from ..core.ir import PrimExpr as Dimension
 
+# Of the module `dims`, which builds on this one and sets them.
+from_dim: Any = None
+to_dim: Any = None
+
 # ---------------------------------------------------------------------------------------------
 # Data types
 # ---------------------------------------------------------------------------------------------
@@ -264,8 +268,6 @@ class PrimExpr(ExprOp):
 
     def as_dim(self) -> Dimension:
         """Return the expression as a dimension of the dialect, its variables by their names."""
-        from .dims import to_dim  # which builds on this module
-
         return to_dim(self)
 
     def __repr__(self) -> str:
@@ -875,8 +877,6 @@ def convert(value: ExprLike) -> PrimExpr:
     if isinstance(value, (bool, int, float, np.generic)):
         return const(value)
     if isinstance(value, Dimension):
-        from .dims import from_dim  # which builds on this module
-
         return from_dim(value)
     raise TypeError(f"expected an expression or a number, but got {value!r}")
 

@@ -6,6 +6,7 @@ Functions take and return `relax_mlir.te.Tensor`; `relax_mlir.BlockBuilder.emit_
 values of a program. They stand in modules by group.
 """
 
+from ..te.tensor import FUNCTIONS as _FUNCTIONS
 from . import broadcast, elemwise, nn, reduction, scan, tensor, transform, utils
 from .broadcast import (
     add,
@@ -234,3 +235,5 @@ __all__ = [
     "utils",
     "where",
 ]
+
+_FUNCTIONS.update(globals())

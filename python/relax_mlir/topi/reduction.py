@@ -13,7 +13,8 @@ from ..tir import expr as _expr
 from ..tir import op as _op
 from ..tir.expr import IterVar, PrimExpr
 from .elemwise import truth
-from .utils import Tensor, axes_of, product, ravel, with_name
+from .transform import reshape
+from .utils import Tensor, axes_of, constant, is_equal, product, ravel, shape_of, with_name
 
 
 def reduced_shape(shape: Sequence[PrimExpr], axes: Sequence[int], keepdims: bool) -> list[PrimExpr]:
@@ -191,9 +192,6 @@ def collapse_sum(data: Tensor, target_shape: Any) -> Tensor:
     -------
     Tensor
     """
-    from .transform import reshape
-    from .utils import constant, is_equal, shape_of
-
     target = shape_of(target_shape)
     extra = data.ndim - len(target)
     if extra < 0:
