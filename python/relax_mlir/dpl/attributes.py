@@ -12,6 +12,7 @@ from mlir import ir
 
 from ..core.dtypes import dtype_name, element_type
 from ..core.ir import PrimExpr, ShapeExpr
+from ..op._signatures import default_arguments, is_default
 
 _MISSING: Any = object()
 # What says how operands are grouped, or is compared apart.
@@ -115,8 +116,6 @@ def attribute_of(op: ir.Operation, name: str) -> Any:
     -------
     mlir.ir.Attribute, or a value of Python, or None
     """
-    from ..script.printer.operators import default_arguments
-
     names = [name, f"relax.{name}"]
     if name == "indices_or_sections":
         names += ["sections", "indices"]
@@ -140,8 +139,6 @@ def has_attributes(op: ir.Operation, wanted: dict[str, Any]) -> bool:
 
 def stated_attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
     """Return the attributes that say what an operation does, without those that are default."""
-    from ..script.printer.operators import is_default
-
     return {
         name: attr
         for name, attr in op.attributes.items()

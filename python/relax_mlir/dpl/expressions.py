@@ -16,12 +16,14 @@ from typing import Any, TypeAlias
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..core.context import current_context
 from ..core.expr import GlobalVar, Var
 from ..core.ir import TupleStructInfo
 from ..core.ir_module import Function
 from ..core.variables import defining_op
 from ..dialects import relax as _ops
+from ..op._signatures import find_operation, operator_path
+from ..script.operators import missing, operator
+from ..script.tvm_operators import TVM_OPERATORS
 
 Expression: TypeAlias = Any
 # Says whether matching may look at the operation that makes a value.
@@ -64,9 +66,6 @@ class Op:
 
     def __call__(self, *args: Any, **keywords: Any) -> ir.Value:
         """Insert the operator at the current place of a program."""
-        from ..script.operators import missing, operator
-        from ..script.printer.operators import operator_path
-
         found = operator_path(self.name)
         if found is None:
             raise missing(self.name.removeprefix("relax."))
@@ -99,13 +98,7 @@ def find_op(name: str) -> Op:
     >>> find_op("relax.add"), find_op("relax.nn.relu")
     (Op(name='relax.add'), Op(name='relax.relu'))
     """
-    context = current_context()
-    for candidate in (name, f"relax.{name.rpartition('.')[2]}"):
-        if name.startswith("relax.") or candidate == name:
-            known = "." in candidate and context.is_registered_operation(candidate)
-            if known:
-                return Op(candidate)
-    raise ValueError(f"expected the name of an operator such as 'relax.add', but got {name!r}")
+    return Op(find_operation(name))
 
 
 def as_expression(expr: Any) -> Expression:
@@ -284,8 +277,6 @@ def call_of(op: ir.Operation) -> tuple[Expression, Sequence[Expression]] | None:
 
 
 def _takes_tuple(name: str) -> bool:
-    from ..script.tvm_operators import TVM_OPERATORS
-
     parameters = TVM_OPERATORS.get(name.removeprefix("relax."), ())
     return len(parameters) > 0 and parameters[0] in _TUPLE_PARAMETERS
 

@@ -15,6 +15,7 @@ from ..core.variables import walk
 from ..core.violations import _place
 from ..dialects import relax as _ops
 from ..expr_functor import PyExprMutator
+from ..op._signatures import find_operation
 from .base import run_pipeline
 from .pass_context import PassContext
 
@@ -91,8 +92,8 @@ class LegalizeOps(_LegalizeOps):
         for name, legalize in custom.items():
             if not callable(legalize):
                 raise TypeError(f"expected a function that legalizes {name}, but got {legalize!r}")
-        self._custom = {_name_of(name): legalize for name, legalize in custom.items()}
-        self._skipped = frozenset(map(_name_of, skip_ops or ()))
+        self._custom = {find_operation(name): legalize for name, legalize in custom.items()}
+        self._skipped = frozenset(map(find_operation, skip_ops or ()))
         self._warns = enable_warning
 
     def run_on_module(self, module: ir.Module, ctx: PassContext) -> ir.Module:
@@ -137,13 +138,6 @@ def _operators() -> set[str]:
     modules = (importlib.import_module(f"..op.{name}", __package__) for name in _OPERATORS)
     public = (getattr(module, "__all__", vars(module)) for module in modules)
     return {f"relax.{name}" for names in public for name in names if not name.startswith("_")}
-
-
-def _name_of(operator: str) -> str:
-    """Return the name that an operator has in the dialect."""
-    from ..dpl.expressions import find_op  # which needs passes
-
-    return find_op(operator).name
 
 
 class _Custom(PyExprMutator):

@@ -15,18 +15,15 @@ from typing import Any
 
 from mlir import ir
 
-from ... import op as _namespace
 from ...core.expr import known_number
 from ...core.ir import TensorStructInfo
+from ...op._signatures import is_default, operator_path
 from ...op.set import UNIQUE, unique_types
 from .types import TypePrinter, entries, quote, sequence
 
 Form = Callable[[], str]
 
-# Namespaces of R with operators whose names in the dialect do not say so.
-_NAMESPACES = ("nn", "image", "vision", "grad", "ccl", "dist", "builtin", "memory", "vm")
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
-_PREFIX = "relax."
 # What is written though it is the default here, as TVM has another one: there, an index out of
 # range is undefined.
 _OTHER_DEFAULTS = {("relax.take", "mode"): "clip"}
@@ -95,63 +92,6 @@ def _argument(value: Any) -> Any:
         return list(value)
     except TypeError:
         return None
-
-
-@functools.cache
-def operator_path(name: str) -> tuple[str, inspect.Signature] | None:
-    """Return the function of R for an operator, and what it takes.
-
-    Examples
-    --------
-    >>> operator_path("relax.softmax")[0]
-    'R.nn.softmax'
-    """
-    if not name.startswith(_PREFIX):
-        return None
-    path = name.removeprefix(_PREFIX).split(".")
-    for prefix in ([], *([space] for space in _NAMESPACES)):
-        found: Any = _namespace
-        for part in [*prefix, *path]:
-            found = _member(found, part)
-        if callable(found):
-            return "R." + ".".join([*prefix, *path]), inspect.signature(found)
-    return None
-
-
-@functools.cache
-def default_arguments(name: str) -> dict[str, Any]:
-    """Return what the attributes of an operator are where they are left out, as Python values.
-
-    Examples
-    --------
-    >>> default_arguments("relax.sum")
-    {'keepdims': False}
-    """
-    found = operator_path(name)
-    if found is None:
-        return {}
-    return {
-        param.name: param.default
-        for param in found[1].parameters.values()
-        if param.default is not param.empty and param.default is not None
-    }
-
-
-def is_default(op_name: str, name: str, attr: ir.Attribute) -> bool:
-    """Say whether an attribute of an operator is what leaving it out means."""
-    default = default_arguments(op_name).get(name)
-    if default is None:
-        return False
-    value = getattr(attr, "value", None)
-    return type(value) is type(default) and value == default
-
-
-def _member(namespace: Any, name: str) -> Any:
-    """Return what a namespace exports under a name."""
-    names = getattr(namespace, "__all__", None)
-    if namespace is None or (names is not None and name not in names):
-        return None
-    return getattr(namespace, name, None)
 
 
 def operator_form(
