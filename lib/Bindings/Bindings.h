@@ -171,7 +171,8 @@ template <typename T> struct Bindings {
 };
 
 /// Owns facts. Their expressions are of one context, that of the first one;
-/// relax_mlir/core/ir.py keeps the expressions, and so the context, alive meanwhile.
+/// relax_mlir/core/ir.py keeps the expressions, and so the context, alive
+/// meanwhile.
 class Facts {
 public:
   Facts() : facts(mlirRelaxPrimExprFactsCreate()) {}

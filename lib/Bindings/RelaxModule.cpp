@@ -8,8 +8,8 @@
 //
 // The types and attributes of the dialect as subclasses of mlir.ir.Type and
 // mlir.ir.Attribute, with their accessors and a static method `get` that takes
-// attributes and types only. relax_mlir/core/ir.py derives the public classes, whose
-// constructors take Python values. Wrong input is a ValueError.
+// attributes and types only. relax_mlir/core/ir.py derives the public classes,
+// whose constructors take Python values. Wrong input is a ValueError.
 //
 //===----------------------------------------------------------------------===//
 

@@ -24,10 +24,22 @@ array([1., 1., 1., 1., 1., 1., 1., 1.], dtype=float32)
 
 # _dependencies comes first: it checks what the other modules import.
 from . import _dependencies as _dependencies
-from . import analysis, op
+from . import (
+    analysis,
+    dpl,
+    expr_functor,
+    instrument,
+    op,
+    reference,
+    te,
+    tir,
+    topi,
+    transform,
+)
 from . import packed as packed
-from .artefact import load
+from .artefact import Executable, load
 from .builder.block_builder import BlockBuilder
+from .builder.equality import assert_structural_equal, structural_equal
 from .core import erasing as erasing
 from .core.context import default_context, load_dialect
 from .core.derive import register_derive_func
@@ -44,20 +56,16 @@ from .core.ir import (
     TupleStructInfo,
     var,
 )
-from .core.ir_module import Function, IRModule, as_module, assert_structural_equal, structural_equal
+from .core.ir_module import Function, IRModule, as_module
 from .core.struct_info import StructInfoWarning
 from .core.values import Expr
 from .core.vdevice import VDevice, set_global_info
-from .driver.compiler import Executable, compile, phases  # noqa: A004 (the name TVM uses)
-from .vm import VirtualMachine, set_recursion_limit
-
-# These need all of the above.
-# isort: split
-from . import dpl, expr_functor, instrument, reference, te, tir, topi, transform
-from .builder.binding_rewrite import DataflowBlockRewrite
+from .driver.compiler import compile, phases  # noqa: A004 (the name TVM uses)
 from .driver.pipeline import get_pipeline, register_pipeline
 from .expr_functor import PyExprMutator, PyExprVisitor
 from .reference.bisect import bisect_wrong
+from .transform.binding_rewrite import DataflowBlockRewrite
+from .vm import VirtualMachine, set_recursion_limit
 
 __version__ = "0.1.0"
 

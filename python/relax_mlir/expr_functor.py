@@ -31,7 +31,12 @@ from .core.expr import GlobalVar, as_value
 from .core.functions import referred
 from .core.ir import FuncStructInfo
 from .core.ir_module import Function
-from .core.struct_info import erase_to_well_defined, is_subtype, unify_struct_info
+from .core.struct_info import (
+    derive_call_ret_struct_info,
+    erase_to_well_defined,
+    is_subtype,
+    unify_struct_info,
+)
 from .core.variables import defining_op, is_dataflow_var
 from .dialects import relax as _ops
 
@@ -474,8 +479,6 @@ def _inferred_type(op: ir.Operation) -> ir.Type | None:
 
 def _call_type(call: ir.OpView) -> ir.Type | None:
     """Return the type of a call, as its callee and arguments are now."""
-    from .core.struct_info import derive_call_ret_struct_info
-
     op = call.operation
     callee: ir.Type | None = op.operands[0].type if len(op.operands) else None
     for name in referred(op):

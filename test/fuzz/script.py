@@ -25,7 +25,7 @@ MEMORY_OF_TASKS = 50  # programs of one process after another
 
 def check(module: Any) -> str | None:
     """Return what is wrong with the round trip of a module, or None."""
-    from relax_mlir.core.ir_module import assert_structural_equal
+    from relax_mlir import assert_structural_equal
     from relax_mlir.script import from_source, printer
 
     text = ""

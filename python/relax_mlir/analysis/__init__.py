@@ -12,7 +12,6 @@ from ..core.functions import (
     computable_at_compile_time,
     contains_impure_call,
     detect_recursion,
-    remove_all_unused,
 )
 from ..core.struct_info import (
     BaseCheckResult,
@@ -75,6 +74,7 @@ from .memory import (
 )
 from .memory_plot import plot_memory_plan
 from .op_pattern import OpPattern, detect_op_pattern
+from .unused import remove_all_unused
 
 __all__ = [
     "BaseCheckResult",

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from mlir import ir
 
 from ..core.ir import PrimExpr, TensorStructInfo
+from ..core.ir_module import IRModule, ModuleLike, as_module
+from ..core.variables import walk
 from ..dialects import relax as _ops
-
-if TYPE_CHECKING:
-    from ..core.ir_module import IRModule, ModuleLike
+from ..transform import Sequential, phase
 
 _UPPER_BOUND = "tir_var_upper_bound"
 
@@ -199,10 +198,6 @@ def estimate_memory_usage(
 
 def _lowered(mod: ModuleLike) -> IRModule:
     """Return the module with its allocations."""
-    from ..core.ir_module import as_module
-    from ..core.variables import walk
-    from ..transform import Sequential, phase
-
     module = as_module(mod)
     names = {op.name for op in walk(module.operation)}
     if "relax.builtin.alloc_tensor" not in names:

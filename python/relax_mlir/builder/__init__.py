@@ -1,3 +1,3 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writing modules, and reading and changing them binding by binding."""
+"""Writing modules, and reading them binding by binding."""

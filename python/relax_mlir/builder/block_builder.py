@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from mlir import ir
 
@@ -17,9 +17,11 @@ from ..core.diagnostics import parse_module
 from ..core.erasing import detach_unchecked
 from ..core.expr import GlobalVar, Var, _bind_parameter, as_value, build
 from ..core.ir import ObjectStructInfo, ShapeStructInfo
+from ..core.ir_module import IRModule, ModuleWriter, as_module
 from ..core.struct_info import erase_to_well_defined, unify_struct_info
 from ..core.vdevice import VDevice, set_global_info
 from ..dialects import relax as _ops
+from ..te.call import call_kernel
 from ..tir.attributes import attribute
 from .function_bodies import ClosureBody, DataflowBody, FunctionBody, Names
 from .places import (
@@ -37,11 +39,8 @@ from .places import (
     visible_here,
 )
 
-if TYPE_CHECKING:
-    from ..core.ir_module import IRModule
 
-
-class BlockBuilder:
+class BlockBuilder(ModuleWriter):
     """Writes a module.
 
     Operators (`relax_mlir.op`) insert operations at the current place, which `function`,
@@ -88,8 +87,6 @@ class BlockBuilder:
         if mod is None:
             self._module = ir.Module.create(ir.Location.unknown(self._context))
         else:
-            from ..core.ir_module import as_module
-
             with self._context:
                 self._module = as_module(mod).clone().module
             self._context = self._module.context
@@ -429,8 +426,6 @@ class BlockBuilder:
         mlir.ir.MLIRError
             If the module is not valid; the message names the operation and what is wrong.
         """
-        from ..core.ir_module import IRModule
-
         self._require(self._function is None, "get", "outside of function")
         self._module.operation.verify()
         return IRModule(_ext.clone_module(self._module))
@@ -658,8 +653,6 @@ class BlockBuilder:
         -------
         mlir.ir.Value
         """
-        from ..te.call import call_kernel
-
         self._require(self._function is not None or self._is_here(), "call_te", "inside function")
         made = call_kernel(func, args, kwargs)
         visible = visible_here()

@@ -5,25 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
 from ..dialects import relax as _ops
+from .expr import GlobalVar
+from .ir_module import ModuleLike, as_module
 from .struct_info import binding_vars
 from .variables import Expr, free_symbolic_vars, free_vars, operation_of, walk
-
-if TYPE_CHECKING:
-    from .expr import GlobalVar
-    from .ir_module import ModuleLike
-
-
-def _global_var(name: str) -> GlobalVar:
-    from .expr import GlobalVar
-
-    return GlobalVar(name)
-
 
 # The attributes in which operations name functions of the module.
 _SYMBOLS = ("callee", "name")
@@ -63,7 +54,7 @@ def all_global_vars(expr: Expr) -> list[GlobalVar]:
     """
     root = operation_of(expr)
     names = (name for op in walk(root) for name in referred(op)) if root is not None else ()
-    return [_global_var(name) for name in dict.fromkeys(names)]
+    return [GlobalVar(name) for name in dict.fromkeys(names)]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -101,8 +92,6 @@ def detect_recursion(mod: ModuleLike) -> list[list[GlobalVar]]:
     ... }''')
     [[GlobalVar(name='f'), GlobalVar(name='g')]]
     """
-    from .ir_module import as_module
-
     module = as_module(mod)  # which keeps its functions alive
     functions = module.functions
     graph = {
@@ -116,7 +105,7 @@ def detect_recursion(mod: ModuleLike) -> list[list[GlobalVar]]:
         if len(group) > 1 or group[0] in graph[group[0]]
     ]
     groups.sort(key=lambda group: order[group[0]])
-    return [[_global_var(name) for name in group] for group in groups]
+    return [[GlobalVar(name) for name in group] for group in groups]
 
 
 def _components(graph: Mapping[str, list[str]]) -> Iterator[list[str]]:
@@ -277,45 +266,3 @@ def computable_at_compile_time(func: Any) -> list[ir.Value]:
 
     visit(root.regions[0].blocks[0])
     return list(known)
-
-
-def remove_all_unused(func: Any) -> Any:
-    """Return a copy of a function, or of a module, without bindings that nobody uses.
-
-    Parameters
-    ----------
-    func : relax.FuncOp, Function or IRModule
-
-    Returns
-    -------
-    Function or IRModule
-        What the pass `relax_mlir.transform.DeadCodeElimination` leaves of a copy. A function
-        is one of a copy of its module.
-
-    Examples
-    --------
-    >>> from relax_mlir import IRModule
-    >>> mod = IRModule('''
-    ... relax.func @main(%x: !relax.object) -> !relax.object {
-    ...   %a = relax.tuple %x : !relax.object
-    ...   relax.return %x : !relax.object
-    ... }''')
-    >>> from relax_mlir.analysis import bound_vars
-    >>> len(bound_vars(mod["main"])), len(bound_vars(remove_all_unused(mod["main"])))
-    (2, 1)
-    """
-    from ..transform import MLIRPass
-    from .ir_module import Function, IRModule
-
-    clean = MLIRPass("relax.func(relax-dead-code-elimination)", "remove_all_unused")
-    if isinstance(func, (IRModule, ir.Module)):
-        return clean(func)
-    if isinstance(func, Function):
-        return Function(clean(func.module), func.name)
-    root = operation_of(func)
-    if root is None or not isinstance(root.opview, _ops.FuncOp):
-        raise TypeError(f"expected a Relax function or a module, but got {func!r}")
-    if root.parent is None or root.parent.operation.name != "builtin.module":
-        raise ValueError("expected a function in a module")
-    copy = IRModule(_ext.copy_as_module(root.parent.operation))
-    return Function(clean(copy), root.attributes["sym_name"].value)

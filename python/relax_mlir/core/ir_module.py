@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..builder.block_builder import BlockBuilder
+from ..dialects.relax import FuncOp
 from .context import current_context
 from .diagnostics import parse_module
 from .expr import GlobalVar
@@ -21,11 +19,46 @@ from .vdevice import GLOBAL_INFO
 
 # Where the attributes of a module are: MLIR wants a prefix in the names of its own.
 MODULE_ATTRS = "relax.module_attrs"
-# What holds names of values alone.
-_NAMES = ("arg_names",)
 
 
-class IRModule:
+# Returns the module `relax_mlir.script.printer`; `relax_mlir.script` sets it.
+load_printer: Any = None
+
+
+class Printable:
+    """What prints itself as TVMScript: a module or a function."""
+
+    def script(self, **options: Any) -> str:
+        """Return it as TVMScript, which `relax_mlir.script.from_source` reads.
+
+        Parameters
+        ----------
+        **options
+            As of `relax_mlir.script.printer.script`.
+        """
+        return load_printer().script(self, **options)
+
+    def show(self, **options: Any) -> None:
+        """Print it as TVMScript, with colours where the output shows them.
+
+        Parameters
+        ----------
+        **options
+            As of `relax_mlir.script.printer.show`.
+        """
+        load_printer().show(self, **options)
+
+    def _repr_html_(self) -> str:
+        """Return it as notebooks show it."""
+        return str(load_printer().to_html(self))
+
+
+# A generated class, which has a base of MLIR.
+FuncOp.script, FuncOp.show = Printable.script, Printable.show
+FuncOp._repr_html_ = Printable._repr_html_
+
+
+class IRModule(Printable):
     """A module: functions and kernels by name, and attributes.
 
     An operation of MLIR does not keep its module alive: hold on to the module as long as you use
@@ -220,35 +253,11 @@ class IRModule:
         """Raise MLIRError if the module is not valid."""
         self.operation.verify()
 
-    def script(self, **options: Any) -> str:
-        """Return the module as TVMScript, which `relax_mlir.script.from_source` reads.
-
-        Parameters
-        ----------
-        **options
-            As of `relax_mlir.script.printer.script`.
-        """
-        return _printer().script(self, **options)
-
-    def show(self, **options: Any) -> None:
-        """Print the module as TVMScript, with colours where the output shows them.
-
-        Parameters
-        ----------
-        **options
-            As of `relax_mlir.script.printer.show`.
-        """
-        _printer().show(self, **options)
-
-    def _repr_html_(self) -> str:
-        """Return the module as notebooks show it."""
-        return str(_printer().to_html(self))
-
     def __str__(self) -> str:
         return str(self.module)
 
 
-class Function:
+class Function(Printable):
     """A function that is not part of a program yet, in a module of its own.
 
     Attributes
@@ -285,28 +294,19 @@ class Function:
         """The attributes of the function."""
         return dict(self.operation.attributes.items())
 
-    def script(self, **options: Any) -> str:
-        """Return the function as TVMScript."""
-        return _printer().script(self.op, **options)
-
-    def show(self, **options: Any) -> None:
-        """Print the function as TVMScript, with colours where the output shows them."""
-        _printer().show(self.op, **options)
-
-    def _repr_html_(self) -> str:
-        """Return the function as notebooks show it."""
-        return str(_printer().to_html(self.op))
-
     def __str__(self) -> str:
         return str(self.op)
 
 
-def _printer() -> Any:
-    # It reads modules, so it needs this module first.
-    return importlib.import_module("relax_mlir.script.printer")
+class ModuleWriter:
+    """What writes a module: a `BlockBuilder`."""
+
+    def get(self) -> IRModule:
+        """Return the module."""
+        raise NotImplementedError(f"{type(self).__name__}.get")
 
 
-ModuleLike: TypeAlias = IRModule | Function | ir.Module | str | BlockBuilder
+ModuleLike: TypeAlias = IRModule | Function | ir.Module | str | ModuleWriter
 
 
 def _name(name: str | GlobalVar) -> str:
@@ -344,83 +344,7 @@ def as_module(mod: ModuleLike) -> IRModule:
         return mod.module
     if isinstance(mod, (ir.Module, str)):
         return IRModule(mod)
-    if isinstance(mod, BlockBuilder):
+    if isinstance(mod, ModuleWriter):
         made: Any = mod.get()
         return made if isinstance(made, IRModule) else IRModule(made)
     raise TypeError(f"expected a module, text of MLIR or a BlockBuilder, but got {mod!r}")
-
-
-# ---------------------------------------------------------------------------------------------
-# Equality
-# ---------------------------------------------------------------------------------------------
-
-
-def _structure(mod: ModuleLike) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what a module is apart from names of values, places and order."""
-    from ..script.printer.operators import is_default
-
-    copy = as_module(mod).clone()
-
-    def forget(op: ir.Operation) -> ir.WalkResult:
-        for name in list(op.attributes):
-            if name in _NAMES or is_default(op.name, name, op.attributes[name]):
-                del op.attributes[name]
-        return ir.WalkResult.ADVANCE
-
-    copy.operation.walk(forget)
-    texts = {
-        name: op.operation.get_asm(print_generic_op_form=True, use_local_scope=True)
-        for name, op in copy.functions.items()
-    }
-    attributes = copy.operation.attributes
-    return {name: str(attributes[name]) for name in attributes}, texts
-
-
-def structural_equal(lhs: ModuleLike, rhs: ModuleLike) -> bool:
-    """Say whether two modules are the same apart from how they are written.
-
-    Parameters
-    ----------
-    lhs, rhs : module
-
-    Returns
-    -------
-    bool
-        Names of values and parameters, places in files and the order of functions do not matter,
-        nor whether an attribute that has its default value is stated.
-        Names of functions and of shape variables do.
-
-    Examples
-    --------
-    >>> text = '''relax.func @f(%x: !relax.object) -> !relax.object {
-    ...   relax.return %x : !relax.object
-    ... }'''
-    >>> structural_equal(text, text.replace("%x", "%y"))
-    True
-    >>> structural_equal(text, text.replace("@f", "@g"))
-    False
-    """
-    return _structure(lhs) == _structure(rhs)
-
-
-def assert_structural_equal(lhs: ModuleLike, rhs: ModuleLike) -> None:
-    """Raise AssertionError with the difference if two modules are not the same.
-
-    Parameters
-    ----------
-    lhs, rhs : module
-        As of `structural_equal`.
-    """
-    left, right = _structure(lhs), _structure(rhs)
-    if left == right:
-        return
-    difference = difflib.unified_diff(_lines(*left), _lines(*right), "lhs", "rhs", lineterm="", n=1)
-    text = "\n".join(difference)
-    raise AssertionError(f"expected the same module, but got\n{text}")
-
-
-def _lines(attrs: Mapping[str, str], functions: Mapping[str, str]) -> list[str]:
-    return [
-        *(f"{name} = {attr}" for name, attr in sorted(attrs.items())),
-        *(line for _, text in sorted(functions.items()) for line in text.splitlines()),
-    ]

@@ -6,16 +6,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
 from .context import current_context
 from .diagnostics import Diagnostic, check_text, collect_errors
-
-if TYPE_CHECKING:
-    from .ir_module import ModuleLike
+from .ir_module import ModuleLike, as_module
 
 _RULE = re.compile(r" \[([A-Z]{2}\d\d)\]$")
 # The rules that the parser of MLIR holds, which knows no ids.
@@ -112,8 +109,6 @@ def well_formed(mod: ModuleLike, check_struct_info: bool = True) -> list[Violati
     WF04 'relax.func' op result uses shape variable 'm', which no argument binds
     WF12 'builtin.module' op expected a function that is not private, to enter the program by
     """
-    from .ir_module import as_module
-
     given = mod if isinstance(mod, str) else as_module(mod).module
     context = current_context() if isinstance(given, str) else given.context
     if isinstance(given, str):

@@ -22,6 +22,7 @@ Examples
 
 import types
 
+from ..core import ir_module as _ir_module
 from . import ir, relax, tir
 from .ir import ir_module
 from .parser.diagnostics import ScriptError
@@ -33,6 +34,15 @@ tirx = tir
 
 # What programs that have constants before them name: metadata = tvm.ir.load_json("...").
 tvm = types.SimpleNamespace(ir=types.SimpleNamespace(load_json=ir.metadata))
+
+
+def _load_printer() -> types.ModuleType:
+    from . import printer  # here for the sake of import time: few programs print
+
+    return printer
+
+
+_ir_module.load_printer = _load_printer
 
 __all__ = [
     "ScriptError",

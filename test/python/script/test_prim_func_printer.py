@@ -6,8 +6,7 @@ import pytest
 import relax_mlir as relax
 from mlir import ir
 from mlir.passmanager import PassManager
-from relax_mlir import te, topi
-from relax_mlir.core.ir_module import as_module, structural_equal
+from relax_mlir import as_module, structural_equal, te, topi
 from relax_mlir.script import from_source
 from relax_mlir.script.printer.tir import NotPrimFuncError, prim_func_lines
 

@@ -9,8 +9,7 @@ import types
 import pytest
 import relax_mlir as relax
 from mlir import ir
-from relax_mlir import op
-from relax_mlir.core.ir_module import IRModule, structural_equal
+from relax_mlir import IRModule, op, structural_equal
 from relax_mlir.script import ScriptError, from_source, printer
 
 
@@ -631,7 +630,7 @@ import sys
 sys.modules["pygments"] = None
 import relax_mlir.script.printer.highlight as h
 h.importlib.util.find_spec = lambda name: None
-from relax_mlir.core.ir_module import IRModule
+from relax_mlir import IRModule
 mod = IRModule('''{MAIN}''')
 mod.show(style="dark")
 print(mod._repr_html_()[:5])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from relax_mlir.core.ir_module import structural_equal
+from relax_mlir import structural_equal
 from relax_mlir.script import ScriptError, from_source, printer
 
 

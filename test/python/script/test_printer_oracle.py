@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from mlir import ir
 from programs import lit_programs
-from relax_mlir.core.ir_module import IRModule
+from relax_mlir import IRModule
 from relax_mlir.script import printer
 
 SIDE = Path(__file__).parents[2] / "oracle" / "script_side.py"

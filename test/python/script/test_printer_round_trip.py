@@ -8,7 +8,7 @@ import warnings
 import pytest
 from mlir import ir
 from programs import lit_programs
-from relax_mlir.core.ir_module import IRModule, assert_structural_equal
+from relax_mlir import IRModule, assert_structural_equal
 from relax_mlir.script import from_source, printer
 
 

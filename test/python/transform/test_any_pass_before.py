@@ -14,8 +14,8 @@ from mlir.passmanager import PassManager
 from relax_mlir import transform
 from relax_mlir.core.context import current_context
 from relax_mlir.transform import PassError
+from relax_mlir.transform.base import get_pass
 from relax_mlir.transform.registry import PASSES as REGISTERED
-from relax_mlir.transform.registry import get_pass
 
 ALIASES = """
 !x = !relax.tensor<[n, 4], f32>

@@ -7,8 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import relax_mlir as relax
-from relax_mlir import te, transform
-from relax_mlir.core.ir_module import IRModule
+from relax_mlir import IRModule, te, transform
 from relax_mlir.driver.pipeline import PIPELINE_MAP
 from relax_mlir.script import from_source
 from relax_mlir.transform import tvm_arguments

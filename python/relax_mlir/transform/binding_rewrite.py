@@ -14,6 +14,7 @@ from ..core.expr import as_value
 from ..core.ir_module import Function, IRModule, ModuleLike, as_module
 from ..core.variables import bound_vars, defining_op, walk
 from ..dialects import relax as _ops
+from .base import MLIRPass
 
 _MARK = "relax.rewritten_block"
 
@@ -261,8 +262,6 @@ class DataflowBlockRewrite:
         Variables of the function that was given do not stand for those of the one that is changed
         from here on.
         """
-        from ..transform import MLIRPass
-
         with self.dfb.operation.context:
             self.dfb.operation.attributes[_MARK] = ir.UnitAttr.get()
         clean = MLIRPass("relax.func(relax-dead-code-elimination)", "remove_all_unused")
