@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiled modules in files: saved, loaded, exported as shared libraries.
+"""Compiled modules, and files of them: saved, loaded, exported as shared libraries.
 
 A file of relax-mlir (``model.rx``) holds functions, constants, bytecode and machine code in
 sections with checksums, and is loaded by a process that has this package. A shared library
@@ -19,13 +19,13 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import tvm_ffi
 
 from . import native, runtime
 from ._mlir_libs import RUNTIME_LIBRARY, STATIC_RUNTIME_LIBRARY
-from .driver.compiler import Executable
+from .runtime.executable import TEXT_BYTES
 
 # tvm-ffi does not know it by itself and would raise RuntimeError instead.
 tvm_ffi.error.register_error("OSError", OSError)
@@ -45,6 +45,7 @@ _load_bytes = _artefact_function("load_bytes")
 _load_library = _artefact_function("load_library")
 _bind = _artefact_function("bind")
 _sections = _artefact_function("sections")
+_make_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_function")
 
 # What a library with a runtime of its own must not register; see Unregistered.cc.
 _REGISTRATIONS = (
@@ -55,6 +56,121 @@ _REGISTRATIONS = (
     "TVMFFITypeRegisterMetadata",
     "TVMFFITypeRegisterMethod",
 )
+
+
+class MachineCode(Protocol):
+    """The machine code of a program, and all that it needs to run."""
+
+    def look_up(self, symbol: str) -> int:
+        """Return the address of a symbol, 0 where there is none."""
+
+    def object_file(self) -> native.ObjectFile:
+        """Return the code as an object file."""
+
+    def check_runs(self) -> None:
+        """Raise ValueError where this processor lacks what the code uses."""
+
+
+class Executable:
+    """A compiled module, for `VirtualMachine`.
+
+    Attributes
+    ----------
+    exec_mode : str
+        "compiled" or "bytecode".
+    program : relax_mlir.runtime.Executable
+        Functions, constants and bytecode, as the runtime sees them.
+    code : object
+        Owns the machine code; None where there is none.
+
+    Examples
+    --------
+    >>> from relax_mlir import compile
+    >>> ex = compile('''
+    ... relax.func @main(%n: !relax.prim<i64, n>) -> !relax.shape<[n, 2]> {
+    ...   %0 = relax.shape <[n, 2]>
+    ...   relax.return %0 : !relax.shape<[n, 2]>
+    ... }''', exec_mode="bytecode")
+    >>> print(ex.as_text().split(" info ")[0])
+    function main(n) registers 1 heap 1
+    >>> print(ex.stats().split(": ")[0])
+    1 function in bytecode, 0 in machine code
+    """
+
+    def __init__(
+        self, program: runtime.Executable, code: MachineCode | None, exec_mode: str
+    ) -> None:
+        self.program = program
+        self.code = code
+        self.exec_mode = exec_mode
+
+    @property
+    def struct_infos(self) -> dict[str, str]:
+        """The functions that can be called, with their StructInfo at run time."""
+        return {f.name: f.struct_info for f in self.program.functions if not f.is_private}
+
+    @property
+    def function_names(self) -> tuple[str, ...]:
+        """The functions that can be called."""
+        return tuple(self.struct_infos)
+
+    def look_up(self, name: str) -> Any:
+        """Return a public function that is machine code; it keeps the code and constants alive."""
+        assert self.code is not None
+        address = self.code.look_up(native.ENTRY_PREFIX + name)
+        return _make_function(address, self.struct_infos[name], self.code)
+
+    def as_text(self, max_bytes: int = TEXT_BYTES) -> str:
+        """Return the program as text assembly of the virtual machine.
+
+        Parameters
+        ----------
+        max_bytes : int
+            Larger constants are written by number, without their elements.
+        """
+        return self.program.as_text(max_bytes)
+
+    def stats(self) -> str:
+        """Return in words what is in the program."""
+        return self.program.stats()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the executable to a file, which `relax_mlir.load` reads.
+
+        Parameters
+        ----------
+        path : path
+            The customary suffix is ``.rx``.
+
+        See Also
+        --------
+        relax_mlir.artefact.save
+        """
+        save(self, path)
+
+    def export_library(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        self_contained: bool = False,
+        options: Sequence[str] = (),
+    ) -> None:
+        """Export the executable as a shared library, which ``tvm_ffi.load_module`` opens.
+
+        Parameters
+        ----------
+        path : path
+            Must end in ``.so``.
+        self_contained : bool
+            Whether the library holds the runtime.
+        options : sequence of str
+            Further options of the C compiler, which links.
+
+        See Also
+        --------
+        relax_mlir.artefact.export_library
+        """
+        export_library(self, path, self_contained=self_contained, options=options)
 
 
 class ForeignCode:

@@ -9,13 +9,10 @@ from typing import Any
 
 import tvm_ffi
 
-from . import native, runtime
-from .driver.compiler import Executable
-from .reference.executable import ReferenceExecutable
+from . import runtime
+from .artefact import Executable
 from .runtime.time_evaluator import time_evaluator
 from .runtime.virtual_machine import Instrument
-
-_make_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_function")
 
 # That of the runtime, which has no way to ask for it.
 _recursion_limit = 1000
@@ -80,14 +77,9 @@ class VirtualMachine:
         if name not in self:
             known = ", ".join(self) or "none"
             raise KeyError(f"expected the name of a public function ({known}), but got {name!r}")
-        if isinstance(self.executable, ReferenceExecutable):
-            return self.executable.look_up(name)
         if self._machine is not None:
             return self._machine[name]
-        code = self.executable.code
-        assert code is not None
-        address = code.look_up(native.ENTRY_PREFIX + name)
-        return _make_function(address, self.executable.struct_infos[name], code)
+        return self.executable.look_up(name)
 
     def _bytecode(self, use: str) -> runtime.VirtualMachine:
         if self._machine is None:

@@ -16,7 +16,7 @@ from mlir import ir
 from .. import artefact, native
 from .._mlir_libs import RUNTIME_LIBRARY
 from .._mlir_libs import _relax_mlir as _ext
-from .compiler import Executable
+from ..artefact import Executable
 
 #: The environment variable that names the folder.
 VARIABLE = "RELAX_MLIR_CACHE"

@@ -6,28 +6,38 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import tvm_ffi
 from mlir import ir
 from mlir.passmanager import PassManager
 
-from .. import native, runtime
+from .. import artefact, native, runtime
 from .._mlir_libs import _relax_mlir as _ext
+from ..artefact import Executable, MachineCode
 from ..core.diagnostics import raise_errors
 from ..core.forks import compiling
-from ..core.ir_module import ModuleLike, as_module
+from ..core.ir_module import IRModule, ModuleLike, as_module
 from ..progress import ProgressLike, Reporter
-from ..runtime.executable import TEXT_BYTES
 from ..target import VECTOR_BITS, Target, TargetLike
-
-if TYPE_CHECKING:
-    from ..transform import Pass
+from ..transform import (
+    CombineParallelMatmul,
+    ConvertLayout,
+    FoldBatchnormToConv2D,
+    FoldConstant,
+    Pass,
+    PassContext,
+    fold_constant,
+    phase,
+)
+from . import compilation_cache
 
 CHECKS = ("all", "necessary")
 EXEC_MODES = ("compiled", "bytecode")
+
+# Makes what evaluates a module: `relax_mlir.reference` sets it.
+make_reference: Any = None
 
 _make_constant = tvm_ffi.get_global_func("relax_mlir.runtime.make_constant")
 
@@ -43,118 +53,6 @@ def phases() -> list[tuple[str, str]]:
     'normalize'
     """
     return _ext.phases()
-
-
-class MachineCode(Protocol):
-    """The machine code of a program, and all that it needs to run."""
-
-    def look_up(self, symbol: str) -> int:
-        """Return the address of a symbol, 0 where there is none."""
-
-    def object_file(self) -> native.ObjectFile:
-        """Return the code as an object file."""
-
-    def check_runs(self) -> None:
-        """Raise ValueError where this processor lacks what the code uses."""
-
-
-class Executable:
-    """A compiled module, for `VirtualMachine`.
-
-    Attributes
-    ----------
-    exec_mode : str
-        "compiled" or "bytecode".
-    program : relax_mlir.runtime.Executable
-        Functions, constants and bytecode, as the runtime sees them.
-    code : object
-        Owns the machine code; None where there is none.
-
-    Examples
-    --------
-    >>> ex = compile('''
-    ... relax.func @main(%n: !relax.prim<i64, n>) -> !relax.shape<[n, 2]> {
-    ...   %0 = relax.shape <[n, 2]>
-    ...   relax.return %0 : !relax.shape<[n, 2]>
-    ... }''', exec_mode="bytecode")
-    >>> print(ex.as_text().split(" info ")[0])
-    function main(n) registers 1 heap 1
-    >>> print(ex.stats().split(": ")[0])
-    1 function in bytecode, 0 in machine code
-    """
-
-    def __init__(
-        self, program: runtime.Executable, code: MachineCode | None, exec_mode: str
-    ) -> None:
-        self.program = program
-        self.code = code
-        self.exec_mode = exec_mode
-
-    @property
-    def struct_infos(self) -> dict[str, str]:
-        """The functions that can be called, with their StructInfo at run time."""
-        return {f.name: f.struct_info for f in self.program.functions if not f.is_private}
-
-    @property
-    def function_names(self) -> tuple[str, ...]:
-        """The functions that can be called."""
-        return tuple(self.struct_infos)
-
-    def as_text(self, max_bytes: int = TEXT_BYTES) -> str:
-        """Return the program as text assembly of the virtual machine.
-
-        Parameters
-        ----------
-        max_bytes : int
-            Larger constants are written by number, without their elements.
-        """
-        return self.program.as_text(max_bytes)
-
-    def stats(self) -> str:
-        """Return in words what is in the program."""
-        return self.program.stats()
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the executable to a file, which `relax_mlir.load` reads.
-
-        Parameters
-        ----------
-        path : path
-            The customary suffix is ``.rx``.
-
-        See Also
-        --------
-        relax_mlir.artefact.save
-        """
-        from .. import artefact  # which needs this module
-
-        artefact.save(self, path)
-
-    def export_library(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        self_contained: bool = False,
-        options: Sequence[str] = (),
-    ) -> None:
-        """Export the executable as a shared library, which ``tvm_ffi.load_module`` opens.
-
-        Parameters
-        ----------
-        path : path
-            Must end in ``.so``.
-        self_contained : bool
-            Whether the library holds the runtime.
-        options : sequence of str
-            Further options of the C compiler, which links.
-
-        See Also
-        --------
-        relax_mlir.artefact.export_library
-        """
-        from .. import artefact  # which needs this module
-
-        artefact.export_library(self, path, self_contained=self_contained, options=options)
 
 
 def _address(data: bytes) -> int:
@@ -199,8 +97,6 @@ class _Dump:
 
 def _run_phase(name: str, module: ir.Module, options: dict[str, str]) -> None:
     """Run a phase as a whole, or pass by pass where somebody watches."""
-    from ..transform import PassContext, phase  # which needs this module
-
     context = PassContext.current()
     if context.instruments:
         phase(name, **options).execute(module, context)
@@ -234,13 +130,6 @@ def _needs_code(program: runtime.Executable) -> bool:
 
 def _foldings(combine_matmuls: bool) -> list[Pass]:
     """Return the passes that compute what depends on constants alone."""
-    from ..transform import (
-        CombineParallelMatmul,
-        ConvertLayout,
-        FoldBatchnormToConv2D,
-        FoldConstant,
-    )
-
     # Those of the kernels of convolutions.
     layouts = {"relax.nn.conv2d": ["NCHW", "OIHW"]}
     passes: list[Any] = [ConvertLayout(layouts), FoldBatchnormToConv2D()]
@@ -252,11 +141,9 @@ def _foldings(combine_matmuls: bool) -> list[Pass]:
 
 def _evaluated(mod: ModuleLike, dump_phases: str | os.PathLike[str] | None) -> Executable:
     """Return a module as what the reference interpreter evaluates."""
-    from ..reference.executable import ReferenceExecutable  # which needs this module
-
     if dump_phases is not None:
         raise ValueError('expected no dump_phases with the target "reference", which has no phases')
-    return ReferenceExecutable(as_module(mod).clone())
+    return make_reference(as_module(mod).clone())
 
 
 def compile(  # noqa: A001 (the name TVM uses)
@@ -350,8 +237,8 @@ def compile(  # noqa: A001 (the name TVM uses)
 
     Where the environment variable RELAX_MLIR_CACHE names a folder, what was compiled is kept there
     and found again by the content of the module, the options, the processor and the version of this
-    package; see `relax_mlir.driver.compilation_cache`. Nothing is looked up where `dump_phases` or an
-    instrument watches.
+    package; see `relax_mlir.driver.compilation_cache`. Nothing is looked up where `dump_phases` or
+    an instrument watches.
 
     With ``checks="necessary"`` a program that fails no check gives the same results, and any other
     may give wrong ones or read memory that is not its own. What stays is: the number of
@@ -393,10 +280,6 @@ def compile(  # noqa: A001 (the name TVM uses)
         "fast-math": str(fast_math).lower(),
         "has-scalef": str(info.vector_bits == 512).lower(),
     }
-    from .. import artefact  # which need this module
-    from ..transform import PassContext
-    from . import compilation_cache  # which need this module
-
     foldings = _foldings(fuse and combine_matmuls) if fold_constants else []
     given = as_module(mod)
     # Who watches wants to see passes run.
@@ -441,3 +324,10 @@ def compile(  # noqa: A001 (the name TVM uses)
         if cache and not info.missing:
             cache.store(key, executable)
         return executable
+
+
+def _compile_and_call(mod: IRModule, name: str) -> Any:
+    return compile(mod, fold_constants=False, progress=False).look_up(name)()
+
+
+fold_constant.compile_and_call = _compile_and_call

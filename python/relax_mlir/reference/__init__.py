@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..core.ir_module import ModuleLike, as_module
+from . import executable as executable  # the target "reference"
 from .arithmetic import Arithmetic, Exact, Perturbed
 from .boundary import give, take
 from .interpreter import Interpreter

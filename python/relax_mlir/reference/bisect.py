@@ -23,7 +23,7 @@ from ..instrument import PassInstrument
 from ..transform import PassContext
 from ..vm import VirtualMachine
 from .arithmetic import Arithmetic
-from .boundary import take
+from .boundary import give, take
 from .interpreter import Interpreter
 from .tensor import FORMATS, Array, Tensor, is_float
 
@@ -168,8 +168,6 @@ class _Search:
             self.compare(Bisection("functions", None, None, self.expected, actual))
 
     def _run(self, vm: VirtualMachine) -> Any:
-        from .boundary import give
-
         return take(vm[self.name](*[give(_copied(take(value))) for value in self.inputs]))
 
 

@@ -8,8 +8,9 @@ import os
 from typing import Any, NoReturn
 
 from .._mlir_libs import _relax_mlir as _ext
+from ..artefact import Executable
 from ..core.ir_module import IRModule
-from ..driver.compiler import Executable
+from ..driver import compiler
 from .arithmetic import Arithmetic
 from .boundary import Entry, give, take
 from .interpreter import Interpreter
@@ -84,3 +85,6 @@ def _refuse(use: str) -> NoReturn:
         f'expected a compiled module to {use}, but got one of the target "reference", which only '
         "runs here"
     )
+
+
+compiler.make_reference = ReferenceExecutable

@@ -18,13 +18,15 @@ import tvm_ffi
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..core.ir import FuncStructInfo, PrimExpr, TensorStructInfo, TupleStructInfo
+from ..core.ir import FuncStructInfo, PrimExpr
 from ..core.ir_module import IRModule
 from ..core.struct_info import is_subtype
+from ..vm import recursion_limit
 from .arithmetic import Arithmetic
 from .boundary import call_packed
 from .dimensions import evaluate, resolve
-from .matching import Matcher, Place
+from .matching import Matcher, Place, location_name, tensor_types
+from .operations import run
 from .tensor import Tensor
 from .values import Closure, count, describe
 
@@ -91,7 +93,7 @@ class Interpreter:
     """
 
     def __init__(self, module: IRModule, arithmetic: Arithmetic) -> None:
-        from .kernels import Kernels
+        from .kernels import Kernels  # here for the sake of import time
 
         self.module = module
         self.arithmetic = arithmetic
@@ -150,8 +152,6 @@ class Interpreter:
 
     def call(self, closure: Closure, args: list[Any]) -> Any:
         """Call a closure and return its result."""
-        from ..vm import recursion_limit  # which needs this module
-
         limit = recursion_limit()
         stack = [self._enter(closure, args)]
         result = None
@@ -259,8 +259,6 @@ class Interpreter:
 
     def run_op(self, name: str, op: Any, frame: Frame) -> Evaluation:
         """Evaluate an operation, and return its results."""
-        from .operations import run
-
         if name in _SCOPES:
             return (yield from _SCOPES[name](self, op, frame))
         if name == "relax.call":
@@ -364,12 +362,6 @@ def _argument_names(op: Any, size: int) -> list[str]:
     return [f"argument '{name}'" if name else f"argument {i}" for i, name in enumerate(names)]
 
 
-def location_name(op: Any) -> str | None:
-    """Return the name that an operation has in the source."""
-    location = op.location
-    return location.name_str if location.is_a_name() else None
-
-
 def _check_bounds(op: Any, frame: Frame) -> None:
     """Check shape variables against the bounds that the function declares."""
     attributes = op.operation.attributes
@@ -422,13 +414,6 @@ def _size_variables(operation: ir.Operation) -> frozenset[str]:
 
     operation.walk(visit)
     return frozenset(names)
-
-
-def tensor_types(type_: ir.Type) -> list[TensorStructInfo]:
-    """Return the type of a tensor, or those of the fields of a tuple."""
-    if isinstance(type_, TupleStructInfo):
-        return [tensor for field in type_.fields for tensor in tensor_types(field)]
-    return [type_] if isinstance(type_, TensorStructInfo) else []
 
 
 def _is_tail(operation: ir.Operation, value: ir.Value) -> bool:

@@ -293,3 +293,16 @@ def _part_problem(actual: FuncStructInfo, expected: FuncStructInfo) -> Problem:
         if not is_subtype(FuncStructInfo([param], anything), FuncStructInfo([wanted], anything)):
             return ValueError, f"parameter {index}: {wanted} is not {param}"
     return ValueError, f"result: {actual.ret} is not {expected.ret}"
+
+
+def location_name(op: Any) -> str | None:
+    """Return the name that an operation has in the source."""
+    location = op.location
+    return location.name_str if location.is_a_name() else None
+
+
+def tensor_types(type_: ir.Type) -> list[TensorStructInfo]:
+    """Return the type of a tensor, or those of the fields of a tuple."""
+    if isinstance(type_, TupleStructInfo):
+        return [tensor for field in type_.fields for tensor in tensor_types(field)]
+    return [type_] if isinstance(type_, TensorStructInfo) else []

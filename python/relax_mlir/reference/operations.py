@@ -20,8 +20,7 @@ from ..core.ir import PrimExpr, PrimStructInfo, ShapeStructInfo, TensorStructInf
 from .boundary import call_packed, give
 from .constants import elements
 from .dimensions import UnboundError, evaluate_all
-from .interpreter import location_name, tensor_types
-from .matching import Matcher, Place
+from .matching import Matcher, Place, location_name, tensor_types
 from .operators import OPERATORS
 from .tensor import Array, Tensor, is_float, storage_dtype
 from .values import Closure, DataType, Shape, describe

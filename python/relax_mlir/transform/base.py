@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -144,6 +144,39 @@ class Pass:
 
     def __repr__(self) -> str:
         return f"{self.info.name}()"
+
+
+# What makes a pass, by its name.
+_passes: dict[str, Callable[[], Pass]] = {}
+
+
+def register_pass(name: str, make: Callable[[], Pass]) -> None:
+    """Make a pass known by its name, for passes that require it."""
+    _passes[name] = make
+
+
+def get_pass(name: str) -> Callable[[], Pass]:
+    """Return what makes the pass of a name.
+
+    Parameters
+    ----------
+    name : str
+        The name of a pass of this project, in TVM, or of a pass that was written in Python.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+
+    Examples
+    --------
+    >>> get_pass("CallTIRRewrite")().pipeline()
+    'relax.func(relax-lower-call-tir)'
+    """
+    known = _passes.get(name)
+    if known is None:
+        raise ValueError(f"expected the name of a pass, but got {name!r}")
+    return known
 
 
 def assign(target: ir.Operation, source: ir.Module) -> None:
@@ -396,8 +429,6 @@ class Sequential(Pass):
         return module
 
     def _enabled(self, ctx: PassContext) -> Iterator[Pass]:
-        from .registry import get_pass
-
         for pass_ in self.passes:
             if ctx.pass_enabled(pass_.info):
                 for name in pass_.info.required:

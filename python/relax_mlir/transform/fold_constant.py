@@ -11,13 +11,18 @@ import numpy as np
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
+from ..builder.block_builder import BlockBuilder
 from ..core.dtypes import is_numpy
 from ..core.expr import const
+from ..core.expr import tuple as tuple_
 from ..core.ir import TensorStructInfo
-from ..core.ir_module import IRModule, as_module
+from ..core.ir_module import IRModule
 from ..dialects import relax as _ops
 from .pass_context import PassContext
 from .python_pass import module_pass
+
+# Compiles a module and calls a function of it: `relax_mlir.driver`, which runs passes, sets it.
+compile_and_call: Any = None
 
 # A result may be larger than what it is computed of by this many bytes: a broadcast of one number
 # to the size of a model is better done when the program runs.
@@ -187,11 +192,6 @@ def _defines(op: Any, values: set[ir.Value]) -> bool:
 
 def _compute(context: ir.Context, groups: Iterable[_Group]) -> list[np.ndarray]:
     """Compile a function that returns all the results, and call it."""
-    from ..builder.block_builder import BlockBuilder  # which needs the passes
-    from ..core.expr import tuple as tuple_
-    from ..driver.compiler import compile as compile_
-    from ..vm import VirtualMachine
-
     with context:
         builder = BlockBuilder(context)
         with builder.function("main", []):
@@ -206,5 +206,5 @@ def _compute(context: ir.Context, groups: Iterable[_Group]) -> list[np.ndarray]:
                 results += [copies[result] for result in group.results]
             builder.emit_func_output(tuple_(*results))
         with PassContext():  # whoever watches passes has no interest in these
-            executable = compile_(as_module(builder), fold_constants=False, progress=False)
-    return [np.from_dlpack(tensor) for tensor in VirtualMachine(executable)["main"]()]
+            tensors = compile_and_call(builder.get(), "main")
+    return [np.from_dlpack(tensor) for tensor in tensors]

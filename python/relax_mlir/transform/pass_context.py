@@ -173,8 +173,6 @@ class PassContext:
         >>> PassContext.list_configs()["relax.VMShapeLower.checks"]["type"]
         'str'
         """
-        from . import registry  # noqa: F401 (the passes register their options)
-
         return {
             name: {"type": option.type.__name__, "help": option.help}
             for name, option in sorted(_options.items())
@@ -260,8 +258,6 @@ def _names(what: str, names: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _check_option(name: str, value: Any) -> None:
-    from . import registry  # noqa: F401 (the passes register their options)
-
     option = _options.get(name)
     if option is None:
         raise ValueError(

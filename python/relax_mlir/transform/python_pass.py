@@ -13,9 +13,8 @@ from mlir import ir
 
 from ..core.ir_module import Function, IRModule, as_module
 from ..dialects import relax as _ops
-from .base import Pass, verify
+from .base import Pass, register_pass, verify
 from .pass_context import PassContext, PassInfo
-from .registry import register_pass
 
 
 class PythonPass(Pass):

@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from . import tvm_arguments
 from ._passes_gen import PASSES as _GENERATED
-from .base import MLIRPass, Pass
+from .base import MLIRPass, register_pass
 
 # The passes that have another name in TVM, by the name of TVM.
 _TVM_NAMES = {
@@ -50,38 +48,10 @@ for _tvm_name, _name in _TVM_NAMES.items():
     PASSES[_name].tvm_name = _tvm_name
 for _cls in _OURS:
     _cls.register()
+for _name, _cls in PASSES.items():
+    register_pass(_name, _cls)
 
 _BY_ARGUMENT = {cls.argument: cls for cls in _OURS}
-_users: dict[str, Callable[[], Pass]] = {}
-
-
-def register_pass(name: str, make: Callable[[], Pass]) -> None:
-    """Make a pass known by its name, for passes that require it."""
-    _users[name] = make
-
-
-def get_pass(name: str) -> Callable[[], Pass]:
-    """Return what makes the pass of a name.
-
-    Parameters
-    ----------
-    name : str
-        The name of a pass of this project, in TVM, or of a pass that was written in Python.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-
-    Examples
-    --------
-    >>> get_pass("CallTIRRewrite")().pipeline()
-    'relax.func(relax-lower-call-tir)'
-    """
-    known = _users.get(name) or PASSES.get(name)
-    if known is None:
-        raise ValueError(f"expected the name of a pass, but got {name!r}")
-    return known
 
 
 def name_of(pipeline: str) -> str:
