@@ -22,6 +22,8 @@ Examples
 array([1., 1., 1., 1., 1., 1., 1., 1.], dtype=float32)
 """
 
+import sys
+
 # _dependencies comes first: it checks what the other modules import.
 from . import _dependencies as _dependencies
 from . import (
@@ -31,6 +33,7 @@ from . import (
     instrument,
     op,
     reference,
+    script,
     te,
     tir,
     topi,
@@ -118,3 +121,5 @@ __all__ = [
     "transform",
     "var",
 ]
+
+script.parser.entry.DEFAULT_NAMES["relax"] = sys.modules[__name__]

@@ -22,6 +22,9 @@ Examples
 True
 """
 
+import sys
+
+from . import pattern as _pattern
 from .context import PatternContext, PatternSeq, SameShapeConstraint
 from .driver import RewriteError, RewriteWarning
 from .expressions import ExternFunc, Op
@@ -139,3 +142,5 @@ __all__ = [
     "rewrite_call",
     "wildcard",
 ]
+
+_pattern.package = sys.modules[__name__]

@@ -25,6 +25,9 @@ Goal: TypeAlias = "tuple[DFPattern, Expression] | Callable[[], bool]"
 # One way for a pattern to match: the expression that it stands for, and what has to hold for that.
 Alternative: TypeAlias = "tuple[Expression, Sequence[Goal]]"
 
+# `relax_mlir.dpl`, whose classes build on this module; it sets this.
+package: Any = None
+
 
 class DFPattern:
     """What a part of a program may look like.
@@ -84,53 +87,37 @@ class DFPattern:
         self, *args: DFPattern, varg_default_wildcard: bool = False, add_constraint: bool = True
     ) -> CallPattern:
         """Return the pattern of a call of what this matches."""
-        from .structure import CallPattern
-
-        return CallPattern(self, args, varg_default_wildcard, add_constraint)
+        return package.CallPattern(self, args, varg_default_wildcard, add_constraint)
 
     def __or__(self, other: DFPattern) -> OrPattern:
         """Return the pattern of what one of both matches."""
-        from .structure import OrPattern
-
-        return OrPattern(self, other)
+        return package.OrPattern(self, other)
 
     def __and__(self, other: DFPattern) -> AndPattern:
         """Return the pattern of what both match."""
-        from .structure import AndPattern
-
-        return AndPattern(self, other)
+        return package.AndPattern(self, other)
 
     def __invert__(self) -> NotPattern:
         """Return the pattern of what this does not match."""
-        from .structure import NotPattern
-
-        return NotPattern(self)
+        return package.NotPattern(self)
 
     def has_attr(self, attrs: Mapping[str, Any]) -> AttrPattern:
         """Return the pattern of what has these attributes besides."""
-        from .restriction import AttrPattern
-
-        return AttrPattern(self, attrs)
+        return package.AttrPattern(self, attrs)
 
     def has_struct_info(self, struct_info: Any) -> StructInfoPattern:
         """Return the pattern of what is of this type besides; see `StructInfoPattern`."""
-        from .restriction import StructInfoPattern
-
-        return StructInfoPattern(self, struct_info)
+        return package.StructInfoPattern(self, struct_info)
 
     has_ty = has_struct_info
 
     def has_dtype(self, dtype: Any) -> DataTypePattern:
         """Return the pattern of what is a tensor of this data type besides."""
-        from .restriction import DataTypePattern
-
-        return DataTypePattern(self, dtype)
+        return package.DataTypePattern(self, dtype)
 
     def has_shape(self, shape: Sequence[Any]) -> ShapePattern:
         """Return the pattern of what is a tensor of this shape besides; see `ShapePattern`."""
-        from .restriction import ShapePattern
-
-        return ShapePattern(self, shape)
+        return package.ShapePattern(self, shape)
 
     def dup(self) -> DFPattern:
         """Return a copy that may match something else.
@@ -163,9 +150,7 @@ class DFPattern:
         PatternSeq
             The chain. The current `PatternContext` holds the constraint.
         """
-        from .context import PatternSeq
-
-        return PatternSeq([self]).used_by(other, index)
+        return package.PatternSeq([self]).used_by(other, index)
 
     def __xor__(self, other: DFPattern | PatternSeq) -> PatternSeq:
         """Return ``self.used_by(other)``."""
@@ -176,9 +161,7 @@ class DFPattern:
 
         An output of the dataflow block is another use.
         """
-        from .context import PatternSeq
-
-        return PatternSeq([self]).only_used_by(other, index)
+        return package.PatternSeq([self]).only_used_by(other, index)
 
     def __rshift__(self, other: DFPattern | PatternSeq) -> PatternSeq:
         """Return ``self.only_used_by(other)``."""
@@ -191,9 +174,7 @@ class DFPattern:
 
     def same_shape_as(self, *args: DFPattern) -> SameShapeConstraint:
         """Require that what this and others match is of the same shape."""
-        from .context import SameShapeConstraint
-
-        return SameShapeConstraint(self, *args)
+        return package.SameShapeConstraint(self, *args)
 
     # -- matching ------------------------------------------------------------------------------
 
@@ -231,8 +212,6 @@ class DFPattern:
             if the pattern does not match. A call, tuple or constant is the value that the
             operation makes.
         """
-        from .matcher import Matcher, PatternSet
-
         given = as_expression(expr)
         scope = None
         if var2val is not None:
@@ -242,7 +221,9 @@ class DFPattern:
             def scope(op: ir.Operation) -> bool:
                 return op == own or any(result in known for result in op.results)
 
-        matcher = Matcher(PatternSet([self]), scope=scope, place=_place(given))
+        matcher = package.matcher.Matcher(
+            package.matcher.PatternSet([self]), scope=scope, place=_place(given)
+        )
         return matcher.first([(self, given)])
 
 

@@ -12,6 +12,7 @@ from mlir import ir
 from ..core.dtypes import dtype_name, element_type
 from ..core.ir import PrimExpr, ShapeExpr, ShapeStructInfo, TensorStructInfo
 from ..core.struct_info import binding_vars, substitute, tir_vars_in_struct_info
+from ..script.annotations import as_struct_info
 from .attributes import has_attributes, stated_attributes
 from .expressions import Expression, type_of
 from .pattern import Alternative, DFPattern, as_patterns
@@ -66,8 +67,6 @@ class StructInfoPattern(_Restriction):
     def __init__(self, pattern: DFPattern, struct_info: Any) -> None:
         super().__init__(pattern)
         if not isinstance(struct_info, ir.Type):
-            from ..script.annotations import as_struct_info
-
             struct_info = as_struct_info(struct_info)
         self.struct_info: ir.Type = struct_info
         names = [str(variable.name) for variable in tir_vars_in_struct_info(struct_info)]

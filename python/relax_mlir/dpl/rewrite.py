@@ -13,6 +13,7 @@ from .._mlir_libs import _relax_mlir as _ext
 from ..core.ir_module import Function, IRModule, ModuleLike, as_module
 from ..core.variables import bound_vars
 from ..dialects import relax as _ops
+from ..script import rewriter
 from ..transform.base import Pass, verify
 from ..transform.pass_context import PassContext, PassInfo
 from .context import Graph, PatternContext
@@ -356,3 +357,6 @@ def rewrite_bindings(ctx: PatternContext, rewriter: Callable[..., Any], func: An
 'relax.add', 'relax.output']
     """
     return PatternMatchingRewriter([GraphRule(Graph(ctx), rewriter)])(func)
+
+
+rewriter.from_module = PatternMatchingRewriter.from_module

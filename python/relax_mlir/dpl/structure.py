@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlir import ir
 
+from .context import add_argument
 from .expressions import Expression, Op, call_of, parts_of_function
 from .pattern import (
     Alternative,
@@ -57,8 +58,6 @@ class CallPattern(DFPattern):
         self.varg_default_wildcard = varg_default_wildcard
         self.add_constraint = add_constraint
         if add_constraint:
-            from .context import add_argument
-
             for arg in self.args:
                 add_argument(arg, self)
 

@@ -26,6 +26,7 @@ from ..core import ir_module as _ir_module
 from . import ir, relax, tir
 from .ir import ir_module
 from .parser.diagnostics import ScriptError
+from .parser.entry import DEFAULT_NAMES as _DEFAULT_NAMES
 from .parser.entry import from_source
 
 parse = from_source
@@ -43,6 +44,7 @@ def _load_printer() -> types.ModuleType:
 
 
 _ir_module.load_printer = _load_printer
+_DEFAULT_NAMES.update({"I": ir, "R": relax, "T": tir, "tvm": tvm})
 
 __all__ = [
     "ScriptError",

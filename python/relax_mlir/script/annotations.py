@@ -28,7 +28,8 @@ from ..core.ir import (
     TupleStructInfo,
 )
 from ..dialects import relax as _ops
-from .tir import DType
+from .state import vdevice_name, vdevice_name_of
+from .tir_dtypes import DType
 
 # Returns the dimension that a text stands for.
 Resolver = Callable[[str], Dim]
@@ -240,14 +241,10 @@ def struct_infos(value: Any) -> Any:
 
 def _vdevice_name(vdevice: Any) -> str | None:
     if vdevice is None or isinstance(vdevice, str):
-        from .parser.state import vdevice_name
-
         return None if vdevice is None else vdevice_name(vdevice)
     name = getattr(vdevice, "name", None)
     if isinstance(name, str):
         return name
-    from .parser.state import vdevice_name_of
-
     return vdevice_name_of(vdevice)
 
 

@@ -8,6 +8,7 @@ The result of a call is ``out_sinfo=``, ``out_ty=`` or, in the RFC, a shape and 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,10 @@ from ..core.ir_module import Function
 from ..core.vdevice import VDevice
 from ..dialects import relax as _ops
 from ..tir.attributes import attribute
+from . import state
 from .annotations import as_dim, as_dims, as_struct_info, known_shape, struct_infos
 from .operators import argument, fields, operator
-from .parser import state
-from .parser.expressions import SpecialForm
+from .state import SpecialForm
 
 _SCALARS = (tir.IntImm, tir.FloatImm)
 _NOT_FINITE = ("inf", "-inf", "nan")
@@ -612,3 +613,9 @@ def emit_te(func: Any, *args: Any, **kwargs: Any) -> ir.Value:
     """Call a kernel that is made of a tensor expression while the program is parsed."""
     builder: Any = state.current("R.emit_te").builder
     return builder.emit_te(func, *map(argument, args), **kwargs)
+
+
+def func_attr(attrs: Mapping[str, Any]) -> None:
+    """Set attributes of the function that is being parsed."""
+    given = {name: attribute(name, value) for name, value in attrs.items()}
+    state.current("R.func_attr").builder.set_func_attrs(given)

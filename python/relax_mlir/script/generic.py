@@ -21,6 +21,7 @@ from mlir import ir
 
 from ..core.context import current_context, current_location
 from ..core.diagnostics import parse_module
+from ..core.expr import as_value
 from .tvm_json import CONSTANT, load_json
 
 METADATA_KEY = CONSTANT
@@ -139,8 +140,6 @@ def mlir_op(
     ValueError
         If the operation is not valid.
     """
-    from ..core.expr import as_value
-
     attributes = {key: as_attribute(value) for key, value in (attrs or {}).items()}
     try:
         op = ir.Operation.create(

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.vdevice import DummyGlobalInfo, VDevice
-from . import generic
+from . import generic, state
 from .annotations import as_struct_info
 from .generic import metadata, mlir_attr, mlir_type
 from .operators import argument
-from .parser import entry, state
+from .parser import entry
 from .parser.relax import MetaVar, NextOperation, SequenceFrame
 
 __all__ = [

@@ -9,7 +9,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .parser import entry, state
+from . import state
+from .parser import entry
 from .parser.environment import around_function
 from .parser.source import Source, source_of_function
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import builtins
 import typing
-from collections.abc import Mapping
 
 from .. import op as _op
-from ..tir.attributes import attribute
 from .annotations import Callable_ as Callable
 from .annotations import Object, Prim, Shape, Tensor, Tuple
 from .calls import (
@@ -31,6 +29,7 @@ from .calls import (
     cuda,
     device,
     emit_te,
+    func_attr,
     hint_on_device,
     invoke_closure,
     invoke_pure_closure,
@@ -46,10 +45,10 @@ from .calls import (
 )
 from .macros import macro
 from .operators import Namespace, operator, unknown
-from .parser import entry, state
-from .parser.expressions import SpecialForm
+from .parser import entry
 from .parser.relax import Dataflow
 from .rewriter import rewriter
+from .state import SpecialForm
 from .tvm_operators import NAMESPACES, TVM_OPERATORS
 
 __all__ = [
@@ -120,12 +119,6 @@ def dataflow() -> Dataflow:
 output = SpecialForm("R.output", lambda parser, node: parser.output(node))
 # The RFC's name.
 outputs = output
-
-
-def func_attr(attrs: Mapping[builtins.str, typing.Any]) -> None:
-    """Set attributes of the function that is being parsed."""
-    given = {name: attribute(name, value) for name, value in attrs.items()}
-    state.current("R.func_attr").builder.set_func_attrs(given)
 
 
 # -- values of Python as values of the program ----------------------------------------------------

@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .parser import entry
 
 if TYPE_CHECKING:
     from ..dpl import PatternMatchingRewriter
+
+# `PatternMatchingRewriter.from_module`, which `relax_mlir.dpl` sets.
+from_module: Any = None
 
 
 def _parse_rule(cls: type, check_well_formed: bool = True) -> PatternMatchingRewriter:
@@ -18,9 +21,7 @@ def _parse_rule(cls: type, check_well_formed: bool = True) -> PatternMatchingRew
     It has the functions ``pattern`` and ``replacement``; see
     `relax_mlir.dpl.PatternMatchingRewriter.from_module`.
     """
-    from ..dpl import PatternMatchingRewriter
-
-    return PatternMatchingRewriter.from_module(entry.parse_class(cls, check_well_formed))
+    return from_module(entry.parse_class(cls, check_well_formed))
 
 
 rewriter = entry.decorator("R.rewriter", "rewriter", _parse_rule)

@@ -76,12 +76,8 @@ def decorator(what: str, kind: str, entry: Callable[..., Any]) -> Callable[..., 
 # ---------------------------------------------------------------------------------------------
 
 
-def _default_names() -> dict[str, Any]:
-    import relax_mlir
-    from relax_mlir import script
-
-    letters = {"I": script.ir, "R": script.relax, "T": script.tir}
-    return {"relax": relax_mlir, **letters, "tvm": script.tvm}
+# What texts need not import; the packages that have it add it.
+DEFAULT_NAMES: dict[str, Any] = {}
 
 
 def from_source(
@@ -129,7 +125,7 @@ def from_source(
     [GlobalVar(name='main')]
     """
     source = Source(program, filename)
-    names: dict[str, Any] = {**_default_names(), **(extra_vars or {})}
+    names: dict[str, Any] = {**DEFAULT_NAMES, **(extra_vars or {})}
     decorated = []
     for node in source.tree.body:
         if isinstance(node, ast.AsyncFunctionDef) and _is_program(node):

@@ -13,6 +13,8 @@ from typing import Any
 from mlir import ir
 
 from ...core.expr import GlobalVar
+from ..calls import call
+from ..state import SpecialForm
 from .diagnostics import ScriptError
 from .environment import Environment
 from .source import Source
@@ -60,18 +62,6 @@ _INSTEAD: dict[type[ast.AST], str] = {
     ast.Or: "R.logical_or in place of or",
     ast.IfExp: "an if statement in place of a conditional expression",
 }
-
-
-class SpecialForm:
-    """Something that is called in a program and reads the syntax tree of its arguments."""
-
-    def __init__(self, name: str, evaluate: Callable[[Any, ast.Call], Any]) -> None:
-        self.name = name
-        self.evaluate = evaluate
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse a call that is not in the text of a program."""
-        raise ValueError(f"expected {self.name} in the text of a Relax function")
 
 
 class Evaluator:
@@ -259,8 +249,6 @@ class Evaluator:
         """Call something; a macro or a function of the module too."""
         with self.at(node):
             if isinstance(function, (GlobalVar, ir.Value)):
-                from ..calls import call
-
                 return call(function, *args, **keywords)
             if not callable(function):
                 raise TypeError(f"expected a function, but got {function!r}")

@@ -16,17 +16,19 @@ from typing import Any
 from mlir import ir
 from mlir.dialects import func
 
-from ... import analysis
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import GlobalVar
 from ...core.ir import ObjectStructInfo
 from ...core.ir_module import Function, IRModule
 from ...core.vdevice import DUMMY_GLOBAL_INFO, DummyGlobalInfo, VDevice, set_global_info
+from ...core.violations import well_formed
 from ...dialects import relax as _ops
 from ...tir.attributes import attribute
 from ...tir.fit import fit_kernels
+from .. import state
+from ..calls import func_attr
 from ..generic import mlir_functions
-from . import rfc, state, tir
+from . import rfc, tir
 from .environment import Environment
 from .expressions import Evaluator
 from .relax import FunctionParser, recursive
@@ -156,7 +158,7 @@ class ModuleParser(Evaluator):
             warnings.warn_explicit(warning.message, warning.category, self.source.filename, line)
         fit_kernels(self.builder._module)
         if check_well_formed:
-            for violation in analysis.well_formed(self.builder._module):
+            for violation in well_formed(self.builder._module):
                 if violation.rule != "WF12":  # other parts may be added
                     rule = f" [{violation.rule}]" if violation.rule else ""
                     message = f"{violation.message}{rule}"
@@ -404,8 +406,6 @@ class ModuleParser(Evaluator):
 
     def _declared_attributes(self, node: ast.FunctionDef, operation: ir.Operation) -> None:
         """Give a declaration the attributes that its body states."""
-        from ..relax import func_attr
-
         parser = FunctionParser(self)
         for statement in node.body[:-1]:
             call: Any = getattr(statement, "value", None)

@@ -25,7 +25,7 @@ from ...core.ir import PrimStructInfo
 from ...tir import expr as tir
 from ...tir import stmt as st
 from ...tir.lower import TYPE, LoweringError, lower
-from .. import tir as T  # noqa: N812 (as programs call it)
+from .. import tir_statements as T  # noqa: N812 (as programs call it)
 from .. import vectors
 from .diagnostics import ScriptError
 from .environment import Environment

@@ -10,9 +10,9 @@ from typing import Any
 
 from mlir import ir
 
-from ...core.ir_module import MODULE_ATTRS
+from ...core.ir_module import MODULE_ATTRS, as_module
 from ...core.vdevice import DUMMY_GLOBAL_INFO, GLOBAL_INFO
-from ..parser.state import kind_of_target
+from ..state import kind_of_target
 from .constants import Constants
 from .options import Options, is_identifier
 from .relax import FunctionPrinter, NotScriptError
@@ -223,8 +223,6 @@ def operation_of(value: Any) -> ir.Operation:
     """
     op: Any = value
     if isinstance(value, str):
-        from ...core.ir_module import as_module
-
         op = as_module(value)
     elif hasattr(value, "get") and not hasattr(value, "operation"):
         op = value.get()

@@ -23,6 +23,11 @@ from ...tir import stmt as st
 from ...tir.expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, StringImm, Var
 from ...tir.raised_values import KernelName, NotRaisableError, is_kernel
 from ...tir.raising import raise_function
+from .. import tir as T  # noqa: N812 (as programs call it)
+from ..parser.diagnostics import ScriptError
+from ..parser.environment import Environment
+from ..parser.source import Source
+from ..parser.tir import parse_prim_func
 
 
 class NotPrimFuncError(ValueError):
@@ -131,12 +136,6 @@ def _called(op: ir.Operation) -> set[str]:
 
 def _require_same(op: ir.Operation, text: str, module_name: str) -> None:
     """Parse the text again, and compare."""
-    from .. import tir as T  # noqa: N812 (as programs call it)
-    from ..parser.diagnostics import ScriptError
-    from ..parser.environment import Environment
-    from ..parser.source import Source
-    from ..parser.tir import parse_prim_func
-
     source = Source(text, "<kernel>")
     with ir.Location.unknown():
         module = ir.Module.create()

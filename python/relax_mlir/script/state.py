@@ -4,15 +4,16 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import contextvars
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ...core.vdevice import VDevice
+from ..core.vdevice import VDevice
 
 if TYPE_CHECKING:
-    from .module import ModuleParser
+    from .parser.module import ModuleParser
 
 _current: contextvars.ContextVar[ModuleParser | None] = contextvars.ContextVar(
     "relax_mlir_module_parser", default=None
@@ -114,3 +115,15 @@ def kind_of_target(target: str) -> str:
 
         return str(json.loads(target).get("kind", ""))
     return target.split()[0] if target else ""
+
+
+class SpecialForm:
+    """Something that is called in a program and reads the syntax tree of its arguments."""
+
+    def __init__(self, name: str, evaluate: Callable[[Any, ast.Call], Any]) -> None:
+        self.name = name
+        self.evaluate = evaluate
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse a call that is not in the text of a program."""
+        raise ValueError(f"expected {self.name} in the text of a Relax function")
