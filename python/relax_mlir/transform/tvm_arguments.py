@@ -4,24 +4,22 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlir import ir
 
+from .. import op as _namespace
 from ..core.variables import walk
 from ..core.violations import _place
 from ..dialects import relax as _ops
 from ..expr_functor import PyExprMutator
 from ..op._signatures import find_operation
+from ._passes_gen import DeadCodeElimination as _DeadCodeElimination
+from ._passes_gen import LegalizeOps as _LegalizeOps
 from .base import run_pipeline
 from .pass_context import PassContext
-
-_generated: Any = importlib.import_module("._passes_gen", __package__)
-_LegalizeOps: Any = _generated.LegalizeOps
-_DeadCodeElimination: Any = _generated.DeadCodeElimination
 
 LegalizeFunc = Callable[[Any, Any], Any]
 
@@ -135,7 +133,7 @@ def _operations(module: ir.Module) -> Iterator[ir.Operation]:
 
 def _operators() -> set[str]:
     """Return the operators on tensors, by their names in the dialect."""
-    modules = (importlib.import_module(f"..op.{name}", __package__) for name in _OPERATORS)
+    modules = (getattr(_namespace, name) for name in _OPERATORS)
     public = (getattr(module, "__all__", vars(module)) for module in modules)
     return {f"relax.{name}" for names in public for name in names if not name.startswith("_")}
 
