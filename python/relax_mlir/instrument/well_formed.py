@@ -46,7 +46,7 @@ class WellFormedInstrument(PassInstrument):
     ... }''')  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    relax_mlir.analysis...WellFormedError: after pass hide the module is not well-formed:
+    relax_mlir.core...WellFormedError: after pass hide the module is not well-formed:
     ...expected a function that is not private, to enter the program by [WF12]
     ...
     """

@@ -20,7 +20,7 @@ def elements(attr: Any) -> Array:
 
     Examples
     --------
-    >>> from relax_mlir.constants import elements_attr
+    >>> from relax_mlir.core.constants import elements_attr
     >>> elements(elements_attr(np.array([1.5, -2.0]), "bfloat16"))
     array([ 1.5, -2. ], dtype=float32)
     """
