@@ -216,3 +216,37 @@ def where(condition: Tensor, x: Any, y: Any) -> Tensor:
         return _expr.Select(truth(flag), *_expr.match_types(a, b))
 
     return broadcast("T_where", choose, condition, x, y)
+
+
+__all__ = [
+    "add",
+    "atan2",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "broadcast_to",
+    "divide",
+    "equal",
+    "floor_divide",
+    "floor_mod",
+    "greater",
+    "greater_equal",
+    "left_shift",
+    "less",
+    "less_equal",
+    "log_add_exp",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "not_equal",
+    "power",
+    "right_shift",
+    "subtract",
+    "trunc_divide",
+    "trunc_mod",
+    "where",
+]

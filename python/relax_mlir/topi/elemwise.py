@@ -219,3 +219,43 @@ def bitwise_not(data: Tensor) -> Tensor:
 def truth(value: PrimExpr) -> PrimExpr:
     """Return whether a value is true, or not 0."""
     return value if value.dtype == "bool" else _expr.compare(_expr.NE, value, 0)
+
+
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "bitwise_not",
+    "cast",
+    "ceil",
+    "clip",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "floor",
+    "identity",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log",
+    "log2",
+    "log10",
+    "logical_not",
+    "negative",
+    "reinterpret",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+]

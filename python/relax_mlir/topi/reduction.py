@@ -205,3 +205,17 @@ def collapse_sum(data: Tensor, target_shape: Any) -> Tensor:
             raise ValueError(f"expected a shape that broadcasts to {data}, not {list(target)}")
         axes.append(extra + i)
     return reshape(sum(data, axes), target) if axes else data
+
+
+__all__ = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "collapse_sum",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "sum",
+]

@@ -111,3 +111,10 @@ def cumprod(
     Tensor
     """
     return scanop(data, _expr.multiply, 1, axis, dtype, exclusive)
+
+
+__all__ = [
+    "cumprod",
+    "cumsum",
+    "scanop",
+]

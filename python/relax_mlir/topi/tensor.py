@@ -145,3 +145,12 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "float32") 
         name="T_arange",
         tag=tag.INJECTIVE,
     )
+
+
+__all__ = [
+    "arange",
+    "elemwise_sum",
+    "eye",
+    "full",
+    "full_like",
+]
