@@ -22,8 +22,8 @@
 // from it: the constraints of a column can be satisfied whatever the other
 // columns are.
 //
-// Systems, the numbers in them, and their count are limited; beyond that a
-// question stays open.
+// Systems, the numbers in them, and their count are limited. Beyond that, facts
+// are not split into cases, then left out; then a question stays open.
 //
 //===----------------------------------------------------------------------===//
 
@@ -121,6 +121,8 @@ public:
   bool require(PrimExprAttr lhs, PrimExprAttr rhs, PrimExprOrder order);
   void require(const PrimExprFacts::Relation &relation);
   bool hasSolution() const;
+  /// Has what is required from here on add no cases.
+  void stopSplitting() { cases = nullptr; }
   bool isTooLarge() const {
     return numColumns > kMaxColumns || rows.size() > kMaxRows;
   }
@@ -510,43 +512,66 @@ bool System::assumeNumber(PrimExprAttr number, bool truth) {
 // Questions
 //===----------------------------------------------------------------------===//
 
-/// Whether no case has a solution. `require` adds the question to a system, and
-/// returns false where it cannot be put.
-static bool hasNoSolution(const PrimExprFacts &facts,
-                          llvm::function_ref<bool(System &)> require) {
+/// Whether no case has a solution; none where there are too many cases, columns
+/// or constraints to tell. `require` adds the question to a system, and returns
+/// false where it cannot be put.
+static std::optional<bool>
+haveNoSolution(const PrimExprFacts &facts,
+               llvm::function_ref<bool(System &)> require) {
   RangeAnalysis ranges(facts);
   System whole(ranges, /*cases=*/nullptr);
-  bool isSmall = require(whole) && !whole.isTooLarge();
-  if (isSmall && !whole.hasSolution())
+  bool fits = require(whole) && !whole.isTooLarge();
+  if (fits && !whole.hasSolution())
     return true;
   if (!whole.isSimplified())
-    return false;
+    return fits ? std::optional(false) : std::nullopt;
   Cases cases;
   for (unsigned count = 0; count < kMaxCases; ++count) {
     System system(ranges, &cases);
     if (!require(system) || system.isTooLarge() ||
-        cases.countLeft() + count > kMaxCases || system.hasSolution())
+        cases.countLeft() + count > kMaxCases)
+      return std::nullopt;
+    if (system.hasSolution())
       return false;
     if (!cases.advance())
       return true;
+  }
+  return std::nullopt;
+}
+
+/// Whether a question has no solution under relations. Where these make it too
+/// large, they are not split into cases, and then left out: what is proven
+/// under some facts stays proven under more.
+static bool hasNoSolution(const PrimExprFacts &facts,
+                          ArrayRef<const PrimExprFacts::Relation *> relations,
+                          llvm::function_ref<bool(System &)> require) {
+  enum { Split, Unsplit, LeftOut };
+  for (auto treatment : {Split, Unsplit, LeftOut}) {
+    std::optional<bool> answer = haveNoSolution(facts, [&](System &system) {
+      if (!require(system))
+        return false;
+      if (treatment == Unsplit)
+        system.stopSplitting();
+      if (treatment != LeftOut)
+        for (const PrimExprFacts::Relation *relation : relations)
+          system.require(*relation);
+      return true;
+    });
+    if (answer)
+      return *answer;
   }
   return false;
 }
 
 bool PresburgerProver::isImpossible(PrimExprOrder order) const {
-  return hasNoSolution(facts, [&](System &system) {
-    for (const PrimExprFacts::Relation *relation : relations)
-      system.require(*relation);
+  return hasNoSolution(facts, relations, [&](System &system) {
     return system.require(lhs, rhs, order);
   });
 }
 
 bool PresburgerProver::isContradictory() const {
-  return !relations.empty() && hasNoSolution(facts, [&](System &system) {
-    for (const PrimExprFacts::Relation *relation : relations)
-      system.require(*relation);
-    return true;
-  });
+  return !relations.empty() &&
+         hasNoSolution(facts, relations, [](System &) { return true; });
 }
 
 /// The range of lhs - rhs.
