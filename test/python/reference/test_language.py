@@ -56,6 +56,17 @@ def test_perturbed_results_are_moved_one_way(increment, mode, sign):
     assert 0 < sign * (moved - exact) <= 2**-25
 
 
+def test_scans_overflow_on_the_way(write, tensor):
+    """The product of four is infinite, and no number once it is multiplied by 0."""
+    program = write(lambda x: op.cumprod(x, axis=0, dtype="float32"), tensor(("n",), "uint32"))
+    x = np.array([2**32 - 1] * 4 + [1, 0, 2], "uint32")
+    exact = reference.run(program, "main", x, arithmetic=reference.Exact()).data
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(exact[3:], np.cumprod(x, dtype="float32")[3:])
+    compiled = relax.VirtualMachine(relax.compile(program))["main"](x)
+    np.testing.assert_array_equal(np.from_dlpack(compiled)[3:], exact[3:])
+
+
 def test_perturbed_results_are_zero_where_they_may_be(write, tensor):
     """The bound of gelu is that of its operand, which is large beside the result."""
     program = write(lambda x: op.nn.gelu_tanh(x), tensor(("n",)))

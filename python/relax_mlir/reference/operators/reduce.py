@@ -134,8 +134,8 @@ def _cumprod(op: Any, args: Args, env: Any) -> Array:
 
 
 def _scan(op: Any, args: Args, function: np.ufunc) -> Array:
-    axis = attribute(op, "axis")
-    data = cast(args[0].data, attribute(op, "dtype", args[0].dtype))
+    axis, dtype = attribute(op, "axis"), attribute(op, "dtype", args[0].dtype)
+    data = cast(args[0].data, dtype)
     if axis is None:
         data, axis = data.ravel(), 0
     if attribute(op, "exclusive", False):
@@ -146,4 +146,23 @@ def _scan(op: Any, args: Args, function: np.ufunc) -> Array:
         last = data.shape[axis]
         data = np.concatenate([first, data], axis)
         data = np.take(data, range(last), axis)
-    return np.asarray(function.accumulate(data, axis=axis, dtype=data.dtype))
+    result = np.asarray(function.accumulate(data, axis=axis, dtype=data.dtype))
+    if is_float(dtype) and dtype != "float64" and np.any(np.abs(result) >= _BEYOND_FLOAT32):
+        return _overflowing(np.moveaxis(data, axis, 0), function, axis)
+    return result
+
+
+# The first number that float32 does not have: scans compute smaller floats in it, too.
+_BEYOND_FLOAT32 = 2.0**128 - 2.0**103
+
+
+def _overflowing(data: Array, function: np.ufunc, axis: int) -> Array:
+    """Scan the first axis: each element comes of the one before, which may be infinite."""
+    result = np.empty_like(data)
+    last: Any = function.identity
+    for index, element in enumerate(data):
+        last = function(last, element)
+        result[index] = last = np.where(
+            np.abs(last) >= _BEYOND_FLOAT32, np.copysign(np.inf, last), last
+        )
+    return np.moveaxis(result, 0, axis)
