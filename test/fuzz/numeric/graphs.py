@@ -99,7 +99,7 @@ def finished(
 def _as_call(d: Drawer, node: Node) -> Node:
     """Return a call of a function of the module in place of one of a closure.
 
-    What the closure captures are parameters of the function. Variables that a cast made stay out.
+    Captured values are parameters of the function. Variables that a cast made stay out.
     """
     (body,) = node.bodies
     captured = sorted(captures(body))
@@ -177,7 +177,7 @@ def draw_dataflow(d: Drawer, names: dict[str, int]) -> Value:
 
 
 def _inside(d: Drawer, values: list[Value]) -> list[Value]:
-    """Return the parameters of a closure that stand for values, at hand for now."""
+    """Return the parameters of a closure that stand for values, usable for now."""
     inside = []
     for value in values:
         inner = dataclasses.replace(value, number=d.number())
@@ -187,11 +187,15 @@ def _inside(d: Drawer, values: list[Value]) -> list[Value]:
     return inside
 
 
+def _has_shape(value: Value) -> bool:
+    return value.type.shape is not None
+
+
 def _function(d: Drawer, names: dict[str, int], op: str, attrs: dict[str, Any]) -> Value:
     """Draw a closure, and its call, that changes a value; it may use others around it."""
-    x = d.value()
-    values = [x, *(d.value() for _ in range(d.choice(0, 0, 1)))]
-    pool = list(d.pool)
+    # The types of parameters are not derived from arguments: they have to say the shape.
+    values = [d.value(_has_shape) for _ in range(d.choice(1, 1, 2))]
+    x, pool = values[0], list(d.pool)
     inside = _inside(d, values)
     body = d.chain(inside[0], names, d.rng.randint(1, 3))
     known = {param.result for param in d.params}
