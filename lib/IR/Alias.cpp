@@ -1,4 +1,4 @@
-//===- Alias.cpp - Which values may share memory -*- C++ -*-===//
+//===- Alias.cpp - Values that may share memory -----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -34,7 +34,7 @@ using namespace mlir::relax;
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// Tuples that nest deeper are not told apart field by field.
+/// Tuples that nest deeper are not distinguished field by field.
 static constexpr unsigned kMaxMergeDepth = 4;
 
 static SmallVector<unsigned> unite(ArrayRef<unsigned> lhs,
@@ -243,8 +243,8 @@ bool AliasInfo::mayAlias(unsigned lhs, unsigned rhs) const {
     return false;
   if (r->kind != Root::Fresh)
     return true;
-  // Fresh memory is what a parameter stands for where it was there before the
-  // call, and what an unknown value is where somebody kept it.
+  // Fresh memory may be what a parameter refers to where it was there before
+  // the call, and what an unknown value refers to where it has escaped.
   if (l->kind == Root::Unknown)
     return r->hasEscaped;
   return !functionOf(l->value)->isAncestor(functionOf(r->value));
@@ -339,12 +339,12 @@ private:
 InFlightDiagnostic UpdateVerifier::emit(Value updated) {
   unsigned index = llvm::find(op->getOperands(), updated).getIndex();
   if (auto call = dyn_cast<CallInplacePackedOp>(op); call && call.getFunction())
-    --index; // the arguments stand behind the function
+    --index; // the arguments follow the function
   return op->emitOpError() << "updates argument " << index << " in place, ";
 }
 
-/// In a pure function nobody else may know what is updated. What a closure
-/// captured is known to its next call.
+/// In a pure function an updated value may not be known elsewhere. A value that
+/// a closure captured is known to its next call.
 LogicalResult UpdateVerifier::verifyOwned(Value updated) {
   Value source = aliases.getOutsideSource(updated, function);
   if (!source)
@@ -391,7 +391,7 @@ bool UpdateVerifier::isBefore(Value value) {
   Operation *ancestor = definition->getBlock()->findAncestorOpInBlock(*op);
   if (ancestor)
     return definition->isBeforeInBlock(ancestor);
-  return false; // in a region behind the update
+  return false; // in a region after the update
 }
 
 /// Whether `user` cannot run after `op`, because it is in the other branch or

@@ -173,7 +173,7 @@ FailureOr<PrimExprAttr> PrimExprParser::parseOperand() {
   return PrimExprAttr::getVar(parser.getContext(), name);
 }
 
-/// An integer or an operand, behind any number of minus signs.
+/// An integer or an operand, after any number of minus signs.
 FailureOr<PrimExprAttr> PrimExprParser::parseAtom() {
   MLIRContext *context = parser.getContext();
   bool negative = false;

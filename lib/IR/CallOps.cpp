@@ -283,7 +283,7 @@ static Type derivePacked(Operation *call, ArrayAttr sinfoArgs) {
                        llvm::to_vector(sinfoArgs.getAsValueRange<TypeAttr>()));
 }
 
-/// That what a call derives is a subtype of what it declares.
+/// Verifies that the derived type of a call is a subtype of the declared one.
 static LogicalResult verifyDerived(Operation *call, Type derived) {
   Type declared = call->getResult(0).getType();
   if (isSubtypeAt(call, derived, declared) == Ternary::Yes)
@@ -361,7 +361,7 @@ static Type kernelElementType(Type dtype) {
   return dtype;
 }
 
-/// That a tensor may be passed for a shaped parameter of a kernel.
+/// Verifies that a tensor may be passed for a shaped parameter of a kernel.
 static LogicalResult verifyKernelTensor(Operation *op, unsigned index,
                                         TensorStructInfoType tensor,
                                         Type param) {
@@ -387,7 +387,8 @@ static LogicalResult verifyKernelTensor(Operation *op, unsigned index,
   return success();
 }
 
-/// That a primitive value may be passed for a scalar parameter of a kernel.
+/// Verifies that a primitive value may be passed for a scalar parameter of a
+/// kernel.
 static LogicalResult verifyKernelScalar(Operation *op, unsigned index,
                                         PrimStructInfoType prim, Type param) {
   if (kernelElementType(prim.getDtype()) == param)
@@ -403,8 +404,8 @@ static LogicalResult verifyKernelInput(Operation *op, unsigned index,
   return verifyKernelScalar(op, index, cast<PrimStructInfoType>(input), param);
 }
 
-/// What a kernel says of a parameter in terms of shape variables, or else what
-/// is passed for it.
+/// Returns the type of a parameter in terms of shape variables, as the kernel
+/// declares it, or else the type of the argument.
 static Type kernelParamType(func::FuncOp kernel, unsigned index, Type actual) {
   auto said = kernel.getArgAttrOfType<TypeAttr>(index, kKernelStructInfo);
   if (!said)
@@ -423,7 +424,7 @@ static Type kernelParamType(func::FuncOp kernel, unsigned index, Type actual) {
   return actual;
 }
 
-/// That the shape variables of a kernel may each have one value.
+/// Verifies that the shape variables of a kernel may each have one value.
 static LogicalResult verifyKernelVars(Operation *op, func::FuncOp kernel,
                                       ArrayRef<Type> actuals) {
   SmallVector<Type> formals;
@@ -514,7 +515,8 @@ static LogicalResult verifyKernelCall(Operation *op,
   return verifyKernelVars(op, kernel, actuals);
 }
 
-/// What the kernel gets in normal form: the fields of tuples, one by one.
+/// Returns the inputs of the kernel in normal form: the fields of tuples, one
+/// by one.
 static SmallVector<Type> inputTypes(ValueRange args) {
   SmallVector<Type> leaves;
   collectLeaves(args.getTypes(), leaves);
@@ -527,7 +529,7 @@ LogicalResult CallTIROp::verifySymbolUses(SymbolTableCollection &symbols) {
                           getOutputTypes());
 }
 
-/// Outputs that are allocated stand behind the arguments.
+/// Outputs that are allocated follow the arguments.
 LogicalResult
 CallTIRInplaceOp::verifySymbolUses(SymbolTableCollection &symbols) {
   SmallVector<TensorStructInfoType> outputs;
@@ -549,7 +551,7 @@ LogicalResult CallKernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// What the pool has cannot be asked before the module is verified.
+/// The contents of the pool cannot be queried before the module is verified.
 LogicalResult LoadConstantOp::verifySymbolUses(SymbolTableCollection &) {
   auto module = (*this)->getParentOfType<ModuleOp>();
   auto pool = module

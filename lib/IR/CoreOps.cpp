@@ -240,7 +240,7 @@ static LogicalResult verifyArgumentNames(FuncOp func) {
   return success();
 }
 
-/// That the bounds are integers, of variables that the arguments bind.
+/// Verifies that the bounds are integers, of variables that the arguments bind.
 static LogicalResult verifyBounds(FuncOp func) {
   llvm::StringSet<> names;
   for (Type type : func.getArgumentTypes())
@@ -325,7 +325,7 @@ Operation *mlir::relax::getFunctionAround(Operation *op) {
   return parent;
 }
 
-/// What the type of a function says.
+/// Whether the type of a function declares it pure.
 static bool isDeclaredPure(Operation *function) {
   if (auto closure = dyn_cast<ClosureOp>(function))
     return closure.getFuncStructInfo().getPure();
@@ -378,7 +378,8 @@ void mlir::relax::forcePurity(Operation *function) {
                       BoolAttr::get(function->getContext(), true));
 }
 
-/// That `actual` may stand where `expected` is declared; `role` names it.
+/// Verifies that `actual` is a subtype of the declared type `expected`; `role`
+/// names it.
 static LogicalResult verifySubtype(Operation *op, Type actual, Type expected,
                                    StringRef role, Operation *declaration) {
   if (isSubtypeAt(op, actual, expected) == Ternary::Yes)
@@ -435,7 +436,8 @@ bool MatchCastOp::alwaysFails() {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// That the values of a terminator fit the results of the operation around it.
+/// Verifies that the values of a terminator fit the results of the operation
+/// around it.
 static LogicalResult verifyTerminator(Operation *parent, Operation *terminator,
                                       StringRef role) {
   if (terminator->getNumOperands() != parent->getNumResults())
@@ -521,8 +523,8 @@ Type IfOp::deriveResult(llvm::function_ref<bool(StringRef)> isInScope) {
                          deriveYield(getElseRegion(), isInScope));
 }
 
-/// The scope where an operation stands, found out when the first variable is
-/// asked for.
+/// Derives a type in the scope of an operation, which is collected when the
+/// first variable is looked up.
 template <typename OpTy> static Type deriveInScope(OpTy op) {
   std::optional<llvm::StringSet<>> scope;
   return op.deriveResult([&](StringRef name) {
@@ -542,7 +544,7 @@ LogicalResult IfOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
   return success();
 }
 /// Parses the branches of relax.if. MLIR drops the uses of what a region
-/// defines where the region is wrong itself; where something behind it is,
+/// defines where the region is wrong itself; where something after it is,
 /// uses ahead of the region would outlive their definitions.
 ParseResult mlir::relax::parseBranches(OpAsmParser &parser, Region &thenRegion,
                                        Region &elseRegion) {

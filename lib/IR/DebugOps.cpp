@@ -32,7 +32,7 @@ LogicalResult AssertOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
   return inferNothing(context, results);
 }
 
-/// What is not known of the condition is checked at run time.
+/// Properties of the condition that are not known are checked at run time.
 LogicalResult AssertOp::verify() {
   Type type = getCondition().getType();
   Type boolean = IntegerType::get(getContext(), 1);

@@ -54,8 +54,8 @@ LogicalResult mlir::relax::registerDeriveFunc(StringRef name, DeriveFunc fn,
       name == FuncStructInfoType::kEmptyDerive)
     return failure();
   Registry &registry = getRegistry();
-  // What is replaced is destroyed when the lock is released: that may run code
-  // of the user.
+  // The replaced function is destroyed when the lock is released: that may run
+  // code of the user.
   DeriveFunc replaced;
   std::lock_guard<std::mutex> lock(registry.mutex);
   DeriveFunc &slot = registry.functions[name.str()];

@@ -279,7 +279,7 @@ static LogicalResult cannotMove(OptionalLoc loc, Type type) {
                     type);
 }
 
-/// The device is known when the module is at hand: `relax-realize-vdevice`.
+/// The device is known once the module is available: `relax-realize-vdevice`.
 LogicalResult HintOnDeviceOp::inferReturnTypes(MLIRContext *, OptionalLoc loc,
                                                Adaptor adaptor,
                                                InferredTypes &results) {

@@ -82,7 +82,7 @@ static LogicalResult verifyCaptures(Operation *op, Attribute value) {
   return success();
 }
 
-/// What a lowered function tells about itself.
+/// Verifies the StructInfo that a lowered function keeps as text.
 static LogicalResult verifyStructInfoText(Operation *op, Attribute value) {
   if (!isa<FuncOp>(op))
     return op->emitOpError() << "has '" << RelaxDialect::kStructInfo

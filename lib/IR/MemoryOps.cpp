@@ -27,7 +27,7 @@ PrimExprAttr mlir::relax::getByteSize(TensorStructInfoType type) {
   return PrimExprAttr::getProduct(type.getContext(), factors);
 }
 
-/// That the dimensions of a result stand in its type or are operands.
+/// Verifies that the dimensions of a result are in its type or are operands.
 static LogicalResult verifyDims(Operation *op, TensorStructInfoType type,
                                 ValueRange dims) {
   if (dims.empty() && type.getNdim() != 0 && !type.hasShape())
@@ -51,7 +51,7 @@ LogicalResult AllocStorageOp::verify() {
   return success();
 }
 
-/// What is known of the sizes of a storage and of a tensor in it.
+/// Verifies that a tensor fits in its storage, where both sizes are known.
 static LogicalResult verifyFits(AllocTensorOp op) {
   auto storage = op.getStorage().getDefiningOp<AllocStorageOp>();
   PrimExprAttr size = getByteSize(op.getResult().getType());

@@ -25,7 +25,7 @@ namespace mlir::relax {
 /// A total order of expressions that does not depend on addresses.
 int compare(PrimExprAttr lhs, PrimExprAttr rhs);
 
-/// Visits each node once, operands from left to right behind their operation,
+/// Visits each node once, operands from left to right after their operation,
 /// until `visit` returns false.
 void walkNodes(PrimExprAttr expr, llvm::function_ref<bool(PrimExprAttr)> visit);
 

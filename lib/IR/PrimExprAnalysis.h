@@ -1,4 +1,4 @@
-//===- PrimExprAnalysis.h - What proofs are made of -*- C++ -*-===//
+//===- PrimExprAnalysis.h - Analyses that proofs consist of -----*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -52,7 +52,7 @@ Ternary proveEqualOnce(PrimExprAttr lhs, PrimExprAttr rhs,
 Ternary proveLessEqualOnce(PrimExprAttr lhs, PrimExprAttr rhs,
                            const PrimExprFacts &facts);
 
-/// How two expressions compare.
+/// The order of two expressions.
 enum class PrimExprOrder { Less, Equal, Greater };
 
 /// Questions to the Presburger library about one pair of expressions.

@@ -72,7 +72,7 @@ struct AffineForm {
 };
 using MaybeForm = std::optional<AffineForm>;
 
-/// The decisions of one combination of cases, and the way to the next one.
+/// The decisions of one combination of cases, and the step to the next one.
 class Cases {
 public:
   /// The case to take of `count`, at a place that asks.
@@ -126,7 +126,7 @@ public:
   bool isTooLarge() const {
     return numColumns > kMaxColumns || rows.size() > kMaxRows;
   }
-  /// Whether there are cases to tell apart, but they were not.
+  /// Whether there are cases to distinguish that were not distinguished.
   bool isSimplified() const { return simplified; }
 
 private:
@@ -513,8 +513,8 @@ bool System::assumeNumber(PrimExprAttr number, bool truth) {
 //===----------------------------------------------------------------------===//
 
 /// Whether no case has a solution; none where there are too many cases, columns
-/// or constraints to tell. `require` adds the question to a system, and returns
-/// false where it cannot be put.
+/// or constraints to decide. `require` adds the question to a system, and
+/// returns false where it cannot be expressed.
 static std::optional<bool>
 haveNoSolution(const PrimExprFacts &facts,
                llvm::function_ref<bool(System &)> require) {
@@ -581,7 +581,8 @@ static PrimExprRange differenceRange(PrimExprAttr lhs, PrimExprAttr rhs,
   return difference ? RangeAnalysis(facts).of(*difference) : PrimExprRange();
 }
 
-/// Which of two things is proven; if both are, the facts contradict each other.
+/// Returns the one of two things that is proven; if both are, the facts
+/// contradict each other.
 static Ternary decide(bool isAlways, bool isNever) {
   if (isAlways == isNever)
     return Ternary::Unknown;
@@ -651,7 +652,7 @@ static Ternary proveSimplified(PrimExprAttr lhs, PrimExprAttr rhs,
 }
 
 /// Whether the difference of two expressions is a sum of variables, and
-/// products of them, that no relation speaks of: each has any value in its
+/// products of them, that no relation mentions: each has any value in its
 /// range, so the range of the sum says all.
 static bool isRangeExact(PrimExprAttr lhs, PrimExprAttr rhs,
                          const PrimExprFacts &facts) {

@@ -44,7 +44,7 @@ private:
 
   DictionaryAttr devices;
   llvm::StringMap<int64_t> captures;
-  /// What the functions around bind.
+  /// The variables that the enclosing function types bind.
   llvm::StringSet<> bound;
 };
 } // namespace
@@ -194,7 +194,7 @@ std::string mlir::relax::toRuntimeStructInfo(Type type,
 }
 
 //===----------------------------------------------------------------------===//
-// What functions refer to
+// Variables in function types
 //===----------------------------------------------------------------------===//
 
 void mlir::relax::collectFunctionVars(Type type, llvm::StringSet<> &names) {

@@ -1,4 +1,4 @@
-//===- ShapeScope.cpp - Where shape variables are visible -*- C++ -*-===//
+//===- ShapeScope.cpp - Scopes of shape variables ---------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -31,7 +31,7 @@ class Scope {
 public:
   bool contains(StringRef name) const { return vars.contains(name); }
   void bind(const ShapeVarUse &use) { vars.try_emplace(use.name, use); }
-  /// What the variable of this name is where it was bound.
+  /// Returns the variable of this name as it was bound.
   ShapeVarUse get(StringRef name) const { return vars.lookup(name); }
 
 private:
@@ -104,7 +104,7 @@ static StringRef annotationRule(Type type) {
 }
 
 /// Calls back for each variable of `type` that is not bound, once, with the
-/// rule on the kind of annotation it stands in.
+/// rule on the kind of annotation it is in.
 static void
 forEachUnbound(Type type, const Scope &scope,
                llvm::function_ref<void(StringRef name, StringRef rule)> visit) {
@@ -125,8 +125,8 @@ forEachUnbound(Type type, const Scope &scope,
   }
 }
 
-/// That a variable stands for what it stands for where it was bound, and that a
-/// shape has the same rank there.
+/// Verifies that a variable stands for the same as where it was bound, and that
+/// a shape has the same rank there.
 void ScopeVerifier::verifyKind(Operation *op, const ShapeVarUse &use,
                                const Scope &scope, Names &reported) {
   if (!scope.contains(use.name) || reported.contains(use.name))
@@ -314,7 +314,7 @@ LogicalResult mlir::relax::verifyShapeScopes(FuncOp func) {
 // Queries
 //===----------------------------------------------------------------------===//
 
-/// The casts whose facts and variables the operations behind `op` see, in any
+/// The casts whose facts and variables the operations after `op` see, in any
 /// order. Those that are not valid say nothing.
 static void forEachCast(Operation &op,
                         llvm::function_ref<void(MatchCastOp)> visit) {
@@ -330,7 +330,7 @@ static void forEachCast(Operation &op,
         forEachCast(inner, visit);
 }
 
-/// What `op` binds for the operations behind it.
+/// Collects the variables that `op` binds for the operations after it.
 static void collectBound(Operation &op, llvm::StringSet<> &names) {
   forEachCast(op, [&](MatchCastOp cast) {
     collectBindingVars(cast->getResultTypes()[0], names);
@@ -464,7 +464,7 @@ bool mlir::relax::reliesOnFacts(Operation *op) {
          !areSubtypes(derived, op->getResultTypes());
 }
 
-/// Adds what `op` says for the operations behind it.
+/// Adds the facts that `op` establishes for the operations after it.
 void ScopeAnalysis::pass(Operation *op, Frame &frame) {
   forEachCast(*op, [&](MatchCastOp cast) {
     collectBindingVars(cast.getResult().getType(), frame.names);

@@ -153,7 +153,8 @@ private:
   Type eraseInFunc(FuncStructInfoType func) const;
 
   Predicate isShapeInScope, isDimInScope;
-  /// What the function types around bind, so that those inside do not.
+  /// The variables that the enclosing function types bind, so that those inside
+  /// do not.
   const llvm::StringSet<> &around;
 };
 } // namespace
@@ -376,7 +377,7 @@ void mlir::relax::getShapeVarMapping(TypeRange formals, TypeRange actuals,
                                      ShapeVarMap &mapping) {
   SmallVector<std::pair<Type, Type>> values, functions;
   splitPairs(formals, actuals, values, functions);
-  // What a value has counts more than what a function accepts.
+  // The type of a value takes precedence over what a function accepts.
   for (auto [formal, actual] :
        llvm::concat<std::pair<Type, Type>>(values, functions))
     matchTypes(formal, actual, mapping);
@@ -604,8 +605,8 @@ static bool mentions(Attribute value, const llvm::StringSet<> &names) {
   });
 }
 
-/// What a parameter accepts says something about the scope around only where it
-/// is in terms of that scope.
+/// The type of a parameter says something about the enclosing scope only where
+/// it is in terms of that scope.
 void FuncStructInfoType::matchSameKind(Type actual,
                                        ShapeVarMap &mapping) const {
   auto func = cast<FuncStructInfoType>(actual);

@@ -93,8 +93,8 @@ Type ObjectStructInfoType::unifyWithSameKind(Type) const { return *this; }
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a tensor and a shape have in common: dimensions, a variable for all of
-/// them, or neither, and a rank.
+/// The properties that tensors and shapes share: dimensions, a variable for all
+/// of them, or neither, and a rank.
 struct ShapeInfo {
   explicit ShapeInfo(TensorStructInfoType type)
       : dims(type.getShape()), var(type.getShapeVar()), ndim(type.getNdim()),
@@ -112,7 +112,7 @@ struct ShapeInfo {
 };
 } // namespace
 
-/// Whether the shape of a value is another one. What is not known, and a
+/// Whether the shape of a value is another one. An unknown shape, and a
 /// variable, may be any shape; all shapes of rank 0 are one. The value exists,
 /// so that no dimension of it is negative where it is a tensor.
 static Ternary proveSameShape(const ShapeInfo &lhs, const ShapeInfo &rhs) {
@@ -298,7 +298,7 @@ public:
 
   ArrayRef<Type> getParams() const { return params; }
   Type getRet() const { return ret; }
-  /// What the own variables are in the parameters `actuals`.
+  /// Matches the own variables with the parameters `actuals`.
   ShapeVarMap match(ArrayRef<Type> actuals) const {
     return matchVars(own, params, actuals);
   }

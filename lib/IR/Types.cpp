@@ -154,7 +154,7 @@ bool mlir::relax::hasNegativeDim(ShapeExprAttr shape) {
   });
 }
 
-/// The name behind "var".
+/// The name after "var".
 static ParseResult parseShapeVar(AsmParser &parser, StringAttr &var) {
   StringRef name;
   if (parser.parseEqual() || parser.parseKeyword(&name))
@@ -163,7 +163,7 @@ static ParseResult parseShapeVar(AsmParser &parser, StringAttr &var) {
   return success();
 }
 
-/// What stands first in a tensor or shape: "[n, 4]", "ndim = 2", "var = s",
+/// Parses the first part of a tensor or shape: "[n, 4]", "ndim = 2", "var = s",
 /// "var = s, ndim = 2" or "*".
 static ParseResult parseDims(AsmParser &parser, ShapeExprAttr &shape,
                              int64_t &ndim, StringAttr &var) {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The operations whose text does not say their result type, since it is derived
-// from the rest. A declared type that is weaker stands at the end:
+// from the rest. A declared type that is weaker is at the end:
 //
 //   %0 = relax.constant dense<1.0> : tensor<f32>
 //   %1 = relax.constant dense<1.0> : tensor<f32> -> !relax.tensor<ndim = 0,

@@ -53,7 +53,7 @@ public:
             if (!namesRule(diag.str()))
               ++otherErrors;
           }
-          return failure(); // and now to whoever shows it
+          return failure(); // now to the handler that shows it
         }) {}
 
   unsigned errors = 0, otherErrors = 0;
@@ -128,7 +128,7 @@ void WellFormedChecker::verify(Operation *op) {
   for (Region &region : op->getRegions())
     for (Operation &inner : region.getOps())
       verify(&inner);
-  // A region is asked for its blocks and their terminators.
+  // Region invariants rely on well-formed blocks and terminators.
   if (!verifyBlocks(op) || isMalformed(op) || op == module)
     return;
   unsigned before = counter.otherErrors;
@@ -167,7 +167,7 @@ void WellFormedChecker::verifySymbols() {
     if (op != module && op->hasTrait<OpTrait::SymbolTable>())
       isValid &= verifySymbolTable(op, inner);
   });
-  if (!isValid) // no telling what a name stands for
+  if (!isValid) // the meaning of a name is unknown
     return;
   SymbolTableCollection tables;
   module.walk([&](SymbolUserOpInterface user) {

@@ -1,4 +1,4 @@
-//===- Alias.h - Which values may share memory -*- C++ -*-===//
+//===- Alias.h - Values that may share memory -------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -51,7 +51,8 @@ private:
     bool hasEscaped = false;
   };
   using Roots = SmallVector<unsigned>; // sorted, without duplicates
-  /// What a value refers to: all roots, and those of each field where known.
+  /// The memory that a value refers to: all roots, and those of each field
+  /// where known.
   struct Node {
     Roots roots;
     SmallVector<const Node *> fields;

@@ -17,11 +17,11 @@ namespace mlir::relax {
 /// The pool: `relax.constants` of the module, which was verified.
 SmallVector<ElementsAttr> getConstants(ModuleOp module);
 
-/// How many bytes a constant takes in memory, a Boolean one.
+/// Returns the bytes that a constant takes in memory, a Boolean one.
 int64_t getConstantSize(ElementsAttr constant);
 
-/// That the elements of a constant can be read: that it is dense, and that a
-/// resource holds as many bytes as the type says.
+/// Verifies that the elements of a constant can be read: that it is dense, and
+/// that a resource holds as many bytes as the type says.
 LogicalResult verifyConstant(Operation *op, ElementsAttr constant);
 
 /// The elements of a constant that was verified, in row-major order: those of

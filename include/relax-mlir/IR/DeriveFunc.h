@@ -40,8 +40,9 @@ DeriveFunc lookupDeriveFunc(StringRef name);
 /// The names that are registered, sorted.
 SmallVector<std::string> getDeriveFuncNames();
 
-/// What a call of a packed function whose type names `name` gives; reported at
-/// `location` where there is no such function, or where it fails.
+/// Derives the result type of a call of a packed function whose type names
+/// `name`; reports an error at `location` where there is no such function, or
+/// where it fails.
 FailureOr<Type> deriveByName(StringRef name, Location location,
                              TypeRange argTypes, TypeRange sinfoArgs);
 

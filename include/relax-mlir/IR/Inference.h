@@ -1,5 +1,4 @@
-//===- Inference.h - Derivation of StructInfo shared by operators -*- C++
-//-*-===//
+//===- Inference.h - Shared derivation of StructInfo ------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -62,8 +61,8 @@ LogicalResult inferQuantization(OptionalLoc location, ValueRange operands,
                                 int64_t axis, Type outDtype, bool quantizes,
                                 InferredTypes &results);
 
-/// What convolutions have in common. The layouts are permutations of "NC" and
-/// "OI" followed by `letters`, the spatial dimensions.
+/// The attributes that convolutions share. The layouts are permutations of "NC"
+/// and "OI" followed by `letters`, the spatial dimensions.
 struct ConvAttrs {
   StringRef letters;
   ArrayRef<int64_t> strides, padding, dilation;
@@ -85,7 +84,7 @@ template <typename OpTy> ConvAttrs getConvAttrs(OpTy op, StringRef letters) {
 LogicalResult inferConv(OptionalLoc location, Value data, Value weight,
                         const ConvAttrs &attrs, InferredTypes &results);
 
-/// What pooling operators have in common.
+/// The attributes that pooling operators share.
 struct PoolAttrs {
   StringRef letters;
   ArrayRef<int64_t> sizes, strides, padding, dilation;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel that may fail returns, behind its other results, an i32: 0, or -1
+// A kernel that may fail returns, after its other results, an i32: 0, or -1
 // with an error in the error slot of tvm-ffi.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@ namespace mlir::relax {
 /// The attribute of a function whose last result is a status.
 constexpr StringLiteral kStatusAttr = "relax.status";
 
-/// What runs the body of a parallel loop.
+/// The runtime function that runs the body of a parallel loop.
 constexpr StringLiteral kParallelFor = "relax_parallel_for";
 
 inline bool returnsStatus(func::FuncOp kernel) {

@@ -1,4 +1,4 @@
-//===- KernelStructInfo.h - What kernels say of themselves -*- C++ -*-===//
+//===- KernelStructInfo.h - StructInfo of kernel parameters -----*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is known of shape variables in a scope, and what follows from it for
+// The known facts about shape variables in a scope, and their consequences for
 // expressions (ST12): equality, order, ranges, simpler forms.
 //
-// All of it speaks of the integers, and of those values of the variables that
-// satisfy the facts and for which the expressions in question are defined (no
-// divisor is 0). Nothing is claimed that is not proven. Where facts are found
-// to contradict each other, nothing is concluded from them.
+// Expressions and facts are about integers, and about those values of the
+// variables that satisfy the facts and for which the expressions in question
+// are defined (no divisor is 0). Nothing is claimed that is not proven. Where
+// facts are found to contradict each other, nothing is concluded from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -123,8 +123,8 @@ private:
 };
 
 /// Questions about the dimensions of tensors that exist: none of them is
-/// negative, and the facts of the FactsScope hold. What the normal form decides
-/// costs no more than it does.
+/// negative, and the facts of the FactsScope hold. Questions that the normal
+/// form decides cost no more than it does.
 class DimensionProver {
 public:
   explicit DimensionProver(ArrayRef<PrimExprAttr> dims,

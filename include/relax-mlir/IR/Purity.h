@@ -1,4 +1,4 @@
-//===- Purity.h - Which operations have effects -*- C++ -*-===//
+//===- Purity.h - Purity of operations --------------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

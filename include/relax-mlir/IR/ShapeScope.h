@@ -1,4 +1,4 @@
-//===- ShapeScope.h - Where shape variables are visible -*- C++ -*-===//
+//===- ShapeScope.h - Scopes of shape variables -----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where shape variables are visible, and what is known of them there: by
-// declared bounds, by the dimensions of tensors, which are not negative, and by
-// casts, which compare what they know of the value with what they check.
+// Scopes of shape variables, and the facts that hold there: by declared bounds,
+// by the dimensions of tensors, which are not negative, and by casts, which
+// compare what they know of the value with what they check.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,12 +30,12 @@ class FuncOp;
 /// match_cast for the rest of the branch or function around it.
 LogicalResult verifyShapeScopes(FuncOp func);
 
-/// Adds the shape variables that are bound where `op` stands: by the signatures
-/// of the functions around it and by the casts before it.
+/// Adds the shape variables that are bound at `op`: by the signatures of the
+/// functions around it and by the casts before it.
 void collectScope(Operation *op, llvm::StringSet<> &names);
 
 /// `type`, derived inside of a region of `op`, without the shape variables that
-/// are not in scope behind `op` (DR07).
+/// are not in scope after `op` (DR07).
 Type eraseOutOfScope(Type type, Operation *op);
 
 //===----------------------------------------------------------------------===//
@@ -49,26 +49,26 @@ SmallVector<std::pair<StringRef, PrimExprRange>> getDeclaredBounds(FuncOp func);
 /// Adds what holds where a value of `type` exists: dimensions are not negative.
 void addFactsOfValue(Type type, PrimExprFacts &facts);
 
-/// Adds what holds behind a cast: the dimensions, and primitive values, of both
-/// types are equal.
+/// Adds the facts that hold after a cast: the dimensions, and primitive values,
+/// of both types are equal.
 void addFactsOfCast(Type from, Type to, PrimExprFacts &facts);
 
-/// What is known where `op` stands: by the signature of the function or closure
-/// around it and the casts before it. A closure says itself what it relies on,
-/// as it becomes a function of its own.
+/// Collects the facts that hold at `op`: from the signature of the function or
+/// closure around it and the casts before it. A closure itself states the facts
+/// that it relies on, as it becomes a function of its own.
 PrimExprFacts collectFacts(Operation *op);
 
-/// Whether a value of type `sub` is of type `super` where `op` stands. Facts
-/// are only collected where the types alone do not say it.
+/// Whether a value of type `sub` is of type `super` at `op`. Facts are only
+/// collected where the types alone do not say it.
 Ternary isSubtypeAt(Operation *op, Type sub, Type super);
 
 /// Whether the declared types of `op`, which is valid, follow only from facts
-/// where it stands.
+/// at `op`.
 bool reliesOnFacts(Operation *op);
 
-/// What is in scope and known at one place after the other, each operation
-/// visited once where the places come in the order of the program. The
-/// operations before a place stay; the types of results may change.
+/// The scope and the facts at one point after another, each operation visited
+/// once where the points come in program order. The operations before a point
+/// stay; the types of results may change.
 class ScopeAnalysis {
 public:
   /// Goes to the place in front of `op`.
@@ -78,7 +78,7 @@ public:
   const PrimExprFacts &getFacts() const;
 
 private:
-  /// What the operations of a block before `next` add.
+  /// The names and facts that the operations of a block before `next` add.
   struct Frame {
     Block *block;
     Operation *next;
@@ -92,7 +92,7 @@ private:
 };
 
 /// Verifies the declared types of an operation that derives its results: first
-/// by what operands say, then under the facts where the operation stands.
+/// by what operands say, then under the facts at the operation.
 LogicalResult verifyInferredTypes(
     std::optional<Location> location, StringRef name, ValueRange operands,
     TypeRange declared,

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A variable stands for a dimension (an integer) or for a shape as a whole.
-// What follows is how the methods of StructInfoTypeInterface speak of them.
+// A variable stands for a dimension (an integer) or for a shape as a whole. The
+// types below describe variables to the methods of StructInfoTypeInterface.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace mlir::relax {
 
-/// What to put for variables: an expression for a dimension; for a shape its
+/// A substitution of variables: an expression for a dimension; for a shape its
 /// dimensions (a ShapeExprAttr) or the name of another variable (a StringAttr).
 struct ShapeVarMap {
   ShapeVarMap() = default;
@@ -36,9 +36,9 @@ struct ShapeVarMap {
   llvm::StringMap<Attribute> shapes;
 };
 
-/// How a type is rebuilt. A null result erases: a value, or the whole list of
-/// dimensions; the rank stays. Function types have variables of their own, so
-/// they are left to `func`; without it they stay as they are.
+/// The callbacks that rebuild a type. A null result erases: a value, or the
+/// whole list of dimensions; the rank stays. Function types have variables of
+/// their own, so they are left to `func`; without it they stay as they are.
 struct StructInfoMapper {
   llvm::function_ref<PrimExprAttr(PrimExprAttr)> expr;
   /// Gives what ShapeVarMap holds for the variable of a shape.
@@ -46,7 +46,7 @@ struct StructInfoMapper {
   llvm::function_ref<Type(Type)> func = {};
 };
 
-/// What a walk over a type calls, in order, where it is given.
+/// The optional callbacks of a walk over a type, which calls them in order.
 struct StructInfoVisitor {
   /// A dimension or a primitive value; a bare variable is one that may be bound
   /// here.

@@ -76,8 +76,8 @@ findUnbound(Type type, llvm::function_ref<bool(StringRef)> isBound);
 llvm::StringSet<> getOwnVars(FuncStructInfoType func);
 
 /// `type` without the dimensions, values and shape variables that use a
-/// variable which is not in scope (ST08). What a function type binds is in
-/// scope in it.
+/// variable which is not in scope (ST08). Variables that a function type binds
+/// are in scope in it.
 Type eraseToWellDefined(Type type,
                         llvm::function_ref<bool(StringRef)> isShapeInScope,
                         llvm::function_ref<bool(StringRef)> isDimInScope);
@@ -95,9 +95,10 @@ Type eraseDims(Type type);
 /// ones.
 Type eraseStructInfo(Type type);
 
-/// Replaces variables, all at once. What a function type in `type` binds is
-/// renamed where a value would be captured; a variable that `values` holds is
-/// one of the scope around, which the function type does not bind again.
+/// Replaces variables, all at once. Variables that a function type in `type`
+/// binds are renamed where a value would be captured; a variable that `values`
+/// holds is one of the scope around, which the function type does not bind
+/// again.
 Type substitute(Type type, const ShapeVarMap &values);
 
 /// Whether substitution makes a dimension too large to be known.
@@ -118,7 +119,7 @@ void getShapeVarMapping(Type formal, Type actual, ShapeVarMap &mapping);
 void getShapeVarMapping(TypeRange formals, TypeRange actuals,
                         ShapeVarMap &mapping);
 
-/// That mapping, of the variables `names` only.
+/// Returns the same mapping, of the variables `names` only.
 ShapeVarMap matchVars(const llvm::StringSet<> &names, TypeRange formals,
                       TypeRange actuals);
 
@@ -134,16 +135,16 @@ struct CallSignature {
   Type ret;
 };
 
-/// What `callee` expects and gives for arguments of these types (DR12). A
-/// variable of the callee that they do not determine is `?n` in a parameter,
-/// other than any variable of the caller, and erased in the result, as is one
-/// of the scope around `callee` for which `isInScope` is given and false.
-/// `callee` has as many parameters.
+/// Returns the parameter types and the result type of `callee` for arguments of
+/// these types (DR12). A variable of the callee that they do not determine is
+/// `?n` in a parameter, other than any variable of the caller, and erased in
+/// the result, as is one of the scope around `callee` for which `isInScope` is
+/// given and false. `callee` has as many parameters.
 CallSignature instantiate(FuncStructInfoType callee, TypeRange arguments,
                           llvm::function_ref<bool(StringRef)> isInScope = {});
 
-/// What a call of a packed function gives by `default_derive` (DR10): Object,
-/// the one type, or a tuple of them.
+/// Derives the result type of a call of a packed function by `default_derive`
+/// (DR10): Object, the one type, or a tuple of them.
 Type defaultDerive(MLIRContext *context, TypeRange sinfoArgs);
 
 //===----------------------------------------------------------------------===//

@@ -27,7 +27,8 @@ using VDeviceConflict = std::pair<FlatSymbolRefAttr, FlatSymbolRefAttr>;
 /// The devices that the module around `op` lists; null or empty for none.
 DictionaryAttr getGlobalInfo(Operation *op);
 
-/// What `name` stands for at `op`; null for a device that is not listed.
+/// Returns the device that `name` refers to at `op`; null for a device that is
+/// not listed.
 VDeviceAttr lookupVDevice(Operation *op, FlatSymbolRefAttr name);
 
 /// Checks that each device which a type or `relax.to_vdevice` names is listed

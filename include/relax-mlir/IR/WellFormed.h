@@ -27,8 +27,8 @@ namespace mlir::relax {
 /// need not be verified.
 LogicalResult checkWellFormed(ModuleOp module);
 
-/// That the attribute `global_symbol` of a function, if there, is its name, and
-/// that a relax.func with it is public (WF13).
+/// Verifies that the attribute `global_symbol` of a function, if present, is
+/// its name, and that a relax.func with it is public (WF13).
 LogicalResult verifyGlobalSymbol(FunctionOpInterface func);
 
 /// Reports an operation that names a function but is in none.

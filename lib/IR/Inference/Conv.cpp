@@ -50,8 +50,8 @@ static LogicalResult checkRank(OptionalLoc location, TensorStructInfoType x,
 }
 
 namespace {
-/// The places of batch, channels and spatial dimensions in a tensor and in the
-/// result.
+/// The positions of batch, channels and spatial dimensions in a tensor and in
+/// the result.
 struct Layouts {
   SmallVector<int64_t> data, out;
 };
@@ -87,8 +87,8 @@ static Dims toLayout(ArrayRef<PrimExprAttr> dims, ArrayRef<int64_t> places) {
   return result;
 }
 
-/// How often a window fits into a padded dimension: the number of its first
-/// elements, which are multiples of `stride` from 0 to `last`.
+/// Counts the positions of a window in a padded dimension: the number of its
+/// first elements, which are multiples of `stride` from 0 to `last`.
 static PrimExprAttr countFirst(PrimExprAttr last, int64_t stride) {
   auto integer = [&](int64_t value) {
     return PrimExprAttr::getInt(last.getContext(), value);
@@ -102,7 +102,7 @@ static PrimExprAttr plus(PrimExprAttr dim, int64_t value) {
                               PrimExprAttr::getInt(dim.getContext(), value));
 }
 
-/// How many elements a window reaches over, of the spatial dimension `size`.
+/// Returns the extent of a window in elements, of the spatial dimension `size`.
 static PrimExprAttr reachOf(PrimExprAttr size, int64_t dilation) {
   PrimExprAttr steps = PrimExprAttr::getMul(
       PrimExprAttr::getInt(size.getContext(), dilation), plus(size, -1));

@@ -1,4 +1,4 @@
-//===- Index.cpp - Derivation of operators that compute places -*- C++ -*-===//
+//===- Index.cpp - Derivation of operators that compute indices -*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -202,7 +202,7 @@ LogicalResult OneHotOp::inferReturnTypes(MLIRContext *context,
 // Gather and scatter
 //===----------------------------------------------------------------------===//
 
-/// What gather_elements and scatter_elements ask of their indices.
+/// Checks the requirements that gather_elements and scatter_elements share.
 static LogicalResult checkElementIndices(OptionalLoc location,
                                          TensorStructInfoType data,
                                          TensorStructInfoType indices,

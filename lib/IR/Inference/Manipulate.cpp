@@ -1,5 +1,4 @@
-//===- Manipulate.cpp - Derivation of operators that move elements -*- C++
-//-*-===//
+//===- Manipulate.cpp - Operators that move elements ------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

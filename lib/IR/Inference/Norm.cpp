@@ -25,7 +25,8 @@ struct Parameter {
 };
 } // namespace
 
-/// That a parameter has the dimensions of `x` at `axes`, as far as is known.
+/// Checks that a parameter has the dimensions of `x` at `axes`, as far as is
+/// known.
 static LogicalResult checkParameter(OptionalLoc location,
                                     TensorStructInfoType x,
                                     const Parameter &parameter,
