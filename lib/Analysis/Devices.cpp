@@ -1,4 +1,4 @@
-//===- Devices.cpp - Where a program can run ------------------*- C++ -*-===//
+//===- Devices.cpp - Devices that a program can run on ----------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

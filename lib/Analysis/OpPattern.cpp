@@ -1,4 +1,4 @@
-//===- OpPattern.cpp - What kernels compute -*- C++ -*-===//
+//===- OpPattern.cpp - Pattern kinds of kernels -----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -45,7 +45,7 @@ static bool isParallel(linalg::LinalgOp op) {
   return op.getNumParallelLoops() == op.getNumLoops();
 }
 
-/// Which loops a map depends on.
+/// Returns the loops that a map depends on.
 static llvm::SmallBitVector usedLoops(AffineMap map) {
   llvm::SmallBitVector used(map.getNumDims());
   for (AffineExpr expr : map.getResults())
@@ -215,7 +215,7 @@ static bool isAuxiliary(Operation &op) {
           op.getNumRegions() == 0 && isMemoryEffectFree(&op));
 }
 
-/// Whether an operation puts elements to other places.
+/// Whether an operation puts elements to other positions.
 static bool isMove(Operation &op) {
   return isa<tensor::ExtractSliceOp, tensor::InsertSliceOp,
              tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ConcatOp,
@@ -316,7 +316,7 @@ FailureOr<OpPattern> mlir::relax::getOpPattern(func::FuncOp kernel) {
 // KernelFacts
 //===----------------------------------------------------------------------===//
 
-/// A call from a body would not be found by those who look for calls.
+/// A call from a body would be hidden from passes that look for calls.
 static bool canBeMerged(func::FuncOp kernel) {
   return isOnTensors(kernel) &&
          llvm::all_of(kernel.getBody().front(), [](Operation &op) {
@@ -442,7 +442,7 @@ void KernelFacts::collectRows() {
       return;
     common = std::min(common, op.getNumParallelLoops());
   }
-  // Fills have as many loops as the reductions behind them.
+  // Fills have as many loops as the reductions after them.
   for (rows = common == ~0u ? 0 : common; rows > 0; --rows)
     if (computesByRow(rows))
       return;

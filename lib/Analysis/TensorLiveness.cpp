@@ -1,4 +1,4 @@
-//===- TensorLiveness.cpp - When tensors are in use -*- C++ -*-===//
+//===- TensorLiveness.cpp - Live ranges of tensors --------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -133,8 +133,8 @@ TensorLiveness::TensorLiveness(FuncOp func) {
   });
 }
 
-/// An operation with regions has the numbers from its own to the one behind all
-/// that is in it, where its result comes up.
+/// An operation with regions has the numbers from its own to the one after
+/// everything in it, where its result is defined.
 void TensorLiveness::number(Block &block, unsigned &next) {
   for (Operation &op : block) {
     unsigned begin = next++;

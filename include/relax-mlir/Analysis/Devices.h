@@ -1,4 +1,4 @@
-//===- Devices.h - Where a program can run ----------------------*- C++ -*-===//
+//===- Devices.h - Devices that a program can run on ------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,7 +13,7 @@
 
 namespace mlir::relax {
 
-/// That target 'llvm' can run a function on the devices that it names.
+/// Verifies that target 'llvm' can run a function on the devices that it names.
 LogicalResult verifyDevices(FuncOp func);
 
 } // namespace mlir::relax

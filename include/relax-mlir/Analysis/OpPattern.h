@@ -1,4 +1,4 @@
-//===- OpPattern.h - What kernels compute, as fusion sees it -*- C++ -*-===//
+//===- OpPattern.h - Pattern kinds of kernels -------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -58,7 +58,7 @@ bool isCheap(linalg::LinalgOp op);
 /// dimensions are permuted.
 bool isPermutation(linalg::LinalgOp op);
 
-/// What fusion asks of a kernel on tensors.
+/// The properties of a kernel on tensors that fusion relies on.
 class KernelFacts {
 public:
   explicit KernelFacts(func::FuncOp kernel);

@@ -1,4 +1,4 @@
-//===- TensorLiveness.h - When tensors are in use -*- C++ -*-===//
+//===- TensorLiveness.h - Live ranges of tensors ----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -36,7 +36,7 @@ public:
   ArrayRef<Range> getRanges() const { return ranges; }
 
   bool overlaps(const LiveRanges &other) const;
-  /// Whether the operation behind `point` is not in it any more.
+  /// Whether the operation after `point` is not in it any more.
   bool endsAt(unsigned point) const;
   /// Whether `point` is all that both have in common.
   bool meetsOnlyAt(const LiveRanges &other, unsigned point) const;
@@ -71,7 +71,7 @@ public:
   /// Whether both are never live together: in the same operation, or because
   /// only one branch of a relax.if is taken.
   bool interfere(unsigned lhs, unsigned rhs) const;
-  /// Whether two operations stand in different branches of a relax.if.
+  /// Whether two operations are in different branches of a relax.if.
   static bool areExclusive(Operation *lhs, Operation *rhs);
 
 private:
