@@ -1,4 +1,4 @@
-//===- AttentionGroups.cpp - Which calls are attention -*- C++ -*-===//
+//===- AttentionGroups.cpp - Groups of calls that are attention -*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Between two matrix products are the scores: what flows from the first one to
-// the second, through a softmax, is attention. What only moves or scales
-// elements of an operand, or moves those of the result, becomes part of the
-// kernel where it can. Whether a group is attention is found out by making the
-// kernel: fusion and the code of the kernel agree on what it is.
+// Between two matrix products are the scores: the path from the first one to
+// the second, through a softmax, is attention. Calls that only move or scale
+// elements of an operand, or move those of the result, become part of the
+// kernel where they can. Whether a group is attention is found out by making
+// the kernel: fusion and the code of the kernel agree on what it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,8 +97,8 @@ bool AttentionFinder::isUsedInside(Operation *call, const Calls &group) const {
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// What lies between a product and the only one that `weights` is made of, and
-/// both of these.
+/// Returns the calls between a product and the only one that `weights` is made
+/// of, and both of these.
 Calls AttentionFinder::findPath(CallTIROp last, Value weights) const {
   Calls behind; // the first product, or made of it; in any order
   CallTIROp first;

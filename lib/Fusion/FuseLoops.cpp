@@ -70,8 +70,8 @@ static void resolveDims(RewriterBase &rewriter, func::FuncOp kernel) {
 // Scalars
 //===----------------------------------------------------------------------===//
 
-/// The scalar that all elements of `tensor` are, usable where `op` stands; null
-/// where they are not known to be one.
+/// The scalar that all elements of `tensor` are, usable at `op`; null where
+/// they are not known to be one.
 static Value findScalar(RewriterBase &rewriter, Value tensor,
                         linalg::GenericOp op) {
   Type element = getElementTypeOrSelf(tensor.getType());
@@ -203,8 +203,8 @@ static void foldPermutations(RewriterBase &rewriter, func::FuncOp kernel) {
 //===----------------------------------------------------------------------===//
 
 /// The new tensor that `value` is written to by operations of which each
-/// updates what the one before has made, for nobody else; null where there is
-/// none.
+/// updates the result of the one before, which has no other use; null where
+/// there is none.
 static tensor::EmptyOp findMemory(Value value) {
   while (value.hasOneUse()) {
     if (auto empty = value.getDefiningOp<tensor::EmptyOp>())
@@ -218,7 +218,7 @@ static tensor::EmptyOp findMemory(Value value) {
   return {};
 }
 
-/// The input of `op` that it may write over: nobody else needs it, and each
+/// The input of `op` that it may write over: it has no other use, and each
 /// element is read where one is written.
 static OpOperand *findOverwritten(linalg::GenericOp op) {
   if (op.getNumDpsInits() != 1 || op.getNumParallelLoops() != op.getNumLoops())

@@ -45,7 +45,8 @@ public:
   bool isAttention(const FusionGroup &group);
 
 private:
-  /// What a function gets from where its group is.
+  /// The values and shape variables that a function takes from outside its
+  /// group.
   struct Inputs {
     llvm::SetVector<Value> values;
     SmallVector<PrimExprAttr> vars;
@@ -66,7 +67,8 @@ static bool isScalarConstant(Value value) {
          constant.getValue().getShapedType().getRank() == 0;
 }
 
-/// What the operations read from outside, in the order in which they do.
+/// Returns the values that the operations read from outside, in order of the
+/// reads.
 static llvm::SetVector<Value> collectInputs(ArrayRef<Operation *> ops) {
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
   llvm::SetVector<Value> inputs;
@@ -123,8 +125,8 @@ static bool areEquivalent(FuncOp lhs, FuncOp rhs) {
              OperationEquivalence::IgnoreLocations);
 }
 
-/// The function that equals `function`, which goes then; else that one, behind
-/// the function where it is used.
+/// Returns the function that equals `function`, which is erased then; else
+/// `function`, inserted after the function that uses it.
 FuncOp Outliner::shareOrInsert(FuncOp function, StringRef stem,
                                Operation *user) {
   for (FuncOp other : made)

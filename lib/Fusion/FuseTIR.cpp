@@ -9,8 +9,8 @@
 // First each primitive function gets a kernel that does all that it does, which
 // functions that do the same share. Then their bodies, which only call that
 // kernel, are put where they are called, if the types say that no argument has
-// to be checked. Functions and kernels that nobody uses any more go, and a
-// kernel takes over the name of its function.
+// to be checked. Functions and kernels without uses are erased, and a kernel
+// takes over the name of its function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -110,7 +110,7 @@ void Fuser::merge(FuncOp function) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// What the variables of `function` are where it is called; none where an
+/// Maps the variables of `function` to their values at the call; none where an
 /// argument has to be checked first.
 static std::optional<ShapeVarMap> bindVars(FuncOp function,
                                            relax::CallOp call) {

@@ -1,4 +1,4 @@
-//===- FusionGroups.cpp - Which calls become one kernel -*- C++ -*-===//
+//===- FusionGroups.cpp - Groups of calls for one kernel --------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -406,7 +406,7 @@ bool Partitioner::becomesLoops(const Group &group) const {
   }
   if (isInOrder)
     return true;
-  // What has several readers becomes part of each of them.
+  // A producer with several readers becomes part of each of them.
   return llvm::all_of(readers, [&](auto entry) {
     const KernelFacts &facts = *nodes[entry.first].facts;
     return entry.second != ~0u ||
@@ -432,7 +432,7 @@ bool Partitioner::isWorthIt(const Group &group) const {
 /// as LLVM finds vectors where elements are cheap. One kernel must not make the
 /// others slow.
 bool Partitioner::isUniform(const Group &group) const {
-  // What is next to a matrix product is part of it: slices are places.
+  // A split of a matrix product is part of it: slices are only positions.
   bool hasAnchor = llvm::any_of(group, [&](unsigned m) { return isAnchor(m); });
   auto all = [&](auto hasIt) {
     return llvm::all_of(group, [&](unsigned member) {

@@ -1,4 +1,4 @@
-//===- FusionGroups.h - Which calls become one kernel -*- C++ -*-===//
+//===- FusionGroups.h - Groups of calls for one kernel ----------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -44,7 +44,7 @@ struct FusionGroup {
   CallTIROp last;
 };
 
-/// Whether a call may move behind others: all it is made of is known.
+/// Whether a call may move after others: all it is made of is known.
 bool isMovable(CallTIROp call);
 
 /// The groups of a block that `isAttention` says are attention: these are to

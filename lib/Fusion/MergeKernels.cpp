@@ -116,10 +116,10 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What there is
+// Values in scope
 //===----------------------------------------------------------------------===//
 
-/// What a value is, without going through blocks and tuples.
+/// Returns the value itself, without going through blocks and tuples.
 Value Merger::resolve(Value value) {
   while (true) {
     value = lookIntoDataflow(value);
@@ -268,7 +268,7 @@ void Merger::createKernel() {
     addDims(param, output.call.getOutputTypes()[output.number]);
 }
 
-/// Adds an integer behind the inputs and the integers that are there.
+/// Adds an integer after the inputs and the integers that are there.
 Value Merger::addInt(PrimExprAttr expr) {
   Value &param = ints[expr];
   if (param)
@@ -304,7 +304,7 @@ Value Merger::convert(Value tensor, Type type) {
   return tensor::CastOp::create(builder, kernel.getLoc(), type, tensor);
 }
 
-/// What a kernel gets as an argument.
+/// Returns the elements that a kernel gets for an argument.
 Value Merger::getElements(Value arg, Type type) {
   if (std::optional<Output> output = findOutput(arg))
     return convert(outputs.lookup({output->call, output->number}), type);

@@ -56,7 +56,7 @@ private:
   unsigned numOutputs;
   OpBuilder builder;
   IRMapping mapping; // of scalars
-  /// What memrefs begin as, which has their dimensions, and hold now.
+  /// The tensors that memrefs hold first, with their dimensions, and now.
   llvm::DenseMap<Value, Value> initial, current;
 };
 } // namespace
@@ -95,7 +95,7 @@ TensorRaiser::mapMixed(ArrayRef<OpFoldResult> values) {
   });
 }
 
-/// What a memref holds; null where that is not known.
+/// Returns the tensor that a memref holds; null where it is not known.
 Value TensorRaiser::getTensor(Value memref) {
   if (Value tensor = current.lookup(memref))
     return tensor;
@@ -173,7 +173,7 @@ bool TensorRaiser::raiseLoads(linalg::LinalgOp op, Operation *raised) {
     else if (inner != raised && inner->getNumRegions() == 0 &&
              !inner->hasTrait<OpTrait::IsTerminator>())
       isPossible &= isMemoryEffectFree(inner);
-    // What is about memory, such as dimensions of it, would have to be raised.
+    // Operations on memory, such as dimensions of it, would have to be raised.
     for (Value operand : inner->getOperands())
       isPossible &=
           isa<memref::LoadOp>(inner) || !isa<BaseMemRefType>(operand.getType());
@@ -323,7 +323,7 @@ bool mlir::relax::raiseToTensors(func::FuncOp kernel, unsigned numOutputs) {
   return true;
 }
 
-/// The number of outputs that all who use a kernel have it write; none where
+/// The number of outputs that all users of a kernel have it write; none where
 /// something else than `relax.call_tir` does, or nothing.
 static std::optional<unsigned> countOutputs(func::FuncOp kernel,
                                             ModuleOp module) {
@@ -364,7 +364,7 @@ void mlir::relax::raiseKernels(ModuleOp module) {
     if (!isOnMemrefs)
       continue;
     std::optional<unsigned> count = countOutputs(kernel, module);
-    // Nobody outside knows the new form.
+    // No code outside of the module knows the new form.
     if (count && raiseToTensors(kernel, *count) &&
         !isFoundByName(kernel, module))
       kernel.setPrivate();

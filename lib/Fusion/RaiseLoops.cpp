@@ -51,7 +51,7 @@ using namespace mlir::relax;
 /// known.
 static PrimExprAttr getSize(Value memref, int64_t axis);
 
-/// What an integer is in terms of the parameters; null where it is not known.
+/// Returns an integer in terms of the parameters; null where it is not known.
 static PrimExprAttr getInteger(Value value) {
   MLIRContext *context = value.getContext();
   if (std::optional<int64_t> constant = getConstantIntValue(value))
@@ -199,7 +199,7 @@ private:
 };
 } // namespace
 
-/// A loop from 0 in steps of 1 that nothing but its variable tells from others.
+/// A loop from 0 in steps of 1 that differs from others in its variable alone.
 static bool isPlain(scf::ForOp loop) {
   if (getConstantIntValue(loop.getLowerBound()) != 0 ||
       getConstantIntValue(loop.getStep()) != 1 || loop.getNumRegionIterArgs())
@@ -266,7 +266,7 @@ bool NestRaiser::collect(Operation *op, ArrayRef<scf::ForOp> loops,
         branch.thenBlock()->without_terminator(),
         [&](auto &next) { return collect(&next, others, all); });
   }
-  // What statements are made of: it is copied to each of them.
+  // A part of statements: it is copied to each of them.
   bool isValue = isa<memref::LoadOp>(op) || isMemoryEffectFree(op);
   if (branch)
     isValue = !branch
@@ -531,8 +531,8 @@ bool StatementWriter::isInBounds(AffineExpr expr, Value memref,
          (!isKnown || type.isDynamicDim(axis) || high < type.getDimSize(axis));
 }
 
-/// Where an index is, as linalg may read it: a loop over all elements, or a
-/// place that is in bounds. Null where it is not known to be one.
+/// Returns an index in a form that linalg may read: a loop over all elements,
+/// or a position that is in bounds. Null where it is not known to be one.
 AffineExpr StatementWriter::getPlace(Value index, Value memref,
                                      int64_t axis) const {
   AffineExpr expr = getAffine(index);
@@ -587,7 +587,8 @@ static bool combines(Operation *op) {
                          arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op);
 }
 
-/// What is stored combines the old value with one that does not depend on it.
+/// Plans a reduction: the stored value combines the old value with one that
+/// does not depend on it.
 bool StatementWriter::planReduction() {
   if (numParallel == loops.size())
     return true;
@@ -643,7 +644,7 @@ bool StatementWriter::plan() {
       elements[load] = kOutput;
       continue;
     }
-    // What is read under a condition may be out of bounds without it.
+    // A read under a condition may be out of bounds without it.
     auto branch = load->getParentOfType<scf::IfOp>();
     if (!branch || branch.getNumResults() == 0)
       planInput(load);
@@ -711,7 +712,7 @@ void StatementWriter::write() {
   };
   auto op = linalg::GenericOp::create(builder, store.getLoc(), inputs,
                                       store.getMemRef(), all, kinds, writeBody);
-  // Indices of elements that are operands now, and loops that nobody asks for.
+  // Indices of elements that are operands now, and unused indices of loops.
   for (Operation &inner :
        llvm::make_early_inc_range(llvm::reverse(op.getRegion().front())))
     if (isOpTriviallyDead(&inner))

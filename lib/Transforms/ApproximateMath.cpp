@@ -7,14 +7,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Elementary functions of float32 as arithmetic without branches, so that it is
-// the same for a number and a vector, and no call of libm stands between.
+// the same for a number and a vector, and no call of libm is in between.
 // docs/dev/math.md has the largest error of each, over all numbers.
 //
 // Each function is reduced to a small interval, where a polynomial is close.
 // Its coefficients make the largest relative error the least (Remez's
 // algorithm, in 40 digits). Sums and products of a polynomial may be
 // contracted, and need not: errors are small with and without fused
-// multiply-add. What must be exact is not marked so.
+// multiply-add. Operations that must be exact are not marked so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -474,7 +474,7 @@ constexpr double kTwoOverPi[] = {
     0x1.45f306dp-1,   0x1.9391054p-30, 0x1.4fe13abp-59, 0x1.d1f534dp-88,
     0x1.b81b6c5p-117, 0x1.5993c4p-148, 0x1.c820ff2p-175};
 
-/// All that is behind the first part, as a double.
+/// The rest after the first part, as a double.
 constexpr double kTwoOverPiRest = 0x1.9391054a7f09dp-30;
 
 /// (sin(y) - y) / y^3 and (cos(y) - 1 + y^2 / 2) / y^4 by y^2 for |y| <= pi
@@ -657,7 +657,7 @@ static Value buildPow(Arith &b, Value x, Value y) {
   Value isNone = arith::AndIOp::create(
       b, isNegative, b.compare(Pred::ONE, y, math::FloorOp::create(b, y)));
   result = b.select(isNone, b.number(kNaN), result);
-  // What is 1 even for NaN and infinity.
+  // Cases where the result is 1 even for NaN and infinity.
   Value isEndless = b.compare(Pred::OEQ, b.abs(y), b.number(kInfinity));
   Value isOne =
       arith::AndIOp::create(b, isEndless, b.compare(Pred::OEQ, magnitude, one));
@@ -670,9 +670,9 @@ static Value buildPow(Arith &b, Value x, Value y) {
 // Doubles
 //===----------------------------------------------------------------------===//
 
-/// What upstream takes for these two, the exponential less 1 and the logarithm
-/// of 1 and x, has no digits near 0. The errors of u = e^x and log(u) cancel,
-/// and so do those of u = 1 + x and u - 1.
+/// The formulas of upstream for these two, the exponential less 1 and the
+/// logarithm of 1 and x, lose all digits near 0. The errors of u = e^x and
+/// log(u) cancel, and so do those of u = 1 + x and u - 1.
 static Value buildExpM1OfDouble(Arith &b, Value x) {
   Value one = b.number64(1), minusOne = b.number64(-1);
   Value u = math::ExpOp::create(b, x), difference = b.sub(u, one);
@@ -708,7 +708,8 @@ static Value buildPower(Arith &b, ValueRange operands) {
   return buildPow(b, operands[0], operands[1]);
 }
 
-/// How an operation is computed at float32 operands; null where libm does.
+/// Returns the approximation of an operation at float32 operands; null where
+/// libm computes it.
 static Function findFunction(Operation *op) {
   return llvm::TypeSwitch<Operation *, Function>(op)
       .Case([](math::AtanOp) { return buildUnary<buildAtan>; })

@@ -72,7 +72,7 @@ static void replaceBFloats(Operation *root) {
     return std::pair(Attribute(IntegerAttr::get(bits, value)),
                      WalkResult::skip());
   });
-  // What else is said of a function stays as it is.
+  // Other types that attributes of a function name stay as they are.
   replacer.addReplacement([](TypeAttr type) -> Replaced {
     if (LLVM::isCompatibleType(type.getValue()))
       return std::nullopt;

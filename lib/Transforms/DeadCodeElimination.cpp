@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From the end of a function to its start, so that one walk is enough. What may
-// be removed:
+// From the end of a function to its start, so that one walk is enough.
+// Removable operations:
 //
 // - anywhere: operations without effects or errors of their own;
 // - in a dataflow block: operators and calls of pure functions too, which may
 //   end with an error, and casts that bind no shape variable which is used.
 //
-// A block of a function that only binds what nobody uses goes as a whole.
+// A block of a function that only binds unused values goes as a whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,7 +88,7 @@ void Mentions::count(Operation *op, int64_t step) {
 }
 
 //===----------------------------------------------------------------------===//
-// What may be removed
+// Removable operations
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -172,7 +172,7 @@ void DeadCodeEliminator::erase(Operation *op) {
   rewriter.eraseOp(op);
 }
 
-/// Values that nobody uses do not leave a dataflow block.
+/// Values without uses do not leave a dataflow block.
 void DeadCodeEliminator::dropOutputs(DataflowOp dataflow) {
   Operation *output = dataflow.getBody().front().getTerminator();
   SmallVector<Value> outputs, results;
@@ -211,7 +211,7 @@ void DeadCodeEliminator::visitOp(Operation *op) {
     erase(op);
 }
 
-/// Uses stand behind definitions, so they are gone when one is reached.
+/// Uses come after definitions, so they are gone when one is reached.
 void DeadCodeEliminator::visitBlock(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     visitOp(&op);

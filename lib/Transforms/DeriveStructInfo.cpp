@@ -35,7 +35,7 @@ using namespace mlir::relax;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Who calls whom, or names whom as a value.
+/// The call graph: calls of functions, and uses of their names as values.
 class CallOrder {
 public:
   explicit CallOrder(ModuleOp module);

@@ -10,7 +10,7 @@
 // dimensions that only they read. Then values that come from elsewhere
 // (arguments, results of calls, fields of tuples) get one check of kind and
 // rank in front of their first read: without it, reading a string as a tensor
-// would be a crash. What only passes through is not looked at.
+// would be a crash. Values that only pass through are not checked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 namespace {
-/// How a check that was removed spoke of its value.
+/// The description of the value in a check that was removed.
 struct Description {
   StringAttr what, expected;
 };
@@ -78,7 +78,7 @@ static bool isDead(Operation *op) {
 }
 
 void mlir::relax::eraseDeadDims(FuncOp func) {
-  // Backward, an operation comes behind those in it: it takes them along.
+  // Backward, an operation comes after those in it: it takes them along.
   SmallVector<Operation *> ops;
   func.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : llvm::reverse(ops))
@@ -116,7 +116,7 @@ static SmallVector<Value> getReads(Operation *op) {
   return callee ? SmallVector<Value>{callee} : SmallVector<Value>();
 }
 
-/// What keeps a read safe.
+/// Returns the type that has to be checked to keep a read safe.
 static Type guardType(Type type) {
   if (auto tensor = dyn_cast<TensorStructInfoType>(type))
     return TensorStructInfoType::get(type.getContext(), tensor.getNdim(),

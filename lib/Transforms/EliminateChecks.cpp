@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // One walk in program order with the facts that hold there: what is known of
-// each value, by its making or by a check before, which values are the
+// each value, by its definition or by a check before, which values are the
 // dimensions of which tensor, and what was compared. A region starts with the
-// facts of the place where it stands.
+// facts that hold at its operation.
 //
 // Integers are expressions over those that are read, so that facts about shape
 // variables prove checks: declared bounds, dimensions that are not negative,
@@ -38,11 +38,11 @@ using namespace mlir::relax;
 
 namespace {
 struct Facts {
-  /// What checks said of a value.
+  /// The types that checks have established for a value.
   DenseMap<Value, SmallVector<Type>> types;
   /// Dimensions that were read.
   DenseMap<std::pair<Value, int64_t>, Value> dims;
-  /// What is known of integers, as expressions.
+  /// Known facts about integers, as expressions.
   PrimExprFacts integers;
   /// Variables that are equal to expressions without them. No value of the map
   /// has a variable of it.
@@ -223,7 +223,7 @@ static bool addSubstitution(PrimExprAttr var, PrimExprAttr expr, Facts &facts) {
   for (auto [name, value] : changed)
     facts.equal[name] = value;
   facts.equal[var.getName()] = expr;
-  // What was known of the variable holds for the expression.
+  // Facts about the variable hold for the expression.
   PrimExprRange range = facts.integers.getBounds(var.getName());
   MLIRContext *context = var.getContext();
   if (range.lower)

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A value dies behind the last operation of its block that uses it. Where that
-// is a relax.if, it dies in each of the branches: behind its last use there, or
+// A value dies after the last operation of its block that uses it. Where that
+// is a relax.if, it dies in each of the branches: after its last use there, or
 // at the start. A storage dies with the last tensor in it, and a tensor with
 // the last view of it, which may be no more than an address. Values that a
-// terminator uses die with the frame, or behind the relax.if.
+// terminator uses die with the frame, or after the relax.if.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,9 +37,9 @@ static void collectViews(Value tensor, SmallVectorImpl<Value> &views) {
     }
 }
 
-/// What uses a value; of a storage, what uses the tensors in it, and of a
-/// tensor with memory of its own, what uses views of it. A tensor that a branch
-/// passes on keeps the storage alive itself.
+/// Returns the users of a value; of a storage, also those of the tensors in it,
+/// and of a tensor with memory of its own, also those of views of it. A tensor
+/// that a branch passes on keeps the storage alive itself.
 static SmallVector<Operation *> usersOf(Value value) {
   SmallVector<Operation *> users(value.getUsers());
   SmallVector<Value> aliases;
@@ -64,8 +64,8 @@ class KillInserter {
 public:
   explicit KillInserter(Value value) : value(value) {}
 
-  /// Kills the value behind the last of `users` in `block`; where there is
-  /// none, behind `definition`, or at the start of the block.
+  /// Kills the value after the last of `users` in `block`; where there is
+  /// none, after `definition`, or at the start of the block.
   void insert(Block &block, Operation *definition, ArrayRef<Operation *> users);
 
 private:
@@ -105,7 +105,7 @@ void KillInserter::insert(Block &block, Operation *definition,
     return kill(block, block.begin());
   if (last->hasTrait<OpTrait::IsTerminator>())
     return;
-  // What a branch passes on dies behind it.
+  // A value that a branch yields dies after it.
   bool isYielded = llvm::any_of(users, [&](Operation *user) {
     return last->isProperAncestor(user) &&
            user->hasTrait<OpTrait::IsTerminator>();

@@ -9,7 +9,7 @@
 // A closure becomes a private function that takes what it captures first: one
 // shape that holds the captured shape variables, then the captured values. The
 // closures inside of it are lifted afterwards, out of the new function. A call
-// of a closure that is known, in the closure itself or behind it, passes the
+// of a closure that is known, in the closure itself or after it, passes the
 // captured values along and needs no closure.
 //
 // Kernels that are called or used as values get a function around them, which
@@ -42,7 +42,7 @@ using namespace mlir::relax;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The variables that types and attributes speak of.
+/// The variables that types and attributes use.
 struct UsedVars {
   llvm::StringSet<> dims;            // stand for an integer: [n]
   llvm::SetVector<Attribute> shapes; // stand for a shape: var = s
@@ -64,8 +64,8 @@ static void addWalks(AttrTypeWalker &walker, UsedVars &used) {
   });
 }
 
-/// What the signature and the body of a closure use, and the types of the
-/// values that it captures.
+/// Collects the variables that the signature and the body of a closure use, and
+/// those in the types of the values that it captures.
 static UsedVars collectUsedVars(ClosureOp closure, ValueRange captured) {
   UsedVars used;
   AttrTypeWalker walker;
@@ -87,7 +87,7 @@ static UsedVars collectUsedVars(ClosureOp closure, ValueRange captured) {
   return used;
 }
 
-/// Those of `names` that are bound where `op` stands, in a fixed order.
+/// Those of `names` that are bound at `op`, in a fixed order.
 static SmallVector<StringRef> namesInScope(const llvm::StringSet<> &names,
                                            Operation *op) {
   llvm::StringSet<> scope;
@@ -243,9 +243,9 @@ static Value makeLocalClosure(OpBuilder &builder, Location loc,
   return closure.getResult();
 }
 
-/// Replaces a call of a closure by one of the function made of it. What the
-/// callee derives from the captured values may be another name for what the
-/// call declares; the callee checks that both are the same.
+/// Replaces a call of a closure by one of the function made of it. The type
+/// that the callee derives from the captured values may be another name for the
+/// one that the call declares; the callee checks that both are the same.
 void Lifter::makeDirect(CallOp call, FlatSymbolRefAttr callee,
                         ValueRange captures) {
   OpBuilder builder(call);
@@ -444,7 +444,7 @@ void Lifter::collectGlobalSymbols() {
 }
 
 /// Where a function of the module has the name of a packed function, the value
-/// stands for it. It tells nothing about itself, as any packed function.
+/// stands for it. It states nothing about itself, as any packed function.
 LogicalResult Lifter::lowerName(Operation *op, StringAttr name) {
   FlatSymbolRefAttr symbol = globalSymbols.lookup(name.getValue());
   if (!symbol)

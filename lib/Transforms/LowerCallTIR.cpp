@@ -1,5 +1,4 @@
-//===- LowerCallTIR.cpp - Make the allocation of outputs explicit -*- C++
-//-*-===//
+//===- LowerCallTIR.cpp - Explicit allocation of outputs --------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -98,7 +97,7 @@ static void lower(RewriterBase &rewriter, CallDPSPackedOp call) {
   replaceWithOutputs(rewriter, call, outputs);
 }
 
-/// OP05, OP06: who may see an effect has been settled by now.
+/// OP05, OP06: the visibility of effects has been settled by now.
 template <typename CallOpTy>
 static void lowerPacked(RewriterBase &rewriter, CallOpTy call) {
   rewriter.replaceOp(call,
@@ -139,7 +138,8 @@ static void lower(RewriterBase &rewriter, AssertOp op) {
              op.getFormatAttr(), op.getArgs());
 }
 
-/// What is lowered takes its arguments one by one, and may have effects then.
+/// Verifies that a call takes its arguments one by one; lowered, it may have
+/// effects.
 static LogicalResult verifyReady(NormalizeOpInterface call) {
   if (call.isNormalized())
     return success();
@@ -189,7 +189,7 @@ struct RelaxLowerCallTIRPass
       if (tuple->use_empty())
         rewriter.eraseOp(tuple);
     });
-    // What was a pure call may be a call of a packed function now.
+    // A former pure call may be a call of a packed function now.
     getOperation()->walk([&](Operation *op) {
       if (isa<FuncOp, ClosureOp>(op))
         forcePurity(op);

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // One walk over a function in program order. A scope maps each shape variable
-// to an i64 value; the signature and casts add to it. What a type says is
-// checked in two steps: kind, rank and data type by `builtin.check`, each
-// dimension by `builtin.check_dim`. At the end types have no dimensions.
+// to an i64 value; the signature and casts add to it. Types are checked in two
+// steps: kind, rank and data type by `builtin.check`, each dimension by
+// `builtin.check_dim`. At the end types have no dimensions.
 //
 // Dimensions are proven as numbers, and as if no variable in them were
 // negative. Both hold when the program runs: what binds a variable is checked,
@@ -41,14 +41,14 @@ using namespace mlir;
 using namespace mlir::relax;
 
 namespace {
-/// What variables stand for.
+/// The values of variables.
 struct Scope {
   llvm::StringMap<Value> dims;   // an i64
   llvm::StringMap<Value> shapes; // a shape
 };
 
-/// What is left to check of a value when its kind is: one of a dimension, the
-/// variable of a shape, and a function type.
+/// A part of a value that is left to check when its kind is right: a dimension,
+/// the variable of a shape, or a function type.
 struct Site {
   Value holder;     // a tensor, shape, primitive value or function
   std::string what; // the value, for messages: "argument 'x'"
@@ -89,8 +89,8 @@ private:
   void eraseTypes();
   void recordStructInfo();
 
-  /// Checks all that `type` says of `value` but dimensions and functions; adds
-  /// those to `sites`.
+  /// Checks all that `type` states about `value` but dimensions and functions;
+  /// adds those to `sites`.
   void checkKind(Value value, Type type, const Twine &what,
                  SmallVectorImpl<Site> &sites);
   /// Binds the variable of a site, where it has a new one.
@@ -118,7 +118,7 @@ private:
   FuncOp func;
   ImplicitLocOpBuilder builder;
   FunctionType signatureType = func.getFunctionType();
-  /// What the signature binds.
+  /// The variables that the signature binds.
   Scope signature;
   /// The variables that dimensions of tensors depend on.
   llvm::StringSet<> sizeVars;
@@ -426,8 +426,8 @@ void ShapeLowering::collectSizeVars() {
   func.walk([&](Operation *op) { llvm::for_each(op->getResults(), collect); });
 }
 
-/// What a closure passes is of the right kind. Where it captured a variable
-/// that was a number, nobody knew of the tensors here.
+/// The values that a closure passes are of the right kind. Where it captured a
+/// variable that was a number, the tensors here were unknown to it.
 void ShapeLowering::bindCaptures(Scope &scope) {
   for (Value value : func.getArguments().take_front(func.getNumCaptures())) {
     auto shape = dyn_cast<ShapeStructInfoType>(value.getType());
@@ -470,7 +470,7 @@ void ShapeLowering::lowerSignature(Scope &scope) {
   signature = scope;
 }
 
-/// What is declared is relied on in the body.
+/// Checks the declared bounds, which the body relies on.
 void ShapeLowering::checkBounds(const Scope &scope) {
   auto attribute = [&](std::optional<int64_t> end) {
     return end ? builder.getI64IntegerAttr(*end) : IntegerAttr();
@@ -495,7 +495,7 @@ static bool needsCheck(Type from, Type to, const Scope &scope) {
          (holdsFunction(to) && !names.empty());
 }
 
-/// What a cast is in the source, for messages: that of a named value, or the
+/// Describes a cast in the source, for messages: that of a named value, or the
 /// check that legalization put in front of an operator.
 static std::string describeCast(MatchCastOp op) {
   if (auto checked = op->getAttrOfType<StringAttr>("relax.checks"))
@@ -521,7 +521,7 @@ void ShapeLowering::lowerCast(MatchCastOp op, Scope &scope) {
   op.erase();
 }
 
-/// What a packed function or function value returns is checked against the
+/// Checks the result of a packed function or function value against the
 /// declared type, whose variables are all bound.
 void ShapeLowering::checkResult(Operation *call, Scope &scope) {
   builder.setInsertionPointAfter(call);
@@ -725,7 +725,7 @@ void ShapeLowering::lowerOps(ArrayRef<Operation *> ops, Scope &scope) {
 }
 
 void ShapeLowering::lowerBlock(Block &block, Scope &scope) {
-  // Checks are put behind a call: they are not to be visited.
+  // Checks are put after a call: they are not to be visited.
   SmallVector<Operation *> ops =
       llvm::map_to_vector(block, [](Operation &op) { return &op; });
   lowerOps(ops, scope);
@@ -751,7 +751,7 @@ void ShapeLowering::eraseTypes() {
                                          eraseAll(func.getResultTypes())));
 }
 
-/// Whoever calls the function from outside sees what it says now.
+/// Records the current signature, which callers from outside see.
 void ShapeLowering::recordStructInfo() {
   if (func.isPrivate() || func->hasAttr(RelaxDialect::kStructInfo))
     return;

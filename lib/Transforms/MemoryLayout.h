@@ -13,7 +13,7 @@
 
 namespace mlir::relax {
 
-/// Where blocks lie, and how long the memory is.
+/// The offsets of blocks, and the size of the memory.
 struct MemoryLayout {
   SmallVector<int64_t> offsets;
   int64_t bytes = 0;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Operands are values, so right-hand sides are flat already (NF01), and the
-// bodies of functions and branches are blocks (NF02). What is left:
+// bodies of functions and branches are blocks (NF02). The remaining rewrites:
 //   - a sequence goes into the block around it (NF02), innermost first;
 //   - calls take the form of their own rule (NF05);
 //   - dataflow blocks side by side become one, empty ones go (NF03).
@@ -129,7 +129,7 @@ Value Normalizer::castTo(Value value, Type type) {
   return MatchCastOp::create(rewriter, value.getLoc(), type, value);
 }
 
-/// The shape variables that a sequence binds become visible behind it. One
+/// The shape variables that a sequence binds become visible after it. One
 /// whose name means something else there gets a new name.
 void Normalizer::renameBoundVars(SeqOp seq) {
   llvm::StringSet<> outer, inner;
@@ -210,7 +210,7 @@ void Normalizer::dropEmpty(DataflowOp dataflow) {
 }
 
 /// NF03: the bindings of both in one block, in order. Results of the first that
-/// nobody else uses do not leave the block any more.
+/// have no other use do not leave the block any more.
 DataflowOp Normalizer::merge(DataflowOp first, DataflowOp second) {
   Block &body = first.getBody().front(), &tail = second.getBody().front();
   Operation *output = body.getTerminator(), *lastOutput = tail.getTerminator();

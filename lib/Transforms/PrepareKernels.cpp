@@ -1,5 +1,4 @@
-//===- PrepareKernels.cpp - Make kernels ready for bufferization -*- C++
-//-*-===//
+//===- PrepareKernels.cpp - Kernels ready for bufferization -----*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -84,8 +83,8 @@ static FailureOr<Kernels> collectKernels(ModuleOp module,
   return kernels;
 }
 
-/// That a kernel on tensors returns one tensor for each parameter that it is to
-/// update, of the same type.
+/// Verifies that a kernel on tensors returns one tensor for each parameter that
+/// it is to update, of the same type.
 static LogicalResult verifyResults(func::FuncOp kernel,
                                    ArrayRef<int64_t> updated) {
   SmallVector<Type> expected;
@@ -181,7 +180,7 @@ struct RelaxPrepareKernelsPass
           (isOnTensors(kernel) && failed(prepare(kernel, use.updated))) ||
           failed(symbols.rename(kernel, name)))
         return signalPassFailure();
-      // Nobody outside knows the new name, so the results may be dropped.
+      // No code outside knows the new name, so the results may be dropped.
       kernel.setPrivate();
     }
   }

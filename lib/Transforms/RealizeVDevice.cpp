@@ -516,7 +516,7 @@ void Realizer::replaceHints() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// What an operator works on has a device by now.
+/// Verifies that the operands of operators have a device by now.
 LogicalResult Realizer::verifyRealized() {
   LogicalResult result = success();
   module.walk([&](Operation *op) {

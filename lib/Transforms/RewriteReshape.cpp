@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 //
 // The result of an operator is memory of its own. A view in its place cannot be
-// told from it in two cases:
+// distinguished from it in two cases:
 //
-// - Nobody but operators and kernels gets the result, and none of them updates
-//   it; what the operand refers to is not updated while the result is in use.
-// - The operand is memory of the function that nobody else knows, and it has no
-//   later use: the result takes it over.
+// - Only operators and kernels get the result, and none of them updates it;
+//   what the operand refers to is not updated while the result is in use.
+// - The operand is memory that only this function knows, and it has no later
+//   use: the result takes it over.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,7 +83,7 @@ static bool isView(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Whether anybody could tell
+// Observable differences
 //===----------------------------------------------------------------------===//
 
 /// Whether `user` may run after `op`.
@@ -142,7 +142,7 @@ private:
 } // namespace
 
 /// Whether `other` may change what the operand refers to. An impure call may
-/// change whatever somebody else knows.
+/// change any memory that has escaped.
 bool ViewChecker::mayUpdateOperand(Operation *other) {
   if (isa<CallTIRInplaceOp, CallInplacePackedOp>(other))
     return llvm::any_of(getUpdatedValues(other), [&](Value updated) {
@@ -188,7 +188,7 @@ bool ViewChecker::isTakenOver() {
     bool isUse = llvm::any_of(other->getOpOperands(), [&](OpOperand &use) {
       return aliases.mayAlias(use.get(), operand);
     });
-    // Somebody who got it may have kept it.
+    // A user that got it may have kept it.
     bool isKept = !onlyReads(other) || getFunctionAround(other) != function;
     return isUse && (isKept || mayRunAfter(other, op) ||
                      other->isProperAncestor(op))
@@ -209,7 +209,7 @@ struct RelaxRewriteReshapePass
         reshapes.push_back(op);
     });
     for (Operation *op : reshapes) {
-      // What became a view before shares memory now.
+      // A reshape that became a view before shares memory now.
       if (!isView(op) || !ViewChecker(func, op).isSafe())
         continue;
       OpBuilder builder(op);

@@ -13,7 +13,7 @@
 
 namespace mlir::relax {
 
-/// Which checks of structural information a compiled program makes.
+/// The checks of structural information that a compiled program makes.
 enum class CheckMode {
   All,
   /// Those without which reading memory is unsafe: the caller is trusted.
