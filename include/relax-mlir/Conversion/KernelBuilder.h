@@ -34,7 +34,7 @@ Type getKernelElementType(Type dtype);
 /// The comparisons; only Ne is true of NaN.
 enum class Comparison { Eq, Ne, Lt, Le, Gt, Ge };
 
-/// What a reduction starts with: Lowest is the identity of the maximum.
+/// The initial value of a reduction: Lowest is the identity of the maximum.
 enum class Identity { Zero, One, Lowest, Highest };
 
 /// Builds operations on single elements.
@@ -152,7 +152,7 @@ public:
   /// `loops` dimensions without those in `axes`, or with 0 in their place.
   AffineMap dropMap(int64_t loops, ArrayRef<int64_t> axes,
                     bool keepdims = false);
-  /// How elements of `input` are found when the loops are those of `output`.
+  /// Maps the loops of `output` to the elements of `input`.
   AffineMap broadcastMap(Value input, Value output);
 
   //===--------------------------------------------------------------------===//
@@ -206,8 +206,8 @@ private:
   SmallVector<Value> ints;
 };
 
-/// Leaves each constant and dimension of a kernel on tensors once, at a place
-/// that does not depend on who made the kernel.
+/// Keeps one copy of each constant and dimension of a kernel on tensors, at a
+/// position that does not depend on the origin of the kernel.
 void tidyKernel(func::FuncOp kernel);
 
 } // namespace mlir::relax

@@ -35,8 +35,9 @@ using KernelBody = std::function<FailureOr<SmallVector<Value>>(
 /// Pairs of dimensions that have to be equal when an operator runs.
 using DimPairs = SmallVector<std::pair<PrimExprAttr, PrimExprAttr>>;
 
-/// What the kernel of `op`, whose result is of type `result`, relies on. Pairs
-/// that are known to be equal do no harm: they are dropped.
+/// Returns the pairs of dimensions that the kernel of `op`, whose result is of
+/// type `result`, relies on to be equal. Pairs that are known to be equal do no
+/// harm: they are dropped.
 using KernelChecks = std::function<DimPairs(Operation *op, Type result)>;
 
 /// Integers that the kernel of `op` needs beside its operands; it finds them in
@@ -44,7 +45,7 @@ using KernelChecks = std::function<DimPairs(Operation *op, Type result)>;
 using KernelInts =
     std::function<SmallVector<PrimExprAttr>(Operation *op, Type result)>;
 
-/// How operators are lowered, by their names.
+/// The lowerings of operators by operator name.
 class LegalizationTable {
 public:
   struct Entry {

@@ -147,7 +147,7 @@ void FunctionEmitter::emitEpilogue() {
 // Calls of the function itself
 //===----------------------------------------------------------------------===//
 
-/// Whether nothing but the end of the function comes behind `op`, and returns
+/// Whether nothing but the end of the function comes after `op`, and returns
 /// `result`.
 static bool isReturned(Operation *op, Value result) {
   while (true) {
@@ -172,7 +172,7 @@ bool FunctionEmitter::isSelfTailCall(CallOp op) {
          isReturned(op, op.getResult());
 }
 
-/// The first slots hold the arguments of the next round, the ones behind them
+/// The first slots hold the arguments of the next round, the ones after them
 /// those of this round.
 void FunctionEmitter::emitLoopHeader() {
   int64_t count = source.getNumArguments();
@@ -266,7 +266,7 @@ LogicalResult FunctionEmitter::emit(IfOp op) {
                                std::pair(elseBlock, &op.getElseRegion())}) {
     entry.getBody().push_back(block);
     builder.setInsertionPointToStart(block);
-    // What is read in one branch is not known in the other.
+    // A value read in one branch is not known in the other.
     Reads before = reads;
     if (failed(emitBlock(region->front())))
       result = failure();
@@ -291,7 +291,7 @@ LogicalResult FunctionEmitter::emit(YieldOp op) {
   Value value = op.getValue();
   runtime.call(builder, "relax_value_assign", Type(),
                {map(op->getParentOp()->getResult(0)), map(value)});
-  // What the branch made is known by its result from here on.
+  // From here on, the value that the branch made is known as its result.
   if (value.getParentRegion() == op->getParentRegion() && value.getDefiningOp())
     runtime.call(builder, "relax_value_kill", Type(), {map(value)});
   return success();
@@ -361,7 +361,8 @@ LogicalResult FunctionEmitter::emit() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// What is lowered after this would leave linalg's operations invalid.
+/// Rejects linalg operations, which the lowerings that follow would make
+/// invalid.
 static LogicalResult verifyKernels(ModuleOp module) {
   WalkResult result = module.walk([](linalg::LinalgOp op) {
     op.emitOpError() << "cannot be lowered to LLVM: expected relax-phase-"

@@ -49,7 +49,7 @@ private:
   // The frame of the function.
   void emitPrologue();
   void emitEpilogue();
-  /// How many slots the frame has, times `unit`; known when all is emitted.
+  /// The number of slots of the frame, times `unit`; known when all is emitted.
   Value slotCount(int64_t unit);
   Value nextSlot();
   Value slotAt(int64_t index);
@@ -131,7 +131,7 @@ private:
   /// beyond 64 bits.
   Value emitProduct(ArrayRef<Value> dims, int64_t factor, Value &failed);
 
-  /// How a kernel uses a tensor.
+  /// The access of a kernel to a tensor.
   enum class Access { Read, Update, Output };
   Value emitData(Value tensor, const Twine &what, Access access);
   SmallVector<Value> emitDims(Value tensor);
@@ -150,7 +150,7 @@ private:
     Value data;
     SmallVector<Value> dims;
   };
-  /// What has been read of tensors that are not changed in between.
+  /// The values read from tensors that are not changed in between.
   struct Reads {
     llvm::DenseMap<Value, Value> data;
     llvm::DenseMap<Value, SmallVector<Value>> dims;
@@ -169,7 +169,7 @@ private:
   Block *errorExit = nullptr;
   Block *loopHeader = nullptr; // where the function calls itself in the end
   bool hasCalledKernel = false;
-  /// Whether a call has left the block: nothing runs behind it.
+  /// Whether a call has left the block: nothing runs after it.
   bool hasLeft = false;
   Value frame, scratchSlot;
   int64_t usedSlots = 0;

@@ -37,7 +37,7 @@ using namespace mlir::relax;
 /// The fewest iterations that are worth a thread.
 static constexpr StringLiteral kGrainAttr = "relax.grain";
 
-/// What a loop of a program is meant to be: "parallel".
+/// The declared kind of a loop of a program: "parallel".
 static constexpr StringLiteral kLoopAttr = "relax.loop";
 
 //===----------------------------------------------------------------------===//
@@ -59,7 +59,7 @@ static bool hasKnownAccesses(Operation *op) {
 static bool hasIndependentIterations(scf::ForOp loop) {
   struct Accesses {
     bool isWritten = false, isElsewhere = false;
-    /// At which indices the number of the iteration stands, in all of them.
+    /// The axes whose index is the induction variable in all accesses.
     std::optional<llvm::SmallBitVector> dims;
   };
   llvm::MapVector<Value, Accesses> accesses;
@@ -163,13 +163,14 @@ private:
 };
 } // namespace
 
-/// Whether an operation gives the same value wherever it stands.
+/// Whether an operation gives the same value at any position.
 static bool canBeRepeated(Operation *op) {
   return op && op->getNumOperands() == 0 && op->getNumRegions() == 0 &&
          op->getNumResults() == 1 && isPure(op);
 }
 
-/// What the body needs from around it; what costs nothing is repeated inside.
+/// Returns the values that the body uses from outside; what costs nothing is
+/// repeated inside.
 static SmallVector<Value> captureValues(scf::ParallelOp loop) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(loop.getRegion(), used);

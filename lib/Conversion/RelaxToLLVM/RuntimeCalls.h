@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What generated host code is made of: types of the tvm-ffi calling convention,
-// string and site constants, declarations of runtime functions.
+// Building blocks of generated host code: types of the tvm-ffi calling
+// convention, string and site constants, declarations of runtime functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ public:
              StringRef expected);
   /// The address of a new, zero-initialized pointer: a cache.
   Value cache(ImplicitLocOpBuilder &builder);
-  /// The address of a constant of the pool, a TVMFFIAny. Whoever loads the code
+  /// The address of a constant of the pool, a TVMFFIAny. The loader of the code
   /// points the variable `relax_constants` to the pool.
   Value constant(ImplicitLocOpBuilder &builder, int64_t index);
 

@@ -8,8 +8,8 @@
 //
 // memref.alloc becomes a call of the runtime, which may fail. So a kernel that
 // allocates, calls one that does, or runs such a body in parallel returns a
-// status, and leaves at once where something fails. What it holds then is freed
-// by the runtime: at that place nobody knows what is allocated.
+// status, and leaves at once where something fails. Memory that it holds then
+// is freed by the runtime: at that point it is not known what is allocated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -275,7 +275,7 @@ LogicalResult ScratchLowering::lower(ArrayRef<Operation *> calls) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// A function returns 0 behind its results.
+/// Makes a function return 0 after its results.
 static void addStatus(func::FuncOp func) {
   OpBuilder builder(func.getContext());
   SmallVector<Type> results(func.getResultTypes());
@@ -365,7 +365,7 @@ RelaxLowerScratchMemoryPass::findFailing(const SymbolTable &symbols) {
   return failing;
 }
 
-/// The type of these functions changes, so all who call them must be known.
+/// The type of these functions changes, so all their callers must be known.
 LogicalResult RelaxLowerScratchMemoryPass::verifyAddresses(
     const llvm::SetVector<func::FuncOp> &failing, const SymbolTable &symbols) {
   WalkResult walk = getOperation().walk([&](func::ConstantOp op) {

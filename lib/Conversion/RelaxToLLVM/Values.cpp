@@ -1,5 +1,4 @@
-//===- Values.cpp - Constants, scalars, shapes and tuples in LLVM -*- C++
-//-*-===//
+//===- Values.cpp - Constants, scalars, shapes and tuples -------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -28,7 +28,8 @@ using namespace mlir::relax;
 using S = ScalarBuilder &;
 using V = ValueRange;
 
-/// The places of "NC" and the spatial dimensions in a tensor of this layout.
+/// Returns the positions of "NC" and the spatial dimensions in a tensor of this
+/// layout.
 static SmallVector<int64_t> placesOf(StringRef layout, StringRef first,
                                      StringRef letters) {
   return *parseLayout(std::nullopt, layout, (first + letters).str(), "");
@@ -263,7 +264,7 @@ private:
 };
 } // namespace
 
-/// How far the last windows reach, where that may be beyond the padding.
+/// Returns the ends of the last windows, where they may be beyond the padding.
 SmallVector<OpFoldResult> PoolBuilder::ends() {
   SmallVector<OpFoldResult> ends;
   if (!attrs.ceilMode)
@@ -310,8 +311,9 @@ Value PoolBuilder::reduce(Value sums, Identity identity,
                    reduced, [&](S s, V e) { return combine(s, e[2], e[0]); });
 }
 
-/// How many elements of the window at the loop of spatial dimension `i` are
-/// inside a dimension of `size` that begins `before` elements after the start.
+/// Counts the elements of the window at the loop of spatial dimension `i` that
+/// are inside a dimension of `size` that begins `before` elements after the
+/// start.
 Value PoolBuilder::countInside(ScalarBuilder &s, int64_t i, int64_t before,
                                Value size) {
   auto index = [&](int64_t value) -> Value {

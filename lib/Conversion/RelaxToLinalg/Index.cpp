@@ -1,4 +1,4 @@
-//===- Index.cpp - Kernels of operators that compute places -*- C++ -*-===//
+//===- Index.cpp - Kernels of operators that compute indices ----*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An operator that only moves elements computes the place of each one in the
-// input. One that updates its input copies it first, then goes over the
-// updates in their order, as places may be the same.
+// An operator that only moves elements computes the index of each one in the
+// input. One that updates its input copies it first, then goes over the updates
+// in their order, as indices may be the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -275,7 +275,7 @@ static DimPairs checkGatherND(GatherNDOp op, Type) {
 // Scatter
 //===----------------------------------------------------------------------===//
 
-/// How an element is combined with an update.
+/// Combines an element with an update.
 static Value combine(ScalarBuilder &s, StringRef reduction, Value old,
                      Value update, Type type) {
   if (reduction == "update")
@@ -377,7 +377,7 @@ static KernelResult buildScatterElements(KernelBuilder &b, ScatterElementsOp op,
           b.copy(data, outputs[0]));
   if (!isMean)
     return one(result);
-  // How many numbers each sum has: its own, and the updates.
+  // The number of terms of each sum: its own, and the updates.
   Type i64 = b.getI64Type();
   Value one64 = b.scalars().constant(i64, 1);
   Value counts = b.fill(one64, b.empty(b.dims(data), i64));
@@ -471,7 +471,7 @@ static KernelResult buildLayoutTransform(KernelBuilder &b, LayoutTransformOp op,
 // Quantization
 //===----------------------------------------------------------------------===//
 
-/// How a scale or zero point is found from the loops over `data`.
+/// Maps the loops over `data` to a scale or zero point.
 static AffineMap parameterMap(KernelBuilder &b, Value parameter, Value data,
                               int64_t axis) {
   int64_t loops = b.getRank(data);

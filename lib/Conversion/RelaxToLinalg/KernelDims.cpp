@@ -1,4 +1,4 @@
-//===- KernelDims.cpp - What kernels rely on of dimensions ----*- C++ -*-===//
+//===- KernelDims.cpp - Dimensions that kernels rely on ---------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -143,7 +143,8 @@ getActualDims(CallOpTy call, ArrayRef<TensorStructInfoType> outputs) {
   return exprs;
 }
 
-/// What a kernel says of the dimensions of a parameter, or of an integer.
+/// Returns the dimensions of a parameter, or an integer, that a kernel
+/// declares.
 static SmallVector<PrimExprAttr> getFormalDims(func::FuncOp kernel,
                                                unsigned index) {
   auto said =

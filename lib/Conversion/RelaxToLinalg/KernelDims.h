@@ -1,4 +1,4 @@
-//===- KernelDims.h - What kernels rely on of dimensions ------*- C++ -*-===//
+//===- KernelDims.h - Dimensions that kernels rely on -----------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

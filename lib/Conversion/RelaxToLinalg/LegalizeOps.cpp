@@ -8,7 +8,7 @@
 //
 // Replaces each operator by a check of what its kernel relies on, where that is
 // not proven, and `relax.call_tir` of the kernel. The result is of the derived
-// type, which may say more than the declared one: operators behind it see that
+// type, which may say more than the declared one: operators after it see that
 // type, all else the declared one.
 //
 // Kernels are found again by a key: operators with the same name, properties
@@ -153,8 +153,8 @@ static SmallVector<TensorStructInfoType> getTensors(Type result) {
   return tensors;
 }
 
-/// The same where operands alone leave the shape open, under what is known
-/// where the operator stands.
+/// The same where operands alone leave the shape open, under the facts at the
+/// operator.
 static FailureOr<Type> deriveResultInScope(Operation *op) {
   FailureOr<Type> result = deriveResult(op);
   if (failed(result) ||
@@ -309,8 +309,8 @@ FailureOr<func::FuncOp> Legalizer::buildKernel(Operation *op,
   return kernel;
 }
 
-/// What tells kernels apart. Data types are those of Relax, as they say which
-/// integers are unsigned.
+/// Returns the key that distinguishes kernels. Data types are those of Relax,
+/// as they say which integers are unsigned.
 static Attribute kernelKey(Operation *op, const Signature &signature) {
   Builder builder(op->getContext());
   SmallVector<Attribute> key = {
@@ -345,8 +345,8 @@ FailureOr<func::FuncOp> Legalizer::getKernel(Operation *op,
 // Operators
 //===----------------------------------------------------------------------===//
 
-/// What has been declared may matter to others: the devices that are still open
-/// to relax-realize-vdevice, and dimensions that they do not agree with.
+/// The declared type may matter to others: the devices that are still open to
+/// relax-realize-vdevice, and dimensions that they do not agree with.
 void Legalizer::replaceResult(OpBuilder &builder, Operation *op, Value result) {
   Value declared = op->getResult(0);
   if (result.getType() == declared.getType())

@@ -107,7 +107,7 @@ struct Slice {
 };
 } // namespace
 
-/// The place behind a part of a size; numbers are added at once.
+/// The offset after a part of a size; numbers are added at once.
 static OpFoldResult advance(KernelBuilder &b, OpFoldResult offset,
                             OpFoldResult size) {
   std::optional<int64_t> start = getConstantIntValue(offset);
@@ -211,7 +211,7 @@ static SmallVector<PrimExprAttr> stridedSliceInts(StridedSliceOp op, Type) {
   return ints;
 }
 
-/// With assume_inbound, places are from 0 to the dimension, and in order.
+/// With assume_inbound, indices are from 0 to the dimension, and in order.
 static DimPairs checkStridedSlice(StridedSliceOp op, Type) {
   if (!op.getAssumeInbound())
     return {};

@@ -46,8 +46,8 @@ static Value inverseRoot(KernelBuilder &b, Value x, Value output,
 }
 
 namespace {
-/// (x - mean) * factor * gamma + beta. What is left out is null; maps lead from
-/// the loops over x.
+/// (x - mean) * factor * gamma + beta. An operand that is left out is null;
+/// maps lead from the loops over x.
 struct Normalization {
   Value x;
   Value mean, factor;

@@ -205,7 +205,7 @@ namespace {
 /// Combines each element along an axis with all before it. Threads may share
 /// the outermost loop over lines.
 struct ScanBuilder {
-  /// What writes the results along the axis, from the element at `place` on.
+  /// Writes the results along the axis, from the element at `place` on.
   using Line = llvm::function_ref<Value(Value, SmallVectorImpl<Value> &)>;
 
   /// Loops over the dimensions other than the axis, from `depth` on.
@@ -245,7 +245,8 @@ struct ScanBuilder {
     return loop.getResult(0);
   }
 
-  /// How many iterations of a loop over lines are worth a thread.
+  /// Returns the number of iterations of a loop over lines that are worth a
+  /// thread.
   int64_t getGrain(int64_t depth) {
     int64_t elements = 1;
     for (auto [dim, size] : llvm::enumerate(b.getType(data).getShape()))

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What reductions, softmax and normalizations have in common. Results have the
+// Common parts of reductions, softmax and normalizations. Results have the
 // dimensions that are not reduced, and the type that sums have.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- Support.h - What the groups of operators share -*- C++ -*-===//
+//===- Support.h - Helpers for kernels of operators -------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

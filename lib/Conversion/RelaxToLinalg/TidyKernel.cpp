@@ -8,7 +8,8 @@
 //
 // Kernels on tensors come from operators, from tensor expressions and from
 // text. They ask for dimensions and constants wherever they need them; here
-// each is left once, at a place that does not depend on who asked first.
+// each is left once, at a position that does not depend on the order of
+// requests.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +50,7 @@ static void hoistDims(Block &entry) {
   }
 }
 
-/// Merges what computes the same, but for memory: it is told apart by numbers.
+/// Merges equal computations, except for memory, which numbers keep distinct.
 static void mergeScalars(func::FuncOp kernel) {
   StringAttr number = StringAttr::get(kernel.getContext(), "relax.number");
   Builder builder(kernel.getContext());
