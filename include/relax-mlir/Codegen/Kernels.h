@@ -1,4 +1,4 @@
-//===- Kernels.h - Which kernels have a class of their own -*- C++ -*-===//
+//===- Kernels.h - Kernels with a class of their own ------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

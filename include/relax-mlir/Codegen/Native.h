@@ -23,7 +23,7 @@
 
 namespace mlir::relax {
 
-/// What the names of symbols start with, in a module and in an object.
+/// The prefixes of symbol names, in a module and in an object.
 inline constexpr llvm::StringLiteral kEntryPrefix = "__tvm_ffi_";
 inline constexpr llvm::StringLiteral kFunctionPrefix = "relax_function_";
 inline constexpr llvm::StringLiteral kKernelPrefix = "relax_kernel_";
@@ -38,13 +38,13 @@ struct NativeTarget {
   std::string features;
 };
 
-/// What is known of a machine.
+/// The properties of a machine.
 struct TargetDescription {
   /// With nothing left open.
   NativeTarget target;
   /// The width of its vector registers.
   unsigned vectorBits = 0;
-  /// What it can do and this machine cannot.
+  /// The features that it has and this machine lacks.
   std::vector<std::string> missing;
 };
 
@@ -61,8 +61,8 @@ struct NativeObject {
   std::vector<std::string> symbols;
 };
 
-/// How many functions of how many are machine code. It is called by one thread
-/// at a time, not always the same.
+/// Reports how many functions out of how many have been compiled to machine
+/// code. It is called by one thread at a time, not always the same.
 using EmitProgress = llvm::function_ref<void(unsigned done, unsigned total)>;
 
 /// Emits a module in the LLVM dialect as position-independent code, large ones

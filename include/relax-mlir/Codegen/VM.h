@@ -13,7 +13,7 @@
 
 namespace mlir::relax {
 
-/// How a compiled program runs.
+/// The execution mode of a compiled program.
 enum class ExecMode {
   /// All of it is machine code.
   Compiled,
@@ -21,10 +21,10 @@ enum class ExecMode {
   Bytecode
 };
 
-/// How the constants of the pool are written.
+/// The form in which the constants of the pool are written.
 enum class ConstantMode {
   Inline,  ///< with all elements
-  External ///< by number: whoever reads the text gets them, too
+  External ///< by number: the reader of the text needs them, too
 };
 
 /// Writes the functions of a module, whose shapes are lowered, as text assembly

@@ -71,8 +71,8 @@ AffineMap AttentionParts::Matcher::getFirst(unsigned count) {
                                               kernel.getContext());
 }
 
-/// Gives the loops that `map` takes, each as a dimension of its own, the places
-/// in `targets`; false where it takes anything else.
+/// Assigns the positions in `targets` to the loops that `map` takes, each as a
+/// dimension of its own; false where it takes anything else.
 static bool assignLoops(AffineMap map, ArrayRef<unsigned> targets,
                         MutableArrayRef<std::optional<unsigned>> places) {
   for (auto [expr, target] : llvm::zip_equal(map.getResults(), targets)) {
@@ -302,8 +302,8 @@ static Value findBound(Value condition, arith::CmpIPredicate predicate,
   return isBound ? compare.getRhs() : Value();
 }
 
-/// key <= query + offset, and key > that - window. What else says which weights
-/// count changes nothing but how long it takes.
+/// key <= query + offset, and key > that - window. Conditions of another form
+/// only cost time.
 void AttentionParts::Matcher::matchVisible() {
   Value result = exps.getBlock()->getTerminator()->getOperand(0);
   auto select = result.getDefiningOp<arith::SelectOp>();

@@ -19,8 +19,8 @@
 
 namespace mlir::relax {
 
-/// What a kernel of this class consists of. Its loops are: as many of the batch
-/// as there are, then queries, keys, features of both, columns of the values.
+/// The parts of a kernel of this class. Its loops are: as many of the batch as
+/// there are, then queries, keys, features of both, columns of the values.
 struct AttentionParts {
   static std::optional<AttentionParts> match(func::FuncOp kernel);
 
@@ -33,7 +33,7 @@ struct AttentionParts {
 
   /// Elements of the products' operands.
   Elements query, key, value;
-  /// What the largest is taken of: given a product.
+  /// The scores that the largest is taken of: given a product.
   Elements scores;
   /// Given a score and the largest one of its query.
   Elements weights;
@@ -44,8 +44,8 @@ struct AttentionParts {
   BlockArgument output;
   AffineMap outputMap;
 
-  /// Which keys a query sees, where its weights of others are zeros: those up
-  /// to its own place plus `offset` (null: 0), and no more than `window`.
+  /// The keys that a query sees, where its weights of others are zeros: those
+  /// up to its own position plus `offset` (null: 0), and no more than `window`.
   bool isCausal = false;
   Value offset;
   std::optional<int64_t> window;

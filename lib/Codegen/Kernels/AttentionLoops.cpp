@@ -112,7 +112,7 @@ static Value multiply(IndexBuilder &b, Value lhs, Value rhs) {
 
 static constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
-/// The place of a task; what a loop has is put in by who runs it.
+/// Returns the indices of a task; the caller fills in those of its own loops.
 SmallVector<Value> AttentionLoops::getIndices(const Task &task) {
   SmallVector<Value> indices = task.batch;
   indices.resize(parts.numLoops(), task.query);

@@ -32,7 +32,7 @@ private:
     SmallVector<Value> batch;
     Value query, count; // the first one, and how many there are
     Value depth, width; // of a row of queries, and of sums
-    // Where all is in the scratch memory.
+    // The offsets in the scratch memory.
     Value scratch, queries, sums, largest, totals, scores, panels;
   };
   /// Keys of a task, that are worked on at a time.

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 //===----------------------------------------------------------------------===//
-// What is computed
+// The computation
 //===----------------------------------------------------------------------===//
 
 static Value skipExtension(Value value) {

@@ -34,8 +34,8 @@ struct Contraction {
 
   linalg::LinalgOp op;
   SmallVector<AffineMap> maps;
-  /// Which operands are the left and the right matrix: a column of the result
-  /// is one of the right matrix.
+  /// The operands that are the left and the right matrix: a column of the
+  /// result is one of the right matrix.
   unsigned lhs = 0, rhs = 1;
   LoopGroup batch, rows, depth, columns;
 
@@ -60,7 +60,7 @@ public:
   /// Of the innermost loop; 0 without loops.
   Value stride(IndexBuilder &b, unsigned operand, const LoopGroup &loops) const;
 
-  /// The indices of loops, the places of which are counted as one.
+  /// The indices of loops whose iterations are counted as one.
   void delinearize(IndexBuilder &b, Value index, const LoopGroup &loops,
                    MutableArrayRef<Value> indices) const;
 

@@ -38,7 +38,7 @@ struct Strip {
         reach((window.size - 1) * window.dilation + 1),
         dilation(window.dilation), padding(window.padding) {}
 
-  /// How many elements `count` windows need.
+  /// Returns the number of elements that `count` windows need.
   Value size(IndexBuilder &b, Value count) const {
     return b.add(b.mul(b.sub(count, b.index(1)), stride), reach);
   }
@@ -58,7 +58,7 @@ public:
   void emit(IndexBuilder &b);
 
 private:
-  /// What a task computes.
+  /// The part of the result that a task computes.
   struct Task {
     Value batch;         // image and group
     Value row, rows;     // of the result

@@ -23,7 +23,7 @@ using namespace mlir::relax;
 
 /// The time of all tiles of one row, per element of the depth. Each product of
 /// vectors takes a unit, and so does each load; fewer than eight sums wait for
-/// each other. What is done with the sums is shared by the whole depth.
+/// each other. Other work on the sums is shared by the whole depth.
 static double estimateTime(const ConvTile &tile, int64_t width,
                            int64_t channels, int64_t depth) {
   constexpr double kTypicalWidth = 28, kLoop = 1, kFinish = 6;
@@ -107,8 +107,8 @@ int64_t ConvParts::getMostTiles(const Winograd &winograd) const {
   return std::max<int64_t>(l2Bytes * 5 / 8 / bytes, 1);
 }
 
-/// Products of vectors take a unit of time each. What else is done with an
-/// element of a tile, and reading weights from memory, is counted in these.
+/// Products of vectors take a unit of time each. Other work on an element of a
+/// tile, and reading weights from memory, is counted in these units.
 std::optional<Winograd>
 ConvParts::chooseWinograd(const TargetModel &target) const {
   constexpr double kElement = 7, kWeight = 0.6, kLeastGain = 0.9;
@@ -228,8 +228,8 @@ static bool matchLoops(linalg::LinalgOp op, Window &rows, Window &columns) {
          matchWindow(windows[1], out + 2, sum + 2, numLoops, columns);
 }
 
-/// How many output channels a panel has that weights are unpacked from; 0 where
-/// they are not of this layout.
+/// Returns the number of output channels of a panel that weights are unpacked
+/// from; 0 where they are not of this layout.
 static int64_t matchPanels(linalg::UnPackOp op, ArrayRef<int64_t> rowOrder) {
   auto type = cast<ShapedType>(op.getSource().getType());
   SmallVector<int64_t> order = {0};

@@ -42,7 +42,8 @@ struct ConvTile {
                       std::optional<int64_t> vectors = std::nullopt);
 };
 
-/// Where sums are in the result: some pixels of a row of some output channels.
+/// The position of sums in the result: some pixels of a row of some output
+/// channels.
 struct ConvPlace {
   Value image, channel, pixel; // the first ones
   Value channels, pixels;      // how many there are
@@ -75,7 +76,7 @@ struct ConvParts {
   int64_t getHeight() const {
     return cast<ShapedType>(epilogue.getOutput().getType()).getDimSize(2);
   }
-  /// How many products a sum has, where that is known.
+  /// The number of products of a sum, where it is known.
   int64_t getDepth() const { return inChannels * rows.size * columns.size; }
 
   /// The order in which panels have the dimensions of weights but for the
@@ -93,7 +94,7 @@ struct ConvParts {
   /// The tile of sums for weights that are constants.
   ConvTile chooseTile(const TargetModel &target,
                       std::optional<int64_t> vectors = std::nullopt) const;
-  /// How many tiles a task has at most.
+  /// The maximum number of tiles of a task.
   int64_t getMostTiles(const Winograd &winograd) const;
 
   /// Does what follows on sums in scratch memory: `width` for each channel.

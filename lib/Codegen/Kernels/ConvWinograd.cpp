@@ -15,8 +15,9 @@
 //   Output channels are lanes, and sums of some tiles stay in registers.
 // - Sums are transformed to results, which become vectors of pixels.
 //
-// What is infinite, not a number or very large would reach all results of its
-// tiles. A task that finds such an element computes its results by definition.
+// An element that is infinite, not a number or very large would reach all
+// results of its tiles. A task that finds one computes its results by
+// definition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +41,8 @@ public:
   void emit(IndexBuilder &b);
 
 private:
-  /// What a task computes, and where in scratch memory it has what.
+  /// The part of the result that a task computes, and the layout of its scratch
+  /// memory.
   struct Task {
     Value image;
     Value row, rows, column, columns; // of tiles
@@ -66,7 +68,7 @@ private:
                  Value column, Value pixels);
   SmallVector<Value> getWeights(IndexBuilder &b, Value channel, Value input);
 
-  /// The places of a tile.
+  /// The positions in a tile.
   int64_t places() const { return winograd.size() * winograd.size(); }
   Value place(IndexBuilder &b, int64_t i, int64_t j, Value stride) const {
     return b.mul(stride, b.index(i * winograd.size() + j));
@@ -208,7 +210,7 @@ void WinogradConv::emitTask(IndexBuilder &b, Value index) {
       [&](IndexBuilder &b) { emitByDefinition(b, task); });
 }
 
-/// Transformed inputs are at the beginning: places of tiles, tiles, channels.
+/// Transformed inputs are at the beginning: tile positions, tiles, channels.
 void WinogradConv::allocate(IndexBuilder &b, Task &task) {
   int64_t outputs = winograd.outputs();
   task.products = b.mul(task.tiles, places() * inputStride);
@@ -279,7 +281,7 @@ Value WinogradConv::copyStrip(IndexBuilder &b, const Task &task, Value channel,
 void WinogradConv::transformInputs(IndexBuilder &b, const Task &task,
                                    Value channel) {
   Value zero = b.index(0);
-  Value stride = b.mul(task.tiles, inputStride); // between places
+  Value stride = b.mul(task.tiles, inputStride); // between positions
   b.loop(zero, task.rows, 1, [&](IndexBuilder &b, Value row) {
     b.loop(zero, task.columns, 1, [&](IndexBuilder &b, Value column) {
       Value pixel = b.add(b.mul(row, b.mul(stripWidth, winograd.outputs())),
@@ -359,7 +361,7 @@ void WinogradConv::finishRow(IndexBuilder &b, const Task &task, Value panel,
                              Value row, Value vector) {
   int64_t outputs = winograd.outputs(), channels = tile.channels();
   Value zero = b.index(0);
-  Value stride = b.mul(task.tiles, channels); // between places
+  Value stride = b.mul(task.tiles, channels); // between positions
   Value resultStride = b.mul(resultWidth, lanes);
   b.loop(zero, task.columns, 1, [&](IndexBuilder &b, Value column) {
     Value index = b.add(b.mul(row, task.columns), column);

@@ -22,7 +22,7 @@ using namespace mlir::relax;
 // Recognition
 //===----------------------------------------------------------------------===//
 
-/// How the operand of an operation that is computed at `map` is accessed.
+/// Returns the access to an operand of an operation that is computed at `map`.
 static AffineMap getAccess(linalg::LinalgOp op, OpOperand &operand,
                            AffineMap map) {
   return simplifyAffineMap(op.getMatchingIndexingMap(&operand).compose(map));
@@ -39,7 +39,7 @@ static bool isContiguous(AffineMap map, unsigned loop) {
   return map.getNumSymbols() == 0;
 }
 
-/// Whether the places that the body asks for are computed: each is the same in
+/// Whether the indices that the body asks for are computed: each is the same in
 /// a vector, or runs along it.
 static bool hasKnownIndices(linalg::LinalgOp op, AffineMap map,
                             unsigned vectorLoop) {
@@ -136,7 +136,7 @@ static Value evaluate(IndexBuilder &b, AffineExpr expr, ValueRange indices) {
   }
 }
 
-/// What is being computed.
+/// The computation in progress.
 struct ElementBuilder::Request {
   const Elements &elements;
   ValueRange indices;

@@ -26,7 +26,7 @@ namespace mlir::relax {
 /// Elements of a tensor: `map` goes from loops, the same ones wherever such
 /// elements meet, to its dimensions. A vector runs along one of the loops.
 struct Elements {
-  /// A tensor that is at hand where the elements are computed.
+  /// A tensor that is available where the elements are computed.
   struct Given {
     Value tensor;
     AffineMap map;
@@ -64,8 +64,8 @@ public:
 
   /// The elements at `indices` of the loops, and along the vector from there
   /// on; those outside of the mask may hold anything. A null mask means that
-  /// all are there. `given` has a value for each tensor at hand. A scalar where
-  /// all elements are the same.
+  /// all are there. `given` has a value for each available tensor. A scalar
+  /// where all elements are the same.
   Value compute(IndexBuilder &b, const Elements &elements, ValueRange indices,
                 Value mask, ValueRange given);
   /// The same as a vector.

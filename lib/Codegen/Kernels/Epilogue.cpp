@@ -24,8 +24,8 @@ using namespace mlir::relax;
 // Recognition
 //===----------------------------------------------------------------------===//
 
-/// What gives tensors another form; where the result needs one of these, it is
-/// part of the root.
+/// Whether an operation only changes the form of tensors; where the result
+/// needs one of these, it is part of the root.
 static bool isReshape(Operation &op) {
   return isa<linalg::UnPackOp, tensor::CollapseShapeOp, tensor::DimOp,
              tensor::EmptyOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp,
@@ -129,7 +129,7 @@ FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel, Value root,
   return epilogue;
 }
 
-/// How the operand of an operation that is computed at `map` is accessed.
+/// Returns the access to an operand of an operation that is computed at `map`.
 static AffineMap getAccess(linalg::LinalgOp op, OpOperand &operand,
                            AffineMap map) {
   return op.getMatchingIndexingMap(&operand).compose(map);
@@ -307,7 +307,7 @@ void Epilogue::store(IndexBuilder &b, const Part &part, Value elements) {
   place = b.sub(place, begin);
   auto maskType = cast<VectorType>(mask.getType());
   Value zero = b.index(0), lanes = b.index(maskType.getNumElements());
-  // The vector may begin before the part, or end behind it.
+  // The vector may begin before the part, or end after it.
   Value lastSize = to.sizes.back();
   Value isInside =
       b.compare(arith::CmpIPredicate::sgt, b.add(place, lanes), zero);

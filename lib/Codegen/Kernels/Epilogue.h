@@ -22,9 +22,9 @@
 
 namespace mlir::relax {
 
-/// What a kernel does with the result of one of its operations: it makes a
-/// tensor of the same shape. That is the result of the kernel, or results are
-/// slices of it along the last dimension.
+/// The operations that a kernel applies to the result of one of its operations:
+/// they make a tensor of the same shape. That is the result of the kernel, or
+/// results are slices of it along the last dimension.
 class Epilogue {
 public:
   /// The dimensions of the result that vectors run along, counted as one. Those

@@ -15,13 +15,14 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// How many elements without reductions are one iteration.
+/// The number of elements without reductions in one iteration.
 static constexpr int64_t kChunk = 4096;
 
-/// How many rows are one iteration where lanes are rows.
+/// The number of rows in one iteration where lanes are rows.
 static constexpr int64_t kRows = 512;
 
-/// How many vectors of a row, and at least of results, are reduced together.
+/// The number of vectors of a row, and at least of results, that are reduced
+/// together.
 static constexpr unsigned kUnroll = 4;
 
 SmallVector<Value> GenericEmitter::emitReductions(IndexBuilder &b,
@@ -212,7 +213,7 @@ void GenericEmitter::emitRow(IndexBuilder &b) {
   }
 }
 
-/// How many elements along the loop of vectors are one iteration; 0: all.
+/// The number of elements along the vector loop in one iteration; 0: all.
 int64_t GenericEmitter::getPart() const {
   if (plan.row)
     return 0;

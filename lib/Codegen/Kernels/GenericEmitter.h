@@ -41,7 +41,8 @@ private:
     Value value, step = Value();
     /// A vector of i32 that lanes add to `value`; null: nothing.
     Value offsets = Value();
-    /// How many lanes each have one offset, which grow by 1; 0: any offsets.
+    /// The number of lanes with one offset each, which grow by 1; 0: any
+    /// offsets.
     int64_t repeats = 0;
 
     bool isUniform() const {
@@ -49,7 +50,7 @@ private:
     }
   };
   using LaneMap = DenseMap<Value, Lanes>;
-  /// Where a vector is, and which of its lanes count; null: all of them.
+  /// The masks of the lanes of a vector that count; null: all of them.
   struct Place {
     Value mask;
     /// The lanes of `mask` for which the conditions around hold.
@@ -126,7 +127,7 @@ private:
   unsigned rowDim = 0;
   /// Where the index of vectors was a multiple of `plan.wrap` last.
   Value wrapStart;
-  /// What is the same for all vectors of an inner loop.
+  /// The operand values that are invariant in an inner loop.
   DenseMap<OpOperand *, Value> hoisted;
   LaneMap values;
 };

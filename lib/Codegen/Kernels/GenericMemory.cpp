@@ -43,7 +43,8 @@ const GenericEmitter::Memory &GenericEmitter::getMemory(IndexBuilder &b,
   return memory;
 }
 
-/// Where the element of the first lane is. What changes most comes last.
+/// Returns the address of the element of the first lane. The term that changes
+/// most comes last.
 Value GenericEmitter::getAddress(IndexBuilder &b, OpOperand &operand) {
   const Memory &memory = memories.find(operand.get())->second;
   SmallVector<unsigned> order(plan.parallel);
@@ -230,7 +231,7 @@ void GenericEmitter::storeResult(IndexBuilder &b, OpOperand &operand,
     vector::StoreOp::create(b, value, elements, ValueRange{address});
 }
 
-/// What an inner loop reads again and again.
+/// Hoists the reads of operands that are invariant in an inner loop.
 void GenericEmitter::hoistOperands(IndexBuilder &b) {
   hoisted.clear();
   if (!rows.empty())

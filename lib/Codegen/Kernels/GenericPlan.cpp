@@ -1,4 +1,4 @@
-//===- GenericPlan.cpp - How to vectorize any operation ---------*- C++ -*-===//
+//===- GenericPlan.cpp - Vectorization of any operation ---------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -56,7 +56,7 @@ std::optional<LinearIndex> LinearIndex::get(AffineExpr expr,
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// What a memref is a view of.
+/// Returns the memref at the start of a chain of views.
 static Value getRoot(Value memref) {
   while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
     memref = view.getViewSource();
@@ -215,7 +215,7 @@ bool GenericPlan::isStepped(Value index) const {
          isStepped(inner->getOperand(0)) && isStepped(inner->getOperand(1));
 }
 
-/// Whether iterations of the innermost other loop gather elements at places
+/// Whether iterations of the innermost other loop gather elements at indices
 /// that come from the same operand.
 bool GenericPlan::sharesPlaces() {
   if (!hasGather || !reductions.empty() || parallel.empty() || wrap)
@@ -226,7 +226,7 @@ bool GenericPlan::sharesPlaces() {
   });
 }
 
-/// Elements that are read at computed places are gathered, which processors do
+/// Elements that are read at computed indices are gathered, which processors do
 /// for 32 and 64 bits.
 bool GenericPlan::checkLoad(Operation &inner, bool isConditional) {
   auto load = cast<memref::LoadOp>(inner);
@@ -243,7 +243,8 @@ bool GenericPlan::checkLoad(Operation &inner, bool isConditional) {
   return true;
 }
 
-/// What an index wraps around at: a number, or what the body does not compute.
+/// Returns the size at which an index wraps around: a constant, or a value that
+/// the body does not compute.
 OpFoldResult GenericPlan::getWrap(Operation &inner) const {
   auto rem = dyn_cast<arith::RemUIOp>(inner);
   auto index = rem ? rem.getLhs().getDefiningOp<linalg::IndexOp>() : nullptr;
@@ -345,7 +346,7 @@ void GenericPlan::chooseLanes(const TargetModel &target) {
   lanes = target.lanes(bits);
 }
 
-/// What the choice of the loop of vectors decides.
+/// Derives the rest of the plan from the choice of the vector loop.
 bool GenericPlan::finish(const TargetModel &target) {
   if (!checkBody())
     return false;

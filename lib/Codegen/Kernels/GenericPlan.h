@@ -1,4 +1,4 @@
-//===- GenericPlan.h - How to vectorize any operation -----------*- C++ -*-===//
+//===- GenericPlan.h - Vectorization of any operation -----------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -70,21 +70,22 @@ struct GenericPlan {
 
   linalg::LinalgOp op;
   unsigned vectorDim = 0;
-  /// How lanes are combined where the loop of vectors reduces.
+  /// The combination of lanes where the vector loop reduces.
   std::optional<RowReduction> row;
   /// The other loops.
   SmallVector<unsigned> parallel, reductions;
   int64_t lanes = 1;
-  /// How many vectors of results are reduced together: more of them read more
-  /// of each row, one after the other in memory, and need more registers.
+  /// The number of vectors of results that are reduced together: more of them
+  /// read more of each row, one after the other in memory, and need more
+  /// registers.
   unsigned unroll = 4;
   /// Loops over vectors end where the index is a multiple of this, so that its
   /// remainder grows step by step; null: of nothing.
   OpFoldResult wrap;
-  /// How many iterations of the innermost other loop are computed together, as
-  /// they read elements at the same places.
+  /// The number of iterations of the innermost other loop that are computed
+  /// together, as they read elements at the same indices.
   unsigned jam = 1;
-  /// What an element costs, in additions of vectors.
+  /// The cost of an element, in additions of vectors.
   int64_t cost = 0;
 
 private:

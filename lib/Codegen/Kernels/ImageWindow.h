@@ -52,8 +52,8 @@ public:
 
   using Load = std::function<Value(IndexBuilder &, Value)>;
 
-  /// How to load elements `first`, `first` + stride, ... of a row that begins
-  /// at an offset, as many as `count`. The rows are in the image where
+  /// Prepares loads of elements `first`, `first` + stride, ... of a row that
+  /// begins at an offset, as many as `count`. The rows are in the image where
   /// `isInside` says so; null where all of them are.
   Load prepare(IndexBuilder &b, Value first, Value count, Value isInside) const;
 

@@ -538,7 +538,7 @@ void KernelSpace::mergeDims(
         continue;
       merge(outer, inner);
       merged.set(outer);
-      // What goes before may go together with the new dimension now.
+      // Dimensions that were tried before may merge with the new one now.
       outer = -1;
     }
 }

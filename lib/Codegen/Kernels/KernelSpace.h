@@ -25,8 +25,8 @@ namespace mlir::relax {
 
 using DimSet = llvm::SmallBitVector;
 
-/// Where the elements of a parameter lie: the index along an axis is the sum of
-/// its terms and its offset.
+/// The position of the elements of a parameter: the index along an axis is the
+/// sum of its terms and its offset.
 struct Access {
   struct Term {
     unsigned dim, axis;
@@ -100,7 +100,7 @@ public:
   }
   /// The dimension of a loop; nothing where it makes one step.
   std::optional<unsigned> getLoopDim(Operation *op, unsigned loop) const;
-  /// How an operation reads a parameter.
+  /// Returns the access of an operation to a parameter.
   const Access &getAccess(OpOperand &operand) const {
     return accesses.find(&operand)->second;
   }
@@ -117,7 +117,7 @@ public:
   void mergeDims(llvm::function_ref<bool(unsigned, unsigned)> mayMerge);
 
   func::FuncOp kernel;
-  /// What the outputs need, in program order.
+  /// The operations that the outputs need, in program order.
   SmallVector<linalg::LinalgOp> ops;
   SmallVector<Output> outputs;
   /// A dimension that was merged with the next one is in no set any more.

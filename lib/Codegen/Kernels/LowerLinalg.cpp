@@ -50,7 +50,7 @@ static std::optional<unsigned> findParallelDim(linalg::LinalgOp op) {
   return std::nullopt;
 }
 
-/// How many iterations of a loop are worth a thread.
+/// Returns the number of iterations of a loop that are worth a thread.
 static int64_t getGrain(linalg::LinalgOp op, unsigned parallelDim) {
   int64_t work = estimateCost(op) + 4;
   for (auto [dim, size] : llvm::enumerate(op.getStaticLoopRanges()))

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 namespace {
-/// How elements are summed up.
+/// The element type of sums, and the extension of the elements.
 struct Sums {
   /// Nothing where they are of other types than the loops support.
   static std::optional<Sums> match(linalg::LinalgOp op);
@@ -64,8 +64,8 @@ static BlockArgument getParameter(Value operand) {
   return dyn_cast<BlockArgument>(unpack ? unpack.getSource() : operand);
 }
 
-/// Which dimension of the right matrix are the columns, where the other one is
-/// all there is beside them.
+/// Returns the dimension of the right matrix that is the columns, where the
+/// other one is all there is beside them.
 static std::optional<int64_t> getColumnAxis(const Contraction &c) {
   AffineMap map = c.maps[c.rhs];
   if (map.getNumResults() != 2 || c.columns.size() != 1 || c.depth.size() != 1)
@@ -77,8 +77,8 @@ static std::optional<int64_t> getColumnAxis(const Contraction &c) {
   return std::nullopt;
 }
 
-/// Which dimension of the result the columns are: the last one that may have
-/// more than one element.
+/// Returns the dimension of the result that is the columns: the last one that
+/// may have more than one element.
 static unsigned getColumnDim(const Contraction &c) {
   AffineMap map = c.maps[2];
   if (c.columns.empty())
@@ -100,7 +100,7 @@ static bool isUnpacked(linalg::UnPackOp op, const Contraction &c,
 }
 
 namespace {
-/// What a kernel of this class consists of.
+/// The parts of a kernel of this class.
 struct MatmulParts {
   static std::optional<MatmulParts> match(func::FuncOp kernel,
                                           const TargetModel &target);

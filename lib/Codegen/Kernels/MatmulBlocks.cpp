@@ -26,7 +26,7 @@ using namespace mlir::relax;
 // Division
 //===----------------------------------------------------------------------===//
 
-/// How the result is divided into tasks and a task into blocks.
+/// The division of the result into tasks and of a task into blocks.
 struct MatmulEmitter::Blocks {
   Value rowBlocks, rows;     // rows of a task, whole tiles
   Value columnBlocks, width; // columns of a task, whole tiles
@@ -63,7 +63,7 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
   blocks.depth =
       b.roundUp(atLeastOne(b.ceilDiv(problem.k, blocks.depthBlocks)), lanes);
 
-  // What the caches are for.
+  // Blocks that fit the caches.
   Value tiles = b.ceilDiv(problem.m, b.index(height));
   Value panels = b.ceilDiv(right.columns, b.index(width));
   int64_t blockSize = blocking.blockRows * blocking.blockDepth;
@@ -79,7 +79,7 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
       b.index(kMaxPanelsOfSums));
   Value columnBlocks = atLeastOne(b.ceilDiv(panels, maxPanels));
 
-  // What threads share. One alone has no use for more tasks.
+  // Blocks that threads share. A single thread has no use for more tasks.
   Value work = b.mul(b.mul(problem.m, right.columns), problem.k);
   Value tasks =
       b.min(b.mul(threads, kTasksOfThread),

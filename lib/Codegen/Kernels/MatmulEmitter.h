@@ -85,8 +85,8 @@ struct MatmulProblem {
 void emitMatmul(IndexBuilder &b, const MatmulProblem &problem,
                 const MatmulBlocking &blocking);
 
-/// How many threads there are when the kernel runs. The builder stands in what
-/// is part of the module already.
+/// Returns the number of threads when the kernel runs. The insertion point of
+/// the builder is in the module already.
 Value countThreads(IndexBuilder &b);
 
 } // namespace mlir::relax

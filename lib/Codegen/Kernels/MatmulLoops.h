@@ -33,7 +33,7 @@ private:
   using LoadScalar = llvm::function_ref<Value(IndexBuilder &, int64_t, Value)>;
   using LoadVector = llvm::function_ref<Value(IndexBuilder &, int64_t, Value)>;
 
-  /// Where a tile of sums is.
+  /// The position of a tile of sums.
   struct Tile {
     Value batch, row, column;
     Value rows, columns; // how many are in the result
@@ -92,8 +92,9 @@ private:
   void emitTask(IndexBuilder &b, const RightMatrix &right, const Blocks &blocks,
                 Value task);
 
-  /// What a tile is made of. Meanwhile, elements of `rhs` are fetched that a
-  /// later tile needs: `aheadStep` further on with each step, from `ahead` on.
+  /// The panels that a tile is computed from. Meanwhile, elements of `rhs` that
+  /// a later tile needs are prefetched: from `ahead` on, `aheadStep` further
+  /// with each step.
   struct Panels {
     Value lhs, lhsOffset, rhs, rhsOffset;
     Value ahead, aheadStep;

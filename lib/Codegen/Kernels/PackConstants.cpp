@@ -62,7 +62,7 @@ static SmallVector<int64_t> getPanelShape(ShapedType type,
   return shape;
 }
 
-/// The places of the elements of the first column of a matrix, row by row.
+/// The indices of the elements of the first column of a matrix, row by row.
 static SmallVector<int64_t> getRowPlaces(ShapedType type,
                                          const PackedMatrix &layout) {
   SmallVector<int64_t> strides = computeStrides(type.getShape());
@@ -87,7 +87,7 @@ static ShapedType getMatrixType(ShapedType type, const PackedMatrix &layout) {
   return type.clone(shape);
 }
 
-/// What windows of two dimensions, of f32, are transformed to.
+/// Returns the transforms of windows of two dimensions, of f32.
 static std::vector<float> transformWeights(ArrayRef<char> weights,
                                            const Winograd &winograd) {
   constexpr int64_t kWindow = Winograd::kWindow;
@@ -263,8 +263,8 @@ static bool hasModerateWeights(CallTIROp call, const PackedMatrix &layout) {
 }
 
 namespace {
-/// Packs the constants of calls in one module. What is packed the same way is
-/// shared: elements, and kernels that take them.
+/// Packs the constants of calls in one module. Constants that are packed the
+/// same way share their elements and the kernels that take them.
 class ConstantPacker {
 public:
   explicit ConstantPacker(SymbolTable &symbols) : symbols(symbols) {}

@@ -131,8 +131,8 @@ Value PoolKernel::combine(IndexBuilder &b, Value value, Value sum) {
       .front();
 }
 
-/// What the windows of a row from `column` on come to; `plane` is where the
-/// image of a channel begins.
+/// Reduces the windows of a row from `column` on; `plane` is where the image of
+/// a channel begins.
 Value PoolKernel::reduceWindows(IndexBuilder &b, Value plane, Value row,
                                 Value column) {
   // As many elements of a row of the window are prepared ahead of its rows.
@@ -165,7 +165,7 @@ Value PoolKernel::reduceWindows(IndexBuilder &b, Value plane, Value row,
       isInside = arith::AndIOp::create(
           b, b.compare(arith::CmpIPredicate::sge, place, zero),
           b.compare(arith::CmpIPredicate::slt, place, height));
-      // What is read of another row does not count.
+      // The index is clamped: what is read of another row is ignored.
       place = b.max(b.min(place, b.sub(height, b.index(1))), zero);
     }
     Value begin = b.add(plane, b.mul(place, width));

@@ -32,8 +32,8 @@ static void ignoreSignOfZero(Operation *op) {
                                               arith::FastMathFlags::nsz));
 }
 
-/// Whether accumulators are of numbers alone, which is one instruction, and
-/// flags tell of NaN, two vectors each.
+/// Whether accumulators hold numbers only, which takes one instruction, and
+/// flags record NaN, two vectors each.
 bool RowEmitter::hasFlags(linalg::LinalgOp op) const {
   Combiner combiner = *getCombiner(op);
   Type type = combiner.neutral.getType();
@@ -65,8 +65,9 @@ Value RowEmitter::updateFlag(Value flag, Value lhs, Value rhs, Value mask) {
 // Elements and their reductions
 //===----------------------------------------------------------------------===//
 
-/// One vector of elements: the accumulators, and behind them what flags are of.
-/// All is read before anything is written, as an output may be an input.
+/// One vector of elements: the accumulators, followed by the values that flags
+/// are computed from. All is read before anything is written, as an output may
+/// be an input.
 SmallVector<Value>
 RowEmitter::computeElements(const RowPlan::Loop &loop, Scope &scope,
                             ValueRange accumulators,

@@ -241,7 +241,7 @@ Value RowEmitter::getAddress(const Access &access, Scope &scope) {
     Value stride = mul(getStride(access.param, term.axis), index(term.factor));
     address = add(address, mul(getPosition(term.dim, scope), stride));
   };
-  // What changes most comes last.
+  // The term that changes most comes last.
   for (const Access::Term &term : access.terms)
     if (term.dim != vectorDim)
       addTerm(term);

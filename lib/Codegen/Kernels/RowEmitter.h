@@ -34,7 +34,7 @@ struct RowScope {
   Value mask;
   /// The row that elements belong to; null for a row.
   RowScope *row = nullptr;
-  /// Which of the rows that are worked on together this is.
+  /// The number of the row among those that are worked on together.
   unsigned number = 0;
 
   RowScope &getRow() { return row ? *row : *this; }
@@ -42,8 +42,8 @@ struct RowScope {
 
 class RowEmitter : public KernelEmitter {
 public:
-  /// How many elements of rows without reductions, or of short rows, are one
-  /// iteration.
+  /// The number of elements of rows without reductions, or of short rows, in
+  /// one iteration.
   static constexpr int64_t kChunk = 4096;
 
   /// `narrow` is the plan for rows, or tiles, that turn out to be narrow.
@@ -201,7 +201,7 @@ private:
   std::unique_ptr<RowEmitter> narrow;
   ImplicitLocOpBuilder *builder = nullptr;
   ValueRange arguments;
-  /// What the whole kernel needs is put before this.
+  /// Code that the whole kernel needs is inserted before this operation.
   Operation *anchor = nullptr;
   IRMapping scalars;
   DenseMap<unsigned, Value> flat;
@@ -218,16 +218,16 @@ private:
   Value tileBegin, tileEnd;
   int64_t tileRows = 0, tileWidth = 0;
   SmallVector<Value> tiles;
-  /// How many elements of rows are one iteration.
+  /// The number of elements of rows in one iteration.
   std::optional<int64_t> numGrouped;
-  /// Where the row begins in what lies like the first output; null where rows
-  /// are not counted.
+  /// The start of the row in data with the layout of the first output; null
+  /// where rows are not counted.
   Value rowBegin;
   /// Operands that are expanded, and the first element that is.
   SmallVector<Value> expansions;
   Value expandedFrom;
-  /// How many rows there are from the begin of a block on, and which elements
-  /// its vectors have in memory.
+  /// The number of rows from the begin of a block on, and the elements that its
+  /// vectors have in memory.
   Value rowsLeft;
   SmallVector<Value> blockMasks;
   unsigned loopIndex = 0, vectorDim = 0;

@@ -33,8 +33,8 @@ using namespace mlir::relax;
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// How many vectors are in flight. Lanes that are rows step over memory: more
-/// of them read more of it at a time.
+/// Returns the number of vectors in flight. Lanes that are rows step over
+/// memory: more of them read more of it at a time.
 unsigned RowEmitter::getUnroll() const {
   const RowPlan &plan = *this->plan;
   if (plan.isScalar || plan.shortDim)
@@ -75,8 +75,8 @@ int64_t RowEmitter::getGrain() {
   return std::max<int64_t>(least / work, 1);
 }
 
-/// Finds which part of `dim` is worked on, and returns what is left of an
-/// index: nothing where that is all that it tells.
+/// Finds which part of `dim` is worked on, and returns the rest of an index:
+/// nothing where it has no other information.
 Value RowEmitter::splitPart(Value index, Value numParts, int64_t part,
                             unsigned dim, bool isAll) {
   Value number = index;
@@ -327,8 +327,8 @@ SmallVector<Value> RowEmitter::emitNest(const RowPlan::Loop &loop,
                  });
 }
 
-/// Several vectors of elements, each with accumulators of its own; behind them
-/// are the flags, one for two vectors.
+/// Several vectors of elements, each with accumulators of its own, followed by
+/// the flags, one for two vectors.
 SmallVector<Value>
 RowEmitter::emitVectors(const RowPlan::Loop &loop, ValueRange accumulators,
                         unsigned count,

@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// What it costs to write an element to a buffer and to read it again.
+/// The cost of writing an element to a buffer and reading it again.
 static constexpr int64_t kBufferCost = 6;
 
 //===----------------------------------------------------------------------===//
@@ -139,7 +139,7 @@ bool RowPlan::isNarrow(unsigned dim) const {
   return !ShapedType::isDynamic(size) && size < kNarrow;
 }
 
-/// How parameters are read.
+/// Returns the accesses that read parameters.
 SmallVector<Access> RowPlan::getReads() const {
   SmallVector<Access> accesses;
   for (linalg::LinalgOp op : space->ops)
@@ -159,8 +159,8 @@ SmallVector<Access> RowPlan::getAccesses() const {
   return accesses;
 }
 
-/// How many accesses to elements of rows would have lanes next to each other
-/// along a dimension, and how many would not.
+/// Counts the accesses to elements of rows that would have lanes next to each
+/// other along a dimension, and those that would not.
 RowPlan::Contiguity RowPlan::getContiguity(unsigned dim) const {
   Contiguity result;
   auto count = [&](const Access &access) {
@@ -205,7 +205,7 @@ bool RowPlan::chooseLane(bool isRowContiguous, int64_t rowScore) {
     lane = dim;
     bestScore = contiguity.getScore();
   }
-  // What takes long is not computed in vectors that are almost empty.
+  // Expensive elements are not computed in vectors that are almost empty.
   bool isWasteful = !isRowContiguous && lane && isNarrow(*lane) && cost > 20;
   return (isRowContiguous || lane) && !isWasteful;
 }
@@ -449,7 +449,7 @@ void RowPlan::findBuffers() {
     if (!isUniform(op) && op->getNumResults() == 1 && uses[op].count() > 1 &&
         getRecomputeCost(op) > kBufferCost)
       buffers[op->getResult(0)] = {};
-  // What only something that is stored needs is not needed again.
+  // A value that only a buffered value needs is computed once: no buffer.
   findUses();
   buffers.remove_if([&](auto &entry) {
     return uses[entry.first.getDefiningOp()].count() < 2;

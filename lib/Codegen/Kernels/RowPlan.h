@@ -24,7 +24,7 @@
 
 namespace mlir::relax {
 
-/// How a reduction combines elements.
+/// The operation that combines the elements of a reduction.
 struct Combiner {
   Operation *op;
   vector::CombiningKind kind;
@@ -35,7 +35,7 @@ struct Combiner {
 std::optional<Combiner> getCombiner(linalg::LinalgOp reduction);
 
 struct RowPlan {
-  /// What is shorter is not worth a vector.
+  /// A shorter dimension is not worth a vector.
   static constexpr int64_t kNarrow = 8;
 
   /// The most elements of a short row.
@@ -47,11 +47,12 @@ struct RowPlan {
     SmallVector<linalg::LinalgOp> reductions;
     /// Indices of outputs.
     SmallVector<unsigned> outputs;
-    /// What is put in a buffer.
+    /// The values that are stored in a buffer.
     SmallVector<Value> stored;
   };
 
-  /// How many accesses have lanes next to each other, and how many do not.
+  /// The numbers of accesses that have lanes next to each other, and that do
+  /// not.
   struct Contiguity {
     int64_t contiguous = 0, strided = 0;
     int64_t getScore() const { return contiguous - strided; }
@@ -85,7 +86,7 @@ struct RowPlan {
   bool hasReductions() const { return hasReduction; }
   /// The dimensions of the first output in the order of memory.
   SmallVector<unsigned> getOrder() const;
-  /// Whether sizes tell how long a row is.
+  /// Whether sizes determine the length of a row.
   bool hasKnownRows() const;
   bool isFlat() const { return !flatDims.empty(); }
   /// The length of rows up to which they are one range.
@@ -95,7 +96,7 @@ struct RowPlan {
   /// Whether a value is the same for the whole row.
   bool isUniform(Operation *op) const;
   bool isUniform(const Access &access) const;
-  /// How many elements short rows may have: those that they are known to have.
+  /// The maximum number of elements of short rows, or the known number.
   int64_t getShortSize() const;
   std::optional<unsigned> findShortDim() const;
 
@@ -128,7 +129,7 @@ struct RowPlan {
   /// Elements of a row are computed one by one, as it is known to be shorter
   /// than vectors; or as many as `lanes`, which are read one by one.
   bool isScalar = false;
-  /// What an element of a row costs, in additions of vectors.
+  /// The cost of an element of a row, in additions of vectors.
   int64_t cost = 0;
 
 private:

@@ -26,8 +26,7 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// What the expanded operands of a block may take of the first level of the
-/// cache.
+/// The share of the L1 cache for the expanded operands of a block.
 static constexpr int64_t kBlockBytes = 16 << 10;
 
 //===----------------------------------------------------------------------===//
@@ -80,8 +79,8 @@ bool RowPlan::flatten() {
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Rows by their number, in the order of memory. Where several dimensions tell
-/// the position of a row, it is counted.
+/// Rows by their number, in the order of memory. Where several dimensions make
+/// up the position of a row, it is counted.
 void RowEmitter::emitRowRange(ArrayRef<unsigned> dims, ArrayRef<Value> counts,
                               Value first, Value last,
                               llvm::function_ref<void(Value)> body) {
@@ -122,7 +121,8 @@ void RowEmitter::emitRowRange(ArrayRef<unsigned> dims, ArrayRef<Value> counts,
   emitFor(first, last, index(1), starts, emitOne);
 }
 
-/// How many rows of a length are as many elements as a part of a long one.
+/// Returns the number of rows of a length with as many elements as a part of a
+/// long one.
 Value RowEmitter::getGroupSize(Value length) {
   length = builder->createOrFold<arith::MaxUIOp>(length, index(1));
   Value rows = builder->createOrFold<arith::DivUIOp>(index(kChunk), length);
@@ -157,7 +157,7 @@ void RowEmitter::emitGroups(ArrayRef<unsigned> dims, ArrayRef<Value> counts,
   if (numParts)
     count = mul(count, numParts);
   unsigned splitDim = plan->loops.front().dims.back();
-  // What lies like the outputs is at the number of the row times its length.
+  // Data with the layout of the outputs is at the row number times its length.
   SmallVector<unsigned> order(dims);
   order.push_back(splitDim);
   bool isInOrder = !plan->hasReductions() &&
@@ -226,8 +226,8 @@ SmallVector<Value> RowEmitter::emitElementLoops(const RowPlan::Loop &loop,
 /// Rows in numbers of this fill vectors, whatever their length.
 int64_t RowEmitter::getRowMultiple() const { return getUnroll() * plan->lanes; }
 
-/// How many elements are expanded together at most: what is written is not read
-/// again at once, which would wait for memory.
+/// The maximum number of elements that are expanded together: a written element
+/// is not read again at once, which would wait for memory.
 int64_t RowEmitter::getBlockSize() const {
   int64_t bytes = 1;
   for (const Access &access : plan->expanded) {
@@ -249,8 +249,8 @@ Value RowEmitter::allocateExpanded(const Access &access) {
   return alloc;
 }
 
-/// Writes a whole vector for each row, one row after the other: lanes behind
-/// the end of a row are in the place of the next one.
+/// Writes a whole vector for each row, one row after the other: lanes past the
+/// end of a row are in the place of the next one.
 void RowEmitter::emitExpansion(const Access &access, Value memory, Value first,
                                Value last) {
   Value length = getSize(vectorDim);

@@ -25,7 +25,8 @@ public:
   /// Nothing where an operation is of neither kind.
   static std::optional<RowReduction> match(linalg::LinalgOp op);
 
-  /// What accumulators start with, if it is not what results hold before.
+  /// Returns the initial value of accumulators, unless it is what results hold
+  /// before.
   std::optional<TypedAttr> getNeutral() const;
 
   /// Combines the accumulators of two parts, scalars or vectors.

@@ -43,7 +43,7 @@ Value RowEmitter::getTile(const Access &access) const {
              : tiles[block - plan->blocks.begin()];
 }
 
-/// Where the element of all rows is in blocks.
+/// Returns the address of the element of all rows in blocks.
 Value RowEmitter::getTileAddress() {
   return mul(positions[*plan->shortDim], index(plan->lanes));
 }
@@ -165,7 +165,7 @@ Value RowEmitter::getBlockAddress(const Access &access, Scope &scope) {
   return add(getAddress(access, scope), index(scope.number * plan->lanes));
 }
 
-/// What is row after row becomes element after element.
+/// Loads a block and transposes it from rows to elements.
 void RowEmitter::loadBlock(const Access &access, Value tile, Scope &scope,
                            Value isWhole) {
   IndexBuilder b(builder->getLoc(), *builder);
@@ -199,7 +199,7 @@ void RowEmitter::loadBlock(const Access &access, Value tile, Scope &scope,
     vector::StoreOp::create(b, value, tile, b.index(number * lanes));
 }
 
-/// What is element after element becomes row after row.
+/// Transposes a block from elements to rows and stores it.
 void RowEmitter::storeBlock(const Access &access, Value tile, Scope &scope,
                             Value isWhole) {
   IndexBuilder b(builder->getLoc(), *builder);

@@ -23,10 +23,10 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// What the tiles of all operands may take of the first level of the cache.
+/// The share of the L1 cache for the tiles of all operands.
 static constexpr int64_t kTileBytes = 16 << 10;
 
-/// How long a tile is at most.
+/// The maximum length of a tile.
 static constexpr int64_t kTileSize = 64;
 
 static int64_t getBytes(const Access &access) {
@@ -92,8 +92,8 @@ void RowEmitter::storeTransposed(ValueRange values, Value row, Value column,
   }
 }
 
-/// Rows of the operand that do not exist are others again; columns are masked.
-/// What is in their place in the tile is not read.
+/// Rows past the end of the operand repeat others; columns are masked. The
+/// elements in their place in the tile are not read.
 void RowEmitter::emitTransposedBlock(const Access &access, Value tile,
                                      Value row, Value column, bool isWhole) {
   Value memref = flat[access.param.getArgNumber()];

@@ -24,7 +24,7 @@ static unsigned findHostVectorBits() {
   return features.lookup("avx") ? 256 : 128;
 }
 
-/// The size of a cache as the system tells; `known` where it does not.
+/// The size of a cache as the system reports it; `known` where it does not.
 static int64_t findHostCache(int level, int64_t known) {
   long bytes = 0;
 #ifdef _SC_LEVEL1_DCACHE_SIZE // not part of POSIX

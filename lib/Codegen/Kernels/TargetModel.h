@@ -29,7 +29,8 @@ struct TargetModel {
   static TargetModel get(unsigned vectorBits, int64_t l1Bytes = 0,
                          int64_t l2Bytes = 0);
 
-  /// How many elements of a type with `bits` a register holds.
+  /// Returns the number of elements of a type with `bits` that a register
+  /// holds.
   int64_t lanes(unsigned bits) const {
     return std::max<int64_t>(vectorBits / bits, 1);
   }

@@ -104,8 +104,8 @@ SmallVector<Value> mlir::relax::transpose(IndexBuilder &b,
   return rows;
 }
 
-/// What is interleaved are two vectors of columns: those of one parity of the
-/// column are in the same vector, and are added before the next step.
+/// The interleaved values are two vectors of columns: those of one parity of
+/// the column are in the same vector, and are added before the next step.
 Value mlir::relax::addRows(IndexBuilder &b, SmallVector<Value> rows) {
   while (rows.size() > 1) {
     SmallVector<Value> parts = interleaveHalves(b, rows);

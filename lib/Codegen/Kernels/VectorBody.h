@@ -23,10 +23,10 @@ namespace mlir::relax {
 /// Whether VectorBody can compute the body of `op`.
 bool isVectorizable(linalg::LinalgOp op);
 
-/// What the body of `op` costs, in additions.
+/// Estimates the cost of the body of `op`, in additions.
 int64_t estimateCost(linalg::LinalgOp op);
 
-/// What an operation of a body costs.
+/// Estimates the cost of an operation of a body.
 int64_t estimateCost(Operation &op);
 
 /// Whether an operation traps where an operand is 0.

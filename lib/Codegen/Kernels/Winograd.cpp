@@ -77,7 +77,7 @@ static Value combine(IndexBuilder &b, ArrayRef<double> factors,
     Attribute element = b.getFloatAttr(type.getElementType(), factor);
     return arith::ConstantOp::create(b, DenseElementsAttr::get(type, element));
   };
-  // What is not multiplied comes first.
+  // A term with factor 1 comes first, as it needs no multiplication.
   Value sum;
   const double *start = llvm::find(factors, 1.0);
   if (start != factors.end())

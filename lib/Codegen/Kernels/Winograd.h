@@ -33,7 +33,7 @@ public:
   /// With tiles of 2 or 4 results.
   explicit Winograd(int64_t outputs);
 
-  /// How many results, and how many elements, a tile has in a dimension.
+  /// The numbers of results, and of elements, of a tile in a dimension.
   int64_t outputs() const { return 2 * points.size(); }
   int64_t size() const { return outputs() + kWindow - 1; }
 

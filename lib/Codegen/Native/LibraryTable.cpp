@@ -1,4 +1,4 @@
-//===- LibraryTable.cpp - What makes a library of objects -------*- C++ -*-===//
+//===- LibraryTable.cpp - Table of a shared library -------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -134,8 +134,8 @@ void TableBuilder::build(ArrayRef<std::string> symbols,
   addConstructor(library);
 }
 
-/// What the processor that code is for has, of what the runtime can ask a
-/// processor for (Processor.cc).
+/// Returns the features of the target processor, of those that the runtime can
+/// query (Processor.cc).
 static SmallVector<StringRef> findFeatures(const llvm::TargetMachine &machine) {
   if (!machine.getTargetTriple().isX86())
     return {};

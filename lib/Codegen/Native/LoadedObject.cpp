@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Links object files with LLVM's JIT linker. The bytes may come from a file
-// that somebody else wrote: what is wrong with them is an error in words.
+// Links object files with LLVM's JIT linker. The bytes may come from an
+// untrusted file: invalid ones result in an error message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,7 @@ copyObjects(StringRef bytes,
     auto content = member.getBuffer();
     if (!content)
       return llvm::joinErrors(std::move(failed), content.takeError());
-    // LLVM takes the size that the member says of itself.
+    // LLVM takes the size that the member states.
     if (content->end() > bytes.end())
       return llvm::joinErrors(
           std::move(failed),

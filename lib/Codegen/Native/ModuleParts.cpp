@@ -177,7 +177,7 @@ void ModuleParts::deal(ArrayRef<LLVM::LLVMFuncOp> functions) {
   });
 }
 
-/// What a part says of what another part defines.
+/// Declares in one part a symbol that another part defines.
 static Operation *declare(Operation *definition) {
   Operation *declaration = definition->cloneWithoutRegions();
   if (auto function = dyn_cast<LLVM::LLVMFuncOp>(declaration)) {

@@ -21,7 +21,7 @@ struct ModulePart {
   OwningOpRef<ModuleOp> owned;
   ModuleOp module;
   unsigned numFunctions = 0;
-  /// How much there is to translate, in operations.
+  /// The amount of code to translate, in operations.
   int64_t size = 0;
   /// Whether LLVM should look for vectors in its loops.
   bool hasScalarLoops = false;
@@ -29,9 +29,9 @@ struct ModulePart {
   bool definesVariables = false;
 };
 
-/// Deals the functions of a module in the LLVM dialect out to parts. What is
-/// dealt out depends on the module alone, so that the same module always
-/// becomes the same code. The module gets its functions back at the end.
+/// Deals the functions of a module in the LLVM dialect out to parts. The parts
+/// depend on the module alone, so that the same module always becomes the same
+/// code. The module gets its functions back at the end.
 class ModuleParts {
 public:
   explicit ModuleParts(ModuleOp module);
@@ -41,7 +41,7 @@ public:
 
   /// The largest first.
   MutableArrayRef<ModulePart> parts() { return allParts; }
-  /// What one part defines and others refer to.
+  /// The symbols that one part defines and others refer to.
   const llvm::StringSet<> &shared() const { return sharedSymbols; }
 
 private:
@@ -50,7 +50,7 @@ private:
                    const llvm::StringMap<Operation *> &definitions);
 
   ModuleOp module;
-  /// What the module holds, in order.
+  /// The operations of the module, in order.
   SmallVector<Operation *> order;
   SmallVector<ModulePart> allParts;
   llvm::StringSet<> sharedSymbols;

@@ -60,8 +60,8 @@ static bool hasFusedMultiplyAdd(const llvm::TargetMachine &machine) {
          info.checkFeatures("+avx512f");
 }
 
-/// Where it is not, it would be a call for each element, to round as nobody
-/// asked for: in vectors it stands for speed alone.
+/// Splits fused multiply-adds of vectors where the processor has none: each
+/// element would be a call, for a rounding that the program does not need.
 static void splitMultiplyAdds(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction :

@@ -49,7 +49,8 @@ static void initializeAllTargets() {
   });
 }
 
-/// What this processor can do, as LLVM writes it: "+avx2,-avx512f,...".
+/// Returns the features of this processor, as LLVM writes them:
+/// "+avx2,-avx512f,...".
 static std::string hostFeatures() {
   // Sorted, so that the same machine always gives the same text.
   std::vector<std::string> features;
@@ -117,7 +118,7 @@ static unsigned findVectorBits(const llvm::Triple &triple,
   return info.checkFeatures("+avx") ? 256 : 128;
 }
 
-/// What the processor can do and this one cannot.
+/// Returns the features that the target has and this processor lacks.
 static std::vector<std::string> findMissing(const llvm::Triple &triple,
                                             const llvm::MCSubtargetInfo &info) {
   llvm::Triple host(llvm::sys::getProcessTriple());

@@ -24,7 +24,7 @@
 
 namespace mlir::relax::vm {
 
-/// What an instruction reads or writes.
+/// An operand that an instruction reads or writes.
 struct Operand {
   enum Kind {
     None,
@@ -45,7 +45,7 @@ struct Operand {
   /// The name of a function or data type, or a string.
   std::string text = {};
   std::vector<Operand> elements = {};
-  /// What a kernel does with it: "read ".
+  /// The access of a kernel to it: "read ".
   const char *role = "";
 
   static Operand reg(int64_t number) { return {Register, number}; }

@@ -683,7 +683,7 @@ LogicalResult Translator::translate(MakeClosureOp op) {
 // Control flow
 //===----------------------------------------------------------------------===//
 
-/// Whether nothing but the end of the function comes behind an operation, which
+/// Whether nothing but the end of the function comes after an operation, which
 /// gives the result.
 bool Translator::isReturned(Operation *op) {
   Operation *next = op->getNextNode();
@@ -753,7 +753,7 @@ LogicalResult Translator::translateBlock(Block &block) {
   for (Operation &op : block) {
     if (failed(translateOp(&op)))
       return failure();
-    // Its branches returned what comes behind it.
+    // Its branches returned what comes after it.
     if (returning.contains(&op))
       break;
   }

@@ -26,7 +26,7 @@ public:
 
   /// The index of `text`, "float 0.5" or "none".
   int64_t getIndex(StringRef text);
-  /// What is behind the pool.
+  /// Prints the constants that follow the pool.
   void print(raw_ostream &os) const;
 
 private:

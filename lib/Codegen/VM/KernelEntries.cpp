@@ -1,4 +1,4 @@
-//===- KernelEntries.cpp - How bytecode calls kernels ---------*- C++ -*-===//
+//===- KernelEntries.cpp - Entry points for bytecode ------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -8,8 +8,8 @@
 //
 // As jumps go forward, one walk from the last instruction to the first finds
 // where each value is alive, and one walk back gives out numbers: a result gets
-// the lowest one that no living value has. What is copied at the end of a
-// branch gets the number of the copy where it is free, so that the copy goes.
+// the lowest one that no living value has. A value that is copied at the end of
+// a branch gets the number of the copy where it is free, so that the copy goes.
 //
 // A value that dies at a branch dies on both paths, on each at its start.
 //
@@ -61,7 +61,7 @@ private:
   FunctionText &function;
   Operand::Kind kind;
   std::vector<VirtualRegister> &places;
-  /// By instruction: what is not alive behind it any more, where it goes on.
+  /// By instruction: what is not alive after it any more, where it goes on.
   std::vector<Numbers> deaths;
   /// By label: what is alive there, and what the jump to it leaves behind.
   std::vector<Numbers> livingAt, deathsAt;
@@ -107,7 +107,7 @@ static Numbers sorted(const DenseSet<int64_t> &set) {
   return numbers;
 }
 
-/// What is in `set` and not in `other`.
+/// Returns the elements of `set` that are not in `other`, in order.
 static Numbers difference(const DenseSet<int64_t> &set,
                           const DenseSet<int64_t> &other) {
   Numbers numbers;
