@@ -149,8 +149,8 @@ MLIR_CAPI_EXPORTED MlirAttribute mlirRelaxPrimExprSubstitute(
     MlirAttribute expr, intptr_t numVars, MlirStringRef const *names,
     MlirAttribute const *values);
 
-/// What is known of shape variables. Destroy what you create. The expressions
-/// must outlive it, which they do as long as their context.
+/// Known facts about shape variables. The caller destroys the object. The
+/// expressions must outlive it, which they do as long as their context.
 typedef struct MlirRelaxPrimExprFacts {
   void *ptr;
 } MlirRelaxPrimExprFacts;
@@ -184,8 +184,8 @@ MLIR_CAPI_EXPORTED MlirRelaxTernary mlirRelaxPrimExprProveLessEqual(
 MLIR_CAPI_EXPORTED MlirAttribute
 mlirRelaxPrimExprSimplify(MlirAttribute expr, MlirRelaxPrimExprFacts facts);
 
-/// What is known of shape variables where an operation stands: a copy, to be
-/// destroyed.
+/// Returns a copy of the facts about shape variables that hold at an operation;
+/// the caller destroys it.
 MLIR_CAPI_EXPORTED MlirRelaxPrimExprFacts
 mlirRelaxCollectFacts(MlirOperation op);
 /// Calls back for each variable with bounds, where an end that is not known is
@@ -315,8 +315,8 @@ mlirRelaxCollectBindingVars(MlirType type, MlirRelaxNameCallback callback,
                             void *userData);
 /// Replaces variables, all at once: by a PrimExpr for one of a dimension, and
 /// by a ShapeExpr or another variable (a PrimExpr or its name as a string
-/// attribute) for one of a shape. What function types bind is renamed where it
-/// is needed.
+/// attribute) for one of a shape. Variables that function types bind are
+/// renamed where it is needed.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxSubstitute(MlirType type, intptr_t numVars,
                                                 MlirStringRef const *names,
                                                 MlirAttribute const *values);
@@ -331,9 +331,9 @@ mlirRelaxGetShapeVarMapping(MlirType formal, MlirType actual,
 typedef void (*MlirRelaxUnprovenCallback)(intptr_t index, MlirType expected,
                                           void *userData);
 /// The result of a call of `callee`, a FuncStructInfo that is no packed
-/// function, with arguments of these types. What it cannot say in terms of the
-/// caller is erased. Null after a call of `onError`, which says what is wrong:
-/// the number of arguments, or one that is incompatible.
+/// function, with arguments of these types. Dimensions that cannot be expressed
+/// in terms of the caller are erased. Null after a call of `onError`, which
+/// says what is wrong: the number of arguments, or one that is incompatible.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxDeriveCallResult(
     MlirType callee, intptr_t numArguments, MlirType const *arguments,
     MlirRelaxNameCallback onError, MlirRelaxUnprovenCallback onUnproven,
@@ -371,8 +371,8 @@ mlirRelaxRegisterDeriveFunc(MlirStringRef name, MlirRelaxDeriveFunc derive,
 MLIR_CAPI_EXPORTED void
 mlirRelaxGetDeriveFuncNames(MlirRelaxNameCallback callback, void *userData);
 
-/// What the derive function `name` gives. Null after an error that was emitted
-/// at `location`.
+/// Returns the type that the derive function `name` derives. Null after an
+/// error that was emitted at `location`.
 MLIR_CAPI_EXPORTED MlirType mlirRelaxDeriveByName(
     MlirStringRef name, MlirLocation location, intptr_t numArguments,
     MlirType const *arguments, intptr_t numStructInfoArgs,

@@ -42,10 +42,10 @@ typedef struct MlirRelaxLoadedObject {
 typedef struct MlirRelaxNativeTarget {
   MlirStringRef triple;   // empty: that of this process
   MlirStringRef cpu;      // "host": the processor of this machine
-  MlirStringRef features; // "+avx2,-avx512f", behind those of the host
+  MlirStringRef features; // "+avx2,-avx512f", appended to the host's
 } MlirRelaxNativeTarget;
 
-/// What is known of a target; the caller destroys it.
+/// The properties of a target; the caller destroys them.
 typedef struct MlirRelaxTargetDescription {
   void *ptr;
 } MlirRelaxTargetDescription;
@@ -61,13 +61,14 @@ mlirRelaxTargetDescriptionGetTarget(MlirRelaxTargetDescription description);
 /// The width of vector registers in bits.
 MLIR_CAPI_EXPORTED intptr_t
 mlirRelaxTargetDescriptionGetVectorBits(MlirRelaxTargetDescription description);
-/// What the target can do and this machine cannot.
+/// The features that the target has and this machine lacks.
 MLIR_CAPI_EXPORTED intptr_t
 mlirRelaxTargetDescriptionGetNumMissing(MlirRelaxTargetDescription description);
 MLIR_CAPI_EXPORTED MlirStringRef mlirRelaxTargetDescriptionGetMissing(
     MlirRelaxTargetDescription description, intptr_t index);
 
-/// Says how many functions of how many are machine code; called by any thread.
+/// Reports how many functions out of how many have been compiled to machine
+/// code; called by any thread.
 typedef void (*MlirRelaxEmitProgress)(intptr_t done, intptr_t total,
                                       void *userData);
 

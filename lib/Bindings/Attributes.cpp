@@ -120,8 +120,8 @@ MlirAttribute exprSubstitute(MlirAttribute self,
                                                     bindings.values.data()));
 }
 
-/// The facts where an operation stands: bounds by name, then pairs that are
-/// equal, then pairs of which the first is at most the second.
+/// The facts at an operation: bounds by name, then pairs that are equal, then
+/// pairs of which the first is at most the second.
 nb::tuple collectFacts(MlirOperation op) {
   struct Lists {
     nb::dict bounds;

@@ -1,4 +1,4 @@
-//===- Bindings.h - What files of the extension share ----------*- C++ -*-===//
+//===- Bindings.h - Shared parts of the extension ---------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -78,7 +78,7 @@ toPython(MlirRelaxObject object) {
   return result;
 }
 
-/// Calls a function of Python. What it raises is kept for the end.
+/// Calls a function of Python. An exception that it raises is kept for the end.
 class Progress {
 public:
   explicit Progress(const nb::object &function) : function(function) {}

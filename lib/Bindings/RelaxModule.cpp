@@ -34,7 +34,8 @@ public:
   ErrorCollector &operator=(const ErrorCollector &) = delete;
   ~ErrorCollector() { detach(); }
 
-  /// What was collected: (message, location, notes), notes likewise.
+  /// Returns the collected diagnostics: (message, location, notes), notes
+  /// likewise.
   nb::list finish() {
     detach();
     return toList(errors);
@@ -197,7 +198,7 @@ std::vector<MlirType> toVector(intptr_t count, MlirType const *types) {
   return std::vector<MlirType>(types, types + count);
 }
 
-/// What a Python function gives; what it raises is reported at the call.
+/// Calls a derive function in Python; an exception is reported at the call.
 MlirType callPython(MlirLocation location, intptr_t numArguments,
                     MlirType const *arguments, intptr_t numStructInfoArgs,
                     MlirType const *structInfoArgs, void *userData) {
@@ -338,7 +339,7 @@ std::optional<std::string> translateToVM(MlirModule module, bool isCompiled) {
 }
 
 /// A constant of the pool: data type, dimensions, the address and the size of
-/// its elements, and these themselves where nobody else holds them.
+/// its elements, and these themselves where they have no other owner.
 nb::tuple describeConstant(MlirAttribute constant) {
   std::string dtype;
   mlirRelaxConstantGetDataType(constant, appendText, &dtype);
@@ -378,7 +379,7 @@ void bindCode(nb::module_ &m) {
 NB_MODULE(_relax_mlir, m) {
   m.doc() = "The Relax dialect of MLIR";
   // Compiled functions in global variables of a program outlive the types of
-  // nanobind at the end of the interpreter, which is nobody's mistake.
+  // nanobind at the end of the interpreter, which is not an error.
   nb::set_leak_warnings(false);
   m.def(
       "register_dialects",

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // One pool of threads for all contexts of a process that may fork.
-//
-// Rationale: a child of fork() has the memory of a pool, but not its threads:
-// whoever waits for a task there waits for ever, and even the destructor of the
-// pool waits for its threads. So the contexts of Python share one pool that is
+// Rationale: a child of fork() has the memory of a pool, but not its threads: a
+// wait for a task never returns there, and even the destructor of the pool
+// waits for its threads. So the contexts of Python share one pool that is never
+// destroyed, and a child starts another one when it first needs it.
 // never destroyed, and a child starts another one when it first needs it.
 //
 //===----------------------------------------------------------------------===//
@@ -65,7 +65,7 @@ ForkSafePool &ForkSafePool::get() {
     auto *made = new ForkSafePool();
 #ifndef _WIN32
     pthread_atfork(/*prepare=*/nullptr, /*parent=*/nullptr, /*child=*/[] {
-      // What it was is left as it is: no thread of it is there to be joined.
+      // Leaks the pool of the parent: the child has no thread of it to join.
       get().current.store(nullptr, std::memory_order_relaxed);
     });
 #endif

@@ -1,4 +1,4 @@
-//===- Uses.cpp - What holds an operation back from being erased -*- C++ -*-==//
+//===- Uses.cpp - Uses that keep an operation from being erased -*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -119,7 +119,7 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createLowerAffinePass());
   pm.addPass(createRelaxOutlineParallelLoopsPass());
   pm.addNestedPass<func::FuncOp>(createSCFToControlFlowPass());
-  // Before those who call kernels, as some return a status from here on.
+  // Before the passes that call kernels, as some return a status from here on.
   pm.addPass(createRelaxLowerScratchMemoryPass());
   if (options.execMode == ExecMode::Bytecode)
     pm.addPass(createRelaxMakeKernelEntriesPass());

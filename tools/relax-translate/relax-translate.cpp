@@ -1,5 +1,4 @@
-//===- relax-translate.cpp - mlir-translate for what Relax becomes -*- C++
-//-*-===//
+//===- relax-translate.cpp - mlir-translate for Relax -----------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

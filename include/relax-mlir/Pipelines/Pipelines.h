@@ -22,7 +22,7 @@ class OpPassManager;
 
 namespace mlir::relax {
 
-/// What a user may choose; each pipeline takes it as options.
+/// The choices of a user; each pipeline takes them as options.
 struct CompileOptions {
   CheckMode checks = CheckMode::All;
   ExecMode execMode = ExecMode::Compiled;
