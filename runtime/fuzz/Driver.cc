@@ -39,7 +39,7 @@ static std::vector<std::string> inputs;
 static std::string current;
 
 static void run(const std::string &bytes) {
-  // A copy without room behind it, so that a read beyond the end is seen.
+  // A copy without room after it, so that a read beyond the end is seen.
   std::vector<uint8_t> exact(bytes.begin(), bytes.end());
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
 }

@@ -8,7 +8,7 @@
 //
 // Any bytes either load or raise ValueError. Half of the inputs get the right
 // checksums first, as a hostile file would have them; without that, nothing
-// would reach what lies behind.
+// would reach the later checks.
 //
 //===----------------------------------------------------------------------===//
 

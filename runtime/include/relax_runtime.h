@@ -1,4 +1,4 @@
-//===- relax_runtime.h - What compiled Relax programs call ------*- C++ -*-===//
+//===- relax_runtime.h - Interface for compiled programs --------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -95,7 +95,7 @@ RELAX_RUNTIME_API void relax_value_kill(TVMFFIAny *slot);
 RELAX_RUNTIME_API void relax_values_kill(TVMFFIAny *slots, int64_t count);
 
 // Stores src as the owned result of a function, in uninitialized memory `dst`.
-// A borrowed `DLTensor*` argument cannot be owned: it is an error in words.
+// A borrowed `DLTensor*` argument cannot be owned: it raises an error.
 RELAX_RUNTIME_API int relax_value_return(const relax_site *site, TVMFFIAny *dst,
                                          const TVMFFIAny *src);
 
@@ -163,8 +163,8 @@ RELAX_RUNTIME_API int relax_overflow_raise(const relax_site *site,
                                            const char *op, int64_t lhs,
                                            int64_t rhs);
 
-// Raises `kind` (a Python exception name) with `message`, put behind the place.
-// Returns -1.
+// Raises `kind` (a Python exception name) with `message`, which follows the
+// place. Returns -1.
 RELAX_RUNTIME_API int relax_error_raise(const relax_site *site,
                                         const char *kind, const char *message);
 
@@ -223,7 +223,7 @@ RELAX_RUNTIME_API int relax_tensor_to_device(const relax_site *site,
 // A constant tensor. With fresh == 0 one tensor that views `data` is made, kept
 // in *cache (atomically) and shared: right where it is only read. With fresh ==
 // 1 each call makes a copy of its own. A shared tensor views the memory of the
-// program, so whoever returns it keeps the program alive.
+// program, so a function that returns it keeps the program alive.
 RELAX_RUNTIME_API int relax_constant_get(const relax_site *site, TVMFFIAny *dst,
                                          void **cache, const void *data,
                                          int32_t ndim, const int64_t *dims,
@@ -268,8 +268,8 @@ relax_tensor_from_storage(const relax_site *site, TVMFFIAny *dst,
 // The address of the bytes of storage; NULL for any other value.
 RELAX_RUNTIME_API void *relax_storage_data(const TVMFFIAny *storage);
 
-// What a pool has done. Bytes are those of whole blocks, which are larger than
-// what is in them; objects are counted on cpu:0, or with their elements.
+// The statistics of a pool. Bytes are those of whole blocks, which are larger
+// than what is in them; objects are counted on cpu:0, or with their elements.
 typedef struct {
   int64_t in_use;             // bytes of what is alive
   int64_t cached;             // bytes kept for the next allocation
@@ -313,7 +313,7 @@ RELAX_RUNTIME_API int64_t relax_alloc_fail_after(int64_t count);
 //===----------------------------------------------------------------------===//
 // Kernels
 //
-// What a kernel needs while it runs. A kernel that may fail returns 0, or -1
+// The services for kernels that run. A kernel that may fail returns 0, or -1
 // with an error in the error slot of tvm-ffi.
 //===----------------------------------------------------------------------===//
 
@@ -447,10 +447,10 @@ RELAX_RUNTIME_API int relax_entry_call(void *handle, TVMFFIAny *dst,
 // A closure F is accepted as G (rule ST06 of the specification) where F has as
 // many parameters, is pure if G is, each parameter of G is a subtype of that of
 // F, and the result of F is one of that of G. Before, each variable of F gets
-// the dimension that stands at its place in G. So F may take [m] where G takes
+// the dimension at its position in G. So F may take [m] where G takes
 // [4], but not [4] where G takes [m]. Dimensions must then be equal for all
 // values of the variables of G: sums and products are compared as polynomials,
-// other expressions as text. What cannot be shown to hold, fails.
+// other expressions as text. A relation that is not proven fails.
 //===----------------------------------------------------------------------===//
 
 // dst = a new closure. A call of it calls `entry` with the closure as handle,
@@ -469,9 +469,9 @@ RELAX_RUNTIME_API int relax_closure_make(const relax_site *site, TVMFFIAny *dst,
 //===----------------------------------------------------------------------===//
 // Libraries
 //
-// A compiled module as a shared library: its code, this table of it, and behind
-// the image of the library the rest of the module, which is read on the first
-// call.
+// A compiled module as a shared library: its code, this table of it, and,
+// appended to the image of the library, the rest of the module, which is read
+// on the first call.
 //===----------------------------------------------------------------------===//
 
 #define RELAX_LIBRARY_VERSION 2
@@ -492,8 +492,8 @@ typedef struct {
 RELAX_RUNTIME_API void relax_library_open(relax_library *library);
 
 // Calls the export `index`. Raises ValueError where the processor lacks a
-// feature of the table, and one that names the section where the module behind
-// the library is damaged.
+// feature of the table, and one that names the section where the module
+// appended to the library is damaged.
 RELAX_RUNTIME_API int relax_library_call(relax_library *library, int32_t index,
                                          const TVMFFIAny *args, int32_t nargs,
                                          TVMFFIAny *result);

@@ -154,7 +154,7 @@ int relax_closure_make(const relax_site *site, TVMFFIAny *dst, void *handle,
 // Checks
 //===----------------------------------------------------------------------===//
 
-// Where two threads are here at once, both read and one keeps.
+// Where two threads race, both read and one result is kept.
 const StructInfo &ClosureObj::structInfo() {
   const StructInfo *info = parsed.load(std::memory_order_acquire);
   if (info)

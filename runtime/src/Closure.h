@@ -10,7 +10,7 @@
 // of memory by the captured values and dimensions.
 //
 // Rationale: tvm-ffi calls whatever has the type index of a function, so a
-// closure has that one and is told apart by its deleter, which no other object
+// closure has that one and is recognized by its deleter, which no other object
 // has.
 //
 //===----------------------------------------------------------------------===//
@@ -45,7 +45,7 @@ public:
         function);
   }
 
-  // What a call runs.
+  // Sets the function that a call runs.
   void setEntry(TVMFFISafeCallType entry);
   void setEntry(EngineEntry entry);
   // Of a function of the VM: `entry` gets the closure as its handle and the

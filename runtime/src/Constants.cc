@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whoever loads a program makes tensors of its constants, and points the
+// The loader of a program makes tensors of its constants, and points the
 // variable `relax_constants` of its machine code to them.
 //
 //===----------------------------------------------------------------------===//
@@ -18,8 +18,8 @@
 
 using namespace relax_runtime;
 
-// From this size on memory that is aligned is viewed, not copied. What is
-// smaller, as what all rows share, begins with a page as outputs do.
+// From this size on memory that is aligned is viewed, not copied. Smaller
+// memory, such as that which all rows share, begins with a page as outputs do.
 static constexpr int64_t kViewBytes = 64 << 10;
 static constexpr int64_t kViewAlignment = 64;
 

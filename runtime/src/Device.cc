@@ -1,4 +1,4 @@
-//===- Device.cc - Where memory is ------------------------------*- C++ -*-===//
+//===- Device.cc - Devices of the host --------------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The devices of the host, cpu:0 to cpu:1023, which differ in their pools
-// alone, and the way to those of other kinds.
+// alone, and the lookup of devices of other kinds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +60,7 @@ constexpr std::align_val_t kAlignment{64};
 constexpr size_t kPageBytes = 4096;
 // From this size on memory is whole pages.
 constexpr size_t kPagedBytes = kPageBytes;
-// What a tensor of few dimensions has before its elements.
+// The bytes in front of the elements of a tensor of few dimensions.
 constexpr size_t kHeadBytes = 128;
 constexpr int32_t kHosts = 1024;
 
@@ -76,7 +76,7 @@ public:
 
   // Tensors of a page or more, which have a head before them, begin with a
   // page, as what others allocate nearly does. Where loops read and write at
-  // the same pace, a read just behind a write modulo a page would wait for it.
+  // the same pace, a read just after a write modulo a page would wait for it.
   void *allocate(size_t bytes) noexcept override {
     if (bytes < kPagedBytes)
       return ::operator new(bytes, kAlignment, std::nothrow);

@@ -1,4 +1,4 @@
-//===- Device.h - Where memory is -------------------------------*- C++ -*-===//
+//===- Device.h - Devices and their memory ----------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the runtime asks of a device: memory, copies, and to wait. Devices are
-// found by their DLPack number and live as long as the process.
+// The services of a device for the runtime: memory, copies, synchronization.
+// Devices are found by their DLPack number and live as long as the process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +44,9 @@ public:
   virtual void *allocate(size_t bytes) noexcept = 0;
   virtual void release(void *memory, size_t bytes) noexcept = 0;
 
-  // Copies bytes between two places, at least one of them on this device, and
-  // waits until it is done. Returns what went wrong, "" where nothing did.
+  // Copies bytes between two addresses, at least one of them on this device,
+  // and waits until it is done. Returns an error message, "" where there is
+  // none.
   virtual std::string copy(void *to, const Device &toDevice, const void *from,
                            const Device &fromDevice, size_t bytes) = 0;
 

@@ -97,7 +97,7 @@ static bool isLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// How many characters from `start` on are an identifier.
+// Returns the number of characters from `start` on that are an identifier.
 static size_t identifierSize(std::string_view text, size_t start) {
   size_t end = start;
   if (end < text.size() && isLetter(text[end]))

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A dimension as a polynomial with integer coefficients. What is not a sum or a
-// product, such as `n floordiv 2`, is an atom of the polynomial, in a canonical
-// spelling of its own. Two dimensions are equal for all values of their
-// variables where their spellings are the same.
+// A dimension as a polynomial with integer coefficients. A term that is not a
+// sum or a product, such as `n floordiv 2`, is an atom of the polynomial, in a
+// canonical spelling of its own. Two dimensions are equal for all values of
+// their variables where their spellings are the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,10 +35,10 @@ public:
   bool operator==(const Dim &other) const { return terms == other.terms; }
   // "m * n * 2 + 1".
   std::string text() const;
-  // The same, with "#" and the id behind each symbol.
+  // The same, with "#" and the id after each symbol.
   std::string spelling() const;
 
-  // What is no sum or product, spelled so that it is told from any other.
+  // A term that is no sum or product, with a spelling that no other has.
   static Dim atom(std::string spelling);
 
 private:

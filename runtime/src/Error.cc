@@ -1,4 +1,4 @@
-//===- Error.cc - How the runtime words its errors --------------*- C++ -*-===//
+//===- Error.cc - Text of errors --------------------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

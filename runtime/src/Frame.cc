@@ -29,8 +29,9 @@ static std::atomic<int64_t> recursionLimit{1000};
 // The stack
 //===----------------------------------------------------------------------===//
 
-// What a compiled function, the functions that it calls before the next check,
-// and the handling of an error may need. A function in Python needs most.
+// The stack space that a compiled function, the functions that it calls before
+// the next check, and the handling of an error may need. A function in Python
+// needs most.
 static constexpr uintptr_t kReserve = 256 << 10;
 
 // The end of the stack of this thread; 0 where it is not known.

@@ -1,4 +1,4 @@
-//===- Internal.h - What the files of the runtime share ---------*- C++ -*-===//
+//===- Internal.h - Helpers shared by the runtime ---------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The view of a slot as an owning `ffi::Any`, the way to the `DLTensor` of a
+// The view of a slot as an owning `ffi::Any`, access to the `DLTensor` of a
 // value, and the functions that build errors.
 //
 // Rationale: a check that succeeds costs a few instructions, so all text is
@@ -57,7 +57,7 @@ inline const ffi::Any &owned(const TVMFFIAny *slot) {
 
 // dst = src, with a reference of its own; they may be the same slot. Plain
 // copies instead of Any's copy and swap: this is the hottest code here, and
-// GCC makes of a swap what stalls the loads behind it.
+// GCC compiles a swap to code that stalls the loads after it.
 inline void assign(TVMFFIAny *dst, const TVMFFIAny *src) {
   TVMFFIAny held = *dst;
   TVMFFIAny next = *src;

@@ -1,4 +1,4 @@
-//===- Memory.cc - What the pools tell and are told -------------*- C++ -*-===//
+//===- Memory.cc - Statistics and limits of pools ---------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -8,7 +8,7 @@
 //
 // Makes the objects of tvm-ffi that a program needs while it runs: tensors,
 // shapes, tuples, strings, storage. Each is one block of a pool, with a deleter
-// that returns the block. What is variable in size follows the object.
+// that returns the block. Parts of variable size follow the object.
 //
 // The functions named make... return an object with one reference, which the
 // caller owns, or NULL where no memory is left.
@@ -35,9 +35,9 @@ constexpr int kReleaseNow = 1 << 30;
 // whether it is the turn of this object, so that its deleter goes on.
 bool releaseNested(TVMFFIObject *self, int flags) noexcept;
 
-// What other threads did to an object before they dropped it has happened
-// before this. tvm-ffi makes sure of that with a fence, which ThreadSanitizer
-// does not see.
+// Makes the accesses of other threads to an object, before they dropped it,
+// happen before this. tvm-ffi makes sure of that with a fence, which
+// ThreadSanitizer does not see.
 inline void acquireObject(TVMFFIObject *self) {
 #if defined(__SANITIZE_THREAD__)
   __atomic_load_n(&self->combined_ref_count, __ATOMIC_ACQUIRE);
@@ -85,8 +85,8 @@ TVMFFIObject *makeView(TVMFFIObject *owner, void *data, DLDevice device,
                        int32_t ndim, const int64_t *dims,
                        DLDataType dtype) noexcept;
 
-// What keeps the elements of a tensor alive: the tensor itself, or where it is
-// a view made above, what it views.
+// Returns the owner of the elements of a tensor: the tensor itself, or where it
+// is a view made above, what it views.
 TVMFFIObject *findOwner(TVMFFIObject *tensor);
 
 inline bool isEmpty(const DLTensor &tensor) {
@@ -160,7 +160,7 @@ TVMFFIObject *makeShape(int32_t ndim, const int64_t *dims) noexcept;
 // A tuple of so many fields, all None. Stores where they are.
 TVMFFIObject *makeTuple(int64_t size, ffi::Any **fields) noexcept;
 
-// A copy of the characters, with a zero behind.
+// A copy of the characters, with a terminating zero.
 TVMFFIObject *makeString(const char *data, size_t size) noexcept;
 
 // Raises MemoryError: "out of memory for `what`". Returns -1.

@@ -8,8 +8,9 @@
 //
 // One pool of threads for the process. A loop is cut into chunks, which depend
 // on its size, its grain and the number of threads only. Each thread has a lane
-// of neighbouring chunks; who is done with his own helps with those of others,
-// so a thread that comes late, or never, costs time but not the result.
+// of neighbouring chunks; a thread that is done with its own helps with those
+// of others, so a thread that comes late, or never, costs time but not the
+// result.
 //
 // Rationale: a loop in a kernel takes microseconds, so threads that have worked
 // look for the next loop for a short time before they sleep, and a loop begins
@@ -17,7 +18,7 @@
 //
 // One loop at a time uses the threads. Any other, nested or of another thread,
 // runs its chunks one after the other where it is: threads are never more than
-// asked for, and nobody waits for somebody who waits for him.
+// asked for, and no two threads wait for each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,13 +47,13 @@
 using namespace relax_runtime;
 
 //===----------------------------------------------------------------------===//
-// How many threads
+// The number of threads
 //===----------------------------------------------------------------------===//
 
 constexpr int32_t kMostThreads = 512;
 
 #if defined(__linux__)
-// What threads of one processor core share, as text.
+// Returns the processors that share a core with `cpu`, as text.
 static std::string coreOf(int cpu) {
   std::string text;
   std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
@@ -82,7 +83,7 @@ static int32_t countCores() {
   return static_cast<int32_t>(std::thread::hardware_concurrency());
 }
 
-// What the environment asks for, or else the cores.
+// Returns the number that the environment asks for, or else that of cores.
 static int32_t countDefaultThreads() {
   if (const char *text = std::getenv("RELAX_MLIR_NUM_THREADS")) {
     char *end = nullptr;
@@ -132,7 +133,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a thread looks for work before it sleeps.
+// The time that a thread looks for work before it sleeps.
 constexpr std::chrono::microseconds kSpin(100);
 
 // Looks for something to become true until `end`; returns whether it did.
@@ -148,8 +149,8 @@ bool spinUntil(Clock::time_point end, const Condition &isTrue) {
   return isTrue();
 }
 
-// Where one thread sleeps. What it waits for changes, in sequential order,
-// before wake, which costs one load while nobody sleeps.
+// The place where one thread sleeps. The state that it waits for changes, in
+// sequential order, before wake, which costs one load while no thread sleeps.
 class Bed {
 public:
   template <typename Condition> void sleepUntil(const Condition &isTrue) {
@@ -163,7 +164,7 @@ public:
   void wake() {
     if (RELAX_LIKELY(!isTaken.load()))
       return;
-    // Whoever has seen the old state sleeps when the lock is free.
+    // A thread that has seen the old state sleeps when the lock is free.
     {
       std::lock_guard<std::mutex> lock(mutex);
     }
@@ -194,8 +195,8 @@ struct Loop {
   }
 };
 
-// The next chunk of a lane and behind its last, in one word: whoever takes a
-// chunk sees both of the same loop.
+// The next chunk of a lane and the end of its chunks, in one word: a thread
+// that takes a chunk sees both of the same loop.
 struct alignas(64) Lane {
   std::atomic<uint64_t> chunks{0};
 
@@ -234,7 +235,7 @@ private:
   void work(int32_t index) noexcept;
   void runChunk(int64_t chunk) noexcept;
 
-  // Read by all in each loop, written by who begins one.
+  // Read by all in each loop, written by the thread that begins one.
   alignas(64) std::atomic<uint32_t> numLoops{0};
   std::atomic<int32_t> numLanes{0};
   Loop loop = {};

@@ -61,7 +61,7 @@ RELAX_COLD static bool fails() noexcept {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-// Under AddressSanitizer nobody may touch what is in a list.
+// Under AddressSanitizer no code may touch the blocks in a list.
 static void forbid(Block *block, bool isHost) {
 #ifdef RELAX_HAS_ASAN
   if (isHost)
@@ -322,7 +322,7 @@ uint32_t Pool::nextIndex() {
   return count++;
 }
 
-// What all pools of the host keep is of the same memory.
+// All pools of the host cache the same memory.
 void Pool::releaseSystem() noexcept {
   if (!device.isHost())
     return release();

@@ -17,7 +17,7 @@
 // it needs, so makes no call to the system. Blocks have no owner, so those
 // that another thread frees come back through the shared lists.
 //
-// What is held is bounded: a thread keeps at most 8 MiB, and before the system
+// Cached memory is bounded: a thread keeps at most 8 MiB, and before the system
 // is asked, the shared lists shrink until the device holds no more than its
 // limit (by default twice the most that was ever in use, and 64 MiB).
 //
@@ -92,7 +92,7 @@ inline uint32_t findSizeClass(size_t bytes) {
 //===----------------------------------------------------------------------===//
 
 // The head of a block. On a host the memory of the block follows it; for other
-// devices the head stands alone and `data` points to the memory.
+// devices the head is alone and `data` points to the memory.
 struct Block {
   union {
     Pool *pool;  // of a block in use
@@ -102,7 +102,7 @@ struct Block {
   uint32_t unused;
 
   size_t bytes() const { return kBlockBytes.of[sizeClass]; }
-  // What follows the head on a host.
+  // The memory after the head on a host.
   void *memory() { return this + 1; }
   static Block *of(void *memory) { return static_cast<Block *>(memory) - 1; }
 };
@@ -135,12 +135,12 @@ struct BlockList {
 //===----------------------------------------------------------------------===//
 
 // The blocks that one thread keeps of one pool, and what it has done since it
-// last told the pool. Only its thread writes; others read the atomics.
+// last reported to the pool. Only its thread writes; others read the atomics.
 struct ThreadCache {
   explicit ThreadCache(Pool *pool) : pool(pool) {}
 
   // Counts bytes that came into use (or went out of it, where negative).
-  // Returns whether it is time to tell the pool.
+  // Returns whether it is time to report to the pool.
   bool count(int64_t bytes) {
     int64_t now = inUse.load(std::memory_order_relaxed) + bytes;
     inUse.store(now, std::memory_order_relaxed);

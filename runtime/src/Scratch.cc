@@ -17,7 +17,7 @@ using namespace relax_runtime;
 
 namespace {
 
-// What stands before the memory.
+// The head in front of the memory.
 struct ScratchHead {
   Block *block;
   ScratchHead *newer, *older;

@@ -50,7 +50,7 @@ RELAX_NOINLINE int SignalCheck::readClock() {
   next = now + kPeriod;
   if (TVMFFIEnvCheckSignals() == 0)
     return 0;
-  // What tvm-ffi calls an error that Python already knows.
+  // The kind that tvm-ffi gives an error that Python already knows.
   TVMFFIErrorSetRaisedFromCStr("EnvErrorAlreadySet", "");
   return -1;
 }

@@ -10,7 +10,7 @@
 // lock. A run that is shorter than that never looks.
 //
 // Rationale: a tick is a few instructions, and the clock is read after 1, 2, 4,
-// ... 32 ticks, from one again behind a tick that was long. So short kernels
+// ... 32 ticks, from one again after a tick that was long. So short kernels
 // hardly ever read it, and no more kernels run unwatched than ran before.
 //
 //===----------------------------------------------------------------------===//
@@ -24,7 +24,7 @@ namespace relax_runtime {
 
 class SignalCheck {
 public:
-  // That of this thread.
+  // Returns the check of this thread.
   static SignalCheck &get();
 
   // Before the outermost function of a thread runs.
@@ -45,7 +45,7 @@ private:
   int readClock();
 
   uint32_t untilClock = 1;
-  // How many ticks the clock was not read for.
+  // The number of ticks for which the clock was not read.
   uint32_t ticks = 1;
   int64_t last = 0, next = 0;
 };

@@ -184,7 +184,8 @@ static bool countElements(int32_t ndim, const int64_t *dims, uint64_t *count) {
   return countBytes(ndim, dims, DLDataType{kDLInt, 8, 1}, count);
 }
 
-// A view of what nobody owns, or is not compact, is one of a compact copy.
+// A view of memory without an owner, or that is not compact, is one of a
+// compact copy.
 RELAX_NOINLINE static int viewCopy(const relax_site *site, TVMFFIAny *dst,
                                    const DLTensor &tensor, int32_t ndim,
                                    const int64_t *dims) {

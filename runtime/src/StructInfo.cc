@@ -65,7 +65,7 @@ static std::optional<ffi::Any> find(const JsonObject &json, const char *key) {
   return json.Get(ffi::String(key));
 }
 
-// What is there under a key, as a T; none where there is nothing.
+// Returns the value under a key as a T; none where there is nothing.
 template <typename T>
 static std::optional<T> find(const JsonObject &json, const char *key,
                              const char *expected) {

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The StructInfo of closures: read from the JSON that relax_runtime.h tells
-// of, written, and compared.
+// The StructInfo of closures: read from the JSON that relax_runtime.h
+// describes, written, and compared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +55,7 @@ struct StructInfo {
   std::string typeText() const;
 };
 
-// Why something is no subtype of something else.
+// The reason why something is no subtype of something else.
 struct Mismatch {
   const char *kind; // "TypeError" or "ValueError"
   std::string text; // "parameter 0: rank 2 is not 1"

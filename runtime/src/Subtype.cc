@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The subtype relation of StructInfo (ST02 to ST06). Variables of the function
-// that is expected stand for any value; those of the function at hand get the
-// dimension at their place in the expected one, and where that is unknown, a
-// value which is only equal to itself.
+// The subtype relation of StructInfo (ST02 to ST06). Variables of the expected
+// function stand for any value; those of the actual function get the dimension
+// at their position in the expected one, and where that is unknown, a value
+// which is only equal to itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -129,8 +129,8 @@ void Subtyping::bindVars(const StructInfo &info, DimMap &values) {
       bindVars(field, values);
 }
 
-// Binds the variables that stand alone to the dimensions at the same place in
-// `other`, as far as it has that place.
+// Binds the variables that stand alone to the dimensions at the same position
+// in `other`, as far as it has that position.
 void Subtyping::bindVars(const StructInfo &info, DimMap &values, Scoped other) {
   if (info.kind != other.info.kind)
     return;

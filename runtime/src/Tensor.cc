@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The elements of tensors for kernels and conditions, and constants. What is
-// already compact and aligned is never copied.
+// The elements of tensors for kernels and conditions, and constants. Elements
+// that are already compact and aligned are never copied.
 //
 //===----------------------------------------------------------------------===//
 

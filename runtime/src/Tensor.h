@@ -1,4 +1,4 @@
-//===- Tensor.h - What the files about tensors share ------------*- C++ -*-===//
+//===- Tensor.h - Helpers for tensors ---------------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Allocates and copies tensors on any device, with errors in words. Each
-// returns -1 where it left an error.
+// Allocates and copies tensors on any device, with error messages. Each
+// function returns -1 where it left an error.
 //
 //===----------------------------------------------------------------------===//
 

@@ -167,7 +167,7 @@ static void testLazy() {
                "model: section 'numbers': the checksum is wrong");
 }
 
-// Sums up a header again, as somebody who means harm would.
+// Sums up a header again, as an attacker would.
 static void putU32(std::string &bytes, size_t offset, uint32_t value) {
   for (int i = 0; i < 4; ++i)
     bytes[offset + i] = static_cast<char>(value >> (8 * i));
@@ -543,7 +543,7 @@ static void testBind() {
   CHECK(pool && pool->cast<int64_t>() == 4);
 }
 
-// A file that is no library will do: only what is behind it counts.
+// A file that is no library will do: only what is appended to it counts.
 static void testAppended() {
   std::string name = temporaryName();
   char *path = name.data();

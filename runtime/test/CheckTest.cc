@@ -85,7 +85,7 @@ static void testTensorRaises() {
                prefix + " on cpu:0, but got a tensor on device type 77:1");
 }
 
-// Every kind of value that is no tensor is named in words.
+// An error message names every kind of value that is no tensor.
 static void testDescribe() {
   const std::string prefix = "main: argument 'x': expected "
                              "!relax.tensor<[n, 4], f32>, but got ";

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What closures hold and for how long, how they call, and what they are to a
-// check.
+// The contents of closures and their lifetime, calls of them, and their type in
+// a check.
 //
 //===----------------------------------------------------------------------===//
 
@@ -284,7 +284,7 @@ static ffi::Any callGlobal(const char *name, void *address, ffi::Any keep) {
       reinterpret_cast<int64_t>(address), "", keep);
 }
 
-// A function made by address keeps alive what it is told to.
+// A function made by address keeps alive the given owner.
 static void testMakeFunction() {
   Slot root(makeTensor({1})), one(int64_t(1)), zero(int64_t(0));
   Slot function(callGlobal("relax_mlir.runtime.make_function",

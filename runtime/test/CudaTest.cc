@@ -96,7 +96,7 @@ static void testCopies() {
   CHECK(toDevice(back, again, kDLCPU, 3) == 0);
   CHECK(back.tensor()->device.device_id == 3 && areEqual(back, tensor));
   CHECK(relax_device_synchronize(kDLCUDA, other) == 0);
-  // What is strided is made compact on the host first.
+  // A strided tensor is made compact on the host first.
   float data[] = {0, 1, 2, 3, 4, 5}, columns[] = {0, 3, 1, 4, 2, 5};
   CHECK(toDevice(first, View(data, {3, 2}, kF32, {1, 3}), kDLCUDA, 0) == 0);
   CHECK(toDevice(back, first, kDLCPU, 0) == 0);
@@ -149,7 +149,7 @@ static void testCudaPool() {
   CHECK(relax_memory_release(kDLCUDA, 0) == 0 && fakeCudaBytes() == 0);
 }
 
-// Where the device is full, what is kept goes back and is asked for again.
+// Where the device is full, cached memory is released and requested again.
 static void testFullDevice() {
   {
     Slot one;

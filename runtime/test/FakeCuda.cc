@@ -35,7 +35,7 @@ struct Context {
 Context contexts[kMostDevices];
 thread_local std::vector<Context *> stack;
 
-// What stands before the memory of a device.
+// The head in front of the memory of a device.
 struct alignas(64) Head {
   Context *context;
   size_t bytes;

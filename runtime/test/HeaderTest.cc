@@ -14,7 +14,7 @@
 
 #include "Test.h"
 
-// What is thrown: "kind: message".
+// Returns the error that is thrown: "kind: message".
 template <typename Call> static std::string caught(const Call &call) {
   try {
     call();

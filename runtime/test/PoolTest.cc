@@ -71,7 +71,7 @@ static void testPeak() {
   CHECK(now.peak == 100 * now.in_use);
 }
 
-// Whatever the size: aligned, not in anybody else's memory, and not much
+// Whatever the size: aligned, not in memory of another allocation, and not much
 // larger.
 static void testSizes() {
   constexpr int kDevice = 9;
@@ -106,7 +106,7 @@ static void testPages() {
   CHECK(statisticsOf(kDevice).cached == 0);
 }
 
-// What is kept stays within the limit.
+// Cached memory stays within the limit.
 static void testLimit() {
   constexpr int kDevice = 10;
   CHECK(relax_memory_limit_set(kDLCPU, kDevice, 64 << 20) == 0);
@@ -203,7 +203,7 @@ static void testFailureWords() {
   CHECK(slot.any == nullptr);
 }
 
-// What one thread allocates and another releases comes back.
+// Memory that one thread allocates and another releases comes back.
 static void testProducerConsumer() {
   constexpr int kDevice = 11;
   constexpr int kBatches = 200, kBatch = 50;

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What compiled code does with the runtime: calls of every function that makes
-// an object.
+// The actions of compiled code on the runtime: calls of every function that
+// makes an object.
 //
 //===----------------------------------------------------------------------===//
 

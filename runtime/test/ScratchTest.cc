@@ -62,7 +62,7 @@ static void testRelease() {
   CHECK(held > before && held <= before + 1280);
   relax_scratch_release(relax_scratch_mark());
   CHECK(statisticsOf(0).in_use == held);
-  // What was there at the mark and is freed after it.
+  // Memory that was there at the mark is freed after it.
   mark = relax_scratch_mark();
   void *late = alloc(1000);
   relax_scratch_free(outer);

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Closures against the StructInfo that is expected of them, in tables: what is
-// at hand, what is expected, and the reason where it does not fit.
+// Closures against the StructInfo that is expected of them, in tables: the
+// actual type, the expected type, and the reason where it does not fit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ static std::string reason(const std::string &actual,
                           const std::vector<int64_t> &expectedDims = {}) {
   Slot closure = makeClosure(actual, actualDims);
   int code = check(closure, expected, expectedDims);
-  // What is read once is kept.
+  // A StructInfo that was read once is kept.
   CHECK(check(closure, expected, expectedDims) == code);
   if (code == 0)
     return "";
@@ -248,7 +248,7 @@ static void testVariables() {
        func("{\"kind\": \"tuple\", \"fields\": [" + kObject + "," + n + "]}",
             n),
        ""},
-      // What nothing binds is equal to nothing.
+      // A variable that nothing binds is equal to nothing.
       {func("", m), func("", tensor("\"n\"")),
        "ValueError: result: dimension 0: m cannot be shown to be n"},
   });
@@ -315,7 +315,8 @@ static void testExpressions() {
       {takes("m * n"), wantsFor("0, \"k\"", "0"), ""},
       {takes("m mod n"), wantsFor("7, 0", "0"),
        cannot + "{(7) mod (0)} cannot be shown to be 0"},
-      // What overflows, or is of an unknown grammar, is compared as text.
+      // An expression that overflows, or is of an unknown grammar, is compared
+      // as text.
       {takes("m * 9223372036854775807 * 2"),
        wants("b * 9223372036854775807 * 2"), ""},
       {takes("m << n"), wants("b << a"), ""},
@@ -372,7 +373,7 @@ static void testErrorMessage() {
                "main: match_cast: expected G, but got the integer 3");
 }
 
-// Text that is no StructInfo is an error in words, wherever it comes from.
+// Text that is no StructInfo raises an error, wherever it comes from.
 static void testInvalidText() {
   const std::string json = "{\"kind\": \"func\", \"ret\": ";
   const std::vector<std::pair<std::string, std::string>> cases = {
@@ -423,7 +424,8 @@ static std::string structInfo(const Slot &function) {
   return text == nullptr ? "None" : std::string(text.cast<ffi::String>());
 }
 
-// What is read is what was written, with captured dimensions filled in.
+// The result of reading is what was written, with captured dimensions filled
+// in.
 static void testStructInfo() {
   const std::string text =
       R"({"kind":"func","params":[{"kind":"tensor","ndim":2,"dtype":"float32",)"

@@ -1,4 +1,4 @@
-//===- Test.cc - What the tests of the runtime share ------------*- C++ -*-===//
+//===- Test.cc - Helpers of the runtime tests -------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Test.h - What the tests of the runtime share -------------*- C++ -*-===//
+//===- Test.h - Helpers of the runtime tests --------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -50,7 +50,7 @@ constexpr relax_dtype kF32 = makeDType(kDLFloat, 32);
 constexpr relax_dtype kI64 = makeDType(kDLInt, 64);
 constexpr relax_dtype kBool = makeDType(kDLBool, 8);
 
-// Where most tests are: main, argument 'x'.
+// The site of most tests: main, argument 'x'.
 extern const relax_site kSite;
 
 // A slot, or a view of one: releases what it holds.

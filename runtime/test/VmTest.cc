@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is hard to see from Python: memory that runs out at every place where it
-// can, many threads on one machine, and text with errors at every place. What
-// programs mean is tested in test/python/test_vm_assembly.py.
+// Cases that are hard to see from Python: memory that runs out at every place
+// where it can, many threads on one machine, and text with errors at every
+// place. The semantics of programs is tested in
+// test/python/test_vm_assembly.py.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +24,8 @@ static void testProgram() {
   CHECK(runVm(main, 500) == expectedOfVm(500));
 }
 
-// Each allocation of a run fails once; the machine stays usable and nothing is
-// left behind.
+// Each allocation of a run fails once; the machine stays usable and nothing
+// leaks.
 static void testOutOfMemory() {
   ffi::Function main = makeVmFunction(kVmProgram, "main");
   Slot tensor(makeTensor({1}));
@@ -68,8 +69,8 @@ static void testThreads() {
     thread.join();
 }
 
-// Whether text is assembled or refused in words, and what is assembled runs or
-// raises. Programs that may not end are only assembled.
+// Whether text is assembled or refused with an error, and what is assembled
+// runs or raises. Programs that may not end are only assembled.
 static void checkText(const std::string &text, bool run) {
   try {
     ffi::Function main = makeVmFunction(text, "main");

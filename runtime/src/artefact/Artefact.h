@@ -8,17 +8,17 @@
 //
 // Sections, in the order in which they stand:
 //
-//   metadata   pairs of texts, what somebody wants to know of a file
+//   metadata   pairs of texts, information about a file
 //   functions  names, parameters, StructInfo at run time, ranges of code
 //   names      kernels, packed functions, strings
 //   sites      places in the program, for errors
 //   code       words of bytecode
-//   constants  what the constants are; see Constants.h
+//   constants  the kinds of the constants; see Constants.h
 //   payloads   the elements of tensors
 //   native     the machine that code was made for, and its symbols
 //   object     an object file; empty in a library, which holds the code itself
 //
-// An artefact is a file of its own, or stands behind the image of a shared
+// An artefact is a file of its own, or follows the image of a shared
 // library, at a multiple of kPageSize, with a tail of 64 bytes at the end:
 //
 //     0  magic, 8 bytes
@@ -45,10 +45,10 @@ constexpr uint64_t kPageSize = 65536;
 
 struct NativeCode {
   std::string triple, cpu, features;
-  // What it defines: relax_function_<name>, relax_kernel_<name>,
+  // The symbols that it defines: relax_function_<name>, relax_kernel_<name>,
   // relax_constants.
   std::vector<std::string> symbols;
-  // An object file that somebody else owns.
+  // An object file that is owned elsewhere.
   std::string_view object;
 };
 
@@ -70,7 +70,7 @@ struct Artefact {
 // `writeArtefact` writes. That the program makes sense is left to
 // `makeExecutable`.
 Artefact readArtefact(std::shared_ptr<Image> image, Verify verify);
-// The artefact behind a shared library.
+// The artefact appended to a shared library.
 std::shared_ptr<Image> findAppended(std::shared_ptr<Image> library,
                                     Verify verify);
 

@@ -158,7 +158,7 @@ vm::Executable Artefact::makeExecutable() && {
 }
 
 //===----------------------------------------------------------------------===//
-// Behind a library
+// Artefacts appended to a library
 //===----------------------------------------------------------------------===//
 
 std::shared_ptr<Image>

@@ -1,5 +1,4 @@
-//===- Checksum.h - CRC-32C --------------------------------------*- C++
-//-*-===//
+//===- Checksum.h - CRC-32C -------------------------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

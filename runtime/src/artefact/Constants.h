@@ -7,10 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A constant is any value without identity: None, a bool, an integer, a float,
-// a string, bytes, a data type, a shape, a tensor, a tuple of these. What a
-// value is stands in the section "constants"; the elements of tensors stand in
-// "payloads", each at a multiple of 64 bytes, and are not copied when they are
-// loaded.
+// a string, bytes, a data type, a shape, a tensor, a tuple of these. Values are
+// in the section "constants"; the elements of tensors are in "payloads", each
+// at a multiple of 64 bytes, and are not copied when they are loaded.
 //
 //===----------------------------------------------------------------------===//
 

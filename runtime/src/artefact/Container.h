@@ -20,8 +20,8 @@
 //    60  u32 checksum of the header up to here
 //
 // Every bit is covered by a checksum or must be zero, so that no change goes
-// unseen. What is read is checked before it is used, whatever the checksums
-// say: a hostile file has those right.
+// unseen. Data is checked before it is used, whatever the checksums say: a
+// hostile file has those right.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,8 +40,8 @@ namespace relax_runtime {
 constexpr uint32_t kArtefactVersion = 1;
 constexpr size_t kSectionAlignment = 64;
 
-// Which checksums a loader compares. Structure: all but those of the payloads
-// of constants, which takes no look at gigabytes.
+// The checksums that a loader compares. Structure: all but those of the
+// payloads of constants, which takes no look at gigabytes.
 enum class Verify { All, Structure };
 
 //===----------------------------------------------------------------------===//
@@ -63,7 +63,7 @@ public:
   uint64_t readU64();
   int64_t readI64() { return static_cast<int64_t>(readU64()); }
   double readF64();
-  // A string in front of which stands its length.
+  // A string with its length in front.
   std::string_view readText();
   const uint8_t *readBytes(uint64_t count);
   // A number of things that follow, each of at least `itemSize` bytes: with it
@@ -92,7 +92,7 @@ public:
 
   // A section; raises ValueError where there is none of that name.
   SectionReader reader(std::string_view name) const;
-  // Where the content of a section is.
+  // Returns the content of a section.
   std::pair<uint8_t *, size_t> content(std::string_view name) const;
 
   const std::shared_ptr<Image> image;
@@ -139,14 +139,14 @@ private:
   }
 };
 
-// Where an artefact is written to: a piece of bytes at a time.
+// The destination of an artefact, which is written a piece of bytes at a time.
 using Sink = std::function<void(const void *data, size_t size)>;
 
 class ContainerWriter {
 public:
   // A section of bytes.
   void addSection(std::string name, std::string content);
-  // A section of pieces that somebody else owns.
+  // A section of pieces that are owned elsewhere.
   struct Piece {
     const void *data;
     size_t size;

@@ -73,8 +73,8 @@ struct File {
 };
 } // namespace
 
-// Private and writable: pages that nobody writes stay those of the file, which
-// processes share.
+// Private and writable: pages that are never written stay those of the file,
+// which processes share.
 std::shared_ptr<Image> Image::map(const std::string &path) {
   File file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.descriptor < 0)

@@ -27,8 +27,8 @@ namespace relax_runtime {
 // Raises OSError: "`path`: `what`: `the error of the system`".
 [[noreturn]] void raiseSystem(const std::string &path, const char *what);
 
-// Bytes that live as long as this object. Constants view them, and whoever
-// writes to a constant writes to memory of the process, never to the file.
+// Bytes that live as long as this object. Constants view them, and a write to a
+// constant goes to memory of the process, never to the file.
 class Image {
 public:
   virtual ~Image() = default;
@@ -37,7 +37,7 @@ public:
 
   uint8_t *data = nullptr;
   size_t size = 0;
-  // What errors call it: a path, or "bytes".
+  // The name that errors use: a path, or "bytes".
   std::string source;
 
   // Maps a file.

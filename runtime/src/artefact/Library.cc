@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A library tells the runtime of itself when it is loaded, and the model behind
-// its image is read on the first call: where that fails, the call fails, as a
-// constructor could not say why. The same call finds out whether the processor
-// can run what the library holds.
+// A library registers itself with the runtime when it is loaded, and the model
+// appended to its image is read on the first call: where that fails, the call
+// fails, as a constructor could not say why. The same call finds out whether
+// the processor can run what the library holds.
 //
 // Rationale: the library is linked with nodelete, and what is read stays. So
 // whatever a call returns may point into the library: closures, constants,
@@ -47,7 +47,7 @@ private:
   std::shared_ptr<Image> image;
   std::mutex mutex;
   std::atomic<bool> isLoaded{false};
-  // What went wrong, for every call.
+  // The error of a failed load, for every call.
   std::unique_ptr<ffi::Error> failure;
   // Of the exports; `held` owns them.
   std::vector<TVMFFIObject *> functions;
@@ -134,7 +134,7 @@ vm::Executable Library::getExecutable() {
 }
 
 //===----------------------------------------------------------------------===//
-// What libraries call
+// Functions that libraries call
 //===----------------------------------------------------------------------===//
 
 // Whether there was no memory to open some library.

@@ -1,4 +1,4 @@
-//===- Processor.cc - What this processor can do ----------------*- C++ -*-===//
+//===- Processor.cc - Features of this processor ----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Processor.h - What this processor can do -----------------*- C++ -*-===//
+//===- Processor.h - Features of this processor -----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -106,7 +106,7 @@ static ffi::Array<ffi::Any> loadBytes(ffi::Bytes bytes, bool payloads) {
               toVerify(payloads));
 }
 
-// The artefact behind a library; the library is not loaded.
+// The artefact appended to a library; the library is not loaded.
 static ffi::Array<ffi::Any> loadAppended(ffi::String path, bool payloads) {
   return load(findAppended(Image::map(path), toVerify(payloads)),
               toVerify(payloads));

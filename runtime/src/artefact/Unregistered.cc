@@ -1,5 +1,4 @@
-//===- Unregistered.cc - A runtime that nobody sees --------------*- C++
-//-*-===//
+//===- Unregistered.cc - Runtime without registration -----------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

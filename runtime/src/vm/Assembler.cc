@@ -8,8 +8,8 @@
 //
 // A parser by recursive descent, field by field as the table of instructions
 // says. Functions may be used before they are defined, and so may labels; both
-// are resolved where their scope ends. What it makes is verified by whoever
-// makes an executable of it.
+// are resolved where their scope ends. The result is verified when an
+// executable is made of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -464,7 +464,7 @@ void Assembler::readCallee(Instruction &instruction) {
 
 void Assembler::readField(const Field &field, Instruction &instruction) {
   switch (field.kind) {
-  case FieldKind::Destination: // stands before the mnemonic
+  case FieldKind::Destination: // is before the mnemonic
     return;
   case FieldKind::Callee:
     return readCallee(instruction);

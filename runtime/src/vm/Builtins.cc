@@ -1,4 +1,4 @@
-//===- Builtins.cc - What a call of a builtin does --------------*- C++ -*-===//
+//===- Builtins.cc - Implementation of builtins -----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -414,8 +414,8 @@ static void selectInt(int64_t *dst, int64_t condition, int64_t a, int64_t b) {
 
 namespace {
 
-// What a parameter is in bytecode, and how to take it out of a frame. Lists are
-// laid out in the scratch memory at `scratch`, which moves on.
+// The kind of a parameter in bytecode, and the code that takes it out of a
+// frame. Lists are laid out in the scratch memory at `scratch`, which moves on.
 template <typename T> struct ParamTraits;
 
 template <ParamKind Kind> struct OperandTraits {

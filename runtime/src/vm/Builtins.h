@@ -1,4 +1,4 @@
-//===- Builtins.h - What a call of a builtin does ---------------*- C++ -*-===//
+//===- Builtins.h - Table of builtins ---------------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The table of builtins. A builtin is a C++ function; what it takes in
-// bytecode, and the code that hands it its operands, come from its parameters:
-// see ParamTraits.
+// The table of builtins. A builtin is a C++ function; its operands in bytecode,
+// and the code that passes them to it, come from its parameters: see
+// ParamTraits.
 //
 //===----------------------------------------------------------------------===//
 

@@ -24,7 +24,7 @@
 //
 // An operand is its kind in bits 0 to 3, its role in bits 4 to 7 and a signed
 // value in bits 8 to 63. An integer that does not fit is a word of its own
-// behind an operand of kind Wide. Behind a list come its elements.
+// after an operand of kind Wide. The elements of a list follow it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ enum class FieldKind : uint8_t {
   Target
 };
 
-// A field, and the word that stands before it in text.
+// A field, and the word that is before it in text.
 struct Field {
   FieldKind kind;
   const char *keyword;
@@ -107,7 +107,7 @@ enum class OperandKind : uint8_t {
 };
 constexpr size_t numOperandKinds = static_cast<size_t>(OperandKind::List) + 1;
 
-// What a kernel does with an operand; None for all other callees.
+// The access of a kernel to an operand; None for all other callees.
 enum class Role : uint8_t { None, Read, Write, Update, Scalar };
 constexpr size_t numRoles = static_cast<size_t>(Role::Scalar) + 1;
 // "read"; "" for None.
@@ -136,8 +136,8 @@ struct Instruction {
 // Appends the words of an instruction.
 void encode(const Instruction &instruction, std::vector<int64_t> &words);
 
-// Reads the instruction at `words[position]` and moves `position` behind it.
-// Returns an error in words, "" where there is none. Accepts what `encode`
+// Reads the instruction at `words[position]` and moves `position` past it.
+// Returns an error message, "" where there is none. Accepts what `encode`
 // writes and nothing else.
 std::string decode(const int64_t *words, size_t size, size_t &position,
                    Instruction &instruction);

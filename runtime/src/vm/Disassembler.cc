@@ -237,7 +237,7 @@ std::string Disassembler::operandsText(const Instruction &instruction) {
 void Disassembler::writeField(const Field &field,
                               const Instruction &instruction) {
   switch (field.kind) {
-  case FieldKind::Destination: // stands before the mnemonic
+  case FieldKind::Destination: // is before the mnemonic
     return;
   case FieldKind::Callee:
     text += " " + calleeText(instruction);

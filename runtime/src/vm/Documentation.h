@@ -1,4 +1,4 @@
-//===- Documentation.h - The tables of the VM in words ----------*- C++ -*-===//
+//===- Documentation.h - Text of the tables of the VM -----------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

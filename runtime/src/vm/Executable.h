@@ -52,7 +52,7 @@ struct SiteDef {
   std::string what, expected, location;
 };
 
-// What an artefact holds of an executable.
+// The parts of an executable that an artefact holds.
 struct ExecutableParts {
   std::vector<FunctionDef> functions;
   std::vector<ffi::Any> constants;

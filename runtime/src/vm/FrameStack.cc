@@ -53,7 +53,7 @@ FrameStack::~FrameStack() {
 RELAX_COLD bool FrameStack::grow(size_t bytes) noexcept {
   Segment *next = segment ? segment->next : nullptr;
   if (next && next->size < bytes) {
-    // Nothing is in use behind the current segment.
+    // Nothing is in use after the current segment.
     while (Segment *later = next) {
       next = later->next;
       freeHost(later);

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Calls `instrument(callee, name, before, result, *operands)` before and after
-// each call. What it returns says how to go on: None or 0, as if it were not
+// each call. Its result says how to continue: None or 0, as if it were not
 // there; 1, before a call, that the call is left out and its result is None; a
 // tuple of one value, that this is the result, and before a call that the call
 // is left out.

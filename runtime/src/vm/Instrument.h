@@ -1,4 +1,4 @@
-//===- Instrument.h - Who sees the calls of a VM ----------------*- C++ -*-===//
+//===- Instrument.h - Observers of the calls of a VM ------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

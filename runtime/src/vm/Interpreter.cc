@@ -8,7 +8,7 @@
 //
 // The loop. A call of bytecode pushes a frame, or puts it in the place of the
 // caller's frame where that has nothing left to do; everything else is a C
-// call. There are two copies of the loop: one for VMs that nobody observes.
+// call. There are two copies of the loop: one for VMs without an observer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,7 +67,7 @@ RELAX_COLD static int raiseCondition(const relax_site *site,
 
 namespace {
 
-// What a kernel gets, in the scratch memory of the frame.
+// The arguments of a kernel, in the scratch memory of the frame.
 struct KernelArgs {
   void **data;
   const int64_t **dims;
@@ -228,7 +228,7 @@ static void popFrame(FrameStack &stack, Frame *frame) {
   leaveHeapFrame();
 }
 
-// What a call of bytecode calls: a function, with the captured values of a
+// The callee of a call in bytecode: a function, with the captured values of a
 // closure in front.
 struct Callee {
   const FunctionCode *code;
@@ -309,7 +309,7 @@ public:
       : stack(stack), frame(first), step(first->code->steps),
         observer(observer) {}
 
-  // Leaves no frame behind.
+  // Pops all frames that it pushes.
   int run(TVMFFIAny *result) {
     int status;
     while ((status = runStep(result)) == kGoOn) {

@@ -63,7 +63,7 @@ public:
   FrameStack &operator=(const FrameStack &) = delete;
   ~FrameStack();
 
-  // That of this thread.
+  // Returns the frame stack of this thread.
   static FrameStack &get();
 
   // A frame whose registers are None and whose heap slots are 0; NULL where
@@ -87,7 +87,7 @@ private:
 // Observers
 //===----------------------------------------------------------------------===//
 
-// What is told of the calls of one run, from a call from outside to its return.
+// Observes the calls of one run, from a call from outside to its return.
 class RunObserver {
 public:
   enum class Action { Run, Skip, Raise };
@@ -116,7 +116,7 @@ public:
   virtual std::unique_ptr<RunObserver> start() noexcept = 0;
 };
 
-// What a call calls: "main", "exp", "tensor_check".
+// Returns the name of the callee: "main", "exp", "tensor_check".
 std::string getCalleeName(const Frame &frame, const Step &step);
 // "function", "kernel", "packed", "builtin", "closure".
 const char *getCalleeKind(const Step &step);

@@ -104,7 +104,7 @@ static int digitValue(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-// Behind a backslash: one of \ " n t r, or two hexadecimal digits.
+// After a backslash: one of \ " n t r, or two hexadecimal digits.
 char Lexer::readEscape() {
   size_t offset = position - 1;
   if (position < text.size()) {
@@ -124,7 +124,7 @@ char Lexer::readEscape() {
                "hexadecimal digits");
 }
 
-// Behind the opening quote.
+// After the opening quote.
 std::string Lexer::readString() {
   size_t offset = position - 1;
   std::string result;

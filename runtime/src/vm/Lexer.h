@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Splits text assembly into tokens and says where each of them stands.
+// Splits text assembly into tokens and records the position of each of them.
 //
 //===----------------------------------------------------------------------===//
 

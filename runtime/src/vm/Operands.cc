@@ -1,4 +1,4 @@
-//===- Operands.cc - What a call gets, as values ----------------*- C++ -*-===//
+//===- Operands.cc - Operands of a call as values ---------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Profiler.cc - What each call takes -----------------------*- C++ -*-===//
+//===- Profiler.cc - Costs of each call -------------------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -137,7 +137,7 @@ static int64_t nanoseconds(Clock::duration duration) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
 }
 
-// "float32[2, 3], [4], 5": what tells one call of a kernel from another.
+// "float32[2, 3], [4], 5": the shapes that distinguish calls of a kernel.
 static std::string shapeText(const ffi::Any &operand, int64_t &bytes) {
   const TVMFFIAny *value = reinterpret_cast<const TVMFFIAny *>(&operand);
   auto dims = [](const int64_t *data, int64_t size) {

@@ -184,7 +184,7 @@ void Program::Linker::linkOperands(const Instruction &instruction, Step &step) {
   step.args = args->data() + first;
   for (const Operand &operand : operands)
     args->push_back(linkOperand(operand));
-  // Elements of lists come behind the operands.
+  // Elements of lists follow the operands.
   size_t numElements = 0;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].kind != OperandKind::List)

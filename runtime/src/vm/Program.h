@@ -77,7 +77,7 @@ struct Step {
   };
   // Where to go; of a branch, where its condition does not hold.
   const Step *target;
-  // Which instruction of the function it is, and of a builtin, which one.
+  // The number of the instruction in its function, and of a builtin, its index.
   uint32_t number;
   int32_t builtinIndex;
 };
@@ -90,7 +90,7 @@ struct FunctionCode {
   uint32_t numRegisters, numHeapSlots;
   // Bytes for the arguments of calls.
   uint32_t scratchBytes;
-  // What a frame takes on the stack.
+  // The stack space of a frame.
   size_t frameBytes;
   const Step *steps; // NULL for machine code
   size_t numSteps;

@@ -1,4 +1,4 @@
-//===- TimeEvaluator.cc - How long a function takes -------------*- C++ -*-===//
+//===- TimeEvaluator.cc - Run time of a function ----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TimeEvaluator.h - How long a function takes --------------*- C++ -*-===//
+//===- TimeEvaluator.h - Run time of a function -----------------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Verifier.cc - Which programs the VM runs -----------------*- C++ -*-===//
+//===- Verifier.cc - Checks of programs before they run ---------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -53,7 +53,7 @@ private:
                                 const Operand &operand) const;
 
   const ExecutableParts &parts;
-  // Where we are.
+  // The position in the program.
   const FunctionDef *function = nullptr;
   size_t number = 0;
   bool isInBody = false;

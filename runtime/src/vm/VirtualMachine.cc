@@ -1,4 +1,4 @@
-//===- VirtualMachine.cc - What runs an executable --------------*- C++ -*-===//
+//===- VirtualMachine.cc - Machine that runs an executable ------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Functions of a VM as tvm-ffi Functions, packed functions by name, and who
-// observes.
+// Functions of a VM as tvm-ffi Functions, packed functions by name, and
+// observers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ VirtualMachineObj::~VirtualMachineObj() {
 // Functions
 //===----------------------------------------------------------------------===//
 
-// What tvm-ffi calls when it calls a function of a VM.
+// The entry point of tvm-ffi for calls of a function of a VM.
 static int callBytecode(void *self, const TVMFFIAny *args, int32_t nargs,
                         TVMFFIAny *result) {
   ClosureObj *closure = static_cast<ClosureObj *>(self);

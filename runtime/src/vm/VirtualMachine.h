@@ -1,4 +1,4 @@
-//===- VirtualMachine.h - What runs an executable ---------------*- C++ -*-===//
+//===- VirtualMachine.h - Machine that runs an executable -------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A virtual machine: an executable, the packed functions that it found, and who
-// observes its calls. Frames belong to threads, so one VM may run in several
+// A virtual machine: an executable, the packed functions that it found, and the
+// observer of its calls. Frames belong to threads, so one VM may run in several
 // threads at once.
 //
 //===----------------------------------------------------------------------===//
@@ -25,8 +25,8 @@ public:
   ~VirtualMachineObj();
 
   const ExecutableObj &getExecutable() const { return *executable.get(); }
-  // What functions in machine code get as their handle: closures that they make
-  // keep it alive.
+  // The handle that functions in machine code get: closures that they make keep
+  // it alive.
   TVMFFIObject *getHandle() {
     return ffi::detail::ObjectUnsafe::GetHeader(this);
   }
@@ -50,7 +50,7 @@ public:
   static const FunctionCode *getBytecode(ClosureObj *closure,
                                          const VirtualMachineObj *vm);
 
-  // Who sees the calls that are made from now on; NULL for nobody.
+  // Sets the observer of the calls that are made from now on; NULL for none.
   void setObserver(std::shared_ptr<Observer> next);
   bool isObserved() const {
     return observed.load(std::memory_order_acquire) || isProfiled();
