@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks, when imported, the packages that relax_mlir stands on.
+"""Checks of the packages that relax_mlir depends on, made when it is imported.
 
 A package that is missing or of the wrong version is an ImportError with the command that mends it.
 """

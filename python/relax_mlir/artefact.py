@@ -47,7 +47,7 @@ _bind = _artefact_function("bind")
 _sections = _artefact_function("sections")
 _make_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_function")
 
-# What a library with a runtime of its own must not register; see Unregistered.cc.
+# Registrations that a library with a runtime of its own must not make; see Unregistered.cc.
 _REGISTRATIONS = (
     "TVMFFIFunctionSetGlobal",
     "TVMFFIFunctionSetGlobalFromMethodInfo",
@@ -205,7 +205,7 @@ class LinkedCode:
     ----------
     object_file : native.ObjectFile
     program : runtime.Executable
-        What the code belongs to.
+        The program that the code belongs to.
 
     Attributes
     ----------
@@ -322,7 +322,7 @@ def save(ex: Executable, path: str | os.PathLike[str]) -> None:
 
 
 def to_bytes(ex: Executable) -> bytes:
-    """Return what `save` writes.
+    """Return the bytes that `save` writes.
 
     Parameters
     ----------
@@ -471,7 +471,7 @@ def export_library(
     Parameters
     ----------
     ex : Executable
-        What `compile` returned, or `load` from a file of relax-mlir.
+        A result of `compile`, or of `load` from a file of relax-mlir.
     path : path
         Must end in ``.so``.
     self_contained : bool

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Visitors and mutators of programs, with the methods that those of TVM Relax have.
 
-What TVM calls an expression is a value of MLIR or an operation here, a binding is an operation with
+An expression of TVM is a value of MLIR or an operation here, a binding is an operation with
 a result, a dataflow block is a ``relax.dataflow``. A method that a class defines is called for each
 expression of its kind; the one that it inherits goes on with the parts.
 """
@@ -216,11 +216,11 @@ class PyExprMutator(Functor):
         )
 
     def visit_var_def_(self, var: ir.Value) -> ir.Value | None:
-        """Return what takes the place of a Var in all that follows."""
+        """Return the replacement of a Var in all that follows."""
         return var
 
     def visit_dataflow_var_def_(self, var: ir.Value) -> ir.Value | None:
-        """Return what takes the place of a DataflowVar in all that follows."""
+        """Return the replacement of a DataflowVar in all that follows."""
         return var
 
     # -- expressions --------------------------------------------------------------------------
@@ -340,11 +340,11 @@ class PyExprMutator(Functor):
         return self.visit_expr_post_order(op)
 
     def visit_var_(self, op: ir.Value) -> ir.Value:
-        """Return what takes the place of a Var where it is used."""
+        """Return the replacement of a Var where it is used."""
         return self.get_var_remap(op)
 
     def visit_dataflow_var_(self, op: ir.Value) -> ir.Value:
-        """Return what takes the place of a DataflowVar where it is used."""
+        """Return the replacement of a DataflowVar where it is used."""
         return self.get_var_remap(op)
 
     def visit_global_var_(self, op: GlobalVar) -> GlobalVar:
@@ -389,7 +389,7 @@ class PyExprMutator(Functor):
         self._remap[vid] = var
 
     def get_var_remap(self, vid: ir.Value) -> ir.Value:
-        """Return what is used in the place of a value: by default itself.
+        """Return the replacement of a value: by default itself.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ from ._mlir_libs import _relax_mlir as _ext
 from .core.diagnostics import raise_errors
 from .core.forks import compiling, within_compilation
 
-# What the names of symbols start with: of functions in a module and in an object, of kernels.
+# Prefixes of the names of symbols: of functions in a module and in an object, of kernels.
 ENTRY_PREFIX = "__tvm_ffi_"
 FUNCTION_PREFIX = "relax_function_"
 KERNEL_PREFIX = "relax_kernel_"
@@ -32,7 +32,7 @@ class NativeTarget:
     cpu : str
         A processor that LLVM knows; "host" is the one of this machine, with all it can do.
     features : str
-        What the processor can do beyond that, or not, such as "+avx2,-avx512f".
+        Features that are added or left out, such as "+avx2,-avx512f".
 
     Examples
     --------
@@ -59,7 +59,7 @@ class ObjectFile:
     target : NativeTarget
         The machine, with nothing left open.
     symbols : tuple of str
-        What it defines: functions, kernels, and the pool of constants.
+        The symbols that it defines: functions, kernels, and the pool of constants.
     """
 
     data: bytes
@@ -105,7 +105,7 @@ def emit_object(
     Parameters
     ----------
     module : mlir.ir.Module
-        What the last phase of compilation leaves.
+        The result of the last phase of compilation.
     target : NativeTarget
     opt_level : int
         From 0 to 3. Functions of explicit vectors, and those without loops, are only cleaned up.
@@ -135,7 +135,7 @@ def emit_library_table(
     Parameters
     ----------
     symbols : sequence of str
-        What the objects define.
+        The symbols that the objects define.
     exports : sequence of str
         The names of the functions of the library.
     target : NativeTarget
@@ -152,7 +152,7 @@ def emit_library_table(
 
 @dataclass(frozen=True)
 class TargetInfo:
-    """What is known of a machine.
+    """Properties of a target machine.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class TargetInfo:
     vector_bits : int
         The width of its vector registers.
     missing : tuple of str
-        What it can do and this machine cannot; code for it runs here if that is nothing.
+        The features that this machine lacks; code for the target runs here if there are none.
     """
 
     target: NativeTarget
@@ -171,7 +171,7 @@ class TargetInfo:
 
 @functools.cache
 def describe_target(target: NativeTarget = _HOST) -> TargetInfo:
-    """Return what is known of a machine.
+    """Return the properties of a target machine.
 
     Parameters
     ----------

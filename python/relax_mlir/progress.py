@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How far a compilation has come."""
+"""Progress of compilations."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TextIO, TypeAlias
 
-# What takes less says nothing on the terminal.
+# Shorter compilations print nothing on the terminal.
 QUIET_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a compilation does now.
+    """The current step of a compilation.
 
     Attributes
     ----------
@@ -71,12 +71,12 @@ class Reporter:
         return self._call is not None
 
     def __call__(self, phase: str, done: int = 0, total: int = 0) -> None:
-        """Say what comes now."""
+        """Report the next step."""
         if self._call is not None:
             self._call(Progress(phase, done, total, time.monotonic() - self._start))
 
     def machine_code(self, done: int, total: int) -> None:
-        """Say how many functions are machine code."""
+        """Report the number of functions that are machine code."""
         self("machine code", done, total)
 
     def __enter__(self) -> Reporter:

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What machine a module is compiled for."""
+"""The machine that a module is compiled for."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def set_recursion_limit(limit: int) -> int:
 
 
 def recursion_limit() -> int:
-    """Return how deep functions may call themselves, as `set_recursion_limit` set it.
+    """Return the limit of recursion of functions, as `set_recursion_limit` set it.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels do with their elements.
+"""Analysis of the element accesses of kernels.
 
 Indices become expressions (`PrimExpr`) over the variables of loops and the sizes of parameters,
 which the prover of dimensions compares.
@@ -57,7 +57,7 @@ def _constant(value: ir.Value) -> int | None:
 
 
 def _root(value: ir.Value) -> ir.Value:
-    """Return what a view is one of."""
+    """Return the source of a view."""
     op = defining_op(value)
     while op is not None and op.name in _VIEWS:
         value = op.operands[0]
@@ -67,7 +67,7 @@ def _root(value: ir.Value) -> ir.Value:
 
 @dataclass
 class _Scope:
-    """What is known of indices.
+    """Variables and facts for the expressions of indices.
 
     Attributes
     ----------
@@ -461,7 +461,7 @@ class Structured:
 def suggest_layout_transforms(
     func: Any, write_buffer_transforms: Sequence[ir.AffineMap | Callable[..., Any]]
 ) -> dict[ir.OpView, dict[ir.OpView | ir.Value, ir.AffineMap]]:
-    """Return how loops and inputs of a kernel would change with the layout of its outputs.
+    """Return the changes of loops and inputs of a kernel with the layout of its outputs.
 
     Parameters
     ----------
@@ -475,7 +475,7 @@ def suggest_layout_transforms(
     -------
     dict
         For each operation that writes an output: the map of its loops, under the operation
-        itself, and the maps of its inputs that follow from it. Loops of a reduction stay behind
+        itself, and the maps of its inputs that follow from it. Loops of a reduction stay after
         the others. An input is left out where it is read in a way that does not follow the
         output, or its layout would stay as it is.
 

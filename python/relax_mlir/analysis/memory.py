@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much memory the tensors of programs take, without and with a plan."""
+"""Memory usage of the tensors of programs, without and with a plan."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class MemoryUsage:
     tensors : list of TensorUsage
     storages : list of StorageUsage
     steps : list of str
-        What the function does in order, one branch after the other: names of operations.
+        The operations of the function in order, one branch after the other, by name.
     unplanned, planned : PrimExpr or None
         The bytes of all tensors, and those of all storages: what the function takes where nothing
         that is dead is used again, and what it takes.
@@ -143,7 +143,7 @@ def _amount(number: int | None, size: PrimExpr | None) -> str:
 def estimate_memory_usage(
     mod: ModuleLike, sizes: Mapping[str, int] | None = None
 ) -> MemoryEstimate:
-    """Return how much memory the functions of a module take for their tensors.
+    """Return the memory that the functions of a module take for their tensors.
 
     Parameters
     ----------

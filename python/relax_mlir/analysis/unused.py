@@ -25,7 +25,7 @@ def remove_all_unused(func: Any) -> Any:
     Returns
     -------
     Function or IRModule
-        What the pass `relax_mlir.transform.DeadCodeElimination` leaves of a copy. A function
+        The result of `relax_mlir.transform.DeadCodeElimination` on a copy. A function
         is one of a copy of its module.
 
     Examples

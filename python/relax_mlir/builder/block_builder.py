@@ -97,7 +97,7 @@ class BlockBuilder(ModuleWriter):
         self._discarded: list[ir.Operation] = []
         self._kernels: dict[str, str] | None = None
         self._names = Names()
-        # Whether names are what a program says, which may say one twice and none.
+        # Whether names are those of a program, which may use one twice or give none.
         self._keeps_names = False
         self._scopes: list[contextlib.ExitStack] = []
 
@@ -539,7 +539,7 @@ class BlockBuilder(ModuleWriter):
         Parameters
         ----------
         expr : value
-            What an operator returned, or a Python value.
+            The result of an operator, or a Python value.
         name_hint : str
             The name, kept as its location. By default it is lv in a dataflow block and gv
             elsewhere. A number is added where it is taken.
@@ -600,7 +600,7 @@ class BlockBuilder(ModuleWriter):
             an expression for each dimension, and anything else as it is. It returns a tensor, or a
             list or tuple of them.
         *args, **kwargs
-            What it is called with: values of the program, dimensions, numbers, strings, types,
+            The arguments of the call: values of the program, dimensions, numbers, strings, types,
             attributes, None; lists, tuples and dicts of them.
         name_hint : str, optional
             The name of the value.
@@ -683,7 +683,7 @@ class BlockBuilder(ModuleWriter):
         te_grad_name : str
             The name of the function of tensor expressions that is its gradient.
         te_grad_kwargs : mapping of str to object, optional
-            What that is called with besides.
+            Additional arguments of that function.
 
         Returns
         -------
@@ -724,7 +724,7 @@ class BlockBuilder(ModuleWriter):
         Parameters
         ----------
         expr : value
-            What an operator returned, or a Python value.
+            The result of an operator, or a Python value.
 
         Returns
         -------

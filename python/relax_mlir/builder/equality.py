@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether modules are the same apart from how they are written."""
+"""Equality of modules apart from how they are written."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mlir import ir
 from ..core.ir_module import ModuleLike, as_module
 from ..op._signatures import is_default
 
-# What holds names of values alone.
+# Attributes that only hold names of values.
 _NAMES = ("arg_names",)
 
 
 def _structure(mod: ModuleLike) -> tuple[dict[str, str], dict[str, str]]:
-    """Return what a module is apart from names of values, places and order."""
+    """Return the structure of a module, without names of values, places and order."""
     copy = as_module(mod).clone()
 
     def forget(op: ir.Operation) -> ir.WalkResult:

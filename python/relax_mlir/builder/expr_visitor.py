@@ -76,7 +76,7 @@ def params_of(function: ir.Operation) -> list[ir.Value]:
 
 
 class Functor:
-    """How expressions find their methods."""
+    """Dispatch of expressions to methods."""
 
     def _dispatch(self, expr: Any) -> Any:
         if isinstance(expr, GlobalVar):
@@ -127,7 +127,7 @@ class PyExprVisitor(Functor):
 
     Examples
     --------
-    What variables does a function define?
+    The variables that a function defines:
 
     >>> @visitor
     ... class CountVarDef(PyExprVisitor):

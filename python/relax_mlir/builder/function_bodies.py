@@ -41,7 +41,7 @@ class Names:
 
 
 class Body:
-    """What functions and closures that are being written have in common."""
+    """Common base of functions and closures that are being written."""
 
     op: Any
     block: ir.Block
@@ -121,7 +121,7 @@ class FunctionBody(Body):
         ret_struct_info: ir.Type | None,
     ) -> None:
         super().__init__(module.context, name, params or (), ret_struct_info)
-        # Whether parameters may still come.
+        # Whether more parameters may follow.
         self.is_open = params is None
         loc = current_location()
         with ir.InsertionPoint(module.body):

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations at their places: their names, their shape variables, and what they leave behind."""
+"""Operations at their places: their names, their shape variables, and their leftovers."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from mlir import ir
 
 from .dtypes import dtype_name, element_type, is_numpy
 
-# What a Python number becomes, as in TVM.
+# Data types of Python numbers, as in TVM.
 _PYTHON_DEFAULTS = {"int64": "int32", "float64": "float32"}
 
 

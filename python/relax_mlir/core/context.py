@@ -16,7 +16,7 @@ from .._mlir_libs import _relax_mlir as _ext
 
 _ext.register_dialects(mlir._mlir_libs.get_dialect_registry())
 mlir._mlir_libs.append_load_on_create_dialect("relax")
-# Where MLIR looks for the classes of operations.
+# The package in which MLIR looks for the classes of operations.
 mlir._mlir_libs._mlir.globals.append_dialect_search_prefix("relax_mlir.dialects")
 
 # Files whose lines say nothing about where a program was written.

@@ -36,7 +36,7 @@ class Diagnostic:
 
     @property
     def severity(self) -> ir.DiagnosticSeverity:
-        """Error: notes stand in `notes` of others only."""
+        """Error: notes are in `notes` of others only."""
         return ir.DiagnosticSeverity.ERROR
 
 

@@ -27,7 +27,7 @@ def check_unused(op: Any, what: str = "erased") -> None:
     ----------
     op : mlir.ir.Operation or mlir.ir.OpView
     what : str
-        What is to happen to it, for the message.
+        The action on it, for the message.
 
     Examples
     --------

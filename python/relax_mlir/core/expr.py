@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a program is built from: named variables, functions, and Python values as MLIR values.
+"""Parts of a program: named variables, functions, and Python values as MLIR values.
 
 An operator takes a value of MLIR, a `Var`, or a Python value: a number or an array becomes a
 constant.
@@ -76,8 +76,8 @@ class Var(Operators):
         return f"Var({self.name!r}, {self.struct_info})"
 
 
-# What makes a variable a parameter of the function that is being written, if its parameters are
-# stated at the end only.
+# The function that makes a variable a parameter of the function that is being written, if its
+# parameters are stated at the end only.
 _bind_parameter: list[Callable[[Var], None]] = []
 
 
@@ -167,7 +167,7 @@ def build(op_class: Any, *operands: Any, **arguments: Any) -> ir.Value:
     op_class : type
         A class of `relax_mlir.dialects.relax`.
     *operands, **arguments
-        What its constructor takes. An attribute that is None is left out.
+        The arguments of its constructor. An attribute that is None is left out.
 
     Returns
     -------
@@ -283,7 +283,7 @@ def known_number(value: Any, what: str) -> Any:
     Parameters
     ----------
     value : bool, int, float, PrimExpr, attribute of a number, or primitive value
-        What ``R.prim_value`` made counts as the number that it holds. A value of MLIR is always
+        A value of ``R.prim_value`` counts as the number that it holds. A value of MLIR is always
         true for Python, so none may decide anything itself.
     what : str
         For the message.

@@ -58,7 +58,7 @@ class _Compilations:
         """Wait until no other thread compiles, and let none begin."""
         thread = threading.get_ident()
         self._changed.acquire()
-        # Who forks while compiling, in a pass or a report, would wait for itself.
+        # A thread that forks while compiling, in a pass or a report, would wait for itself.
         if thread not in self._threads:
             self._changed.wait_for(lambda: not self._is_forking)
             self._is_forking = True

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which functions programs refer to, whether they are pure, and what is known before they run."""
+"""Analyses of functions: references, recursion, purity, values known at compile time."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def contains_impure_call(expr: Expr, own_name: GlobalVar | ir.Value | str | None
     Returns
     -------
     bool
-        What a closure does counts where it is called only.
+        The effects of a closure count where it is called only.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def _calls(op: ir.Operation, callee: GlobalVar | ir.Value | str | None) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------
-# What is known, and what is not used
+# Values that are known at compile time
 # ---------------------------------------------------------------------------------------------
 
 

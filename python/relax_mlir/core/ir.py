@@ -194,7 +194,7 @@ class PrimExpr(_ext.PrimExpr):
         ----------
         other : int, str or PrimExpr
         facts : Facts, optional
-            What is known of the variables. Without it they may be any integers.
+            Facts about the variables. Without them they may be any integers.
 
         Returns
         -------
@@ -245,7 +245,7 @@ class PrimExpr(_ext.PrimExpr):
         Parameters
         ----------
         facts : Facts, optional
-            What is known of the variables.
+            Facts about the variables.
 
         Returns
         -------
@@ -292,7 +292,7 @@ Dim = int | str | PrimExpr
 
 
 class Facts:
-    """What is known of shape variables, for proofs and simplification.
+    """Facts about shape variables, for proofs and simplification.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from .expr import GlobalVar
 from .ir import FuncStructInfo
 from .vdevice import GLOBAL_INFO
 
-# Where the attributes of a module are: MLIR wants a prefix in the names of its own.
+# The attribute with the attributes of a module: MLIR wants a prefix in the names of its own.
 MODULE_ATTRS = "relax.module_attrs"
 
 
@@ -26,7 +26,7 @@ load_printer: Any = None
 
 
 class Printable:
-    """What prints itself as TVMScript: a module or a function."""
+    """An object that prints itself as TVMScript: a module or a function."""
 
     def script(self, **options: Any) -> str:
         """Return it as TVMScript, which `relax_mlir.script.from_source` reads.
@@ -299,7 +299,7 @@ class Function(Printable):
 
 
 class ModuleWriter:
-    """What writes a module: a `BlockBuilder`."""
+    """A writer of a module: a `BlockBuilder`."""
 
     def get(self) -> IRModule:
         """Return the module."""
@@ -314,7 +314,7 @@ def _name(name: str | GlobalVar) -> str:
 
 
 def as_module(mod: ModuleLike) -> IRModule:
-    """Return what stands for a module as one.
+    """Return a module from anything that stands for one.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the operators of Python mean for values of a program."""
+"""Python's operators on values of a program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _swapped(name: str, meaning: str) -> Any:
 
 
 class Operators:
-    """What Python's operators mean for values of a program."""
+    """Python's operators for values of a program."""
 
     __add__ = _binary("add", "Return self + other.")
     __sub__ = _binary("subtract", "Return self - other.")

@@ -39,7 +39,7 @@ def is_subtype(sub: ir.Type, super_: ir.Type, facts: Facts | None = None) -> boo
     ----------
     sub, super_ : StructInfo
     facts : Facts, optional
-        What is known of the variables, besides that no dimension of a tensor is negative.
+        Facts about the variables, besides that no dimension of a tensor is negative.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def check_compatibility(
     ----------
     actual, expected : StructInfo
     facts : Facts, optional
-        What is known of the variables, besides that no dimension of a tensor is negative.
+        Facts about the variables, besides that no dimension of a tensor is negative.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def unify_struct_info(lhs: ir.Type, rhs: ir.Type, facts: Facts | None = None) ->
     ----------
     lhs, rhs : StructInfo
     facts : Facts, optional
-        What is known of the variables, besides that no dimension of a tensor is negative.
+        Facts about the variables, besides that no dimension of a tensor is negative.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def unify_struct_info(lhs: ir.Type, rhs: ir.Type, facts: Facts | None = None) ->
 
 
 def facts_at(op: ir.Operation | ir.OpView) -> Facts:
-    """Return what is known of shape variables where an operation stands.
+    """Return the facts about shape variables at an operation.
 
     Declared bounds of the function (``tir_var_lower_bound``, ``tir_var_upper_bound``), that no
     dimension of a tensor is negative, and what each ``relax.match_cast`` before the operation
@@ -172,7 +172,7 @@ type_lca = unify_struct_info
 
 
 class BaseCheckResult(enum.IntEnum):
-    """How far a type is from covering another one; see `struct_info_base_check`.
+    """The degree to which a type covers another one; see `struct_info_base_check`.
 
     Attributes
     ----------
@@ -228,11 +228,11 @@ def struct_info_base_check(base: ir.Type, derived: ir.Type) -> BaseCheckResult:
 
 
 def _base_check_of_others(base: ir.Type, derived: ir.Type) -> BaseCheckResult:
-    """Return how far types are from each other of which the second is no subtype."""
+    """Return the degree to which a type covers another one that is no subtype."""
     functions = isinstance(base, FuncStructInfo) and isinstance(derived, FuncStructInfo)
     if functions and base.is_pure and not derived.is_pure:
         return BaseCheckResult.FAIL_L0
-    # What is no subtype may still leave open what the other one says.
+    # A type that is no subtype may still leave open what the other one says.
     if is_subtype(base, derived) is False:
         return BaseCheckResult.FAIL_L0
     return BaseCheckResult.FAIL_L1
@@ -260,7 +260,7 @@ def cast_always_fails(actual: ir.Type, struct_info: ir.Type) -> bool:
 
 
 class StructInfoWarning(UserWarning):
-    """What a program declares may not hold, which is checked at run time only."""
+    """A declaration of a program that may not hold, which is checked at run time only."""
 
 
 # ---------------------------------------------------------------------------------------------
@@ -458,7 +458,7 @@ def _name_of(variable: Any) -> str:
 def get_shape_var_mapping(
     formal: ir.Type, actual: ir.Type
 ) -> dict[str, PrimExpr | ShapeExpr | str]:
-    """Return what the variables that `formal` may bind are in `actual`.
+    """Return the values in `actual` of the variables that `formal` may bind.
 
     Parameters
     ----------
@@ -502,7 +502,7 @@ def substitute(
     Returns
     -------
     StructInfo
-        What function types bind is renamed where a value would be captured.
+        Variables that function types bind are renamed where a value would be captured.
 
     Examples
     --------
@@ -576,7 +576,7 @@ def derive_call_ret_struct_info(func_sinfo: ir.Type, call: Any, ctx: Any = None)
     func_sinfo : FuncStructInfo
     call : mlir.ir.OpView, mlir.ir.Operation or mlir.ir.Value
         A ``relax.call``, or any other operation on the arguments alone; or the value of one.
-        What it calls does not matter.
+        Its callee does not matter.
     ctx
         Not used; TVM's has a BlockBuilder there.
 

@@ -1,8 +1,8 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which values and shape variables programs bind and use.
+"""Values and shape variables that programs bind and use.
 
-What the specification calls a variable is a value of MLIR here, what it calls a binding is an
+A variable of the specification is a value of MLIR here, a binding of the specification is an
 operation. An output of a dataflow block is two values: the one inside, and the result of
 ``relax.dataflow``, by which all that follows knows it.
 """
@@ -81,7 +81,7 @@ def _unique(values: Iterable[ir.Value]) -> list[ir.Value]:
 
 
 def is_dataflow_var(value: ir.Value) -> bool:
-    """Say whether a value is a DataflowVar: one that no binding behind its dataflow block sees.
+    """Say whether a value is a DataflowVar: one that no binding after its dataflow block sees.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def _is_binding(op: ir.Operation) -> bool:
 
 
 def _inner(value: ir.Value) -> ir.Value:
-    """Return what an output of a dataflow block is inside of it."""
+    """Return the value inside of a dataflow block that is an output of it."""
     op = defining_op(value)
     while op is not None and isinstance(op.opview, _ops.DataflowOp):
         *_, output = op.regions[0].blocks[0].operations
@@ -417,7 +417,7 @@ def _names_in(subject: Any) -> Iterator[str]:
             yield from (name for name in _names_in(inner) if name not in bound)
 
 
-# What types and attributes consist of; a function type, which binds variables, is apart.
+# Parts of types and attributes; a function type, which binds variables, is apart.
 _PARTS: tuple[tuple[Any, Callable[[Any], Iterable[Any]]], ...] = (
     (ShapeExpr, lambda shape: shape.dims),
     (TupleStructInfo, lambda type_: type_.fields),

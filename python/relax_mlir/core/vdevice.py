@@ -12,7 +12,7 @@ from mlir import ir
 from .context import current_context
 
 GLOBAL_INFO = "relax.global_info"
-# How many infos without content a module lists by name, for tests of passes.
+# The number of infos without content that a module lists by name, for tests of passes.
 DUMMY_GLOBAL_INFO = "relax.dummy_global_info"
 
 
@@ -25,7 +25,7 @@ class VDevice:
     target : str
         The tag or the configuration of a target, such as "llvm".
     dev_id : int
-        Which one of the devices of the target, from 0.
+        The number among the devices of the target, from 0.
     mem_scope : str
         The kind of memory.
 

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether modules are well-formed."""
+"""Checks that modules are well-formed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARSER_RULES = {
 
 @dataclass(frozen=True)
 class Violation:
-    """What is wrong at one place of a module.
+    """The violation of a rule at one place of a module.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ def _place(location: ir.Location) -> str:
 
 
 def violation(diagnostic: Diagnostic | ir.Diagnostic | ir.DiagnosticInfo) -> Violation:
-    """Return what a diagnostic of MLIR says."""
+    """Return the violation that a diagnostic of MLIR describes."""
     message = diagnostic.message
     found = _RULE.search(message)
     rule = found[1] if found else None

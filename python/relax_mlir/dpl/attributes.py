@@ -15,7 +15,7 @@ from ..core.ir import PrimExpr, ShapeExpr
 from ..op._signatures import default_arguments, is_default
 
 _MISSING: Any = object()
-# What says how operands are grouped, or is compared apart.
+# Attributes that say how operands are grouped, or are compared apart.
 _STRUCTURAL = ("operandSegmentSizes", "resultSegmentSizes", "callee", "sinfo_args", "name")
 
 

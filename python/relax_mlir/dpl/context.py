@@ -21,7 +21,7 @@ from .pattern import Alternative, DFPattern, as_patterns
 
 @dataclass(frozen=True)
 class PairCons:
-    """How what one pattern matches is used by what another one matches.
+    """A constraint on how one pattern's match is used by that of another one.
 
     Attributes
     ----------
@@ -441,7 +441,7 @@ class _Step(DFPattern):
 
 
 def _users(value: ir.Value) -> set[ir.Value]:
-    """Return what is computed of a value, under whichever of its names."""
+    """Return the values computed from a value, under whichever of its names."""
     found: set[ir.Value] = set()
     work = [value]
     while work:

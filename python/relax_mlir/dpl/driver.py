@@ -35,7 +35,7 @@ Matchings: TypeAlias = dict[DFPattern, Expression]
 Match: TypeAlias = "tuple[Matchings, tuple[ir.Value, ...] | None]"
 
 _NO_ROOTS = ("relax.match_cast", "relax.dataflow", "relax.if", "relax.seq")
-# How long chains of rewrites of what rewrites have made may be, besides the size of the function.
+# The greatest length of chains of rewrites of rewritten code, besides the size of the function.
 _LIMIT = 64
 
 
@@ -67,7 +67,7 @@ class ExprRule:
         self.patterns = PatternSet([pattern])
 
     def match(self, value: ir.Value, matcher: Matcher) -> Matchings | None:
-        """Return what a match of a value consists of."""
+        """Return the parts of a match of a value."""
         found = matcher.first([(self.pattern, value)])
         return None if found is None else {**found, **dict.fromkeys(self.others, value)}
 
@@ -104,7 +104,7 @@ class TupleRule:
             yield {**given, **dict.fromkeys(self.others, values)}, values
 
     def replacements(self, match: Match, segment: Sequence[ir.Operation]) -> Any:
-        """Return what stands for each value, or None."""
+        """Return the replacement of each value, or None."""
         matchings, values = match
         assert values is not None
         made = self.func(values, matchings)
@@ -158,7 +158,7 @@ class GraphRule:
             yield matchings, None
 
     def replacements(self, match: Match, segment: Sequence[ir.Operation]) -> Any:
-        """Return what stands for each value, or None."""
+        """Return the replacement of each value, or None."""
         bindings = {result: op.opview for op in segment for result in op.results}
         made = self.func(match[0], bindings)
         if made is not None and not isinstance(made, Mapping):
@@ -177,7 +177,7 @@ class Driver:
     rules : sequence of rule
         Of two that apply to a value, the first one does.
     renamed : mapping of mlir.ir.Value to mlir.ir.Value
-        What values in patterns stand for.
+        The values that stand for those in patterns.
     """
 
     def __init__(self, rules: Sequence[Rule], renamed: Mapping[ir.Value, ir.Value]) -> None:
@@ -217,7 +217,7 @@ class Driver:
         """Apply the rules of one value from the start to the end of a block."""
         if not self._single:
             return False
-        # What is to be visited, last first. An operation that is erased may leave its key to
+        # Operations to visit, last first. An operation that is erased may leave its key to
         # another one.
         work = [(key_of(op), op) for op in reversed(operations(block))]
         self._present = dict(work)
@@ -439,7 +439,7 @@ class Driver:
 
 
 def _between(start: ir.Operation, end: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield the operations behind one, up to another one of its block."""
+    """Yield the operations after one, up to another one of its block."""
     op = _ext.next_operation(start)
     while op is not None and op != end:
         yield op

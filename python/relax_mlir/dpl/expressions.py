@@ -102,7 +102,7 @@ def find_op(name: str) -> Op:
 
 
 def as_expression(expr: Any) -> Expression:
-    """Return what a user gives as an expression.
+    """Return an argument of a user as an expression.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def as_expression(expr: Any) -> Expression:
 
 
 def is_leaf(value: ir.Value) -> bool:
-    """Say whether a value stands for itself: a constant, a shape, a function and the like."""
+    """Say whether a value is a leaf: a constant, a shape, a function and the like."""
     op = defining_op(value)
     return op is not None and op.name in LEAVES
 
@@ -155,7 +155,7 @@ def type_of(expr: Expression) -> ir.Type | None:
 
 
 class Definitions:
-    """How values are made, as far as matching may look.
+    """The operations that make values, as far as matching may look.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def equal_ops(lhs: Any, rhs: Any) -> bool:
 
 
 def call_of(op: ir.Operation) -> tuple[Expression, Sequence[Expression]] | None:
-    """Return what an operation calls, and with what; None for one that is no call.
+    """Return the callee and the arguments of an operation; None for one that is no call.
 
     Attributes are no arguments. A tuple stands for the arguments that TVM has in a tuple.
     """

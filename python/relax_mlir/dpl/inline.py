@@ -170,7 +170,7 @@ class Replacement:
         return copier.value(result)
 
     def _mapping(self, args: Sequence[ir.Value], place: ir.Operation) -> dict[str, Any]:
-        """Return what the shape variables of the function stand for."""
+        """Return the values of the shape variables of the function."""
         mapping: dict[str, Any] = {}
         params = self._func.regions[0].blocks[0].arguments
         for param, arg in zip(params, args, strict=True):

@@ -23,7 +23,7 @@ from .restriction import VARIABLE_PREFIX, StructInfoPattern
 
 
 class PatternSet:
-    """What is known of patterns before they are matched.
+    """Patterns, with their properties that hold before any match.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class _Choice:
 
 
 class Matcher:
-    """What has matched so far, and the search for the rest.
+    """The state of a match so far, and the search for the rest.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Matcher:
     place : mlir.ir.Operation, optional
         Where what is known of shape variables holds.
     renamed : mapping of mlir.ir.Value to mlir.ir.Value, optional
-        What values in patterns stand for.
+        The values that stand for those in patterns.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Matcher:
     # -- the search ----------------------------------------------------------------------------
 
     def first(self, goals: Sequence[Goal]) -> dict[DFPattern, Expression] | None:
-        """Return the first match, or None. What had matched before stays."""
+        """Return the first match, or None. Earlier matches stay."""
         for _ in self.solutions(goals):
             return {
                 pattern: expr
@@ -168,7 +168,7 @@ class Matcher:
             self._undo(base)
 
     def _step(self, goal: Any, rest: Any, choices: list[_Choice]) -> Any:
-        """Return what is to be done after a goal, or None if it fails."""
+        """Return the goals that remain after one, or None if it fails."""
         if isinstance(goal, _Bind):
             self._set(self.assigned, goal.pattern, goal.expr)
             return rest
@@ -207,7 +207,7 @@ class Matcher:
         return bindings is not None
 
     def _retry(self, choices: list[_Choice]) -> Any:
-        """Return what is to be done after the next alternative, or None if there is none."""
+        """Return the goals that remain after the next alternative, or None if there is none."""
         while choices:
             choice = choices[-1]
             self._undo(choice.mark)
@@ -251,7 +251,7 @@ class Matcher:
         return None if op is None or (names and op.name not in names) else op
 
     def renamed(self, expr: Expression) -> Expression:
-        """Return what an expression of a pattern stands for."""
+        """Return the value that an expression of a pattern stands for."""
         return self._renamed.get(expr, expr) if isinstance(expr, ir.Value) else expr
 
     def _facts(self) -> Facts:
@@ -302,7 +302,7 @@ def _in_context(subject: Any, context: ir.Context) -> Any:
 
 
 def _bindings(formal: ir.Type, actual: ir.Type) -> Mapping[str, Dim | ShapeExpr]:
-    """Return what variables of a type have to be for another one to be the same."""
+    """Return the values of variables of a type for which it equals another one."""
     found = get_shape_var_mapping(formal, actual)
     if found:
         return found

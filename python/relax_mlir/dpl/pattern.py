@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from .restriction import AttrPattern, DataTypePattern, ShapePattern, StructInfoPattern
     from .structure import AndPattern, CallPattern, NotPattern, OrPattern
 
-# What has to hold: a pattern for an expression, or a condition that is asked when its turn comes.
+# A requirement: a pattern for an expression, or a condition that is asked when its turn comes.
 Goal: TypeAlias = "tuple[DFPattern, Expression] | Callable[[], bool]"
-# One way for a pattern to match: the expression that it stands for, and what has to hold for that.
+# One way for a pattern to match: the expression that it stands for, and the goals for that.
 Alternative: TypeAlias = "tuple[Expression, Sequence[Goal]]"
 
 # `relax_mlir.dpl`, whose classes build on this module; it sets this.
@@ -30,7 +30,7 @@ package: Any = None
 
 
 class DFPattern:
-    """What a part of a program may look like.
+    """A pattern for a part of a program.
 
     A pattern is matched with an expression: a value, a function, or what a call calls. Patterns
     that look for an operation (calls, tuples, constants) see through the names that a value has:

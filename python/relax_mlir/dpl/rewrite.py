@@ -265,7 +265,7 @@ def rewrite_call(pattern: DFPattern, rewriter: Callable[..., Any], func: Any) ->
     pattern : DFPattern
     rewriter : callable
         ``rewriter(expr, matchings)`` gets the value and what each pattern matched, and returns what
-        stands in place of it: a value, or Python values as `relax_mlir.op` takes them. The
+        replaces it: a value, or Python values as `relax_mlir.op` takes them. The
         operators that it calls are inserted in front of the value. The value itself, an
         equal computation, or None says that nothing is to be replaced.
     func : Function, relax.FuncOp, IRModule or other module
@@ -308,8 +308,8 @@ def rewrite_bindings(ctx: PatternContext, rewriter: Callable[..., Any], func: An
     rewriter : callable
         ``rewriter(matchings, bindings)`` gets what each pattern matched, and for each value of the
         part of the block the operation that computes it. It returns a mapping of values to what
-        stands in place of them; an empty one, or None, to look for another match. The operators
-        that it calls are inserted behind what matched, and what uses the values comes after. A
+        replaces them; an empty one, or None, to look for another match. The operators
+        that it calls are inserted after the match, and the users of the values come later. A
         match is left out, with a `RewriteWarning`, if a value would depend on itself.
     func : Function, relax.FuncOp, IRModule or other module
 

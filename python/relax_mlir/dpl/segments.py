@@ -25,7 +25,7 @@ _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 def key_of(op: ir.Operation) -> int:
-    """Return what tells an operation from others, and may be kept when it is erased.
+    """Return a key of an operation, which may be kept when the operation is erased.
 
     The hash of an operation says what it computes, and changes with its operands.
     """
@@ -67,7 +67,7 @@ def segments(block: ir.Block) -> list[list[ir.Operation]]:
 
 
 def scope_after(block: ir.Block, barrier: ir.Operation | None) -> Scope:
-    """Return the scope of a part of a block that begins behind a barrier."""
+    """Return the scope of a part of a block that begins after a barrier."""
 
     def scope(op: ir.Operation) -> bool:
         return op.block == block and (barrier is None or barrier.is_before_in_block(op))
@@ -91,7 +91,7 @@ def sorted_segment(
     new : set of int
         The keys of those of them that use what is replaced itself.
     replacements : mapping of mlir.ir.Value to mlir.ir.Value
-        What all others use in place of values.
+        The values that all others use in place of the old ones.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def move(segment: Sequence[ir.Operation], order: Sequence[ir.Operation]) -> None
 
 
 # ---------------------------------------------------------------------------------------------
-# What becomes unused
+# Unused operations
 # ---------------------------------------------------------------------------------------------
 
 

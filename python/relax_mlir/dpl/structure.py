@@ -37,7 +37,7 @@ class CallPattern(DFPattern):
     Parameters
     ----------
     op : DFPattern
-        What is called.
+        The callee.
     args : sequence of DFPattern
     varg_default_wildcard : bool
         Whether there may be more arguments.
@@ -62,7 +62,7 @@ class CallPattern(DFPattern):
                 add_argument(arg, self)
 
     def children(self) -> Sequence[DFPattern]:
-        """Return what is called, and the arguments."""
+        """Return the callee and the arguments."""
         return (self.op, *self.args)
 
     def expand(self, expr: Expression, matcher: Matcher) -> Iterator[Alternative]:
@@ -116,7 +116,7 @@ class FunctionPattern(DFPattern):
     params : sequence of DFPattern or None
         None for any.
     body : DFPattern
-        What the function returns.
+        The result of the function.
     """
 
     def __init__(self, params: Sequence[DFPattern] | None, body: DFPattern) -> None:
@@ -336,7 +336,7 @@ class _Pair(DFPattern):
 
 
 class OrPattern(_Pair):
-    """What one of two patterns matches. The left one is tried first.
+    """A pattern that matches where one of two patterns does. The left one is tried first.
 
     If what follows does not match with the left one, the right one is tried.
 
@@ -357,7 +357,7 @@ class OrPattern(_Pair):
 
 
 class AndPattern(_Pair):
-    """What two patterns match.
+    """A pattern that matches where two patterns do.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ class AndPattern(_Pair):
 
 
 class NotPattern(DFPattern):
-    """What a pattern does not match.
+    """A pattern that matches where another one does not.
 
     Parts of the pattern that have matched already stand for what they matched.
 
@@ -388,7 +388,7 @@ class NotPattern(DFPattern):
         (self.reject,) = as_patterns([reject], "what is rejected")
 
     def children(self) -> Sequence[DFPattern]:
-        """Return what is rejected."""
+        """Return the rejected pattern."""
         return (self.reject,)
 
     def expand(self, expr: Expression, matcher: Matcher) -> Iterator[Alternative]:

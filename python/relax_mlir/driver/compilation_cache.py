@@ -43,7 +43,7 @@ class CompilationCache:
         ----------
         module : mlir.ir.Module
         options : mapping of str to str
-            What else the result depends on.
+            Everything else that the result depends on.
         target : native.NativeTarget
             The machine, with nothing left open.
 
@@ -61,7 +61,7 @@ class CompilationCache:
         return self.folder / f"{key}.rx"
 
     def load(self, key: str) -> Executable | None:
-        """Return what was stored, or None where nothing is, or what is there cannot be used."""
+        """Return the stored executable, or None if there is none that can be used."""
         path = self._path(key)
         if not path.exists():
             return None
@@ -93,7 +93,7 @@ def from_environment() -> CompilationCache | None:
 
 @functools.cache
 def _build() -> str:
-    """Return what changes when this package or LLVM is another one."""
+    """Return a key that changes when this package or LLVM is another one."""
     package = Path(__file__).parents[1]
     files = [Path(_ext.__file__), Path(RUNTIME_LIBRARY)]
     files += sorted(Path(ir.__file__).with_name("_mlir_libs").glob("*.so*"))

@@ -181,7 +181,7 @@ def compile(  # noqa: A001 (the name TVM uses)
         "compiled": functions and kernels become machine code. "bytecode": kernels do, and functions
         become bytecode, which `VirtualMachine` interprets and can observe. Both mean the same.
     checks : str
-        Which checks of structural information the program makes when it runs. "all": of arguments,
+        Checks of structural information that the program makes when it runs. "all": of arguments,
         casts, results of packed functions and operands of operators. "necessary": the caller is
         trusted, see the notes.
     dump_phases : path, optional
@@ -216,7 +216,7 @@ def compile(  # noqa: A001 (the name TVM uses)
         Whether sums may be computed in another order, and elementary functions less accurately;
         `docs/dev/math.md` has the errors of both. Infinities and NaN stay what they are.
     progress : bool or callable, optional
-        Who is told how far the compilation has come: a function of a
+        The listener for progress of the compilation: a function of a
         `relax_mlir.progress.Progress`; for True the terminal, on ``sys.stderr``; for None, too, if
         that is a terminal and compiling takes longer than a second.
 
@@ -282,7 +282,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     }
     foldings = _foldings(fuse and combine_matmuls) if fold_constants else []
     given = as_module(mod)
-    # Who watches wants to see passes run.
+    # Those who watch want to see passes run.
     watched = dump_phases is not None or PassContext.current().instruments
     cache = None if watched else compilation_cache.from_environment()
     if cache:

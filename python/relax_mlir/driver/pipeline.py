@@ -28,7 +28,7 @@ def zero_pipeline(*, enable_warning: bool = False) -> Sequential:
 
 
 def default_build_pipeline(**options: str) -> Sequential:
-    """Return what `compile` does: all phases in order.
+    """Return the pipeline of `compile`: all phases in order.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def get_pipeline(name: str = "zero", **kwargs: Any) -> Pass:
         "zero", "default" ("default_build" in TVM), a phase of `relax_mlir.phases`, or what
         `register_pipeline` has named.
     **kwargs
-        What the pipeline takes.
+        The arguments of the pipeline.
 
     Returns
     -------

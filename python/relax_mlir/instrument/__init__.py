@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What watches passes: print, time, check and report what each of them does.
+"""Instruments of passes: print, time, check and report what each of them does.
 
 An instrument is given to a `relax_mlir.transform.PassContext`; it sees each pass that runs in it,
 those of sequences and of `relax_mlir.compile` included.

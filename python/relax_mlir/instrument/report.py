@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What each pass did, as a page for the browser."""
+"""A report on each pass, as a page for the browser."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ show();
 
 @dataclass
 class PassRecord:
-    """What a pass did.
+    """The record of one run of a pass.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class PassReport(PassInstrument):
     syntax : str
         "mlir" or "script".
     title : str
-        What stands above.
+        The heading of the page.
 
     Attributes
     ----------

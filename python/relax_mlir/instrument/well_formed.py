@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether passes keep modules well-formed."""
+"""An instrument that checks whether passes keep modules well-formed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What makes the function of an operator that is like many others."""
+"""Factories of the functions of operators that are like many others."""
 
 from __future__ import annotations
 

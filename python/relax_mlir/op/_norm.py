@@ -223,7 +223,7 @@ def attention(
     scale : float, optional
         By default 1 / sqrt(features).
     causal_mask : str, optional
-        Which keys a query sees: "TopLeft", those up to its own position; "BottomRight", those up
+        The keys that a query sees: "TopLeft", those up to its own position; "BottomRight", those up
         to the one that the last query, at the last key, has at its distance.
     window_size : int, optional
         How many keys up to that one it sees.

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which function an operation is made by, and what its attributes are where they are left out."""
+"""The functions that make operations, and the defaults of their attributes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def operator_path(name: str) -> tuple[str, inspect.Signature] | None:
 
 @functools.cache
 def default_arguments(name: str) -> dict[str, Any]:
-    """Return what the attributes of an operator are where they are left out, as Python values.
+    """Return the default attributes of an operator, as Python values.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def is_default(op_name: str, name: str, attr: ir.Attribute) -> bool:
 
 
 def _member(namespace: Any, name: str) -> Any:
-    """Return what a namespace exports under a name."""
+    """Return the member that a namespace exports under a name."""
     names = getattr(namespace, "__all__", None)
     if namespace is None or (names is not None and name not in names):
         return None

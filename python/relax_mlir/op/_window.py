@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What makes the functions of convolutions and pooling, by the number of spatial dimensions."""
+"""Factories of the functions of convolutions and pooling, by number of spatial dimensions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def numbers(value: Numbers, count: int) -> list[int]:
 
 
 def complete_padding(value: Numbers, count: int) -> list[int]:
-    """Return what is added before each dimension, then what is added after each.
+    """Return the padding before each dimension, then that after each.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def convolution(op_class: Any, count: int) -> Convolution:
     strides, dilation : int or sequence of int
         For each spatial dimension, or one number for all.
     padding : int or sequence of int
-        What is added around each spatial dimension, or before each and then after each.
+        The padding around each spatial dimension, or before each and then after each.
     groups : int
         The channels of data and result are so many groups, each convolved alone.
     data_layout, kernel_layout, out_layout : str
@@ -188,7 +188,7 @@ def pooling(op_class: Any, count: int, meaning: str) -> Pooling:
     pool_size, strides, dilation : int or sequence of int
         For each spatial dimension, or one number for all.
     padding : int or sequence of int
-        What is added around each spatial dimension, or before each and then after each.
+        The padding around each spatial dimension, or before each and then after each.
     ceil_mode : bool
         Whether a window that ends beyond the padding counts.
     count_include_pad : bool

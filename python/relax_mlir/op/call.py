@@ -60,7 +60,7 @@ def _list(args: Any) -> list[Any]:
 
 
 def _kernel_args(name: str, args: Sequence[Any]) -> list[ir.Value]:
-    """Return what is passed to a kernel as values: tensors and scalars."""
+    """Return the operands of a kernel that are values: tensors and scalars."""
     params: Sequence[ir.Type] = []
     if any(isinstance(arg, (bool, int, float, np.generic)) for arg in args):
         with contextlib.suppress(ValueError):  # the call says that there is no such kernel

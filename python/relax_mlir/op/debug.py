@@ -23,7 +23,7 @@ def print(*values: Any, format: str = "") -> ir.Value:  # noqa: A001, A002 (the 
     *values
         Any values.
     format : str
-        What is printed, in which each ``{}`` stands for the next value as in `str.format`; the
+        The text, in which each ``{}`` stands for the next value as in `str.format`; the
         values alone where it is empty.
 
     Returns
@@ -53,7 +53,7 @@ def assert_op(condition: Any, format_args: Any = None, format: str = "") -> ir.V
     condition : value
         A scalar of data type bool.
     format_args : value or sequence of value, optional
-        What the message shows.
+        The values that the message shows.
     format : str
         The message, in which each ``{}`` stands for the next value as in `str.format`; the values
         alone where it is empty.

@@ -282,7 +282,7 @@ def layout_transform(
         From the indices of an element to those that it has in the result. A function computes
         with ``+``, ``-``, ``*``, ``//`` and ``%``.
     pad_value : number, optional
-        What elements are that nothing is moved to, by default 0.
+        The value of elements that nothing is moved to, by default 0.
     axis_separators, input_axis_separators : sequence of int, optional
         Where dimensions are separated in physical memory, of the result and of `x`.
 

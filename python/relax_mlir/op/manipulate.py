@@ -322,7 +322,7 @@ def take(
     axis : int, optional
         Without it `x` is a vector.
     mode : str
-        What an index out of range means: "clip", the nearest one in range, or "wrap", the
+        The meaning of an index out of range: "clip", the nearest one in range, or "wrap", the
         remainder of its division by the dimension. "fast" says that there is none; no memory
         outside of `x` is read anyway, as it is the same as "clip" here.
 

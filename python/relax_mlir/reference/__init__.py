@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What programs mean: an interpreter of the dialect over NumPy.
+"""The meaning of programs: an interpreter of the dialect over NumPy.
 
 It is the executable form of the specification (`docs/spec/rows.tsv`; the ids of rows stand beside
 what implements them) and of the text in `dialect/`, and knows nothing of how programs are compiled.
@@ -101,7 +101,7 @@ def run(mod: ModuleLike, name: str, *args: Any, arithmetic: Arithmetic | None = 
     name : str
         A public function.
     *args
-        NumPy arrays and all else that `relax_mlir.VirtualMachine` takes.
+        NumPy arrays and anything else that `relax_mlir.VirtualMachine` takes.
     arithmetic : Arithmetic, optional
         `Arithmetic`: rounded (default). `Exact`: float64. `Perturbed`: moved within the bounds.
 

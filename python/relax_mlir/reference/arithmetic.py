@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How the results of operators are kept: rounded, exact, or moved within their error bounds."""
+"""Arithmetic for results of operators: rounded, exact, or moved within their error bounds."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Exact(Arithmetic):
 class Perturbed(Exact):
     """Floats are moved by as much as an implementation may be wrong (Monte Carlo arithmetic).
 
-    What a program returns under several of these says how far two right implementations may be
+    The results of a program under several of these say how far two right implementations may be
     apart.
 
     Parameters

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where a compiled program goes wrong: the phase, the pass or the kernel that first differs.
+"""Bisection of a wrong compiled program: the phase, pass or kernel that first differs.
 
 The module as given is evaluated by the reference interpreter, and so is what each pass leaves, as
 long as there are operators and kernels of linalg. Then the program runs in bytecode, and what each
@@ -30,13 +30,13 @@ from .tensor import FORMATS, Array, Tensor, is_float
 if TYPE_CHECKING:
     from ..transform import PassInfo
 
-# The phases behind which a module still has shape variables and kernels of linalg.
+# The phases after which a module still has shape variables and kernels of linalg.
 _EVALUATED = ("normalize", "legalize", "memory")
 
 
 @dataclass
 class Bisection:
-    """What `bisect_wrong` found.
+    """The findings of `bisect_wrong`.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Bisection:
     expected, actual : object
         Two values that differ.
     checked : list of str
-        What was compared and found right, in order.
+        The comparisons that found no difference, in order.
     """
 
     place: str
@@ -86,7 +86,7 @@ def bisect_wrong(
     rtol: float | None = None,
     **compile_options: Any,
 ) -> Bisection:
-    """Say which phase, pass or kernel first makes a wrong result.
+    """Find the phase, pass or kernel that first makes a wrong result.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class _Search:
 
 
 class _Watch(PassInstrument):
-    """Evaluates the module behind each pass."""
+    """Evaluates the module after each pass."""
 
     def __init__(self, search: _Search) -> None:
         self.search = search

@@ -21,7 +21,7 @@ from ..runtime._ffi import runtime_function
 from .tensor import Array, Tensor, decode, encode, is_float, round_float
 from .values import Closure, DataType, Shape
 
-# What needs no conversion.
+# Types that need no conversion.
 _OWN = (tvm_ffi.Object, tvm_ffi.Tensor, tvm_ffi.Function)
 
 _empty = runtime_function("empty")
@@ -35,7 +35,7 @@ _closures: dict[int, Closure] = {}
 
 
 class Entry:
-    """What calls a closure from outside; it lives as long as the function of tvm-ffi."""
+    """The entry of a closure from outside; it lives as long as the function of tvm-ffi."""
 
     def __init__(self, closure: Closure) -> None:
         self.closure = closure

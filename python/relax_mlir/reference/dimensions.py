@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What expressions over shape variables are worth (GR01), and types under given values of them."""
+"""Evaluation of expressions over shape variables (GR01), and of the types that contain them."""
 
 from __future__ import annotations
 

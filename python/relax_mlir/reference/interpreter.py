@@ -5,7 +5,7 @@
 Each function that is being evaluated is a generator, which yields a `Call` where it calls another
 function. `Interpreter.call` keeps these generators on a stack of its own, so that programs recurse
 as deep as `relax_mlir.set_recursion_limit` lets them, and calls in tail position need no room
-(VM08, VM09). What single operations do stands in `operations`.
+(VM08, VM09). Single operations are in `operations`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Frame:
     name : str
         That of the function.
     values : dict
-        The values of variables. Each belongs to one scope, and is visible behind its binding only,
+        The values of variables. Each belongs to one scope, and is visible after its binding only,
         which the verifier has seen to (SC02 to SC04, WF01 to WF03).
     dims : dict
         The shape variables that are bound.
@@ -163,7 +163,7 @@ class Interpreter:
                 result = stop.value
                 continue
             except RuntimeError as error:
-                # What Python makes of one that a packed function raised in a generator.
+                # Python's wrapper of a StopIteration that a packed function raised in a generator.
                 if str(error) == "generator raised StopIteration" and error.__cause__:
                     raise error.__cause__ from None
                 raise
@@ -274,7 +274,7 @@ class Interpreter:
         return result
 
     def _run_dataflow(self, op: Any, frame: Frame) -> Evaluation:
-        """Evaluate a dataflow block: shape variables that it binds are visible behind it."""
+        """Evaluate a dataflow block: shape variables that it binds are visible after it."""
         return (yield from self.run_block(op.operation.regions[0].blocks[0], frame))
 
     def _run_seq(self, op: Any, frame: Frame) -> Evaluation:
@@ -417,7 +417,7 @@ def _size_variables(operation: ir.Operation) -> frozenset[str]:
 
 
 def _is_tail(operation: ir.Operation, value: ir.Value) -> bool:
-    """Say whether a value is returned as it is from the place behind its operation."""
+    """Say whether a value is returned as it is right after its operation."""
     following = _ext.next_operation(operation)
     if following is None or list(following.operands) != [value]:
         return False

@@ -33,7 +33,7 @@ from .values import Closure, Shape, count, describe
 
 @dataclass(frozen=True)
 class Place:
-    """What is checked, as errors name it."""
+    """The value that is checked, as errors name it."""
 
     function: str
     what: str

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operations without regions evaluate to: values, casts, operators, calls of kernels.
+"""Evaluation of operations without regions: values, casts, operators, calls of kernels.
 
 An operation is a function of itself and the frame, to one result or, in a list, to several.
 """
@@ -28,7 +28,7 @@ from .values import Closure, DataType, Shape, describe
 if TYPE_CHECKING:
     from .interpreter import Frame
 
-# What no machine has.
+# More memory than any machine has.
 _MOST_BYTES = 1 << 46
 
 
@@ -382,7 +382,7 @@ def _run_kernel(op: Any, args: list[Any], frame: Frame) -> list[Array]:
 
 
 def _said_of_params(kernel: Any, args: list[Any]) -> Iterator[tuple[PrimExpr, int]]:
-    """Yield what a kernel says of dimensions, and of integers, with what they are."""
+    """Yield the declared dimensions and integers of a kernel, with their actual values."""
     if "arg_attrs" not in kernel.attributes:
         return
     for arg, attributes in zip(args, kernel.attributes["arg_attrs"], strict=True):
@@ -455,7 +455,7 @@ def _call_packed(op: Any, frame: Frame) -> Any:
 
 
 def _callee(op: Any, frame: Frame) -> tuple[Any, list[Any], str]:
-    """Return what is called, its arguments, and its name."""
+    """Return the callee, its arguments, and its name."""
     args = _operands(op, frame)
     if op.callee is not None:
         name = op.callee.value

@@ -53,7 +53,7 @@ class Closure:
     op : mlir.ir.OpView
         A ``relax.func``, ``relax.closure`` or kernel.
     info : FuncStructInfo, or None
-        What it says about itself at run time, with captured dimensions as numbers (MC06).
+        Its type at run time, with captured dimensions as numbers (MC06).
     values : mapping
         The captured values.
     dims : mapping
@@ -84,7 +84,7 @@ def count(number: int, noun: str) -> str:
 
 
 def describe(value: Any) -> str:
-    """Return what a value is, for an error.
+    """Return a description of a value, for an error.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What runs a compiled program: executables of bytecode, the virtual machine, memory, threads.
+"""Execution of compiled programs: bytecode, the virtual machine, memory, threads.
 
 `docs/dev/vm.md` describes the machine, its text assembly and its builtins.
 """

@@ -48,7 +48,7 @@ def _find_exception(traceback: TracebackType) -> BaseException | None:
 
 
 def _to_lines(traceback: TracebackType | None) -> str:
-    """Turn the traceback of an exception into lines, behind the number of the exception."""
+    """Turn the traceback of an exception into lines, after the number of the exception."""
     lines: str = _original_to_lines(traceback)
     exception = None if traceback is None else _find_exception(traceback)
     if exception is None:

@@ -25,7 +25,7 @@ _adt = vm_function("adt")
 
 _Value = TypeVar("_Value")
 
-# Tensors of constants up to this size stand in the text.
+# Tensors of constants up to this size are in the text.
 TEXT_BYTES = 64
 
 
@@ -41,9 +41,9 @@ class ADT(tvm_ffi.Object):
     Attributes
     ----------
     tag : int
-        Which constructor made it.
+        The number of the constructor that made it.
     fields : tvm_ffi.Array
-        What the constructor got.
+        The arguments of the constructor.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class Executable:
         text : str
             In the grammar of `docs/dev/vm.md`.
         constants : sequence
-            What the text calls ``external 0``, ``external 1``, ...: tensors and other values.
+            The values that the text calls ``external 0``, ``external 1``, ...: tensors and others.
 
         Raises
         ------
@@ -222,7 +222,7 @@ class Executable:
         functions : mapping of str to int
             Addresses of tvm-ffi entries by the name of the function.
         keep_alive : object
-            What owns the machine code; it lives as long as the executable.
+            The owner of the machine code; it lives as long as the executable.
 
         Returns
         -------

@@ -34,7 +34,7 @@ _has_device = runtime_function("has_device")
 
 @dataclass(frozen=True)
 class MemoryStats:
-    """What the pool of a device has done.
+    """Counters of the memory pool of a device.
 
     Bytes are those of whole blocks, which are up to an eighth and 512 bytes larger than what is in
     them. Shapes, tuples, strings and closures are counted on ``cpu:0``.
@@ -69,7 +69,7 @@ def _device(device: str | tvm_ffi.Device) -> tvm_ffi.Device:
 
 
 def memory_stats(device: str | tvm_ffi.Device = "cpu:0") -> MemoryStats:
-    """Return what the pool of a device has done.
+    """Return the counters of the memory pool of a device.
 
     Parameters
     ----------
@@ -113,9 +113,9 @@ def reset_peak_memory(device: str | tvm_ffi.Device = "cpu:0") -> None:
 
 
 def release_memory(device: str | tvm_ffi.Device = "cpu:0") -> None:
-    """Return what the pool of a device keeps to the system.
+    """Return the cached memory of a device to the system.
 
-    What other threads keep, 8 MiB each at most, follows when they next release something.
+    The caches of other threads, 8 MiB each at most, follow when they next release something.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the calls of one run took."""
+"""Reports of the profiler: the time of each call in one run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """What one instruction, or one kernel, took with operands of the same shapes.
+    """The time of one instruction, or one kernel, with operands of the same shapes.
 
     Attributes
     ----------
     function : str
-        The function that the instruction stands in; empty where rows of several are joined.
+        The function that the instruction is in; empty where rows of several are joined.
     instruction : int
         Its number there; -1 where rows of several are joined.
     text : str
@@ -27,7 +27,7 @@ class ProfileRow:
     kind : str
         "kernel", "builtin", "packed", "function" or "closure".
     name : str
-        What it calls.
+        The name of the callee.
     shapes : str
         Of its tensors and shapes: "float32[2, 3], float32[2, 3]".
     calls, failures : int
@@ -80,7 +80,7 @@ _HEADER = ("own ms", "%", "calls", "mean us", "min us", "max us", "MB", "kind", 
 
 @dataclass(frozen=True)
 class ProfileReport:
-    """What the calls of one run took; as text, a table.
+    """The times of the calls of one run; as text, a table.
 
     The measuring itself takes time, a microsecond or two for each call, which is part of what the
     functions around take.
@@ -90,7 +90,7 @@ class ProfileReport:
     name : str
         The function that was called.
     result : object
-        What it returned.
+        Its return value.
     total : float
         The seconds that it took.
     rows : tuple of ProfileRow
@@ -119,7 +119,7 @@ class ProfileReport:
         Returns
         -------
         list of ProfileRow
-            What takes longest comes first.
+            The slowest come first.
         """
         groups: dict[tuple[str, str, str], list[ProfileRow]] = {}
         for row in self.rows:
@@ -231,7 +231,7 @@ def make_report(
     ----------
     name : str
     raw : sequence
-        What ``relax_mlir.vm.profile`` returned.
+        The result of ``relax_mlir.vm.profile``.
     instructions : mapping of str to sequence of str
         The text of the instructions of each function.
     """

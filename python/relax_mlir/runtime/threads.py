@@ -28,7 +28,7 @@ _set_num_threads = runtime_function("set_num_threads")
 
 
 def get_num_threads() -> int:
-    """Return how many threads run a parallel loop, that which calls the kernel included.
+    """Return the number of threads of a parallel loop, including the one that calls the kernel.
 
     Returns
     -------

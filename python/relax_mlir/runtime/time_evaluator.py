@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long a function takes."""
+"""Measurement of the running time of functions."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _profile = vm_function("profile")
 
 
 class VMInstrumentReturnKind(IntEnum):
-    """How a machine goes on after an instrument has seen a call."""
+    """The ways in which a machine continues after an instrument has seen a call."""
 
     NO_OP = 0  #: As if there were no instrument.
     SKIP_RUN = 1  #: Before a call: it is left out, and its result is None.
@@ -31,7 +31,7 @@ class VMInstrumentReturnKind(IntEnum):
 
 @dataclass(frozen=True)
 class Replace:
-    """What an instrument returns to replace the result of a call.
+    """The return value of an instrument that replaces the result of a call.
 
     Before a call, the call is left out.
 
@@ -48,7 +48,7 @@ Instrument = Callable[..., "VMInstrumentReturnKind | Replace | None"]
 
 
 def _answer(kind: VMInstrumentReturnKind | Replace | None) -> Any:
-    """Return what the runtime expects of an instrument."""
+    """Return the action of an instrument in the form that the runtime expects."""
     if isinstance(kind, Replace):
         return (kind.value,)
     if kind is None or isinstance(kind, VMInstrumentReturnKind):

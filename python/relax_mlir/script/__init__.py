@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """TVMScript: Relax programs in the syntax of Python.
 
-What one writes for TVM works here with another import::
+Programs for TVM work here with another import::
 
     from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -33,7 +33,7 @@ parse = from_source
 # TVM's newest name of it.
 tirx = tir
 
-# What programs that have constants before them name: metadata = tvm.ir.load_json("...").
+# For programs with constants in front of them: metadata = tvm.ir.load_json("...").
 tvm = types.SimpleNamespace(ir=types.SimpleNamespace(load_json=ir.metadata))
 
 

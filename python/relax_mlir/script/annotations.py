@@ -172,7 +172,7 @@ def _texts(values: Any) -> set[str]:
 
 
 class Kind:
-    """What a program calls, or indexes as the RFC does, to write StructInfo."""
+    """A kind of StructInfo, which a program calls, or indexes as the RFC does."""
 
     def __init__(self, name: str, make: Callable[..., Annotation]) -> None:
         self.name = name
@@ -199,7 +199,7 @@ class Kind:
 
 
 def as_annotation(value: Any) -> Annotation:
-    """Return what a program gives as StructInfo.
+    """Return the StructInfo that a program gives.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def as_annotation(value: Any) -> Annotation:
 
 
 def as_struct_info(value: Any) -> ir.Type:
-    """Return what a program gives as StructInfo, without texts in it."""
+    """Return the StructInfo that a program gives, without texts in it."""
     return as_annotation(value).struct_info()
 
 

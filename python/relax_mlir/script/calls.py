@@ -109,7 +109,7 @@ def _fitting_outputs(name: str, outputs: list[Any], inplace: Any) -> list[Any]:
     They are checked against what the call says afterwards.
     """
     params = state.current("a call").kernel_params(name)
-    # Integers may stand behind the outputs in the text.
+    # Integers may come after the outputs in the text.
     while params and not isinstance(params[-1], ir.ShapedType):
         params.pop()
     indices = [-1] * len(outputs) if inplace is None else inplace
@@ -411,7 +411,7 @@ def assert_op(
     ----------
     condition : value
     *values
-        What the message shows: one after the other as TVM prints them, or one list of them, then
+        The values of the message: one after the other as TVM prints them, or one list of them, then
         perhaps the message, as TVM's function takes them.
     format_args : value or sequence of value, optional
         The same as a keyword.
@@ -544,7 +544,7 @@ def device(dev: str = "", index: int = 0, *, device_type: Any = None) -> Device:
     dev : str
         Its kind, such as "cpu".
     index : int
-        Which one of the kind.
+        Its number among those of the kind.
     device_type : int, optional
         The kind as a number of DLPack, as TVM prints it.
     """

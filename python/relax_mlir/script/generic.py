@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What TVMScript has no words for: operations, types, attributes and functions of MLIR.
+"""Generic forms of operations, types, attributes and functions that TVMScript has no words for.
 
 The printer writes them, and the parser reads them, as calls in the namespace ``I``:
 
@@ -237,7 +237,7 @@ def metadata_text(attrs: Sequence[ir.Attribute]) -> str:
 
 
 def metadata(text: str) -> dict[str, list[Any]]:
-    """Return what `metadata_text` or TVM wrote: lists of constants by kind.
+    """Return the content of the text of `metadata_text` or TVM: lists of constants by kind.
 
     Parameters
     ----------

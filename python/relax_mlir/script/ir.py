@@ -164,7 +164,7 @@ def annotate(
 def seq() -> SequenceFrame:
     """Begin a sequence of bindings in a scope of its own, as in ``with I.seq():``.
 
-    Its value is what its last statement binds, whose name is known behind it.
+    Its value is what its last statement binds, whose name is known after it.
     """
     return SequenceFrame()
 

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Macros: functions whose statements stand in place of a call."""
+"""Macros: functions whose statements replace a call."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The namespace ``T``: tensor programs in TVMScript.
 
-What stands in an expression makes expressions of `relax_mlir.tir`. What stands for a statement
-makes a description of it, which only the parser of ``T.prim_func`` can use.
+Its functions in expressions make expressions of `relax_mlir.tir`. Its statements make
+descriptions of them, which only the parser of ``T.prim_func`` can use.
 
 Examples
 --------

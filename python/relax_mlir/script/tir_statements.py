@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What stands for statements in the namespace ``T``, beside its expressions.
+"""Statements in the namespace ``T``, beside its expressions.
 
 It makes descriptions, which only the parser of ``T.prim_func`` can use.
 """
@@ -158,7 +158,7 @@ class BufferType:
     scope: str = "global"
 
     def describe(self) -> str:
-        """Return what it is, for messages."""
+        """Return a description, for messages."""
         return "T.Buffer"
 
 
@@ -181,7 +181,7 @@ def _buffer_type(
     return BufferType(tuple(shape), _dtype(dtype), scope or "global")
 
 
-# What may be said of the layout of a buffer, since it is so anyway.
+# Accepted values for the layout of a buffer, which hold anyway.
 _LAYOUT: dict[str, tuple[Any, ...]] = {
     "data": (None,),
     "strides": (None, [], ()),
@@ -192,7 +192,7 @@ _LAYOUT: dict[str, tuple[Any, ...]] = {
     "layout": (None, "default"),
     "logical_scope": (None, ""),
 }
-# What may be said for memory of other targets.
+# Accepted hints for memory of other targets.
 _HINTS = ("axis_separators", "annotations")
 
 
@@ -242,7 +242,7 @@ class Region:
     indices: tuple[Any, ...]
 
     def describe(self) -> str:
-        """Return what it is, for messages."""
+        """Return a description, for messages."""
         return f"a slice of buffer '{self.buffer.name}'"
 
 
@@ -391,7 +391,7 @@ class ForFrame:
     annotations: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def describe(self) -> str:
-        """Return what it is, for messages."""
+        """Return a description, for messages."""
         return "a loop"
 
 
@@ -481,7 +481,7 @@ class BlockFrame:
     name: str
 
     def describe(self) -> str:
-        """Return what it is, for messages."""
+        """Return a description, for messages."""
         return "a block"
 
 
@@ -498,7 +498,7 @@ class InitFrame:
     """``with T.init()``."""
 
     def describe(self) -> str:
-        """Return what it is, for messages."""
+        """Return a description, for messages."""
         return "T.init()"
 
 
@@ -516,7 +516,7 @@ class Axis:
     binding: Any
 
     def describe(self) -> str:
-        """Return what it is, for messages."""
+        """Return a description, for messages."""
         return f"T.axis.{self.kind}"
 
 
@@ -581,22 +581,22 @@ class Hint:
     needs_block: Any
 
     def describe(self) -> str:
-        """Return what it is, for messages."""
+        """Return a description, for messages."""
         return f"T.{self.name}"
 
 
 def reads(*regions: Any) -> Hint:
-    """Say what a block reads; it is derived anyway."""
+    """State the reads of a block; they are derived anyway."""
     return Hint("reads", True)
 
 
 def writes(*regions: Any) -> Hint:
-    """Say what a block writes; it is derived anyway."""
+    """State the writes of a block; they are derived anyway."""
     return Hint("writes", True)
 
 
 def assume(condition: Any) -> Hint:
-    """Say what is true; no use is made of it."""
+    """State a condition that is true; it is not used."""
     return Hint("assume", False)
 
 
@@ -607,7 +607,7 @@ class Where:
     condition: Any
 
     def describe(self) -> str:
-        """Return what it is, for messages."""
+        """Return a description, for messages."""
         return "T.where"
 
 
@@ -623,7 +623,7 @@ class BlockAttr:
     attrs: dict[str, Any]
 
     def describe(self) -> str:
-        """Return what it is, for messages."""
+        """Return a description, for messages."""
         return "T.sblock_attr"
 
 

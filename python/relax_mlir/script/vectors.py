@@ -34,11 +34,11 @@ class Vector:
         self.lanes, self.at = lanes, at
 
     def describe(self) -> str:
-        """Return what it is, for messages."""
+        """Return a description, for messages."""
         return f"a vector of {self.lanes} numbers"
 
     def loads(self) -> list[BufferLoad]:
-        """Return what is loaded for a lane."""
+        """Return the loaded value of a lane."""
         found: list[BufferLoad] = []
 
         def visit(node: PrimExpr) -> None:

@@ -25,7 +25,7 @@ from .tensor import loads_of
 
 @dataclasses.dataclass
 class Map:
-    """How an operand is accessed, and the loops that linalg takes the bounds of from it."""
+    """The access map of an operand, and the loops that linalg takes the bounds of from it."""
 
     map: ir.AffineMap
     bounds: set[int]
@@ -115,7 +115,7 @@ class Loops:
             return self._same(self.axes[loop].dom.extent, size)
         ends = self._ends(factors, offset)
         if not isinstance(size, IntImm) or ends is None:
-            # What is not known yet is not verified; but no loop that never runs.
+            # Unknown sizes are not verified; but no loop that never runs.
             return not any(is_zero(self.axes[loop].dom.extent) for loop in factors)
         least, most = ends
         if least < 0 or most >= size.value:

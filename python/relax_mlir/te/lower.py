@@ -111,7 +111,7 @@ class Kernel:
             self._destinations.setdefault((id(each.op), each.value_index), argument)
 
     def _key(self, variable: Var) -> Any:
-        """Return what variables that are the same one have in common."""
+        """Return the key that is equal for variables that are the same one."""
         return variable.name if self._by_name else id(variable)
 
     def variable(self, variable: Var) -> ir.Value | None:
@@ -168,7 +168,7 @@ class Kernel:
         return self._emitter.index(dim)
 
     def _result(self, index: int) -> ir.Value:
-        """Return what is returned for an output: what was written into it, or a copy."""
+        """Return the result for an output: the tensor written into it, or a copy."""
         each = self.outputs[index]
         key = id(each.op), each.value_index
         argument = self._arguments[len(self.inputs) + len(self.ints) + index]
@@ -416,7 +416,7 @@ def _depends(axes: Sequence[IterVar], variables: set[int]) -> bool:
 
 
 def _parts(body: Sequence[PrimExpr]) -> list[PrimExpr]:
-    """Return what is computed for each element, without what counts under a condition only."""
+    """Return the expressions for each element, without those that count under a condition only."""
     parts: list[PrimExpr] = []
     for expr in body:
         if isinstance(expr, Reduce):

@@ -164,7 +164,7 @@ def compute(
         such for several tensors. ``*indices`` stands for any number.
     name : str
     tag : str
-        What kind of computation it is.
+        The kind of computation.
     attrs : mapping of str to object, optional
     varargs_names : sequence of str, optional
         The names of the indices that ``*indices`` stands for.
@@ -211,9 +211,9 @@ def scan(
     init : Tensor or sequence of Tensor
         The first rows.
     update : Tensor or sequence of Tensor
-        How a row is computed. Its first index is the row; it reads earlier rows of the state.
+        The computation of a row. Its first index is the row; it reads earlier rows of the state.
     state_placeholder : Tensor or sequence of Tensor
-        What stands for the result in `update`.
+        The placeholder of the result in `update`.
     inputs : Tensor or sequence of Tensor, optional
         Not needed: what `update` reads is known.
     name : str

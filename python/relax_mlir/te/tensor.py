@@ -14,13 +14,13 @@ from ..tir.expr import ExprLike, ExprOp, IterVar, PrimExpr, ProducerLoad, Reduce
 
 @dataclasses.dataclass(eq=False)
 class Operation:
-    """What tensors come from.
+    """An operation that produces tensors.
 
     Attributes
     ----------
     name : str
     tag : str
-        What kind of computation it is.
+        The kind of computation.
     attrs : mapping of str to object
     """
 
@@ -30,7 +30,7 @@ class Operation:
 
     @property
     def num_outputs(self) -> int:
-        """How many tensors come from it."""
+        """The number of tensors that come from it."""
         return len(self.outputs)
 
     @property
@@ -145,7 +145,7 @@ class ScanOp(Operation):
         return self._reads()[1]
 
     def _reads(self) -> tuple[list[Tensor], set[int]]:
-        """Return what is read, and the operations that depend on rows written so far."""
+        """Return the tensors read, and the operations that depend on rows written so far."""
         states = {id(tensor.op) for tensor in self.state_placeholder}
         known: dict[int, bool] = {}
 
@@ -232,9 +232,9 @@ class Tensor:
     Attributes
     ----------
     op : Operation
-        What it comes from.
+        The operation that makes it.
     value_index : int
-        Which one it is of those.
+        Its index among the outputs of the operation.
     shape : tuple of PrimExpr
     dtype : str
 

@@ -91,7 +91,7 @@ def from_dim(dim: Any, variables: Mapping[str, ExprLike] | None = None) -> PrimE
     ----------
     dim : int, str or relax_mlir.PrimExpr
     variables : mapping of str to PrimExpr, optional
-        What stands for shape variables. For any other one it is `shape_var`.
+        The values of shape variables. For any other one it is `shape_var`.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def to_dim(expr: ExprLike, names: Mapping[Var, Any] | None = None) -> _ir.PrimEx
     ----------
     expr : PrimExpr, int, str or relax_mlir.PrimExpr
     names : mapping of Var to int, str or relax_mlir.PrimExpr, optional
-        What stands for variables. For any other one it is its name.
+        The values of variables. For any other one it is its name.
 
     Raises
     ------

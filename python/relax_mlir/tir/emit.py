@@ -215,7 +215,7 @@ _BINARY: dict[type[PrimExpr], Callable[[ir.Value, ir.Value, bool], ir.Value]] = 
     _expr.And: lambda a, b, s: arith.AndIOp(a, b).result,
     _expr.Or: lambda a, b, s: arith.OrIOp(a, b).result,
 }
-# What is computed with index where an index is wanted.
+# Operators that are computed with index where an index is wanted.
 _INDEX_OPS = (
     _expr.Add,
     _expr.Sub,
@@ -407,7 +407,7 @@ INTRINSICS: dict[str, Intrinsic] = {
     "tanh": _of(math.TanhOp),
     "trunc": _of(math.TruncOp),
 }
-"""How intrinsics are emitted, by name: from the values of the arguments, and the call.
+"""Emitters of intrinsics by name: functions of the values of the arguments, and the call.
 
 Floats of 16 bits come as f32. Besides, `Emitter` knows if_then_else and reinterpret.
 """
@@ -421,12 +421,12 @@ Floats of 16 bits come as f32. Besides, `Emitter` knows if_then_else and reinter
 class Emitter:
     """Emits expressions as operations at the current insertion point.
 
-    What was emitted for a node is used again, so one emitter serves one block and those in it.
+    The value of a node is emitted once, so one emitter serves one block and those in it.
 
     Parameters
     ----------
     values : mapping of Var to mlir.ir.Value, optional
-        What stands for variables: values of type index, or of the data type.
+        The values of variables: of type index, or of the data type.
     sources : iterable of (object, mlir.ir.Value), optional
         The tensors or memrefs that stand for what elements are loaded from.
     resolve : callable, optional

@@ -483,7 +483,7 @@ class CmpOp(BinaryOp):
 
 
 class EQ(CmpOp):
-    """Whether ``a == b``. As a Python bool: whether both are the same expression."""
+    """The comparison ``a == b``. As a Python bool: whether both are the same expression."""
 
     symbol = "=="
 
@@ -492,7 +492,7 @@ class EQ(CmpOp):
 
 
 class NE(CmpOp):
-    """Whether ``a != b``. As a Python bool: whether both are different expressions."""
+    """The comparison ``a != b``. As a Python bool: whether both are different expressions."""
 
     symbol = "!="
 
@@ -501,25 +501,25 @@ class NE(CmpOp):
 
 
 class LT(CmpOp):
-    """Whether ``a < b``."""
+    """The comparison ``a < b``."""
 
     symbol = "<"
 
 
 class LE(CmpOp):
-    """Whether ``a <= b``."""
+    """The comparison ``a <= b``."""
 
     symbol = "<="
 
 
 class GT(CmpOp):
-    """Whether ``a > b``."""
+    """The comparison ``a > b``."""
 
     symbol = ">"
 
 
 class GE(CmpOp):
-    """Whether ``a >= b``."""
+    """The comparison ``a >= b``."""
 
     symbol = ">="
 
@@ -531,19 +531,19 @@ class _LogicalOp(BinaryOp):
 
 
 class And(_LogicalOp):
-    """Whether both are true."""
+    """The conjunction ``a and b``."""
 
     symbol, precedence = "and", 2
 
 
 class Or(_LogicalOp):
-    """Whether one is true."""
+    """The disjunction ``a or b``."""
 
     symbol, precedence = "or", 1
 
 
 class Not(PrimExpr):
-    """Whether ``a`` is false.
+    """The negation ``not a``.
 
     Parameters
     ----------
@@ -771,7 +771,7 @@ class IterVar(ExprOp):
 
 
 class CommReducer:
-    """How two values, or two lists of them, become one.
+    """A commutative reducer, which combines two values, or two lists of them, into one.
 
     Parameters
     ----------
@@ -779,7 +779,7 @@ class CommReducer:
     result : sequence of PrimExpr
         Of these variables.
     identity_element : sequence of PrimExpr
-        What changes no value.
+        The neutral element, which changes no value.
     """
 
     def __init__(
@@ -810,9 +810,9 @@ class Reduce(PrimExpr):
     condition : PrimExpr
         Where it is false, an element does not count.
     value_index : int
-        Which of the outputs this one is.
+        The index of this output.
     init : sequence of PrimExpr
-        What the outputs start with. Empty: the identity.
+        The initial values of the outputs. Empty: the identity.
     """
 
     def __init__(
@@ -1406,7 +1406,7 @@ def _is_natural(expr: PrimExpr, operands: Sequence[bool]) -> bool:
 
 
 def _payload(expr: PrimExpr) -> tuple[Any, ...]:
-    """Return what distinguishes nodes of one class besides their operands."""
+    """Return the properties that distinguish nodes of one class besides their operands."""
     if isinstance(expr, _Imm):
         return (expr.value,)
     if isinstance(expr, _Load):

@@ -89,7 +89,7 @@ def _fit(kernel: func.FuncOp, call: ir.Operation) -> None:
 
 
 def _integers_last(block: ir.Block, count: int, inputs: int) -> bool:
-    """Say whether integers stand behind all buffers, and not where a call passes them."""
+    """Say whether integers come after all buffers, and not where a call passes them."""
     types = [argument.type for argument in block.arguments]
     last = types[len(types) - count :]
     others = types[: len(types) - count]

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What several operations of a kernel stand for together."""
+"""Idioms in kernels: several operations that together compute one function."""
 
 from __future__ import annotations
 

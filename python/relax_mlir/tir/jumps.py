@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes ``break``, ``continue`` and early ``return`` with conditions.
 
-What stands behind a jump is done if a flag says that there was none. A loop that may end early
+Statements after a jump run if a flag says that there was none. A loop that may end early
 becomes a ``while`` loop, whose variable is in memory.
 """
 
@@ -49,7 +49,7 @@ def _has_jumps(stmt: st.Stmt) -> bool:
 
 @dataclasses.dataclass
 class _Flags:
-    """What is known of the iterations of a loop, or of the function.
+    """Flags for the jumps of a loop, or of the function.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class _Jumps:
         return [st.Alloc(self.result), *begin, *body, end]
 
     def _guarded(self, stmts: Sequence[st.Stmt], around: list[_Flags]) -> list[st.Stmt]:
-        """Return statements, those behind a jump on the condition that there was none."""
+        """Return statements, those after a jump on the condition that there was none."""
         done: list[st.Stmt] = []
         for index, stmt in enumerate(stmts):
             if isinstance(stmt, st.Jump):

@@ -131,7 +131,7 @@ class Kernel(Emitter):
             key = (type(node), node.dtype, payload, *parts)
             if key not in self._nodes:
                 made = node.rebuild(operands)
-                # What is not taken may be out of bounds.
+                # The operand that is not selected may be out of bounds.
                 if isinstance(node, _expr.Select) and self._loads_from_memory(operands[1:]):
                     made = Call(node.dtype, "if_then_else", operands)
                 self._nodes[key] = made

@@ -159,7 +159,7 @@ class _Lowering:
     # -- parameters ---------------------------------------------------------------------------
 
     def _outputs(self) -> list[st.Buffer]:
-        """Return what a function on tensors returns: the parameters that it updates."""
+        """Return the results of a function on tensors: the parameters that it updates."""
         if not self.function.tensors:
             return []
         stmts = list(st.walk(self.function.body))
@@ -208,7 +208,7 @@ class _Lowering:
         return ir.DictAttr.get({TYPE: ir.TypeAttr.get(type_)})
 
     def _dim_count(self, dim: PrimExpr) -> int:
-        """Return how many dimensions use a variable; 0 for another dimension."""
+        """Return the number of dimensions that use a variable; 0 for another dimension."""
         if not isinstance(dim, Var):
             return 0
         return sum(

@@ -200,7 +200,7 @@ def logaddexp(x: ExprLike, y: ExprLike) -> PrimExpr:
     if not is_float(a.dtype):
         raise TypeError(f"expected floats in logaddexp, but got {a.dtype}")
     larger, smaller = _expr.maximum(a, b), _expr.minimum(a, b)
-    # Where both are the same infinity their difference is not a number.
+    # The difference of two equal infinities is not a number.
     difference = Select(a.equal(b), const(0, a.dtype), smaller - larger)
     return larger + log1p(exp(difference))
 

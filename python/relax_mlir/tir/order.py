@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which values of a kernel have names, so that all are computed in their order."""
+"""The choice of values of a kernel that get names, so that all are computed in their order."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def segments(
     roots: Sequence[ir.Value],
     kept: set[ir.Value],
 ) -> list[ir.Value]:
-    """Return which values have names, so that all are computed in a given order.
+    """Return the values to name, so that all are computed in a given order.
 
     Parameters
     ----------
     nodes : sequence of mlir.ir.Value
-        What is computed, in order.
+        The computed values, in order.
     children : dict of mlir.ir.Value to list of mlir.ir.Value
         The operands, in order.
     roots : sequence of mlir.ir.Value
-        What is used in the end, in order.
+        The values that are used in the end, in order.
     kept : set of mlir.ir.Value
-        What has to have a name.
+        The values that have to have a name.
     """
     positions = {value: i for i, value in enumerate(nodes)}
     named: list[ir.Value] = []

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """``func.func`` on memrefs as tensor programs: the way back of `relax_mlir.tir.lower`.
 
-What operations stand for is recognized from their shape alone, so the result is what they may
-have been made from. Whoever needs to be sure lowers it again, and compares.
+The meaning of operations is recognized from their shape alone, so the result is a program that
+they may have been made from. A caller that needs to be sure lowers it again, and compares.
 """
 
 from __future__ import annotations
@@ -185,11 +185,11 @@ class Raising:
         self.op = op
         self.dim_dtype = dim_dtype
         self.names = FreeNames()
-        # What values stand for: variables, and what elements of regions are.
+        # The expressions of values: variables, and elements of regions.
         self.known: dict[ir.Value, PrimExpr] = {}
         self.buffers: dict[ir.Value, st.Buffer] = {}
         self.views: dict[int, st.View] = {}
-        # How many operations expressions may still be made of; each is written where it is used.
+        # The number of operations left for expressions; each is written where it is used.
         self.size = MOST_NODES
         # The operands of values, in the order in which they are asked for, while that is noted.
         self.trace: dict[ir.Value | None, list[ir.Value]] | None = None
@@ -457,7 +457,7 @@ class Raising:
         return self._operation(op)
 
     def _idiom(self, value: ir.Value) -> PrimExpr | None:
-        """Return what several operations together stand for."""
+        """Return the expression that several operations together stand for."""
         for match, node in (
             (match_floor_div, _expr.FloorDiv),
             (match_floor_mod, _expr.FloorMod),

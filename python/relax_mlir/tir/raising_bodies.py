@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .raising import Raising
 
 
-# What is computed as an index where one is wanted.
+# Operations that are computed as an index where one is wanted.
 _INDEX_OPS = (
     "arith.addi",
     "arith.subi",
@@ -155,7 +155,7 @@ class Body:
         ----------
         statement : mlir.ir.Operation
         roots : sequence of mlir.ir.Value
-            What the statement uses, in the order in which it computes it.
+            The operands of the statement, in the order in which it computes them.
         """
         pending, self.pending = self.pending, []
         if not pending:
@@ -458,7 +458,7 @@ class Body:
 
 
 def _outputs_of(op: ir.Operation) -> list[ir.Value]:
-    """Return what a structured operation writes to."""
+    """Return the outputs that a structured operation writes to."""
     count = op.attributes["operandSegmentSizes"][1]
     return list(op.operands)[len(op.operands) - count :]
 
@@ -547,7 +547,7 @@ class _Generic:
     raising : Raising
     op : mlir.ir.Operation
     fills : list of (Buffer, PrimExpr)
-        What its outputs are filled with before.
+        The initial values of its outputs.
     """
 
     def __init__(

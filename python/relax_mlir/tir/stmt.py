@@ -94,7 +94,7 @@ class BufferData(PrimExpr):
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """Where something stands in Python source: file, line and column, counted from 1."""
+    """A place in Python source: file, line and column, counted from 1."""
 
     file: str
     line: int
@@ -198,7 +198,7 @@ class Evaluate(Stmt):
 
 @dataclasses.dataclass(eq=False)
 class Jump(Stmt):
-    """A statement behind which the next one is not carried out."""
+    """A statement after which the next one is not executed."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -255,7 +255,7 @@ class PrimFunc:
         In the order in which arguments are passed.
     body : list of Stmt
     attrs : dict
-        What ``T.func_attr`` gives.
+        The attributes of ``T.func_attr``.
     private : bool
         Whether only the module sees it.
     tensors : bool

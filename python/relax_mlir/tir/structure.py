@@ -175,7 +175,7 @@ class _Structurer:
                 raise _NotStructuredError
         if self.init and len(self.init) != len(self.stores):
             raise _NotStructuredError
-        # What a loop variable of the source, or of another axis, stands for is not known inside.
+        # Inside, the value of a loop variable of the source, or of another axis, is unknown.
         outer = {id(loop.var) for loop in self.loops}
         for expr in self._expressions():
             if any(id(var) in outer for var in _expr.undefined_vars(expr)) or _calls_function(expr):
@@ -334,7 +334,7 @@ def same_load(a: BufferLoad, b: BufferLoad) -> bool:
 
 
 def loads(expr: PrimExpr, guarded: bool = False) -> Iterator[tuple[BufferLoad, bool]]:
-    """Yield what is loaded in an expression, and whether that is only done on a condition."""
+    """Yield the loads of an expression, and whether each is only done on a condition."""
     if isinstance(expr, BufferLoad):
         yield expr, guarded
     operands = expr.operands()

@@ -50,7 +50,7 @@ _KEYWORDS = frozenset(keyword.kwlist)
 
 
 class Dims:
-    """Which dimensions of tensors are the same, since structured operations say so.
+    """Dimensions of tensors that structured operations make equal.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 """A library of tensor expressions, with TVM's names and meaning.
 
 Functions take and return `relax_mlir.te.Tensor`; `relax_mlir.BlockBuilder.emit_te` calls them with
-values of a program. They stand in modules by group.
+values of a program. They are in modules by group.
 """
 
 from ..te.tensor import FUNCTIONS as _FUNCTIONS

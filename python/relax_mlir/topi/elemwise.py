@@ -127,7 +127,7 @@ def sign(x: Tensor) -> Tensor:
         if _expr.is_uint(x.dtype) or x.dtype == "bool":
             return _expr.Select(value > zero, one, zero)
         below = _expr.Select(value < zero, te.const(-1, x.dtype), value)
-        # What is not a number stays so.
+        # NaN stays NaN.
         return _expr.Select(value > zero, one, below)
 
     return elementwise(x, of, "T_sign")

@@ -151,7 +151,7 @@ def take(
     batch_dims : int
         How many leading dimensions `a` and `indices` have in common.
     mode : str
-        What an index out of bounds stands for. "fast" and "clip": the nearest one. "wrap": it
+        The meaning of an index out of bounds. "fast" and "clip": the nearest one. "wrap": it
         counts on from the other end. "nan": not a number.
 
     Returns

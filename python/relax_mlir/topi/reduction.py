@@ -68,7 +68,7 @@ def comm_reduce(
         As `te.comm_reducer` returns it.
     name : str
     element : callable, optional
-        What is reduced, of each element.
+        The function of each element that is reduced.
     """
     axes = axes_of(axis, data.ndim)
     reduced = reduce_axes(data, axes)
@@ -141,7 +141,7 @@ def _arg_reduction(
     ) -> Tensor:
         def combine(lhs: Sequence[PrimExpr], rhs: Sequence[PrimExpr]) -> tuple[PrimExpr, PrimExpr]:
             order = lhs[0] > rhs[0] if select_last_index else lhs[0] < rhs[0]
-            # What has no index yet gives way to any element.
+            # A side without an index yet gives way to any element.
             tie = _expr.logical_and(lhs[1].equal(rhs[1]), order)
             first = _expr.logical_or(is_better(lhs[1], rhs[1]), tie)
             takes_left = _expr.logical_or(rhs[0] < 0, _expr.logical_and(lhs[0] >= 0, first))

@@ -31,7 +31,7 @@ def scanop(
     binop : callable
         Returns two elements as one.
     identity_value : number
-        What changes nothing.
+        The neutral element.
     axis : int, optional
         By default the elements count row by row.
     dtype : str or numpy.dtype, optional

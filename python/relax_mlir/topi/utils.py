@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the groups of functions have in common: axes, dimensions and element types."""
+"""Helpers of all groups of functions: axes, dimensions and element types."""
 
 from __future__ import annotations
 

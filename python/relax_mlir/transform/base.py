@@ -28,7 +28,7 @@ class PassError(ir.MLIRError):
     ----------
     pass_name : str
     diagnostics : list of Violation
-        What MLIR reported: messages with their places, notes and rules.
+        The reports of MLIR: messages with their places, notes and rules.
     """
 
     def __init__(self, pass_name: str, error: ir.MLIRError, reason: str = "") -> None:
@@ -146,7 +146,7 @@ class Pass:
         return f"{self.info.name}()"
 
 
-# What makes a pass, by its name.
+# Functions that make a pass, by its name.
 _passes: dict[str, Callable[[], Pass]] = {}
 
 
@@ -156,7 +156,7 @@ def register_pass(name: str, make: Callable[[], Pass]) -> None:
 
 
 def get_pass(name: str) -> Callable[[], Pass]:
-    """Return what makes the pass of a name.
+    """Return the function that makes the pass of a name.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class MLIRPass(Pass):
     Parameters
     ----------
     pipeline : str
-        What stands between the parentheses of ``builtin.module(...)`` in a pipeline.
+        The text between the parentheses of ``builtin.module(...)`` in a pipeline.
     name : str, optional
         By default the text.
     opt_level : int

@@ -111,7 +111,7 @@ class DataflowBlockRewrite:
                 yield result
 
     def replace_all_uses(self, old_var: ir.Value, new_var: ir.Value) -> None:
-        """Have a variable used in the place of another one, inside of the block and behind it.
+        """Have a variable used in the place of another one, inside of the block and after it.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ ELEMENTWISE_OPERATIONS = ELEMENTWISE | {
     "relax.where",
 }
 
-# What may follow in all branches.
+# Activations that may follow in all branches.
 _ACTIVATIONS: dict[str, Callable[[Any], ir.Value]] = {
     "relax.relu": op.nn.relu,
     "relax.gelu": op.nn.gelu,
@@ -61,7 +61,7 @@ class CombineParallelMatmul:
         Whether to combine only what makes a program faster, as `relax_mlir.compile` does: right
         matrices and biases are put together when constants are folded, and no operation on the
         elements of a product is left that would have been a part of its kernel. Products are
-        combined with those that have the same behind them.
+        combined with those that have the same after them.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def combine_parallel_matmuls(
     worthwhile : bool
         See `CombineParallelMatmul`.
     """
-    # What is combined may be an operand of what comes later.
+    # Combined products may be operands of later ones.
     for block in _blocks(function):
         _combine_block(block, check, worthwhile)
 
@@ -125,7 +125,7 @@ class _Branch:
     hoisted: list[ir.Operation] = field(default_factory=list)
 
     def last(self, with_bias: bool, with_activation: bool) -> ir.Operation:
-        """Return what makes the result where so much is combined."""
+        """Return the operation that makes the result where so much is combined."""
         if with_activation and self.activation is not None:
             return self.activation
         return self.biased if with_bias and self.biased is not None else self.matmul
@@ -174,7 +174,7 @@ def _find_branch(matmul: ir.Operation) -> _Branch | None:
 def _hoistable(
     value: ir.Value, before: ir.Operation, positions: dict[ir.Operation, int]
 ) -> list[ir.Operation] | None:
-    """Return what has to move before an operation for a value to be known there, in order.
+    """Return the operations to move before another one for a value to be known there, in order.
 
     None where that is not possible.
     """
@@ -219,7 +219,7 @@ def _groups(block: ir.Block) -> Iterator[list[_Branch]]:
 
 def _combine_block(block: ir.Block, check: Check | None, worthwhile: bool) -> None:
     for branches in list(_groups(block)):
-        # What follows one may have become part of others.
+        # Operations after one may have become part of others.
         found = [_find_branch(branch.matmul) for branch in branches]
         fresh = [branch for branch in found if branch]
         for group in _worthwhile_groups(fresh) if worthwhile else [fresh]:
@@ -242,14 +242,14 @@ def _is_worthwhile(branch: _Branch) -> bool:
     given = [branch.right] if branch.bias is None else [branch.right, branch.bias]
     if not all(map(is_computed_of_constants, given)) or _is_dynamic(branch):
         return False
-    # What follows element by element is computed in the kernel of a product, but not behind
+    # Elementwise operations that follow are computed in the kernel of a product, but not after
     # the split.
     made = branch.last(with_bias=True, with_activation=True).results[0]
     return all(use.owner.operation.name not in ELEMENTWISE_OPERATIONS for use in made.uses)
 
 
 def _bias_key(branch: _Branch) -> Any:
-    """Return what has to be the same in all biases."""
+    """Return the key that has to be the same in all biases."""
     if branch.bias is None:
         return None
     dims = _dims(branch.bias)
@@ -297,13 +297,13 @@ class _Plan:
 
     @property
     def biases(self) -> list[ir.Value]:
-        """The biases that are added; none where they stay behind."""
+        """The biases that are added; none where they stay in the branches."""
         given = [branch.bias for branch in self.branches if branch.bias is not None]
         return given if self.with_bias else []
 
     @property
     def results(self) -> list[ir.Operation]:
-        """What the parts of the split take the place of."""
+        """The operations that the parts of the split replace."""
         return [branch.last(self.with_bias, self.with_activation) for branch in self.branches]
 
     def write(self, left: ir.Value) -> list[ir.Value]:
@@ -323,7 +323,7 @@ class _Plan:
 
 
 def _plan(branches: list[_Branch], positions: dict[ir.Operation, int]) -> _Plan:
-    # What follows is combined where it is the same everywhere, so that no product is left out.
+    # Epilogues are combined where they are the same everywhere, so that no product is left out.
     bias_keys = {_bias_key(branch) for branch in branches}
     with_bias = len(bias_keys) == 1 and None not in bias_keys
     names = {branch.activation and branch.activation.name for branch in branches}
@@ -341,7 +341,7 @@ def _plan(branches: list[_Branch], positions: dict[ir.Operation, int]) -> _Plan:
 
 
 def _bindings(operation: ir.Operation) -> dict[ir.Value, ir.Operation]:
-    """Return what makes each value of the function that an operation is in."""
+    """Return the definition of each value of the function that an operation is in."""
     while operation.name != "relax.func":
         operation = operation.parent.operation
     return {value: inner for inner in walk(operation) for value in inner.results}

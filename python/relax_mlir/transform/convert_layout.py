@@ -119,9 +119,9 @@ class _Converter:
 
     def __init__(self, layouts: Mapping[str, tuple[str, str, str]]) -> None:
         self.layouts = layouts
-        #: What permutes a value back to what it was: the value, and the axes.
+        #: The permutation of a value back to its old layout: the value, and the axes.
         self.permuted: dict[ir.Value, tuple[ir.Value, Axes]] = {}
-        #: Results of batch normalization, and what permutes their first field back.
+        #: Results of batch normalization, and the axes that permute their first field back.
         self.normalized: dict[ir.Value, Axes] = {}
 
     def convert(self, function: ir.Operation) -> None:
@@ -197,7 +197,7 @@ class _Converter:
                     return
                 operand = self.permuted[operand][0]
             elif isinstance(operand.type, TensorStructInfo) and rank != 0:
-                # What is small, or known when constants are folded, is permuted as well.
+                # Operands that are small, or known when constants are folded, are permuted as well.
                 if rank is None or rank > len(axes):
                     return
                 if rank == len(axes) and not is_computed_of_constants(operand):

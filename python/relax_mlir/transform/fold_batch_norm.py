@@ -75,7 +75,7 @@ class _Convolution:
 
     @staticmethod
     def find(value: ir.Value) -> _Convolution | None:
-        """Return what computes a value; None where it is anything else."""
+        """Return the operation that computes a value; None where it is anything else."""
         owner = _owner(value)
         if owner is None or not _has_one_use(value):
             return None
@@ -120,7 +120,7 @@ class _Convolution:
         return dims == wanted
 
     def scaled(self, scale: ir.Value) -> ir.Value:
-        """Return what it is with `scale`, a number for each channel."""
+        """Return the value that it has with `scale`, a number for each channel."""
         layout = _attribute(self.conv, "kernel_layout", "OIHW")
         dims = [1, 1, 1, 1]
         dims[layout.index("O")] = -1

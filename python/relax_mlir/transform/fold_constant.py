@@ -36,7 +36,7 @@ _NOT_COMPUTED = ("relax.call", "relax.builtin.", "relax.hint_on_device", "relax.
 class FoldConstant:
     """Compute what depends on constants alone, and put constants in its place.
 
-    What is folded is compiled and run, so that it has the value that the program would compute.
+    Folded operations are compiled and run, so they have the values that the program would compute.
     Results that are larger than what they are computed of, by more than 4 KiB, are left alone, and
     so are calls.
 
@@ -82,14 +82,14 @@ def fold_constants(module: ir.Module) -> None:
 
 
 class _Group:
-    """What is folded in a function.
+    """The operations of a function that are folded.
 
     Attributes
     ----------
     ops : list of mlir.ir.Operation
-        What has to be computed, constants too, in order.
+        The operations to compute, constants too, in order.
     results : list of mlir.ir.Value
-        What others use of it.
+        Those that other operations use.
     """
 
     def __init__(self, function: ir.Operation) -> None:

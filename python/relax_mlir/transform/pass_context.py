@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What passes run in: which of them run, their configuration, and who watches them."""
+"""The context of passes: which of them run, their configuration, and their instruments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PassInfo:
-    """What is known of a pass.
+    """Metadata of a pass.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class ConfigOption:
     ----------
     name : str
     type : type
-        What its value is an instance of.
+        The class of its values.
     help : str
     """
 
@@ -65,7 +65,7 @@ def register_config_option(name: str, type_: type = object, help_: str = "") -> 
     name : str
         Such as "my.FuseOps.max_depth".
     type_ : type
-        What a value of it has to be an instance of.
+        The class of its values.
     help_ : str
 
     Raises
@@ -99,7 +99,7 @@ _stack = _Stack()
 
 
 class PassContext:
-    """What passes run in, in the body of a ``with`` statement.
+    """The context of passes in the body of a ``with`` statement.
 
     Parameters
     ----------

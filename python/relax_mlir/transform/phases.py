@@ -32,7 +32,7 @@ def split_pipeline(text: str) -> list[str]:
 
 
 def _elements(text: str) -> Iterator[str]:
-    """Yield what the commas outside of all brackets separate."""
+    """Yield the parts that commas outside of all brackets separate."""
     depth = start = 0
     for place, letter in enumerate(text):
         depth += (letter in "({") - (letter in ")}")

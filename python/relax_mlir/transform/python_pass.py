@@ -23,7 +23,7 @@ class PythonPass(Pass):
     Parameters
     ----------
     transform : callable
-        What does it.
+        The function that the pass calls.
     info : PassInfo
     """
 
@@ -203,7 +203,7 @@ def module_pass(
     Returns
     -------
     ModulePass, or a class of them
-        What was given as a class is a class of passes, with the same arguments.
+        A class becomes a class of passes, with the same arguments.
 
     Examples
     --------

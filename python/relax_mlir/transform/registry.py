@@ -38,7 +38,7 @@ UpdateParamType UpdateVDevice VMBuiltinLower VMShapeLower
 """
 TVM_PASSES = frozenset(_TVM_TEXT.split())
 
-# What takes the arguments of TVM stands in place of what takes none.
+# Classes with the arguments of TVM replace those without any.
 _OURS: tuple[type[MLIRPass], ...] = tuple(
     getattr(tvm_arguments, cls.__name__, cls) for cls in _GENERATED
 )

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What each operator of ATen is in Relax.
+"""Converters from operators of ATen to Relax.
 
 A converter is called with the node and with the arguments of the operator, tensors as values and
 sizes as expressions. The sizes of the result are in the node, so what an operator says about shapes
@@ -31,7 +31,7 @@ CONVERTERS: dict[str, Converter] = {}
 
 @dataclasses.dataclass(frozen=True)
 class Graph:
-    """What a converter knows of the node.
+    """A node of the graph, as a converter sees it.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ from .converters import CONVERTERS, Converter, Graph
 from .shapes import as_expr, as_struct_info
 from .updates import Updater, find_updates, is_only_overwritten
 
-# What only states what PyTorch has found already.
+# Operators that only assert facts that PyTorch has already established.
 _ASSERTIONS = {
     "aten._assert_scalar.default",
     "aten._assert_tensor_metadata.default",

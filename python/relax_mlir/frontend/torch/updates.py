@@ -59,7 +59,7 @@ def _is_update(node: torch.fx.Node) -> bool:
 
 
 def is_only_overwritten(node: torch.fx.Node) -> bool:
-    """Whether nothing but the shape of the result of a node is used."""
+    """Say whether nothing but the shape of the result of a node is used."""
     return bool(node.users) and all(
         str(user.target) == _COPY and user.args[0] is node and user.args[1] is not node
         for user in node.users
@@ -96,7 +96,7 @@ class Updater:
         begin = as_expr(start or 0) if not isinstance(start, PrimExpr) else start
         if begin.value is None or begin.value < 0:
             begin = (begin + size if begin.value is not None else begin).max(0)
-        # What torch.export knows of the sizes, it does not say: nothing is written beyond the end.
+        # torch.export knows, but does not state, that nothing is written beyond the end.
         end = begin + length
         self._builder.match_cast(ShapeExpr([end.min(size)]), ShapeStructInfo([end]))
         kernel = self._kernel(as_value(tensor), as_value(source), axis)

@@ -16,7 +16,7 @@ module          operations
 `structured`    linalg, by the generic form of named operations
 =============== ==============================================================
 
-What MLIR defines by other operations is taken by its definition: named operations of linalg, and
+Operations that MLIR defines by others are taken by their definition: named ones of linalg, and
 the dialect affine.
 """
 

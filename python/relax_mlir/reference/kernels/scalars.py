@@ -168,7 +168,7 @@ def _cmpi(op: Any) -> Function:
 
 
 def _rounded(apply: Function) -> Callable[[Any], Function]:
-    """Return what rounds to the type of the result, which may have few digits."""
+    """Return a function that rounds to the type of the result, which may have few digits."""
 
     def make(op: Any) -> Function:
         type_ = _result_type(op)
@@ -357,7 +357,7 @@ for _name, _apply in {
 
 
 def _counted(count: Callable[[int, int], int]) -> Callable[[Any], Function]:
-    """Return what counts bits, of a number and its width."""
+    """Return a function that counts bits, of a number and its width."""
 
     def make(op: Any) -> Function:
         dtype = _result_type(op).dtype

@@ -24,7 +24,7 @@ class ScalarType:
     name : str
         The data type; "int64" for ``index``.
     dtype : numpy.dtype
-        What NumPy holds it in.
+        The data type of NumPy that holds it.
     """
 
     name: str

@@ -282,7 +282,7 @@ def _quantize(op: Any, args: Args, env: Any) -> Array:
     dtype = attribute(op, "out_dtype")
     if is_float(dtype):
         return (data / scale + zero_point).astype(np.float64)
-    # Which way a tie goes depends on the last digit of the quotient.
+    # The rounding of a tie depends on the last digit of the quotient.
     places = np.rint(data / scale) + zero_point
     return saturate(places.astype(np.float64), dtype)
 

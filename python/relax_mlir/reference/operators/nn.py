@@ -38,7 +38,7 @@ def _softmax_terms(op: Any, args: Args) -> int:
 
 
 def _differences(x: Array, axis: int) -> Array:
-    """Return how much less than the largest one of its row each element is."""
+    """Return the difference of each element and the largest one of its row."""
     return x - x.max(axis=axis, keepdims=True, initial=-np.inf)
 
 
@@ -211,7 +211,7 @@ def _attention(op: Any, args: Args, env: Any) -> Array:
     weights = np.where(np.any(seen, axis=-1, keepdims=True), powers / sums, 0)
     result = np.zeros((*weights.shape[:3], value.shape[3]))
     for i in range(key.shape[2]):
-        # What a query does not look at is left out, even NaN.
+        # Keys that a query does not look at are left out, even NaN.
         product = weights[..., i, None] * value[:, :, i, None]
         result += np.where(seen[:, i, None], product, 0)
     return result.swapaxes(1, 2)

@@ -24,7 +24,7 @@ def _terms(op: Any, args: Args) -> int:
 
 
 def reduced(op: Any, args: Args, function: Any, **options: Any) -> Array:
-    """Return what a function of NumPy makes of the operand over the axes of the operation."""
+    """Return the result of a function of NumPy over the axes of the operation."""
     data = args[0].data
     keepdims = attribute(op, "keepdims", False)
     return np.asarray(function(data, axis=_axes(op, data), keepdims=keepdims, **options))

@@ -21,7 +21,7 @@ from ..tensor import Array, is_float
 
 Args = Sequence[Any]
 Function = Callable[[Any, Args, Any], Any]
-#: How many terms each element of a result is a sum or product of.
+#: The number of terms that each element of a result is a sum or product of.
 Terms = Callable[[Any, Args], int]
 #: Numbers by whose size errors count, where the result is smaller.
 Scale = Callable[[Any, Args], Any]

@@ -13,7 +13,7 @@ class ScriptError(SyntaxError, ValueError):
     Attributes
     ----------
     msg : str
-        What is wrong.
+        The error.
     filename : str
     lineno, offset, end_lineno, end_offset : int or None
         The place, counted from 1.

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where programs come in: decorated classes and functions, and texts."""
+"""Entry points of the parser: decorated classes and functions, and texts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def decorator(what: str, kind: str, entry: Callable[..., Any]) -> Callable[..., 
 # ---------------------------------------------------------------------------------------------
 
 
-# What texts need not import; the packages that have it add it.
+# Names that texts need not import; the packages that have them add them.
 DEFAULT_NAMES: dict[str, Any] = {}
 
 
@@ -93,7 +93,7 @@ def from_source(
     ----------
     program : str
         A class under ``@I.ir_module``, or a function under ``@R.function`` or ``@T.prim_func``.
-        What stands around it, such as imports, runs as Python. ``I``, ``R`` and ``T`` need no
+        The code around it, such as imports, runs as Python. ``I``, ``R`` and ``T`` need no
         import.
     extra_vars : mapping of str to value, optional
         Names that the program can use.

@@ -20,7 +20,7 @@ class Environment:
     Parameters
     ----------
     *around : mapping of str to value
-        What Python has around the program, innermost first.
+        The names of Python around the program, innermost first.
 
     Examples
     --------
@@ -69,14 +69,14 @@ class Environment:
         self._gone[name] = reason
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return what a name stands for."""
+        """Return the value of a name."""
         for scope in (*reversed(self._scopes), *self._around):
             if name in scope:
                 return scope[name]
         return default
 
     def bound(self, name: str) -> Any:
-        """Return what a name stands for in the program itself, or None."""
+        """Return the value of a name in the program itself, or None."""
         for scope in reversed(self._scopes):
             if name in scope:
                 return scope[name]
@@ -90,7 +90,7 @@ class Environment:
         return self.get(name, _MISSING) is not _MISSING
 
     def __getitem__(self, name: str) -> Any:
-        """Return what a name stands for.
+        """Return the value of a name.
 
         Raises
         ------

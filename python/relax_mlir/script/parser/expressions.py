@@ -52,7 +52,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.In: lambda item, items: item in items,
     ast.NotIn: lambda item, items: item not in items,
 }
-# What Python has no method for, and what to write instead.
+# Syntax that Python has no method for, with its replacement.
 _INSTEAD: dict[type[ast.AST], str] = {
     ast.MatMult: "R.matmul in place of the operator @",
     ast.Eq: "R.equal in place of ==",
@@ -76,7 +76,7 @@ class Evaluator:
     def __init__(self, source: Source, env: Environment) -> None:
         self.source = source
         self.env = env
-        # What a name that is not bound stands for, where that is allowed.
+        # The lookup of names that are not bound, where that is allowed.
         self._implicit: Callable[[str], Any] | None = None
 
     def error(self, node: ast.AST | None, message: str) -> ScriptError:
@@ -336,7 +336,7 @@ class Evaluator:
 
 
 def describe(error: BaseException) -> str:
-    """Return what is wrong, in words."""
+    """Return a description of the error."""
     if isinstance(error, ir.MLIRError):
         messages = [diagnostic.message for diagnostic in error.error_diagnostics]
         return "; ".join(messages) or error.message

@@ -34,7 +34,7 @@ from .expressions import Evaluator
 from .relax import FunctionParser, recursive
 from .source import Source
 
-# What decorators are called, in any namespace.
+# Names of decorators, in any namespace.
 KINDS = {
     "function": "function",
     "func": "function",
@@ -49,7 +49,7 @@ KINDS = {
 
 @dataclasses.dataclass
 class Decorator:
-    """What stands before a definition: its kind, its options and its text."""
+    """The decorator of a definition: its kind, its options and its text."""
 
     name: str
     options: dict[str, Any]
@@ -57,7 +57,7 @@ class Decorator:
 
 
 class ModuleNames:
-    """What the name of the class stands for in its functions."""
+    """The value of the class name in its functions: their names as attributes."""
 
     def __init__(self) -> None:
         self._functions: dict[str, Any] = {}
@@ -88,7 +88,7 @@ class ModuleParser(Evaluator):
     ----------
     source : Source
     env : Environment
-        What Python has around it.
+        The names of Python around it.
     """
 
     def __init__(self, source: Source, env: Environment) -> None:
@@ -246,7 +246,7 @@ class ModuleParser(Evaluator):
     # -- functions ----------------------------------------------------------------------------
 
     def decorator(self, node: ast.FunctionDef | ast.ClassDef) -> Decorator:
-        """Return what stands before a definition.
+        """Return the decorator of a definition.
 
         Raises
         ------

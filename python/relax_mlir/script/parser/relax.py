@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 
 class MetaVar:
-    """What ``I.meta_var`` returns: a value of Python that a name is bound to as it is."""
+    """The result of ``I.meta_var``: a value of Python that a name is bound to as it is."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 class Dataflow:
-    """What ``R.dataflow()`` returns."""
+    """The result of ``R.dataflow()``."""
 
 
 class SequenceFrame:
-    """What ``I.seq()`` returns."""
+    """The result of ``I.seq()``."""
 
 
 class NextOperation:
-    """What ``I.annotate`` returns: what the next statement says besides."""
+    """The result of ``I.annotate``: additional attributes and types for the next statement."""
 
     def __init__(self, attrs: dict[str, Any], types: list[ir.Type] | None) -> None:
         self.attrs, self.types = attrs, types
@@ -94,7 +94,7 @@ class FunctionParser(SignatureParser):
         self._is_returned = False
         # Whether it is in the spelling of the RFC.
         self.is_rfc = False
-        # What the statement before has said of the next one, and where.
+        # The annotation of the next statement by the one before, and its place.
         self._next: tuple[NextOperation, ast.AST] | None = None
 
     def is_opaque_dataflow(self) -> bool:
@@ -213,7 +213,7 @@ class FunctionParser(SignatureParser):
     def _visit_pass(self, node: ast.Pass) -> None:
         pass
 
-    # What they say of the names of Python is so anyway.
+    # Their effect on names of Python holds anyway.
     _visit_global = _visit_nonlocal = _visit_pass
 
     def _visit_return(self, node: ast.Return) -> None:
@@ -299,7 +299,7 @@ class FunctionParser(SignatureParser):
             self.bind(name, self._bindable(value))
 
     def _bindable(self, value: Any) -> Any:
-        """Return what a name is bound to: numbers and tuples become values of the program."""
+        """Return the value to bind a name to: numbers and tuples become values of the program."""
         if isinstance(value, MetaVar):
             return value.value
         if isinstance(value, (bool, int, float)):
@@ -350,7 +350,7 @@ class FunctionParser(SignatureParser):
         self._effect = value
 
     def _annotation_of_next(self) -> Callable[[ir.Operation], None]:
-        """Return what has an operation say what ``I.annotate`` said of it, if that was there."""
+        """Return a function that applies ``I.annotate`` to an operation, if it was there."""
         said, self._next = self._next, None
 
         def apply(op: ir.Operation) -> None:
@@ -477,7 +477,7 @@ class FunctionParser(SignatureParser):
             self._effect = value
 
     def _branch(self, statements: list[ast.stmt], names: list[str]) -> Callable[[], Any]:
-        """Return what writes statements, adds the name that they bind last, and returns its value.
+        """Return a function that writes statements, adds the last name, and returns its value.
 
         The names that they bind are visible in them only. Without any, the name is empty and the
         value that of the last call.
@@ -561,7 +561,7 @@ def _is_impure_call(value: ir.Value) -> bool:
 
 
 def _instead(node: ast.stmt) -> str:
-    """Return what to write in place of a statement that a Relax function cannot have."""
+    """Return the replacement of a statement that a Relax function cannot have."""
     kind = type(node).__name__
     instead = {
         "For": "a recursive function in place of a for loop",

@@ -20,7 +20,7 @@ from .source import Source
 
 
 class Signature:
-    """What a function says before its body."""
+    """The parameters and the result type of a function."""
 
     def __init__(self, params: list[Var], result: ir.Type | None) -> None:
         self.params = params

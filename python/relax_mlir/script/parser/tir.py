@@ -79,7 +79,7 @@ def parse_prim_func(
     source : Source
         The text that holds it.
     env : Environment
-        What names stand for.
+        The values of names.
     module : mlir.ir.Module
 
     Returns
@@ -339,7 +339,7 @@ class Parser:
     def _visit_pass(self, node: ast.Pass) -> None:
         pass
 
-    # What they say of the names of Python is so anyway.
+    # Their effect on names of Python holds anyway.
     _visit_global = _visit_nonlocal = _visit_pass
 
     def _visit_for(self, node: ast.For) -> None:
@@ -1057,7 +1057,7 @@ class Parser:
         return values
 
     def _indices(self, node: ast.expr) -> tuple[Any, ...]:
-        """Evaluate what stands in brackets."""
+        """Evaluate the expressions in brackets."""
         if isinstance(node, ast.Tuple):
             return tuple(self._elements(node.elts))
         value = self.evaluate(node)
@@ -1355,7 +1355,7 @@ def _length(start: tir.PrimExpr, stop: tir.PrimExpr) -> tir.PrimExpr:
 
 
 def _kind(node: ast.AST) -> str:
-    """Return what a node of the syntax tree is called."""
+    """Return the name of a kind of node of the syntax tree."""
     return _KINDS.get(type(node).__name__, type(node).__name__)
 
 
@@ -1379,7 +1379,7 @@ _KINDS = {
 
 
 def _describe(value: Any) -> str:
-    """Return what a value is, for messages."""
+    """Return a description of a value, for messages."""
     if isinstance(value, st.Buffer):
         return f"buffer '{value.name}'"
     if isinstance(value, tir.PrimExpr):

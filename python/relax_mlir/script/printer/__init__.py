@@ -36,7 +36,7 @@ def script(value: Any, **options: Any) -> str:
     ir_prefix : str
         The name of the namespace of modules, ``I``.
     module_alias : str
-        What the class is called in its functions, ``cls``; empty for the name of the class.
+        The name of the class in its functions, ``cls``; empty for the name of the class.
     verbose_expr : bool
         Whether numbers in expressions say their data type.
     indent_spaces : int

@@ -30,7 +30,7 @@ class Constants:
         return len(self._attrs)
 
     def mark(self) -> int:
-        """Return what `back_to` takes."""
+        """Return the state for `back_to`."""
         return len(self._attrs)
 
     def back_to(self, mark: int) -> None:

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operations derive by themselves, so that it is not written."""
+"""Types and attributes that operations derive, which are therefore not written."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from .types import TypePrinter, entries, quote, sequence
 Form = Callable[[], str]
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
-# What is written though it is the default here, as TVM has another one: there, an index out of
+# Defaults that are written nevertheless, as TVM has others: there, an index out of
 # range is undefined.
 _OTHER_DEFAULTS = {("relax.take", "mode"): "clip"}
 _UNIQUE_FLAGS = ("return_index", "return_inverse", "return_counts")
@@ -100,7 +100,7 @@ def operator_form(
     value: Callable[[ir.Value], str],
     types: TypePrinter,
 ) -> Form | None:
-    """Return what writes an operator; None if no function of R makes the same operation."""
+    """Return the function that writes an operator; None if no function of R makes the operation."""
     found = operator_path(op.name)
     if found is None:
         return None

@@ -34,7 +34,7 @@ from .scope import Scope, struct_info_variables, variables_of
 from .types import TypePrinter, entries, quote, sequence, string_literal
 from .writer import Writer
 
-# What functions keep besides the attributes of their own.
+# Attributes that the signature and the decorator show.
 _FUNC_ATTRS = {
     "sym_name",
     "function_type",
@@ -62,7 +62,7 @@ class NotScriptError(Exception):
 
 
 class _Phase(enum.IntEnum):
-    """When the parser makes an operation for a part of an expression."""
+    """The time at which the parser makes an operation for a part of an expression."""
 
     ARGUMENT = 0  # as soon as it reads it
     CALL = 1  # when an operator takes its arguments
@@ -272,7 +272,7 @@ class FunctionPrinter:
         block = op.regions[0].blocks[0]
         results = list(op.results)
         for inner in block.operations:
-            if inner.operation.name == "relax.match_cast":  # known behind the block too
+            if inner.operation.name == "relax.match_cast":  # known after the block too
                 for variable in self._variables_of([inner.operation.results[0].type]):
                     self._scope.use(variable)
         output = list(block.operations)[-1].operation
@@ -363,7 +363,7 @@ class FunctionPrinter:
     # -- expressions --------------------------------------------------------------------------
 
     def _find_inline(self, ops: Sequence[ir.Operation]) -> None:
-        """Find the leaves that are written where they are used, which is right behind them."""
+        """Find the leaves that are written where they are used, which is right after them."""
         at = len(ops) - 1
         while at >= 0:
             op = ops[at]
@@ -382,7 +382,7 @@ class FunctionPrinter:
         Returns
         -------
         tuple of int
-            What is left of `at`, and the phase of the first leaf.
+            The rest of `at`, and the phase of the first leaf.
         """
         operands = list(op.operands)
         is_kept = op.name in ("relax.get_item", "relax.match_cast") or (
@@ -455,7 +455,7 @@ class FunctionPrinter:
         return form(), False
 
     def _form(self, op: ir.Operation) -> Form | None:
-        """Return what writes an operation in TVMScript; None if there are no words for it."""
+        """Return the function that writes an operation in TVMScript, or None if there is none."""
         arguments = OperatorArguments(op)
         if arguments.has_others:
             return None

@@ -151,7 +151,7 @@ def _require_same(op: ir.Operation, text: str, module_name: str) -> None:
         raise NotPrimFuncError("the text stands for another function")
 
 
-# What a division may be computed as is said by no tensor program.
+# Tensor programs do not say that a division may be a product with the reciprocal.
 _ALLOWANCE = "#arith.fastmath<arcp>"
 
 
@@ -458,7 +458,7 @@ def _leaf(expr: PrimExpr) -> str | None:
     return None
 
 
-# How tightly operators bind, as in Python.
+# The precedence of operators, as in Python.
 _PRECEDENCE = {
     _expr.Or: 1,
     _expr.And: 2,

@@ -26,7 +26,7 @@ from ...core.ir import (
 from .index_maps import index_map
 from .options import Options
 
-# How tight the operators of Python bind.
+# The precedence of the operators of Python.
 _SUM, _PRODUCT, _FACTOR, _ATOM = range(4)
 _COMPARISONS = ("eq", "lt", "le")
 _CONDITIONS = ("and", "or", "not", *_COMPARISONS)
@@ -215,7 +215,7 @@ class TypePrinter:
     def argument(self, attr: ir.Attribute) -> str:
         """Return an attribute as an argument of an operator.
 
-        What an operator takes depends on its definition, so numbers and lists of them need not
+        The operands of an operator depend on its definition, so numbers and lists of them need not
         say of which kind they are.
         """
         if isinstance(attr, (ir.IntegerAttr, ir.DenseI64ArrayAttr)) and not isinstance(

@@ -45,7 +45,7 @@ class Writer:
 
     @property
     def indentation(self) -> str:
-        """What stands before the next line."""
+        """The indentation of the next line."""
         return " " * (self._depth * self.options.indent_spaces)
 
     def mark(self) -> int:

@@ -16,12 +16,12 @@ _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def pads_of(padding: Any, kernel: Sequence[PrimExpr], dilation: Sequence[int]) -> Any:
-    """Return the border in front and behind of each spatial dimension.
+    """Return the border before and after each spatial dimension.
 
     Parameters
     ----------
     padding : int, sequence of int, or "SAME" or "VALID"
-        One for all, one for each dimension, or first those in front and then those behind.
+        One for all, one for each dimension, or first those before and then those after.
     kernel : sequence of PrimExpr
     dilation : sequence of int
     """
@@ -48,7 +48,7 @@ def pads_of(padding: Any, kernel: Sequence[PrimExpr], dilation: Sequence[int]) -
 def output_size(
     size: PrimExpr, kernel: PrimExpr, stride: int, dilation: int, border: int
 ) -> PrimExpr:
-    """Return how many positions a window has along a dimension."""
+    """Return the number of positions of a window along a dimension."""
     extent = (kernel - 1) * dilation + 1
     return canonical((size + border - extent) // stride + 1)
 

@@ -41,9 +41,9 @@ def pad(
     ----------
     data : Tensor
     pad_before : sequence of int or PrimExpr
-        How many elements in front, for each dimension.
+        The number of elements before, for each dimension.
     pad_after : sequence of int or PrimExpr, optional
-        How many behind, by default as many.
+        The number after, by default the same.
     pad_value : number or PrimExpr
     name : str
     attrs : mapping of str to object, optional
@@ -104,7 +104,7 @@ def mirror_pad(
     pad_before : sequence of int or PrimExpr
     pad_after : sequence of int or PrimExpr, optional
     mode : str
-        "SYMMETRIC": the mirror stands behind the last element. "REFLECT": on it.
+        "SYMMETRIC": the mirror is after the last element. "REFLECT": on it.
     name : str
 
     Returns

@@ -48,7 +48,7 @@ def _pool(
     if min(*sizes, *steps, *holes) < 1:
         raise ValueError(f"expected kernel, stride and dilation from 1 on, but got {kernel}")
     before, after = pads_of(padding, [te.const(size, "int64") for size in sizes], holes)
-    # What a last window that begins inside reads behind the border.
+    # Elements beyond the border that a last window reads if it begins inside.
     extra = [step - 1 if ceil_mode else 0 for step in steps]
     shape = list(data.shape)
     borders: list[list[int]] = [[0] * data.ndim, [0] * data.ndim]
@@ -57,7 +57,7 @@ def _pool(
         span = before[i] + after[i] + extra[i] - (sizes[i] - 1) * holes[i] - 1
         count_at = (data.shape[at] + span) // steps[i] + 1
         if ceil_mode:
-            # But no window begins behind the input.
+            # But no window begins after the input.
             begin = (count_at - 1) * steps[i] - before[i]
             count_at = count_at - (begin >= data.shape[at]).astype(count_at.dtype)
         shape[at] = canonical(count_at)
@@ -135,11 +135,11 @@ def pool2d(
     data : Tensor
     kernel, stride, dilation : int or sequence of int
     padding : int or sequence of int
-        One for all, one for each dimension, or first those in front and then those behind.
+        One for all, one for each dimension, or first those before and then those after.
     pool_type : str
         "max" or "avg".
     ceil_mode : bool
-        Whether a window may reach behind the border.
+        Whether a window may reach beyond the border.
     layout : str
         "NCHW", "NHWC" or any other order.
     count_include_pad : bool
