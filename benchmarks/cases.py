@@ -34,7 +34,7 @@ class Case:
     shapes : callable
         From a size to the shapes of the inputs.
     dynamic : tuple of (int, int)
-        Which dimensions, of which inputs, have that size.
+        The dimensions, of which inputs, that have that size.
     exported : int
         The size that the model is exported with.
     flops : callable

@@ -74,7 +74,7 @@ class Worker:
             raise WorkerError(f"{self.peer}: the process ended with code {process.wait()}")
         answer = json.loads(line)
         if "error" in answer:
-            # What peers say names files; where the checkout lies is nobody's business.
+            # Messages of peers name files; they leave out where the checkout is.
             raise WorkerError(
                 f"{self.peer}: {answer['error']}".replace(f"{HERE.parent}{os.sep}", "")
             )
@@ -97,7 +97,7 @@ def _busy_seconds() -> float:
 
 @dataclass
 class Timing:
-    """What one way of doing a thing costs: nanoseconds per call, a sample for each round."""
+    """The cost of one way of doing a thing: nanoseconds per call, a sample for each round."""
 
     samples: list[float] = field(default_factory=list)
     disturbed: int = 0

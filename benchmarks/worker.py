@@ -18,7 +18,7 @@ from typing import Any
 
 
 class Calls:
-    """What a peer has bound, by number, and how it is timed."""
+    """The calls that a peer has bound, by number, and their timing."""
 
     def __init__(self) -> None:
         self._bound: list[Callable[[], Any]] = []
@@ -64,7 +64,7 @@ class Calls:
 
 def serve(peer: Any, calls: Calls) -> None:
     """Answer requests until stdin ends."""
-    # What libraries print must not get between the answers.
+    # Output of libraries must not get between the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:

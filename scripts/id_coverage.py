@@ -1,6 +1,6 @@
-"""Which rows of the specification have a test.
+"""Test coverage of the rows of the specification.
 
-The rows stand in docs/spec/rows.tsv; a test names the row it is about (`WF05`) in its own name, in
+The rows are in docs/spec/rows.tsv; a test names the row it is about (`WF05`) in its own name, in
 a comment beside it or in the name of a lit function. A row is tested *negatively* where a file or a
 test with `invalid`, `reject` or `error` in its name mentions it, and *positively* where any other
 does. docs/spec/unviolable.tsv says of which rows there cannot be a negative test, and why.

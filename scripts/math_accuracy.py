@@ -147,7 +147,7 @@ def find_reference(name: str) -> Callable[..., np.ndarray]:
 def measure_errors(actual: np.ndarray, exact: np.ndarray, *, flushed: bool = False) -> np.ndarray:
     """Return the errors of float32 numbers in units in the last place of the exact ones.
 
-    What differs in being a number, or in the sign of zero, is off by infinity. Beyond the largest
+    A difference in being a number, or in the sign of zero, is infinite. Beyond the largest
     number, infinity counts as 2^128. Where `flushed`, 0 is right for what is below 2^-125.
     """
     limit = 2.0**128

@@ -1,4 +1,4 @@
-"""What the peers do alike: see ``worker.py``."""
+"""The common base of the peers: see ``worker.py``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cases import CASES, Case
 
 
 def arrays_of(result: Any) -> list[np.ndarray]:
-    """Return what a call returned as arrays."""
+    """Return the results of a call as arrays."""
     if isinstance(result, dict):
         result = list(result.values())
     if hasattr(result, "__dlpack__") or hasattr(result, "__array__"):
@@ -24,7 +24,7 @@ def arrays_of(result: Any) -> list[np.ndarray]:
 
 
 class Base:
-    """How a peer is timed on the cases, which are whole models."""
+    """A peer that is timed on the cases, which are whole models."""
 
     def __init__(self, calls: Any, threads: int) -> None:
         self._calls = calls

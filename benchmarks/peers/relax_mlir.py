@@ -49,7 +49,7 @@ class Peer(Programs):
         return tvm_ffi.load_module(path)[function]
 
     def planned_bytes(self, name: str, sizes: dict[str, int]) -> int:
-        """Return how many bytes the plan of ``main`` allocates at these sizes."""
+        """Return the number of bytes that the plan of ``main`` allocates at these sizes."""
         usage = analysis.estimate_memory_usage(self._modules[name], sizes=sizes)
         return usage["main"].planned_bytes
 

@@ -16,7 +16,7 @@ from tvm import relax
 from .arguments import convert
 from .base import Programs
 
-# What TVM runs up to its memory plan.
+# Passes of TVM up to its memory plan.
 _PLANNING = (
     relax.transform.LegalizeOps,
     relax.transform.RewriteDataflowReshape,
@@ -58,7 +58,7 @@ class Peer(Programs):
         return relax.VirtualMachine(tvm.runtime.load_module(path), tvm.cpu())[function]
 
     def planned_bytes(self, name: str, sizes: dict[str, int]) -> int:
-        """Return how many bytes the plan of ``main`` allocates at these sizes."""
+        """Return the number of bytes that the plan of ``main`` allocates at these sizes."""
         module = tvm.ir.transform.Sequential([make() for make in _PLANNING])(self._modules[name])
         total = 0
 

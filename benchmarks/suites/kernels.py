@@ -1,4 +1,4 @@
-"""Where the time of our models goes: what each kernel takes of it, beside what the machine can do.
+"""The time of each kernel of our models, beside the limits of the machine.
 
 Kernels are measured in bytecode, by the profiler, in medians of calls. The bytes that a kernel
 reads and writes are those of its operands; kernels that are far from the bandwidth of memory and

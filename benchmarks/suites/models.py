@@ -73,7 +73,7 @@ def run(start: Start, options: Any) -> list[Row]:
 
 
 def measure_machine(threads: int, folder: Path) -> Row:
-    """Return what the machine can do: GFLOP/s, GB/s read, and GB/s copied."""
+    """Return the limits of the machine: GFLOP/s, GB/s read, and GB/s copied."""
     tool = folder / "machine"
     if not tool.exists():
         flags = ["-O3", "-march=native", "-fopenmp"]

@@ -1,4 +1,4 @@
-"""What running costs apart from kernels: calls, loading, artefacts and memory, beside TVM.
+"""Costs of running apart from kernels: calls, loading, artefacts and memory, beside TVM.
 
 The same TVMScript goes to both. Figures are medians of interleaved rounds on one thread; a ratio is
 TVM's figure over ours, so above 1 we are ahead.

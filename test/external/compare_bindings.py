@@ -31,7 +31,7 @@ Entry = dict[str, Any]
 
 @dataclasses.dataclass
 class Source:
-    """What the text of a program says: the names of what it declares."""
+    """The names that the text of a program declares."""
 
     results: set[str]
     variables: set[str]
@@ -71,7 +71,7 @@ class Pair:
 
 @dataclasses.dataclass
 class Report:
-    """What became of the bindings of a file.
+    """The outcome of the bindings of a file.
 
     `alone` counts what TVM binds and we do not: other names of a variable, and values in the place
     of an operand. `programs` are those that both accept.
@@ -171,7 +171,7 @@ def ask(paths: Sequence[Path], interpreter: str) -> dict[str, list[Entry]]:
     return found
 
 
-# Which binding is which
+# Pairing of bindings
 
 
 def _likeness(ours: Entry, theirs: Entry) -> int:
@@ -184,7 +184,7 @@ def _likeness(ours: Entry, theirs: Entry) -> int:
     name = re.sub("_(then|else)$", "", theirs["name"]) if ours["name"] else ""
     if ours["name"] and ours["name"] in (name, theirs["name"]):
         return 4 if same_op else 2
-    # What has no name in the program TVM calls gv or lv; so, too, the value of a branch.
+    # TVM calls values without a name in the program gv or lv; so, too, the value of a branch.
     is_own = re.fullmatch(r"(gv|lv)\d*", theirs["name"])
     return 1 if same_op and is_own else 0
 
@@ -213,7 +213,7 @@ def align(ours: list[Entry], theirs: list[Entry]) -> list[tuple[Entry | None, En
     return [*pairs, *((e, None) for e in ours[i:]), *((None, e) for e in theirs[j:])]
 
 
-# What differs
+# Comparison
 
 
 def judge(pair: Pair) -> None:
@@ -261,7 +261,7 @@ def _difference(ours: Any, theirs: Any) -> str:
     return "; ".join(found)
 
 
-# Where the two may differ, and the sentence of the specification that decides.
+# Agreed differences of the two, with the deciding sentence of the specification.
 
 AGREED: dict[str, str] = {
     "declared_result": 'Derivation Rules, functions: "If `ret_struct_info` is defined, use '
@@ -394,7 +394,7 @@ def _compare_program(
 
 
 def table(reports: Sequence[Report]) -> str:
-    """Return how many bindings of each file are equal, as a table."""
+    """Return the number of equal bindings of each file, as a table."""
     heads = ("programs", "bindings", "equal", "weaker", "stronger", "other", "unmapped", "alone")
     lines = [f"{'file':58} " + " ".join(f"{head:>8}" for head in heads)]
     total = [0] * len(heads)
@@ -408,7 +408,7 @@ def table(reports: Sequence[Report]) -> str:
 
 
 def differences(reports: Sequence[Report]) -> dict[str, list[Pair]]:
-    """Return what is not equal, by reason, the most frequent one first."""
+    """Return the differences by reason, the most frequent one first."""
     found: dict[str, list[Pair]] = collections.defaultdict(list)
     for report in reports:
         for pair in report.pairs:

@@ -1,4 +1,4 @@
-"""What TVM derives for the bindings of the programs of files of its tests, as JSON lines.
+"""TVM's StructInfo of the bindings in the programs of its test files, as JSON lines.
 
 Runs in the environment of test/oracle/requirements.txt and imports nothing of the package::
 
@@ -85,7 +85,7 @@ class Runner(tvm_suite.Runner):
             names["__name__"] = before
 
 
-# The bindings of a function, in order, with what is in branches and inner functions behind theirs.
+# The bindings of a function, in order, with those in branches and inner functions after theirs.
 
 
 def entry(name: str, op: str, info: Any) -> Entry:

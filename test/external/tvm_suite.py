@@ -54,7 +54,7 @@ BY_SPECIFICATION = {
     r"'relax.if' op expected a condition of type": "GR15: the condition is a Boolean scalar",
 }
 
-# What a program is found to be.
+# Outcomes of a program.
 OK = "ok"
 REFUSED = "refused, as expected"
 BY_RULE = "refused by a rule that TVM does not check"
@@ -65,7 +65,7 @@ ACCEPTED = "accepted, but TVM refuses it"
 
 @dataclasses.dataclass
 class Result:
-    """What became of one program."""
+    """The outcome of one program."""
 
     file: str
     line: int
@@ -114,13 +114,13 @@ class Runner:
         self.results: list[Result] = []
         # Functions that tests call, until the first call.
         self.pending: dict[str, tuple[ast.FunctionDef, dict[str, Any]]] = {}
-        # What the mark of a test that is expected to fail in TVM says.
+        # The mark of a test that is expected to fail in TVM.
         self.is_xfail = self.is_unsupported = False
         self.text = path.read_text()
         self.tree = ast.parse(self.text)
 
     def run(self) -> list[Result]:
-        """Return what became of each program of the file."""
+        """Return the outcome of each program of the file."""
         names: dict[str, Any] = {
             "__name__": f"tvm_suite_{self.path.stem}",
             "__file__": str(self.path),
@@ -350,7 +350,7 @@ class Runner:
 
 
 def run_file(path: Path, check: Callable[[Any], None]) -> list[Result]:
-    """Return what became of each program of a file."""
+    """Return the outcome of each program of a file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         linecache.checkcache(str(path))
@@ -377,7 +377,7 @@ def round_trip(module: Any) -> None:
 
 
 def table(results: Sequence[Result]) -> str:
-    """Return how many programs of each file are read, as a table."""
+    """Return the number of programs of each file that are read, as a table."""
     by_file: dict[str, collections.Counter[str]] = {}
     for result in results:
         by_file.setdefault(result.file, collections.Counter())[result.outcome] += 1

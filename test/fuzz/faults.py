@@ -86,7 +86,7 @@ def expected(size: int, steps: int) -> tuple[NDArray[Any], ...]:
 
 
 def is_right(results: Any, wanted: tuple[NDArray[Any], ...]) -> bool:
-    """Whether the results of a call are those of NumPy."""
+    """Say whether the results of a call are those of NumPy."""
     return len(results) == len(wanted) and all(
         np.allclose(np.from_dlpack(ours), theirs, rtol=1e-4, atol=1e-5)
         for ours, theirs in zip(results, wanted, strict=True)

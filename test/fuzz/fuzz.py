@@ -336,7 +336,7 @@ def mutate_module(module: Any, rng: random.Random) -> None:
 
 @dataclass
 class Corpus:
-    """What mutants are made of, and what they go through."""
+    """The programs that mutants are made of, and the pipelines that they go through."""
 
     programs: list[str]
     chains: list[list[str]]
@@ -523,7 +523,7 @@ def work(corpus: Corpus, numbers: range, at: Any, stage: Any, findings: Any, log
 
 
 class Worker:
-    """A process for a range of mutants, which starts again behind one that kills it."""
+    """A process for a range of mutants, which starts again after one that kills it."""
 
     def __init__(self, corpus: Corpus, numbers: range, findings: Any) -> None:
         self.corpus, self.numbers, self.findings = corpus, numbers, findings

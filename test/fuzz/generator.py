@@ -3,7 +3,7 @@
 """Random programs that are valid, written by the grammar of the dialect with `BlockBuilder`.
 
 A seed makes the same program again. Statements are drawn at random, and those that do not fit the
-values at hand are drawn again; names are drawn from a short list, so that they collide.
+existing values are drawn again; names are drawn from a short list, so that they collide.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ ATTRIBUTES: list[tuple[str, Any]] = [
     ("relax.force_pure", True),
 ]
 CONDITIONS = ("!relax.object", "!relax.tensor<[], i1>", "!relax.tensor<*>")
-# What a draw that does not fit raises.
+# Exceptions of a draw that does not fit.
 MISFIT = (ValueError, TypeError, ir.MLIRError, LookupError)
 
 
@@ -222,7 +222,7 @@ class Generator:
         return found
 
     def result(self, pool: list[ir.Value]) -> ir.Value:
-        """Return what a function returns."""
+        """Return the result of a function."""
         if self.chance(0.2):
             return op.tuple(*self.rng.choices(pool, k=self.rng.randrange(3)))
         if self.chance(0.1):
@@ -232,7 +232,7 @@ class Generator:
     # -- statements ---------------------------------------------------------------------------
 
     def statements(self, pool: list[ir.Value], count: int, depth: int = 2) -> None:
-        """Write statements; add their values to those at hand."""
+        """Write statements; add their values to the existing ones."""
         for _ in range(self.rng.randint(1, count)):
             for _ in range(8):
                 with contextlib.suppress(*MISFIT):

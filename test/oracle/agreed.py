@@ -1,4 +1,4 @@
-"""Where the two systems may differ, and the sentence of the specification that decides.
+"""Agreed differences of the two systems, with the deciding sentence of the specification.
 
 A class is a function that recognizes a disagreement. `agreed`: ours is right, or both may be.
 `to_fix`: TVM is right, and ours is known to be wrong. Of either kind, one that no longer occurs
@@ -50,7 +50,7 @@ def to_fix(*questions: str):
 
 
 def _are_compared_by_expressions(case: Case) -> bool:
-    """Whether the answer was left to the proof that expressions are equal."""
+    """Say whether the answer was left to the proof that expressions are equal."""
     lhs, rhs = (si.own_dims(info) for info in case.infos)
     return case.level in ("FAIL_L2", "PASS") and 0 < len(lhs) == len(rhs)
 
@@ -90,7 +90,7 @@ def ours_proves_unequal(case: Case) -> bool:
 
 
 def _keeps_dims(case: Case, mine: object, other: object) -> bool:
-    """Whether one least upper bound has dimensions that the other only lacks."""
+    """Say whether one least upper bound has dimensions that the other only lacks."""
     if {*case.kinds} - {"tensor", "shape", "prim"} or len({*case.kinds}) != 1:
         return False
     is_kept = bool(si.own_dims(mine)) and not si.own_dims(other)
@@ -151,7 +151,7 @@ def simplified_away(case: Case) -> bool:
 
 
 def _is_simplified(case: Case, source: Info, mine: Info, other: Info) -> bool:
-    """Whether `other` differs from `mine` only where `mine` needs fewer variables than `source`."""
+    """Say whether `mine` and `other` differ only where `mine` has fewer variables than `source`."""
     if case.is_same(mine, other):
         return True
     if mine["kind"] == "tuple":
@@ -161,7 +161,7 @@ def _is_simplified(case: Case, source: Info, mine: Info, other: Info) -> bool:
     return si.own_dims(mine) != [] and si.without_dims(mine) == other and names < written
 
 
-# What is not known
+# Unknown properties
 
 
 @agreed("compatible")
@@ -200,7 +200,7 @@ def function_parameters(case: Case) -> bool:
 
 
 def _is_shown_by_numbers(case: Case) -> bool:
-    """Whether our answer follows from putting numbers in, variables renamed apart and replaced."""
+    """Say whether our answer follows from putting numbers in, with variables renamed apart."""
     pair = (case.infos[0], case.infos[1])
     answers = [results[0] for _, results in si.answers_below([pair], case.samples)]
     is_definite = case.ours is not None or case.question == "compatible"
@@ -238,7 +238,7 @@ def shape_of_unknown_rank(case: Case) -> bool:
 
 @agreed("compatible")
 def any_packed_for_empty_derive(case: Case) -> bool:
-    """What a packed function derives cannot be compared, not even with `empty_derive`.
+    """Results that packed functions derive cannot be compared, not even with `empty_derive`.
 
     Checking Compatibility, rule 7.2: "possibly compatible if they have different `derive_func`s".
     """
@@ -309,7 +309,7 @@ def purity_of_both(case: Case) -> bool:
 
 
 def _lacks_only(case: Case, mine: object, other: object) -> bool:
-    """Whether one result is the other without some of its dimensions."""
+    """Say whether one result is the other without some of its dimensions."""
     if not isinstance(mine, dict) or not isinstance(other, dict) or "error" in {*mine, *other}:
         return False
     if mine["kind"] == "closure":

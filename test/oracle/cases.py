@@ -14,7 +14,7 @@ PROOFS = {
     "prove_equal": lambda lhs, rhs: lhs == rhs,
     "prove_less_equal": lambda lhs, rhs: lhs <= rhs,
 }
-# What TVM's base check says, in the words of each question. FAIL_L1 is "no, from what is known
+# TVM's base check, in the words of each question. FAIL_L1 is "no, from what is known
 # statically, though there are values of both": not a subtype, but one may find out at run time.
 LEVELS: dict[str, dict[str, Answer]] = {
     "subtype": {"PASS": True, "FAIL_L2": None, "FAIL_L1": False, "FAIL_L0": False},
@@ -42,7 +42,7 @@ class Case:
     verdict : str
         "agree", or why not: the name of a class of `agreed.py`, "in a part", or "" if unexplained.
     problems : list of str
-        What is wrong with our answer, whatever TVM's is.
+        The faults of our answer, whatever TVM's is.
     """
 
     id: str
@@ -90,7 +90,7 @@ class Case:
         return {key: getattr(self, key) for key in keys}
 
     def is_meaningful(self) -> bool:
-        """Whether there are values of variables with which all the StructInfo in it exist."""
+        """Say whether there are values of variables with which all the StructInfo in it exist."""
         infos = [*self.infos]
         if self.question == "derive":
             infos.append(result_of_call(*self.infos))
@@ -119,7 +119,7 @@ class Case:
         return si.closure(lhs["params"], answers[-1], lhs["purity"] and rhs["purity"])
 
     def is_same(self, lhs: object, rhs: object) -> bool:
-        """Whether two answers are the same, expressions compared by value."""
+        """Say whether two answers are the same, expressions compared by value."""
         if self.question == "mapping" and lhs != rhs:
             if None in (lhs, rhs) or lhs["names"] != rhs["names"]:
                 return False
@@ -194,7 +194,7 @@ def call(callee: Info, *arguments: Info) -> tuple[Info, set[str], frozenset[str]
     outside = (own | si.free(callee["ret"])) - mapping.keys()
     names = si.fresh_names(outside, set(), callee, *arguments)
     ret = si.substitute(si.rename(callee["ret"], names), mapping)
-    # What stands for a variable of the callee is bound around, too.
+    # Variables that replace one of the callee are bound around, too.
     bound = frozenset(names[name] for name in outside if name in own)
     bound = bound.union(*map(si.names_of_value, mapping.values()))
     return ret, {*names.values()}, bound

@@ -1,4 +1,4 @@
-"""Which kinds of StructInfo the questions had, and which answers.
+"""The distribution of kinds of StructInfo in the questions, and of the answers.
 
 A comparison says something only where the answers differ from case to case. So each kind has to
 get each answer that there is for it.

@@ -96,7 +96,7 @@ def operations(dims: list[Dim]) -> set[str]:
 
 
 def is_nonlinear(dim: Dim) -> bool:
-    """Whether variables are multiplied with each other, or divided by one."""
+    """Say whether variables are multiplied with each other, or divided by one."""
     if not isinstance(dim, list):
         return False
     operands = [bool(variables(operand)) for operand in dim[1:]]
@@ -138,7 +138,7 @@ def valid_samples(*infos: Info) -> Iterator[dict[str, int]]:
 
 
 def is_valid(exprs: list[tuple[Dim, bool]], values: Mapping[str, int]) -> bool:
-    """Whether expressions have a value, and dimensions one that is not negative."""
+    """Say whether expressions have a value, and dimensions one that is not negative."""
     results = ((evaluate(dim, values), is_dim) for dim, is_dim in exprs)
     return all(v is not None and (v >= 0 or not is_dim) for v, is_dim in results)
 
@@ -252,7 +252,7 @@ def as_variable(dim: Dim) -> Dim:
 def substitute(info: Info, mapping: Mapping[str, Dim | tuple]) -> Info:
     """Replace variables in StructInfo; one for a shape by a tuple of dimensions or another one.
 
-    What a closure binds is renamed where it would capture what is put in. It does not bind the
+    Variables that a closure binds are renamed where they would capture others. It does not bind the
     variables of `mapping`: those are bound around it.
     """
     if not mapping:
@@ -447,7 +447,7 @@ def _kept_bindings(before: Info, after: Info) -> Iterator[tuple[str, str]]:
 
 
 def depends(dim: Dim, names: set[str]) -> bool:
-    """Whether the value changes with one of these variables, at some sample."""
+    """Say whether the value changes with one of these variables, at some sample."""
     for name in variables(dim) & names:
         for values in SAMPLES:
             results = {evaluate(dim, {**values, name: value}) for value in range(12)}
@@ -457,7 +457,7 @@ def depends(dim: Dim, names: set[str]) -> bool:
 
 
 def same(lhs: Info | Dim | None, rhs: Info | Dim | None, samples=SAMPLES, depth=0) -> bool:
-    """Whether two descriptions are equal, expressions compared by value.
+    """Say whether two descriptions are equal, expressions compared by value.
 
     The names of the variables that a closure binds do not matter.
     """

@@ -51,7 +51,7 @@ def derive_ndim2(call, context):
     return si.TensorStructInfo(dtype="float32", ndim=2)
 
 
-# TVM compares them by identity. What the specification calls empty_derive is none.
+# TVM compares them by identity. The empty_derive of the specification is none.
 DERIVES = {
     "default_derive": tvm.ir.EnvFunc.get("tvm.relax.struct_info.infer_by_sinfo_args"),
     "derive_ndim2": tvm.ir.EnvFunc.get("relax_mlir.oracle.derive_ndim2"),

@@ -1,4 +1,4 @@
-"""What tests of functions as values write programs with, and run them."""
+"""Helpers of tests of functions as values, which write programs and run them."""
 
 import numpy as np
 import relax_mlir as relax

@@ -9,7 +9,7 @@ import pytest
 import relax_mlir as relax
 from evaluated import ALWAYS_EVALUATED, why_not_evaluated
 
-# Where it is set, each module that a test builds goes through TVMScript and back, too.
+# If this variable is set, each module that a test builds goes through TVMScript and back, too.
 ROUND_TRIP = "RELAX_MLIR_TEST_ROUND_TRIP"
 
 

@@ -1,4 +1,4 @@
-"""Which tests run their programs in the reference interpreter, and why others do not."""
+"""The tests that run their programs in the reference interpreter, and why others do not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEVICES = "there is only one device in the interpreter"
 _TEXT = "the error is of the same class, and worded in its own way"
 _STACK = "about the stack of a thread, which the interpreter does not use"
 
-# By the path of a file, or with the name of a test behind it.
+# By the path of a file, or with the name of a test after it.
 NOT_EVALUATED: dict[str, str] = {
     "test_artefact.py": _ARTEFACT,
     "test_checks.py::test_error_mc08_result_at_exit": _TRUSTED,

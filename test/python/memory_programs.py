@@ -85,7 +85,7 @@ class Case(NamedTuple):
 
 
 def both(*views: Any) -> Any:
-    """Two kernels behind a view, so that a plan of memory has something to plan."""
+    """Two kernels after a view, so that a plan of memory has something to plan."""
     return op.add(op.exp(views[0]), op.exp(views[0]))
 
 
@@ -120,7 +120,7 @@ relax.func @main(%x: !relax.tensor<[n], f32>, %s: !relax.shape<[m]>)
   %0 = relax.call_tir @double(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[m], f32>
   relax.return %0 : !relax.tensor<[m], f32>
 }"""
-# What the kernel says of its parameters, its loops rely on.
+# The loops rely on the types that the kernel declares for its parameters.
 LOOPS = """
 func.func private @reverse(%x: memref<?xf32> {relax.struct_info = !relax.tensor<[k], f32>},
     %y: memref<?xf32> {relax.struct_info = !relax.tensor<[k], f32>}) {

@@ -80,7 +80,7 @@ def test_vm10_save_and_load(tmp_path: Path, exec_mode: str) -> None:
     np.testing.assert_allclose(run(vm, "main", X), WANTED)
     with pytest.raises(ValueError, match="argument 'x'"):
         vm["main"](X[:, :2].copy())
-    # What is loaded can be saved again, to the same bytes.
+    # A loaded artefact can be saved again, to the same bytes.
     assert artefact.to_bytes(loaded) == path.read_bytes()
     assert relax.load(path.read_bytes()).as_text() == wanted
 
@@ -218,7 +218,7 @@ CONTAINED = pytest.mark.parametrize("self_contained", [False, True], ids=["share
 
 
 def environment(self_contained: bool) -> dict[str, str]:
-    """Where libraries are found without the package."""
+    """Return an environment in which libraries are found without the package."""
     folders = [str(Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent)]
     if not self_contained:
         folders.append(str(Path(RUNTIME_LIBRARY).parent))

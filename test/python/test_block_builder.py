@@ -217,7 +217,7 @@ def test_own_context():
     assert bb.get().context is context
 
 
-# What goes wrong.
+# Errors.
 
 
 def test_error_two_contexts(tensor):

@@ -1,4 +1,4 @@
-"""What the build says of a file that includes a header of another layer."""
+"""The errors for files that include a header of another layer."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is checked when a program runs, in both modes: casts, arguments, results (MC01 to MC09)."""
+"""Run-time checks, in both modes: casts, arguments, results (MC01 to MC09)."""
 
 import re
 

@@ -617,7 +617,7 @@ def test_mc06_captured_dimensions_are_compared():
 
 
 def test_mc08_positions_that_bind_come_first():
-    """A function is compared with the dimensions of an argument behind it; then left to right."""
+    """A function is compared with the dimensions of an argument after it; then left to right."""
     text = """
     relax.func @main(%f: !twice_n,
                      %a: !relax.tensor<[n * 2], f32>, %x: !n,

@@ -142,7 +142,7 @@ def test_many_functions_and_operations(tensor):
     check(relax.compile(bb))
 
 
-# What it refuses.
+# Errors.
 
 
 def test_error_target():

@@ -73,7 +73,7 @@ def test_rf07_rf08_instructions_and_shape_heap(program):
 def test_vm09_machine_code_holds_no_tensors(program, tmp_path):
     ex = relax.compile(program, dump_phases=tmp_path)
     lowered = max(tmp_path.glob("*-llvm.mlir")).read_text()
-    body = lowered.partition("\n")[2]  # behind the pool, an attribute of the module
+    body = lowered.partition("\n")[2]  # after the pool, an attribute of the module
     assert "relax_constants" in body
     assert "0x0000803F" not in body.upper().replace("0X", "0x")
     x = np.zeros((2, 1000), "float32")

@@ -1,4 +1,4 @@
-"""What is known of shape variables at a place, and what relies on it (ST12, DR06, DR11-DR13)."""
+"""Facts about shape variables at a place, and their users (ST12, DR06, DR11-DR13)."""
 
 import contextlib
 import itertools
@@ -113,7 +113,7 @@ def test_st07_bound_of_shapes_of_which_one_has_the_values_of_the_other():
     st.lists(st.tuples(small_trees, small_trees, st.booleans()), max_size=3),
 )
 def test_st12_facts_of_a_program_hold(bounds, dims, casts):
-    """What `facts_at` says holds for all values with which the program gets there."""
+    """The answer of `facts_at` holds for all values with which the program gets there."""
     try:
         pairs = [(build(lhs).text, build(rhs).text) for lhs, rhs, _ in casts]
     except ZeroDivisionError:
@@ -314,7 +314,7 @@ def test_error_mc08_declared_bounds(size, k, message):
 
 
 def branches(count):
-    """Branches that each bind a variable, one behind the other."""
+    """Branches that each bind a variable, one after the other."""
     tensor = "!relax.tensor<ndim = 1, f32>"
     text = "".join(
         f"""
@@ -346,7 +346,7 @@ def test_dr06_many_branches_take_time_in_proportion():
 
 
 def test_error_gr01_a_check_beyond_the_limits():
-    """What a kernel relies on may be too large to be written."""
+    """The condition that a kernel relies on may be too large to be written."""
     deep = PrimExpr("n")
     with contextlib.suppress(ValueError):
         for i in itertools.count():  # as deep as an expression may be

@@ -88,7 +88,7 @@ def test_se07_kernel_argument_error(param, argument, message):
 
 
 def test_se07_kernel_on_booleans(tmp_path):
-    """What it is compiled to can be read again, though Booleans lie in bytes by then."""
+    """The compiled module can be read again, though Booleans are bytes by then."""
     text = """
     func.func private @flip(%x: memref<?xi1>) {
       %zero = arith.constant 0 : index

@@ -1,4 +1,4 @@
-"""What relax-mlir says of random StructInfo: right on its own, and compared with TVM's answers.
+"""Answers about random StructInfo: right on their own, and compared with TVM's.
 
 The comparison needs TVM, which lives in an environment of its own: `./dev oracle` makes it and asks
 more questions than these tests, and RELAX_MLIR_TVM_ORACLE names its interpreter here.

@@ -26,7 +26,7 @@ def array(tensor: Any) -> np.ndarray:
 
 @pytest.fixture
 def calls() -> list[Any]:
-    """What the packed function "semantics.record" was called with."""
+    """The values that the packed function "semantics.record" was called with."""
     seen: list[Any] = []
 
     def record(value: Any) -> Any:
@@ -183,7 +183,7 @@ def test_se02_a_constant_is_new_at_each_evaluation() -> None:
 
 
 def test_se01_arguments_run_in_order(calls: list[Any]) -> None:
-    """What a tuple and a call are given runs from left to right, before the call itself."""
+    """Operands of a tuple and a call run from left to right, before the call itself."""
     load("""
     relax.func private @swap(%a: !relax.object, %b: !relax.object) -> !relax.object attributes {is_pure = false} {
       %0 = relax.call_packed "semantics.record"(%b) : (!relax.object) -> !relax.object

@@ -386,7 +386,7 @@ def test_erased(text, shapes, dims, left):
         ("@func<(@shape<[n]>) -> @object>", "@func<(@shape<[4]>) -> @object>", {"n": "4"}),
         ("@func<() -> @shape<[n]>>", "@func<() -> @shape<[4]>>", {}),
         ("@func<(@shape<[n]>) -> @object>", "@func<() -> @object>", {}),
-        # What only the second function binds means nothing around it.
+        # A variable that only the second function binds means nothing around it.
         ("@tuple<@func<(@shape<[n]>) -> @object>>", "@tuple<@func<(@shape<[m]>) -> @object>>", {}),
     ],
 )
@@ -569,7 +569,7 @@ def test_st11_erase_struct_info(text, expected):
 
 
 # ---------------------------------------------------------------------------------------------
-# What holds of all types
+# Properties of all types
 # ---------------------------------------------------------------------------------------------
 
 dim = st.sampled_from(

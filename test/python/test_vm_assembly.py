@@ -65,13 +65,13 @@ def test_vm01_invoke_kernel() -> None:
     }"""
     vm = bind_scale(machine(text))
     assert numpy(vm["main"](vector(1, 2))).tolist() == [3, 6]
-    # What is not compact is copied before the kernel reads it.
+    # A tensor that is not compact is copied before the kernel reads it.
     strided = np.arange(6, dtype="float32")[::2]
     assert numpy(vm["main"](strided)).tolist() == [0, 6, 12]
 
 
 def test_vm01_error_in_a_callee() -> None:
-    """What a packed function or a kernel raises is what the caller gets; the machine goes on."""
+    """The caller gets the error of a packed function or a kernel; the machine goes on."""
     raise_error = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi()).TVMFFIErrorSetRaisedFromCStr
     raise_error.argtypes = (ctypes.c_char_p, ctypes.c_char_p)
     broken = [True]
@@ -565,7 +565,7 @@ def test_integers(name: str, reference: Callable[[int, int], int]) -> None:
 
 
 # ------------------------------------------------------------------------------------------------
-# What is refused
+# Errors
 # ------------------------------------------------------------------------------------------------
 
 

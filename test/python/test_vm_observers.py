@@ -1,4 +1,4 @@
-"""Who sees the calls of a virtual machine: instruments, the profiler, the time evaluator."""
+"""Observers of the calls of a virtual machine: instruments, profiler, time evaluator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of text assembly write programs with, and run them."""
+"""Helpers of tests of text assembly, which write programs and run them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How far a result may be from the exact one: bounds that follow from the operators.
+"""Bounds on the distance of a result from the exact one, which follow from the operators.
 
 A program is evaluated exactly, and several times with each float moved within the bound of its
 operator. How far these results are apart says how far two right implementations may be. Where they
@@ -63,7 +63,7 @@ def arithmetic_of(seed: int, mode: str) -> Any:
 
 @dataclass
 class Counts:
-    """How many elements there were, were compared, and had a tight bound."""
+    """Numbers of elements: all, compared ones, and those with a tight bound."""
 
     elements: int = 0
     compared: int = 0
@@ -104,7 +104,7 @@ def flatten(result: Any) -> list[Any]:
 
 
 class Expected:
-    """What a program may return for some arguments.
+    """The results that a program may return for some arguments.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class Expected:
         with np.errstate(all="ignore"):
             same = (np.isnan(exact) & np.isnan(given)) | (exact == given)
             near = np.abs(exact - given) <= allowed
-            # What is almost too large for the data type may be too large.
+            # A number that is almost too large for the data type may be too large.
             largest = FORMATS[self.exact[index].dtype].largest
             edge = np.isfinite(exact) & (np.abs(exact) + allowed >= largest)
             edge |= np.isinf(exact) & (np.abs(given) >= largest * (1 - 2.0**-6))

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What draws nodes of a program: the values at hand, their shapes, and about how large they are.
+"""The drawer of nodes of a program: existing values, their shapes and approximate ranges.
 
 Samplers (`samplers_*.py`) draw one node each, elementwise operators are drawn from the table of
 operators alone. A draw that does not fit raises, and is drawn again.
@@ -30,7 +30,7 @@ LARGEST = 1 << 16  # elements of a tensor
 
 @dataclass(frozen=True)
 class Value:
-    """A tensor at hand.
+    """An existing tensor.
 
     Attributes
     ----------
@@ -76,11 +76,11 @@ class Value:
         return self.dims[axis].value
 
     def least(self, axis: int) -> int:
-        """Return how large a dimension is at least, when the program runs."""
+        """Return the least size of a dimension when the program runs."""
         return min(shape[axis] for shape in self.shapes)
 
     def most(self, axis: int) -> int:
-        """Return how large a dimension is at most."""
+        """Return the greatest size of a dimension."""
         return max(shape[axis] for shape in self.shapes)
 
 
@@ -241,7 +241,7 @@ class Drawer:
         return self.emit(Node(op, numbers, attrs, self.number()), bounds)
 
     def value(self, fits: Callable[[Value], bool] = lambda value: True) -> Value:
-        """Return a tensor at hand that fits, most often one of the last."""
+        """Return an existing tensor that fits, most often one of the last."""
         found = [value for value in self.pool if fits(value)]
         if not found:
             raise LookupError("no such tensor")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The elementwise operators: which there are, and for which numbers they are well conditioned.
 
-What is not in these tables is taken to be fine for all numbers.
+Operators that are not in these tables are taken to be fine for all numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from relax_mlir.op._factory import ELEMENTWISE
 INF = math.inf
 _ANY = (-INF, INF)
 
-#: Where operands are best.
+#: The best ranges of operands.
 DOMAINS: dict[str, tuple[tuple[float, float], ...]] = {
     "acos": ((-0.95, 0.95),),
     "acosh": ((1.05, INF),),

@@ -29,7 +29,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class Outcome:
-    """What came of a program.
+    """The outcome of a program.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensors that end, or begin, where memory does: what is read beyond them is a crash.
 
-The elements lie right before a page that cannot be read, or right behind one. They are passed as
+The elements lie right before a page that cannot be read, or right after one. They are passed as
 DLPack, made by hand, so that data types may be those that NumPy lacks, and strides any.
 """
 
@@ -67,7 +67,7 @@ class GuardedTensor:
     dtype : str
         The data type that the tensor has.
     at_end : bool
-        Whether it ends at the page; else it begins behind one.
+        Whether it ends at the page; else it begins after one.
     """
 
     def __init__(self, array: np.ndarray[Any, Any], dtype: str, at_end: bool = True) -> None:
@@ -86,7 +86,7 @@ class GuardedTensor:
         self.shape = array.shape
         item = array.itemsize
         strides = tuple(stride // item for stride in array.strides)
-        # Where the first element is: behind those that negative strides lead to.
+        # Where the first element is: after those that negative strides lead to.
         first = sum(-s * (n - 1) for s, n in zip(strides, array.shape, strict=True) if s < 0)
         self._dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
         self._strides = (ctypes.c_int64 * max(array.ndim, 1))(*strides)

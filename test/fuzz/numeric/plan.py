@@ -32,7 +32,7 @@ DIMENSIONS = ("shape", "begin", "end", "start", "stop", "n", "m", "k")  # attrib
 
 @dataclass(frozen=True)
 class Data:
-    """How elements of an argument or constant are drawn.
+    """The distribution of the elements of an argument or constant.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def text_of(expr: Any) -> str:
 
 
 def size_of(expr: Any, sizes: dict[str, int]) -> int:
-    """Return how large a dimension is."""
+    """Return the size of a dimension."""
     if isinstance(expr, int):
         return expr
     found = PrimExpr(expr).evaluate(sizes) if expr.variables else expr.value
@@ -140,7 +140,7 @@ def size_of(expr: Any, sizes: dict[str, int]) -> int:
 
 
 def function_of(name: str) -> Any:
-    """Return what makes an operator."""
+    """Return the function that makes an operator."""
     for place in (op, op.nn, op.grad, op.builtin):
         if hasattr(place, name):
             return getattr(place, name)
@@ -221,7 +221,7 @@ class Writer:
         )
 
     def dataflow(self, node: Node) -> Any:
-        """Write a dataflow block, whose result is visible behind it."""
+        """Write a dataflow block, whose result is visible after it."""
         with self.builder.dataflow():
             value = self.body(node.bodies[0])
             variable = self.builder.emit_output(value)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table of samplers: how each operator that is not elementwise is drawn.
 
-A sampler takes the `Drawer`, picks operands at hand or makes new ones, draws attributes that fit
+A sampler takes the `Drawer`, picks existing operands or makes new ones, draws attributes that fit
 their shapes, and writes the operator.
 """
 

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How products, convolutions, windows and attention are drawn."""
+"""Samplers of products, convolutions, windows and attention."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How operators that move elements, compute places, or make tensors are drawn."""
+"""Samplers of operators that move elements, compute places, or make tensors."""
 
 from __future__ import annotations
 

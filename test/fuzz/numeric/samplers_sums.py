@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How operators on elements with attributes, reductions and normalizations are drawn."""
+"""Samplers of elementwise operators with attributes, reductions and normalizations."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 # Names that are integers (i64) in the examples.
 INTEGERS = {"%d", "%n", "%m"}
-# What an example calls, by the operation that calls it.
+# Callees of an example, by the operation that calls them.
 CALLEES = {
     "relax.call @": "relax.func private @square(!relax.tensor<[n], f32>) -> "
     "!relax.tensor<[n], f32>",
@@ -28,13 +28,13 @@ CALLEES = {
     "relax.builtin.call_kernel ": "func.func private @exp(memref<?xf32>, memref<?xf32>)\n"
     "func.func private @relu(memref<?xf32>)",
 }
-# What binds the variables in an example of a type.
+# Bindings of the variables in an example of a type.
 VARIABLES = "[n, m, b, k, d, h, w]"
 BOUND = (VARIABLES, "var = s, ndim = 2", "var = t")
-# What stands around an example, by its first word: RESULTS is the types behind its colon.
-# What the module lists for an example that loads a constant.
+# The constant that the module lists for an example that loads one.
 CONSTANT = "dense<1.0> : tensor<4xf32>"
 RETURN = f"relax.return %bindings : !relax.shape<{VARIABLES}>"
+# The text around an example, by its first word: RESULTS is the types after its colon.
 AROUND = {
     "relax.return": "EXAMPLE",
     "relax.output": "%r:2 = relax.dataflow -> RESULTS {\nEXAMPLE\n}\n" + RETURN,
@@ -42,7 +42,7 @@ AROUND = {
     "%r = relax.if %c : !relax.object -> RESULTS {\nEXAMPLE\n} else {\nEXAMPLE\n}\n" + RETURN,
 }
 KINDS = ("Op", "TypeDef", "AttrDef", "Dialect")
-# What matters of an example: its strings, values and types, and where its lines end.
+# Significant tokens of an example: its strings, values and types, and where its lines end.
 TOKEN = re.compile(r'"[^"]*"|rec %\w+|(%\w+)(?: =|:)?|(?:is|of) (?=!)|!relax\.\w+<?|\n')
 
 

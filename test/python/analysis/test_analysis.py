@@ -84,7 +84,7 @@ Tensor, S, P = relax.TensorStructInfo, relax.ShapeStructInfo, relax.PrimStructIn
 Object, Tup, F = relax.ObjectStructInfo, relax.TupleStructInfo, relax.FuncStructInfo
 
 
-# What TVM 0.25 answers.
+# The answers of TVM 0.25.
 @pytest.mark.parametrize(
     ("base", "derived", "expected"),
     [

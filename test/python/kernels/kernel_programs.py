@@ -1,4 +1,4 @@
-"""What tests of kernels share: compiling a function of operators, and the classes of kernels."""
+"""Helpers of tests of kernels: compiling a function of operators, and the kernel classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no class of kernels takes, as parallel loops over vectors, against NumPy."""
+"""Kernels of no class, as parallel loops over vectors, against NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes part of a matrix product: slices of its result, permuted operands."""
+"""Operations that become part of a matrix product: slices of its result, permutations."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def check(got, wanted, depth):
 # Slices
 # ---------------------------------------------------------------------------------------------
 
-# How many columns there are, and where they are split.
+# The number of columns, and the places where they are split.
 SPLITS = {
     "thirds": (96, 3),
     "within_vectors": (100, [7, 9, 60]),

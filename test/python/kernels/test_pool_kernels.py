@@ -225,7 +225,7 @@ def test_nan_and_infinity_reach_only_their_windows(kind, form, place, value):
     np.testing.assert_allclose(out[finite], exact[finite], atol=1e-5)
 
 
-# What is one mean, windows, and parts of several sizes; known and not.
+# Cases with one mean, windows, and parts of several sizes; known and not.
 ADAPTIVE = [
     ((7, 7), (1, 1)), ((8, 12), (4, 3)), ((7, 10), (3, 4)), ((5, 1), (1, 1)), ((1, 1), (2, 3)),
 ]  # fmt: skip

@@ -278,7 +278,7 @@ def test_divisors_are_very_small_or_large(exec_mode: str, scale: float) -> None:
     for x in rows:
         exps = np.exp(x.astype("float64") * scale)
         result = np.from_dlpack(main(x, np.array(scale, "float32")))
-        # What is below the least normal number has few digits.
+        # Subnormal numbers have few digits.
         rtol = 1e-2 if scale < 0 else 1e-4
         np.testing.assert_allclose(result, exps / exps.sum(1, keepdims=True), rtol=rtol)
 

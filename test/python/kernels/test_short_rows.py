@@ -131,7 +131,7 @@ def test_reductions(name: str, n: int, m: int, bits: int) -> None:
 @SOME
 @given(k=st.sampled_from([0, 1, 2, 9]), n=ROWS, m=st.integers(1, 9), bits=BITS)
 def test_reductions_on_both_sides(name: str, k: int, n: int, m: int, bits: int) -> None:
-    """What is reduced lies before and behind the rows: elements of blocks are reduced first."""
+    """Reduced dimensions lie before and after the rows: elements of blocks are reduced first."""
     if k == 0 and name not in ("sum", "prod"):
         return
     x = random(k, n, m) / 3 + 0.5

@@ -1,4 +1,4 @@
-"""What is derived of operators, and what they refuse."""
+"""Derivation of the results of operators, and their errors."""
 
 import pytest
 from relax_mlir import op

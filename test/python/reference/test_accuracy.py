@@ -192,7 +192,7 @@ def test_operator_keeps_its_promise(name: str, dtype: str) -> None:
     errors = measure(actual, name, args, dtype)
     worst = int(errors.argmax())
     at = [arg[worst] for arg in args]
-    # What is computed in f32 is rounded twice, which is hardly more than once.
+    # Results that are computed in f32 are rounded twice, which is hardly more than once.
     bound = OPERATORS[f"relax.{name}"].ulps * (1 + 2.0**-11)
     assert errors[worst] <= bound, f"{errors[worst]} units of {actual[worst]} at {at}"
 

@@ -62,7 +62,7 @@ def test_a_wrong_pass_is_found(program, x, monkeypatch):
 
 
 def test_a_wrong_kernel_is_found(program, x, monkeypatch):
-    """What is lowered is another kernel than the one that the phases before it left."""
+    """The lowered kernel is another one than the phases before it left."""
     run_phase = compiler._run_phase
 
     def run(name, module, options):

@@ -322,7 +322,7 @@ def test_generic_reduces_along_a_window():
 
 @pytest.mark.parametrize("size", [0, 1, 5])
 def test_generic_gathers(size):
-    """Where an index is out of range, the element is not taken."""
+    """The element at an index out of range is not taken."""
     text = """func.func @kernel(%x: tensor<?xf32>, %at: tensor<?xi64>, %y: tensor<?xf32>)
         -> tensor<?xf32> {
       %zero = arith.constant 0 : index

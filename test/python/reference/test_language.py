@@ -1,4 +1,4 @@
-"""What the reference interpreter returns from Python: values of NumPy, under each arithmetic."""
+"""The reference interpreter from Python: values of NumPy, under each arithmetic."""
 
 from __future__ import annotations
 

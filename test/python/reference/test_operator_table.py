@@ -12,7 +12,7 @@ from relax_mlir.dialects import _relax_ops_gen as generated
 from relax_mlir.reference.operators import OPERATORS
 
 _ROOT = Path(__file__).parents[3]
-# What has a file of its own, and no kernel: the language, calls, and what the compiler works with.
+# Files of operations without a kernel: the language, calls, and internals of the compiler.
 _NOT_OPERATORS = ("Builtin", "Call", "Core", "Debug", "Device", "Function")
 
 

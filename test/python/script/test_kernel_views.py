@@ -172,7 +172,7 @@ def test_rf14_kernels_of_operators_are_written_as_tensor_programs():
     text = as_module(module).script()
     assert "I.mlir(" not in text
     again = from_source(text)
-    # What divisions may be computed as is not said.
+    # The text does not say that divisions may be products with reciprocals.
     exact = as_module(str(module).replace(" fastmath<arcp>", ""))
     assert structural_equal(again, exact)
     assert again.script() == text

@@ -42,7 +42,7 @@ def run(kernel: str, params: str, out: str, *inputs: Any, call: str = "", **name
     call = call or f"out = R.call_tir(Module.k, ({args}{',' if args else ''}), out_sinfo={out})"
     mod = module(kernel, params.replace(";", ","), call, **names)
     main = relax.VirtualMachine(relax.compile(mod))["main"]
-    # What is printed is the same function.
+    # The printed text is the same function.
     assert prim_func_lines(mod["k"].operation)
     result = main(*inputs)
     return array(result) if hasattr(result, "__dlpack__") else [array(each) for each in result]

@@ -537,7 +537,7 @@ def test_empty_module():
 
 
 def test_defaults_of_operators_are_those_of_the_dialect():
-    """What is left out of the text means the same in Python as in the dialect."""
+    """Defaults that the text leaves out are the same in Python as in the dialect."""
     program = """relax.func @f(%x: !relax.tensor<[2, 4], f32>, %g: !relax.tensor<[4], f32>, %i: !relax.tensor<[3], i64>) -> !relax.object {
       %0 = relax.sum %x : (!relax.tensor<[2, 4], f32>) -> !relax.tensor<[], f32>
       %1 = relax.softmax %x : (!relax.tensor<[2, 4], f32>) -> !relax.tensor<[2, 4], f32>

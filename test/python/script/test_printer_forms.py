@@ -1,4 +1,4 @@
-"""What TVMScript has no words for, in the forms that are this project's own."""
+"""This project's own forms, for programs that TVMScript has no words for."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from relax_mlir.script import printer
 
 SIDE = Path(__file__).parents[2] / "oracle" / "script_side.py"
 VARIABLE = "RELAX_MLIR_TVM_ORACLE"
-# What only this project writes.
+# Forms that only this project writes.
 OURS = re.compile(
     r"I\.mlir|I\.annotate|I\.seq|metadata|var=\"|vdevice=\"(?!\w+:)|name=\"|^ +\.\.\.$|"
     r"I\.vdevice\(\"\w+ |tensors=True",

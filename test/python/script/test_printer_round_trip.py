@@ -1,4 +1,4 @@
-"""What is printed is parsed back to an equal module, and is printed again as the same text."""
+"""Printed text is parsed back to an equal module, and that is printed as the same text."""
 
 from __future__ import annotations
 

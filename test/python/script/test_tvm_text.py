@@ -97,7 +97,7 @@ def main(x: R.Tensor((4, 6), dtype="float32")):
 
 
 # ------------------------------------------------------------------------------------------------
-# What TVM prints in every such call
+# Arguments that TVM prints in every such call
 # ------------------------------------------------------------------------------------------------
 
 
@@ -218,7 +218,7 @@ def main(x: R.Tensor((4,), "float32")):
 # Constants before the program
 # ------------------------------------------------------------------------------------------------
 
-# What TVM prints for R.const(numpy.arange(6, dtype="float32").reshape(2, 3)).
+# TVM's text for R.const(numpy.arange(6, dtype="float32").reshape(2, 3)).
 WRITTEN = """metadata = tvm.ir.load_json(\"\"\"{
   \\"root_index\\": 4,
   \\"nodes\\": [

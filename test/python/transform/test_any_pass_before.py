@@ -116,7 +116,7 @@ PROGRAMS = {
 
 PROGRAMS = {name: ALIASES + text for name, text in PROGRAMS.items()}
 
-# What the last pass makes is no module of Relax any more.
+# After the passes that are left out there is no module of Relax any more.
 PASSES = sorted(set(REGISTERED) - {"ConvertToLLVM", "MakeKernelEntries"})
 MODES = itertools.cycle(["compiled", "bytecode"])
 

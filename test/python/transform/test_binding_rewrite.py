@@ -76,7 +76,7 @@ def test_outputs_come_and_go(case: Case) -> None:
     assert len(rewrite.dfb.operation.results) == 2
     rewrite.remove_unused(out)
     assert case.names() == ["exp", "negative", "output"]
-    # What follows uses the output that stays.
+    # Later bindings use the output that stays.
     *_, last = rewrite.root_fn.op.body.blocks[0].operations
     assert last.operation.operands[0] == rewrite.dfb.operation.results[0]
     rewrite.mutate_irmodule(case.mod)

@@ -1,4 +1,4 @@
-"""What passes must not do with operations is an error, not the end of the process."""
+"""Misuse of operations in passes is an error, not the end of the process."""
 
 from __future__ import annotations
 

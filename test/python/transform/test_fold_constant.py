@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (the lines of MLIR)
-"""What depends on constants alone is computed when a program is compiled."""
+"""Values that depend on constants alone are computed when a program is compiled."""
 
 from __future__ import annotations
 

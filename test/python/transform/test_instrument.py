@@ -274,7 +274,7 @@ def test_phases_keep_modules_well_formed(tensor, load) -> None:
 
 
 class Page(HTMLParser):
-    """What a page holds: its elements, and the text of lines by class."""
+    """The content of a page: its elements, and the text of lines by class."""
 
     def __init__(self) -> None:
         super().__init__()

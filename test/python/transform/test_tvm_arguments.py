@@ -62,7 +62,7 @@ def test_customized_kernels_of_other_operators(module):
     def twice(builder, call):
         return relax.op.multiply(relax.op.exp(call.operands[0]), 1.0)
 
-    # What it makes is lowered as by default, and not by itself again.
+    # Its result is lowered as by default, and not by itself again.
     after = transform.LegalizeOps({"relax.exp": twice})(module)
     assert "relax.multiply" not in str(after)
     assert {"exp", "multiply"} <= set(names(after))
