@@ -193,7 +193,7 @@ private:
 
 using MemoryStats = relax_memory_statistics;
 
-  /// The statistics of the pool of a device.
+/// The statistics of the pool of a device.
 inline MemoryStats memoryStats(Device device = cpu()) {
   MemoryStats stats;
   TVM_FFI_CHECK_SAFE_CALL(relax_memory_statistics_get(
