@@ -67,6 +67,18 @@ def test_scans_overflow_on_the_way(write, tensor):
     np.testing.assert_array_equal(np.from_dlpack(compiled)[3:], exact[3:])
 
 
+def test_weights_that_float32_does_not_have_are_zero(write, tensor):
+    """A weight of e^-200 is 0, which is no number times infinity."""
+    params = [tensor((1, "n", 1, 1), name=name) for name in "qkv"]
+    program = write(lambda q, k, v: op.nn.attention(q, k, v, scale=1.0), *params)
+    query, key = np.ones((1, 2, 1, 1), "float32"), f32(100, -100).reshape(1, 2, 1, 1)
+    value = f32(1, -np.inf).reshape(1, 2, 1, 1)
+    exact = reference.run(program, "main", query, key, value, arithmetic=reference.Exact()).data
+    assert np.isnan(exact).all()
+    compiled = relax.VirtualMachine(relax.compile(program))["main"](query, key, value)
+    assert np.isnan(np.from_dlpack(compiled)).all()
+
+
 def test_perturbed_results_are_zero_where_they_may_be(write, tensor):
     """The bound of gelu is that of its operand, which is large beside the result."""
     program = write(lambda x: op.nn.gelu_tanh(x), tensor(("n",)))
