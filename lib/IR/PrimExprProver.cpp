@@ -516,8 +516,8 @@ bool System::assumeNumber(PrimExprAttr number, bool truth) {
 /// or constraints to decide. `require` adds the question to a system, and
 /// returns false where it cannot be expressed.
 static std::optional<bool>
-haveNoSolution(const PrimExprFacts &facts,
-               llvm::function_ref<bool(System &)> require) {
+decideByCases(const PrimExprFacts &facts,
+              llvm::function_ref<bool(System &)> require) {
   RangeAnalysis ranges(facts);
   System whole(ranges, /*cases=*/nullptr);
   bool fits = require(whole) && !whole.isTooLarge();
@@ -547,7 +547,7 @@ static bool hasNoSolution(const PrimExprFacts &facts,
                           llvm::function_ref<bool(System &)> require) {
   enum { Split, Unsplit, LeftOut };
   for (auto treatment : {Split, Unsplit, LeftOut}) {
-    std::optional<bool> answer = haveNoSolution(facts, [&](System &system) {
+    std::optional<bool> answer = decideByCases(facts, [&](System &system) {
       if (!require(system))
         return false;
       if (treatment == Unsplit)
