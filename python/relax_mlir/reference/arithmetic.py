@@ -14,6 +14,7 @@ from .tensor import (
     Array,
     Tensor,
     is_float,
+    overflow_limit,
     round_float,
     storage_dtype,
     unit_in_last_place,
@@ -76,11 +77,9 @@ class Exact(Arithmetic):
         if not is_float(dtype):
             return super().finish(op_name, data, dtype)
         exact = np.array(data, np.float64)
-        form = FORMATS[dtype]
-        # The first number that rounds to what is beyond the largest one.
-        limit = form.largest + float(unit_in_last_place(form.largest, dtype)) / 2
-        beyond = np.copysign(np.inf, exact) if form.has_infinity else np.nan
-        return Tensor(np.array(np.where(np.abs(exact) >= limit, beyond, exact), order="C"), dtype)
+        beyond = np.copysign(np.inf, exact) if FORMATS[dtype].has_infinity else np.nan
+        kept = np.where(np.abs(exact) >= overflow_limit(dtype), beyond, exact)
+        return Tensor(np.array(kept, order="C"), dtype)
 
 
 class Perturbed(Exact):

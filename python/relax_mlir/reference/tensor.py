@@ -132,6 +132,18 @@ def unit_in_last_place(data: Any, dtype: str) -> Array:
     return np.ldexp(1.0, np.maximum(exponent, least) - form.fraction)
 
 
+def overflow_limit(dtype: str) -> float:
+    """Return the first number that rounds to one beyond the largest of a data type.
+
+    Examples
+    --------
+    >>> overflow_limit("float16")
+    65520.0
+    """
+    largest = FORMATS[dtype].largest
+    return largest + float(unit_in_last_place(largest, dtype)) / 2
+
+
 def round_float(data: Any, dtype: str) -> Array:
     """Round numbers to the nearest ones of a data type, ties to even (GR18).
 

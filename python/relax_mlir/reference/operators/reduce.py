@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Array, is_float
+from ..tensor import Array, is_float, overflow_limit
 from .table import Args, attribute, axes_of, cast, count, operator
 
 
@@ -147,13 +147,13 @@ def _scan(op: Any, args: Args, function: np.ufunc) -> Array:
         data = np.concatenate([first, data], axis)
         data = np.take(data, range(last), axis)
     result = np.asarray(function.accumulate(data, axis=axis, dtype=data.dtype))
-    if is_float(dtype) and dtype != "float64" and np.any(np.abs(result) >= _BEYOND_FLOAT32):
+    if is_float(dtype) and dtype != "float64" and np.any(np.abs(result) >= _LIMIT):
         return _overflowing(np.moveaxis(data, axis, 0), function, axis)
     return result
 
 
-# The first number that float32 does not have: scans compute smaller floats in it, too.
-_BEYOND_FLOAT32 = 2.0**128 - 2.0**103
+# Scans compute smaller floats in float32, too.
+_LIMIT = overflow_limit("float32")
 
 
 def _overflowing(data: Array, function: np.ufunc, axis: int) -> Array:
@@ -162,7 +162,5 @@ def _overflowing(data: Array, function: np.ufunc, axis: int) -> Array:
     last: Any = function.identity
     for index, element in enumerate(data):
         last = function(last, element)
-        result[index] = last = np.where(
-            np.abs(last) >= _BEYOND_FLOAT32, np.copysign(np.inf, last), last
-        )
+        result[index] = last = np.where(np.abs(last) >= _LIMIT, np.copysign(np.inf, last), last)
     return np.moveaxis(result, 0, axis)
