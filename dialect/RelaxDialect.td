@@ -39,27 +39,69 @@ def Relax_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  // What stands on operations beside their own attributes. Passes and the Python
+  // package name them relax.<name>; C++ has RelaxDialect::<Name>AttrHelper.
+  let discardableAttrs = (ins
+    //===--- Programs -----------------------------------------------------===//
+
+    // On the module: the virtual devices by name, #relax.vdevice each (GR03).
+    "::mlir::DictionaryAttr":$global_info,
+    // On a function: impure calls inside are disregarded (DR15, WF21).
+    "::mlir::BoolAttr":$force_pure,
+    // On a function: how many of its first arguments are captured values, which
+    // the closure, and no caller, passes.
+    "::mlir::IntegerAttr":$captures,
+    // On a parameter of a kernel: its StructInfo, which tells more than a memref.
+    "::mlir::TypeAttr":$struct_info,
+    // On a loop of a kernel: its kind, such as "parallel" (T.parallel).
+    "::mlir::StringAttr":$loop,
+    // On a loop of a kernel: the thread that it stands for, such as
+    // "threadIdx.x" (T.thread_binding).
+    "::mlir::StringAttr":$thread,
+    // On a loop or memory of a kernel: the annotations of TensorIR.
+    "::mlir::DictionaryAttr":$annotations,
+    // On an allocation of a kernel: where it lies, such as "shared".
+    "::mlir::StringAttr":$scope,
+
+    //===--- Passes -------------------------------------------------------===//
+
+    // On an operator: relax-legalize-ops leaves it alone.
+    "::mlir::UnitAttr":$keep,
+    // On a dataflow block that Python is rewriting.
+    "::mlir::UnitAttr":$rewritten_block,
+    // On a match_cast: the operator whose operands it checks.
+    "::mlir::StringAttr":$checks,
+    // On arithmetic of dimensions: the expression that it is a step of.
+    "::mlir::StringAttr":$expr,
+    // On the module: the constants that `relax.builtin.load_constant` counts.
+    "::mlir::ArrayAttr":$constants,
+    // On a function whose shapes are lowered: its StructInfo before, as the
+    // runtime reads it.
+    "::mlir::StringAttr":$runtime_struct_info,
+
+    //===--- Kernels ------------------------------------------------------===//
+
+    // On a tensor.empty: which one it is, while equal operations are merged.
+    "::mlir::IntegerAttr":$number,
+    // On the operation that makes weights of transformed ones: how many results a
+    // tile has in a dimension.
+    "::mlir::IntegerAttr":$winograd,
+    // On a kernel: the class that emitted it.
+    "::mlir::StringAttr":$kernel_class,
+    // On a parallel loop: the fewest iterations that are worth a thread.
+    "::mlir::IntegerAttr":$grain,
+    // On a kernel that returns whether it failed.
+    "::mlir::UnitAttr":$status
+  );
   let extraClassDeclaration = [{
-    /// On the module: the virtual devices by name, #relax.vdevice each (GR03).
-    static constexpr ::llvm::StringLiteral kGlobalInfo = "relax.global_info";
-    /// On a function: impure calls inside are disregarded (DR15, WF21).
-    static constexpr ::llvm::StringLiteral kForcePure = "relax.force_pure";
-    /// On a function: how many of its first arguments are captured values, which
-    /// the closure, and no caller, passes.
-    static constexpr ::llvm::StringLiteral kCaptures = "relax.captures";
+    // Attributes that have TVM's names.
+
     /// On a function: its name for those outside of the module.
     static constexpr ::llvm::StringLiteral kGlobalSymbol = "global_symbol";
     /// On a function: the least and the greatest values of shape variables that
     /// its arguments bind.
     static constexpr ::llvm::StringLiteral kLowerBound = "tir_var_lower_bound";
     static constexpr ::llvm::StringLiteral kUpperBound = "tir_var_upper_bound";
-    /// On a function whose shapes are lowered: its StructInfo before, as at run
-    /// time.
-    static constexpr ::llvm::StringLiteral kStructInfo = "relax.struct_info";
-    /// On the module: the constants that `relax.builtin.load_constant` counts.
-    static constexpr ::llvm::StringLiteral kConstants = "relax.constants";
-    /// On arithmetic of dimensions: the expression that it is a step of.
-    static constexpr ::llvm::StringLiteral kExpr = "relax.expr";
     void registerAttributes();
     void registerTypes();
   }];

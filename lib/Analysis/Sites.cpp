@@ -23,6 +23,6 @@ std::string mlir::relax::getLocationText(Location loc) {
 }
 
 std::string mlir::relax::describeExpr(Operation *op) {
-  auto expr = op->getAttrOfType<StringAttr>(RelaxDialect::kExpr);
+  auto expr = RelaxDialect::ExprAttrHelper(op->getContext()).getAttr(op);
   return expr ? ("dimension " + expr.getValue()).str() : "a dimension";
 }

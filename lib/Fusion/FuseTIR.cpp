@@ -114,8 +114,8 @@ void Fuser::merge(FuncOp function) {
 /// argument has to be checked first.
 static std::optional<ShapeVarMap> bindVars(FuncOp function,
                                            relax::CallOp call) {
-  if (function->hasAttr("tir_var_lower_bound") ||
-      function->hasAttr("tir_var_upper_bound") ||
+  if (function->hasAttr(RelaxDialect::kLowerBound) ||
+      function->hasAttr(RelaxDialect::kUpperBound) ||
       function.getNumArguments() != call.getArgs().size())
     return std::nullopt;
   SmallVector<Type> actuals(call.getArgs().getTypes());

@@ -60,10 +60,8 @@ static PrimExprAttr getInteger(Value value) {
     auto kernel = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
     if (!kernel || !value.getType().isInteger())
       return {};
-    auto said = kernel.getArgAttrOfType<TypeAttr>(argument.getArgNumber(),
-                                                  kKernelStructInfo);
-    auto type = said ? dyn_cast<PrimStructInfoType>(said.getValue())
-                     : PrimStructInfoType();
+    auto type = dyn_cast_or_null<PrimStructInfoType>(
+        getDeclaredStructInfo(kernel, argument.getArgNumber()));
     if (type && type.getValue())
       return type.getValue();
     return PrimExprAttr::getVar(
@@ -100,10 +98,8 @@ static PrimExprAttr getSize(Value memref, int64_t axis) {
     auto kernel = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
     if (!kernel)
       return {};
-    auto said = kernel.getArgAttrOfType<TypeAttr>(argument.getArgNumber(),
-                                                  kKernelStructInfo);
-    auto info = said ? dyn_cast<TensorStructInfoType>(said.getValue())
-                     : TensorStructInfoType();
+    auto info = dyn_cast_or_null<TensorStructInfoType>(
+        getDeclaredStructInfo(kernel, argument.getArgNumber()));
     if (info && info.hasShape() && info.getNdim() == type.getRank())
       return info.getDims()[axis];
     return PrimExprAttr::getVar(
@@ -205,7 +201,7 @@ static bool isPlain(scf::ForOp loop) {
       getConstantIntValue(loop.getStep()) != 1 || loop.getNumRegionIterArgs())
     return false;
   // Loops over threads are not what they seem.
-  return !loop->hasAttr("relax.thread");
+  return !RelaxDialect::ThreadAttrHelper(loop.getContext()).isAttrPresent(loop);
 }
 
 /// The loops that are at their first iteration where a condition holds.

@@ -407,17 +407,17 @@ static LogicalResult verifyKernelInput(Operation *op, unsigned index,
 /// Returns the type of a parameter in terms of shape variables, as the kernel
 /// declares it, or else the type of the argument.
 static Type kernelParamType(func::FuncOp kernel, unsigned index, Type actual) {
-  auto said = kernel.getArgAttrOfType<TypeAttr>(index, kKernelStructInfo);
-  if (!said)
+  Type declared = getDeclaredStructInfo(kernel, index);
+  if (!declared)
     return actual;
   if (auto tensor = dyn_cast<TensorStructInfoType>(actual)) {
-    auto type = dyn_cast<TensorStructInfoType>(said.getValue());
+    auto type = dyn_cast<TensorStructInfoType>(declared);
     if (type && type.hasShape() && type.getNdim() == tensor.getNdim())
       return TensorStructInfoType::get(type.getShape(), tensor.getDtype(),
                                        tensor.getVdevice());
     return actual;
   }
-  auto prim = dyn_cast<PrimStructInfoType>(said.getValue());
+  auto prim = dyn_cast<PrimStructInfoType>(declared);
   if (prim && prim.getValue() &&
       prim.getDtype() == cast<PrimStructInfoType>(actual).getDtype())
     return prim;
@@ -554,9 +554,9 @@ LogicalResult CallKernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
 /// The contents of the pool cannot be queried before the module is verified.
 LogicalResult LoadConstantOp::verifySymbolUses(SymbolTableCollection &) {
   auto module = (*this)->getParentOfType<ModuleOp>();
-  auto pool = module
-                  ? module->getAttrOfType<ArrayAttr>(RelaxDialect::kConstants)
-                  : ArrayAttr();
+  auto pool =
+      module ? RelaxDialect::ConstantsAttrHelper(getContext()).getAttr(module)
+             : ArrayAttr();
   size_t size = pool ? pool.size() : 0;
   if (getIndex() >= size)
     return emitOpError() << "expected a constant of the module, which has "

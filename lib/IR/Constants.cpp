@@ -16,7 +16,8 @@ using namespace mlir;
 using namespace mlir::relax;
 
 SmallVector<ElementsAttr> mlir::relax::getConstants(ModuleOp module) {
-  auto constants = module->getAttrOfType<ArrayAttr>(RelaxDialect::kConstants);
+  ArrayAttr constants =
+      RelaxDialect::ConstantsAttrHelper(module.getContext()).getAttr(module);
   if (!constants)
     return {};
   return llvm::to_vector(constants.getAsRange<ElementsAttr>());

@@ -197,7 +197,7 @@ std::string FuncOp::describeArgument(unsigned index) {
 }
 
 unsigned FuncOp::getNumCaptures() {
-  auto count = (*this)->getAttrOfType<IntegerAttr>(RelaxDialect::kCaptures);
+  auto count = RelaxDialect::CapturesAttrHelper(getContext()).getAttr(*this);
   return count ? count.getInt() : 0;
 }
 
@@ -333,7 +333,8 @@ static bool isDeclaredPure(Operation *function) {
 }
 
 bool mlir::relax::isForcePure(Operation *function) {
-  auto flag = function->getAttrOfType<BoolAttr>(RelaxDialect::kForcePure);
+  auto flag = RelaxDialect::ForcePureAttrHelper(function->getContext())
+                  .getAttr(function);
   return flag && flag.getValue();
 }
 
@@ -365,7 +366,8 @@ LogicalResult mlir::relax::verifyPurity(Operation *function) {
             << "is impure, which is not allowed in a pure function [DR15]";
         diag.attachNote(function->getLoc())
             << "the function is pure: declare it 'impure', or promise with "
-            << RelaxDialect::kForcePure << " that nobody sees the effects";
+            << RelaxDialect::ForcePureAttrHelper::getNameStr()
+            << " that nobody sees the effects";
       });
   return success(isValid);
 }
@@ -374,8 +376,8 @@ void mlir::relax::forcePurity(Operation *function) {
   bool hasImpure = false;
   walkImpure(function, [&](Operation *) { hasImpure = true; });
   if (hasImpure && isDeclaredPure(function))
-    function->setAttr(RelaxDialect::kForcePure,
-                      BoolAttr::get(function->getContext(), true));
+    RelaxDialect::ForcePureAttrHelper(function->getContext())
+        .setAttr(function, BoolAttr::get(function->getContext(), true));
 }
 
 /// Verifies that `actual` is a subtype of the declared type `expected`; `role`

@@ -39,7 +39,7 @@ DictionaryAttr mlir::relax::getGlobalInfo(Operation *op) {
     module = op->getParentOfType<ModuleOp>();
   if (!module)
     return {};
-  return module->getAttrOfType<DictionaryAttr>(RelaxDialect::kGlobalInfo);
+  return RelaxDialect::GlobalInfoAttrHelper(op->getContext()).getAttr(module);
 }
 
 VDeviceAttr mlir::relax::lookupVDevice(Operation *op, FlatSymbolRefAttr name) {
@@ -78,10 +78,11 @@ private:
         !reported.insert(name.getValue()).second)
       return;
     result = failure();
-    InFlightDiagnostic diag = op->emitOpError()
-                              << "names virtual device " << name
-                              << ", which is not listed in '"
-                              << RelaxDialect::kGlobalInfo << "' [WF24]";
+    InFlightDiagnostic diag =
+        op->emitOpError() << "names virtual device " << name
+                          << ", which is not listed in '"
+                          << RelaxDialect::GlobalInfoAttrHelper::getNameStr()
+                          << "' [WF24]";
     Diagnostic &note = diag.attachNote(module.getLoc());
     if (!devices || devices.empty()) {
       note << "the module lists no virtual devices";

@@ -9,6 +9,8 @@
 #include "relax-mlir/IR/Constants.h"
 #include "relax-mlir/IR/Relax.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -21,15 +23,28 @@ void RelaxDialect::initialize() {
   registerRelaxDialectOperations(this);
 }
 
+/// Reports that an attribute stands on the wrong operation.
+static LogicalResult emitMisplaced(Operation *op, NamedAttribute attribute,
+                                   StringRef place) {
+  return op->emitOpError() << "has '" << attribute.getName().getValue()
+                           << "', which belongs on " << place;
+}
+
+/// Reports that an attribute is not what it should be.
+static LogicalResult emitMistyped(Operation *op, NamedAttribute attribute,
+                                  StringRef expected) {
+  return op->emitOpError() << "expected '" << attribute.getName().getValue()
+                           << "' to be " << expected << ", but got "
+                           << attribute.getValue();
+}
+
 /// GR03: a dictionary of devices.
-static LogicalResult verifyGlobalInfo(Operation *op, Attribute value) {
+static LogicalResult verifyGlobalInfo(Operation *op, NamedAttribute attribute) {
   if (!isa<ModuleOp>(op))
-    return op->emitOpError() << "has '" << RelaxDialect::kGlobalInfo
-                             << "', which belongs on a module";
-  auto devices = dyn_cast<DictionaryAttr>(value);
+    return emitMisplaced(op, attribute, "a module");
+  auto devices = dyn_cast<DictionaryAttr>(attribute.getValue());
   if (!devices)
-    return op->emitOpError() << "expected '" << RelaxDialect::kGlobalInfo
-                             << "' to be a dictionary, but got " << value;
+    return emitMistyped(op, attribute, "a dictionary");
   for (NamedAttribute device : devices)
     if (!isa<VDeviceAttr>(device.getValue()))
       return op->emitOpError()
@@ -39,11 +54,10 @@ static LogicalResult verifyGlobalInfo(Operation *op, Attribute value) {
 }
 
 /// WF21: the promise needs a function that is pure.
-static LogicalResult verifyForcePure(Operation *op, Attribute value) {
-  auto flag = dyn_cast<BoolAttr>(value);
+static LogicalResult verifyForcePure(Operation *op, NamedAttribute attribute) {
+  auto flag = dyn_cast<BoolAttr>(attribute.getValue());
   if (!flag)
-    return op->emitOpError() << "expected '" << RelaxDialect::kForcePure
-                             << "' to be true or false, but got " << value;
+    return emitMistyped(op, attribute, "true or false");
   bool isPure = false;
   if (auto func = dyn_cast<FuncOp>(op))
     isPure = func.getIsPure();
@@ -53,22 +67,20 @@ static LogicalResult verifyForcePure(Operation *op, Attribute value) {
       return !func || func.getPure();
     });
   else
-    return op->emitOpError() << "has '" << RelaxDialect::kForcePure
-                             << "', which belongs on a Relax function";
+    return emitMisplaced(op, attribute, "a Relax function");
   if (flag.getValue() && !isPure)
-    return op->emitOpError() << "has '" << RelaxDialect::kForcePure
+    return op->emitOpError() << "has '" << attribute.getName().getValue()
                              << "', so it has to be pure [WF21]";
   return success();
 }
 
 /// Captured values are passed by closures of the module only. The function is
 /// not verified yet.
-static LogicalResult verifyCaptures(Operation *op, Attribute value) {
+static LogicalResult verifyCaptures(Operation *op, NamedAttribute attribute) {
   auto func = dyn_cast<FuncOp>(op);
   if (!func || func.getSymVisibility().value_or("") != "private")
-    return op->emitOpError() << "has '" << RelaxDialect::kCaptures
-                             << "', which belongs on a private relax.func";
-  auto count = dyn_cast<IntegerAttr>(value);
+    return emitMisplaced(op, attribute, "a private relax.func");
+  auto count = dyn_cast<IntegerAttr>(attribute.getValue());
   TypeAttr typeAttr = func.getFunctionTypeAttr();
   auto type =
       dyn_cast_or_null<FunctionType>(typeAttr ? typeAttr.getValue() : Type());
@@ -76,32 +88,27 @@ static LogicalResult verifyCaptures(Operation *op, Attribute value) {
     return success(); // reported as invalid
   if (!count || !count.getType().isInteger(64) || count.getInt() < 0 ||
       count.getInt() > static_cast<int64_t>(type.getNumInputs()))
-    return op->emitOpError()
-           << "expected '" << RelaxDialect::kCaptures
-           << "' to be a number of arguments, but got " << value;
+    return emitMistyped(op, attribute, "a number of arguments");
   return success();
 }
 
 /// Verifies the StructInfo that a lowered function keeps as text.
-static LogicalResult verifyStructInfoText(Operation *op, Attribute value) {
+static LogicalResult verifyRuntimeStructInfo(Operation *op,
+                                             NamedAttribute attribute) {
   if (!isa<FuncOp>(op))
-    return op->emitOpError() << "has '" << RelaxDialect::kStructInfo
-                             << "', which belongs on a relax.func";
-  if (!isa<StringAttr>(value))
-    return op->emitOpError() << "expected '" << RelaxDialect::kStructInfo
-                             << "' to be a string, but got " << value;
+    return emitMisplaced(op, attribute, "a relax.func");
+  if (!isa<StringAttr>(attribute.getValue()))
+    return emitMistyped(op, attribute, "a string");
   return success();
 }
 
 /// VM09: a list of tensors.
-static LogicalResult verifyConstants(Operation *op, Attribute value) {
+static LogicalResult verifyConstants(Operation *op, NamedAttribute attribute) {
   if (!isa<ModuleOp>(op))
-    return op->emitOpError() << "has '" << RelaxDialect::kConstants
-                             << "', which belongs on a module";
-  auto constants = dyn_cast<ArrayAttr>(value);
+    return emitMisplaced(op, attribute, "a module");
+  auto constants = dyn_cast<ArrayAttr>(attribute.getValue());
   if (!constants)
-    return op->emitOpError() << "expected '" << RelaxDialect::kConstants
-                             << "' to be an array, but got " << value;
+    return emitMistyped(op, attribute, "an array");
   for (auto [index, constant] : llvm::enumerate(constants)) {
     auto elements = dyn_cast<ElementsAttr>(constant);
     if (!elements || !isDataType(elements.getElementType()))
@@ -115,16 +122,15 @@ static LogicalResult verifyConstants(Operation *op, Attribute value) {
 
 LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
-  StringRef name = attribute.getName().getValue();
-  if (name == kGlobalInfo)
-    return verifyGlobalInfo(op, attribute.getValue());
-  if (name == kForcePure)
-    return verifyForcePure(op, attribute.getValue());
-  if (name == kCaptures)
-    return verifyCaptures(op, attribute.getValue());
-  if (name == kConstants)
-    return verifyConstants(op, attribute.getValue());
-  if (name == kStructInfo)
-    return verifyStructInfoText(op, attribute.getValue());
-  return success();
+  auto verify =
+      llvm::StringSwitch<LogicalResult (*)(Operation *, NamedAttribute)>(
+          attribute.getName().getValue())
+          .Case(GlobalInfoAttrHelper::getNameStr(), verifyGlobalInfo)
+          .Case(ForcePureAttrHelper::getNameStr(), verifyForcePure)
+          .Case(CapturesAttrHelper::getNameStr(), verifyCaptures)
+          .Case(ConstantsAttrHelper::getNameStr(), verifyConstants)
+          .Case(RuntimeStructInfoAttrHelper::getNameStr(),
+                verifyRuntimeStructInfo)
+          .Default(nullptr);
+  return verify ? verify(op, attribute) : success();
 }

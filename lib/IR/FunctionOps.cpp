@@ -221,8 +221,10 @@ LogicalResult GlobalVarOp::verifySymbolUses(SymbolTableCollection &) {
 
 /// Kernels hold unsigned integers in signless ones, and say so in an attribute.
 static Type dataType(Type held, DictionaryAttr attributes) {
-  auto attribute =
-      attributes ? attributes.getAs<TypeAttr>(kKernelStructInfo) : TypeAttr();
+  auto attribute = attributes
+                       ? attributes.getAs<TypeAttr>(
+                             RelaxDialect::StructInfoAttrHelper::getNameStr())
+                       : TypeAttr();
   Type said = attribute ? attribute.getValue() : Type();
   if (auto prim = dyn_cast_or_null<PrimStructInfoType>(said))
     said = prim.getDtype();

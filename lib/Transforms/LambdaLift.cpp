@@ -333,8 +333,8 @@ void Lifter::lift(FuncOp outer, ClosureOp closure) {
       info.getPure());
   lifted->setDiscardableAttrs(closure->getDiscardableAttrDictionary());
   lifted.setPrivate();
-  lifted->setAttr(RelaxDialect::kCaptures,
-                  builder.getI64IntegerAttr(captures.size()));
+  RelaxDialect::CapturesAttrHelper(context).setAttr(
+      lifted, builder.getI64IntegerAttr(captures.size()));
   SmallVector<StringRef> argNames(captures.size());
   if (ArrayAttr given = closure.getArgNamesAttr())
     llvm::append_range(argNames, given.getAsValueRange<StringAttr>());

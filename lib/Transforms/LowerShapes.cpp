@@ -187,8 +187,8 @@ Value ShapeLowering::materializeSelect(PrimExprAttr expr, const Scope &scope) {
 
 /// Says of a step of an expression what errors call it.
 Value ShapeLowering::name(PrimExprAttr expr, Value step) {
-  step.getDefiningOp()->setAttr(RelaxDialect::kExpr,
-                                builder.getStringAttr(expr.str()));
+  RelaxDialect::ExprAttrHelper(builder.getContext())
+      .setAttr(step.getDefiningOp(), builder.getStringAttr(expr.str()));
   return step;
 }
 
@@ -498,7 +498,8 @@ static bool needsCheck(Type from, Type to, const Scope &scope) {
 /// Describes a cast in the source, for messages: that of a named value, or the
 /// check that legalization put in front of an operator.
 static std::string describeCast(MatchCastOp op) {
-  if (auto checked = op->getAttrOfType<StringAttr>("relax.checks"))
+  if (auto checked =
+          RelaxDialect::ChecksAttrHelper(op.getContext()).getAttr(op))
     return ("the operands of " + checked.getValue()).str();
   if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
     return ("match_cast '" + name.getName().getValue() + "'").str();
@@ -753,11 +754,11 @@ void ShapeLowering::eraseTypes() {
 
 /// Records the current signature, which callers from outside see.
 void ShapeLowering::recordStructInfo() {
-  if (func.isPrivate() || func->hasAttr(RelaxDialect::kStructInfo))
+  RelaxDialect::RuntimeStructInfoAttrHelper helper(func.getContext());
+  if (func.isPrivate() || helper.isAttrPresent(func))
     return;
-  func->setAttr(RelaxDialect::kStructInfo,
-                builder.getStringAttr(toRuntimeStructInfo(
-                    getFuncStructInfo(func), {}, getGlobalInfo(func))));
+  helper.setAttr(func, builder.getStringAttr(toRuntimeStructInfo(
+                           getFuncStructInfo(func), {}, getGlobalInfo(func))));
 }
 
 LogicalResult ShapeLowering::run() {

@@ -107,7 +107,8 @@ struct RelaxPoolConstantsPass
       op.erase();
     }
     if (!constants.empty())
-      module->setAttr(RelaxDialect::kConstants, pool.get(&getContext()));
+      RelaxDialect::ConstantsAttrHelper(&getContext())
+          .setAttr(module, pool.get(&getContext()));
   }
 };
 } // namespace

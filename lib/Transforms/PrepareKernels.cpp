@@ -142,15 +142,16 @@ static LogicalResult prepare(func::FuncOp kernel, ArrayRef<int64_t> updated) {
 /// Loops over threads run one iteration after the other, so what threads write
 /// for each other would be read too early.
 static LogicalResult verifyThreads(func::FuncOp kernel) {
-  auto startsWith = [](Operation *op, StringRef name, StringRef prefix) {
-    auto value = op->getAttrOfType<StringAttr>(name);
+  RelaxDialect::ThreadAttrHelper thread(kernel.getContext());
+  RelaxDialect::ScopeAttrHelper scope(kernel.getContext());
+  auto startsWith = [](StringAttr value, StringRef prefix) {
     return value && value.getValue().starts_with(prefix);
   };
   Operation *threads = nullptr, *shared = nullptr;
   kernel.walk([&](Operation *op) {
-    if (startsWith(op, "relax.thread", "threadIdx"))
+    if (startsWith(thread.getAttr(op), "threadIdx"))
       threads = op;
-    if (startsWith(op, "relax.scope", "shared"))
+    if (startsWith(scope.getAttr(op), "shared"))
       shared = op;
   });
   if (!threads || !shared)

@@ -473,7 +473,8 @@ FailureOr<FlatSymbolRefAttr> Realizer::resolveHint(HintOnDeviceOp hint) {
   InFlightDiagnostic diag = hint.emitOpError()
                             << "expected one virtual device with the id "
                             << hint.getDevice() << " in '"
-                            << RelaxDialect::kGlobalInfo << "', but ";
+                            << RelaxDialect::GlobalInfoAttrHelper::getNameStr()
+                            << "', but ";
   if (names.empty())
     return diag << "there is none", failure();
   diag << "there are ";

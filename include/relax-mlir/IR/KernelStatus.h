@@ -14,18 +14,24 @@
 #ifndef RELAX_MLIR_IR_KERNELSTATUS_H
 #define RELAX_MLIR_IR_KERNELSTATUS_H
 
+#include "relax-mlir/IR/RelaxDialect.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::relax {
 
-/// The attribute of a function whose last result is a status.
-constexpr StringLiteral kStatusAttr = "relax.status";
-
 /// The runtime function that runs the body of a parallel loop.
 constexpr StringLiteral kParallelFor = "relax_parallel_for";
 
+/// Whether the last result of a kernel is a status.
 inline bool returnsStatus(func::FuncOp kernel) {
-  return kernel->hasAttr(kStatusAttr);
+  return RelaxDialect::StatusAttrHelper(kernel.getContext())
+      .isAttrPresent(kernel);
+}
+
+inline void setReturnsStatus(func::FuncOp kernel) {
+  RelaxDialect::StatusAttrHelper(kernel.getContext())
+      .setAttr(kernel, UnitAttr::get(kernel.getContext()));
 }
 
 } // namespace mlir::relax

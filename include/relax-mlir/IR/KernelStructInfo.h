@@ -9,13 +9,19 @@
 #ifndef RELAX_MLIR_IR_KERNELSTRUCTINFO_H
 #define RELAX_MLIR_IR_KERNELSTRUCTINFO_H
 
-#include "llvm/ADT/StringRef.h"
+#include "relax-mlir/IR/RelaxDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::relax {
 
-/// On a parameter or result of a kernel: its StructInfo, where that says more
-/// than its type: shape variables, unsigned integers.
-inline constexpr llvm::StringLiteral kKernelStructInfo = "relax.struct_info";
+/// Returns the StructInfo that a kernel declares for a parameter, where that
+/// tells more than its type: shape variables, unsigned integers. Null for none.
+inline Type getDeclaredStructInfo(func::FuncOp kernel, unsigned index) {
+  auto attribute = kernel.getArgAttrOfType<TypeAttr>(
+      index, RelaxDialect::StructInfoAttrHelper::getNameStr());
+  return attribute ? attribute.getValue() : Type();
+}
 
 } // namespace mlir::relax
 

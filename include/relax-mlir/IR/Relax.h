@@ -25,7 +25,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "relax-mlir/IR/RelaxDialect.h.inc"
+#include "relax-mlir/IR/RelaxDialect.h"
 #define GET_ATTRDEF_CLASSES
 #include "relax-mlir/IR/RelaxAttributes.h.inc"
 

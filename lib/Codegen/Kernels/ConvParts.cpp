@@ -10,6 +10,8 @@
 
 #include "Contraction.h"
 
+#include "relax-mlir/IR/RelaxDialect.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -245,8 +247,9 @@ static int64_t matchPanels(linalg::UnPackOp op, ArrayRef<int64_t> rowOrder) {
 /// `outputs` results in a dimension; null where it does not say that.
 static Value matchTransformed(Value weight, int64_t &outputs) {
   Operation *op = weight.getDefiningOp();
-  auto attribute =
-      op ? op->getAttrOfType<IntegerAttr>(kWinogradAttr) : IntegerAttr();
+  IntegerAttr attribute =
+      op ? RelaxDialect::WinogradAttrHelper(op->getContext()).getAttr(op)
+         : IntegerAttr();
   if (!attribute || op->getNumRegions() != 1)
     return {};
   auto reads = op->getRegion(0).getOps<tensor::ExtractOp>();

@@ -108,10 +108,6 @@ struct ConvParts {
   }
 };
 
-/// The operation that makes weights of the transformed ones says so, and how
-/// many results a tile has in a dimension.
-inline constexpr llvm::StringLiteral kWinogradAttr = "relax.winograd";
-
 /// Emits a convolution whose weights are in panels.
 void emitDirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
                     ValueRange arguments);

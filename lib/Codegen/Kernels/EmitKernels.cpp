@@ -19,6 +19,7 @@
 #include "RowKernel.h"
 
 #include "relax-mlir/Codegen/Passes.h"
+#include "relax-mlir/IR/RelaxDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -84,7 +85,8 @@ static void replace(func::FuncOp kernel, StringRef className,
       func::FuncOp::create(outer, kernel.getLoc(), kernel.getSymName(),
                            outer.getFunctionType(params, {}));
   emitted.setPrivate();
-  emitted->setAttr("relax.kernel_class", outer.getStringAttr(className));
+  RelaxDialect::KernelClassAttrHelper(kernel.getContext())
+      .setAttr(emitted, outer.getStringAttr(className));
   Block *block = emitted.addEntryBlock();
   auto builder = ImplicitLocOpBuilder::atBlockEnd(kernel.getLoc(), block);
   emitter.emit(builder, block->getArguments());

@@ -14,6 +14,8 @@
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_INDEXBUILDER_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_INDEXBUILDER_H
 
+#include "relax-mlir/IR/RelaxDialect.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -127,7 +129,8 @@ public:
           IndexBuilder inside(loc, b);
           body(inside, indices.front());
         });
-    op->setAttr("relax.grain", getI64IntegerAttr(grain));
+    RelaxDialect::GrainAttrHelper(getContext())
+        .setAttr(op, getI64IntegerAttr(grain));
   }
 };
 

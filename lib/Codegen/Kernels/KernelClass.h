@@ -50,10 +50,6 @@ struct KernelClass {
 /// The classes, in the order in which they are tried.
 ArrayRef<KernelClass> getKernelClasses();
 
-/// The attribute of scf.parallel that says how many iterations, at least, are
-/// worth a thread.
-inline constexpr llvm::StringLiteral kGrainAttr = "relax.grain";
-
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELCLASS_H

@@ -17,6 +17,7 @@
 #include "VectorBody.h"
 
 #include "relax-mlir/Codegen/Passes.h"
+#include "relax-mlir/IR/RelaxDialect.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -63,7 +64,8 @@ static void makeParallel(scf::ForOp loop, int64_t grain) {
   IndexBuilder b(loop.getLoc(), loop);
   auto parallel = scf::ParallelOp::create(b, loop.getLowerBound(),
                                           loop.getUpperBound(), loop.getStep());
-  parallel->setAttr(kGrainAttr, b.getI64IntegerAttr(grain));
+  RelaxDialect::GrainAttrHelper(b.getContext())
+      .setAttr(parallel, b.getI64IntegerAttr(grain));
   Block *from = loop.getBody(), *to = parallel.getBody();
   loop.getInductionVar().replaceAllUsesWith(parallel.getInductionVars()[0]);
   to->getOperations().splice(to->begin(), from->getOperations(), from->begin(),

@@ -209,7 +209,8 @@ static Value transformBack(OpBuilder &b, Location loc, Value tiles,
   auto op = linalg::GenericOp::create(b, loc, type, ValueRange(), empty,
                                       b.getMultiDimIdentityMap(type.getRank()),
                                       loops, body);
-  op->setAttr(kWinogradAttr, b.getI64IntegerAttr(winograd.outputs()));
+  RelaxDialect::WinogradAttrHelper(b.getContext())
+      .setAttr(op, b.getI64IntegerAttr(winograd.outputs()));
   return op.getResult(0);
 }
 

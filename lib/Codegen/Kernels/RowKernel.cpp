@@ -22,6 +22,8 @@
 #include "RowEmitter.h"
 #include "VectorBody.h"
 
+#include "relax-mlir/IR/RelaxDialect.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -116,7 +118,8 @@ void RowEmitter::emitParallel(Value count,
         builder->restoreInsertionPoint(nested.saveInsertionPoint());
         body(ivs.front());
       });
-  parallel->setAttr(kGrainAttr, builder->getI64IntegerAttr(getGrain()));
+  RelaxDialect::GrainAttrHelper(builder->getContext())
+      .setAttr(parallel, builder->getI64IntegerAttr(getGrain()));
 }
 
 void RowEmitter::emitRows() {

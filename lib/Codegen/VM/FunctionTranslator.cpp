@@ -775,7 +775,8 @@ FailureOr<FunctionText> Translator::translate(bool isNative) {
   text.name = func.getSymName();
   text.isPrivate = func.isPrivate();
   text.numCaptures = func.getNumCaptures();
-  if (auto info = func->getAttrOfType<StringAttr>(RelaxDialect::kStructInfo))
+  if (auto info = RelaxDialect::RuntimeStructInfoAttrHelper(func.getContext())
+                      .getAttr(func))
     text.structInfo = info.str();
   for (auto [index, argument] : llvm::enumerate(func.getArguments())) {
     text.params.push_back(getParameterName(func, index));

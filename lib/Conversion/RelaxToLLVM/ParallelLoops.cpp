@@ -16,6 +16,7 @@
 
 #include "relax-mlir/Conversion/Passes.h"
 #include "relax-mlir/IR/KernelStatus.h"
+#include "relax-mlir/IR/RelaxDialect.h"
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,12 +34,6 @@ namespace mlir::relax {
 
 using namespace mlir;
 using namespace mlir::relax;
-
-/// The fewest iterations that are worth a thread.
-static constexpr StringLiteral kGrainAttr = "relax.grain";
-
-/// The declared kind of a loop of a program: "parallel".
-static constexpr StringLiteral kLoopAttr = "relax.loop";
 
 //===----------------------------------------------------------------------===//
 // Loops that programs call parallel
@@ -104,7 +99,7 @@ static bool hasIndependentIterations(scf::ForOp loop) {
 
 /// A loop that a program calls parallel, as one that is.
 static void makeParallel(scf::ForOp loop) {
-  auto kind = loop->getAttrOfType<StringAttr>(kLoopAttr);
+  auto kind = RelaxDialect::LoopAttrHelper(loop.getContext()).getAttr(loop);
   if (!kind || kind.getValue() != "parallel" || loop.getNumResults() != 0 ||
       !loop.getInductionVar().getType().isIndex() ||
       loop->getParentOfType<scf::ParallelOp>() ||
@@ -114,8 +109,9 @@ static void makeParallel(scf::ForOp loop) {
   auto parallel = scf::ParallelOp::create(
       builder, loop.getLoc(), ValueRange{loop.getLowerBound()},
       ValueRange{loop.getUpperBound()}, ValueRange{loop.getStep()});
-  auto grain = loop->getAttrOfType<IntegerAttr>(kGrainAttr);
-  parallel->setAttr(kGrainAttr, grain ? grain : builder.getI64IntegerAttr(1));
+  RelaxDialect::GrainAttrHelper helper(loop.getContext());
+  IntegerAttr grain = helper.getAttr(loop);
+  helper.setAttr(parallel, grain ? grain : builder.getI64IntegerAttr(1));
   Block *body = loop.getBody(), *target = parallel.getBody();
   loop.getInductionVar().replaceAllUsesWith(parallel.getInductionVars()[0]);
   target->getOperations().splice(target->begin(), body->getOperations(),
@@ -188,7 +184,7 @@ func::FuncOp Outliner::makeBody(scf::ParallelOp loop, func::FuncOp kernel,
       builder.getFunctionType({runtime.ptrType(), i64Type, i64Type},
                               {i32Type}));
   body.setPrivate();
-  body->setAttr(kStatusAttr, builder.getUnitAttr());
+  setReturnsStatus(body);
   symbols.insert(body); // renames on conflict
   builder.setInsertionPointToStart(body.addEntryBlock());
   IRMapping mapping;
@@ -286,7 +282,8 @@ struct RelaxOutlineParallelLoopsPass
     SmallVector<std::pair<scf::ParallelOp, int64_t>> loops;
     getOperation().walk([&](func::FuncOp func) {
       func.walk<WalkOrder::PreOrder>([&](scf::ParallelOp loop) {
-        auto grain = loop->getAttrOfType<IntegerAttr>(kGrainAttr);
+        IntegerAttr grain =
+            RelaxDialect::GrainAttrHelper(&getContext()).getAttr(loop);
         if (!grain || loop.getNumLoops() != 1 || loop.getNumReductions() != 0)
           return WalkResult::advance();
         loops.emplace_back(loop, grain.getInt());

@@ -287,7 +287,7 @@ static void addStatus(func::FuncOp func) {
     extended.push_back(builder.getDictionaryAttr({}));
     func.setAllResultAttrs(extended);
   }
-  func->setAttr(kStatusAttr, builder.getUnitAttr());
+  setReturnsStatus(func);
   func.walk([&](func::ReturnOp op) {
     builder.setInsertionPoint(op);
     Value success =

@@ -17,6 +17,7 @@
 
 #include "KernelDims.h"
 
+#include "relax-mlir/IR/KernelStructInfo.h"
 #include "relax-mlir/IR/Relax.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -147,9 +148,7 @@ getActualDims(CallOpTy call, ArrayRef<TensorStructInfoType> outputs) {
 /// declares.
 static SmallVector<PrimExprAttr> getFormalDims(func::FuncOp kernel,
                                                unsigned index) {
-  auto said =
-      kernel.getArgAttrOfType<TypeAttr>(index, RelaxDialect::kStructInfo);
-  Type type = said ? said.getValue() : Type();
+  Type type = getDeclaredStructInfo(kernel, index);
   if (auto tensor = dyn_cast_or_null<TensorStructInfoType>(type))
     if (tensor.hasShape())
       return llvm::to_vector(tensor.getDims());

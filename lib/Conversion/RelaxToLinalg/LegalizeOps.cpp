@@ -230,8 +230,8 @@ static LogicalResult emitChecks(OpBuilder &builder, Operation *op,
                                 ShapeStructInfoType::get(from), from);
   auto check = MatchCastOp::create(builder, op->getLoc(),
                                    ShapeStructInfoType::get(to), shape);
-  check->setAttr("relax.checks",
-                 builder.getStringAttr(op->getName().getStringRef()));
+  RelaxDialect::ChecksAttrHelper(context).setAttr(
+      check, builder.getStringAttr(op->getName().getStringRef()));
   return success();
 }
 
@@ -438,11 +438,11 @@ struct RelaxLegalizeOpsPass
     if (failed(checkKernelCalls()))
       return signalPassFailure();
     Legalizer legalizer(getOperation(), table);
+    RelaxDialect::KeepAttrHelper keep(&getContext());
     SmallVector<Operation *> operators;
     for (auto func : getOperation().getOps<relax::FuncOp>())
       func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-        if ((table.lookup(op) || returnsOperand(op)) &&
-            !op->hasAttr("relax.keep"))
+        if ((table.lookup(op) || returnsOperand(op)) && !keep.isAttrPresent(op))
           operators.push_back(op);
       });
     // In program order: an operator sees the derived types of its operands.

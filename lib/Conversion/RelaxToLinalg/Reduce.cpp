@@ -16,6 +16,7 @@
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
 #include "relax-mlir/Conversion/RelaxToLinalg.h"
+#include "relax-mlir/IR/RelaxDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -235,8 +236,11 @@ struct ScanBuilder {
     auto loop =
         scf::ForOp::create(b, zero, b.dimValue(data, depth), step, carried);
     if (isParallel) {
-      loop->setAttr("relax.loop", b.getStringAttr("parallel"));
-      loop->setAttr("relax.grain", b.getI64IntegerAttr(getGrain(depth)));
+      MLIRContext *context = b.getContext();
+      RelaxDialect::LoopAttrHelper(context).setAttr(
+          loop, b.getStringAttr("parallel"));
+      RelaxDialect::GrainAttrHelper(context).setAttr(
+          loop, b.getI64IntegerAttr(getGrain(depth)));
     }
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

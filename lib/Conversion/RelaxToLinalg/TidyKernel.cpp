@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
+#include "relax-mlir/IR/RelaxDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -52,16 +53,16 @@ static void hoistDims(Block &entry) {
 
 /// Merges equal computations, except for memory, which numbers keep distinct.
 static void mergeScalars(func::FuncOp kernel) {
-  StringAttr number = StringAttr::get(kernel.getContext(), "relax.number");
+  RelaxDialect::NumberAttrHelper number(kernel.getContext());
   Builder builder(kernel.getContext());
   int64_t count = 0;
   kernel.walk([&](tensor::EmptyOp empty) {
-    empty->setAttr(number, builder.getI64IntegerAttr(count++));
+    number.setAttr(empty, builder.getI64IntegerAttr(count++));
   });
   IRRewriter rewriter(kernel.getContext());
   DominanceInfo dominance(kernel);
   eliminateCommonSubExpressions(rewriter, dominance, kernel);
-  kernel.walk([&](tensor::EmptyOp empty) { empty->removeAttr(number); });
+  kernel.walk([&](tensor::EmptyOp empty) { number.removeAttr(empty); });
 }
 
 static void eraseDead(Block &block) {

@@ -63,12 +63,12 @@ relax.func @main() -> !relax.object {
 
 // -----
 
-// expected-error @below {{has 'relax.struct_info', which belongs on a relax.func}}
-module attributes {relax.struct_info = "x"} {}
+// expected-error @below {{has 'relax.runtime_struct_info', which belongs on a relax.func}}
+module attributes {relax.runtime_struct_info = "x"} {}
 
 // -----
 
-// expected-error @below {{expected 'relax.struct_info' to be a string, but got 1 : i64}}
-relax.func @main(%x: !relax.object) -> !relax.object attributes {relax.struct_info = 1} {
+// expected-error @below {{expected 'relax.runtime_struct_info' to be a string, but got 1 : i64}}
+relax.func @main(%x: !relax.object) -> !relax.object attributes {relax.runtime_struct_info = 1} {
   relax.return %x : !relax.object
 }

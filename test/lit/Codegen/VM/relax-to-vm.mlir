@@ -33,7 +33,7 @@ func.func private @work(%x: memref<?xf32>) { return }
 // CHECK-NEXT: %1 = call builtin tensor_alloc(site [[#]], [$0], float32, 1, 0)
 // CHECK-NEXT: call kernel "exp"(read %0, scalar $0, write %1) site [[#]]
 // CHECK-NEXT: ret %1
-relax.func @RF08_chain(%x: !relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32> attributes {relax.struct_info = "{}"} {
+relax.func @RF08_chain(%x: !relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32> attributes {relax.runtime_struct_info = "{}"} {
   relax.builtin.check %x is !relax.tensor<ndim = 1, f32> as "argument 'x'" expecting "!relax.tensor<[n], f32>" : !relax.tensor<ndim = 1, f32>
   %n = relax.builtin.dim %x[0] : !relax.tensor<ndim = 1, f32>
   %a = relax.builtin.alloc_tensor(%n) : !relax.tensor<ndim = 1, f32>
