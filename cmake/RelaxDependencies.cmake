@@ -84,13 +84,15 @@ target_include_directories(
     relax_mlir_flags
     SYSTEM
     INTERFACE
-        ${PROJECT_BINARY_DIR}/include
-        ${MLIR_INCLUDE_DIRS}
-        ${LLVM_INCLUDE_DIRS}
+        $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+        $<BUILD_INTERFACE:${MLIR_INCLUDE_DIRS}>
+        $<BUILD_INTERFACE:${LLVM_INCLUDE_DIRS}>
 )
 target_include_directories(
     relax_mlir_flags
-    INTERFACE ${PROJECT_SOURCE_DIR}/include
+    INTERFACE
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+        $<INSTALL_INTERFACE:${RELAX_MLIR_INSTALL_DIR}/include>
 )
 target_compile_options(
     relax_mlir_flags
@@ -98,8 +100,8 @@ target_compile_options(
         -fno-rtti
         -fno-exceptions
         -fvisibility-inlines-hidden
-        -Wall
-        -Wextra
+        $<BUILD_INTERFACE:-Wall>
+        $<BUILD_INTERFACE:-Wextra>
         $<$<BOOL:${LLVM_ENABLE_ASSERTIONS}>:-UNDEBUG>
 )
 
