@@ -248,7 +248,7 @@ bool AttentionParts::Matcher::matchScores() {
     if (isQuery == map.isFunctionOfDim(parts.keyLoop()))
       return false;
     Elements &elements = isQuery ? parts.query : parts.key;
-    elements = {op->getOperand(operand), map, parts.depthLoop(), {}};
+    elements = {op->getOperand(operand), map, parts.depthLoop()};
   }
   parts.scores = {largest.getDpsInputOperand(0)->get(),
                   getFirst(rank),

@@ -28,26 +28,50 @@ static AffineMap getAccess(linalg::LinalgOp op, OpOperand &operand,
   return simplifyAffineMap(op.getMatchingIndexingMap(&operand).compose(map));
 }
 
-/// Whether elements of a parameter are the same along a loop, or those of its
-/// last dimension.
-static bool isContiguous(AffineMap map, unsigned loop) {
-  unsigned count = map.getNumResults();
-  for (auto [axis, expr] : llvm::enumerate(map.getResults()))
-    if (expr.isFunctionOfDim(loop) &&
-        (axis + 1 != count || expr != getAffineDimExpr(loop, map.getContext())))
+/// Whether elements of a parameter are the same along vectors, or follow one
+/// another: those of the last dimensions, but for ones after them that have one
+/// element.
+static bool isContiguous(AffineMap map, RankedTensorType type,
+                         VectorLoops loops) {
+  if (map.getNumSymbols() != 0)
+    return false;
+  // Along one loop, dimensions with one element may be anywhere.
+  auto varies = [&](size_t axis) {
+    return loops.vary(map.getResult(axis)) &&
+           (loops.count > 1 || type.getDimSize(axis) != 1);
+  };
+  size_t end = map.getNumResults();
+  if (llvm::none_of(llvm::seq(end), varies))
+    return true;
+  while (loops.count == 1 && end > 0 && type.getDimSize(end - 1) == 1)
+    --end;
+  if (end < loops.count || llvm::any_of(llvm::seq(end - loops.count), varies))
+    return false;
+  for (unsigned i = 0; i < loops.count; ++i)
+    if (map.getResult(end - loops.count + i) !=
+        getAffineDimExpr(loops.first + i, map.getContext()))
       return false;
-  return map.getNumSymbols() == 0;
+  return true;
+}
+
+/// Whether an expression is the index of an element in a vector: what vectors
+/// run along is one loop, and this is it.
+static bool isVectorIndex(AffineExpr expr, VectorLoops loops) {
+  return loops.count == 1 &&
+         expr == getAffineDimExpr(loops.first, expr.getContext());
 }
 
 /// Whether the indices that the body asks for are computed: each is the same in
 /// a vector, or runs along it.
 static bool hasKnownIndices(linalg::LinalgOp op, AffineMap map,
-                            unsigned vectorLoop) {
-  AffineExpr vector = getAffineDimExpr(vectorLoop, map.getContext());
+                            const Elements &elements) {
+  if (!elements.hasIndices)
+    return !op.hasIndexSemantics();
   bool isKnown = true;
   op->walk([&](linalg::IndexOp index) {
     AffineExpr expr = map.getResult(index.getDim());
-    isKnown &= expr == vector || !expr.isFunctionOfDim(vectorLoop);
+    isKnown &= isVectorIndex(expr, elements.vectorLoops) ||
+               !elements.vectorLoops.vary(expr);
   });
   return isKnown;
 }
@@ -58,7 +82,7 @@ static bool isPlainOrBool(Type type) {
 }
 
 static bool verify(const Elements &elements, Value tensor, AffineMap map,
-                   BlockArgument output,
+                   ArrayRef<BlockArgument> outputs,
                    SmallVectorImpl<ParameterAccess> &reads) {
   for (const Elements::Given &given : elements.given)
     if (given.tensor == tensor)
@@ -68,14 +92,15 @@ static bool verify(const Elements &elements, Value tensor, AffineMap map,
     return isKnownScalar(tensor);
   if (auto argument = dyn_cast<BlockArgument>(tensor)) {
     reads.push_back({argument, map});
-    return argument != output && isPlainOrBool(type.getElementType()) &&
-           isContiguous(map, elements.vectorLoop);
+    return !llvm::is_contained(outputs, argument) &&
+           isPlainOrBool(type.getElementType()) &&
+           isContiguous(map, type, elements.vectorLoops);
   }
   auto op = tensor.getDefiningOp<linalg::LinalgOp>();
   if (!op || op->getNumResults() != 1 ||
       op.getNumParallelLoops() != op.getNumLoops() || !isVectorizable(op) ||
       !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() ||
-      !hasKnownIndices(op, map, elements.vectorLoop))
+      !hasKnownIndices(op, map, elements))
     return false;
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
@@ -83,13 +108,14 @@ static bool verify(const Elements &elements, Value tensor, AffineMap map,
          llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
            return !op.payloadUsesValueFromOperand(&operand) ||
                   verify(elements, operand.get(), getAccess(op, operand, map),
-                         output, reads);
+                         outputs, reads);
          });
 }
 
-bool mlir::relax::canCompute(const Elements &elements, BlockArgument output,
+bool mlir::relax::canCompute(const Elements &elements,
+                             ArrayRef<BlockArgument> outputs,
                              SmallVectorImpl<ParameterAccess> &reads) {
-  return verify(elements, elements.tensor, elements.map, output, reads);
+  return verify(elements, elements.tensor, elements.map, outputs, reads);
 }
 
 bool mlir::relax::isSameForAll(Value value) {
@@ -142,6 +168,7 @@ struct ElementBuilder::Request {
   ValueRange indices;
   Value mask;
   ValueRange given;
+  int64_t lanes;
   using Computed = llvm::DenseMap<std::pair<Value, AffineMap>, Value>;
   Computed computed = Computed();
 };
@@ -162,8 +189,14 @@ Value ElementBuilder::load(IndexBuilder &b, Request &request,
   const KernelParameters::Memory &from = parameters[parameter];
   Value place = getPlace(b, from, map, request.indices), loaded;
   Type element = cast<MemRefType>(from.flat.getType()).getElementType();
-  if (map.isFunctionOfDim(request.elements.vectorLoop)) {
-    auto type = VectorType::get(lanes, element);
+  auto shape = cast<RankedTensorType>(parameter.getType()).getShape();
+  bool isVector =
+      llvm::any_of(llvm::zip_equal(shape, map.getResults()), [&](auto axis) {
+        auto [size, expr] = axis;
+        return size != 1 && request.elements.vectorLoops.vary(expr);
+      });
+  if (isVector) {
+    auto type = VectorType::get(request.lanes, element);
     if (request.mask) {
       Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
       loaded = vector::MaskedLoadOp::create(b, type, from.flat, place,
@@ -206,16 +239,15 @@ Value ElementBuilder::computeTensor(IndexBuilder &b, Request &request,
     arguments.push_back(
         arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type))));
   }
-  VectorBody body(b, lanes);
+  VectorBody body(b, request.lanes);
   body.mask = request.mask;
-  AffineExpr vector = getAffineDimExpr(elements.vectorLoop, map.getContext());
   auto indexOf = [&](unsigned loop) -> Value {
     AffineExpr expr = map.getResult(loop);
     Value first = evaluate(b, expr, request.indices);
-    if (expr != vector)
+    if (!isVectorIndex(expr, elements.vectorLoops))
       return first;
-    Value steps =
-        vector::StepOp::create(b, VectorType::get(lanes, b.getIndexType()));
+    Value steps = vector::StepOp::create(
+        b, VectorType::get(request.lanes, b.getIndexType()));
     return arith::AddIOp::create(b, steps, body.broadcast(first));
   };
   return request.computed[key] =
@@ -225,24 +257,28 @@ Value ElementBuilder::computeTensor(IndexBuilder &b, Request &request,
 Value ElementBuilder::compute(IndexBuilder &b, const Elements &elements,
                               ValueRange indices, Value mask,
                               ValueRange given) {
-  Request request{elements, indices, mask, given};
+  int64_t length =
+      mask ? cast<VectorType>(mask.getType()).getNumElements() : lanes;
+  Request request{elements, indices, mask, given, length};
   return computeTensor(b, request, elements.tensor, elements.map);
 }
 
 Value ElementBuilder::computeVector(IndexBuilder &b, const Elements &elements,
                                     ValueRange indices, Value mask,
                                     ValueRange given) {
-  return VectorBody(b, lanes).broadcast(
+  int64_t length =
+      mask ? cast<VectorType>(mask.getType()).getNumElements() : lanes;
+  return VectorBody(b, length).broadcast(
       compute(b, elements, indices, mask, given));
 }
 
 void ElementBuilder::prefetch(IndexBuilder &b, const Elements &elements,
                               ValueRange indices, unsigned loop) {
   SmallVector<ParameterAccess> reads;
-  canCompute(elements, /*output=*/BlockArgument(), reads);
+  canCompute(elements, /*outputs=*/{}, reads);
   for (const ParameterAccess &read : reads) {
     unsigned rank = read.map.getNumResults();
-    if (!read.map.isFunctionOfDim(elements.vectorLoop) || rank < 2 ||
+    if (rank < 2 || !elements.vectorLoops.vary(read.map.getResult(rank - 1)) ||
         read.map.getResult(rank - 2).isFunctionOfDim(loop) ||
         getElementTypeOrSelf(read.parameter.getType()).isInteger(1))
       continue;

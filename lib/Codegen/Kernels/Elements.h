@@ -23,8 +23,24 @@
 
 namespace mlir::relax {
 
+/// The loops that vectors run along, counted as one.
+struct VectorLoops {
+  unsigned first, count;
+
+  VectorLoops(unsigned first = 0, unsigned count = 1)
+      : first(first), count(count) {}
+
+  /// Whether an expression of loops may differ along a vector.
+  bool vary(AffineExpr expr) const {
+    for (unsigned loop = first; loop < first + count; ++loop)
+      if (expr.isFunctionOfDim(loop))
+        return true;
+    return false;
+  }
+};
+
 /// Elements of a tensor: `map` goes from loops, the same ones wherever such
-/// elements meet, to its dimensions. A vector runs along one of the loops.
+/// elements meet, to its dimensions.
 struct Elements {
   /// A tensor that is available where the elements are computed.
   struct Given {
@@ -34,8 +50,10 @@ struct Elements {
 
   Value tensor;
   AffineMap map;
-  unsigned vectorLoop = 0;
-  SmallVector<Given, 2> given;
+  VectorLoops vectorLoops = {};
+  SmallVector<Given, 2> given = {};
+  /// Whether what is computed may depend on indices.
+  bool hasIndices = true;
 };
 
 /// A parameter that is read, and the loops of each of its dimensions.
@@ -46,9 +64,9 @@ struct ParameterAccess {
 
 /// Whether ElementBuilder can compute these elements: nothing but operations on
 /// single elements is between them and the parameters, whose elements follow
-/// one another along the vector or are the same one. `output` is not to be
+/// one another along the vector or are the same one. `outputs` are not to be
 /// read. Adds what is read.
-bool canCompute(const Elements &elements, BlockArgument output,
+bool canCompute(const Elements &elements, ArrayRef<BlockArgument> outputs,
                 SmallVectorImpl<ParameterAccess> &reads);
 
 /// Whether a value, which a body may compute, is the same for all elements and
@@ -57,9 +75,11 @@ bool isSameForAll(Value value);
 
 class ElementBuilder {
 public:
-  /// `arguments` are the parameters of the kernel in memory.
+  ElementBuilder() = default;
+  /// `arguments` are the parameters of the kernel in memory. Vectors are as
+  /// long as their masks, or have `lanes` elements where there is none.
   ElementBuilder(IndexBuilder &b, func::FuncOp kernel, ValueRange arguments,
-                 int64_t lanes)
+                 int64_t lanes = 1)
       : lanes(lanes), parameters(b, kernel, arguments) {}
 
   /// The elements at `indices` of the loops, and along the vector from there
@@ -98,7 +118,7 @@ private:
   Value getPlace(IndexBuilder &b, const KernelParameters::Memory &memory,
                  AffineMap map, ValueRange indices);
 
-  int64_t lanes;
+  int64_t lanes = 1;
   KernelParameters parameters;
 };
 

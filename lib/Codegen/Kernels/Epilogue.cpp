@@ -8,14 +8,9 @@
 
 #include "Epilogue.h"
 
-#include "Contraction.h"
-#include "VectorBody.h"
-
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -73,8 +68,8 @@ bool Epilogue::addPart(Value stored, BlockArgument output) {
   Value copied = findCopied(stored);
   if (auto slice =
           (copied ? copied : stored).getDefiningOp<tensor::ExtractSliceOp>()) {
-    if (!isLastSlice(slice) || vectorDims.count != 1 ||
-        int64_t(vectorDims.first) + 1 != slice.getType().getRank())
+    if (!isLastSlice(slice) || elements.vectorLoops.count != 1 ||
+        int64_t(elements.vectorLoops.first) + 1 != slice.getType().getRank())
       return false;
     part.isSlice = true;
     part.begin = slice.getMixedOffsets().back();
@@ -83,23 +78,22 @@ bool Epilogue::addPart(Value stored, BlockArgument output) {
       return false;
     stored = slice.getSource();
   }
-  if (!result)
-    result = stored;
+  if (!elements.tensor)
+    elements.tensor = stored;
   bool isOne = parts.empty();
   parts.push_back(part);
-  return output && stored == result && (isOne || part.isSlice);
+  return output && stored == elements.tensor && (isOne || part.isSlice);
 }
 
 FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel, Value root,
-                                    VectorDims vectorDims, bool hasIndices) {
+                                    VectorLoops vectorDims, bool hasIndices) {
   Block &body = kernel.getBody().front();
   auto ret = dyn_cast<func::ReturnOp>(body.getTerminator());
   if (!ret || ret.getNumOperands() == 0)
     return failure();
   Epilogue epilogue;
-  epilogue.root = root;
-  epilogue.vectorDims = vectorDims;
-  epilogue.hasIndices = hasIndices;
+  epilogue.elements.vectorLoops = vectorDims;
+  epilogue.elements.hasIndices = hasIndices;
   llvm::SmallPtrSet<Operation *, 2> stores;
   // Of a kernel that is not prepared, the last parameters are the outputs.
   ArrayRef<BlockArgument> last =
@@ -115,7 +109,7 @@ FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel, Value root,
                                 : last[index]))
       return failure();
   }
-  auto type = dyn_cast<RankedTensorType>(epilogue.result.getType());
+  auto type = dyn_cast<RankedTensorType>(epilogue.elements.tensor.getType());
   if (!type || !isPlain(type.getElementType()))
     return failure();
   for (Operation &op : body.without_terminator())
@@ -124,85 +118,14 @@ FailureOr<Epilogue> Epilogue::match(func::FuncOp kernel, Value root,
       return failure();
   auto identity =
       AffineMap::getMultiDimIdentityMap(type.getRank(), kernel.getContext());
-  if (failed(epilogue.verify(epilogue.result, identity)))
+  epilogue.elements.map = identity;
+  epilogue.elements.given = {{root, identity}};
+  SmallVector<BlockArgument> outputs = llvm::map_to_vector(
+      epilogue.parts, [](const Part &part) { return part.output; });
+  SmallVector<ParameterAccess> reads;
+  if (!canCompute(epilogue.elements, outputs, reads))
     return failure();
   return epilogue;
-}
-
-/// Returns the access to an operand of an operation that is computed at `map`.
-static AffineMap getAccess(linalg::LinalgOp op, OpOperand &operand,
-                           AffineMap map) {
-  return op.getMatchingIndexingMap(&operand).compose(map);
-}
-
-/// Whether elements at `map` of a memref follow one another along several
-/// dimensions, counted as one, or are the same one.
-static bool areContiguous(AffineMap map, Epilogue::VectorDims dims) {
-  ArrayRef<AffineExpr> results = map.getResults();
-  auto isAlong = [&](AffineExpr expr) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    return dim && dims.contains(dim.getPosition());
-  };
-  if (llvm::none_of(results, isAlong))
-    return true;
-  if (results.size() < dims.count ||
-      llvm::any_of(results.drop_back(dims.count), isAlong))
-    return false;
-  for (auto [i, expr] : llvm::enumerate(results.take_back(dims.count)))
-    if (!isAlong(expr) ||
-        cast<AffineDimExpr>(expr).getPosition() != dims.first + i)
-      return false;
-  return true;
-}
-
-/// Whether elements at `map` of a memref follow one another along vectors, or
-/// are the same one.
-static bool isContiguous(AffineMap map, RankedTensorType type,
-                         Epilogue::VectorDims dims) {
-  if (map.getNumDims() == 0)
-    return true;
-  if (dims.count > 1)
-    return areContiguous(map, dims);
-  int64_t innermost = int64_t(map.getNumResults()) - 1;
-  while (innermost >= 0 && type.getDimSize(innermost) == 1)
-    --innermost;
-  for (auto [axis, expr] : llvm::enumerate(map.getResults()))
-    if (expr.isFunctionOfDim(dims.first) && type.getDimSize(axis) != 1 &&
-        int64_t(axis) != innermost)
-      return false;
-  return true;
-}
-
-LogicalResult Epilogue::verify(Value tensor, AffineMap map) {
-  if (tensor == root)
-    return success(map.isIdentity());
-  auto type = dyn_cast<RankedTensorType>(tensor.getType());
-  if (!type) // a scalar
-    return success(isKnownScalar(tensor));
-  if (auto argument = dyn_cast<BlockArgument>(tensor))
-    // Nothing is in the output yet.
-    return success(!isOutput(argument) && isPlain(type.getElementType()) &&
-                   isMapOfLoops(map, type) &&
-                   isContiguous(map, type, vectorDims));
-  auto op = tensor.getDefiningOp<linalg::LinalgOp>();
-  if (!op || op->getNumResults() != 1 ||
-      op.getNumParallelLoops() != op.getNumLoops() || !isVectorizable(op) ||
-      (op.hasIndexSemantics() && !hasIndices) ||
-      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
-    return failure();
-  if (op.hasIndexSemantics() &&
-      !llvm::all_of(map.getResults(),
-                    llvm::IsaPred<AffineDimExpr, AffineConstantExpr>))
-    return failure();
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  if (!llvm::all_of(captured, isKnownScalar))
-    return failure();
-  for (OpOperand &operand : op->getOpOperands())
-    if (op.payloadUsesValueFromOperand(&operand) &&
-        failed(verify(operand.get(), getAccess(op, operand, map))))
-      return failure();
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,96 +134,16 @@ LogicalResult Epilogue::verify(Value tensor, AffineMap map) {
 
 void Epilogue::begin(IndexBuilder &b, func::FuncOp kernel,
                      ValueRange arguments) {
-  parameters = KernelParameters(b, kernel, arguments);
-}
-
-/// The place of the element at `indices` of a map.
-static Value linearize(IndexBuilder &b, AffineMap map, ArrayRef<Value> strides,
-                       ValueRange indices) {
-  Value place = b.index(0);
-  for (auto [expr, stride] : llvm::zip_equal(map.getResults(), strides))
-    if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      place = b.add(place, b.mul(indices[dim.getPosition()], stride));
-  return place;
-}
-
-Value Epilogue::load(IndexBuilder &b, BlockArgument argument, AffineMap map) {
-  const KernelParameters::Memory &from = parameters[argument];
-  auto type = cast<RankedTensorType>(argument.getType());
-  Value place = linearize(b, map, from.strides, indices);
-  bool isVector = false;
-  for (auto [size, expr] : llvm::zip_equal(type.getShape(), map.getResults()))
-    if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      isVector |= size != 1 && vectorDims.contains(dim.getPosition());
-  if (!isVector)
-    return memref::LoadOp::create(b, from.flat, place);
-  auto vector = cast<VectorType>(
-      cast<VectorType>(mask.getType()).clone(type.getElementType()));
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vector));
-  return vector::MaskedLoadOp::create(b, vector, from.flat, place, mask, zeros);
-}
-
-/// The index of a loop of an operation, which is a loop of the result or 0: a
-/// vector where vectors lie along it.
-Value Epilogue::getIndex(IndexBuilder &b, AffineExpr expr) {
-  auto dim = dyn_cast<AffineDimExpr>(expr);
-  if (!dim)
-    return b.index(cast<AffineConstantExpr>(expr).getValue());
-  Value first = indices[dim.getPosition()];
-  if (!vectorDims.contains(dim.getPosition()))
-    return first;
-  int64_t lanes = cast<VectorType>(mask.getType()).getNumElements();
-  Value steps = arith::ConstantOp::create(
-      b, b.getIndexVectorAttr(llvm::to_vector(llvm::seq(lanes))));
-  Value all = vector::BroadcastOp::create(b, steps.getType(), first);
-  return arith::AddIOp::create(b, all, steps);
-}
-
-Value Epilogue::compute(IndexBuilder &b, Value tensor, AffineMap map) {
-  if (tensor == root)
-    return sums;
-  if (!isa<ShapedType>(tensor.getType()))
-    return parameters.scalars.lookup(tensor);
-  std::pair<Value, AffineMap> key(tensor, map);
-  if (Value known = computed.lookup(key))
-    return known;
-  if (auto argument = dyn_cast<BlockArgument>(tensor))
-    return computed[key] = load(b, argument, map);
-  auto op = tensor.getDefiningOp<linalg::LinalgOp>();
-  SmallVector<Value> arguments;
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (op.payloadUsesValueFromOperand(&operand)) {
-      arguments.push_back(
-          compute(b, operand.get(), getAccess(op, operand, map)));
-      continue;
-    }
-    // Any value of the type will do.
-    Type type = getElementTypeOrSelf(operand.get().getType());
-    arguments.push_back(
-        arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type))));
-  }
-  VectorBody body(b, cast<VectorType>(mask.getType()).getNumElements());
-  body.mask = mask;
-  SmallVector<Value> results =
-      body.compute(op, arguments, parameters.scalars, [&](unsigned loop) {
-        return getIndex(b, map.getResult(loop));
-      });
-  return computed[key] = results.front();
+  builder = ElementBuilder(b, kernel, arguments);
 }
 
 /// Writes the elements that belong to a part.
-void Epilogue::store(IndexBuilder &b, const Part &part, Value elements) {
-  const KernelParameters::Memory &to = parameters[part.output];
-  auto identity =
-      AffineMap::getMultiDimIdentityMap(indices.size(), b.getContext());
-  if (!part.isSlice) {
-    vector::MaskedStoreOp::create(b, to.flat,
-                                  linearize(b, identity, to.strides, indices),
-                                  mask, elements);
-    return;
-  }
+void Epilogue::store(IndexBuilder &b, const Part &part, Value vector,
+                     ValueRange indices, Value mask) {
+  if (!part.isSlice)
+    return builder.store(b, vector, part.output, elements.map, indices, mask);
   auto known = dyn_cast<Value>(part.begin);
-  Value begin = known ? parameters.scalars.lookup(known)
+  Value begin = known ? builder.computeScalar(b, known)
                       : b.index(*getConstantIntValue(part.begin));
   SmallVector<Value> places = llvm::to_vector(indices);
   Value &place = places.back();
@@ -308,38 +151,31 @@ void Epilogue::store(IndexBuilder &b, const Part &part, Value elements) {
   auto maskType = cast<VectorType>(mask.getType());
   Value zero = b.index(0), lanes = b.index(maskType.getNumElements());
   // The vector may begin before the part, or end after it.
-  Value lastSize = to.sizes.back();
   Value isInside =
       b.compare(arith::CmpIPredicate::sgt, b.add(place, lanes), zero);
-  for (auto [index, size] : llvm::zip_equal(places, to.sizes))
+  SmallVector<Value> sizes;
+  for (auto [axis, index] : llvm::enumerate(places)) {
+    sizes.push_back(builder.getSize(b, part.output, axis));
     isInside = arith::AndIOp::create(
-        b, isInside, b.compare(arith::CmpIPredicate::slt, index, size));
+        b, isInside, b.compare(arith::CmpIPredicate::slt, index, sizes.back()));
+  }
   b.branch(isInside, [&](IndexBuilder &b) {
     Value before = vector::CreateMaskOp::create(
         b, maskType, b.max(b.sub(zero, place), zero));
     Value end =
-        vector::CreateMaskOp::create(b, maskType, b.sub(lastSize, place));
+        vector::CreateMaskOp::create(b, maskType, b.sub(sizes.back(), place));
     Value all =
         arith::ConstantOp::create(b, DenseElementsAttr::get(maskType, true));
-    Value behind = arith::XOrIOp::create(b, before, all);
+    Value after = arith::XOrIOp::create(b, before, all);
     Value inside =
-        arith::AndIOp::create(b, mask, arith::AndIOp::create(b, behind, end));
-    vector::MaskedStoreOp::create(b, to.flat,
-                                  linearize(b, identity, to.strides, places),
-                                  inside, elements);
+        arith::AndIOp::create(b, mask, arith::AndIOp::create(b, after, end));
+    builder.store(b, vector, part.output, elements.map, places, inside);
   });
 }
 
 void Epilogue::finish(IndexBuilder &b, Value sums, ValueRange indices,
                       Value mask) {
-  this->sums = sums;
-  this->mask = mask;
-  this->indices = indices;
-  computed.clear();
-  auto identity =
-      AffineMap::getMultiDimIdentityMap(indices.size(), b.getContext());
-  VectorBody body(b, cast<VectorType>(mask.getType()).getNumElements());
-  Value elements = body.broadcast(compute(b, result, identity));
+  Value vector = builder.computeVector(b, elements, indices, mask, sums);
   for (const Part &part : parts)
-    store(b, part, elements);
+    store(b, part, vector, indices, mask);
 }

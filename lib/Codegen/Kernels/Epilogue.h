@@ -14,7 +14,7 @@
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_EPILOGUE_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_EPILOGUE_H
 
-#include "KernelParameters.h"
+#include "Elements.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -27,23 +27,13 @@ namespace mlir::relax {
 /// results are slices of it along the last dimension.
 class Epilogue {
 public:
-  /// The dimensions of the result that vectors run along, counted as one. Those
-  /// after them are known to have one element.
-  struct VectorDims {
-    unsigned first;
-    unsigned count = 1;
-
-    bool contains(unsigned dim) const {
-      return dim >= first && dim < first + count;
-    }
-  };
-
   /// Fails where an element of the result needs more than the same element of
   /// `root` and elements of parameters that are contiguous along the vectors,
-  /// or the same all along them. With `hasIndices` what is computed may depend
-  /// on the indices in the result; vectors then run along one dimension.
+  /// or the same all along them: the dimensions `vectorDims` of the result,
+  /// after which there are ones that are known to have one element. With
+  /// `hasIndices` what is computed may depend on the indices in the result.
   static FailureOr<Epilogue> match(func::FuncOp kernel, Value root,
-                                   VectorDims vectorDims,
+                                   VectorLoops vectorDims,
                                    bool hasIndices = false);
 
   /// The first parameter that is written.
@@ -70,23 +60,13 @@ private:
   };
 
   bool addPart(Value stored, BlockArgument output);
-  LogicalResult verify(Value tensor, AffineMap map);
-  Value compute(IndexBuilder &b, Value tensor, AffineMap map);
-  Value load(IndexBuilder &b, BlockArgument argument, AffineMap map);
-  void store(IndexBuilder &b, const Part &part, Value elements);
-  Value getIndex(IndexBuilder &b, AffineExpr expr);
+  void store(IndexBuilder &b, const Part &part, Value vector,
+             ValueRange indices, Value mask);
 
-  Value root, result;
-  VectorDims vectorDims;
-  bool hasIndices;
+  /// The result, of whose dimensions each is a loop.
+  Elements elements;
   SmallVector<Part, 1> parts;
-
-  KernelParameters parameters;
-
-  /// Of the vector that is being computed.
-  Value sums, mask;
-  ValueRange indices;
-  llvm::DenseMap<std::pair<Value, AffineMap>, Value> computed;
+  ElementBuilder builder;
 };
 
 } // namespace mlir::relax
