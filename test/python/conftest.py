@@ -41,6 +41,10 @@ def pytest_addoption(parser):
         action="store_true",
         help="run the programs of tests in the reference interpreter, in place of both modes",
     )
+    parser.addoption(
+        "--mcpu",
+        help="compile the programs of tests for a processor that LLVM knows, such as x86-64-v3",
+    )
 
 
 def pytest_generate_tests(metafunc):
@@ -86,6 +90,8 @@ def exec_mode(request, monkeypatch):
             if "dump_phases" in options:
                 pytest.skip("the reference interpreter has no phases to dump")
             return compile_(mod, mode if target == "llvm" else target, **options)
+        if (cpu := request.config.getoption("--mcpu")) and target == "llvm":
+            target = f"llvm -mcpu={cpu}"
         # Kernels are the same in both modes: optimizing them once is enough.
         level = {"opt_level": 1} if mode == "bytecode" else {}
         return compile_(mod, target, **{"exec_mode": mode, **level, **options})
