@@ -27,9 +27,9 @@ struct MultiplyToSquare : OpRewritePattern<relax::MultiplyOp> {
 
   LogicalResult matchAndRewrite(relax::MultiplyOp op,
                                 PatternRewriter &rewriter) const override {
-    if (op.getLhs() != op.getRhs())
+    if (op.getX1() != op.getX2())
       return failure();
-    rewriter.replaceOpWithNewOp<relax::SquareOp>(op, op.getType(), op.getLhs());
+    rewriter.replaceOpWithNewOp<relax::SquareOp>(op, op.getType(), op.getX1());
     return success();
   }
 };

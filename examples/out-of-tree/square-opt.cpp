@@ -16,7 +16,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::relax::registerAll(registry);
-  square::registerPasses();
+  square::registerSquarePasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Relax, and squares\n", registry));
 }

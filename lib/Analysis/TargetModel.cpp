@@ -6,23 +6,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TargetModel.h"
+#include "relax-mlir/Analysis/TargetModel.h"
 
+#include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <unistd.h>
 
+using namespace mlir;
 using namespace mlir::relax;
 
-/// 128 bits where nothing better is known: any processor can, in several
-/// registers if need be.
-static unsigned findHostVectorBits() {
-  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  if (features.lookup("avx512f"))
-    return 512;
-  return features.lookup("avx") ? 256 : 128;
-}
+// The device, and its entries.
+static constexpr StringLiteral kDevice = "CPU";
+static constexpr StringLiteral kVectorBits = "vector_bits";
+static constexpr StringLiteral kL1Bytes = "L1_cache_size_in_bytes";
+static constexpr StringLiteral kL2Bytes = "L2_cache_size_in_bytes";
+static constexpr StringLiteral kHasScalef = "vscalefps";
+
 
 /// The size of a cache as the system reports it; `known` where it does not.
 static int64_t findHostCache(int level, int64_t known) {
@@ -33,12 +36,46 @@ static int64_t findHostCache(int level, int64_t known) {
   return bytes > 0 ? bytes : known;
 }
 
-TargetModel TargetModel::get(unsigned vectorBits, int64_t l1Bytes,
-                             int64_t l2Bytes) {
-  static const unsigned hostVectorBits = findHostVectorBits();
-  TargetModel target;
-  target.vectorBits = vectorBits ? vectorBits : hostVectorBits;
-  target.l1Bytes = l1Bytes ? l1Bytes : findHostCache(1, target.l1Bytes);
-  target.l2Bytes = l2Bytes ? l2Bytes : findHostCache(2, target.l2Bytes);
+const TargetModel &TargetModel::getHost() {
+  static const TargetModel host = [] {
+    TargetModel found;
+    llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+    found.hasScalef = features.lookup("avx512f");
+    // Where nothing better is known it is 128 bits: any processor has them.
+    if (features.lookup("avx"))
+      found.vectorBits = found.hasScalef ? 512 : 256;
+    found.l1Bytes = findHostCache(1, found.l1Bytes);
+    found.l2Bytes = findHostCache(2, found.l2Bytes);
+    return found;
+  }();
+  return host;
+}
+
+TargetModel TargetModel::get(Operation *op) {
+  auto query = [&](StringRef entry, auto known) -> decltype(known) {
+    FailureOr<Attribute> found = dlti::query(op, {kDevice, entry});
+    auto number = succeeded(found) ? dyn_cast<IntegerAttr>(*found) : nullptr;
+    return number ? number.getValue().getZExtValue() : known;
+  };
+  TargetModel target = getHost();
+  target.vectorBits = query(kVectorBits, target.vectorBits);
+  target.l1Bytes = query(kL1Bytes, target.l1Bytes);
+  target.l2Bytes = query(kL2Bytes, target.l2Bytes);
+  target.hasScalef = query(kHasScalef, target.hasScalef);
   return target;
+}
+
+void TargetModel::attach(ModuleOp module) const {
+  Builder b(module.getContext());
+  auto entry = [&](StringRef key, Attribute value) -> DataLayoutEntryInterface {
+    return DataLayoutEntryAttr::get(b.getStringAttr(key), value);
+  };
+  auto device = TargetDeviceSpecAttr::get(
+      b.getContext(), {entry(kVectorBits, b.getI64IntegerAttr(vectorBits)),
+                       entry(kL1Bytes, b.getI64IntegerAttr(l1Bytes)),
+                       entry(kL2Bytes, b.getI64IntegerAttr(l2Bytes)),
+                       entry(kHasScalef, b.getBoolAttr(hasScalef))});
+  module->setAttr(
+      DLTIDialect::kTargetSystemDescAttrName,
+      TargetSystemSpecAttr::get(b.getContext(), {entry(kDevice, device)}));
 }

@@ -28,7 +28,9 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-static void buildNormalize(OpPassManager &pm, const CompileOptions &) {
+static void buildNormalize(OpPassManager &pm, const CompileOptions &options) {
+  pm.addPass(createRelaxAttachTargetPass({options.vectorBits, options.l1Bytes,
+                                          options.l2Bytes, options.hasScalef}));
   pm.addNestedPass<relax::FuncOp>(createRelaxNormalizePass());
   pm.addPass(createRelaxCheckWellFormedPass());
   pm.addPass(createRelaxDeriveStructInfoPass());
@@ -47,9 +49,7 @@ static void buildLegalize(OpPassManager &pm, const CompileOptions &options) {
     pm.addPass(createRelaxFuseTIRPass());
   }
   if (options.emitKernels)
-    pm.addPass(
-        createRelaxPackConstantsPass({options.winograd, options.vectorBits,
-                                      options.l1Bytes, options.l2Bytes}));
+    pm.addPass(createRelaxPackConstantsPass({options.winograd}));
 }
 
 static void buildMemory(OpPassManager &pm, const CompileOptions &options) {
@@ -76,8 +76,7 @@ static void buildShapes(OpPassManager &pm, const CompileOptions &options) {
 static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createRelaxPrepareKernelsPass());
   if (options.emitKernels)
-    pm.addPass(createRelaxEmitKernelsPass(
-        {options.vectorBits, options.l1Bytes, options.l2Bytes}));
+    pm.addPass(createRelaxEmitKernelsPass());
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
   bufferize.functionBoundaryTypeConversion =
@@ -91,8 +90,7 @@ static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
   if (options.emitKernels)
-    pm.addNestedPass<func::FuncOp>(
-        createRelaxLowerLinalgPass({options.vectorBits}));
+    pm.addNestedPass<func::FuncOp>(createRelaxLowerLinalgPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addNestedPass<func::FuncOp>(createRelaxWidenBoolMemrefsPass());
   pm.addNestedPass<func::FuncOp>(createRelaxLowerExpandShapePass());
@@ -113,7 +111,7 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createRelaxWidenBoolMemrefsPass());
   pm.addNestedPass<func::FuncOp>(createRelaxLowerExpandShapePass());
   pm.addNestedPass<func::FuncOp>(
-      createRelaxApproximateMathPass({options.fastMath, options.hasScalef}));
+      createRelaxApproximateMathPass({options.fastMath}));
   pm.addNestedPass<func::FuncOp>(createConvertVectorToSCFPass());
   pm.addNestedPass<func::FuncOp>(memref::createExpandStridedMetadataPass());
   pm.addNestedPass<func::FuncOp>(createLowerAffinePass());
@@ -174,100 +172,22 @@ static constexpr Phase kPhases[] = {
 
 ArrayRef<Phase> mlir::relax::getPhases() { return kPhases; }
 
-namespace {
-/// CompileOptions as options of a pipeline.
-struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
-  Option<CheckMode> checks{
-      *this, "checks",
-      llvm::cl::desc("Which checks of structural information stay"),
-      llvm::cl::init(CheckMode::All),
-      llvm::cl::values(clEnumValN(CheckMode::All, "all", "all of them"),
-                       clEnumValN(CheckMode::Necessary, "necessary",
-                                  "those without which a read is unsafe"))};
-
-  Option<ExecMode> execMode{
-      *this, "exec-mode",
-      llvm::cl::desc("How functions run; a kernel is machine code anyway"),
-      llvm::cl::init(ExecMode::Compiled),
-      llvm::cl::values(
-          clEnumValN(ExecMode::Compiled, "compiled", "as machine code"),
-          clEnumValN(ExecMode::Bytecode, "bytecode", "by a virtual machine"))};
-
-  Option<bool> planMemory{
-      *this, "plan-memory",
-      llvm::cl::desc("Whether tensors share memory, reshapes are views and "
-                     "kernels write over inputs that die"),
-      llvm::cl::init(true)};
-
-  Option<bool> fuse{
-      *this, "fuse",
-      llvm::cl::desc("Whether kernels that are called one after the other "
-                     "become one"),
-      llvm::cl::init(true)};
-
-  Option<bool> emitKernels{
-      *this, "emit-kernels",
-      llvm::cl::desc("Whether kernels of known classes are written as loops "
-                     "over vectors"),
-      llvm::cl::init(true)};
-
-  Option<unsigned> vectorBits{
-      *this, "vector-bits",
-      llvm::cl::desc("The width of a vector register; 0 means that of this "
-                     "processor"),
-      llvm::cl::init(0)};
-
-  Option<int64_t> l1Bytes{
-      *this, "l1-bytes",
-      llvm::cl::desc("The first cache of a core; 0 means that of this "
-                     "processor"),
-      llvm::cl::init(0)};
-
-  Option<int64_t> l2Bytes{
-      *this, "l2-bytes",
-      llvm::cl::desc("The second cache of a core; 0 means that of this "
-                     "processor"),
-      llvm::cl::init(0)};
-
-  Option<bool> fastMath{*this, "fast-math",
-                        llvm::cl::desc("Whether results may be less accurate"),
-                        llvm::cl::init(false)};
-
-  Option<bool> winograd{
-      *this, "winograd",
-      llvm::cl::desc("Whether constant weights of convolutions may be "
-                     "transformed for the algorithm of Winograd"),
-      llvm::cl::init(true)};
-
-  Option<bool> hasScalef{
-      *this, "has-scalef",
-      llvm::cl::desc("Whether the processor has the instruction vscalefps of "
-                     "AVX-512"),
-      llvm::cl::init(false)};
-
-  CompileOptions get() const {
-    return {checks,  execMode, planMemory, fuse,      emitKernels, vectorBits,
-            l1Bytes, l2Bytes,  fastMath,   hasScalef, winograd};
-  }
-};
-} // namespace
-
 void mlir::relax::registerPassesAndPipelines() {
   registerRelaxTransformsPasses();
   registerRelaxFusionPasses();
   registerRelaxConversionPasses();
   registerRelaxCodegenPasses();
   for (const Phase &phase : kPhases)
-    PassPipelineRegistration<PipelineOptions>(
+    PassPipelineRegistration<CompileOptions>(
         (Twine("relax-phase-") + phase.name).str(), phase.description,
         [build = phase.build](OpPassManager &pm,
-                              const PipelineOptions &options) {
-          build(pm, options.get());
+                              const CompileOptions &options) {
+          build(pm, options);
         });
-  PassPipelineRegistration<PipelineOptions>(
+  PassPipelineRegistration<CompileOptions>(
       "relax-to-llvm", "all phases, from Relax to the LLVM dialect",
-      [](OpPassManager &pm, const PipelineOptions &options) {
+      [](OpPassManager &pm, const CompileOptions &options) {
         for (const Phase &phase : kPhases)
-          phase.build(pm, options.get());
+          phase.build(pm, options);
       });
 }

@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/Analysis/TargetModel.h"
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -806,6 +807,7 @@ struct RelaxApproximateMathPass
     // Before there are polynomials, which rely on the order of operations.
     if (fast)
       relaxArithmetic(getOperation());
+    bool hasScalef = relax::TargetModel::get(getOperation()).hasScalef;
     SmallVector<std::pair<Operation *, Function>> ops;
     getOperation().walk([&](Operation *op) {
       if (Function function = findFunctionOfType(op))

@@ -66,17 +66,20 @@ from .core.ir_module import Function, IRModule, as_module
 from .core.struct_info import StructInfoWarning
 from .core.values import Expr
 from .core.vdevice import VDevice, set_global_info
-from .driver.compiler import compile, phases  # noqa: A004 (the name TVM uses)
+from .driver.compiler import compile  # noqa: A004 (the name TVM uses)
 from .driver.pipeline import get_pipeline, register_pipeline
 from .expr_functor import PyExprMutator, PyExprVisitor
 from .reference.bisect import bisect_wrong
 from .transform.binding_rewrite import DataflowBlockRewrite
+from .transform.options import CompileOptions
+from .transform.phases import phases
 from .vm import VirtualMachine, set_recursion_limit
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BlockBuilder",
+    "CompileOptions",
     "DataflowBlockRewrite",
     "Executable",
     "Expr",

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from . import native
-
-#: The widths of vectors in kernels; 0 is that of the processor.
-VECTOR_BITS = (0, 128, 256, 512, 1024)
+from .transform.options import VECTOR_BITS
 
 # The caches of a core of another machine, in bytes, where nothing is said of them.
 _L1_BYTES, _L2_BYTES = 32 << 10, 512 << 10

@@ -46,7 +46,7 @@ def models() -> list[bytes]:
         weights = const(np.arange(6, dtype="float32").reshape(3, 2))
         bb.emit_func_output(op.nn.relu(op.matmul(x, weights)))
     module = bb.get()
-    modes = relax.driver.compiler.EXEC_MODES
+    modes = relax.transform.options.EXEC_MODES
     return [artefact.to_bytes(relax.compile(module, exec_mode=mode)) for mode in modes]
 
 

@@ -188,7 +188,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60, help="how long the threads run")
     options = parser.parse_args()
     module = from_source(PROGRAM)
-    modes = relax.driver.compiler.EXEC_MODES
+    modes = relax.transform.options.EXEC_MODES
     executables = [relax.compile(module, exec_mode=mode) for mode in modes]
     findings = []
     for mode, executable in zip(modes, executables, strict=True):

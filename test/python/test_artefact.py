@@ -20,7 +20,7 @@ from relax_mlir import artefact, op
 from relax_mlir._mlir_libs import RUNTIME_LIBRARY
 from relax_mlir.op import const
 
-MODES = pytest.mark.parametrize("exec_mode", relax.driver.compiler.EXEC_MODES)
+MODES = pytest.mark.parametrize("exec_mode", relax.transform.options.EXEC_MODES)
 EXAMPLES = Path(__file__).parents[2] / "examples" / "cpp"
 X = np.arange(6, dtype="float32").reshape(2, 3)
 W = np.arange(6, dtype="float32").reshape(3, 2)

@@ -67,6 +67,8 @@ def test_phases_are_pipelines():
     module = ir.Module.parse(EXP, context=relax.default_context())
     for name, meaning in relax.phases():
         assert meaning
+        if name == "optimize":
+            continue  # passes in Python
         with module.context:
             PassManager.parse(f"builtin.module(relax-phase-{name})").run(module.operation)
     assert {op.name.split(".")[0] for op in module.body.operations} == {"llvm"}
@@ -81,7 +83,7 @@ def test_dump_phases(tmp_path):
     for file in files:
         ir.Module.parse(file.read_text(), context=relax.default_context())
     assert "relax.exp" in files[0].read_text()
-    assert "relax.call_tir" in files[2].read_text()
+    assert "relax.call_tir" in files[3].read_text()
     assert "llvm.func @__tvm_ffi_main" in files[-1].read_text()
 
 
@@ -90,6 +92,8 @@ def test_relax_opt_does_the_same(tmp_path):
     relax.compile(EXP, dump_phases=tmp_path)
     files = sorted(tmp_path.iterdir())[:-1]  # the last phase also writes locations
     for before, after, (name, _) in zip(files, files[1:], relax.phases(), strict=False):
+        if name == "optimize":
+            continue  # passes in Python
         command = ["relax-opt", f"--relax-phase-{name}", str(before)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout.strip() == after.read_text().strip()
@@ -151,7 +155,7 @@ def test_error_target():
 
 
 def test_error_opt_level():
-    with pytest.raises(ValueError, match="expected opt_level from 0 to 3, but got 4"):
+    with pytest.raises(ValueError, match="expected opt_level, one of 0, 1, 2, 3, but got 4"):
         relax.compile(EXP, opt_level=4)
 
 

@@ -7,14 +7,21 @@
 //===----------------------------------------------------------------------===//
 //
 // The width of its vectors and the sizes of its caches, from which tiles and
-// panels follow.
+// panels follow, and instructions that few processors have. The pass
+// relax-attach-target puts them on the module, in the attributes of DLTI.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_TARGETMODEL_H
-#define RELAX_MLIR_LIB_CODEGEN_KERNELS_TARGETMODEL_H
+#ifndef RELAX_MLIR_ANALYSIS_TARGETMODEL_H
+#define RELAX_MLIR_ANALYSIS_TARGETMODEL_H
 
-#include "mlir/IR/Types.h"
+#include <algorithm>
+#include <cstdint>
+
+namespace mlir {
+class ModuleOp;
+class Operation;
+} // namespace mlir
 
 namespace mlir::relax {
 
@@ -23,11 +30,18 @@ struct TargetModel {
   unsigned vectorBits = 128;
   /// The sizes in bytes of the caches that a core has for itself.
   int64_t l1Bytes = 32 << 10, l2Bytes = 512 << 10;
+  /// Whether there is the instruction vscalefps of AVX-512.
+  bool hasScalef = false;
 
-  /// The processor that this runs on; numbers that are not 0 replace what is
-  /// found there.
-  static TargetModel get(unsigned vectorBits, int64_t l1Bytes = 0,
-                         int64_t l2Bytes = 0);
+  /// The processor that this runs on.
+  static const TargetModel &getHost();
+
+  /// The target of the module around an operation; the host where the module
+  /// has none.
+  static TargetModel get(Operation *op);
+
+  /// Puts this on a module.
+  void attach(ModuleOp module) const;
 
   /// Returns the number of elements of a type with `bits` that a register
   /// holds.
@@ -38,4 +52,4 @@ struct TargetModel {
 
 } // namespace mlir::relax
 
-#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_TARGETMODEL_H
+#endif // RELAX_MLIR_ANALYSIS_TARGETMODEL_H

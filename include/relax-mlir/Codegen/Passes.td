@@ -47,13 +47,7 @@ def RelaxPackConstantsPass : Pass<"relax-pack-constants", "ModuleOp"> {
   }];
   let options = [
     Option<"winograd", "winograd", "bool", /*default=*/"true",
-           "Whether weights of windows of 3 x 3 may be transformed">,
-    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
-           "The width of a vector register; 0 means that of this processor">,
-    Option<"l1Bytes", "l1-bytes", "int64_t", /*default=*/"0",
-           "The first cache of a core; 0 means that of this processor">,
-    Option<"l2Bytes", "l2-bytes", "int64_t", /*default=*/"0",
-           "The second cache of a core; 0 means that of this processor">
+           "Whether weights of windows of 3 x 3 may be transformed">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
@@ -73,14 +67,6 @@ def RelaxEmitKernelsPass : Pass<"relax-emit-kernels", "ModuleOp"> {
     The outermost loop is an `scf.parallel`; its `relax.grain` says how many
     iterations, at least, are worth a thread.
   }];
-  let options = [
-    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
-           "The width of a vector register; 0 means that of this processor">,
-    Option<"l1Bytes", "l1-bytes", "int64_t", /*default=*/"0",
-           "The first cache of a core; 0 means that of this processor">,
-    Option<"l2Bytes", "l2-bytes", "int64_t", /*default=*/"0",
-           "The second cache of a core; 0 means that of this processor">
-  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
@@ -100,10 +86,6 @@ def RelaxLowerLinalgPass
     The outermost parallel loop is an `scf.parallel` whose `relax.grain` says how
     many iterations, at least, are worth a thread.
   }];
-  let options = [
-    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
-           "The width of a vector register; 0 means that of this processor">
-  ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",

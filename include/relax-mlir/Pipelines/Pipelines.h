@@ -12,8 +12,8 @@
 #include "relax-mlir/Codegen/VM.h"
 #include "relax-mlir/Transforms/Passes.h"
 
+#include "mlir/Pass/PassOptions.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
 
 namespace mlir {
 class DialectRegistry;
@@ -22,28 +22,67 @@ class OpPassManager;
 
 namespace mlir::relax {
 
-/// The choices of a user; each pipeline takes them as options.
-struct CompileOptions {
-  CheckMode checks = CheckMode::All;
-  ExecMode execMode = ExecMode::Compiled;
-  /// Whether tensors share memory, reshapes are views and kernels write over
-  /// inputs that die.
-  bool planMemory = true;
-  /// Whether kernels that are called one after the other become one.
-  bool fuse = true;
-  /// Whether kernels of known classes are written as loops over vectors.
-  bool emitKernels = true;
-  /// The width of their vectors in bits, and the caches of a core in bytes; 0
-  /// means those of this processor.
-  unsigned vectorBits = 0;
-  int64_t l1Bytes = 0, l2Bytes = 0;
-  /// Whether results may be less accurate.
-  bool fastMath = false;
-  /// Whether the processor has the instruction vscalefps of AVX-512.
-  bool hasScalef = false;
-  /// Whether constant weights of convolutions may be transformed for the
-  /// algorithm of Winograd.
-  bool winograd = true;
+/// The choices of a user, which each pipeline takes as options.
+struct CompileOptions : PassPipelineOptions<CompileOptions> {
+  Option<CheckMode> checks{
+      *this, "checks",
+      llvm::cl::desc("Which checks of structural information stay"),
+      llvm::cl::init(CheckMode::All),
+      llvm::cl::values(clEnumValN(CheckMode::All, "all", "all of them"),
+                       clEnumValN(CheckMode::Necessary, "necessary",
+                                  "those without which a read is unsafe"))};
+  Option<ExecMode> execMode{
+      *this, "exec-mode",
+      llvm::cl::desc("How functions run; a kernel is machine code anyway"),
+      llvm::cl::init(ExecMode::Compiled),
+      llvm::cl::values(
+          clEnumValN(ExecMode::Compiled, "compiled", "as machine code"),
+          clEnumValN(ExecMode::Bytecode, "bytecode", "by a virtual machine"))};
+  Option<bool> planMemory{
+      *this, "plan-memory",
+      llvm::cl::desc("Whether tensors share memory, reshapes are views and "
+                     "kernels write over inputs that die"),
+      llvm::cl::init(true)};
+  Option<bool> fuse{
+      *this, "fuse",
+      llvm::cl::desc("Whether kernels that are called one after the other "
+                     "become one"),
+      llvm::cl::init(true)};
+  Option<bool> emitKernels{
+      *this, "emit-kernels",
+      llvm::cl::desc("Whether kernels of known classes are written as loops "
+                     "over vectors"),
+      llvm::cl::init(true)};
+  Option<bool> winograd{
+      *this, "winograd",
+      llvm::cl::desc("Whether constant weights of convolutions may be "
+                     "transformed for the algorithm of Winograd"),
+      llvm::cl::init(true)};
+  Option<bool> fastMath{*this, "fast-math",
+                        llvm::cl::desc("Whether results may be less accurate"),
+                        llvm::cl::init(false)};
+
+  // The processor: see relax-attach-target.
+  Option<unsigned> vectorBits{
+      *this, "vector-bits",
+      llvm::cl::desc("The width of a vector register; 0 means that of this "
+                     "processor"),
+      llvm::cl::init(0)};
+  Option<int64_t> l1Bytes{
+      *this, "l1-bytes",
+      llvm::cl::desc("The first cache of a core; 0 means that of this "
+                     "processor"),
+      llvm::cl::init(0)};
+  Option<int64_t> l2Bytes{
+      *this, "l2-bytes",
+      llvm::cl::desc("The second cache of a core; 0 means that of this "
+                     "processor"),
+      llvm::cl::init(0)};
+  Option<bool> hasScalef{
+      *this, "has-scalef",
+      llvm::cl::desc("Whether there is the instruction vscalefps of AVX-512, "
+                     "where the width is given"),
+      llvm::cl::init(false)};
 };
 
 /// A named phase of compilation: a pipeline `relax-phase-<name>`.
@@ -53,7 +92,8 @@ struct Phase {
   void (*build)(OpPassManager &pm, const CompileOptions &options);
 };
 
-/// The phases from a Relax module to the LLVM dialect, in order.
+/// The phases from a Relax module to the LLVM dialect, in order. The Python
+/// package has one more, `optimize` after the first one, of passes in Python.
 llvm::ArrayRef<Phase> getPhases();
 
 /// Registers the passes, one pipeline for each phase, and `relax-to-llvm`,

@@ -279,6 +279,36 @@ def RelaxMarkDeallocationsPass
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
 
+def RelaxAttachTargetPass : Pass<"relax-attach-target", "ModuleOp"> {
+  let summary = "Attach what kernels should know of the processor";
+  let description = [{
+    Puts a description of the processor on the module, which passes that choose
+    tiles and instructions read. Where a module has none, they take the processor
+    that they run on.
+
+    Example:
+
+    ```mlir
+    module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+        "CPU" = #dlti.target_device_spec<
+            "vector_bits" = 512 : i64, "L1_cache_size_in_bytes" = 32768 : i64,
+            "L2_cache_size_in_bytes" = 1048576 : i64, "vscalefps" = true>>} {}
+    ```
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", /*default=*/"0",
+           "The width of a vector register; 0 means that of this processor">,
+    Option<"l1Bytes", "l1-bytes", "int64_t", /*default=*/"0",
+           "The first cache of a core; 0 means that of this processor">,
+    Option<"l2Bytes", "l2-bytes", "int64_t", /*default=*/"0",
+           "The second cache of a core; 0 means that of this processor">,
+    Option<"hasScalef", "has-scalef", "bool", /*default=*/"false",
+           "Whether there is the instruction vscalefps of AVX-512, where the width "
+           "is given">
+  ];
+  let dependentDialects = ["::mlir::DLTIDialect"];
+}
+
 def RelaxApproximateMathPass
     : Pass<"relax-approximate-math", "::mlir::func::FuncOp"> {
   let summary = "Compute elementary functions of float32 by polynomials";
@@ -297,13 +327,12 @@ def RelaxApproximateMathPass
 
     With `fast`, LLVM may compute the sums and products that loops accumulate in
     another order and ignore the signs of zeros, and `exp`, `exp2`, `powf`, `sin`
-    and `cos` have fewer digits; `docs/dev/math.md` says how many.
+    and `cos` have fewer digits; `docs/dev/math.md` says how many. Powers of two
+    are scaled by `vscalefps` where the target of the module has it.
   }];
   let options = [
     Option<"fast", "fast", "bool", /*default=*/"false",
-           "Whether results may be less accurate">,
-    Option<"hasScalef", "has-scalef", "bool", /*default=*/"false",
-           "Whether the processor has the instruction vscalefps of AVX-512">
+           "Whether results may be less accurate">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -106,15 +106,7 @@ struct RelaxEmitKernelsPass
   }
 
   void runOnOperation() override {
-    if (vectorBits != 0 &&
-        (!llvm::isPowerOf2_32(vectorBits) || vectorBits < 64)) {
-      getOperation().emitError()
-          << "expected vector-bits to be 0 or a power of two from 64 on, but "
-             "got "
-          << vectorBits.getValue();
-      return signalPassFailure();
-    }
-    TargetModel target = TargetModel::get(vectorBits, l1Bytes, l2Bytes);
+    TargetModel target = TargetModel::get(getOperation());
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (!isCandidate(kernel))

@@ -17,7 +17,8 @@
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_GENERICPLAN_H
 
 #include "RowReduction.h"
-#include "TargetModel.h"
+
+#include "relax-mlir/Analysis/TargetModel.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

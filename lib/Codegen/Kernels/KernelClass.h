@@ -16,7 +16,7 @@
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELCLASS_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELCLASS_H
 
-#include "TargetModel.h"
+#include "relax-mlir/Analysis/TargetModel.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"

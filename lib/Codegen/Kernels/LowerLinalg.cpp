@@ -151,7 +151,7 @@ struct RelaxLowerLinalgPass
   using RelaxLowerLinalgPassBase::RelaxLowerLinalgPassBase;
 
   void runOnOperation() override {
-    TargetModel target = TargetModel::get(vectorBits);
+    TargetModel target = TargetModel::get(getOperation());
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());

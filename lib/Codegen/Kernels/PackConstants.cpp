@@ -285,7 +285,7 @@ struct RelaxPackConstantsPass
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    TargetModel target = TargetModel::get(vectorBits, l1Bytes, l2Bytes);
+    TargetModel target = TargetModel::get(getOperation());
     ConstantPacker packer(symbols);
     SmallVector<CallTIROp> calls;
     getOperation().walk([&](CallTIROp call) { calls.push_back(call); });

@@ -18,7 +18,8 @@
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_ROWPLAN_H
 
 #include "KernelSpace.h"
-#include "TargetModel.h"
+
+#include "relax-mlir/Analysis/TargetModel.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

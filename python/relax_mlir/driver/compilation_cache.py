@@ -8,7 +8,6 @@ import functools
 import hashlib
 import os
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 
 from mlir import ir
@@ -17,6 +16,7 @@ from .. import artefact, native
 from .._mlir_libs import RUNTIME_LIBRARY
 from .._mlir_libs import _relax_mlir as _ext
 from ..artefact import Executable
+from ..transform.options import CompileOptions
 
 #: The environment variable that names the folder.
 VARIABLE = "RELAX_MLIR_CACHE"
@@ -34,16 +34,13 @@ class CompilationCache:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
-    def key(
-        self, module: ir.Module, options: Mapping[str, str], target: native.NativeTarget
-    ) -> str:
+    def key(self, module: ir.Module, options: CompileOptions, target: native.NativeTarget) -> str:
         """Return the name of what a module is compiled to: by content, options and machine.
 
         Parameters
         ----------
         module : mlir.ir.Module
-        options : mapping of str to str
-            Everything else that the result depends on.
+        options : CompileOptions
         target : native.NativeTarget
             The machine, with nothing left open.
 
@@ -52,7 +49,7 @@ class CompilationCache:
         str
         """
         digest = hashlib.blake2b(digest_size=20)
-        for text in (_build(), repr(target), repr(sorted(options.items()))):
+        for text in (_build(), repr(target), repr(options)):
             digest.update(text.encode() + b"\0")
         digest.update(_ext.digest(module))
         return digest.hexdigest()

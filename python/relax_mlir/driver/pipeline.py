@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..transform import Pass, Sequential, phase
+from ..transform import Pass, Sequential
+from ..transform.options import CompileOptions
+from ..transform.phases import phase, phases
 from ..transform.registry import PASSES
-from .compiler import phases
 
 _Make = Callable[..., Pass]
 
@@ -27,20 +28,23 @@ def zero_pipeline(*, enable_warning: bool = False) -> Sequential:
     return Sequential(passes, name="zero")
 
 
-def default_build_pipeline(**options: str) -> Sequential:
+def default_build_pipeline(options: CompileOptions | None = None, **changes: Any) -> Sequential:
     """Return the pipeline of `compile`: all phases in order.
 
     Parameters
     ----------
-    **options : str
-        The options of all phases, such as ``checks="necessary"``.
+    options : CompileOptions, optional
+        The default ones by default.
+    **changes
+        Options that differ, such as ``checks="necessary"``.
 
     Examples
     --------
     >>> [one.info.name for one in default_build_pipeline().passes][:2]
-    ['normalize', 'legalize']
+    ['normalize', 'optimize']
     """
-    return Sequential([phase(name, **options) for name, _ in phases()], name="default")
+    options = CompileOptions.of(options, changes)
+    return Sequential([phase(name, options) for name, _ in phases()], name="default")
 
 
 def _of_phase(name: str) -> _Make:

@@ -30,9 +30,6 @@ from .tensor import FORMATS, Array, Tensor, is_float
 if TYPE_CHECKING:
     from ..transform import PassInfo
 
-# The phases after which a module still has shape variables and kernels of linalg.
-_EVALUATED = ("normalize", "legalize", "memory")
-
 
 @dataclass
 class Bisection:

@@ -5,12 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from mlir.passmanager import PassManager
 
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.context import current_context
-from .base import MLIRPass, Sequential
+from .base import MLIRPass, Pass, Sequential
+from .combine_parallel_matmul import CombineParallelMatmul
+from .convert_layout import ConvertLayout
+from .fold_batch_norm import FoldBatchnormToConv2D
+from .fold_constant import FoldConstant
+from .options import CompileOptions
 from .registry import name_of
 
 
@@ -53,15 +59,57 @@ def _flatten(element: str) -> Iterator[str]:
             yield f"{head}({one})"
 
 
-def phase(name: str, **options: str) -> Sequential:
+def _foldings(options: CompileOptions) -> list[Pass]:
+    """Return the passes that compute what depends on constants alone."""
+    if not options.fold_constants:
+        return []
+    # Those of the kernels of convolutions.
+    layouts = {"relax.nn.conv2d": ["NCHW", "OIHW"]}
+    passes: list[Any] = [ConvertLayout(layouts), FoldBatchnormToConv2D()]
+    if options.fuse and options.combine_matmuls:
+        # It puts constants together, which is left to do then.
+        passes.append(CombineParallelMatmul(worthwhile=True))
+    return [*passes, FoldConstant()]
+
+
+# The phase whose passes are in Python.
+_OPTIMIZE = ("optimize", "layouts, normalization, parallel products and constants are folded")
+
+
+def phases() -> list[tuple[str, str]]:
+    """Return the phases of compilation in order: name, and what it does.
+
+    The phase `name` is the pipeline ``relax-phase-<name>`` of ``relax-opt``, all but `optimize`,
+    whose passes are in Python.
+
+    Examples
+    --------
+    >>> [name for name, _ in phases()][:3]
+    ['normalize', 'optimize', 'legalize']
+    """
+    normalize, *others = _ext.phases()
+    return [normalize, _OPTIMIZE, *others]
+
+
+def pipeline_of(name: str, options: CompileOptions) -> str | None:
+    """Return a phase as the text of a pipeline on a module; None for that of passes in Python."""
+    if name == _OPTIMIZE[0]:
+        return None
+    given = " ".join(f"{option}={value}" for option, value in options.pipeline_options().items())
+    return f"builtin.module(relax-phase-{name}{{{given}}})"
+
+
+def phase(name: str, options: CompileOptions | None = None, **changes: Any) -> Sequential:
     """Return a phase of compilation as a sequence of passes.
 
     Parameters
     ----------
     name : str
         One of `relax_mlir.phases`.
-    **options : str
-        The options of the pipeline ``relax-phase-<name>``, such as ``checks="necessary"``.
+    options : CompileOptions, optional
+        The default ones by default.
+    **changes
+        Options that differ, such as ``checks="necessary"``.
 
     Returns
     -------
@@ -75,13 +123,14 @@ def phase(name: str, **options: str) -> Sequential:
     Examples
     --------
     >>> phase("normalize").passes
-    (Normalize(), CheckWellFormed(), DeriveStructInfo())
+    (AttachTarget(), Normalize(), CheckWellFormed(), DeriveStructInfo())
     """
-    names = [known for known, _ in _ext.phases()]
+    names = [known for known, _ in phases()]
     if name not in names:
         raise ValueError(f"expected a phase, one of {', '.join(names)}, but got {name!r}")
-    given = " ".join(f"{option}={value}" for option, value in options.items())
-    pipeline = f"builtin.module(relax-phase-{name}{{{given}}})"
+    options = CompileOptions.of(options, changes)
+    pipeline = pipeline_of(name, options)
+    if pipeline is None:
+        return Sequential(_foldings(options), name=name)
     text = str(PassManager.parse(pipeline, context=current_context()))
-    passes = [MLIRPass(one, name_of(one)) for one in split_pipeline(text)]
-    return Sequential(passes, name=name)
+    return Sequential([MLIRPass(one, name_of(one)) for one in split_pipeline(text)], name=name)

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --split-input-file --relax-pack-constants="vector-bits=128" | FileCheck %s
+// RUN: relax-opt %s --split-input-file --relax-attach-target=vector-bits=128 --relax-pack-constants | FileCheck %s
 
 // A constant right matrix is passed in panels of 12 columns, row after row, to
 // a copy of the kernel. The other one stays for those who call it.

@@ -8,6 +8,7 @@ import relax_mlir as relax
 from mlir import ir
 from relax_mlir import op, transform
 from relax_mlir.driver import compiler
+from relax_mlir.transform import phases
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_nothing_is_wrong(program, x):
 
 
 def test_a_wrong_pass_is_found(program, x, monkeypatch):
-    monkeypatch.setattr(compiler, "_foldings", lambda combine: [break_exp])
+    monkeypatch.setattr(phases, "_foldings", lambda options: [break_exp])
     report = relax.bisect_wrong(program, [x])
     assert (report.place, report.name) == ("pass", "Break")
     assert "pass DeriveStructInfo" in report.checked
@@ -84,7 +85,7 @@ def test_a_wrong_kernel_is_found(program, x, monkeypatch):
 
 
 def test_floats_may_be_as_far_apart_as_rtol_says(program, x, monkeypatch):
-    monkeypatch.setattr(compiler, "_foldings", lambda combine: [break_exp])
+    monkeypatch.setattr(phases, "_foldings", lambda options: [break_exp])
     assert relax.bisect_wrong(program, [x], rtol=100.0).is_right
 
 

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --relax-phase-normalize --relax-phase-legalize --relax-phase-memory --relax-phase-shapes --relax-prepare-kernels --relax-emit-kernels="vector-bits=512" --canonicalize --cse | FileCheck %s
+// RUN: relax-opt %s --relax-phase-normalize=vector-bits=512 --relax-phase-legalize --relax-phase-memory --relax-phase-shapes --relax-prepare-kernels --relax-emit-kernels --canonicalize --cse | FileCheck %s
 
 // How many queries there are is decided at run time. Few of them read keys where
 // they lie: dot products of 16 keys at a time. More of them copy keys to panels,

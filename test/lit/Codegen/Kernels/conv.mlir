@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --split-input-file --relax-emit-kernels="vector-bits=512" --canonicalize --cse | FileCheck %s
+// RUN: relax-opt %s --split-input-file --relax-attach-target=vector-bits=512 --relax-emit-kernels --canonicalize --cse | FileCheck %s
 
 // Images are padded with zeros, and the window moves by two: a panel is written
 // from every other element of two vectors, the sums are of rows of panels, and

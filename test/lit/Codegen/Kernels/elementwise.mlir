@@ -1,6 +1,6 @@
 // Kernels without reductions. Dimensions that are walked through one after the
 // other in memory are one loop, in parts of 4096 elements.
-// RUN: relax-opt %s -relax-prepare-kernels -relax-emit-kernels=vector-bits=256 -canonicalize -cse | FileCheck %s
+// RUN: relax-opt %s -relax-prepare-kernels -relax-attach-target=vector-bits=256 -relax-emit-kernels -canonicalize -cse | FileCheck %s
 
 #id = affine_map<(i, j) -> (i, j)>
 #swap = affine_map<(i, j) -> (j, i)>

@@ -1,6 +1,6 @@
 // Lanes of the generic route that go backwards or in steps, and rows that may be
 // too short for them.
-// RUN: relax-opt %s --relax-lower-linalg=vector-bits=512 --split-input-file | FileCheck %s
+// RUN: relax-opt %s --relax-attach-target=vector-bits=512 --relax-lower-linalg --split-input-file | FileCheck %s
 
 // Vectors are read whole, and reversed in registers; so are masks.
 // CHECK-LABEL: func.func @flip

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --relax-lower-linalg=vector-bits=256 --split-input-file | FileCheck %s
+// RUN: relax-opt %s --relax-attach-target=vector-bits=256 --relax-lower-linalg --split-input-file | FileCheck %s
 
 // Elements at computed places are next to each other along the last loop: whole
 // vectors, and the rest under a mask. Whole rows, and parts of them, are shared
@@ -117,7 +117,7 @@ func.func @row(%x: memref<?x?xf32>, %best: memref<?xf32>, %place: memref<?xi64>)
 // CHECK:         scf.parallel
 // CHECK:           scf.for
 // CHECK:             memref.load
-// CHECK-NOT:     vector
+// CHECK-NOT:     vector.
 func.func @elements(%x: memref<?x?xf32>, %out: memref<?xf32>) {
   linalg.generic {indexing_maps = [affine_map<(j, i) -> (i, j)>, affine_map<(j, i) -> (i)>], iterator_types = ["reduction", "parallel"]} ins(%x : memref<?x?xf32>) outs(%out : memref<?xf32>) {
   ^bb0(%next: f32, %old: f32):

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --split-input-file --relax-emit-kernels="vector-bits=512" --canonicalize --cse | FileCheck %s
+// RUN: relax-opt %s --split-input-file --relax-attach-target=vector-bits=512 --relax-emit-kernels --canonicalize --cse | FileCheck %s
 
 // The number of rows decides at run time: one and few rows read the right
 // matrix where it lies, more rows copy blocks of both to scratch memory.

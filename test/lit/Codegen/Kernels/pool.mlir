@@ -1,4 +1,4 @@
-// RUN: relax-opt %s --relax-emit-kernels="vector-bits=512" --canonicalize --cse | FileCheck %s
+// RUN: relax-opt %s --relax-attach-target=vector-bits=512 --relax-emit-kernels --canonicalize --cse | FileCheck %s
 
 // A vector is of neighbouring windows. What the image does not have is the
 // padding, which loads under a mask give: nothing has the size of the padded

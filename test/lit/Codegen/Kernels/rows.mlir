@@ -1,7 +1,7 @@
 // Reductions of rows: a loop for each that waits for another one, with four
 // accumulators, and one under a mask for what is left.
-// RUN: relax-opt %s -relax-prepare-kernels -relax-emit-kernels=vector-bits=256 -canonicalize -cse | FileCheck %s
-// RUN: not relax-opt %s -relax-prepare-kernels -relax-emit-kernels=vector-bits=96 2>&1 | FileCheck %s --check-prefix=ERROR
+// RUN: relax-opt %s -relax-prepare-kernels -relax-attach-target=vector-bits=256 -relax-emit-kernels -canonicalize -cse | FileCheck %s
+// RUN: not relax-opt %s -relax-attach-target=vector-bits=96 2>&1 | FileCheck %s --check-prefix=ERROR
 
 // ERROR: error: expected vector-bits to be 0 or a power of two from 64 on, but got 96
 

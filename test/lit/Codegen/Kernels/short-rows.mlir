@@ -1,6 +1,6 @@
 // Rows that are shorter than vectors: as many as a vector has lanes are computed together. Their memory is transposed in
 // registers on the way to scratch memory, where the same element of all of them is one vector.
-// RUN: relax-opt %s -relax-prepare-kernels -relax-emit-kernels=vector-bits=256 -canonicalize -cse | FileCheck %s
+// RUN: relax-opt %s -relax-prepare-kernels -relax-attach-target=vector-bits=256 -relax-emit-kernels -canonicalize -cse | FileCheck %s
 
 #full = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>

@@ -1,6 +1,6 @@
-// RUN: relax-opt %s --split-input-file --relax-phase-normalize --relax-phase-legalize="vector-bits=512 l2-bytes=1048576" | FileCheck %s --check-prefix=PACK
-// RUN: relax-opt %s --split-input-file --relax-phase-normalize --relax-phase-legalize="vector-bits=512 l2-bytes=1048576 winograd=false" | FileCheck %s --check-prefix=NONE
-// RUN: relax-opt %s --split-input-file --relax-phase-normalize --relax-phase-legalize="vector-bits=512 l2-bytes=1048576" --relax-phase-memory --relax-phase-shapes --relax-prepare-kernels --relax-emit-kernels="vector-bits=512 l2-bytes=1048576" --canonicalize --cse | FileCheck %s --check-prefix=EMIT
+// RUN: relax-opt %s --split-input-file --relax-phase-normalize="vector-bits=512 l2-bytes=1048576" --relax-phase-legalize | FileCheck %s --check-prefix=PACK
+// RUN: relax-opt %s --split-input-file --relax-phase-normalize="vector-bits=512 l2-bytes=1048576" --relax-phase-legalize="winograd=false" | FileCheck %s --check-prefix=NONE
+// RUN: relax-opt %s --split-input-file --relax-phase-normalize="vector-bits=512 l2-bytes=1048576" --relax-phase-legalize --relax-phase-memory --relax-phase-shapes --relax-prepare-kernels --relax-emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=EMIT
 
 // Constant weights of windows of 3 x 3 come as those of tiles of 6 x 6, and the
 // kernel says how to get them back. It never does.

@@ -1,0 +1,166 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The options of compilation: declared here for Python, in Pipelines.h for C++."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from dataclasses import dataclass
+from typing import Any, Literal
+
+#: How functions run.
+EXEC_MODES = ("compiled", "bytecode")
+#: The checks that a program makes when it runs.
+CHECKS = ("all", "necessary")
+#: The widths of vectors in kernels; 0 is that of the processor.
+VECTOR_BITS = (0, 128, 256, 512, 1024)
+
+# The values of those that are neither flags nor sizes.
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "exec_mode": EXEC_MODES,
+    "checks": CHECKS,
+    "opt_level": (0, 1, 2, 3),
+    "vector_bits": VECTOR_BITS,
+}
+# Those that no pipeline of MLIR has: they are about passes in Python, and about LLVM.
+_OF_PYTHON = {"opt_level", "fold_constants", "combine_matmuls"}
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """How a module is compiled.
+
+    Parameters
+    ----------
+    exec_mode : str
+        "compiled": functions and kernels become machine code. "bytecode": kernels do, and functions
+        become bytecode, which `VirtualMachine` interprets and can observe. Both mean the same.
+    checks : str
+        Checks of structural information that the program makes when it runs. "all": of arguments,
+        casts, results of packed functions and operands of operators. "necessary": the caller is
+        trusted, see the notes.
+    opt_level : int
+        How much LLVM optimizes loops over numbers, from 0 to 3. Kernels of vectors, and functions
+        that call kernels, are cleaned up from 1 on, and no level makes them faster.
+    plan_memory : bool
+        Whether tensors that are not in use at the same time share memory, reshapes are views, and
+        kernels write over inputs that die. The results are the same without.
+    fuse : bool
+        Whether kernels that are called one after the other become one where that saves passes over
+        memory; see `relax_mlir.transform.FuseOps`. Each element is computed as without.
+    emit_kernels : bool
+        Whether kernels of known classes (elementwise, rows, ...) are written as loops over vectors.
+        Without, all of them become plain loops, which sum up in another order.
+    fold_constants : bool
+        Whether what depends on constants alone is computed once, now; see
+        `relax_mlir.transform.FoldConstant` and `FoldBatchnormToConv2D`. Convolutions in other
+        layouts are computed in NCHW then, see `ConvertLayout`.
+    combine_matmuls : bool
+        Whether products of a matrix with several constants become one, where constants are folded
+        and kernels fused; see `relax_mlir.transform.CombineParallelMatmul`.
+    winograd : bool
+        Whether convolutions by constant windows of 3 x 3 may use the algorithm of Winograd, where
+        that is faster. A result then depends on all elements that a tile of up to 6 x 6 elements
+        has, with rounding errors about twice as large as otherwise in relation to these.
+    fast_math : bool
+        Whether sums may be computed in another order, and elementary functions less accurately;
+        `docs/dev/math.md` has the errors of both. Infinities and NaN stay what they are.
+    vector_bits : int
+        The width of the vectors in kernels; 0 means that of the target.
+    l1_bytes, l2_bytes : int
+        The caches of a core, in bytes; 0 means those of the target.
+    has_scalef : bool
+        Whether kernels may use the instruction vscalefps of AVX-512, where `vector_bits` is given.
+        `compile` sets it where the target has it.
+
+    Raises
+    ------
+    ValueError
+        If the value of an option is not one of its values.
+    TypeError
+        If it is of another type.
+
+    Notes
+    -----
+    With ``checks="necessary"`` a program that fails no check gives the same results, and any other
+    may give wrong ones or read memory that is not its own. What stays is: the number of
+    arguments; before a value is first read (by a kernel, as a condition, as a shape, for its
+    dimensions or to be called), that it is of the kind and rank that its type says, and a tensor in
+    host memory; dimensions that bind shape variables, and that variables of sizes and dimensions of
+    allocations are not negative; that no step of a dimension is beyond 64 bits, or divides by 0;
+    sizes of tuples where a field is taken; allocations. What goes is the comparison of data types,
+    devices, dimensions, primitive values and closures, and any check of values that only pass
+    through.
+
+    Examples
+    --------
+    >>> CompileOptions(fuse=False).pipeline_options()["fuse"]
+    'false'
+    """
+
+    exec_mode: Literal["compiled", "bytecode"] = "compiled"
+    checks: Literal["all", "necessary"] = "all"
+    opt_level: int = 3
+    plan_memory: bool = True
+    fuse: bool = True
+    emit_kernels: bool = True
+    fold_constants: bool = True
+    combine_matmuls: bool = True
+    winograd: bool = True
+    fast_math: bool = False
+    vector_bits: int = 0
+    l1_bytes: int = 0
+    l2_bytes: int = 0
+    has_scalef: bool = False
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            _check(field.name, getattr(self, field.name), type(field.default))
+
+    @classmethod
+    def of(cls, given: CompileOptions | None, changes: dict[str, Any]) -> CompileOptions:
+        """Return options with changes.
+
+        Parameters
+        ----------
+        given : CompileOptions, optional
+            The default ones by default.
+        changes : dict
+            Values by the names of options.
+
+        Raises
+        ------
+        TypeError
+            If an option is not known.
+        """
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in changes:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise TypeError(
+                    f"expected options, any of {', '.join(known)}, but got {name}{hint}"
+                )
+        return dataclasses.replace(given or cls(), **changes)
+
+    def pipeline_options(self) -> dict[str, str]:
+        """Return the options as pipelines of MLIR have them, such as ``relax-to-llvm``."""
+        return {
+            name.replace("_", "-"): str(value).lower()
+            for name, value in dataclasses.asdict(self).items()
+            if name not in _OF_PYTHON
+        }
+
+
+def _check(name: str, value: Any, type_: type) -> None:
+    """Raise an error if the value of an option is none of its values."""
+    if name in _CHOICES:
+        if value not in _CHOICES[name]:
+            known = ", ".join(map(str, _CHOICES[name]))
+            raise ValueError(f"expected {name}, one of {known}, but got {value!r}")
+    elif type(value) is not type_:
+        expected = "True or False" if type_ is bool else "a number"
+        raise TypeError(f"expected {name} to be {expected}, but got {value!r}")
+    elif value < 0:
+        raise ValueError(f"expected {name} to be 0 or more, but got {value}")
