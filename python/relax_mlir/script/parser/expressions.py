@@ -1,23 +1,29 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Expressions of a program, evaluated as Python does, with each error at its place."""
+"""Expressions of a program, evaluated as Python does, with each error at its place.
+
+This is the one evaluator of Python's syntax. Where values of a program are not known yet, Python's
+meaning of an operator is not enough: `relax_expressions` and `tir.expressions` override the methods
+that say what is done with values (`apply`, `combine`, `choose`, ...), not those that read syntax.
+"""
 
 from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from mlir import ir
 
-from ...core.expr import GlobalVar
-from ..calls import call
-from ..state import SpecialForm
 from .diagnostics import ScriptError
 from .environment import Environment
 from .source import Source
+
+# Computes a value when it is needed.
+Later = Callable[[], Any]
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -52,16 +58,6 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.In: lambda item, items: item in items,
     ast.NotIn: lambda item, items: item not in items,
 }
-# Syntax that Python has no method for, with its replacement.
-_INSTEAD: dict[type[ast.AST], str] = {
-    ast.MatMult: "R.matmul in place of the operator @",
-    ast.Eq: "R.equal in place of ==",
-    ast.NotEq: "R.not_equal in place of !=",
-    ast.Not: "R.logical_not in place of not",
-    ast.And: "R.logical_and in place of and",
-    ast.Or: "R.logical_or in place of or",
-    ast.IfExp: "an if statement in place of a conditional expression",
-}
 
 
 class Evaluator:
@@ -72,6 +68,9 @@ class Evaluator:
     source : Source
     env : Environment
     """
+
+    # What is expected at its place, for messages.
+    what = "an expression"
 
     def __init__(self, source: Source, env: Environment) -> None:
         self.source = source
@@ -87,15 +86,18 @@ class Evaluator:
     def at(self, node: ast.AST) -> Iterator[None]:
         """Make operations at a node, and report what goes wrong there."""
         try:
-            if ir.Context.current is None:
-                yield
-                return
-            with self.source.location(node):
+            with self.location(node):
                 yield
         except ScriptError:
             raise
         except Exception as error:
             raise self.error(node, describe(error)) from error
+
+    def location(self, node: ast.AST) -> contextlib.AbstractContextManager[Any]:
+        """Return the location of the operations that are made at a node."""
+        if ir.Context.current is None:
+            return contextlib.nullcontext()
+        return self.source.location(node)
 
     @contextlib.contextmanager
     def implicit(self, unbound: Callable[[str], Any] | None) -> Iterator[None]:
@@ -116,8 +118,85 @@ class Evaluator:
         """
         method = getattr(self, f"_eval_{type(node).__name__.lower()}", None)
         if method is None:
-            raise self.error(node, f"expected an expression, but got {type(node).__name__}")
+            raise self.error(node, f"expected {self.what}, but got {kind_of(node)}")
         return method(node)
+
+    def parse_text(self, text: str, node: ast.AST, what: str = "an expression") -> ast.expr:
+        """Return the expression that a text at a node is."""
+        try:
+            tree = ast.parse(text.strip(), mode="eval").body
+        except SyntaxError as error:
+            raise self.error(node, f"expected {what}, but got {text!r}: {error.msg}") from None
+        for child in ast.walk(tree):
+            ast.copy_location(child, node)
+        return tree
+
+    # -- what is done with values -------------------------------------------------------------
+
+    def apply(self, node: ast.AST, function: Any, /, *args: Any, **keywords: Any) -> Any:
+        """Call a function, or apply an operator, at a node."""
+        with self.at(node):
+            return function(*args, **keywords)
+
+    def operand(self, node: ast.AST) -> Any:
+        """Return the value of an operand."""
+        return self.eval(node)
+
+    def refuse(self, node: ast.AST, operation: type[ast.AST], *values: Any) -> None:
+        """Raise an error if an operation means nothing for values of a program."""
+
+    def member(self, node: ast.Attribute, base: Any) -> Any:
+        """Return the attribute of a value that a node names."""
+        return getattr(base, node.attr)
+
+    def element(self, node: ast.Subscript, base: Any) -> Any:
+        """Return the element of a value that a node names."""
+        return self.apply(node, operator.getitem, base, self.eval(node.slice))
+
+    def unary(self, node: ast.UnaryOp, value: Any) -> Any:
+        """Return the result of an operator of one operand."""
+        self.refuse(node, type(node.op), value)
+        return self.apply(node, _UNARY[type(node.op)], value)
+
+    def binary(self, node: ast.BinOp | ast.AugAssign, lhs: Any, rhs: Any) -> Any:
+        """Return the result of an operator of two operands."""
+        self.refuse(node, type(node.op), lhs, rhs)
+        return self.apply(node, _BINARY[type(node.op)], lhs, rhs)
+
+    def combine(
+        self, node: ast.AST, kind: type[ast.boolop], lhs: Any, right: ast.AST, rhs: Later
+    ) -> Any:
+        """Return ``lhs and rhs``, or ``lhs or rhs``.
+
+        Parameters
+        ----------
+        node : ast.AST
+        kind : type of ast.And or ast.Or
+        lhs : value
+        right : ast.AST
+            The place of the right operand.
+        rhs : callable
+            Returns its value, which is not computed where the left one decides.
+        """
+        self.refuse(node, kind, lhs)
+        with self.at(node):
+            if bool(lhs) is (kind is ast.Or):
+                return lhs
+        value = rhs()
+        self.refuse(node, kind, value)
+        return value
+
+    def choose(self, node: ast.IfExp, test: Any) -> Any:
+        """Return the value of a conditional expression."""
+        self.refuse(node, ast.IfExp, test)
+        return self.eval(node.body if test else node.orelse)
+
+    def call(self, node: ast.Call, function: Any) -> Any:
+        """Call something with the arguments of a node."""
+        args, keywords = self.arguments(node)
+        if not callable(function):
+            raise self.error(node, f"expected a function, but got {function!r}")
+        return self.apply(node, function, *args, **keywords)
 
     # -- leaves -------------------------------------------------------------------------------
 
@@ -133,7 +212,7 @@ class Evaluator:
     def _eval_attribute(self, node: ast.Attribute) -> Any:
         base = self.eval(node.value)
         with self.at(node):
-            return getattr(base, node.attr)
+            return self.member(node, base)
 
     # -- containers ---------------------------------------------------------------------------
 
@@ -171,58 +250,42 @@ class Evaluator:
         return slice(*(None if part is None else self.eval(part) for part in parts))
 
     def _eval_subscript(self, node: ast.Subscript) -> Any:
-        base, index = self.eval(node.value), self.eval(node.slice)
-        with self.at(node):
-            return base[index]
+        return self.element(node, self.eval(node.value))
 
     # -- operators ----------------------------------------------------------------------------
 
-    def _refuse(self, node: ast.AST, kind: type[ast.AST], *values: Any) -> None:
-        """Raise an error if an operator means nothing for values of a program."""
-        if kind in _INSTEAD and any(isinstance(value, ir.Value) for value in values):
-            raise self.error(node, f"expected {_INSTEAD[kind]} for values of a Relax function")
-
     def _eval_binop(self, node: ast.BinOp) -> Any:
-        lhs, rhs = self.eval(node.left), self.eval(node.right)
-        self._refuse(node, type(node.op), lhs, rhs)
-        with self.at(node):
-            return _BINARY[type(node.op)](lhs, rhs)
+        return self.binary(node, self.operand(node.left), self.operand(node.right))
 
     def _eval_unaryop(self, node: ast.UnaryOp) -> Any:
-        value = self.eval(node.operand)
-        self._refuse(node, type(node.op), value)
-        with self.at(node):
-            return _UNARY[type(node.op)](value)
+        return self.unary(node, self.operand(node.operand))
 
     def _eval_compare(self, node: ast.Compare) -> Any:
-        lhs = self.eval(node.left)
-        result: Any = True
-        for op, right in zip(node.ops, node.comparators, strict=True):
-            rhs = self.eval(right)
-            self._refuse(node, type(op), lhs, rhs)
-            with self.at(node):
-                result = _COMPARE[type(op)](lhs, rhs)
-            if len(node.ops) > 1:
-                self._refuse(node, ast.And, result)
-                if not result:
-                    return result
-            lhs = rhs
+        results = self._comparisons(node)
+        result = next(results)
+        for right in node.comparators[1:]:
+            result = self.combine(node, ast.And, result, right, lambda: next(results))
         return result
 
+    def _comparisons(self, node: ast.Compare) -> Iterator[Any]:
+        """Yield ``a < b``, then ``b < c``, ... of ``a < b < c ...``; ``b`` is computed once."""
+        lhs = self.operand(node.left)
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            rhs = self.operand(right)
+            self.refuse(node, type(op), lhs, rhs)
+            yield self.apply(node, _COMPARE[type(op)], lhs, rhs)
+            lhs = rhs
+
     def _eval_boolop(self, node: ast.BoolOp) -> Any:
-        stop = isinstance(node.op, ast.Or)
-        value: Any = None
-        for item in node.values:
-            value = self.eval(item)
-            self._refuse(node, type(node.op), value)
-            if bool(value) is stop:
-                break
-        return value
+        first, *others = node.values
+        result = self.operand(first)
+        for right in others:
+            later = functools.partial(self.operand, right)
+            result = self.combine(node, type(node.op), result, right, later)
+        return result
 
     def _eval_ifexp(self, node: ast.IfExp) -> Any:
-        test = self.eval(node.test)
-        self._refuse(node, ast.IfExp, test)
-        return self.eval(node.body if test else node.orelse)
+        return self.choose(node, self.operand(node.test))
 
     # -- calls --------------------------------------------------------------------------------
 
@@ -239,20 +302,7 @@ class Evaluator:
         return args, keywords
 
     def _eval_call(self, node: ast.Call) -> Any:
-        function = self.eval(node.func)
-        if isinstance(function, SpecialForm):
-            return function.evaluate(self, node)
-        args, keywords = self.arguments(node)
-        return self.call(node, function, args, keywords)
-
-    def call(self, node: ast.AST, function: Any, args: list[Any], keywords: dict[str, Any]) -> Any:
-        """Call something; a macro or a function of the module too."""
-        with self.at(node):
-            if isinstance(function, (GlobalVar, ir.Value)):
-                return call(function, *args, **keywords)
-            if not callable(function):
-                raise TypeError(f"expected a function, but got {function!r}")
-            return function(*args, **keywords)
+        return self.call(node, self.eval(node.func))
 
     # -- functions of Python ------------------------------------------------------------------
 
@@ -264,10 +314,12 @@ class Evaluator:
         visible = self.env.flat()
 
         def function(*args: Any, **keywords: Any) -> Any:
+            given = {**optional, **dict(zip(names, args, strict=False)), **keywords}
+            is_more = len(args) > len(names) and rest is None
+            if is_more or any(name not in given for name in names):
+                raise TypeError(f"expected {len(names)} arguments, but got {len(args)}")
             with self.env.scope() as scope:
-                scope.update({**visible, **optional})
-                scope.update(zip(names, args, strict=False))
-                scope.update(keywords)
+                scope.update({**visible, **given})
                 if rest is not None:
                     scope[rest.arg] = args[len(names) :]
                 return self.eval(node.body)
@@ -308,16 +360,10 @@ class Evaluator:
         if not isinstance(target, (ast.Tuple, ast.List)):
             raise self.error(target, "expected a name, or names separated by commas")
         with self.at(target):
-            items = list(value)
-            names = target.elts
-            stars = [i for i, name in enumerate(names) if isinstance(name, ast.Starred)]
-            if stars:
-                first, after = stars[0], len(names) - stars[0] - 1
-                items[first : len(items) - after] = [items[first : len(items) - after]]
-            if len(items) != len(names):
-                raise ValueError(f"expected {len(names)} values, but got {len(items)}")
-        for name, item in zip(names, items, strict=True):
-            self.assign(name.value if isinstance(name, ast.Starred) else name, item, bind)
+            pairs = unpack(target, value)
+        for element, item in pairs:
+            name = element.value if isinstance(element, ast.Starred) else element
+            self.assign(name, item, bind)
 
     def _eval_listcomp(self, node: ast.ListComp) -> Any:
         return list(self._comprehend(node.generators, lambda: self.eval(node.elt)))
@@ -335,12 +381,61 @@ class Evaluator:
         return dict(self._comprehend(node.generators, pair))
 
 
+def unpack(target: ast.Tuple | ast.List, value: Any) -> list[tuple[ast.expr, Any]]:
+    """Return the parts of a target with what is assigned to them: a list to one with a star.
+
+    Raises
+    ------
+    ValueError
+        If a value has not as many parts.
+    """
+    items, names = list(value), target.elts
+    stars = [i for i, name in enumerate(names) if isinstance(name, ast.Starred)]
+    if len(stars) > 1:
+        raise ValueError(f"expected one name with a star, but got {len(stars)}")
+    if stars and len(items) >= len(names) - 1:
+        first, last = stars[0], len(items) - (len(names) - stars[0] - 1)
+        items[first:last] = [items[first:last]]
+    if len(items) != len(names):
+        raise ValueError(f"expected {len(names)} values, but got {len(items)}")
+    return list(zip(names, items, strict=True))
+
+
+# Kinds of nodes of the syntax tree, as programmers call them.
+_KINDS = {
+    "AsyncFor": "an asynchronous loop",
+    "Await": "await",
+    "ClassDef": "a class",
+    "Delete": "del",
+    "FunctionDef": "a function",
+    "Import": "import",
+    "ImportFrom": "import",
+    "NamedExpr": "an assignment",
+    "Raise": "raise",
+    "Try": "try",
+    "Yield": "yield",
+}
+
+
+def kind_of(node: ast.AST) -> str:
+    """Return how a kind of node of the syntax tree is called."""
+    return _KINDS.get(type(node).__name__, type(node).__name__)
+
+
+def constant_of(node: ast.stmt) -> Any:
+    """Return the constant that a statement consists of, such as ``...``, or None."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return node.value.value
+    return None
+
+
 def describe(error: BaseException) -> str:
     """Return a description of the error."""
     if isinstance(error, ir.MLIRError):
         messages = [diagnostic.message for diagnostic in error.error_diagnostics]
         return "; ".join(messages) or error.message
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    if isinstance(error, (ValueError, TypeError, NameError, AttributeError)) and text:
+    is_said = isinstance(error, (ValueError, TypeError, NameError, AttributeError))
+    if text and (is_said or text.startswith("expected ")):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

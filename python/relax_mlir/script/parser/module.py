@@ -30,7 +30,7 @@ from ..calls import func_attr
 from ..generic import mlir_functions
 from . import rfc, tir
 from .environment import Environment
-from .expressions import Evaluator
+from .expressions import Evaluator, constant_of
 from .relax import FunctionParser, recursive
 from .source import Source
 
@@ -300,7 +300,7 @@ class ModuleParser(Evaluator):
     def _function(
         self, node: ast.FunctionDef, options: dict[str, Any], relax: dict[str, ast.FunctionDef]
     ) -> None:
-        if _is_declaration(node):
+        if constant_of(node.body[-1]) is Ellipsis:  # it is written elsewhere
             operation = self._declare(node, options)
             self._declared_attributes(node, operation)
             if options.get("private", False):
@@ -502,16 +502,6 @@ def _move_last(operation: ir.Operation) -> None:
     last = list(operation.block)[-1].operation
     if last != operation:
         operation.move_after(last)
-
-
-def _is_declaration(node: ast.FunctionDef) -> bool:
-    """Say whether the body of a function ends with ``...``: it is written elsewhere."""
-    body = node.body[-1]
-    return (
-        isinstance(body, ast.Expr)
-        and isinstance(body.value, ast.Constant)
-        and body.value.value is Ellipsis
-    )
 
 
 def _uses(node: ast.FunctionDef, nodes: dict[str, Any]) -> list[str]:

@@ -19,6 +19,7 @@ from ...tir import Var as ShapeVar
 from ..annotations import as_annotation, as_dim
 from ..generic import as_attribute
 from ..operators import argument
+from .expressions import constant_of
 from .signature import Signature, SignatureParser
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class FunctionParser(SignatureParser):
                 self._return(statement)
             elif isinstance(statement, ast.With) and isinstance(statement.body[-1], ast.Return):
                 self._dataflow_block(statement, statement.body[-1])
-            elif not (index == 0 and _is_docstring(statement)):
+            elif not (index == 0 and isinstance(constant_of(statement), str)):
                 self.statement(statement)
         if not self._is_returned:
             raise self.error(
@@ -187,7 +188,9 @@ class FunctionParser(SignatureParser):
         with self.module.inside(inner), names:
             for name, value in arguments.items():
                 self.env.bind(name, value)
-            inner.body(statements[1:] if _is_docstring(macro.node.body[0]) else statements)
+            inner.body(
+                statements[1:] if isinstance(constant_of(macro.node.body[0]), str) else statements
+            )
             return inner.eval(last.value)
 
     # -- statements ---------------------------------------------------------------------------
@@ -524,14 +527,6 @@ def recursive(name: str) -> str:
     return (
         f"expected the StructInfo of the result of '{name}', which calls itself, as in "
         f'def {name}(...) -> R.Tensor((n, 4), "float32") [WF08]'
-    )
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
     )
 
 

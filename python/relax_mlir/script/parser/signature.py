@@ -15,7 +15,7 @@ from ...tir import Var as ShapeVar
 from ...tir import shape_var
 from ..annotations import UNKNOWN, Annotation, as_annotation, as_dim
 from .environment import Environment
-from .expressions import Evaluator
+from .relax_expressions import RelaxEvaluator
 from .source import Source
 
 
@@ -27,7 +27,7 @@ class Signature:
         self.result = result
 
 
-class SignatureParser(Evaluator):
+class SignatureParser(RelaxEvaluator):
     """Evaluates signatures, in an environment where shape variables are bound.
 
     Parameters
@@ -98,7 +98,7 @@ class SignatureParser(Evaluator):
     def _annotation(self, node: ast.AST) -> Annotation:
         """Return the StructInfo of a signature; names that are not bound are shape variables."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            node = self._parse_text(node.value, node)
+            node = self.parse_text(node.value, node)
         with self.implicit(self.implicit_shape_var):
             value = self.eval(node)
         with self.at(node):
@@ -132,22 +132,11 @@ class SignatureParser(Evaluator):
         self.shape_names.add(unique)
         return shape_var(unique)
 
-    def _parse_text(self, text: str, node: ast.AST) -> ast.expr:
-        try:
-            tree = ast.parse(text.strip(), mode="eval").body
-        except SyntaxError as error:
-            raise self.error(
-                node, f"expected an expression, but got {text!r}: {error.msg}"
-            ) from None
-        for child in ast.walk(tree):
-            ast.copy_location(child, node)
-        return tree
-
     def resolve(self, node: ast.AST, annotation: Annotation) -> ir.Type:
         """Return the StructInfo of an annotation; its texts are expressions in scope."""
 
         def dimension(text: str) -> Any:
-            return as_dim(self.eval(self._parse_text(text, node)))
+            return as_dim(self.eval(self.parse_text(text, node)))
 
         with self.at(node):
             return annotation.struct_info(dimension)
