@@ -168,6 +168,24 @@ def test_rf05_other_floats(dtype):
     np.testing.assert_allclose(same_shape(kernel, x), np.exp(x) * 0.5 + x, rtol=2e-3)
 
 
+# Expressions that Python computes while a kernel is parsed, and their values.
+OF_PYTHON = {
+    "{i: i + 1 for i in range(3)}[2]": 3,
+    "len({i % 2 for i in range(5)})": 2,
+    "(lambda a, b=2, *c: a * b + len(c))(3, 4, 5)": 13,
+    "(lambda a, b=2: a * b)(3)": 6,
+    "int(f'{7:03d}{1!r}') if 1 < 2 < 3 else 0": 71,
+    "sum([*range(3), 4])": 7,
+    "3 in (1, 2) or not 0 and 5": 5,
+}
+
+
+@pytest.mark.parametrize("expr", OF_PYTHON)
+def test_rf05_expressions_of_python(expr):
+    kernel = from_source(f'@T.prim_func\ndef f(A: T.Buffer((1,), "int32")):\n    A[0] = {expr}\n')
+    assert f"arith.constant {OF_PYTHON[expr]} : i32" in str(kernel)
+
+
 MATMUL = """
 @T.prim_func(private=True)
 def k(a: T.handle, b: T.handle, c: T.handle):

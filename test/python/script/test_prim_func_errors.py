@@ -24,6 +24,11 @@ BODIES = {
     ),
     "call_of_number": ("B[0] = n(1)", "n", "expected a function, but got n of type int64"),
     "arguments": ("B[0] = T.exp()", "T.exp()", "missing 1 required positional argument"),
+    "lambda_arguments": (
+        "B[0] = (lambda a, b: a)(1)",
+        "(lambda a, b: a)(1)",
+        "expected 2 arguments, but got 1",
+    ),
     "true_division": ("B[0] = B[1] / B[2]", "B[1] / B[2]", "expected floats around '/'"),
     "division_by_zero": ("B[0] = B[1] // 0", "B[1] // 0", "expected a divisor other than 0"),
     "shift": ("B[0] = B[1] << 32", "B[1] << 32", "expected to shift by 0 to 31 bits, but got 32"),
@@ -99,6 +104,11 @@ BODIES = {
         "expected 2 values, but got T.axis.spatial",
     ),
     "unpack_count": ("x, y = 1, 2, 3", "x, y", "expected 2 values, but got 3"),
+    "unpack_stars": (
+        "*x, *y = 1, 2",
+        "*x, *y",
+        "expected one name with a star, but got 2",
+    ),
     "init_outside": ("with T.init():\n    B[0] = 1", "T.init()", "expected T.init in a block"),
     "init_twice": (
         'with T.sblock("b"):\n    with T.init():\n        B[0] = 1\n    with T.init():\n'
@@ -156,6 +166,7 @@ BODIES = {
         'T.alloc_buffer((4,), "float33")',
         "float33",
     ),
+    "annotation_member": ('x: "T.int33" = n', '"T.int33"', "expected a member of T, but got"),
     "annotation": ("x: 3 = n", "3", "expected a data type such as T.int32, or T.let, but got 3"),
     "let_without_value": ("x: T.let[T.int32]", "x: T.let[T.int32]", "expected a value for T.let"),
     "handle_variable": ("x: T.handle", "T.handle", "expected the data type of a number"),

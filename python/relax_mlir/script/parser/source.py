@@ -67,10 +67,6 @@ class Source:
         """Return a line by its number, from 1."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
-    def segment(self, node: ast.AST) -> str:
-        """Return the text of a node."""
-        return ast.get_source_segment("\n".join(self.lines), node) or ""
-
     def _column(self, number: int, offset: int) -> int:
         """Return a column, from 1, for an offset in bytes of UTF-8."""
         return len(self.line(number).encode()[:offset].decode(errors="replace")) + 1
