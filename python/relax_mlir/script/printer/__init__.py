@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs as text: modules and functions in TVMScript, which the parser reads again.
 
-`module` writes classes, `relax` functions, `operators` calls of operators, `types` StructInfo and
-attributes, `constants` numbers; `highlight` shows the text in colours.
+`module` writes classes, `relax` functions, `tir` kernels, `operators` calls of operators, `types`
+StructInfo and attributes, `constants` numbers; `highlight` shows the text in colours.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from ...core.constants import elements_attr
 from ...core.dtypes import dtype_name, is_numpy
 from ..generic import METADATA_KEY, metadata_text
 from ..tvm_json import to_json
+from .types import literal
 
 # More numbers than these are not written in place.
 _MOST = 32
@@ -64,7 +65,7 @@ def constant_text(attr: ir.Attribute) -> str | None:
             return None
     except (ValueError, TypeError, ir.MLIRError):
         return None
-    return f'R.const({_literal(value)}, "{name}")'
+    return f'R.const({literal(value)}, "{name}")'
 
 
 def _exact(name: str) -> str:
@@ -90,11 +91,3 @@ def _as_written(value: Any) -> Any:
     if isinstance(value, list):
         return [_as_written(item) for item in value]
     return math.nan if isinstance(value, float) and math.isnan(value) else value
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, list):
-        return "[" + ", ".join(_literal(item) for item in value) + "]"
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
-    return repr(value)

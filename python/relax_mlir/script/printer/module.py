@@ -99,10 +99,8 @@ class ModulePrinter:
             dummies = ", ".join([f"{prefix}.dummy_global_info()"] * count.value)
             infos.append(f"{quote(name)}: [{dummies}]")
         if attributes:
-            fields = (
-                f"{quote(key)}: {self._types.attribute(attr)}" for key, attr in attributes.items()
-            )
-            self.writer.line(f"{prefix}.module_attrs({{{', '.join(fields)}}})")
+            given = self._types.attributes(attributes.items())
+            self.writer.line(f"{prefix}.module_attrs({given})")
         if infos:
             self.writer.line(f"{prefix}.module_global_infos({{{', '.join(infos)}}})")
         return not attributes and not infos

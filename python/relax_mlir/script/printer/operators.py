@@ -165,8 +165,8 @@ def unique_options(arguments: OperatorArguments) -> list[str] | None:
 def generic_form(op: ir.Operation, values: Sequence[str], types: TypePrinter, prefix: str) -> str:
     """Return an operation by its name in MLIR, with all its attributes."""
     args = [quote(op.name), *values]
-    fields = [f"{quote(key)}: {types.attribute(attr)}" for key, attr in entries(op.attributes)]
-    args += [f"attrs={{{', '.join(fields)}}}"] if fields else []
+    attrs = entries(op.attributes)
+    args += [f"attrs={types.attributes(attrs)}"] if attrs else []
     results = [types.struct_info(result.type) for result in op.results]
     args += [f"types={sequence(results)}"] if results else []
     return f"{prefix}.mlir_op({', '.join(args)})"

@@ -178,8 +178,7 @@ class FunctionPrinter:
         scope = self._scope
         with self.writer.indented():
             if attributes:
-                fields = [f"{quote(key)}: {self.types.attribute(attr)}" for key, attr in attributes]
-                self.writer.line(f"R.func_attr({{{', '.join(fields)}}})")
+                self.writer.line(f"R.func_attr({self.types.attributes(attributes)})")
             if scope.outer is None:
                 self.writer.later(self._module_alias)
             scope.begin()
@@ -332,10 +331,8 @@ class FunctionPrinter:
 
     def _more(self, op: ir.Operation, types: Sequence[ir.Type]) -> None:
         """Write what a statement has no words for: attributes, and types that are not those."""
-        args = []
-        fields = [f"{quote(key)}: {self.types.attribute(attr)}" for key, attr in others(op)]
-        if fields:
-            args.append(f"attrs={{{', '.join(fields)}}}")
+        attrs = others(op)
+        args = [f"attrs={self.types.attributes(attrs)}"] if attrs else []
         stated = [result.type for result in op.results]
         if stated != list(types):
             items = [self.types.struct_info(type_) for type_ in stated]

@@ -8,26 +8,27 @@ written in this way.
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from mlir import ir
 from mlir.dialects import func
 
 from ...core.expr import GlobalVar
 from ...tir import expr as _expr
 from ...tir import stmt as st
-from ...tir.expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, StringImm, Var
-from ...tir.raised_values import KernelName, NotRaisableError, is_kernel
+from ...tir.expr import IntImm, PrimExpr, Var
+from ...tir.raised_values import NotRaisableError, is_kernel
 from ...tir.raising import raise_function
 from .. import tir as T  # noqa: N812 (as programs call it)
 from ..parser.diagnostics import ScriptError
 from ..parser.environment import Environment
 from ..parser.source import Source
 from ..parser.tir import parse_prim_func
+from .options import Options
+from .tir_expressions import attribute, calling, element, shape, text
+from .types import quote
+from .writer import Writer
 
 
 class NotPrimFuncError(ValueError):
@@ -62,7 +63,7 @@ def prim_func_lines(op: ir.Operation, indent: int = 4, module_name: str = "Modul
                 function = raise_function(op, dim_dtype)
                 if module_name in _names(function):
                     raise NotPrimFuncError(f"a variable '{module_name}'")
-                with _calling(module_name):
+                with calling(module_name):
                     lines = FunctionText(function, indent).lines()
                 _require_same(op, "\n".join(lines), module_name)
             except (NotRaisableError, NotPrimFuncError) as error:
@@ -70,19 +71,6 @@ def prim_func_lines(op: ir.Operation, indent: int = 4, module_name: str = "Modul
                 continue
             return lines
     raise NotPrimFuncError(reasons[0])
-
-
-# The name of the module while a kernel is written.
-_module_name: contextvars.ContextVar[str] = contextvars.ContextVar("module_name")
-
-
-@contextlib.contextmanager
-def _calling(module_name: str) -> Iterator[None]:
-    token = _module_name.set(module_name)
-    try:
-        yield
-    finally:
-        _module_name.reset(token)
 
 
 def _names(function: st.PrimFunc) -> set[str]:
@@ -161,14 +149,6 @@ def _generic(op: ir.Operation) -> str:
     return text.replace(_ALLOWANCE, "#arith.fastmath<none>")
 
 
-def print_prim_func(op: ir.Operation, indent: int = 4) -> str | None:
-    """Return a kernel as ``T.prim_func``, or None if it cannot be written so."""
-    try:
-        return "\n".join(prim_func_lines(op, indent))
-    except NotPrimFuncError:
-        return None
-
-
 # ---------------------------------------------------------------------------------------------
 # Statements
 # ---------------------------------------------------------------------------------------------
@@ -185,9 +165,8 @@ class FunctionText:
 
     def __init__(self, function: st.PrimFunc, indent: int = 4) -> None:
         self.function = function
-        self.indent = indent
-        self._lines: list[str] = []
-        self._depth = 0
+        self._writer = Writer(Options(indent_spaces=indent))
+        self._line = self._writer.line
 
     def lines(self) -> list[str]:
         """Return the lines."""
@@ -198,19 +177,16 @@ class FunctionText:
         params, matches = self._params()
         result = "" if function.result is None else f" -> T.{function.result}"
         self._line(f"def {function.name}({', '.join(params)}){result}:")
-        self._depth += 1
-        if function.attrs:
-            self._line(f"T.func_attr({_attribute(function.attrs)})")
-        for line in matches:
-            self._line(line)
-        if function.declared:
-            self._line("...")
-        else:
-            self._body(function.body, not function.attrs and not matches)
-        return self._lines
-
-    def _line(self, text: str) -> None:
-        self._lines.append(" " * (self.indent * self._depth) + text)
+        with self._writer.indented():
+            if function.attrs:
+                self._line(f"T.func_attr({attribute(function.attrs)})")
+            for line in matches:
+                self._line(line)
+            if function.declared:
+                self._line("...")
+            else:
+                self._body(function.body, not function.attrs and not matches)
+        return self._writer.text().split("\n")
 
     # -- parameters ---------------------------------------------------------------------------
 
@@ -226,13 +202,13 @@ class FunctionText:
                 continue
             free = [var for dim in param.shape for var in _expr.undefined_vars(dim)]
             if not free:
-                params.append(f"{param.name}: T.Buffer({_shape(param)}, {_quote(param.dtype)})")
+                params.append(f"{param.name}: T.Buffer({shape(param)}, {quote(param.dtype)})")
                 continue
             variables.update((id(var), var) for var in free if id(var) not in scalars)
             handle = _new_name(f"var_{param.name}", names)
             params.append(f"{handle}: T.handle")
             matches.append(
-                f"{param.name} = T.match_buffer({handle}, {_shape(param)}, {_quote(param.dtype)})"
+                f"{param.name} = T.match_buffer({handle}, {shape(param)}, {quote(param.dtype)})"
             )
         declared = [f"{var.name} = T.{var.dtype}()" for var in variables.values()]
         return params, declared + matches
@@ -246,12 +222,11 @@ class FunctionText:
             self._line("T.evaluate(0)")
 
     def _indented(self, stmts: Sequence[st.Stmt]) -> None:
-        self._depth += 1
-        self._body(stmts)
-        self._depth -= 1
+        with self._writer.indented():
+            self._body(stmts)
 
     def _bufferstore(self, stmt: st.BufferStore) -> None:
-        self._line(f"{_element(stmt.buffer, stmt.indices)} = {text(stmt.value)}")
+        self._line(f"{element(stmt.buffer, stmt.indices)} = {text(stmt.value)}")
 
     def _for(self, stmt: st.For) -> None:
         loops = [stmt]
@@ -272,20 +247,17 @@ class FunctionText:
         self._indented(loops[-1].body)
 
     def _range(self, stmt: st.For) -> str:
-        name = "range" if stmt.kind == "serial" else f"T.{stmt.kind}"
+        has_options = stmt.step is not None or stmt.annotations
+        name = "range" if stmt.kind == "serial" and not has_options else f"T.{stmt.kind}"
         args = [text(stmt.stop)]
         if not _is_zero(stmt.min):
             args.insert(0, text(stmt.min))
         if stmt.thread is not None:
-            args.append(f"thread={_quote(stmt.thread)}")
+            args.append(f"thread={quote(stmt.thread)}")
         if stmt.step is not None:
-            if stmt.kind == "serial":
-                name = "T.serial"
             args.append(f"step={text(stmt.step)}")
         if stmt.annotations:
-            if stmt.kind == "serial":
-                name = "T.serial"
-            args.append(f"annotations={_attribute(stmt.annotations)}")
+            args.append(f"annotations={attribute(stmt.annotations)}")
         return f"{name}({', '.join(args)})"
 
     def _while(self, stmt: st.While) -> None:
@@ -304,9 +276,9 @@ class FunctionText:
 
     def _alloc(self, stmt: st.Alloc) -> None:
         buffer = stmt.buffer
-        args = [_shape(buffer), _quote(buffer.dtype)]
+        args = [shape(buffer), quote(buffer.dtype)]
         if buffer.scope() != "global":
-            args.append(f"scope={_quote(buffer.scope())}")
+            args.append(f"scope={quote(buffer.scope())}")
         self._line(f"{buffer.name} = T.alloc_buffer({', '.join(args)})")
 
     def _return(self, stmt: st.Return) -> None:
@@ -315,7 +287,7 @@ class FunctionText:
     def _view(self, stmt: st.View) -> None:
         buffer = stmt.buffer
         if stmt.region is None:
-            args = f"{_shape(buffer)}, {_quote(buffer.dtype)}, data={stmt.source.name}.data"
+            args = f"{shape(buffer)}, {quote(buffer.dtype)}, data={stmt.source.name}.data"
             self._line(f"{buffer.name} = T.decl_buffer({args})")
             return
         parts = [
@@ -323,26 +295,25 @@ class FunctionText:
             for axis, (start, length) in enumerate(stmt.region)
         ]
         part = f"{stmt.source.name}[{', '.join(parts)}]"
-        args = f"{part}, {_shape(buffer)}, {_quote(buffer.dtype)}"
+        args = f"{part}, {shape(buffer)}, {quote(buffer.dtype)}"
         self._line(f"{buffer.name} = T.match_buffer({args})")
 
     def _evaluate(self, stmt: st.Evaluate) -> None:
         self._line(f"T.evaluate({text(stmt.value)})")
 
     def _block(self, stmt: st.Block) -> None:
-        self._line(f"with T.sblock({_quote(stmt.name)}):")
-        self._depth += 1
-        for axes in _remapped(stmt.axes):
-            self._axes(axes)
-        for predicate in stmt.predicates:
-            self._line(f"T.where({text(predicate)})")
-        if stmt.annotations:
-            self._line(f"T.sblock_attr({_attribute(stmt.annotations)})")
-        if stmt.init:
-            self._line("with T.init():")
-            self._indented(stmt.init)
-        self._body(stmt.body)
-        self._depth -= 1
+        self._line(f"with T.sblock({quote(stmt.name)}):")
+        with self._writer.indented():
+            for axes in _remapped(stmt.axes):
+                self._axes(axes)
+            for predicate in stmt.predicates:
+                self._line(f"T.where({text(predicate)})")
+            if stmt.annotations:
+                self._line(f"T.sblock_attr({attribute(stmt.annotations)})")
+            if stmt.init:
+                self._line("with T.init():")
+                self._indented(stmt.init)
+            self._body(stmt.body)
 
     def _axes(self, axes: Sequence[st.Axis]) -> None:
         if len(axes) == 1 and not isinstance(axes[0].binding, Var):
@@ -355,7 +326,7 @@ class FunctionText:
         names = ", ".join(axis.var.name for axis in axes)
         kinds = "".join("R" if axis.kind == "reduce" else "S" for axis in axes)
         bindings = ", ".join(text(axis.binding) for axis in axes)
-        self._line(f"{names} = T.axis.remap({_quote(kinds)}, [{bindings}])")
+        self._line(f"{names} = T.axis.remap({quote(kinds)}, [{bindings}])")
 
 
 def _remapped(axes: Sequence[st.Axis]) -> list[list[st.Axis]]:
@@ -395,155 +366,3 @@ def _new_name(name: str, taken: set[str]) -> str:
         name += "_"
     taken.add(name)
     return name
-
-
-# ---------------------------------------------------------------------------------------------
-# Expressions
-# ---------------------------------------------------------------------------------------------
-
-_NAMED = {
-    _expr.Min: "T.min",
-    _expr.Max: "T.max",
-    _expr.Mod: "T.truncmod",
-    _expr.Select: "T.Select",
-}
-
-
-def text(expr: PrimExpr) -> str:
-    """Return an expression as TVMScript.
-
-    Examples
-    --------
-    >>> i = Var("i", "int64")
-    >>> text(_expr.Cast("float32", i * 2 + 1) * FloatImm("float32", 0.1))
-    'T.Cast("float32", i * T.int64(2) + T.int64(1)) * T.float32(0.1)'
-    """
-    return _text(expr, 0)
-
-
-def _text(expr: PrimExpr, around: int) -> str:
-    leaf = _leaf(expr)
-    if leaf is not None:
-        return leaf
-    if isinstance(expr, _expr.Cast):
-        return f'T.Cast("{expr.dtype}", {_text(expr.value, 0)})'
-    if isinstance(expr, _expr.Not):
-        inner = f"not {_text(expr.a, 3)}"
-        return f"({inner})" if around > 3 else inner
-    if type(expr) in _NAMED:
-        return f"{_NAMED[type(expr)]}({_list(expr.operands())})"
-    if isinstance(expr, _expr.Div) and not _expr.is_float(expr.dtype):
-        return f"T.truncdiv({_list(expr.operands())})"
-    if isinstance(expr, _expr.BinaryOp):
-        return _binary(expr, around)
-    if isinstance(expr, Call):
-        return _call(expr)
-    raise NotRaisableError(f"the expression {expr}")
-
-
-def _leaf(expr: PrimExpr) -> str | None:
-    """Return an expression without operators as text, None for any other one."""
-    if isinstance(expr, Var):
-        return expr.name
-    if isinstance(expr, IntImm):
-        return _integer(expr)
-    if isinstance(expr, FloatImm):
-        return f"T.{expr.dtype}({_float(expr)})"
-    if isinstance(expr, StringImm):
-        return _quote(expr.value)
-    if isinstance(expr, BufferLoad):
-        return _element(expr.buffer, expr.indices)
-    if isinstance(expr, st.BufferData):
-        return f"{expr.buffer.name}.data"
-    return None
-
-
-# The precedence of operators, as in Python.
-_PRECEDENCE = {
-    _expr.Or: 1,
-    _expr.And: 2,
-    _expr.Add: 6,
-    _expr.Sub: 6,
-    _expr.Mul: 7,
-    _expr.Div: 7,
-    _expr.FloorDiv: 7,
-    _expr.FloorMod: 7,
-}
-
-
-def _binary(expr: _expr.BinaryOp, around: int) -> str:
-    level = _PRECEDENCE.get(type(expr), 4)
-    comparison = isinstance(expr, _expr.CmpOp)
-    a = _text(expr.a, level + 1 if comparison else level)
-    b = _text(expr.b, level + 1)
-    result = f"{a} {expr.symbol} {b}"
-    return f"({result})" if level < around else result
-
-
-def _call(expr: Call) -> str:
-    if expr.op == "reinterpret":
-        return f'T.reinterpret("{expr.dtype}", {_list(expr.args)})'
-    if expr.op == "call_extern" and isinstance(expr.args[0], KernelName):
-        return f"{_module_name.get()}.{expr.args[0].value}({_list(expr.args[1:])})"
-    if expr.op == "call_extern":
-        return f'T.call_extern("{expr.dtype}", {_list(expr.args)})'
-    return f"T.{expr.op}({_list(expr.args)})"
-
-
-def _list(exprs: Sequence[PrimExpr]) -> str:
-    return ", ".join(text(expr) for expr in exprs)
-
-
-def _integer(expr: IntImm) -> str:
-    if expr.dtype == "int32":
-        return str(expr.value)
-    if expr.dtype == "bool":
-        return f"T.bool({bool(expr.value)})"
-    return f"T.{expr.dtype}({expr.value})"
-
-
-def _float(expr: FloatImm) -> str:
-    """Return the shortest number that is the same one in its data type."""
-    value = float(expr.value)
-    if not np.isfinite(value):
-        return _quote("nan" if np.isnan(value) else "inf" if value > 0 else "-inf")
-    if expr.dtype == "float64":
-        return repr(value)
-    short = np.format_float_positional if 1e-4 <= abs(value) < 1e16 or not value else None
-    number = np.float32(value)
-    if float(number) != value:
-        return repr(value)
-    if short is not None:
-        return short(number, unique=True, trim="0")
-    return np.format_float_scientific(number, unique=True, trim="0")
-
-
-def _element(buffer: st.Buffer, indices: Sequence[PrimExpr]) -> str:
-    return f"{buffer.name}[{_list(indices) if indices else '()'}]"
-
-
-def _shape(buffer: st.Buffer) -> str:
-    comma = "," if len(buffer.shape) == 1 else ""
-    return f"({_list(buffer.shape)}{comma})"
-
-
-def _quote(value: str) -> str:
-    if value.isprintable() and '"' not in value and "\\" not in value:
-        return f'"{value}"'
-    return repr(value)
-
-
-def _attribute(value: Any) -> str:
-    """Return a value of an attribute as Python."""
-    if isinstance(value, bool | int) or value is None:
-        return repr(value)
-    if isinstance(value, float):
-        return repr(value) if np.isfinite(value) else f"float({_quote(str(value))})"
-    if isinstance(value, str):
-        return _quote(value)
-    if isinstance(value, PrimExpr):
-        return f"T.{value.dtype}({value.value})" if isinstance(value, IntImm) else text(value)
-    if isinstance(value, list):
-        return f"[{', '.join(map(_attribute, value))}]"
-    assert isinstance(value, Mapping)
-    return "{" + ", ".join(f"{_quote(k)}: {_attribute(v)}" for k, v in value.items()) + "}"

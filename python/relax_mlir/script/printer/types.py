@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -212,6 +212,10 @@ class TypePrinter:
         text = _plain(attr)
         return f"{self._options.ir_prefix}.mlir_attr({quote(str(attr))})" if text is None else text
 
+    def attributes(self, items: Iterable[tuple[str, ir.Attribute]]) -> str:
+        """Return named attributes as a dictionary of Python."""
+        return dictionary((name, self.attribute(attr)) for name, attr in items)
+
     def argument(self, attr: ir.Attribute) -> str:
         """Return an attribute as an argument of an operator.
 
@@ -273,9 +277,8 @@ def _plain(attr: ir.Attribute) -> str | None:
         return None if None in items else f"[{', '.join(map(str, items))}]"
     if isinstance(attr, ir.DictAttr):
         fields = [(name, _plain(item)) for name, item in entries(attr)]
-        if any(value is None for _, value in fields):
-            return None
-        return "{" + ", ".join(f"{quote(name)}: {value}" for name, value in fields) + "}"
+        known = [(name, text) for name, text in fields if text is not None]
+        return dictionary(known) if len(known) == len(fields) else None
     return None
 
 
@@ -294,6 +297,31 @@ def quote(text: str) -> str:
     """Return a text as a literal of Python, in double quotes."""
     plain = text.isascii() and text.isprintable() and '"' not in text and "\\" not in text
     return f'"{text}"' if plain else repr(text)
+
+
+def literal(value: Any, other: Callable[[Any], str] = repr) -> str:
+    """Return a value of Python as text.
+
+    Parameters
+    ----------
+    value : list, mapping, str, number or anything else
+    other : callable
+        Writes what is no list, mapping, string or float.
+    """
+    if isinstance(value, list):
+        return "[" + ", ".join(literal(item, other) for item in value) + "]"
+    if isinstance(value, Mapping):
+        return dictionary((key, literal(item, other)) for key, item in value.items())
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else f'float("{value}")'
+    return other(value)
+
+
+def dictionary(items: Iterable[tuple[str, str]]) -> str:
+    """Return a dictionary of Python, from its keys and the texts of its values."""
+    return "{" + ", ".join(f"{quote(key)}: {text}" for key, text in items) + "}"
 
 
 def string_literal(attr: ir.StringAttr) -> str | None:
