@@ -203,13 +203,14 @@ def call_tir(
     if isinstance(callee, str):
         return call_dps_packed(callee, args, out, dtype=dtype)
     outputs = _outputs(out, dtype)
-    ints = None if tir_vars is None else _shape_argument(tir_vars)
+    ints = _shape_argument(tir_vars)
     return _call(
         callee, lambda name, given, types: _op.call_tir(name, given, types, ints), args, outputs
     )
 
 
 def _shape_argument(value: Any) -> Any:
+    """Return the integers of a call as an operand, None if there are none."""
     if isinstance(value, ir.Value) or value is None:
         return value
     return ShapeExpr([as_dim(dim) for dim in value])
@@ -226,7 +227,7 @@ def call_tir_inplace(
 ) -> ir.Value:
     """Call a kernel that updates some of its arguments."""
     outputs = struct_infos(_one_of("out_sinfo", out_sinfo, out_ty))
-    ints = None if tir_vars is None else _shape_argument(tir_vars)
+    ints = _shape_argument(tir_vars)
     return _call(
         kernel(gvar),
         lambda name, given, types: _op.call_tir_inplace(name, given, inplace_indices, types, ints),
@@ -496,7 +497,7 @@ def const(value: Any, dtype: Any = None) -> Any:
     """
     if hasattr(value, "numpy") and not isinstance(value, np.ndarray):
         value = value.numpy()
-    value = getattr(value, "value", value) if isinstance(value, _SCALARS) else value
+    value = value.value if isinstance(value, _SCALARS) else value
     if isinstance(value, str) and value in _NOT_FINITE:
         value = float(value)  # as TVM prints it
     if state.current_or_none() is None:
@@ -506,7 +507,7 @@ def const(value: Any, dtype: Any = None) -> Any:
 
 def prim_value(value: Any, dtype: Any = None) -> ir.Value:
     """Return a scalar."""
-    if isinstance(value, (tir.IntImm, tir.FloatImm)):
+    if isinstance(value, _SCALARS):
         number = bool(value.value) if value.dtype == "bool" else value.value
         return _op.prim_value(number, value.dtype)
     value = argument(value)

@@ -22,6 +22,7 @@ from mlir import ir
 from ..core.context import current_context, current_location
 from ..core.diagnostics import parse_module
 from ..core.expr import as_value
+from ..tir.attributes import attribute
 from .tvm_json import CONSTANT, load_json
 
 METADATA_KEY = CONSTANT
@@ -30,7 +31,8 @@ _METADATA = "builtin.metadata"
 _MARK = "relax_mlir.end_of_text"
 
 
-def _reason(error: ir.MLIRError) -> str:
+def reason(error: ir.MLIRError) -> str:
+    """Return what an error of MLIR says."""
     return "; ".join(item.message for item in error.error_diagnostics) or error.message
 
 
@@ -50,7 +52,7 @@ def mlir_type(text: str) -> ir.Type:
     try:
         return ir.Type.parse(text, context=current_context())
     except ir.MLIRError as error:
-        raise ValueError(f"expected a type of MLIR, but got {text!r}: {_reason(error)}") from None
+        raise ValueError(f"expected a type of MLIR, but got {text!r}: {reason(error)}") from None
 
 
 def mlir_attr(text: str) -> ir.Attribute:
@@ -69,17 +71,18 @@ def mlir_attr(text: str) -> ir.Attribute:
     try:
         return ir.Attribute.parse(text, context=current_context())
     except ir.MLIRError as error:
-        message = f"expected an attribute of MLIR, but got {text!r}: {_reason(error)}"
+        message = f"expected an attribute of MLIR, but got {text!r}: {reason(error)}"
         raise ValueError(message) from None
 
 
-def as_attribute(value: Any) -> ir.Attribute:
-    """Return a value of Python as an attribute.
+def as_attribute(name: str, value: Any) -> ir.Attribute:
+    """Return an attribute as it is, and a value of Python as one.
 
     Parameters
     ----------
-    value : mlir.ir.Attribute, mlir.ir.Type, bool, int, float, str, list, tuple or dict
-        An int becomes an i64, a float an f64.
+    name : str
+        For messages.
+    value : mlir.ir.Attribute, or anything that `relax_mlir.tir.attributes.attribute` takes
 
     Raises
     ------
@@ -88,28 +91,10 @@ def as_attribute(value: Any) -> ir.Attribute:
 
     Examples
     --------
-    >>> print(as_attribute([1, {"a": True}]))
+    >>> print(as_attribute("options", [1, {"a": True}]))
     [1, {a = true}]
     """
-    context = current_context()
-    if isinstance(value, ir.Attribute):
-        return value
-    if isinstance(value, ir.Type):
-        return ir.TypeAttr.get(value, context=context)
-    if isinstance(value, bool):
-        return ir.BoolAttr.get(value, context=context)
-    if isinstance(value, int):
-        return ir.IntegerAttr.get(ir.IntegerType.get_signless(64, context=context), value)
-    if isinstance(value, float):
-        return ir.FloatAttr.get_f64(value, context=context)
-    if isinstance(value, str):
-        return ir.StringAttr.get(value, context=context)
-    if isinstance(value, (list, tuple)):
-        return ir.ArrayAttr.get([as_attribute(item) for item in value], context=context)
-    if isinstance(value, Mapping):
-        fields = {str(name): as_attribute(item) for name, item in value.items()}
-        return ir.DictAttr.get(fields, context=context)
-    raise TypeError(f"expected a value for an attribute, but got {value!r}")
+    return value if isinstance(value, ir.Attribute) else attribute(name, value)
 
 
 def mlir_op(
@@ -140,7 +125,7 @@ def mlir_op(
     ValueError
         If the operation is not valid.
     """
-    attributes = {key: as_attribute(value) for key, value in (attrs or {}).items()}
+    attributes = {key: as_attribute(key, value) for key, value in (attrs or {}).items()}
     try:
         op = ir.Operation.create(
             name,
@@ -150,7 +135,7 @@ def mlir_op(
             loc=current_location(),
         )
     except ir.MLIRError as error:
-        raise ValueError(f"{name}: {_reason(error)}") from None
+        raise ValueError(f"{name}: {reason(error)}") from None
     results = list(op.results)
     if not results:
         return None
@@ -199,7 +184,7 @@ def mlir_functions(module: ir.Module, texts: Sequence[str]) -> list[list[ir.Oper
                 source = source.replace(f"@{_MARK} {{", f"@{_MARK}.{number} {{", 1)
             parsed = parse_module(f"module {header}{{\n{source}\n}}", context)
         except ir.MLIRError as error:
-            raise ValueError(f"expected functions as text of MLIR: {_reason(error)}") from None
+            raise ValueError(f"expected functions as text of MLIR: {reason(error)}") from None
     result: list[list[ir.Operation]] = [[]]
     for op in [view.operation for view in parsed.body.operations]:
         name = op.attributes["sym_name"].value if "sym_name" in op.attributes else ""
@@ -261,7 +246,7 @@ def metadata(text: str) -> dict[str, list[Any]]:
         try:
             module = parse_module(text)
         except ir.MLIRError as error:
-            raise ValueError(f"expected metadata as text of MLIR: {_reason(error)}") from None
+            raise ValueError(f"expected metadata as text of MLIR: {reason(error)}") from None
     attributes = module.operation.attributes
     if _METADATA not in attributes or not isinstance(attributes[_METADATA], ir.DictAttr):
         raise ValueError(f"expected metadata: a module with the attribute '{_METADATA}'")

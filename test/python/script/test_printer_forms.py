@@ -167,7 +167,7 @@ def f(x: R.Object, c: R.Tensor((), "bool")):
         ),
         (
             "I.annotate(attrs={'a': x})\n    with I.seq():\n        y = x",
-            "expected a value for an attribute",
+            "expected a bool, int, float, str, list, dict or Attribute as 'a', but got",
         ),
         ("with I.seq():\n        pass", "expected the branch to end with a binding of its value"),
         ("with I.seq() as y:\n        pass", "expected 'with R.dataflow():'"),

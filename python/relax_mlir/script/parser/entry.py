@@ -13,7 +13,7 @@ from typing import Any
 
 from ...core.ir_module import Function, IRModule
 from .environment import Environment, around_class, around_function
-from .module import KINDS, ModuleParser
+from .module import ModuleParser, find_decorator
 from .source import Source, source_of_class, source_of_function
 
 
@@ -150,12 +150,8 @@ def from_source(
 
 
 def _is_program(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    for decorator_node in node.decorator_list:
-        target = decorator_node.func if isinstance(decorator_node, ast.Call) else decorator_node
-        name = getattr(target, "attr", getattr(target, "id", ""))
-        if KINDS.get(name) in ("function", "prim_func", "ir_module"):
-            return True
-    return False
+    found = find_decorator(node)
+    return found is not None and found[0] in ("function", "prim_func", "ir_module")
 
 
 def _imports_tvm(node: ast.stmt) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 
 from mlir import ir
 
+from ..generic import reason
 from .diagnostics import ScriptError
 from .environment import Environment
 from .source import Source
@@ -432,8 +433,7 @@ def constant_of(node: ast.stmt) -> Any:
 def describe(error: BaseException) -> str:
     """Return a description of the error."""
     if isinstance(error, ir.MLIRError):
-        messages = [diagnostic.message for diagnostic in error.error_diagnostics]
-        return "; ".join(messages) or error.message
+        return reason(error)
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     is_said = isinstance(error, (ValueError, TypeError, NameError, AttributeError))
     if text and (is_said or text.startswith("expected ")):

@@ -56,6 +56,17 @@ class Decorator:
     text: str
 
 
+def find_decorator(node: Any) -> tuple[str, ast.expr, list[ast.keyword]] | None:
+    """Return the kind, the name and the options of the known decorator of a definition."""
+    for decorator in node.decorator_list:
+        is_call = isinstance(decorator, ast.Call)
+        target = decorator.func if is_call else decorator
+        name = getattr(target, "attr", getattr(target, "id", ""))
+        if name in KINDS:
+            return KINDS[name], target, decorator.keywords if is_call else []
+    return None
+
+
 class ModuleNames:
     """The value of the class name in its functions: their names as attributes."""
 
@@ -253,15 +264,11 @@ class ModuleParser(Evaluator):
         ScriptError
             If there is nothing, or nothing that is known.
         """
-        for decorator in node.decorator_list:
-            call = decorator if isinstance(decorator, ast.Call) else None
-            target = decorator.func if isinstance(decorator, ast.Call) else decorator
-            name = getattr(target, "attr", getattr(target, "id", ""))
-            if name not in KINDS:
-                continue
-            keywords = [] if call is None else call.keywords
+        found = find_decorator(node)
+        if found is not None:
+            kind, target, keywords = found
             options = {key.arg: self.eval(key.value) for key in keywords if key.arg is not None}
-            return Decorator(KINDS[name], options, f"@{ast.unparse(target)}")
+            return Decorator(kind, options, f"@{ast.unparse(target)}")
         what = f"@{ast.unparse(node.decorator_list[0])}" if node.decorator_list else "nothing"
         raise self.error(
             node.decorator_list[0] if node.decorator_list else node,
@@ -285,17 +292,13 @@ class ModuleParser(Evaluator):
             self.env.bind(node.name, self.names.declare(node.name))
         kernels = {n.name: n for n in nodes if decorators[n.name].name == "prim_func"}
         for node in self._in_order(kernels):
-            self._kernel(node)
+            tir.parse_prim_func(node, self.source, self.env, self.builder._module)
         relax = {n.name: n for n in nodes if decorators[n.name].name == "function"}
         self._add_texts(relax)
         for node in self._in_order(relax):
             options = decorators[node.name].options
             self._function(node, options, relax)
         self._restore_order(nodes)
-
-    def _kernel(self, node: ast.FunctionDef) -> None:
-        operation = tir.parse_prim_func(node, self.source, self.env, self.builder._module)
-        del operation
 
     def _function(
         self, node: ast.FunctionDef, options: dict[str, Any], relax: dict[str, ast.FunctionDef]

@@ -59,7 +59,7 @@ class NextOperation:
         for name, value in self.attrs.items():
             if name in op.attributes:
                 raise ValueError(f"expected another name for an attribute, but got '{name}'")
-            op.attributes[name] = as_attribute(value)
+            op.attributes[name] = as_attribute(name, value)
         if self.types is None:
             return
         if len(self.types) != len(op.results):
