@@ -76,24 +76,7 @@ def mlir_attr(text: str) -> ir.Attribute:
 
 
 def as_attribute(name: str, value: Any) -> ir.Attribute:
-    """Return an attribute as it is, and a value of Python as one.
-
-    Parameters
-    ----------
-    name : str
-        For messages.
-    value : mlir.ir.Attribute, or anything that `relax_mlir.tir.attributes.attribute` takes
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-
-    Examples
-    --------
-    >>> print(as_attribute("options", [1, {"a": True}]))
-    [1, {a = true}]
-    """
+    """Return an attribute as it is, and a value of Python as `attribute` does."""
     return value if isinstance(value, ir.Attribute) else attribute(name, value)
 
 

@@ -167,18 +167,7 @@ class Evaluator:
     def combine(
         self, node: ast.AST, kind: type[ast.boolop], lhs: Any, right: ast.AST, rhs: Later
     ) -> Any:
-        """Return ``lhs and rhs``, or ``lhs or rhs``.
-
-        Parameters
-        ----------
-        node : ast.AST
-        kind : type of ast.And or ast.Or
-        lhs : value
-        right : ast.AST
-            The place of the right operand.
-        rhs : callable
-            Returns its value, which is not computed where the left one decides.
-        """
+        """Return ``lhs and rhs`` or ``lhs or rhs``; `rhs` computes what is at `right` if needed."""
         self.refuse(node, kind, lhs)
         with self.at(node):
             if bool(lhs) is (kind is ast.Or):

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from mlir import ir
-from mlir.dialects import func
 
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import GlobalVar
@@ -348,10 +347,8 @@ class ModuleParser(Evaluator):
 
     def kernel_params(self, name: str) -> list[ir.Type]:
         """Return the types of the parameters of a kernel, or none for anything else."""
-        operation = IRModule(self.builder._module).functions.get(name)
-        if not isinstance(operation, func.FuncOp):
-            return []
-        return list(operation.type.inputs)
+        kernel = tir.find_kernel(self.builder._module, name)
+        return [] if kernel is None else list(kernel.type.inputs)
 
     def new_shape_name(self) -> str:
         """Return a name for a shape that the program does not name."""

@@ -9,5 +9,6 @@ names say, and `function` reads signatures, and is the entry.
 """
 
 from .function import parse_prim_func
+from .kernel_calls import find_kernel
 
-__all__ = ["parse_prim_func"]
+__all__ = ["find_kernel", "parse_prim_func"]

@@ -57,23 +57,14 @@ def parse_prim_func(
 
 
 class PrimFuncParser(BlockParser):
-    """Parses one function; its parts are the classes that it derives from.
+    """Parses one function; the classes that it derives from parse what is in it."""
 
-    Parameters
-    ----------
-    source : Source
-    env : Environment
-    module : mlir.ir.Module, optional
-        Whose kernels may be called.
-    """
-
-    def __init__(self, source: Source, env: Environment, module: ir.Module | None = None) -> None:
-        super().__init__(source, env, module)
-        self._bodies, self._blocks, self._loops, self._kinds = [], [], [], []
-        self._attrs: dict[str, Any] = {}
+    _attrs: dict[str, Any]
 
     def function(self, node: ast.FunctionDef) -> st.PrimFunc:
         """Parse the function."""
+        self._bodies, self._blocks, self._loops, self._kinds = [], [], [], []
+        self._attrs = {}
         self._assigned = count_assignments(node)
         declared = constant_of(node.body[-1]) is Ellipsis
         body: list[st.Stmt] = []

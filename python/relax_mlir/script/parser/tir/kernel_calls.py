@@ -11,15 +11,14 @@ from mlir.dialects import func
 
 from ....core.dtypes import dtype_name
 from ....core.ir import PrimStructInfo
+from ....core.ir_module import IRModule
 from ....tir.lower import TYPE
 
 
 def find_kernel(module: ir.Module | None, name: str) -> func.FuncOp | None:
     """Return a kernel of a module by its name, or None."""
-    for operation in () if module is None else module.body.operations:
-        if isinstance(operation, func.FuncOp) and operation.name.value == name:
-            return operation
-    return None
+    found = None if module is None else IRModule(module).functions.get(name)
+    return found if isinstance(found, func.FuncOp) else None
 
 
 def data_types(kernel: func.FuncOp, attrs: str) -> list[str | None]:
