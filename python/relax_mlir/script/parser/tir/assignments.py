@@ -41,7 +41,7 @@ def count_assignments(function: ast.FunctionDef) -> dict[str, int]:
 class AssignmentParser(BufferParser):
     """Parses assignments."""
 
-    # The methods that bind a name to a description, by its type.
+    # The methods that bind a name to a description, by its type; that of axes is with the blocks.
     _bindings: ClassVar[dict[type, str]] = {
         T.MetaVar: "_meta_var",
         T.MatchBuffer: "_match_buffer",
