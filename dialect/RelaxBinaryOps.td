@@ -33,7 +33,10 @@ class Relax_BroadcastOp<string mnemonic, string dtypes, string meaning,
     !if(comparison, "i1", example) # [{>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x1, Relax_Tensor:$x2);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Its data type is " # dtypes>:$x1,
+    Relax_Arg<Relax_Tensor, "Of the same data type; a number or an array becomes a constant of it">:$x2);
+  let isElementwise = 1;
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferBroadcast(location, adaptor.getOperands(), DTypeClass::" # dtypes #
       ", " # !if(comparison, "true", "false") # ", results)">.definition;
@@ -73,6 +76,7 @@ def Relax_NotEqualOp : Relax_CompareOp<"not_equal", "x1 != x2">;
 
 def Relax_WhereOp : Relax_Operator<"where"> {
   let summary = "condition ? x1 : x2, element by element, with broadcasting";
+  let pythonSummary = "elements of `x1` where `condition` is true, else of `x2`, with broadcasting";
   let description = [{
     **Constraints:** `condition` is Boolean; `x1` and `x2` have the same data type.
 
@@ -82,7 +86,10 @@ def Relax_WhereOp : Relax_Operator<"where"> {
     %0 = relax.where %c, %a, %b : (!relax.tensor<[n], i1>, !relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$condition, Relax_Tensor:$x1, Relax_Tensor:$x2);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of Booleans", convert = "as_tensor($_self, \"bool\")">:$condition,
+    Relax_Arg<Relax_Tensor, "Of any data type">:$x1,
+    Relax_Arg<Relax_Tensor, "Of the same data type">:$x2);
 }
 
 def Relax_EwiseFMAOp : Relax_Operator<"ewise_fma"> {
@@ -96,7 +103,10 @@ def Relax_EwiseFMAOp : Relax_Operator<"ewise_fma"> {
     %0 = relax.ewise_fma %a, %b, %c : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 4], f32>, !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x1, Relax_Tensor:$x2, Relax_Tensor:$x3);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Its data type is Numeric">:$x1,
+    Relax_Arg<Relax_Tensor, "Of the same shape and data type">:$x2,
+    Relax_Arg<Relax_Tensor, "Of the same shape and data type">:$x3);
 }
 
 #endif // RELAX_BINARY_OPS

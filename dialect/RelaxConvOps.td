@@ -11,6 +11,30 @@
 
 include "RelaxOperatorBase.td"
 
+// Numbers for the spatial dimensions: in Python, one alone is that of all. They
+// are left out where all of them are `default`.
+class Relax_SpatialArg<Constraint constraint, string letters, string description,
+                       string default = "">
+    : Relax_Arg<constraint, description # " of each spatial dimension, or of all of them",
+                default, "spatial($_self, " # !size(letters) #
+                         !if(!empty(default), "", ", default=" # default) # ")">;
+class Relax_PaddingArg<string zeros, string letters>
+    : Relax_Arg<DefaultValuedOptionalAttr<DenseI64ArrayAttr, zeros>,
+        "What is added around each spatial dimension, or before each and then after each",
+        "0", "padding_of($_self, " # !size(letters) # ")">;
+
+// An attribute that is left out where it is the default.
+class Relax_SparseArg<Attr attr, string value, string description>
+    : Relax_Arg<DefaultValuedOptionalAttr<attr, value>, description,
+        convert = "unless($_self, " # !cond(!eq(value, "false"): "False", true: value) # ")">;
+class Relax_LayoutArg<string layout, string letters, string description>
+    : Relax_SparseArg<StrAttr, "\"" # layout # letters # "\"",
+        "The dimensions in their order: " # description # ", and " # letters>;
+class Relax_OutLayoutArg<string of>
+    : Relax_Arg<OptionalAttr<StrAttr>, "That of the result, by default that of `data`",
+        convert = "unless($_self or " # of # ", " # of # ")">;
+
+let pythonNamespace = "nn" in {
 
 // A convolution over `spatial` dimensions. Layouts name the dimensions of a
 // tensor in their order: N batch, C channels, then D, H, W; of the weight O
@@ -18,6 +42,7 @@ include "RelaxOperatorBase.td"
 class Relax_ConvOp<string mnemonic, string letters, string ones, string zeros,
                    string x, string w, string y> : Relax_Operator<mnemonic> {
   let summary = "convolution over " # letters;
+  let pythonSummary = "the convolution of a tensor over the spatial dimensions " # letters;
   let description = [{
     `padding` gives what is added before each spatial dimension, then what is
     added after each. With `groups` of `g` the channels of `data` and the output
@@ -40,14 +65,20 @@ class Relax_ConvOp<string mnemonic, string letters, string ones, string zeros,
     "], f32>, !relax.tensor<[" # w # "], f32>) -> !relax.tensor<[" # y # [{], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$weight,
-      DefaultValuedOptionalAttr<DenseI64ArrayAttr, ones>:$strides,
-      DefaultValuedOptionalAttr<DenseI64ArrayAttr, zeros>:$padding,
-      DefaultValuedOptionalAttr<DenseI64ArrayAttr, ones>:$dilation,
-      DefaultValuedOptionalAttr<I64Attr, "1">:$groups,
-      DefaultValuedOptionalAttr<StrAttr, "\"NC" # letters # "\"">:$data_layout,
-      DefaultValuedOptionalAttr<StrAttr, "\"OI" # letters # "\"">:$kernel_layout,
-      OptionalAttr<StrAttr>:$out_layout, OptionalAttr<TypeAttr>:$out_dtype);
+  defvar Ones = DefaultValuedOptionalAttr<DenseI64ArrayAttr, ones>;
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "What is convolved">:$data,
+    Relax_Arg<Relax_Tensor, "It has the channels of a group of `data`">:$weight,
+    Relax_SpatialArg<Ones, letters, "The stride", "1">:$strides,
+    Relax_PaddingArg<zeros, letters>:$padding,
+    Relax_SpatialArg<Ones, letters, "The distance of elements of the weight", "1">:$dilation,
+    Relax_SparseArg<I64Attr, "1",
+      "The channels of data and result are so many groups, each convolved alone">:$groups,
+    Relax_LayoutArg<"NC", letters, "N the batch, C channels">:$data_layout,
+    Relax_LayoutArg<"OI", letters,
+      "O channels of the result, I those of a group of `data`">:$kernel_layout,
+    Relax_OutLayoutArg<"data_layout">:$out_layout,
+    Relax_Arg<OptionalAttr<TypeAttr>, "By default that of the operands">:$out_dtype);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferConv(location, adaptor.getData(), adaptor.getWeight(), " #
       "getConvAttrs(adaptor, \"" # letters # "\"), results)">.definition;
@@ -81,15 +112,20 @@ class Relax_PoolOp<string mnemonic, string meaning, string letters, string ones,
     %0 = relax.}] # mnemonic # example # [{
     ```
   }];
-  let arguments = (ins Relax_Tensor:$data,
-      DenseI64ArrayAttr:$pool_size,
-      DefaultValuedOptionalAttr<DenseI64ArrayAttr, ones>:$strides,
-      DefaultValuedOptionalAttr<DenseI64ArrayAttr, zeros>:$padding,
-      DefaultValuedOptionalAttr<DenseI64ArrayAttr, ones>:$dilation,
-      DefaultValuedOptionalAttr<BoolAttr, "false">:$ceil_mode,
-      DefaultValuedOptionalAttr<BoolAttr, "false">:$count_include_pad,
-      DefaultValuedOptionalAttr<StrAttr, "\"NC" # letters # "\"">:$layout,
-      OptionalAttr<StrAttr>:$out_layout);
+  defvar Ones = DefaultValuedOptionalAttr<DenseI64ArrayAttr, ones>;
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "What is pooled">:$data,
+    Relax_Arg<DenseI64ArrayAttr, "The size of the window in each spatial dimension, or in all",
+      "1", "spatial($_self, " # !size(letters) # ")">:$pool_size,
+    Relax_SpatialArg<Ones, letters, "The stride", "1">:$strides,
+    Relax_PaddingArg<zeros, letters>:$padding,
+    Relax_SpatialArg<Ones, letters, "The distance of elements of the window", "1">:$dilation,
+    Relax_SparseArg<BoolAttr, "false",
+      "Whether a window that ends beyond the padding counts">:$ceil_mode,
+    Relax_SparseArg<BoolAttr, "false",
+      "Whether elements of the padding count for a mean, as zeros">:$count_include_pad,
+    Relax_LayoutArg<"NC", letters, "N the batch, C channels">:$layout,
+    Relax_OutLayoutArg<"layout">:$out_layout);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferPool(location, adaptor.getData(), getPoolAttrs(adaptor, \"" #
       letters # "\"), results)">.definition;
@@ -128,10 +164,12 @@ class Relax_AdaptivePoolOp<string mnemonic, string letters, string example>
     %0 = relax.}] # mnemonic # example # [{
     ```
   }];
-  let arguments = (ins Relax_Tensor:$data,
-      OptionalAttr<DenseI64ArrayAttr>:$output_size,
-      DefaultValuedOptionalAttr<StrAttr, "\"NC" # letters # "\"">:$layout,
-      OptionalAttr<StrAttr>:$out_layout);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "What is pooled">:$data,
+    Relax_SpatialArg<OptionalAttr<DenseI64ArrayAttr>, letters,
+      "The number of parts, by default the size,">:$output_size,
+    Relax_LayoutArg<"NC", letters, "N the batch, C channels">:$layout,
+    Relax_OutLayoutArg<"layout">:$out_layout);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferAdaptivePool(location, adaptor.getData(), " #
       "getAdaptivePoolAttrs(adaptor, \"" # letters # "\"), results)">.definition;
@@ -142,5 +180,7 @@ def Relax_AdaptiveAvgPool2DOp : Relax_AdaptivePoolOp<"adaptive_avg_pool2d", "HW"
   " %x {output_size = array<i64: 1, 1>} : (!relax.tensor<[n, 3, h, w], f32>) -> !relax.tensor<[n, 3, 1, 1], f32>">;
 def Relax_AdaptiveAvgPool3DOp : Relax_AdaptivePoolOp<"adaptive_avg_pool3d", "DHW",
   " %x {output_size = array<i64: 1, 2, 2>} : (!relax.tensor<[n, 3, d, h, w], f32>) -> !relax.tensor<[n, 3, 1, 2, 2], f32>">;
+
+} // pythonNamespace
 
 #endif // RELAX_CONV_OPS

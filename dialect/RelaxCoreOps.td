@@ -408,7 +408,9 @@ def Relax_GetItemOp : Relax_InferredOp<"get_item", [Pure]> {
 
     Example: `%0 = relax.get_item %t[1] : !relax.tuple<!relax.object, !relax.shape<[n]>>`
   }];
-  let arguments = (ins Relax_AnyValue:$tuple_value, I64Attr:$index);
+  let hasPythonFunction = 1;
+  let arguments = (ins Relax_Arg<Relax_AnyValue, "A tuple">:$tuple_value,
+                       Relax_Arg<I64Attr, "From 0">:$index);
   let results = (outs Relax_AnyValue:$result);
   let hasCustomAssemblyFormat = 1;
   let hasFolder = 1;
@@ -421,7 +423,8 @@ def Relax_ExternFuncOp : Relax_InferredOp<"extern_func"> {
 
     Example: `%0 = relax.extern_func "my.function"`
   }];
-  let arguments = (ins StrAttr:$global_symbol);
+  let hasPythonFunction = 1;
+  let arguments = (ins Relax_Arg<StrAttr, "The name under which it is registered">:$global_symbol);
   let results = (outs Relax_Func:$result);
   let assemblyFormat = "$global_symbol attr-dict";
 }
@@ -431,7 +434,8 @@ def Relax_ShapeOfOp : Relax_InferredOp<"shape_of", [Pure]> {
   let description = [{
     Example: `%0 = relax.shape_of %x : !relax.tensor<[n, 4], f32>`
   }];
-  let arguments = (ins Relax_Tensor:$tensor);
+  let hasPythonFunction = 1;
+  let arguments = (ins Relax_Arg<Relax_Tensor, "Of any data type">:$tensor);
   let results = (outs Relax_Shape:$result);
   let hasCustomAssemblyFormat = 1;
 }

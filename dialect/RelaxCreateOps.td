@@ -23,8 +23,11 @@ def Relax_FullOp : Relax_Operator<"full"> {
     %0 = relax.full %s, %v : (!relax.shape<[n, 4]>, !relax.tensor<[], f32>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Shape:$shape, Relax_Tensor:$fill_value,
-                       OptionalAttr<TypeAttr>:$dtype);
+  let arguments = (ins
+    Relax_Arg<Relax_Shape, "The shape of the result">:$shape,
+    Relax_Arg<Relax_Tensor, "A number, or a tensor of rank 0",
+      convert = "as_tensor($_self, optional_dtype(dtype))">:$fill_value,
+    Relax_Arg<OptionalAttr<TypeAttr>, "By default that of `fill_value`">:$dtype);
 }
 
 class Relax_FillOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
@@ -36,7 +39,9 @@ class Relax_FillOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
     %0 = relax.}] # mnemonic # [{ %s {dtype = f32} : (!relax.shape<[n, 4]>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Shape:$shape, TypeAttr:$dtype);
+  let arguments = (ins
+    Relax_Arg<Relax_Shape, "The shape of the result">:$shape,
+    Relax_Arg<TypeAttr, "That of the result", default = "\"float32\"">:$dtype);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferFill(location, adaptor.getShape(), adaptor.getDtype(), results)">.definition;
 }
@@ -55,8 +60,11 @@ def Relax_FullLikeOp : Relax_Operator<"full_like"> {
     %0 = relax.full_like %x, %v : (!relax.tensor<[n, 4], f32>, !relax.tensor<[], f32>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x, Relax_Tensor:$fill_value,
-                       OptionalAttr<TypeAttr>:$dtype);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "It has the shape of the result">:$x,
+    Relax_Arg<Relax_Tensor, "A number, or a tensor of rank 0",
+      convert = "as_tensor($_self, optional_dtype(dtype) or dtype_of(x))">:$fill_value,
+    Relax_Arg<OptionalAttr<TypeAttr>, "By default that of `x`">:$dtype);
 }
 
 class Relax_FillLikeOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
@@ -70,7 +78,9 @@ class Relax_FillLikeOp<string mnemonic, string meaning> : Relax_Operator<mnemoni
     %0 = relax.}] # mnemonic # [{ %x : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x, OptionalAttr<TypeAttr>:$dtype);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "It has the shape of the result">:$x,
+    Relax_Arg<OptionalAttr<TypeAttr>, "By default that of `x`">:$dtype);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferLike(location, adaptor.getX(), adaptor.getDtype(), results)">.definition;
 }
@@ -78,6 +88,7 @@ def Relax_OnesLikeOp : Relax_FillLikeOp<"ones_like", "ones">;
 def Relax_ZerosLikeOp : Relax_FillLikeOp<"zeros_like", "zeros">;
 
 def Relax_ArangeOp : Relax_Operator<"arange"> {
+  let hasPythonFunction = 0;
   let summary = "the numbers from start, by step, up to end";
   let description = [{
     `end` itself does not belong to them. They are converted to `dtype`.
@@ -96,6 +107,9 @@ def Relax_ArangeOp : Relax_Operator<"arange"> {
                        TypeAttr:$dtype);
 }
 
+def Relax_DiagonalArg : Relax_Arg<Relax_Prim,
+    "The diagonal: 0 is the main one, positive ones are above it", default = "0">;
+
 def Relax_EyeOp : Relax_Operator<"eye"> {
   let summary = "a matrix with ones in a diagonal";
   let description = [{
@@ -107,7 +121,12 @@ def Relax_EyeOp : Relax_Operator<"eye"> {
     %0 = relax.eye %rows, %columns, %k {dtype = f32} : (!relax.prim<i64, n>, !relax.prim<i64, 4>, !relax.prim<i64, 0>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Prim:$n, Relax_Prim:$m, Relax_Prim:$k, TypeAttr:$dtype);
+  let arguments = (ins
+    Relax_Arg<Relax_Prim, "The number of rows">:$n,
+    Relax_Arg<Relax_Prim, "The number of columns, by default that of rows", default = "None",
+      convert = "as_prim(n if $_self is None else $_self)">:$m,
+    Relax_DiagonalArg:$k,
+    Relax_Arg<TypeAttr, "That of the result", default = "\"float32\"">:$dtype);
 }
 
 def Relax_EyeLikeOp : Relax_Operator<"eye_like"> {
@@ -124,7 +143,10 @@ def Relax_EyeLikeOp : Relax_Operator<"eye_like"> {
     %0 = relax.eye_like %x, %k : (!relax.tensor<[n, 4], f32>, !relax.prim<i64>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x, Relax_Prim:$k, OptionalAttr<TypeAttr>:$dtype);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "It has the shape of the result">:$x,
+    Relax_DiagonalArg:$k,
+    Relax_Arg<OptionalAttr<TypeAttr>, "By default that of `x`">:$dtype);
 }
 
 class Relax_TriangleOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
@@ -141,7 +163,9 @@ class Relax_TriangleOp<string mnemonic, string meaning> : Relax_Operator<mnemoni
     %0 = relax.}] # mnemonic # [{ %x, %k : (!relax.tensor<[n, 4], f32>, !relax.prim<i64>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x, Relax_Prim:$k);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Its last two dimensions are those of matrices">:$x,
+    Relax_DiagonalArg:$k);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferTriangle(location, adaptor.getX(), adaptor.getK(), results)">.definition;
 }

@@ -9,6 +9,7 @@
 #ifndef RELAX_DIALECT
 #define RELAX_DIALECT
 
+include "RelaxPython.td"
 include "mlir/IR/OpBase.td"
 
 def Relax_Dialect : Dialect {
@@ -109,6 +110,6 @@ def Relax_Dialect : Dialect {
 
 // The base of every operation of the dialect.
 class Relax_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Relax_Dialect, mnemonic, traits>;
+    : Op<Relax_Dialect, mnemonic, traits>, Relax_PythonFunction;
 
 #endif // RELAX_DIALECT

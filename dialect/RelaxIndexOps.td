@@ -20,7 +20,10 @@ def Relax_FlipOp : Relax_Operator<"flip"> {
     %0 = relax.flip %x {axis = 1} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$data, DefaultValuedOptionalAttr<I64Attr, "0">:$axis);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type">:$data,
+    Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "0">, "Negative ones count from the end",
+      default = "required">:$axis);
 }
 
 def Relax_RepeatOp : Relax_Operator<"repeat"> {
@@ -36,7 +39,10 @@ def Relax_RepeatOp : Relax_Operator<"repeat"> {
     %0 = relax.repeat %x {repeats = 2, axis = 0} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n * 2, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$data, I64Attr:$repeats, OptionalAttr<I64Attr>:$axis);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type">:$data,
+    Relax_Arg<I64Attr, "How often each element is there">:$repeats,
+    Relax_Arg<OptionalAttr<I64Attr>, "By default the elements are taken as a vector">:$axis);
 }
 
 def Relax_TileOp : Relax_Operator<"tile"> {
@@ -53,7 +59,10 @@ def Relax_TileOp : Relax_Operator<"tile"> {
     %0 = relax.tile %x {repeats = array<i64: 2, 1>} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n * 2, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$data, DenseI64ArrayAttr:$repeats);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type">:$data,
+    Relax_Arg<DenseI64ArrayAttr,
+      "For each dimension; the last ones, or ones that are new before the first">:$repeats);
 }
 
 def Relax_StackOp : Relax_Operator<"stack"> {
@@ -68,8 +77,9 @@ def Relax_StackOp : Relax_Operator<"stack"> {
     %0 = relax.stack %a, %b {axis = 1} : (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n, 2], f32>
     ```
   }];
-  let arguments = (ins Variadic<Relax_Tensor>:$tensors,
-                       DefaultValuedOptionalAttr<I64Attr, "0">:$axis);
+  let arguments = (ins
+    Relax_Arg<Variadic<Relax_Tensor>, "Of the same shape and data type">:$tensors,
+    Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "0">, "Where it is in the result">:$axis);
 }
 
 def Relax_OneHotOp : Relax_Operator<"one_hot"> {
@@ -87,9 +97,12 @@ def Relax_OneHotOp : Relax_Operator<"one_hot"> {
     %0 = relax.one_hot %i, %on, %off {depth = 8} : (!relax.tensor<[n], i64>, !relax.prim<f32>, !relax.prim<f32>) -> !relax.tensor<[n, 8], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$indices, Relax_Prim:$on_value,
-                       Relax_Prim:$off_value, I64Attr:$depth,
-                       DefaultValuedOptionalAttr<I64Attr, "-1">:$axis);
+  let arguments = (ins
+    Relax_IndicesArg<"Of integers">:$indices,
+    Relax_Arg<Relax_Prim, "What is at an index">:$on_value,
+    Relax_Arg<Relax_Prim, "What is elsewhere, of the same data type">:$off_value,
+    Relax_Arg<I64Attr, "The size of the vectors">:$depth,
+    Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "-1">, "Where they are in the result">:$axis);
 }
 
 def Relax_GatherElementsOp : Relax_Operator<"gather_elements"> {
@@ -110,8 +123,10 @@ def Relax_GatherElementsOp : Relax_Operator<"gather_elements"> {
     %0 = relax.gather_elements %x, %i {axis = 1} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 2], i64>) -> !relax.tensor<[n, 2], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$indices,
-                       DefaultValuedOptionalAttr<I64Attr, "0">:$axis);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type">:$data,
+    Relax_IndicesArg<"Integers, of the rank of `data`">:$indices,
+    Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "0">, "Negative ones count from the end">:$axis);
 }
 
 def Relax_GatherNDOp : Relax_Operator<"gather_nd"> {
@@ -131,9 +146,16 @@ def Relax_GatherNDOp : Relax_Operator<"gather_nd"> {
     %0 = relax.gather_nd %x, %i : (!relax.tensor<[n, 4, m], f32>, !relax.tensor<[k, 2], i64>) -> !relax.tensor<[k, m], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$indices,
-                       DefaultValuedOptionalAttr<I64Attr, "0">:$batch_dims);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type">:$data,
+    Relax_IndicesArg<"Integers; the last dimension holds places">:$indices,
+    Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "0">,
+      "The number of first dimensions that both have in common">:$batch_dims);
 }
+
+// Updates of `data`, of whose data type a number or an array becomes a constant.
+class Relax_UpdatesArg<string description>
+    : Relax_Arg<Relax_Tensor, description, convert = "as_tensor($_self, dtype_of(data))">;
 
 def Relax_ScatterElementsOp : Relax_Operator<"scatter_elements"> {
   let summary = "data with elements updated at given indices along an axis";
@@ -156,9 +178,14 @@ def Relax_ScatterElementsOp : Relax_Operator<"scatter_elements"> {
     %0 = relax.scatter_elements %x, %i, %u {axis = 1} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 2], i64>, !relax.tensor<[n, 2], f32>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$indices, Relax_Tensor:$updates,
-                       DefaultValuedOptionalAttr<I64Attr, "0">:$axis,
-                       DefaultValuedOptionalAttr<StrAttr, "\"update\"">:$reduction);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type">:$data,
+    Relax_IndicesArg<"Integers, of the rank of `data`">:$indices,
+    Relax_UpdatesArg<"Of the shape of `indices`">:$updates,
+    Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "0">, "Negative ones count from the end">:$axis,
+    Relax_Arg<DefaultValuedOptionalAttr<StrAttr, "\"update\"">,
+      "How an element is combined with an update: \"update\", \"add\", \"mul\", \"min\", " #
+      "\"max\" or \"mean\"">:$reduction);
 }
 
 def Relax_ScatterNDOp : Relax_Operator<"scatter_nd"> {
@@ -180,11 +207,17 @@ def Relax_ScatterNDOp : Relax_Operator<"scatter_nd"> {
     %0 = relax.scatter_nd %x, %i, %u : (!relax.tensor<[n, 4], f32>, !relax.tensor<[k, 1], i64>, !relax.tensor<[k, 4], f32>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$indices, Relax_Tensor:$updates,
-                       DefaultValuedOptionalAttr<StrAttr, "\"update\"">:$reduction);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type">:$data,
+    Relax_IndicesArg<"Integers; the last dimension holds places in the first ones of `data`">:$indices,
+    Relax_UpdatesArg<"The parts, of the data type of `data`">:$updates,
+    Relax_Arg<DefaultValuedOptionalAttr<StrAttr, "\"update\"">,
+      "How an element is combined with an update: \"update\", \"add\", \"mul\", \"min\" " #
+      "or \"max\"">:$reduction);
 }
 
 def Relax_LayoutTransformOp : Relax_Operator<"layout_transform"> {
+  let hasPythonFunction = 0;
   let summary = "the elements at places that a map computes";
   let description = [{
     The element of `x` at some indices is that of the result at the indices to
@@ -210,8 +243,8 @@ def Relax_LayoutTransformOp : Relax_Operator<"layout_transform"> {
 
 // Between floats and integers that stand for them. Scale and zero point are
 // scalars, or vectors along an axis.
-class Relax_QuantizationOp<string mnemonic, string meaning, string from, string to>
-    : Relax_Operator<mnemonic> {
+class Relax_QuantizationOp<string mnemonic, string meaning, string from, string to,
+                           string dtype> : Relax_Operator<mnemonic> {
   let summary = meaning;
   let description = [{
     `scale` and `zero_point` are scalars, or vectors that have an element for
@@ -228,17 +261,22 @@ class Relax_QuantizationOp<string mnemonic, string meaning, string from, string 
     "} : (!relax.tensor<[n, 4], " # from # ">, !relax.tensor<[4], f32>, !relax.tensor<[4], i8>) -> !relax.tensor<[n, 4], " # to # [{>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$data, Relax_Tensor:$scale, Relax_Tensor:$zero_point,
-                       DefaultValuedOptionalAttr<I64Attr, "-1">:$axis,
-                       TypeAttr:$out_dtype);
+  defvar separate = "as_tensor($_self)";
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "The numbers">:$data,
+    Relax_Arg<Relax_Tensor, "A scalar, or a vector", convert = separate>:$scale,
+    Relax_Arg<Relax_Tensor, "A scalar, or a vector", convert = separate>:$zero_point,
+    Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "-1">,
+      "The dimension that vectors have an element for each index of">:$axis,
+    Relax_Arg<TypeAttr, "That of the result", default = "\"" # dtype # "\"">:$out_dtype);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferQuantization(location, adaptor.getOperands(), " #
       "static_cast<int64_t>(adaptor.getAxis()), adaptor.getOutDtype(), " #
       !if(!eq(mnemonic, "quantize"), "true", "false") # ", results)">.definition;
 }
 def Relax_QuantizeOp : Relax_QuantizationOp<"quantize",
-    "round(data / scale) + zero_point, saturated to out_dtype", "f32", "i8">;
+    "round(data / scale) + zero_point, saturated to out_dtype", "f32", "i8", "int8">;
 def Relax_DequantizeOp : Relax_QuantizationOp<"dequantize",
-    "(data - zero_point) * scale", "i8", "f32">;
+    "(data - zero_point) * scale", "i8", "f32", "float32">;
 
 #endif // RELAX_INDEX_OPS

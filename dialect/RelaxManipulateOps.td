@@ -13,6 +13,7 @@ include "RelaxOperatorBase.td"
 
 def Relax_BroadcastToOp : Relax_Operator<"broadcast_to"> {
   let summary = "repetition of dimensions of size 1 to a given shape";
+  let pythonSummary = "a tensor with dimensions of size 1 repeated to a given shape";
   let description = [{
     Example:
 
@@ -20,11 +21,24 @@ def Relax_BroadcastToOp : Relax_Operator<"broadcast_to"> {
     %0 = relax.broadcast_to %x, %s : (!relax.tensor<[4], f32>, !relax.shape<[n, 4]>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x, Relax_Shape:$shape);
+  let arguments = (ins Relax_Arg<Relax_Tensor, "Of any data type">:$x,
+                       Relax_Arg<Relax_Shape, "The shape of the result">:$shape);
 }
 
 def Relax_ConcatOp : Relax_Operator<"concat"> {
   let summary = "concatenation along an axis";
+  let pythonSummary = "tensors one after the other along an axis";
+  let pythonExample = [{
+    >>> from relax_mlir import BlockBuilder, TensorStructInfo, Var
+    >>> bb = BlockBuilder()
+    >>> x = Var("x", TensorStructInfo(("n", 4), "float32"))
+    >>> y = Var("y", TensorStructInfo(("m", 4), "float32"))
+    >>> with bb.function("main", [x, y]):
+    ...     z = concat([x, y])
+    ...     print(z.type)
+    ...     _ = bb.emit_func_output(z)
+    !relax.tensor<[m + n, 4], f32>
+  }];
   let description = [{
     **Constraints:**
     - at least one tensor; all of the same rank and data type;
@@ -36,12 +50,14 @@ def Relax_ConcatOp : Relax_Operator<"concat"> {
     %0 = relax.concat %a, %b {axis = 0} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[m, 4], f32>) -> !relax.tensor<[m + n, 4], f32>
     ```
   }];
-  let arguments = (ins Variadic<Relax_Tensor>:$tensors,
-                       DefaultValuedOptionalAttr<I64Attr, "0">:$axis);
+  let arguments = (ins
+    Relax_Arg<Variadic<Relax_Tensor>, "Of the same rank and data type">:$tensors,
+    Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "0">, "Negative ones count from the end">:$axis);
 }
 
 def Relax_ExpandDimsOp : Relax_Operator<"expand_dims"> {
   let summary = "insertion of dimensions of size 1";
+  let pythonSummary = "a tensor with dimensions of size 1 inserted";
   let description = [{
     `axis` counts in the result; negative from its end.
 
@@ -51,7 +67,8 @@ def Relax_ExpandDimsOp : Relax_Operator<"expand_dims"> {
     %0 = relax.expand_dims %x {axis = array<i64: 0, -1>} : (!relax.tensor<[n], f32>) -> !relax.tensor<[1, n, 1], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x, DenseI64ArrayAttr:$axis);
+  let arguments = (ins Relax_Arg<Relax_Tensor, "Of any data type">:$x,
+                       Relax_Arg<DenseI64ArrayAttr, "Where they are in the result">:$axis);
 }
 
 def Relax_FlattenOp : Relax_Operator<"flatten"> {
@@ -63,11 +80,12 @@ def Relax_FlattenOp : Relax_Operator<"flatten"> {
     %0 = relax.flatten %x : (!relax.tensor<[n, m], f32>) -> !relax.tensor<[m * n], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x);
+  let arguments = (ins Relax_Arg<Relax_Tensor, "Of any data type">:$x);
 }
 
 def Relax_PermuteDimsOp : Relax_Operator<"permute_dims"> {
   let summary = "permutation of dimensions";
+  let pythonSummary = "a tensor with its dimensions permuted";
   let description = [{
     Dimension `i` of the result is dimension `axes[i]` of `x`; without `axes`
     the order is reversed.
@@ -81,10 +99,12 @@ def Relax_PermuteDimsOp : Relax_Operator<"permute_dims"> {
     %0 = relax.permute_dims %x {axes = array<i64: 1, 0>} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[4, n], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x, OptionalAttr<DenseI64ArrayAttr>:$axes);
+  let arguments = (ins Relax_Arg<Relax_Tensor, "Of any data type">:$x,
+                       Relax_Arg<OptionalAttr<DenseI64ArrayAttr>, "The permutation">:$axes);
 }
 
 def Relax_ReshapeOp : Relax_Operator<"reshape"> {
+  let hasPythonFunction = 0;
   let summary = "the same elements in another shape";
   let description = [{
     **Constraints:** the number of elements stays the same. What cannot be
@@ -100,6 +120,7 @@ def Relax_ReshapeOp : Relax_Operator<"reshape"> {
 }
 
 def Relax_SplitOp : Relax_Operator<"split"> {
+  let hasPythonFunction = 0;
   let summary = "parts along an axis, as a tuple";
   let description = [{
     With `indices` the parts begin at 0 and at each index; with `sections` there
@@ -127,6 +148,7 @@ def Relax_SplitOp : Relax_Operator<"split"> {
 
 def Relax_SqueezeOp : Relax_Operator<"squeeze"> {
   let summary = "removal of dimensions of size 1";
+  let pythonSummary = "a tensor without some dimensions of size 1";
   let description = [{
     **Constraints:** the dimensions named by `axis` are not known to differ from
     1; what cannot be proven is checked at run time. Without `axis` all
@@ -138,10 +160,13 @@ def Relax_SqueezeOp : Relax_Operator<"squeeze"> {
     %0 = relax.squeeze %x {axis = array<i64: 1>} : (!relax.tensor<[n, 1], f32>) -> !relax.tensor<[n], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x, OptionalAttr<DenseI64ArrayAttr>:$axis);
+  let arguments = (ins Relax_Arg<Relax_Tensor, "Of any data type">:$x,
+                       Relax_Arg<OptionalAttr<DenseI64ArrayAttr>,
+                                 "The dimensions to remove; by default all that are 1">:$axis);
 }
 
 def Relax_StridedSliceOp : Relax_Operator<"strided_slice"> {
+  let hasPythonFunction = 0;
   let summary = "the elements from begin, by stride, up to end";
   let description = [{
     `begin`, `end` and `strides` have an entry for each of `axes`; strides are 1
@@ -181,9 +206,14 @@ def Relax_TakeOp : Relax_Operator<"take"> {
     %0 = relax.take %x, %i {axis = 0} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[k], i64>) -> !relax.tensor<[k, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x, Relax_Tensor:$indices,
-                       OptionalAttr<I64Attr>:$axis,
-                       DefaultValuedOptionalAttr<StrAttr, "\"clip\"">:$mode);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type">:$x,
+    Relax_IndicesArg<"Of integers">:$indices,
+    Relax_Arg<OptionalAttr<I64Attr>, "Without it `x` is a vector">:$axis,
+    Relax_Arg<DefaultValuedOptionalAttr<StrAttr, "\"clip\"">,
+      "The meaning of an index out of range: \"clip\" or \"wrap\"; \"fast\" says that there " #
+      "is none, which is the same as \"clip\" here",
+      convert = "\"clip\" if $_self == \"fast\" else $_self">:$mode);
 }
 
 #endif // RELAX_MANIPULATE_OPS

@@ -18,7 +18,12 @@ class Relax_Operator<string mnemonic, list<Trait> traits = []>
     : Relax_InferredOp<mnemonic, traits> {
   let results = (outs Res<Relax_Tensor, "", [MemAlloc]>:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasPythonFunction = 1;
 }
+
+// Indices, which are not of the data type of other operands.
+class Relax_IndicesArg<string description>
+    : Relax_Arg<Relax_Tensor, description, convert = "as_tensor($_self)">;
 
 // A data type of a class, for examples.
 class Relax_ExampleDType<string dtypes> {

@@ -30,8 +30,12 @@ class Relax_ReduceOp<string mnemonic, string dtypes, string meaning>
     %0 = relax.}] # mnemonic # [{ %x {axis = array<i64: -1>} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x, OptionalAttr<DenseI64ArrayAttr>:$axis,
-                       DefaultValuedOptionalAttr<BoolAttr, "false">:$keepdims);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Its data type is " # dtypes>:$x,
+    Relax_Arg<OptionalAttr<DenseI64ArrayAttr>,
+      "The dimensions to reduce, all by default; negative ones count from the end">:$axis,
+    Relax_Arg<DefaultValuedOptionalAttr<BoolAttr, "false">,
+      "Whether reduced dimensions stay, with size 1">:$keepdims);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferReduce(location, adaptor.getX(), adaptor.getAxis(), " #
       "adaptor.getKeepdims(), DTypeClass::" # dtypes # ", results)">.definition;
@@ -61,8 +65,13 @@ class Relax_ArgReduceOp<string mnemonic, string meaning> : Relax_Operator<mnemon
     %0 = relax.}] # mnemonic # [{ %x {axis = -1} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n], i64>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$x, OptionalAttr<I64Attr>:$axis,
-                       DefaultValuedOptionalAttr<BoolAttr, "false">:$keepdims);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Its data type is Numeric">:$x,
+    Relax_Arg<OptionalAttr<I64Attr>,
+      "Where to look along. By default the index counts all elements">:$axis,
+    Relax_Arg<DefaultValuedOptionalAttr<BoolAttr, "false">,
+      "Whether reduced dimensions stay, with size 1">:$keepdims);
+  let results = (outs Res<Relax_Tensor, "A tensor of int64", [MemAlloc]>:$result);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferArgReduce(location, adaptor.getX(), adaptor.getAxis(), " #
       "adaptor.getKeepdims(), results)">.definition;
@@ -84,9 +93,12 @@ class Relax_ScanOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
     %0 = relax.}] # mnemonic # [{ %x {axis = -1} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
     ```
   }];
-  let arguments = (ins Relax_Tensor:$data, OptionalAttr<I64Attr>:$axis,
-                       OptionalAttr<TypeAttr>:$dtype,
-                       DefaultValuedOptionalAttr<BoolAttr, "false">:$exclusive);
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "The elements">:$data,
+    Relax_Arg<OptionalAttr<I64Attr>, "By default the elements are taken as a vector">:$axis,
+    Relax_Arg<OptionalAttr<TypeAttr>, "That of the result, by default that of `data`">:$dtype,
+    Relax_Arg<DefaultValuedOptionalAttr<BoolAttr, "false">,
+      "Whether an element itself does not count", convert = "bool($_self)">:$exclusive);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferScan(location, adaptor.getData(), adaptor.getAxis(), " #
       "adaptor.getDtype(), results)">.definition;
