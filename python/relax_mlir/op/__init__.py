@@ -17,9 +17,52 @@ Examples
 ...     _ = bb.emit_func_output(totals)
 >>> str(totals.type)
 '!relax.tensor<[n], f32>'
+
+Elementwise operators:
+
+>>> bb = BlockBuilder()
+>>> x = Var("x", TensorStructInfo(("n",), "float32"))
+>>> with bb.function("main", [x]):
+...     y = clip(square(x), 0, "n")
+...     z = isfinite(y)
+...     _ = bb.emit_func_output(z)
+>>> str(y.type), str(z.type)
+('!relax.tensor<[n], f32>', '!relax.tensor<[n], i1>')
+
+Reductions and scans:
+
+>>> bb = BlockBuilder()
+>>> x = Var("x", TensorStructInfo(("n", 4), "float32"))
+>>> with bb.function("main", [x]):
+...     spread = variance(x, axis=1, keepdims=True)
+...     best = argmax(x, axis=1)
+...     total = cumsum(x, dtype="float64")
+...     _ = bb.emit_func_output([spread, best, total])
+>>> str(spread.type), str(best.type), str(total.type)
+('!relax.tensor<[n, 1], f32>', '!relax.tensor<[n], i64>', '!relax.tensor<[n * 4], f64>')
+
+Operators that compute the places of elements:
+
+>>> import numpy as np
+>>> bb = BlockBuilder()
+>>> x = Var("x", TensorStructInfo(("n", 4), "float32"))
+>>> i = Var("i", TensorStructInfo(("k", 1), "int64"))
+>>> with bb.function("main", [x, i]):
+...     rows = gather_nd(x, i)
+...     sums = scatter_nd(flip(x, 1), i, rows, reduction="add")
+...     both = stack([tile(x, (2, 1)), repeat(x, 2, axis=0)])
+...     hot = one_hot(i, np.float32(1), np.float32(0), depth=8)
+...     small = quantize(x, np.float32(0.5), np.int8(0))
+...     _ = bb.emit_func_output([rows, sums, both, hot, small])
+>>> str(rows.type), str(sums.type), str(both.type)
+('!relax.tensor<[k, 4], f32>', '!relax.tensor<[n, 4], f32>', '!relax.tensor<[2, n * 2, 4], f32>')
+>>> str(hot.type), str(small.type)
+('!relax.tensor<[k, 1, 8], f32>', '!relax.tensor<[n, 4], i8>')
 """
 
 # ruff: noqa: A004, F403 (the names TVM uses; each module says what it has)
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ..core.expr import const as const
 from ..core.expr import dtype as dtype
@@ -33,16 +76,17 @@ from ..core.operators import FUNCTIONS as _FUNCTIONS
 from . import builtin as builtin
 from . import grad as grad
 from . import nn as nn
-from .binary import *
+from ._ops_gen import *
 from .call import *
 from .create import *
 from .debug import *
-from .device import *
 from .index import *
-from .linear_algebra import *
 from .manipulate import *
-from .reduce import *
 from .set import *
-from .unary import *
 
 _FUNCTIONS.update(globals())
+
+if _TYPE_CHECKING:  # the generated modules are not among the sources
+    from typing import Any as _Any
+
+    def __getattr__(name: str) -> _Any: ...

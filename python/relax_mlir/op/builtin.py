@@ -2,9 +2,4 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operators that say how a program is compiled."""
 
-from ..dialects import relax as _ops
-from ._factory import hint
-
-__all__ = ["stop_lift_params"]
-
-stop_lift_params = hint(_ops.StopLiftParamsOp, "which is not computed ahead of the function")
+from ._builtin_ops_gen import *  # noqa: F403

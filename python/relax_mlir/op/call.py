@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls, and operations on tuples and structural information."""
+"""Calls, and casts to structural information."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from ..core.expr import (
 from ..core.ir import FuncStructInfo, ObjectStructInfo, PrimExpr, PrimStructInfo, TupleStructInfo
 from ..core.struct_info import StructInfoWarning, cast_always_fails, derive_call_result
 from ..dialects import relax as _ops
+from ._ops_gen import get_item as get_item  # for the result of a call
 
 __all__ = [
     "call",
@@ -37,10 +38,7 @@ __all__ = [
     "call_pure_packed",
     "call_tir",
     "call_tir_inplace",
-    "extern_func",
-    "get_item",
     "match_cast",
-    "shape_of",
 ]
 
 
@@ -386,29 +384,6 @@ def _function_type(value: ir.Value) -> FuncStructInfo:
     return value.type
 
 
-def extern_func(global_symbol: str) -> ir.Value:
-    """Return a packed function as a value.
-
-    Parameters
-    ----------
-    global_symbol : str
-        The name under which it is registered.
-    """
-    return build(_ops.ExternFuncOp, global_symbol)
-
-
-def get_item(tuple_value: Any, index: int) -> ir.Value:
-    """Return a field of a tuple.
-
-    Parameters
-    ----------
-    tuple_value : value
-    index : int
-        From 0.
-    """
-    return build(_ops.GetItemOp, as_value(tuple_value), index)
-
-
 def match_cast(value: Any, struct_info: ir.Type) -> ir.Value:
     """Check at run time that a value is of a type; bind the shape variables that are new there.
 
@@ -436,8 +411,3 @@ def match_cast(value: Any, struct_info: ir.Type) -> ir.Value:
             stacklevel=2,
         )
     return result
-
-
-def shape_of(tensor: TensorLike) -> ir.Value:
-    """Return the shape of a tensor as a value."""
-    return build(_ops.ShapeOfOp, as_tensor(tensor))

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that move or convert elements."""
+"""Operators that move elements, where Python computes something of their arguments."""
 
 from __future__ import annotations
 
@@ -12,50 +12,11 @@ from typing import Any, cast
 import numpy as np
 from mlir import ir
 
-from ..core.dtypes import element_type
-from ..core.expr import (
-    ShapeLike,
-    TensorLike,
-    Var,
-    as_shape,
-    as_tensor,
-    as_tensors,
-    build,
-    tensor_type,
-)
+from ..core.expr import ShapeLike, TensorLike, Var, as_shape, as_tensor, build, tensor_type
 from ..core.ir import Dim, PrimExpr, ShapeExpr
 from ..dialects import relax as _ops
-from ._factory import axes_of
 
-__all__ = [
-    "astype",
-    "broadcast_to",
-    "concat",
-    "expand_dims",
-    "flatten",
-    "permute_dims",
-    "reshape",
-    "split",
-    "squeeze",
-    "strided_slice",
-    "take",
-    "where",
-]
-
-
-def astype(x: TensorLike, dtype: Any) -> ir.Value:
-    """Return a tensor converted to another data type.
-
-    Parameters
-    ----------
-    x : tensor
-    dtype : str, numpy.dtype, torch.dtype or mlir.ir.Type
-
-    Returns
-    -------
-    mlir.ir.Value
-    """
-    return build(_ops.AstypeOp, as_tensor(x), ir.TypeAttr.get(element_type(dtype)))
+__all__ = ["reshape", "split", "strided_slice"]
 
 
 def _product(dims: Sequence[PrimExpr]) -> PrimExpr:
@@ -113,102 +74,6 @@ def reshape(x: TensorLike, shape: ShapeLike) -> ir.Value:
         dims = shape.dims if isinstance(shape, ShapeExpr) else shape
         shape = _resolve(tensor, dims)
     return build(_ops.ReshapeOp, tensor, as_shape(shape))
-
-
-def flatten(x: TensorLike) -> ir.Value:
-    """Return all elements as a vector."""
-    return build(_ops.FlattenOp, as_tensor(x))
-
-
-def permute_dims(x: TensorLike, axes: Sequence[int] | None = None) -> ir.Value:
-    """Return a tensor with its dimensions permuted.
-
-    Parameters
-    ----------
-    x : tensor
-    axes : sequence of int, optional
-        Dimension `i` of the result is dimension `axes[i]` of `x`. By default the order is
-        reversed.
-
-    Returns
-    -------
-    mlir.ir.Value
-    """
-    return build(_ops.PermuteDimsOp, as_tensor(x), axes=axes_of(axes))
-
-
-def expand_dims(x: TensorLike, axis: int | Sequence[int]) -> ir.Value:
-    """Return a tensor with dimensions of size 1 inserted.
-
-    Parameters
-    ----------
-    x : tensor
-    axis : int or sequence of int
-        Where they are in the result.
-
-    Returns
-    -------
-    mlir.ir.Value
-    """
-    return build(_ops.ExpandDimsOp, as_tensor(x), axes_of(axis))
-
-
-def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> ir.Value:
-    """Return a tensor without some dimensions of size 1.
-
-    Parameters
-    ----------
-    x : tensor
-    axis : int or sequence of int, optional
-        The dimensions to remove; by default all that are 1.
-
-    Returns
-    -------
-    mlir.ir.Value
-    """
-    return build(_ops.SqueezeOp, as_tensor(x), axis=axes_of(axis))
-
-
-def broadcast_to(x: TensorLike, shape: ShapeLike) -> ir.Value:
-    """Return a tensor repeated to a given shape.
-
-    Parameters
-    ----------
-    x : tensor
-    shape : shape, or sequence of int, str or PrimExpr
-
-    Returns
-    -------
-    mlir.ir.Value
-    """
-    return build(_ops.BroadcastToOp, as_tensor(x), as_shape(shape))
-
-
-def concat(tensors: Sequence[TensorLike], axis: int = 0) -> ir.Value:
-    """Return tensors one after the other along an axis.
-
-    Parameters
-    ----------
-    tensors : sequence of tensor
-    axis : int
-
-    Returns
-    -------
-    mlir.ir.Value
-
-    Examples
-    --------
-    >>> from relax_mlir import BlockBuilder, TensorStructInfo, Var
-    >>> bb = BlockBuilder()
-    >>> x = Var("x", TensorStructInfo(("n", 4), "float32"))
-    >>> y = Var("y", TensorStructInfo(("m", 4), "float32"))
-    >>> with bb.function("main", [x, y]):
-    ...     z = concat([x, y])
-    ...     print(z.type)
-    ...     _ = bb.emit_func_output(z)
-    !relax.tensor<[m + n, 4], f32>
-    """
-    return build(_ops.ConcatOp, as_tensors(*tensors), axis=axis)
 
 
 def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> ir.Value:
@@ -308,42 +173,3 @@ def strided_slice(
         strides=None if strides is None else as_shape(_places(strides)),
         assume_inbound=bool(assume_inbound),
     )
-
-
-def take(
-    x: TensorLike, indices: TensorLike, axis: int | None = None, mode: str = "clip"
-) -> ir.Value:
-    """Return the elements at given indices along an axis.
-
-    Parameters
-    ----------
-    x : tensor
-    indices : tensor or array of integers
-    axis : int, optional
-        Without it `x` is a vector.
-    mode : str
-        The meaning of an index out of range: "clip", the nearest one in range, or "wrap", the
-        remainder of its division by the dimension. "fast" says that there is none; no memory
-        outside of `x` is read anyway, as it is the same as "clip" here.
-
-    Returns
-    -------
-    mlir.ir.Value
-    """
-    mode = "clip" if mode == "fast" else mode
-    return build(_ops.TakeOp, as_tensor(x), as_tensor(indices), axis=axis, mode=mode)
-
-
-def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> ir.Value:
-    """Return elements of `x1` where `condition` is true, else of `x2`, with broadcasting.
-
-    Parameters
-    ----------
-    condition : tensor of bool
-    x1, x2 : tensor, number or array
-
-    Returns
-    -------
-    mlir.ir.Value
-    """
-    return build(_ops.WhereOp, as_tensor(condition, "bool"), *as_tensors(x1, x2))

@@ -14,8 +14,8 @@ from .. import op
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.ir import TensorStructInfo
 from ..core.variables import defining_op, walk
-from ..op._factory import ELEMENTWISE
-from ..op.call import get_item
+from ..op import get_item
+from ..op._ops_gen import ELEMENTWISE
 from .fold_constant import is_computed_of_constants
 from .python_pass import function_pass
 

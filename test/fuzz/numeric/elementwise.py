@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from plan import function_of
-from relax_mlir.op._factory import ELEMENTWISE
+from relax_mlir.op._ops_gen import ELEMENTWISE
 
 INF = math.inf
 _ANY = (-INF, INF)
