@@ -12,7 +12,13 @@ from mlir import ir
 
 from .. import op as _namespace
 from ..core.context import current_context
+from ._builtin_ops_gen import __all__ as _builtin
+from ._grad_ops_gen import __all__ as _grad
+from ._nn_ops_gen import __all__ as _nn
+from ._ops_gen import __all__ as _names
 
+# The operators that ODS defines.
+_DEFINED: dict[str, list[str]] = {"": _names, "builtin": _builtin, "grad": _grad, "nn": _nn}
 # Namespaces with operators whose names in the dialect do not say so.
 _NAMESPACES = ("nn", "image", "vision", "grad", "ccl", "dist", "builtin", "memory", "vm")
 _PREFIX = "relax."
@@ -38,6 +44,23 @@ def find_operation(name: str) -> str:
             if known:
                 return candidate
     raise ValueError(f"expected the name of an operator such as 'relax.add', but got {name!r}")
+
+
+def defined_operators() -> dict[str, tuple[str, ...]]:
+    """Return the parameters of the operators that ODS defines, by the name after ``R.``.
+
+    Examples
+    --------
+    >>> defined_operators()["nn.softmax"]
+    ('x', 'axis')
+    """
+    operators = {}
+    for prefix, names in _DEFINED.items():
+        namespace = getattr(_namespace, prefix) if prefix else _namespace
+        for name in names:
+            params = inspect.signature(getattr(namespace, name)).parameters
+            operators[f"{prefix}.{name}" if prefix else name] = tuple(params)
+    return operators
 
 
 @functools.cache

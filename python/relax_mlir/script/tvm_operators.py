@@ -3,13 +3,16 @@
 """The names of TVM's operators and of their parameters, in TVM's order.
 
 A program that uses one that the dialect does not have gets an error that says so, and keyword
-arguments may have TVM's names.
+arguments may have TVM's names. Operators that ODS defines have the names that they have there.
 """
 
 from __future__ import annotations
 
-# By namespace: lines of operators, a colon, and the parameters that they have in common. A line
-# that is indented goes on with the one before. Parameters with * are left out.
+from ..op._signatures import defined_operators
+
+# Those that the dialect does not have, that are written by hand, or that TVM names otherwise. By
+# namespace: lines of operators, a colon, and the parameters that they have in common. A line that
+# is indented goes on with the one before. Parameters with * are left out.
 _TABLE = {
     "": """
 DTensor device_mesh emit_with_sinfo :
@@ -29,66 +32,36 @@ null_value :
 print : format
 shape_of shape_to_tensor size tensor_to_shape : expr
 to_vdevice : data dst_vdevice
-add atan2 bitwise_and bitwise_or bitwise_xor divide equal floor_divide floor_mod greater
-  greater_equal left_shift less less_equal log_add_exp logical_and logical_or logical_xor maximum
-  minimum mod multiply not_equal power right_shift subtract outer : x1 x2
+outer : x1 x2
 arange : start end step dtype
-eye : n m k dtype
-eye_like : x k dtype
-full : shape fill_value dtype
-full_like : x fill_value dtype
 hamming_window : window_size periodic alpha beta dtype
-ones zeros : shape dtype
-ones_like zeros_like astype : x dtype
-tril triu : x k
 wrap_param : data dtype
 dynamic_strided_slice : x begin end strides
 strided_slice : x axes begin end strides assume_inbound
-take : x indices axis mode
 einsum : operands subscripts
 linear : data weight bias out_dtype
-matmul : x1 x2 out_dtype
-broadcast_to reshape : x shape
+reshape : x shape
 collapse_sum_like : data collapse_target
 collapse_sum_to : data shape
-concat stack : tensors axis
-expand_dims squeeze : x axis
-flatten nonzero abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh erf exp floor
-  isfinite isinf isnan log logical_not negative round rsqrt sigmoid sign sin sinh sqrt square tan
-  tanh trunc : x
-flip : data axis
-gather_elements : data indices axis
-gather_nd : data indices batch_dims
+nonzero : x
 index_put : data indices values accumulate
 index_tensor : data indices
 layout_transform : x index_map pad_value axis_separators input_axis_separators
 meshgrid : tensors indexing
-one_hot : indices on_value off_value depth axis
-permute_dims : x axes
-repeat : data repeats axis
 reverse_sequence : data seq_lengths seq_axis batch_axis
-scatter_elements : data indices updates axis reduction
-scatter_nd : data indices updates reduction
 slice_scatter : input_tensor src start end step axis
 split : x indices_or_sections axis
-tile : data repeats
 masked_fill : x mask value
-dequantize quantize : data scale zero_point axis out_dtype
 multinomial_from_uniform : prob uniform_sample sample_indices dtype
-argmax argmin max mean median min prod std sum variance : x axis keepdims
+median : x axis keepdims
 bucketize : input_tensor boundaries out_int32 right
-where : condition x1 x2
 unique : x sorted return_index return_inverse return_counts axis
 argsort : data axis descending dtype
 sort : x axis descending
 topk : data k axis ret_type largest dtype
-cumprod cumsum : data axis dtype exclusive
-ewise_fma : x1 x2 x3
-clip : x min max
 """,
     "builtin": """
 alloc_tensor : shape dtype runtime_device_index storage_scope
-stop_lift_params : x
 """,
     "ccl": """
 allgather : x num_workers in_group
@@ -124,31 +97,19 @@ ensure_zero_offset : data
 view : data shape dtype relative_byte_offset
 """,
     "nn": """
-adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d : data output_size layout out_layout
-attention attention_bias : query key value bias scale causal_mask window_size
+attention_bias : query key value bias scale causal_mask window_size
 attention_var_len : queries keys values seqstart_q max_seqlen_q seqstart_k max_seqlen_k scale
   causal_mask window_size
-avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d : data pool_size strides
-  padding dilation ceil_mode count_include_pad layout out_layout
 batch_flatten gelu gelu_tanh relu relu6 selu silu : data
-batch_norm : data gamma beta moving_mean moving_var axis epsilon center scale momentum training
-conv1d conv2d conv3d : data weight strides padding dilation groups data_layout kernel_layout
-  out_layout out_dtype
 conv1d_transpose conv2d_transpose conv3d_transpose : data weight strides padding output_padding
   dilation groups data_layout kernel_layout out_layout out_dtype
 cross_entropy_with_logits : predictions labels
 dropout : data rate
-group_norm : data gamma beta num_groups channel_axis axes epsilon center scale
-instance_norm : data gamma beta channel_axis axes epsilon center scale
-layer_norm : data gamma beta axes epsilon center scale
-leakyrelu : data alpha
 log_softmax softmax : data axis
 nll_loss : predictions targets weights reduction ignore_index
 pad : data pad_width pad_mode pad_value
 pixel_shuffle : data upscale_factor
 prelu : data alpha axis
-rms_norm : data weight axes epsilon
-softplus : data beta threshold
 """,
     "vision": """
 multibox_transform_loc : cls_pred loc_pred anchor clip threshold variances keep_background
@@ -156,9 +117,8 @@ multibox_transform_loc : cls_pred loc_pred anchor clip threshold variances keep_
 all_class_non_max_suppression : boxes scores max_output_boxes_per_class iou_threshold
   score_threshold output_format
 get_valid_counts : data score_threshold id_index score_index
-non_max_suppression : data valid_count indices max_output_size iou_threshold force_suppress
-  top_k coord_start score_index id_index return_indices invalid_to_bottom soft_nms_sigma
-  score_threshold
+non_max_suppression : data valid_count indices max_output_size iou_threshold force_suppress top_k
+  coord_start score_index id_index return_indices invalid_to_bottom soft_nms_sigma score_threshold
 roi_align : data rois pooled_size spatial_scale sample_ratio aligned layout mode
 roi_pool : data rois pooled_size spatial_scale layout
 """,
@@ -172,7 +132,7 @@ kill_object : obj
 
 
 def _read() -> dict[str, tuple[str, ...]]:
-    operators: dict[str, tuple[str, ...]] = {}
+    operators = defined_operators()
     for namespace, text in _TABLE.items():
         prefix = f"{namespace}." if namespace else ""
         for line in text.replace("\n  ", " ").strip().splitlines():
