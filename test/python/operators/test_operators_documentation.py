@@ -6,27 +6,13 @@ import inspect
 import re
 import typing
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from operator_names import operators
 from relax_mlir import op
 from relax_mlir.op._signatures import defined_operators, operator_path
 from relax_mlir.script.tvm_operators import TVM_OPERATORS
-
-DIALECT = Path(__file__).parents[3] / "dialect"
-# Files of operations that are not operators of TVM: the language, calls, the compiler's own.
-_OTHERS = ("Builtin", "Call", "Core", "Debug", "Device", "Function")
-
-
-def operations() -> list[str]:
-    """Return the names of the operations in the files of operators."""
-    names: list[str] = []
-    for path in sorted(DIALECT.glob("Relax*Ops.td")):
-        if not path.stem.removeprefix("Relax").startswith(_OTHERS):
-            found = re.findall(r'^def Relax_\w+Op\s*:[^<]*<\s*"(\w+)"', path.read_text(), re.M)
-            names += [f"relax.{name}" for name in found]
-    return names
 
 
 def function_of(path: str) -> Callable[..., Any]:
@@ -50,10 +36,10 @@ def described(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def test_operators_are_found() -> None:
-    assert len(operations()) > 130
+    assert len(operators()) > 130
 
 
-@pytest.mark.parametrize("name", operations())
+@pytest.mark.parametrize("name", operators())
 def test_operation_has_a_function(name: str) -> None:
     path, signature = operator_path(name) or pytest.fail(f"{name} has no function")
     path = path.removeprefix("R.")
