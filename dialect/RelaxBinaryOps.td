@@ -36,6 +36,9 @@ class Relax_BroadcastOp<string mnemonic, string dtypes, string meaning,
   let arguments = (ins
     Relax_Arg<Relax_Tensor, "Its data type is " # dtypes>:$x1,
     Relax_Arg<Relax_Tensor, "Of the same data type; a number or an array becomes a constant of it">:$x2);
+  let results = (outs Res<Relax_Tensor,
+    !if(comparison, "A tensor of Booleans", "A tensor of the data type of both"),
+    [MemAlloc]>:$result);
   let isElementwise = 1;
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferBroadcast(location, adaptor.getOperands(), DTypeClass::" # dtypes #

@@ -411,7 +411,7 @@ def Relax_GetItemOp : Relax_InferredOp<"get_item", [Pure]> {
   let hasPythonFunction = 1;
   let arguments = (ins Relax_Arg<Relax_AnyValue, "A tuple">:$tuple_value,
                        Relax_Arg<I64Attr, "From 0">:$index);
-  let results = (outs Relax_AnyValue:$result);
+  let results = (outs Res<Relax_AnyValue, "The field">:$result);
   let hasCustomAssemblyFormat = 1;
   let hasFolder = 1;
 }

@@ -28,6 +28,7 @@ class Relax_UnaryOp<string mnemonic, string dtypes, string meaning>
     ```
   }];
   let arguments = (ins Relax_Arg<Relax_Tensor, "Its data type is " # dtypes>:$x);
+  let results = (outs Res<Relax_Tensor, "A tensor of the type of `x`", [MemAlloc]>:$result);
   let isElementwise = 1;
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferUnary(location, adaptor.getX(), DTypeClass::" # dtypes #
@@ -84,6 +85,7 @@ class Relax_TestOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
     ```
   }];
   let arguments = (ins Relax_Arg<Relax_Tensor, "Of any data type">:$x);
+  let results = (outs Res<Relax_Tensor, "A tensor of Booleans", [MemAlloc]>:$result);
   let isElementwise = 1;
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferTest(location, adaptor.getX(), results)">.definition;
