@@ -70,10 +70,10 @@ from .driver.compiler import compile  # noqa: A004 (the name TVM uses)
 from .driver.pipeline import get_pipeline, register_pipeline
 from .expr_functor import PyExprMutator, PyExprVisitor
 from .reference.bisect import bisect_wrong
+from .runtime import VirtualMachine, set_recursion_limit
 from .transform.binding_rewrite import DataflowBlockRewrite
 from .transform.options import CompileOptions
 from .transform.phases import phases
-from .vm import VirtualMachine, set_recursion_limit
 
 __version__ = "0.1.0"
 

@@ -10,7 +10,6 @@ shows both.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shlex
 import shutil
@@ -19,13 +18,12 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import tvm_ffi
 
 from . import native, runtime
 from ._mlir_libs import RUNTIME_LIBRARY, STATIC_RUNTIME_LIBRARY
-from .runtime.executable import TEXT_BYTES
 
 # tvm-ffi does not know it by itself and would raise RuntimeError instead.
 tvm_ffi.error.register_error("OSError", OSError)
@@ -45,7 +43,6 @@ _load_bytes = _artefact_function("load_bytes")
 _load_library = _artefact_function("load_library")
 _bind = _artefact_function("bind")
 _sections = _artefact_function("sections")
-_make_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_function")
 
 # Registrations that a library with a runtime of its own must not make; see Unregistered.cc.
 _REGISTRATIONS = (
@@ -58,30 +55,77 @@ _REGISTRATIONS = (
 )
 
 
-class MachineCode(Protocol):
-    """The machine code of a program, and all that it needs to run."""
+class MachineCode:
+    """The machine code of an executable, which may be for another machine.
 
-    def look_up(self, symbol: str) -> int:
-        """Return the address of a symbol, 0 where there is none."""
+    Parameters
+    ----------
+    object_file : native.ObjectFile
+    """
+
+    def __init__(self, object_file: native.ObjectFile) -> None:
+        self._object_file = object_file
 
     def object_file(self) -> native.ObjectFile:
         """Return the code as an object file."""
+        return self._object_file
 
     def check_runs(self) -> None:
         """Raise ValueError where this processor lacks what the code uses."""
+        _check_target(self._object_file.target, "the compiled module")
 
 
-class Executable:
-    """A compiled module, for `VirtualMachine`.
+class LinkedCode(MachineCode):
+    """Machine code that is linked into this process.
+
+    Parameters
+    ----------
+    object_file : native.ObjectFile
 
     Attributes
     ----------
+    linked : object
+        Owns the code in this process.
+    """
+
+    def __init__(self, object_file: native.ObjectFile) -> None:
+        super().__init__(object_file)
+        self.linked = native.load_object(object_file.data)
+
+    def bind(self, handle: tvm_ffi.Object, source: str) -> None:
+        """Give a program its code, which then lives as long; errors name the source."""
+        addresses = {symbol: self.linked.look_up(symbol) for symbol in self._object_file.symbols}
+        _bind(handle, addresses, self.linked, source)
+
+
+class _LibraryCode(MachineCode):
+    """Machine code in a shared library, which stays loaded."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def object_file(self) -> native.ObjectFile:
+        """Raise: a linked library is no object file any more."""
+        raise ValueError(
+            f"expected a module that was compiled or loaded from a file of relax-mlir, but "
+            f"{self._path} is a shared library, which cannot be saved again: copy the file"
+        )
+
+    def check_runs(self) -> None:
+        """Do nothing: the library was loaded."""
+
+
+class Executable(runtime.Executable):
+    """A compiled module, for `VirtualMachine`: a program with the machine code that it calls.
+
+    Parameters
+    ----------
+    handle : tvm_ffi.Object
+        The object of the runtime, of type ``relax_mlir.Executable``.
+    code : MachineCode, optional
+        None where there is none.
     exec_mode : str
-        "compiled" or "bytecode".
-    program : relax_mlir.runtime.Executable
-        Functions, constants and bytecode, as the runtime sees them.
-    code : object
-        Owns the machine code; None where there is none.
+        "compiled", "bytecode", or "reference".
 
     Examples
     --------
@@ -98,41 +142,31 @@ class Executable:
     """
 
     def __init__(
-        self, program: runtime.Executable, code: MachineCode | None, exec_mode: str
+        self, handle: tvm_ffi.Object, code: MachineCode | None = None, exec_mode: str = "bytecode"
     ) -> None:
-        self.program = program
+        super().__init__(handle)
         self.code = code
         self.exec_mode = exec_mode
 
     @property
-    def struct_infos(self) -> dict[str, str]:
-        """The functions that can be called, with their StructInfo at run time."""
-        return {f.name: f.struct_info for f in self.program.functions if not f.is_private}
+    def program(self) -> runtime.Executable:
+        """The executable as the runtime sees it: itself."""
+        return self
 
-    @property
-    def function_names(self) -> tuple[str, ...]:
-        """The functions that can be called."""
-        return tuple(self.struct_infos)
+    def make_machine(self) -> tvm_ffi.Object:
+        """Return a new machine of the runtime; raise ValueError where the code cannot run."""
+        if self.code is not None:
+            self.code.check_runs()
+        return super().make_machine()
 
-    def look_up(self, name: str) -> Any:
-        """Return a public function that is machine code; it keeps the code and constants alive."""
-        assert self.code is not None
-        address = self.code.look_up(native.ENTRY_PREFIX + name)
-        return _make_function(address, self.struct_infos[name], self.code)
+    def _object_file(self) -> native.ObjectFile:
+        """Return the code; empty where there is none."""
+        if self.code is None:
+            return native.ObjectFile(b"", native.NativeTarget("", "", ""))
+        return self.code.object_file()
 
-    def as_text(self, max_bytes: int = TEXT_BYTES) -> str:
-        """Return the program as text assembly of the virtual machine.
-
-        Parameters
-        ----------
-        max_bytes : int
-            Larger constants are written by number, without their elements.
-        """
-        return self.program.as_text(max_bytes)
-
-    def stats(self) -> str:
-        """Return in words what is in the program."""
-        return self.program.stats()
+    def _metadata(self) -> dict[str, str]:
+        return {"exec_mode": self.exec_mode, "producer": "relax-mlir"}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the executable to a file, which `relax_mlir.load` reads.
@@ -140,13 +174,37 @@ class Executable:
         Parameters
         ----------
         path : path
-            The customary suffix is ``.rx``.
+            The customary suffix is ``.rx``. A file that is there is replaced, as a whole.
 
-        See Also
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        TypeError
+            If a constant cannot be saved.
+
+        Examples
         --------
-        relax_mlir.artefact.save
+        >>> import pathlib, tempfile
+        >>> from relax_mlir import VirtualMachine, compile
+        >>> ex = compile('''
+        ... relax.func @main(%n: !relax.prim<i64>) -> !relax.prim<i64> {
+        ...   relax.return %n : !relax.prim<i64>
+        ... }''')
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "model.rx")
+        ...     ex.save(path)
+        ...     loaded = load(path)
+        >>> VirtualMachine(loaded)["main"](3)
+        3
         """
-        save(self, path)
+        code = _code_map(self._object_file(), with_object=True)
+        _save(os.fspath(path), self.handle, code, self._metadata())
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes that `save` writes."""
+        code = _code_map(self._object_file(), with_object=True)
+        return bytes(_to_bytes(self.handle, code, self._metadata()))
 
     def export_library(
         self,
@@ -155,120 +213,51 @@ class Executable:
         self_contained: bool = False,
         options: Sequence[str] = (),
     ) -> None:
-        """Export the executable as a shared library, which ``tvm_ffi.load_module`` opens.
+        """Export the executable as a shared library.
+
+        ``tvm_ffi.load_module(path)["main"]`` calls it without this package, and so do programs in C
+        and C++. A process loads it for good: what calls return stays valid.
 
         Parameters
         ----------
         path : path
             Must end in ``.so``.
         self_contained : bool
-            Whether the library holds the runtime.
+            Whether the library holds the runtime. Otherwise it needs ``librelax_runtime.so`` beside
+            itself or where the loader looks for libraries, as it always does ``libtvm_ffi.so``,
+            unless the process has loaded them. Closures do not pass as closures between such a
+            library and other runtimes, but as packed functions.
         options : sequence of str
-            Further options of the C compiler, which links.
+            Further options of the C compiler, which links, such as ``-Wl,-rpath,/opt/lib``.
 
-        See Also
-        --------
-        relax_mlir.artefact.export_library
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        RuntimeError
+            If there is no C compiler, or it fails; the message is its output.
         """
-        export_library(self, path, self_contained=self_contained, options=options)
-
-
-class ForeignCode:
-    """Machine code for another machine, which can be saved and exported.
-
-    Parameters
-    ----------
-    object_file : native.ObjectFile
-    """
-
-    def __init__(self, object_file: native.ObjectFile) -> None:
-        self._object_file = object_file
-
-    def object_file(self) -> native.ObjectFile:
-        """Return the object file."""
-        return self._object_file
-
-    def look_up(self, symbol: str) -> int:
-        """Raise: there is nothing to call."""
-        self.check_runs()
-        return 0
-
-    def check_runs(self) -> None:
-        """Raise ValueError: this processor lacks something."""
-        _check_target(self._object_file.target, "the compiled module")
-
-
-class LinkedCode:
-    """Machine code from an object file.
-
-    Parameters
-    ----------
-    object_file : native.ObjectFile
-    program : runtime.Executable
-        The program that the code belongs to.
-
-    Attributes
-    ----------
-    linked : object
-        Owns the code in this process.
-    """
-
-    def __init__(self, object_file: native.ObjectFile, program: runtime.Executable) -> None:
-        self._object_file = object_file
-        self.linked = native.load_object(object_file.data)
-        # Owns the constants.
-        self.program = program
-
-    def object_file(self) -> native.ObjectFile:
-        """Return the object file."""
-        return self._object_file
-
-    def look_up(self, symbol: str) -> int:
-        """Return the address of a symbol, 0 where there is none."""
-        if symbol.startswith(native.ENTRY_PREFIX):
-            symbol = native.FUNCTION_PREFIX + symbol.removeprefix(native.ENTRY_PREFIX)
-        return self.linked.look_up(symbol)
-
-    def check_runs(self) -> None:
-        """Do nothing: what was linked runs here."""
-
-    def bind(self, source: str) -> None:
-        """Give the program its code."""
-        addresses = {symbol: self.look_up(symbol) for symbol in self._object_file.symbols}
-        _bind(self.program.handle, addresses, self.linked, source)
-
-
-class _LibraryCode:
-    """Machine code in a shared library, which stays loaded."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._library = ctypes.CDLL(path)
-
-    def object_file(self) -> native.ObjectFile:
-        """Raise: a linked library is no object file any more."""
-        raise ValueError(
-            f"expected a module that was compiled or loaded from a file of relax-mlir, but "
-            f"{self._path} is a shared library, which cannot be saved again: copy the file"
-        )
-
-    def look_up(self, symbol: str) -> int:
-        """Return the address of a symbol, 0 where there is none."""
-        try:
-            entry = self._library[symbol]
-        except AttributeError:
-            return 0
-        return ctypes.cast(entry, ctypes.c_void_p).value or 0
-
-    def check_runs(self) -> None:
-        """Do nothing: the library was loaded."""
-
-
-def _object_file(ex: Executable) -> native.ObjectFile:
-    """Return the code of an executable; empty where there is none."""
-    if ex.code is None:
-        return native.ObjectFile(b"", native.NativeTarget("", "", ""))
-    return ex.code.object_file()
+        path = Path(path)
+        if path.suffix != ".so":
+            raise ValueError(f"expected a path that ends in .so, but got {path}")
+        object_file = self._object_file()
+        # The table goes with the code; a module without any is for this machine.
+        target = object_file.target if object_file.data else native.NativeTarget()
+        table = native.emit_library_table(object_file.symbols, self.function_names, target)
+        if not object_file.data:
+            object_file = native.ObjectFile(b"", table.target)
+        with tempfile.TemporaryDirectory(prefix=".relax-", dir=path.absolute().parent) as folder:
+            inputs = []
+            model = "model.a" if object_file.is_archive else "model.o"
+            for name, data in (("table.o", table.data), (model, object_file.data)):
+                if data:
+                    Path(folder, name).write_bytes(data)
+                    inputs.append(str(Path(folder, name)))
+            linked = Path(folder, path.name)
+            _link(inputs, linked, self_contained=self_contained, options=options)
+            code = _code_map(object_file, with_object=False)
+            _append(str(linked), self.handle, code, self._metadata())
+            linked.replace(path)
 
 
 def _code_map(object_file: native.ObjectFile, *, with_object: bool) -> dict[str, Any]:
@@ -282,62 +271,8 @@ def _code_map(object_file: native.ObjectFile, *, with_object: bool) -> dict[str,
     }
 
 
-def _metadata(ex: Executable) -> dict[str, str]:
-    return {"exec_mode": ex.exec_mode, "producer": "relax-mlir"}
-
-
-def save(ex: Executable, path: str | os.PathLike[str]) -> None:
-    """Save an executable to a file, which `load` reads.
-
-    Parameters
-    ----------
-    ex : Executable
-    path : path
-        The customary suffix is ``.rx``. A file that is there is replaced, as a whole.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    TypeError
-        If a constant cannot be saved.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from relax_mlir import VirtualMachine, compile
-    >>> ex = compile('''
-    ... relax.func @main(%n: !relax.prim<i64>) -> !relax.prim<i64> {
-    ...   relax.return %n : !relax.prim<i64>
-    ... }''')
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "model.rx")
-    ...     save(ex, path)
-    ...     loaded = load(path)
-    >>> VirtualMachine(loaded)["main"](3)
-    3
-    """
-    code = _code_map(_object_file(ex), with_object=True)
-    _save(os.fspath(path), ex.program.handle, code, _metadata(ex))
-
-
-def to_bytes(ex: Executable) -> bytes:
-    """Return the bytes that `save` writes.
-
-    Parameters
-    ----------
-    ex : Executable
-
-    Returns
-    -------
-    bytes
-    """
-    code = _code_map(_object_file(ex), with_object=True)
-    return bytes(_to_bytes(ex.program.handle, code, _metadata(ex)))
-
-
 def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Executable:
-    """Load what `save`, `to_bytes` or `export_library` made.
+    """Load what `Executable.save`, `to_bytes` or `export_library` made.
 
     The elements of constants are mapped from the file when they are used, so the file must stay as
     it is as long as anything of it is in use; replacing it by another file is fine.
@@ -364,9 +299,10 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
     """
     if not isinstance(source, bytes) and os.fspath(source).endswith(".so"):
         path = str(Path(source).absolute())
-        program = runtime.Executable(_load_library(path))
-        is_bytecode = any(function.is_bytecode for function in program.functions)
-        return Executable(program, _LibraryCode(path), "bytecode" if is_bytecode else "compiled")
+        executable = Executable(_load_library(path), _LibraryCode(path))
+        if not any(function.is_bytecode for function in executable.functions):
+            executable.exec_mode = "compiled"
+        return executable
     if isinstance(source, bytes):
         name = "bytes"
         handle, code, metadata = _load_bytes(source, verify)
@@ -379,20 +315,19 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
             f"{name}: section 'metadata': expected exec_mode to be compiled or bytecode, "
             f"but got {exec_mode!r}"
         )
-    program = runtime.Executable(handle)
     symbols = tuple(code["symbols"])
     target = native.NativeTarget(code["triple"], code["cpu"], code["features"])
     object_file = native.ObjectFile(bytes(code["object"]), target, symbols)
     if not object_file.data:
         _bind(handle, {}, None, name)  # says what is missing
-        return Executable(program, None, exec_mode)
+        return Executable(handle, None, exec_mode)
     _check_target(target, name)
     try:
-        linked = LinkedCode(object_file, program)
+        linked = LinkedCode(object_file)
     except ValueError as error:
         raise ValueError(f"{name}: section 'object': {error}") from None
-    linked.bind(name)
-    return Executable(program, linked, exec_mode)
+    linked.bind(handle, name)
+    return Executable(handle, linked, exec_mode)
 
 
 def _check_target(target: native.NativeTarget, source: str) -> None:
@@ -425,7 +360,7 @@ class Section:
 
 
 def sections(path: str | os.PathLike[str]) -> tuple[Section, ...]:
-    """Return the sections of a file that `save` made.
+    """Return the sections of a file that `Executable.save` made.
 
     Parameters
     ----------
@@ -454,62 +389,6 @@ def _compiler() -> list[str]:
         f"expected a C compiler to link the library, but there is no {' or '.join(candidates)}: "
         "install one (apt-get install gcc) or set the environment variable CC"
     )
-
-
-def export_library(
-    ex: Executable,
-    path: str | os.PathLike[str],
-    *,
-    self_contained: bool = False,
-    options: Sequence[str] = (),
-) -> None:
-    """Export an executable as a shared library.
-
-    ``tvm_ffi.load_module(path)["main"]`` calls it without this package, and so do programs in C and
-    C++. A process loads it for good: what calls return stays valid.
-
-    Parameters
-    ----------
-    ex : Executable
-        A result of `compile`, or of `load` from a file of relax-mlir.
-    path : path
-        Must end in ``.so``.
-    self_contained : bool
-        Whether the library holds the runtime. Otherwise it needs ``librelax_runtime.so`` beside
-        itself or where the loader looks for libraries, as it always does ``libtvm_ffi.so``, unless
-        the process has loaded them. Closures do not pass as closures between such a library and
-        other runtimes, but as packed functions.
-    options : sequence of str
-        Further options of the C compiler, which links, such as ``-Wl,-rpath,/opt/lib``.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    RuntimeError
-        If there is no C compiler, or it fails; the message is its output.
-    """
-    path = Path(path)
-    if path.suffix != ".so":
-        raise ValueError(f"expected a path that ends in .so, but got {path}")
-    object_file = _object_file(ex)
-    # The table goes with the code; a module without any is for this machine.
-    target = object_file.target if object_file.data else native.NativeTarget()
-    table = native.emit_library_table(object_file.symbols, ex.function_names, target)
-    if not object_file.data:
-        object_file = native.ObjectFile(b"", table.target)
-    with tempfile.TemporaryDirectory(prefix=".relax-", dir=path.absolute().parent) as folder:
-        inputs = []
-        model = "model.a" if object_file.is_archive else "model.o"
-        for name, data in (("table.o", table.data), (model, object_file.data)):
-            if data:
-                Path(folder, name).write_bytes(data)
-                inputs.append(str(Path(folder, name)))
-        linked = Path(folder, path.name)
-        _link(inputs, linked, self_contained=self_contained, options=options)
-        code = _code_map(object_file, with_object=False)
-        _append(str(linked), ex.program.handle, code, _metadata(ex))
-        linked.replace(path)
 
 
 def _link(

@@ -15,11 +15,6 @@ from ._mlir_libs import _relax_mlir as _ext
 from .core.diagnostics import raise_errors
 from .core.forks import compiling, within_compilation
 
-# Prefixes of the names of symbols: of functions in a module and in an object, of kernels.
-ENTRY_PREFIX = "__tvm_ffi_"
-FUNCTION_PREFIX = "relax_function_"
-KERNEL_PREFIX = "relax_kernel_"
-
 
 @dataclass(frozen=True)
 class NativeTarget:

@@ -27,7 +27,7 @@ import time
 import numpy as np
 import relax_mlir as relax
 import tvm_ffi
-from relax_mlir import artefact, op
+from relax_mlir import op
 from relax_mlir.op import const
 
 HEADER, ENTRY = 64, 48
@@ -47,7 +47,7 @@ def models() -> list[bytes]:
         bb.emit_func_output(op.nn.relu(op.matmul(x, weights)))
     module = bb.get()
     modes = relax.transform.options.EXEC_MODES
-    return [artefact.to_bytes(relax.compile(module, exec_mode=mode)) for mode in modes]
+    return [relax.compile(module, exec_mode=mode).to_bytes() for mode in modes]
 
 
 def make_table() -> list[int]:

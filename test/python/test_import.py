@@ -68,6 +68,27 @@ def test_public_names_exist():
     assert all(hasattr(relax, name) for name in relax.__all__)
 
 
+def test_one_machine_and_one_executable():
+    assert relax.VirtualMachine is relax.runtime.VirtualMachine
+    assert issubclass(relax.Executable, relax.runtime.Executable)
+    ex = relax.compile("")
+    assert ex.program is ex
+
+
+def test_runtime_needs_nothing_else_of_the_package():
+    code = """if True:
+        import types
+        package = sys.modules["relax_mlir"] = types.ModuleType("relax_mlir")
+        package.__path__ = [sys.path[0] + "/relax_mlir"]
+        from relax_mlir import runtime
+        ex = runtime.Executable.assemble("function main(x) { ret %0 }")
+        print(runtime.VirtualMachine(ex)["main"](3))
+        parts = {name.split(".")[1] for name in sys.modules if name.startswith("relax_mlir.")}
+        print(*sorted(parts))"""
+    done = run_python(code)
+    assert done.stdout == "3\n_mlir_libs runtime\n", done.stderr
+
+
 MLIR_PIP = 'pip install "xtc-mlir-python-bindings==22.1.8.*"'
 TVM_FFI_PIP = 'pip install "apache-tvm-ffi>=0.1.14.post0,<0.2"'
 

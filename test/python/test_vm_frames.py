@@ -35,11 +35,11 @@ def limit():
     old = []
 
     def change(value: int) -> None:
-        old.append(relax.vm.set_recursion_limit(value))
+        old.append(relax.set_recursion_limit(value))
 
     yield change
     if old:
-        relax.vm.set_recursion_limit(old[0])
+        relax.set_recursion_limit(old[0])
 
 
 def test_vm08_deep_recursion_does_not_use_the_c_stack(limit: Callable[[int], None]) -> None:

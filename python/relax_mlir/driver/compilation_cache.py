@@ -12,10 +12,10 @@ from pathlib import Path
 
 from mlir import ir
 
-from .. import artefact, native
+from .. import native
 from .._mlir_libs import RUNTIME_LIBRARY
 from .._mlir_libs import _relax_mlir as _ext
-from ..artefact import Executable
+from ..artefact import Executable, load
 from ..transform.options import CompileOptions
 
 #: The environment variable that names the folder.
@@ -23,7 +23,7 @@ VARIABLE = "RELAX_MLIR_CACHE"
 
 
 class CompilationCache:
-    """A folder of files that `relax_mlir.artefact.save` wrote, by content of the program.
+    """A folder of files that `relax_mlir.Executable.save` wrote, by content of the program.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class CompilationCache:
         if not path.exists():
             return None
         try:
-            return artefact.load(path, verify=False)
+            return load(path, verify=False)
         except (OSError, ValueError) as error:
             warnings.warn(f"compiled again: {error}", RuntimeWarning, stacklevel=3)
             return None
@@ -72,7 +72,7 @@ class CompilationCache:
         """Store an executable; where that is not possible there is a warning."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            artefact.save(ex, self._path(key))
+            ex.save(self._path(key))
         except OSError as error:
             warnings.warn(f"not stored in {self.folder}: {error}", RuntimeWarning, stacklevel=3)
 

@@ -15,9 +15,9 @@ import tvm_ffi
 from mlir import ir
 from mlir.passmanager import PassManager
 
-from .. import artefact, native, runtime
+from .. import native, runtime
 from .._mlir_libs import _relax_mlir as _ext
-from ..artefact import Executable
+from ..artefact import Executable, LinkedCode, MachineCode
 from ..core.diagnostics import raise_errors
 from ..core.forks import compiling
 from ..core.ir_module import IRModule, ModuleLike, as_module
@@ -128,7 +128,7 @@ def _add_code(
 ) -> Executable:
     """Return an executable with the machine code of a lowered module."""
     if options.exec_mode == "bytecode" and not _needs_code(program):
-        return Executable(program, None, options.exec_mode)
+        return Executable(program.handle, None, options.exec_mode)
     object_file = native.emit_object(
         module,
         info.target,
@@ -136,10 +136,10 @@ def _add_code(
         progress=report.machine_code if report.is_watched else None,
     )
     if info.missing:
-        return Executable(program, artefact.ForeignCode(object_file), options.exec_mode)
-    code = artefact.LinkedCode(object_file, program)
-    code.bind("the compiled module")
-    return Executable(program, code, options.exec_mode)
+        return Executable(program.handle, MachineCode(object_file), options.exec_mode)
+    code = LinkedCode(object_file)
+    code.bind(program.handle, "the compiled module")
+    return Executable(program.handle, code, options.exec_mode)
 
 
 def _for_machine(options: CompileOptions, target: Target, vector_bits: int) -> CompileOptions:

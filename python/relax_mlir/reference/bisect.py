@@ -20,8 +20,8 @@ from mlir import ir
 from ..core.ir_module import IRModule, ModuleLike, as_module
 from ..driver.compiler import compile as compile_module
 from ..instrument import PassInstrument
+from ..runtime import VirtualMachine
 from ..transform import PassContext
-from ..vm import VirtualMachine
 from .arithmetic import Arithmetic
 from .boundary import give, take
 from .interpreter import Interpreter

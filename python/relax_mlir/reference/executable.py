@@ -7,12 +7,15 @@ from __future__ import annotations
 import os
 from typing import Any, NoReturn
 
+import tvm_ffi
+
+from .. import runtime
 from .._mlir_libs import _relax_mlir as _ext
 from ..artefact import Executable
 from ..core.ir_module import IRModule
 from ..driver import compiler
 from .arithmetic import Arithmetic
-from .boundary import Entry, give, take
+from .boundary import Entry
 from .interpreter import Interpreter
 
 TARGET = "reference"
@@ -39,10 +42,10 @@ only runs here
 
     def __init__(self, module: IRModule) -> None:
         module.verify()
+        # The runtime has nothing to run.
+        super().__init__(runtime.Executable.assemble("").handle, exec_mode=TARGET)
         self.module = module
         self.interpreter = Interpreter(module, Arithmetic())
-        self.code = None
-        self.exec_mode = TARGET
 
     @property
     def struct_infos(self) -> dict[str, str]:
@@ -50,9 +53,9 @@ only runs here
         functions = {name: self.interpreter.function(name) for name in self.interpreter.entries}
         return {name: _ext.runtime_struct_info(f.info) for name, f in functions.items()}
 
-    def look_up(self, name: str) -> Any:
+    def look_up(self, name: str, machine: tvm_ffi.Object | None = None) -> Any:
         """Return a function, from and to values of tvm-ffi."""
-        return EntryFunction(self.interpreter.entry(name))
+        return Entry(self.interpreter.entry(name))
 
     def as_text(self, max_bytes: int = 0) -> str:
         """Return the text of the module: it is what runs."""
@@ -67,17 +70,13 @@ only runs here
         """Raise ValueError: there is nothing to save."""
         _refuse("save")
 
+    def to_bytes(self) -> bytes:
+        """Raise ValueError: there is nothing to save."""
+        _refuse("save")
+
     def export_library(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Raise ValueError: there is nothing to export."""
         _refuse("export")
-
-
-class EntryFunction(Entry):
-    """A public function, which Python calls."""
-
-    def __call__(self, *args: Any) -> Any:
-        """Call it with what `relax_mlir.VirtualMachine` takes."""
-        return give(self.closure(*map(take, args)))
 
 
 def _refuse(use: str) -> NoReturn:

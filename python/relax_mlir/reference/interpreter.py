@@ -21,7 +21,7 @@ from .._mlir_libs import _relax_mlir as _ext
 from ..core.ir import FuncStructInfo, PrimExpr
 from ..core.ir_module import IRModule
 from ..core.struct_info import is_subtype
-from ..vm import recursion_limit
+from ..runtime import recursion_limit
 from .arithmetic import Arithmetic
 from .boundary import call_packed
 from .dimensions import evaluate, resolve

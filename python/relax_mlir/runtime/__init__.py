@@ -16,6 +16,7 @@ from .memory import (
     synchronize,
 )
 from .profile_report import ProfileEvent, ProfileReport, ProfileRow
+from .recursion import recursion_limit, set_recursion_limit
 from .threads import get_num_threads, set_num_threads
 from .time_evaluator import BenchmarkResult
 from .virtual_machine import Replace, VirtualMachine, VMInstrumentReturnKind
@@ -35,9 +36,11 @@ __all__ = [
     "get_num_threads",
     "has_device",
     "memory_stats",
+    "recursion_limit",
     "release_memory",
     "reset_peak_memory",
     "set_memory_limit",
     "set_num_threads",
+    "set_recursion_limit",
     "synchronize",
 ]

@@ -20,6 +20,8 @@ _kernels = vm_function("kernels")
 _packed = vm_function("packed")
 _constants = vm_function("constants")
 _bind = vm_function("bind")
+_create = vm_function("create")
+_get_function = vm_function("get_function")
 _instructions = vm_function("instructions")
 _adt = vm_function("adt")
 
@@ -99,12 +101,18 @@ class FunctionInfo:
 class Executable:
     """A verified program for `VirtualMachine`.
 
-    It never changes, so any number of machines and threads may share it.
+    It never changes, so any number of machines and threads may share it. What runs in another way
+    is a subclass with its own `struct_infos` and `look_up`.
 
     Parameters
     ----------
     handle : tvm_ffi.Object
         The object of the runtime, of type ``relax_mlir.Executable``.
+
+    Attributes
+    ----------
+    exec_mode : str
+        "bytecode", of which machines see every call, or how functions run otherwise.
 
     Examples
     --------
@@ -115,6 +123,8 @@ class Executable:
     >>> ex.functions[0].name
     'main'
     """
+
+    exec_mode = "bytecode"
 
     def __init__(self, handle: tvm_ffi.Object) -> None:
         if not isinstance(handle, _Handle):
@@ -181,6 +191,39 @@ class Executable:
             return tuple(FunctionInfo(*row) for row in rows)
 
         return self._once("functions", compute)
+
+    @property
+    def struct_infos(self) -> dict[str, str]:
+        """The functions that can be called, with their StructInfo at run time."""
+        public = (f for f in self.functions if not f.is_private and f.captures == 0)
+        return {f.name: f.struct_info for f in public}
+
+    @property
+    def function_names(self) -> tuple[str, ...]:
+        """The functions that can be called."""
+        return tuple(self.struct_infos)
+
+    def make_machine(self) -> tvm_ffi.Object:
+        """Return a new machine of the runtime library, which knows who observes its calls.
+
+        Raises
+        ------
+        ValueError
+            If the machine code is for another processor, and this one lacks something.
+        """
+        return _create(self.handle)
+
+    def look_up(self, name: str, machine: tvm_ffi.Object | None = None) -> Any:
+        """Return a public function, which keeps the code and the constants alive.
+
+        Parameters
+        ----------
+        name : str
+            One of `function_names`.
+        machine : tvm_ffi.Object, optional
+            The result of `make_machine` that runs it; a new one by default.
+        """
+        return _get_function(machine or self.make_machine(), name)
 
     @property
     def instructions(self) -> dict[str, tuple[str, ...]]:

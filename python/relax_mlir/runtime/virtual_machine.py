@@ -16,8 +16,6 @@ from .executable import TEXT_BYTES, Executable
 from .profile_report import ProfileReport, make_report
 from .time_evaluator import BenchmarkResult, time_evaluator
 
-_create = vm_function("create")
-_get_function = vm_function("get_function")
 _set_instrument = vm_function("set_instrument")
 _profile = vm_function("profile")
 
@@ -62,15 +60,36 @@ def _answer(kind: VMInstrumentReturnKind | Replace | None) -> Any:
 class VirtualMachine:
     """The functions of an executable, by name.
 
+    A function takes NumPy arrays, PyTorch tensors and anything else with DLPack without a copy,
+    ints, floats, bools, strings, tuples, and shapes as ``tvm_ffi.Shape``. It returns tensors as
+    ``tvm_ffi.Tensor``, which ``numpy.from_dlpack`` and ``torch.from_dlpack`` view. Arguments are
+    checked against the types of the function: a TypeError or ValueError names the argument, what
+    was expected, and what it is.
+
     Several threads may call functions of one machine at once. A function keeps the machine, the
     code and the constants alive.
 
     Parameters
     ----------
     executable : Executable
+        Bytecode, machine code, or for the target "reference". Only bytecode can be observed.
+
+    Raises
+    ------
+    ValueError
+        If it was compiled for another machine, and this one lacks something.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from relax_mlir import BlockBuilder, TensorStructInfo, Var, compile, op
+    >>> bb = BlockBuilder()
+    >>> x = Var("x", TensorStructInfo(("n",), "float32"))
+    >>> with bb.function("double", [x]):
+    ...     _ = bb.emit_func_output(op.add(x, x))
+    >>> vm = VirtualMachine(compile(bb))
+    >>> np.from_dlpack(vm["double"](np.array([1, 2, 3], "float32")))
+    array([2., 4., 6.], dtype=float32)
     >>> vm = VirtualMachine(Executable.assemble('''
     ... function main(n) registers 2 heap 1 {
     ...   site 0 = "argument 'n'", "!relax.prim<i64>", ""
@@ -85,11 +104,8 @@ class VirtualMachine:
 
     def __init__(self, executable: Executable) -> None:
         self.executable = executable
-        self.handle = _create(executable.handle)
+        self.handle = executable.make_machine()
         self._functions: dict[str, tvm_ffi.Function] = {}
-        self._public = tuple(
-            f.name for f in executable.functions if not f.is_private and f.captures == 0
-        )
 
     def __getitem__(self, name: str) -> tvm_ffi.Function:
         """Return a public function."""
@@ -99,14 +115,21 @@ class VirtualMachine:
                 raise KeyError(
                     f"expected the name of a public function ({known}), but got {name!r}"
                 )
-            self._functions[name] = _get_function(self.handle, name)
+            self._functions[name] = self.executable.look_up(name, self.handle)
         return self._functions[name]
 
     def __contains__(self, name: str) -> bool:
-        return name in self._public
+        return name in self.executable.function_names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._public)
+        return iter(self.executable.function_names)
+
+    def _check_observable(self, use: str) -> None:
+        if self.executable.exec_mode != "bytecode":
+            raise ValueError(
+                f"expected bytecode to {use}, but the functions are machine code, in which no "
+                'calls are seen: compile with exec_mode="bytecode"'
+            )
 
     def as_text(self, max_bytes: int = TEXT_BYTES) -> str:
         """Return the program as text assembly; see `Executable.as_text`."""
@@ -127,6 +150,11 @@ class VirtualMachine:
             of the function, kernel, packed function or builtin; `result` is None before the call;
             `args` are the operands without sites. It returns None, a `VMInstrumentReturnKind` or a
             `Replace`. What it raises ends the run. None: no instrument.
+
+        Raises
+        ------
+        ValueError
+            If the functions are not bytecode.
 
         Notes
         -----
@@ -150,6 +178,7 @@ class VirtualMachine:
         >>> vm["main"](1)
         7
         """
+        self._check_observable("set an instrument")
         if instrument is None:
             _set_instrument(self.handle, None)
             return
@@ -174,6 +203,11 @@ class VirtualMachine:
         max_events : int
             How many calls the trace holds at most; the table counts all.
 
+        Raises
+        ------
+        ValueError
+            If the functions are not bytecode.
+
         Examples
         --------
         >>> vm = VirtualMachine(Executable.assemble('''
@@ -185,6 +219,7 @@ class VirtualMachine:
         >>> [(row.kind, row.name, row.shapes, row.calls) for row in report.rows]
         [('builtin', 'shape_make', '[2, 3]', 1)]
         """
+        self._check_observable("profile")
         self[name]  # which knows the names
         raw = _profile(self.handle, name, max_events, *args)
         return make_report(name, raw, self.executable.instructions)
