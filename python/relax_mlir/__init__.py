@@ -51,16 +51,16 @@ from .core.context import default_context, load_dialect
 from .core.derive import register_derive_func
 from .core.expr import GlobalVar, Var
 from .core.ir import (
+    Dim,
     Facts,
     FuncStructInfo,
     ObjectStructInfo,
-    PrimExpr,
     PrimStructInfo,
     ShapeExpr,
     ShapeStructInfo,
     TensorStructInfo,
     TupleStructInfo,
-    var,
+    shape_var,
 )
 from .core.ir_module import Function, IRModule, as_module
 from .core.struct_info import StructInfoWarning
@@ -77,10 +77,15 @@ from .transform.phases import phases
 
 __version__ = "0.1.0"
 
+# Former names.
+PrimExpr = Dim
+var = shape_var
+
 __all__ = [
     "BlockBuilder",
     "CompileOptions",
     "DataflowBlockRewrite",
+    "Dim",
     "Executable",
     "Expr",
     "Facts",
@@ -123,6 +128,7 @@ __all__ = [
     "script",
     "set_global_info",
     "set_recursion_limit",
+    "shape_var",
     "structural_equal",
     "target",
     "te",

@@ -18,10 +18,10 @@ import numpy as np
 from mlir import ir
 from relax_mlir import (
     BlockBuilder,
+    Dim,
     FuncStructInfo,
     GlobalVar,
     ObjectStructInfo,
-    PrimExpr,
     PrimStructInfo,
     ShapeStructInfo,
     TensorStructInfo,
@@ -114,11 +114,11 @@ class Generator:
         """Return a name for a value; often the same as others have."""
         return self.rng.choice(NAMES)
 
-    def expr(self, depth: int = 2) -> PrimExpr:
+    def expr(self, depth: int = 2) -> Dim:
         """Return a dimension."""
         kind = self.rng.randrange(10)
         if depth == 0 or kind < 3:
-            return PrimExpr(self.rng.choice(self.scope) if self.scope and kind else kind + 2)
+            return Dim(self.rng.choice(self.scope) if self.scope and kind else kind + 2)
         lhs, rhs = self.expr(depth - 1), self.expr(depth - 1)
         if kind < 5:
             return lhs + rhs
@@ -137,7 +137,7 @@ class Generator:
     def dim(self) -> Any:
         """Return a dimension that is not negative."""
         if self.scope and self.chance(0.6):
-            base = PrimExpr(self.rng.choice(self.scope))
+            base = Dim(self.rng.choice(self.scope))
             return base if self.chance(0.6) else base * self.rng.randint(2, 4) + 1
         return self.rng.choice([1, 2, 4, 4])
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import relax_mlir as relax
 import structinfo as si
 from cases import describe_mapping
 from relax_mlir import (
     Facts,
     FuncStructInfo,
     ObjectStructInfo,
-    PrimExpr,
     PrimStructInfo,
     ShapeExpr,
     ShapeStructInfo,
@@ -149,7 +149,7 @@ def describe_value(value):
 
 
 def prove(question, *values):
-    lhs, rhs = (PrimExpr(text_of(info["value"])) for info in question["infos"])
+    lhs, rhs = (relax.Dim(text_of(info["value"])) for info in question["infos"])
     bounds = {name: tuple(ends) for name, ends in question["bounds"].items()}
     return getattr(lhs, question["question"])(rhs, Facts(bounds=bounds))
 

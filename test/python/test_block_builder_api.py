@@ -137,7 +137,7 @@ def test_rf12_get_and_finalize_return_modules():
 
 def test_rf12_testing_scope():
     bb = BlockBuilder()
-    n, m = tir.Var("n", "int64"), relax.var("m")
+    n, m = tir.Var("n", "int64"), relax.shape_var("m")
     with bb.testing_scope(def_vars=[n, m, "k"]):
         assert bb.current_block_is_dataflow()
         value = bb.emit(op.zeros(("n", "m + k"), F32))

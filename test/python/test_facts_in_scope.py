@@ -12,7 +12,7 @@ import relax_mlir as relax
 from hypothesis import assume, given, settings
 from mlir import ir
 from mlir.passmanager import PassManager
-from relax_mlir import Facts, PrimExpr, analysis
+from relax_mlir import Dim, Facts, analysis
 from test_prim_expr import NAMES, assignments, build, evaluate, trees
 from test_prim_expr_facts import build_facts, facts_of_a_witness, satisfying, small_trees
 
@@ -166,7 +166,7 @@ def test_st12_facts_of_a_program_hold(bounds, dims, casts):
             assert lhs.evaluate(values) <= rhs.evaluate(values), (lhs.text, rhs.text, values)
     assume(reached)
     for lhs, rhs in pairs:  # and it says what the casts do
-        assert PrimExpr(lhs).prove_equal(rhs, facts) is not False
+        assert Dim(lhs).prove_equal(rhs, facts) is not False
 
 
 def test_st12_facts_at_a_place():
@@ -189,8 +189,8 @@ def test_st12_facts_at_a_place():
     assert repr(analysis.facts_at(then[0])) == repr(Facts({"n": (2, 128)}))
     after = analysis.facts_at(then[1])
     assert after.bounds == {"n": (4, 4), "j": (0, None)}
-    assert PrimExpr("j").prove_equal(2, after) is True
-    assert PrimExpr("k").prove_equal("n", analysis.facts_at(other[1])) is True
+    assert Dim("j").prove_equal(2, after) is True
+    assert Dim("k").prove_equal("n", analysis.facts_at(other[1])) is True
 
 
 def test_st12_facts_that_contradict_each_other():
@@ -202,7 +202,7 @@ def test_st12_facts_that_contradict_each_other():
         }""")
     facts = analysis.facts_at(last_op(mod))
     assert [(a.text, b.text) for a, b in facts.inequalities] == [("5", "n"), ("n", "4")]
-    assert PrimExpr("n").prove_equal("m", facts) is None
+    assert Dim("n").prove_equal("m", facts) is None
 
 
 # ---------------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ def test_dr06_many_branches_take_time_in_proportion():
 
 def test_error_gr01_a_check_beyond_the_limits():
     """The condition that a kernel relies on may be too large to be written."""
-    deep = PrimExpr("n")
+    deep = Dim("n")
     with contextlib.suppress(ValueError):
         for i in itertools.count():  # as deep as an expression may be
             deep = (deep // 2) if i % 2 else deep.min("m")

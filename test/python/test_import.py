@@ -68,6 +68,12 @@ def test_public_names_exist():
     assert all(hasattr(relax, name) for name in relax.__all__)
 
 
+def test_former_names_of_dimensions():
+    assert relax.PrimExpr is relax.Dim
+    assert relax.var is relax.shape_var
+    assert relax.tir.PrimExpr is not relax.Dim
+
+
 def test_one_machine_and_one_executable():
     assert relax.VirtualMachine is relax.runtime.VirtualMachine
     assert issubclass(relax.Executable, relax.runtime.Executable)

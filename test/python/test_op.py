@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 from mlir import ir
-from relax_mlir import GlobalVar, PrimExpr, ShapeExpr, op
+from relax_mlir import Dim, GlobalVar, ShapeExpr, op
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_reduce(inside, name):
         (lambda p: op.prim_value(2.5), "prim<f64>"),
         (lambda p: op.prim_value(True), "prim<i1, 1>"),
         (lambda p: op.prim_value(np.int8(3)), "prim<i8, 3>"),
-        (lambda p: op.prim_value(PrimExpr("n + 1")), "prim<i64, n + 1>"),
+        (lambda p: op.prim_value(Dim("n + 1")), "prim<i64, n + 1>"),
         (lambda p: op.string("a"), "object"),
         (lambda p: op.dtype("float32"), "object"),
         (lambda p: op.shape(("n", "n * 2")), "shape<[n, n * 2]>"),

@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 from mlir import ir
-from relax_mlir import Facts, PrimExpr, var
+from relax_mlir import Dim, Facts, shape_var
 from test_prim_expr import NAMES, assignments, build, evaluate, trees
 
 DIMS = dict.fromkeys("nmkr", (0, None))
@@ -55,8 +55,8 @@ DIMS = dict.fromkeys("nmkr", (0, None))
     ],
 )
 def test_st12_prove_equal_without_facts(lhs, rhs, answer):
-    assert PrimExpr(lhs).prove_equal(rhs) is answer
-    assert PrimExpr(rhs).prove_equal(lhs) is answer
+    assert Dim(lhs).prove_equal(rhs) is answer
+    assert Dim(rhs).prove_equal(lhs) is answer
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_st12_prove_equal_without_facts(lhs, rhs, answer):
     ],
 )
 def test_st12_prove_equal_under_facts(lhs, rhs, facts, answer):
-    assert PrimExpr(lhs).prove_equal(rhs, facts) is answer
-    assert PrimExpr(rhs).prove_equal(lhs, facts) is answer
+    assert Dim(lhs).prove_equal(rhs, facts) is answer
+    assert Dim(rhs).prove_equal(lhs, facts) is answer
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_st12_prove_equal_under_facts(lhs, rhs, facts, answer):
     ],
 )
 def test_st12_prove_less_equal(lhs, rhs, facts, answer):
-    assert PrimExpr(lhs).prove_less_equal(rhs, facts) is answer
+    assert Dim(lhs).prove_less_equal(rhs, facts) is answer
 
 
 # From facts that contradict each other everything would follow; nothing is concluded.
@@ -123,7 +123,7 @@ def test_st12_prove_less_equal(lhs, rhs, facts, answer):
     ids=repr,
 )
 def test_st12_contradictory_facts(facts):
-    n = var("n")
+    n = shape_var("n")
     assert n.prove_equal("m", facts) is None
     assert n.prove_equal(7, facts) is None
     assert n.prove_less_equal("m", facts) is None
@@ -180,9 +180,9 @@ def test_st12_contradictory_facts(facts):
     ],
 )
 def test_gr01_simplify(text, facts, expected):
-    simplified = PrimExpr(text).simplify(facts)
-    assert simplified == PrimExpr(expected).simplify(facts)
-    assert simplified.text == PrimExpr(expected).text
+    simplified = Dim(text).simplify(facts)
+    assert simplified == Dim(expected).simplify(facts)
+    assert simplified.text == Dim(expected).text
 
 
 # ---------------------------------------------------------------------------------------------
@@ -313,8 +313,8 @@ def test_gr01_substitution_commutes_with_evaluation(tree, replacements):
 )
 def test_st12_large_questions_stay_open(lhs, rhs):
     facts = Facts(inequalities=[(f"a{i} + b{j}", f"n * {j}") for i in range(20) for j in range(9)])
-    assert PrimExpr(lhs).prove_equal(rhs, facts) is None
-    assert PrimExpr(lhs).prove_less_equal(rhs, facts) is None
+    assert Dim(lhs).prove_equal(rhs, facts) is None
+    assert Dim(lhs).prove_less_equal(rhs, facts) is None
 
 
 def test_st12_facts_that_are_too_many_are_left_out():
@@ -322,15 +322,15 @@ def test_st12_facts_that_are_too_many_are_left_out():
     rows = "(max(0, min(1000, n - 1) - max(-1, n - 9)) + 1) floordiv 2"
     facts = Facts({"n": (0, None)}, inequalities=[(0, rows), (0, "n - max(-1, n - 1000) - 1")])
     length = "min(n, 1000) - min(n, 1)"
-    assert PrimExpr(0).prove_less_equal(length, facts)
-    assert PrimExpr(f"max(0, {length})").prove_equal(length, facts)
+    assert Dim(0).prove_less_equal(length, facts)
+    assert Dim(f"max(0, {length})").prove_equal(length, facts)
 
 
 def test_st12_bounds_of_64_bits():
     facts = Facts({"n": (-(2**63), 2**63 - 1), "m": (2**62, 2**63 - 1)})
-    assert var("n").prove_less_equal("m", facts) is None
-    assert (var("m") * 4).prove_less_equal(0, facts) is False
-    assert (var("n") - var("m")).simplify(facts) == var("n") - var("m")
+    assert shape_var("n").prove_less_equal("m", facts) is None
+    assert (shape_var("m") * 4).prove_less_equal(0, facts) is False
+    assert (shape_var("n") - shape_var("m")).simplify(facts) == shape_var("n") - shape_var("m")
 
 
 def test_error_st12_facts():
@@ -343,13 +343,13 @@ def test_error_st12_facts():
     with pytest.raises(TypeError, match="expected a dimension"):
         Facts(equalities=[("n", 1.5)])
     with pytest.raises(TypeError, match="expected Facts, but got"):
-        var("n").simplify({"n": (0, None)})
+        shape_var("n").simplify({"n": (0, None)})
 
 
 def test_error_st12_facts_of_another_context():
     facts = Facts(equalities=[("n", "m")])
     with ir.Context():
-        n = var("n")
+        n = shape_var("n")
         with pytest.raises(ValueError, match="expected types and expressions of one context"):
             n.prove_equal("m", facts)
         # Bounds are of no context.

@@ -5,9 +5,9 @@ import pytest
 import relax_mlir as relax
 from mlir import ir
 from relax_mlir import (
+    Dim,
     FuncStructInfo,
     ObjectStructInfo,
-    PrimExpr,
     PrimStructInfo,
     ShapeExpr,
     ShapeStructInfo,
@@ -27,7 +27,7 @@ from relax_mlir import (
         (lambda: TensorStructInfo(ndim=2), "tensor<ndim = 2>"),
         (lambda: TensorStructInfo(), "tensor<*>"),
         (lambda: TensorStructInfo((2,), "int8", vdevice="gpu0"), "tensor<[2], i8, @gpu0>"),
-        (lambda: TensorStructInfo([relax.var("n") + 1, np.int64(3)]), "tensor<[n + 1, 3]>"),
+        (lambda: TensorStructInfo([relax.shape_var("n") + 1, np.int64(3)]), "tensor<[n + 1, 3]>"),
         (lambda: TensorStructInfo(shape_var="s"), "tensor<var = s>"),
         (
             lambda: TensorStructInfo(shape_var="s", ndim=2, dtype="int8", vdevice="gpu0"),
@@ -84,7 +84,7 @@ def test_accessors_of_other_kinds():
     assert ShapeStructInfo(("n", 4)).values == ShapeExpr(("n", 4))
     assert ShapeStructInfo(ndim=3).ndim == 3
     assert (ShapeStructInfo(var="s").var, ShapeStructInfo().var) == ("s", None)
-    assert PrimStructInfo("int64", "n").value == relax.var("n")
+    assert PrimStructInfo("int64", "n").value == relax.shape_var("n")
     assert PrimStructInfo("bool").dtype == "bool"
     inner = ShapeStructInfo()
     assert TupleStructInfo([inner]).fields == [inner]
@@ -138,8 +138,8 @@ def test_gr18_dtype_of_mlir():
         (lambda: PrimStructInfo("float32", 1), "expected an integer data type for the value"),
         (lambda: TupleStructInfo([relax.TensorStructInfo((), "int8").element_type]), "StructInfo"),
         (lambda: FuncStructInfo([], TensorStructInfo((), "int8").element_type), "StructInfo"),
-        (lambda: relax.var("n + 1"), "expected the name of a variable"),
-        (lambda: PrimExpr(2**63), "expected an integer of 64 bits"),
+        (lambda: relax.shape_var("n + 1"), "expected the name of a variable"),
+        (lambda: Dim(2**63), "expected an integer of 64 bits"),
     ],
 )
 def test_invalid_wf10_wf19_wf22(make, message):
@@ -148,7 +148,7 @@ def test_invalid_wf10_wf19_wf22(make, message):
 
 
 def test_invalid_kinds_of_dimensions():
-    with pytest.raises(TypeError, match="expected a dimension, int, str or PrimExpr"):
+    with pytest.raises(TypeError, match="expected a dimension, int, str or Dim"):
         TensorStructInfo((1.5,))
     with pytest.raises(TypeError, match="expected a sequence of dimensions"):
         TensorStructInfo("n")
@@ -160,7 +160,7 @@ def test_error_wf19_no_data_type():
 
 
 def test_error_mixed_contexts():
-    n = relax.var("n")
+    n = relax.shape_var("n")
     with ir.Context(), pytest.raises(ValueError, match="one context"):
         TensorStructInfo((n,))
 

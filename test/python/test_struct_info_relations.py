@@ -455,7 +455,7 @@ def test_st09_dimension_that_grows_too_large_binds_nothing():
 
 def test_error_substitute():
     with pytest.raises(ValueError, match="one context"), ir.Context():
-        other = relax.PrimExpr(4)
+        other = relax.Dim(4)
         ext.substitute(parse("@shape<[n]>"), {"n": other})
     with pytest.raises(ValueError, match="expected a PrimExpr, a ShapeExpr or a name"):
         ext.substitute(parse("@shape<[n]>"), {"n": ir.UnitAttr.get(relax.default_context())})

@@ -275,9 +275,7 @@ def test_empty_tensors(run):
 def test_gr11_gr12_values(write, load, tensor):
     x = tensor(("n", 4))
     main = load(
-        write(
-            lambda x: (op.shape_of(x), relax.PrimExpr("n * 2"), 2.5, True, "a long string", None), x
-        )
+        write(lambda x: (op.shape_of(x), relax.Dim("n * 2"), 2.5, True, "a long string", None), x)
     )
     shape, twice, number, truth, text, nothing = main(np.zeros((3, 4), "float32"))
     assert tuple(shape) == (3, 4)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Analysis of the element accesses of kernels.
 
-Indices become expressions (`PrimExpr`) over the variables of loops and the sizes of parameters,
+Indices become expressions (`Dim`) over the variables of loops and the sizes of parameters,
 which the prover of dimensions compares.
 """
 
@@ -15,10 +15,10 @@ from typing import Any
 
 from mlir import ir
 
-from ..core.ir import Facts, PrimExpr, TensorStructInfo
+from ..core.ir import Dim, Facts, TensorStructInfo
 from ..core.variables import defining_op, operation_of, walk
 
-_INDEX_OPS: dict[str, Callable[[PrimExpr, PrimExpr], PrimExpr]] = {
+_INDEX_OPS: dict[str, Callable[[Dim, Dim], Dim]] = {
     "arith.addi": lambda lhs, rhs: lhs + rhs,
     "arith.subi": lambda lhs, rhs: lhs - rhs,
     "arith.muli": lambda lhs, rhs: lhs * rhs,
@@ -27,7 +27,7 @@ _INDEX_OPS: dict[str, Callable[[PrimExpr, PrimExpr], PrimExpr]] = {
     "arith.maxsi": lambda lhs, rhs: lhs.max(rhs),
 }
 # Their results are those of floor division where the first operand is not negative.
-_DIVISIONS: dict[str, Callable[[PrimExpr, PrimExpr], PrimExpr]] = {
+_DIVISIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
     "arith.divsi": lambda lhs, rhs: lhs // rhs,
     "arith.divui": lambda lhs, rhs: lhs // rhs,
     "arith.remsi": lambda lhs, rhs: lhs % rhs,
@@ -73,22 +73,22 @@ class _Scope:
     ----------
     params : list of mlir.ir.Value
         The parameters of the kernel.
-    values : dict of mlir.ir.Value to PrimExpr
+    values : dict of mlir.ir.Value to Dim
         The variables of loops.
-    loops : list of PrimExpr
+    loops : list of Dim
         Those of the structured operation that is looked at.
     facts : Facts
-    stated : dict of (int, int) to PrimExpr
+    stated : dict of (int, int) to Dim
         The sizes of parameters that the kernel states in terms of shape variables.
     """
 
     params: list[ir.Value]
-    values: dict[ir.Value, PrimExpr] = field(default_factory=dict)
-    loops: list[PrimExpr] = field(default_factory=list)
+    values: dict[ir.Value, Dim] = field(default_factory=dict)
+    loops: list[Dim] = field(default_factory=list)
     facts: Facts = field(default_factory=Facts)
-    stated: dict[tuple[int, int], PrimExpr] = field(default_factory=dict)
+    stated: dict[tuple[int, int], Dim] = field(default_factory=dict)
 
-    def index(self, value: ir.Value) -> PrimExpr:
+    def index(self, value: ir.Value) -> Dim:
         """Return an index as an expression."""
         if value in self.values:
             return self.values[value]
@@ -97,7 +97,7 @@ class _Scope:
             raise _Unknown
         number = _constant(value)
         if number is not None:
-            return PrimExpr(number)
+            return Dim(number)
         if op.name in _CASTS:
             return self.index(op.operands[0])
         if op.name == "linalg.index":
@@ -126,12 +126,12 @@ class _Scope:
             raise _Unknown
         return answer
 
-    def _arithmetic(self, op: ir.Operation) -> PrimExpr:
+    def _arithmetic(self, op: ir.Operation) -> Dim:
         make = _INDEX_OPS.get(op.name) or _DIVISIONS.get(op.name)
         if make is None:
             raise _Unknown
         lhs, rhs = (self.index(operand) for operand in op.operands)
-        if op.name in _DIVISIONS and PrimExpr(0).prove_less_equal(lhs, self.facts) is not True:
+        if op.name in _DIVISIONS and Dim(0).prove_less_equal(lhs, self.facts) is not True:
             raise _Unknown
         if op.name in _DIVISIONS and rhs.value is None:
             lhs = self._named(lhs)
@@ -140,20 +140,20 @@ class _Scope:
         except (ValueError, ZeroDivisionError):
             raise _Unknown from None
 
-    def _named(self, expr: PrimExpr) -> PrimExpr:
+    def _named(self, expr: Dim) -> Dim:
         """Return a variable for a dividend, of which the prover then knows more."""
-        variable = PrimExpr(f"dividend${len(self.facts.equalities)}")
+        variable = Dim(f"dividend${len(self.facts.equalities)}")
         for known, value in self.facts.equalities:
             if value == expr:
                 return known
         self.facts.equalities.append((variable, expr))
         return variable
 
-    def apply(self, map_: ir.AffineMap, operands: Sequence[PrimExpr]) -> list[PrimExpr]:
+    def apply(self, map_: ir.AffineMap, operands: Sequence[Dim]) -> list[Dim]:
         """Return the results of a map."""
         return [_evaluate(result, operands, map_.n_dims) for result in map_.results]
 
-    def sizes(self, value: ir.Value) -> list[PrimExpr]:
+    def sizes(self, value: ir.Value) -> list[Dim]:
         """Return the sizes of a tensor or memref."""
         type_ = ir.ShapedType(value.type)
         if not type_.has_rank:
@@ -161,47 +161,47 @@ class _Scope:
         return [
             self._dynamic_size(value, axis)
             if type_.is_dynamic_dim(axis)
-            else PrimExpr(type_.get_dim_size(axis))
+            else Dim(type_.get_dim_size(axis))
             for axis in range(type_.rank)
         ]
 
-    def _dynamic_size(self, value: ir.Value, axis: int) -> PrimExpr:
+    def _dynamic_size(self, value: ir.Value, axis: int) -> Dim:
         if value in self.params:
             place = self.params.index(value)
-            size = self.stated.get((place, axis), PrimExpr(f"size${place}${axis}"))
-            self.facts.inequalities.append((PrimExpr(0), size))
+            size = self.stated.get((place, axis), Dim(f"size${place}${axis}"))
+            self.facts.inequalities.append((Dim(0), size))
             return size
         op = defining_op(value)
         if op is not None and op.name.endswith(".cast"):
             return self.sizes(op.operands[0])[axis]
         if op is not None and op.name.endswith(".collapse_shape"):
-            size = PrimExpr(1)
+            size = Dim(1)
             inner = self.sizes(op.operands[0])
             for place in op.attributes["reassociation"][axis]:
                 size = size * inner[place.value]
             return size
         raise _Unknown
 
-    def loop(self, name: str, size: PrimExpr) -> PrimExpr:
+    def loop(self, name: str, size: Dim) -> Dim:
         """Return a new variable from 0 to below a size."""
-        variable = PrimExpr(name)
+        variable = Dim(name)
         self.facts.bounds[name] = (0, None if size.value is None else max(size.value - 1, 0))
         self.facts.inequalities.append((variable, size - 1))
         return variable
 
-    def flat(self, indices: Sequence[PrimExpr], buffer: ir.Value) -> PrimExpr:
+    def flat(self, indices: Sequence[Dim], buffer: ir.Value) -> Dim:
         """Return the place of an element in memory, in elements."""
-        place = PrimExpr(0)
+        place = Dim(0)
         for index, size in zip(indices, self.sizes(buffer), strict=True):
             place = place * size + index
         return place
 
 
-def _evaluate(expr: ir.AffineExpr, operands: Sequence[PrimExpr], n_dims: int) -> PrimExpr:
+def _evaluate(expr: ir.AffineExpr, operands: Sequence[Dim], n_dims: int) -> Dim:
     """Return an affine expression of some dimensions and symbols."""
     expr = expr.maybe_downcast()
     if isinstance(expr, ir.AffineConstantExpr):
-        return PrimExpr(expr.value)
+        return Dim(expr.value)
     if isinstance(expr, ir.AffineDimExpr):
         return operands[expr.position]
     if isinstance(expr, ir.AffineSymbolExpr):
@@ -273,9 +273,9 @@ def _kernel(func: Any) -> ir.Operation:
     return operation
 
 
-def _stated_sizes(kernel: ir.Operation) -> dict[tuple[int, int], PrimExpr]:
+def _stated_sizes(kernel: ir.Operation) -> dict[tuple[int, int], Dim]:
     """Return the sizes of parameters that have StructInfo, by parameter and dimension."""
-    found: dict[tuple[int, int], PrimExpr] = {}
+    found: dict[tuple[int, int], Dim] = {}
     for place, attrs in enumerate(kernel.attributes.get("arg_attrs", ())):
         if "relax.struct_info" in attrs:
             type_ = attrs["relax.struct_info"].value
@@ -334,7 +334,7 @@ def _is_reshape_structured(scope: _Scope, op: ir.Operation) -> bool:
         return False
     (output,) = structured.outputs
     sizes = scope.sizes(output)
-    scope.loops = [PrimExpr(0)] * out_map.n_dims
+    scope.loops = [Dim(0)] * out_map.n_dims
     for result, size in zip(out_map.results, sizes, strict=True):
         scope.loops[result.position] = scope.loop(f"loop${result.position}", size)
     body = op.regions[0].blocks[0]
@@ -356,7 +356,7 @@ def _is_copy(scope: _Scope, source: ir.Value, output: ir.Value) -> bool:
     return len(ranks) == 1 and _root(source) in scope.params and _root(output) in scope.params
 
 
-def _loaded(scope: _Scope, value: ir.Value) -> tuple[ir.Value, list[PrimExpr]]:
+def _loaded(scope: _Scope, value: ir.Value) -> tuple[ir.Value, list[Dim]]:
     """Return the buffer and the indices that an element is read from."""
     op = defining_op(value)
     if op is None or op.name not in ("tensor.extract", "memref.load"):
@@ -368,9 +368,9 @@ def _loaded(scope: _Scope, value: ir.Value) -> tuple[ir.Value, list[PrimExpr]]:
 def _is_same_place(
     scope: _Scope,
     source: ir.Value,
-    read: Sequence[PrimExpr],
+    read: Sequence[Dim],
     output: ir.Value,
-    written: Sequence[PrimExpr],
+    written: Sequence[Dim],
 ) -> bool:
     if _root(source) not in scope.params or _root(source) == _root(output):
         return False
@@ -408,24 +408,22 @@ def _is_reshape_loop(scope: _Scope, loop: ir.Operation) -> bool:
     )
 
 
-def _covers(
-    scope: _Scope, sizes: Sequence[PrimExpr], written: Sequence[PrimExpr], output: ir.Value
-) -> bool:
+def _covers(scope: _Scope, sizes: Sequence[Dim], written: Sequence[Dim], output: ir.Value) -> bool:
     """Say whether loops write each element: the place counts up from 0 to the number of them."""
     if _root(output) not in scope.params:
         return False
-    counter, count = PrimExpr(0), PrimExpr(1)
+    counter, count = Dim(0), Dim(1)
     for place, size in enumerate(sizes):
-        counter = counter * size + PrimExpr(f"loop${place + 1}")
+        counter = counter * size + Dim(f"loop${place + 1}")
         count = count * size
-    elements = PrimExpr(1)
+    elements = Dim(1)
     for size in scope.sizes(output):
         elements = elements * size
     if count.prove_equal(elements, scope.facts) is not True:
         return False
     is_counter = scope.flat(written, output).prove_equal(counter, scope.facts) is True
     # Loops in another order reach all elements, too.
-    by_loop = {PrimExpr(f"loop${place + 1}"): size for place, size in enumerate(sizes)}
+    by_loop = {Dim(f"loop${place + 1}"): size for place, size in enumerate(sizes)}
     is_permutation = len(set(written)) == len(by_loop) == len(written) and all(
         index in by_loop and by_loop[index].prove_equal(size, scope.facts) is True
         for index, size in zip(written, scope.sizes(output), strict=True)
@@ -560,16 +558,16 @@ def _affine_map(transform: ir.AffineMap | Callable[..., Any], rank: int) -> ir.A
         expected = len(inspect.signature(transform).parameters)
         if expected != rank:
             raise ValueError(f"expected a map of {rank} dimensions, but got one of {expected}")
-        results = transform(*map(PrimExpr, names))
+        results = transform(*map(Dim, names))
         dims = {name: ir.AffineExpr.get_dim(place) for place, name in enumerate(names)}
-        exprs = [_affine_expr(PrimExpr(result), dims) for result in results]
+        exprs = [_affine_expr(Dim(result), dims) for result in results]
         map_ = ir.AffineMap.get(rank, 0, exprs)
     if map_.n_dims != rank:
         raise ValueError(f"expected a map of {rank} dimensions, but got {map_}")
     return map_
 
 
-def _affine_expr(expr: PrimExpr, dims: Mapping[str, ir.AffineExpr]) -> ir.AffineExpr:
+def _affine_expr(expr: Dim, dims: Mapping[str, ir.AffineExpr]) -> ir.AffineExpr:
     """Return an expression of dimensions as one of MLIR."""
     if expr.value is not None:
         return ir.AffineExpr.get_constant(expr.value)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from mlir import ir
 
-from ..core.ir import PrimExpr, TensorStructInfo
+from ..core.ir import Dim, TensorStructInfo
 from ..core.ir_module import IRModule, ModuleLike, as_module
 from ..core.variables import walk
 from ..dialects import relax as _ops
@@ -24,7 +24,7 @@ class StorageUsage:
 
     Attributes
     ----------
-    size : PrimExpr
+    size : Dim
         The number of bytes over the shape variables of the function.
     bytes : int or None
         The number, where it is known.
@@ -32,7 +32,7 @@ class StorageUsage:
         Whether it is a storage of the plan; else it is the own memory of one tensor.
     """
 
-    size: PrimExpr
+    size: Dim
     bytes: int | None
     is_shared: bool
 
@@ -46,7 +46,7 @@ class TensorUsage:
     name : str
         The operation that writes it first: the name of a kernel or packed function.
     type : mlir.ir.Type
-    size : PrimExpr
+    size : Dim
     bytes : int or None
         As of `StorageUsage`.
     storage : int
@@ -59,7 +59,7 @@ class TensorUsage:
 
     name: str
     type: ir.Type
-    size: PrimExpr
+    size: Dim
     bytes: int | None
     storage: int
     offset: int
@@ -78,7 +78,7 @@ class MemoryUsage:
     storages : list of StorageUsage
     steps : list of str
         The operations of the function in order, one branch after the other, by name.
-    unplanned, planned : PrimExpr or None
+    unplanned, planned : Dim or None
         The bytes of all tensors, and those of all storages: what the function takes where nothing
         that is dead is used again, and what it takes.
     unplanned_bytes, planned_bytes : int or None
@@ -92,8 +92,8 @@ class MemoryUsage:
     tensors: list[TensorUsage] = field(default_factory=list)
     storages: list[StorageUsage] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
-    unplanned: PrimExpr | None = None
-    planned: PrimExpr | None = None
+    unplanned: Dim | None = None
+    planned: Dim | None = None
     unplanned_bytes: int | None = 0
     planned_bytes: int | None = 0
     peak_bytes: int | None = 0
@@ -134,7 +134,7 @@ def format_bytes(number: int) -> str:
     return f"{number} bytes"
 
 
-def _amount(number: int | None, size: PrimExpr | None) -> str:
+def _amount(number: int | None, size: Dim | None) -> str:
     return (
         f"{size.text} bytes" if number is None and size is not None else format_bytes(number or 0)
     )
@@ -242,20 +242,18 @@ def _upper_bounds(function: ir.OpView) -> dict[str, int]:
     return {bound.name: bound.attr.value for bound in function.attributes[_UPPER_BOUND]}
 
 
-def _add_storage(
-    usage: MemoryUsage, size: PrimExpr, values: Mapping[str, int], is_shared: bool
-) -> int:
+def _add_storage(usage: MemoryUsage, size: Dim, values: Mapping[str, int], is_shared: bool) -> int:
     usage.storages.append(StorageUsage(size, size.evaluate(values), is_shared))
     return len(usage.storages) - 1
 
 
-def _storage_size(name: str, op: ir.Operation) -> PrimExpr:
+def _storage_size(name: str, op: ir.Operation) -> Dim:
     if "size" not in op.attributes:
         raise ValueError(f"expected function '{name}' before its shapes are lowered")
-    return PrimExpr(op.attributes["size"])
+    return Dim(op.attributes["size"])
 
 
-def _tensor_size(name: str, op: ir.Operation) -> PrimExpr:
+def _tensor_size(name: str, op: ir.Operation) -> Dim:
     type_ = op.results[0].type
     assert isinstance(type_, TensorStructInfo)
     if (
@@ -264,7 +262,7 @@ def _tensor_size(name: str, op: ir.Operation) -> PrimExpr:
         or any(isinstance(v.type, ir.IntegerType) for v in op.operands)
     ):
         raise ValueError(f"expected function '{name}' before its shapes are lowered")
-    size = PrimExpr((type_.element_type.width + 7) // 8)
+    size = Dim((type_.element_type.width + 7) // 8)
     for dim in type_.shape.dims:
         size = size * dim
     return size
@@ -272,7 +270,7 @@ def _tensor_size(name: str, op: ir.Operation) -> PrimExpr:
 
 def _total(
     parts: list[TensorUsage] | list[StorageUsage],
-) -> tuple[PrimExpr | None, int | None]:
+) -> tuple[Dim | None, int | None]:
     if not parts:
         return None, 0
     size = parts[0].size

@@ -447,7 +447,7 @@ class BlockBuilder(ModuleWriter):
 
         Parameters
         ----------
-        def_vars : sequence of str, PrimExpr or tir.Var
+        def_vars : sequence of str, Dim or tir.Var
             The shape variables that are known inside.
 
         Examples

@@ -12,7 +12,7 @@ from typing import Any
 from mlir import ir
 
 from ..core.expr import build, require_context
-from ..core.ir import PrimExpr
+from ..core.ir import Dim
 from ..core.struct_info import StructInfoWarning, binding_vars, check_compatibility
 from ..dialects import relax as _ops
 
@@ -93,7 +93,7 @@ def structure_of(op: ir.Operation) -> str:
 
 def shape_var_name(variable: Any) -> Any:
     """Return the name of a variable that is given as one of expressions."""
-    return variable if isinstance(variable, (str, PrimExpr)) else variable.name
+    return variable if isinstance(variable, (str, Dim)) else variable.name
 
 
 def name_of(value: ir.Value) -> str:

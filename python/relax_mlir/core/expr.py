@@ -23,8 +23,8 @@ from .context import current_location
 from .dtypes import element_type, is_numpy
 from .ir import (
     Dim,
+    DimLike,
     FuncStructInfo,
-    PrimExpr,
     PrimStructInfo,
     ShapeExpr,
     ShapeStructInfo,
@@ -142,7 +142,7 @@ def global_var(function: GlobalVar | str) -> ir.Value:
 TensorLike: TypeAlias = (
     ir.Value | Var | np.ndarray | np.generic | bool | int | float | Sequence[Any]
 )
-ShapeLike: TypeAlias = ir.Value | Var | ShapeExpr | Sequence[Dim]
+ShapeLike: TypeAlias = ir.Value | Var | ShapeExpr | Sequence[DimLike]
 
 
 def require_context(arguments: Sequence[Any], context: ir.Context) -> None:
@@ -244,7 +244,7 @@ def prim_value(value: Any, dtype: Any = None) -> ir.Value:
 
     Parameters
     ----------
-    value : bool, int, float, numpy scalar or PrimExpr
+    value : bool, int, float, numpy scalar or Dim
     dtype : str, numpy.dtype or mlir.ir.Type, optional
         By default bool, int64 or float64, or that of the NumPy scalar.
 
@@ -252,7 +252,7 @@ def prim_value(value: Any, dtype: Any = None) -> ir.Value:
     -------
     mlir.ir.Value
     """
-    attr = value if isinstance(value, PrimExpr) else scalar_attr(value, dtype)
+    attr = value if isinstance(value, Dim) else scalar_attr(value, dtype)
     return build(_ops.PrimValueOp, attr)
 
 
@@ -261,7 +261,7 @@ def as_prim(value: Any) -> ir.Value:
 
     Parameters
     ----------
-    value : bool, int, float, numpy scalar, str, PrimExpr or primitive value
+    value : bool, int, float, numpy scalar, str, Dim or primitive value
         A str is an expression, such as "n + 1".
 
     Raises
@@ -271,7 +271,7 @@ def as_prim(value: Any) -> ir.Value:
     """
     given = _given(value)
     if given is None:
-        given = prim_value(PrimExpr(value) if isinstance(value, str) else value)
+        given = prim_value(Dim(value) if isinstance(value, str) else value)
     if not isinstance(given.type, PrimStructInfo):
         raise TypeError(f"expected a number, but got a value of type {given.type}")
     return given
@@ -282,7 +282,7 @@ def known_number(value: Any, what: str) -> Any:
 
     Parameters
     ----------
-    value : bool, int, float, PrimExpr, attribute of a number, or primitive value
+    value : bool, int, float, Dim, attribute of a number, or primitive value
         A value of ``R.prim_value`` counts as the number that it holds. A value of MLIR is always
         true for Python, so none may decide anything itself.
     what : str
@@ -295,14 +295,14 @@ def known_number(value: Any, what: str) -> Any:
 
     Examples
     --------
-    >>> known_number(PrimExpr(3), "an axis"), known_number(False, "a flag")
+    >>> known_number(Dim(3), "an axis"), known_number(False, "a flag")
     (3, False)
     """
     number: Any = _given(value) if isinstance(value, Var) else value
     if isinstance(number, ir.Value):
         is_prim = isinstance(number.owner, _ops.PrimValueOp)
         number = number.owner.value if is_prim else None
-    if isinstance(number, (PrimExpr, ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
+    if isinstance(number, (Dim, ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):
         number = number.value
     if not isinstance(number, (bool, int, float, np.generic)):
         got = f"a value of type {value.type}" if isinstance(value, ir.Value) else repr(value)
@@ -320,12 +320,12 @@ def dtype(value: Any) -> ir.Value:
     return build(_ops.DTypeOp, ir.TypeAttr.get(element_type(value)))
 
 
-def shape(dims: Sequence[Dim] | ShapeExpr) -> ir.Value:
+def shape(dims: Sequence[DimLike] | ShapeExpr) -> ir.Value:
     """Return a shape as a value.
 
     Parameters
     ----------
-    dims : sequence of int, str or PrimExpr
+    dims : sequence of int, str or Dim
     """
     return build(_ops.ShapeOp, ShapeExpr(dims))
 
@@ -352,7 +352,7 @@ def as_value(value: Any) -> ir.Value:
     Parameters
     ----------
     value
-        A value of MLIR or a Var stays what it is. A number or PrimExpr becomes a primitive value,
+        A value of MLIR or a Var stays what it is. A number or Dim becomes a primitive value,
         an array or an attribute of elements a constant, a str a string, a dtype a data type, a
         ShapeExpr a shape, a GlobalVar the function, None the null object, a tuple or list a tuple
         of its fields.
@@ -367,7 +367,7 @@ def as_value(value: Any) -> ir.Value:
         return given
     if value is None:
         return null_value()
-    if isinstance(value, (bool, int, float, np.generic, PrimExpr)):
+    if isinstance(value, (bool, int, float, np.generic, Dim)):
         return prim_value(value)
     for types, convert in _CONVERSIONS:
         if isinstance(value, types):
@@ -415,7 +415,7 @@ def scalar_tensor(value: ir.Value) -> ir.Value:
     mlir.ir.Value
     """
     owner, name = value.owner, value.type.dtype
-    if isinstance(owner, _ops.PrimValueOp) and not isinstance(owner.value, PrimExpr):
+    if isinstance(owner, _ops.PrimValueOp) and not isinstance(owner.value, Dim):
         return const(owner.value.value, name)
     result = TensorStructInfo((), name)
     call = FUNCTIONS["call_pure_packed"]
@@ -467,7 +467,7 @@ def as_shape(value: ShapeLike) -> ir.Value:
     """Return a shape, given as a value or as its dimensions."""
     given = _given(value)
     if given is None:
-        return shape(cast("ShapeExpr | Sequence[Dim]", value))
+        return shape(cast("ShapeExpr | Sequence[DimLike]", value))
     if not isinstance(given.type, ShapeStructInfo):
         raise TypeError(f"expected a shape, but got a value of type {given.type}")
     return given

@@ -56,12 +56,12 @@ def _parse(text: str) -> ir.Attribute:
 
 
 @_register
-class PrimExpr(_ext.PrimExpr):
+class Dim(_ext.PrimExpr):
     """An integer expression over shape variables, in a canonical form.
 
     Parameters
     ----------
-    value : int, str, PrimExpr, tir.PrimExpr or mlir.ir.Attribute
+    value : int, str, Dim, tir.PrimExpr or mlir.ir.Attribute
         A constant, or an expression in the syntax of the dialect. Variables of `relax_mlir.tir` are
         taken by their names.
 
@@ -70,7 +70,7 @@ class PrimExpr(_ext.PrimExpr):
     kind : str
         The operation: var, int, add, mul, floordiv, mod, min, max, select, not, and, or, eq, lt
         or le.
-    operands : list of PrimExpr
+    operands : list of Dim
     value : int or None
         The value of a constant.
     name : str or None
@@ -87,112 +87,112 @@ class PrimExpr(_ext.PrimExpr):
 
     Examples
     --------
-    >>> n = PrimExpr("n")
+    >>> n = Dim("n")
     >>> print((n + 1) * 2, (n * 8) // 4)
     #relax.expr<n * 2 + 2> #relax.expr<n * 2>
-    >>> 2 * n + 2 == PrimExpr("(n + 1) * 2")
+    >>> 2 * n + 2 == Dim("(n + 1) * 2")
     True
     >>> (n * 4 + 1).evaluate({"n": 10})
     41
     """
 
-    def __init__(self, value: Dim | ir.Attribute) -> None:
+    def __init__(self, value: DimLike | ir.Attribute) -> None:
         if hasattr(value, "as_dim"):
             value = value.as_dim()
         if isinstance(value, ir.Attribute):
-            super().__init__(_cast(_ext.PrimExpr, value))
+            super().__init__(_cast(Dim, value))
         elif isinstance(value, str):
             super().__init__(_parse(value))
         else:
             super().__init__(_ext.PrimExpr.get_int(_int64(value), current_context()))
 
-    def _binary(self, kind: str, other: Dim, swap: bool = False) -> PrimExpr:
-        if not isinstance(other, (int, str, PrimExpr)) and not hasattr(other, "__index__"):
+    def _binary(self, kind: str, other: DimLike, swap: bool = False) -> Dim:
+        if not isinstance(other, (int, str, Dim)) and not hasattr(other, "__index__"):
             return NotImplemented
         with self.context:
-            expr = PrimExpr(other)
+            expr = Dim(other)
         pair = (expr, self) if swap else (self, expr)
         return _ext.PrimExpr.get_binary(kind, *pair)
 
-    def __add__(self, other: Dim) -> PrimExpr:
+    def __add__(self, other: DimLike) -> Dim:
         return self._binary("add", other)
 
-    def __radd__(self, other: Dim) -> PrimExpr:
+    def __radd__(self, other: DimLike) -> Dim:
         return self._binary("add", other, swap=True)
 
-    def __sub__(self, other: Dim) -> PrimExpr:
+    def __sub__(self, other: DimLike) -> Dim:
         return self._binary("sub", other)
 
-    def __rsub__(self, other: Dim) -> PrimExpr:
+    def __rsub__(self, other: DimLike) -> Dim:
         return self._binary("sub", other, swap=True)
 
-    def __mul__(self, other: Dim) -> PrimExpr:
+    def __mul__(self, other: DimLike) -> Dim:
         return self._binary("mul", other)
 
-    def __rmul__(self, other: Dim) -> PrimExpr:
+    def __rmul__(self, other: DimLike) -> Dim:
         return self._binary("mul", other, swap=True)
 
-    def __floordiv__(self, other: Dim) -> PrimExpr:
+    def __floordiv__(self, other: DimLike) -> Dim:
         return self._binary("floordiv", other)
 
-    def __rfloordiv__(self, other: Dim) -> PrimExpr:
+    def __rfloordiv__(self, other: DimLike) -> Dim:
         return self._binary("floordiv", other, swap=True)
 
-    def __mod__(self, other: Dim) -> PrimExpr:
+    def __mod__(self, other: DimLike) -> Dim:
         return self._binary("mod", other)
 
-    def __rmod__(self, other: Dim) -> PrimExpr:
+    def __rmod__(self, other: DimLike) -> Dim:
         return self._binary("mod", other, swap=True)
 
-    def __neg__(self) -> PrimExpr:
+    def __neg__(self) -> Dim:
         return self._binary("sub", 0, swap=True)
 
-    def _call(self, kind: str, *others: Dim) -> PrimExpr:
+    def _call(self, kind: str, *others: DimLike) -> Dim:
         with self.context:
-            return _ext.PrimExpr.get_call(kind, [self, *(PrimExpr(other) for other in others)])
+            return _ext.PrimExpr.get_call(kind, [self, *(Dim(other) for other in others)])
 
-    def min(self, other: Dim) -> PrimExpr:
+    def min(self, other: DimLike) -> Dim:
         """Return the smaller one of two."""
         return self._call("min", other)
 
-    def max(self, other: Dim) -> PrimExpr:
+    def max(self, other: DimLike) -> Dim:
         """Return the larger one of two."""
         return self._call("max", other)
 
-    def equal(self, other: Dim) -> PrimExpr:
+    def equal(self, other: DimLike) -> Dim:
         """Return 1 where both have the same value, else 0."""
         return self._call("eq", other)
 
-    def less(self, other: Dim) -> PrimExpr:
+    def less(self, other: DimLike) -> Dim:
         """Return 1 where this is less than `other`, else 0."""
         return self._call("lt", other)
 
-    def less_equal(self, other: Dim) -> PrimExpr:
+    def less_equal(self, other: DimLike) -> Dim:
         """Return 1 where this is at most `other`, else 0."""
         return self._call("le", other)
 
-    def logical_and(self, other: Dim) -> PrimExpr:
+    def logical_and(self, other: DimLike) -> Dim:
         """Return 1 where both are not 0, else 0."""
         return self._call("and", other)
 
-    def logical_or(self, other: Dim) -> PrimExpr:
+    def logical_or(self, other: DimLike) -> Dim:
         """Return 1 where one of both is not 0, else 0."""
         return self._call("or", other)
 
-    def logical_not(self) -> PrimExpr:
+    def logical_not(self) -> Dim:
         """Return 1 where this is 0, else 0."""
         return self._call("not")
 
-    def select(self, then: Dim, otherwise: Dim) -> PrimExpr:
+    def select(self, then: DimLike, otherwise: DimLike) -> Dim:
         """Return `then` where this is not 0, else `otherwise`."""
         return self._call("select", then, otherwise)
 
-    def prove_equal(self, other: Dim, facts: Facts | None = None) -> bool | None:
+    def prove_equal(self, other: DimLike, facts: Facts | None = None) -> bool | None:
         """Say whether two expressions are equal whatever their variables are.
 
         Parameters
         ----------
-        other : int, str or PrimExpr
+        other : int, str or Dim
         facts : Facts, optional
             Facts about the variables. Without them they may be any integers.
 
@@ -204,7 +204,7 @@ class PrimExpr(_ext.PrimExpr):
 
         Examples
         --------
-        >>> n = PrimExpr("n")
+        >>> n = Dim("n")
         >>> (n * 2).prove_equal(n + n), n.prove_equal(n + 1), n.prove_equal(4)
         (True, False, None)
         >>> (n // 2 + (n + 1) // 2).prove_equal(n)
@@ -213,14 +213,14 @@ class PrimExpr(_ext.PrimExpr):
         True
         """
         with self.context:
-            return self._prove_equal(PrimExpr(other), _native(facts))
+            return self._prove_equal(Dim(other), _native(facts))
 
-    def prove_less_equal(self, other: Dim, facts: Facts | None = None) -> bool | None:
+    def prove_less_equal(self, other: DimLike, facts: Facts | None = None) -> bool | None:
         """Say whether this is at most `other` whatever the variables are.
 
         Parameters
         ----------
-        other : int, str or PrimExpr
+        other : int, str or Dim
         facts : Facts, optional
 
         Returns
@@ -230,16 +230,16 @@ class PrimExpr(_ext.PrimExpr):
 
         Examples
         --------
-        >>> n = PrimExpr("n")
+        >>> n = Dim("n")
         >>> n.min("m").prove_less_equal(n), n.prove_less_equal(n - 1)
         (True, False)
         >>> (n // 2).prove_less_equal(n, Facts(bounds={"n": (0, None)}))
         True
         """
         with self.context:
-            return self._prove_less_equal(PrimExpr(other), _native(facts))
+            return self._prove_less_equal(Dim(other), _native(facts))
 
-    def simplify(self, facts: Facts | None = None) -> PrimExpr:
+    def simplify(self, facts: Facts | None = None) -> Dim:
         """Return a simpler expression with the same value.
 
         Parameters
@@ -249,12 +249,12 @@ class PrimExpr(_ext.PrimExpr):
 
         Returns
         -------
-        PrimExpr
+        Dim
             It has the same value wherever the facts hold and this expression is defined.
 
         Examples
         --------
-        >>> n = PrimExpr("n")
+        >>> n = Dim("n")
         >>> print((n // 4 * 4 + n % 4).simplify())
         #relax.expr<n>
         >>> print(((n * 4 + "r") // 4).simplify(Facts(bounds={"r": (0, 3)})))
@@ -276,7 +276,7 @@ class PrimExpr(_ext.PrimExpr):
         """
         return self._evaluate({name: _int64(value) for name, value in values.items()})
 
-    def substitute(self, values: Mapping[str, Dim]) -> PrimExpr:
+    def substitute(self, values: Mapping[str, DimLike]) -> Dim:
         """Return the expression with variables replaced, all at once.
 
         Raises
@@ -285,10 +285,10 @@ class PrimExpr(_ext.PrimExpr):
             If the result is larger than expressions may be.
         """
         with self.context:
-            return self._substitute({name: PrimExpr(value) for name, value in values.items()})
+            return self._substitute({name: Dim(value) for name, value in values.items()})
 
 
-Dim = int | str | PrimExpr
+DimLike = int | str | Dim
 
 
 class Facts:
@@ -298,9 +298,9 @@ class Facts:
     ----------
     bounds : mapping of str to (int or None, int or None), optional
         The least and the greatest value of variables; None where there is none.
-    equalities : sequence of pairs of int, str or PrimExpr, optional
+    equalities : sequence of pairs of int, str or Dim, optional
         Pairs that are equal.
-    inequalities : sequence of pairs of int, str or PrimExpr, optional
+    inequalities : sequence of pairs of int, str or Dim, optional
         Pairs of which the first is at most the second.
 
     Notes
@@ -311,22 +311,22 @@ class Facts:
     Examples
     --------
     >>> facts = Facts(bounds={"n": (0, None)}, inequalities=[("n", "m - 1")])
-    >>> PrimExpr("n + 1").prove_equal(0, facts), PrimExpr("m").prove_less_equal(0, facts)
+    >>> Dim("n + 1").prove_equal(0, facts), Dim("m").prove_less_equal(0, facts)
     (False, False)
     """
 
     def __init__(
         self,
         bounds: Mapping[str, tuple[int | None, int | None]] | None = None,
-        equalities: Iterable[tuple[Dim, Dim]] = (),
-        inequalities: Iterable[tuple[Dim, Dim]] = (),
+        equalities: Iterable[tuple[DimLike, DimLike]] = (),
+        inequalities: Iterable[tuple[DimLike, DimLike]] = (),
     ) -> None:
         self.bounds = {name: _bound(name, ends) for name, ends in (bounds or {}).items()}
-        self.equalities = [(PrimExpr(lhs), PrimExpr(rhs)) for lhs, rhs in equalities]
-        self.inequalities = [(PrimExpr(lhs), PrimExpr(rhs)) for lhs, rhs in inequalities]
+        self.equalities = [(Dim(lhs), Dim(rhs)) for lhs, rhs in equalities]
+        self.inequalities = [(Dim(lhs), Dim(rhs)) for lhs, rhs in inequalities]
 
     def __repr__(self) -> str:
-        def texts(pairs: list[tuple[PrimExpr, PrimExpr]]) -> list[tuple[str, str]]:
+        def texts(pairs: list[tuple[Dim, Dim]]) -> list[tuple[str, str]]:
             return [(lhs.text, rhs.text) for lhs, rhs in pairs]
 
         return (
@@ -336,7 +336,7 @@ class Facts:
 
 
 def _bound(name: str, ends: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
-    var(name)  # anything else is no name of a variable
+    shape_var(name)  # anything else is no name of a variable
     lower, upper = (None if end is None else _int64(end) for end in ends)
     if lower is not None and upper is not None and lower > upper:
         raise ValueError(f"expected bounds of {name!r} in order, but got {lower} and {upper}")
@@ -362,7 +362,7 @@ def _int64(value: Any) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"expected a dimension, int, str or PrimExpr, but got {value!r}") from None
+        raise TypeError(f"expected a dimension, int, str or Dim, but got {value!r}") from None
     if not -(2**63) <= number < 2**63:
         raise ValueError(f"expected an integer of 64 bits, but got {number}")
     return number
@@ -377,7 +377,7 @@ def _identifier(name: str | None) -> str:
     return name
 
 
-def var(name: str) -> PrimExpr:
+def shape_var(name: str) -> Dim:
     """Return the shape variable of this name.
 
     Parameters
@@ -387,15 +387,15 @@ def var(name: str) -> PrimExpr:
 
     Returns
     -------
-    PrimExpr
+    Dim
 
     Examples
     --------
-    >>> n = var("n")
+    >>> n = shape_var("n")
     >>> print(TensorStructInfo((n, n * 4), "float32"))
     !relax.tensor<[n, n * 4], f32>
     """
-    expr = PrimExpr(name)
+    expr = Dim(name)
     if expr.name != name:
         raise ValueError(f"expected the name of a variable, but got {name!r}")
     return expr
@@ -407,11 +407,11 @@ class ShapeExpr(_ext.ShapeExpr):
 
     Parameters
     ----------
-    dims : sequence of int, str or PrimExpr, or mlir.ir.Attribute
+    dims : sequence of int, str or Dim, or mlir.ir.Attribute
 
     Attributes
     ----------
-    dims : list of PrimExpr
+    dims : list of Dim
 
     Examples
     --------
@@ -419,19 +419,19 @@ class ShapeExpr(_ext.ShapeExpr):
     ['m']
     """
 
-    def __init__(self, dims: Sequence[Dim] | ir.Attribute) -> None:
+    def __init__(self, dims: Sequence[DimLike] | ir.Attribute) -> None:
         if isinstance(dims, ir.Attribute):
             super().__init__(_cast(_ext.ShapeExpr, dims))
             return
         if isinstance(dims, str):
             raise TypeError(f"expected a sequence of dimensions, but got {dims!r}")
-        exprs = [PrimExpr(dim) for dim in dims]
+        exprs = [Dim(dim) for dim in dims]
         super().__init__(_ext.ShapeExpr.get(exprs, current_context()))
 
     def __len__(self) -> int:
         return len(self.dims)
 
-    def __getitem__(self, index: int) -> PrimExpr:
+    def __getitem__(self, index: int) -> Dim:
         return self.dims[index]
 
 
@@ -441,7 +441,7 @@ class ShapeExpr(_ext.ShapeExpr):
 
 
 def _shape_and_rank(
-    shape: Sequence[Dim] | ShapeExpr | None, ndim: int
+    shape: Sequence[DimLike] | ShapeExpr | None, ndim: int
 ) -> tuple[ShapeExpr | None, int]:
     if shape is None:
         return None, ndim
@@ -472,7 +472,7 @@ class TensorStructInfo(_ext.TensorStructInfo):
 
     Parameters
     ----------
-    shape : sequence of int, str or PrimExpr, ShapeExpr, None or mlir.ir.Type
+    shape : sequence of int, str or Dim, ShapeExpr, None or mlir.ir.Type
         The dimensions, or a type to cast.
     dtype : str, numpy.dtype, torch.dtype, mlir.ir.Type or None
     ndim : int
@@ -512,7 +512,7 @@ class TensorStructInfo(_ext.TensorStructInfo):
 
     def __init__(
         self,
-        shape: Sequence[Dim] | ShapeExpr | ir.Type | None = None,
+        shape: Sequence[DimLike] | ShapeExpr | ir.Type | None = None,
         dtype: Any = None,
         *,
         ndim: int = -1,
@@ -542,7 +542,7 @@ class ShapeStructInfo(_ext.ShapeStructInfo):
 
     Parameters
     ----------
-    values : sequence of int, str or PrimExpr, ShapeExpr, None or mlir.ir.Type
+    values : sequence of int, str or Dim, ShapeExpr, None or mlir.ir.Type
     ndim : int
         The rank where the dimensions are not known; -1 where it is not known either.
     var : str or None
@@ -565,7 +565,7 @@ class ShapeStructInfo(_ext.ShapeStructInfo):
 
     def __init__(
         self,
-        values: Sequence[Dim] | ShapeExpr | ir.Type | None = None,
+        values: Sequence[DimLike] | ShapeExpr | ir.Type | None = None,
         *,
         ndim: int = -1,
         var: str | None = None,
@@ -585,13 +585,13 @@ class PrimStructInfo(_ext.PrimStructInfo):
     ----------
     dtype : str, numpy.dtype, torch.dtype or mlir.ir.Type
         The data type. A PrimStructInfo is cast.
-    value : int, str, PrimExpr or None
+    value : int, str, Dim or None
 
     Attributes
     ----------
     dtype : str
     element_type : mlir.ir.Type
-    value : PrimExpr or None
+    value : Dim or None
 
     Examples
     --------
@@ -599,11 +599,11 @@ class PrimStructInfo(_ext.PrimStructInfo):
     !relax.prim<i64, n + 1>
     """
 
-    def __init__(self, dtype: Any = "int64", value: Dim | None = None) -> None:
+    def __init__(self, dtype: Any = "int64", value: DimLike | None = None) -> None:
         if isinstance(dtype, ir.Type) and _ext.PrimStructInfo.isinstance(dtype):
             super().__init__(dtype)
             return
-        expr = None if value is None else PrimExpr(value)
+        expr = None if value is None else Dim(value)
         super().__init__(_ext.PrimStructInfo.get(element_type(dtype), expr))
 
     @property

@@ -15,16 +15,16 @@ from .._mlir_libs import _relax_mlir as _ext
 from .dtypes import dtype_name
 from .ir import (
     Dim,
+    DimLike,
     Facts,
     FuncStructInfo,
-    PrimExpr,
     PrimStructInfo,
     ShapeExpr,
     ShapeStructInfo,
     TensorStructInfo,
     TupleStructInfo,
     _native,
-    var,
+    shape_var,
 )
 
 # ---------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def facts_at(op: ir.Operation | ir.OpView) -> Facts:
         for name, (lower, upper) in list(bounds.items()):
             if lower is not None and upper is not None and lower > upper:
                 del bounds[name]
-                inequalities += [(PrimExpr(lower), var(name)), (var(name), PrimExpr(upper))]
+                inequalities += [(Dim(lower), shape_var(name)), (shape_var(name), Dim(upper))]
         return Facts(bounds, equalities, inequalities)
 
 
@@ -289,7 +289,7 @@ def binding_vars(type_: ir.Type) -> list[str]:
     return _ext.binding_vars(type_)
 
 
-def _dimensions(type_: ir.Type, values: bool) -> Iterator[PrimExpr]:
+def _dimensions(type_: ir.Type, values: bool) -> Iterator[Dim]:
     """Yield the dimensions in a type, and the values of primitives if asked for, in order."""
     shape = None
     if isinstance(type_, TensorStructInfo):
@@ -309,7 +309,7 @@ def _dimensions(type_: ir.Type, values: bool) -> Iterator[PrimExpr]:
         yield from _dimensions(field, values)
 
 
-def tir_vars_in_struct_info(type_: ir.Type) -> list[PrimExpr]:
+def tir_vars_in_struct_info(type_: ir.Type) -> list[Dim]:
     """Return the variables in the dimensions and primitive values of a type.
 
     Parameters
@@ -318,7 +318,7 @@ def tir_vars_in_struct_info(type_: ir.Type) -> list[PrimExpr]:
 
     Returns
     -------
-    list of PrimExpr
+    list of Dim
         Each once, in the order of their first occurrence; those of one dimension by name.
         Variables that stand for a whole shape are not among them.
 
@@ -330,13 +330,13 @@ def tir_vars_in_struct_info(type_: ir.Type) -> list[PrimExpr]:
     """
     names = (name for dim in _dimensions(type_, values=True) for name in dim.variables)
     with type_.context:
-        return [var(name) for name in dict.fromkeys(names)]
+        return [shape_var(name) for name in dict.fromkeys(names)]
 
 
 tir_vars_in_type = tir_vars_in_struct_info
 
 
-def definable_tir_vars_in_struct_info(type_: ir.Type) -> list[PrimExpr]:
+def definable_tir_vars_in_struct_info(type_: ir.Type) -> list[Dim]:
     """Return the variables that a type may bind: those that stand alone in a dimension.
 
     Parameters
@@ -345,7 +345,7 @@ def definable_tir_vars_in_struct_info(type_: ir.Type) -> list[PrimExpr]:
 
     Returns
     -------
-    list of PrimExpr
+    list of Dim
         Each once, in the order of their first occurrence.
 
     Examples
@@ -361,7 +361,7 @@ def definable_tir_vars_in_struct_info(type_: ir.Type) -> list[PrimExpr]:
 definable_tir_vars_in_type = definable_tir_vars_in_struct_info
 
 
-def collect_non_negative_expressions(type_: ir.Type) -> list[PrimExpr]:
+def collect_non_negative_expressions(type_: ir.Type) -> list[Dim]:
     """Return the expressions of a type that are 0 or more since they are dimensions.
 
     Parameters
@@ -370,7 +370,7 @@ def collect_non_negative_expressions(type_: ir.Type) -> list[PrimExpr]:
 
     Returns
     -------
-    list of PrimExpr
+    list of Dim
         Each once, in order; numbers are left out.
 
     Examples
@@ -417,7 +417,7 @@ def erase_to_well_defined(
         The variables in scope that stand for a shape. A mapping is a `shape_var_map`.
     shape_var_scope : iterable of str
         The variables in scope that stand for a dimension.
-    shape_var_map : mapping of str or PrimExpr to int, str or PrimExpr, optional
+    shape_var_map : mapping of str or Dim to int, str or Dim, optional
         The variables in scope that stand for a dimension, with what replaces them, as in TVM.
     var_map : mapping of str to ShapeExpr, tuple of dimensions or str, optional
         Those that stand for a shape, likewise.
@@ -449,15 +449,13 @@ def erase_to_well_defined(
 
 
 def _name_of(variable: Any) -> str:
-    name = variable.name if isinstance(variable, PrimExpr) else variable
+    name = variable.name if isinstance(variable, Dim) else variable
     if not isinstance(name, str):
         raise TypeError(f"expected the name of a variable, but got {variable!r}")
     return name
 
 
-def get_shape_var_mapping(
-    formal: ir.Type, actual: ir.Type
-) -> dict[str, PrimExpr | ShapeExpr | str]:
+def get_shape_var_mapping(formal: ir.Type, actual: ir.Type) -> dict[str, Dim | ShapeExpr | str]:
     """Return the values in `actual` of the variables that `formal` may bind.
 
     Parameters
@@ -468,7 +466,7 @@ def get_shape_var_mapping(
 
     Returns
     -------
-    dict of str to PrimExpr, ShapeExpr or str
+    dict of str to Dim, ShapeExpr or str
         An expression for a dimension; for a shape its dimensions, or the name of the variable
         that it is. The first occurrence of a variable counts.
 
@@ -488,14 +486,14 @@ def get_shape_var_mapping(
 
 
 def substitute(
-    type_: ir.Type, mapping: Mapping[str, Dim | ShapeExpr | tuple[Dim, ...] | list[Dim]]
+    type_: ir.Type, mapping: Mapping[str, DimLike | ShapeExpr | tuple[DimLike, ...] | list[DimLike]]
 ) -> ir.Type:
     """Return the type with variables replaced, all at once.
 
     Parameters
     ----------
     type_ : StructInfo
-    mapping : mapping of str to int, str, PrimExpr, ShapeExpr, tuple or list
+    mapping : mapping of str to int, str, Dim, ShapeExpr, tuple or list
         An expression for a variable that stands for a dimension. For one that stands for a shape,
         its dimensions or the name of another one.
 
@@ -520,12 +518,12 @@ def substitute(
         return _ext.substitute(type_, values)
 
 
-def _replacement(value: Dim | ShapeExpr | tuple[Dim, ...] | list[Dim]) -> ir.Attribute:
+def _replacement(value: DimLike | ShapeExpr | tuple[DimLike, ...] | list[DimLike]) -> ir.Attribute:
     if isinstance(value, ShapeExpr):
         return value
     if isinstance(value, (tuple, list)):
         return ShapeExpr(value)
-    return PrimExpr(value)
+    return Dim(value)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -16,14 +16,14 @@ from mlir import ir
 
 from ..dialects import relax as _ops
 from .ir import (
+    Dim,
     FuncStructInfo,
-    PrimExpr,
     PrimStructInfo,
     ShapeExpr,
     ShapeStructInfo,
     TensorStructInfo,
     TupleStructInfo,
-    var,
+    shape_var,
 )
 from .struct_info import _dimensions, binding_vars
 
@@ -409,7 +409,7 @@ def _names_in(subject: Any) -> Iterator[str]:
             for part in parts(subject):
                 yield from _names_in(part)
             return
-    if isinstance(subject, PrimExpr):
+    if isinstance(subject, Dim):
         yield from subject.variables
     elif isinstance(subject, FuncStructInfo) and subject.derive is None:
         bound = {name for param in subject.params for name in binding_vars(param)}
@@ -456,9 +456,9 @@ def _used_names(op: ir.Operation) -> Iterator[str]:
         yield from _names_in(attr)
 
 
-def _symbolic_vars(op: ir.Operation, names: Iterable[str]) -> list[PrimExpr]:
+def _symbolic_vars(op: ir.Operation, names: Iterable[str]) -> list[Dim]:
     with op.context:
-        return [var(name) for name in dict.fromkeys(names)]
+        return [shape_var(name) for name in dict.fromkeys(names)]
 
 
 def _root(func: Expr) -> ir.Operation:
@@ -468,7 +468,7 @@ def _root(func: Expr) -> ir.Operation:
     return root
 
 
-def defined_symbolic_vars(func: Expr) -> list[PrimExpr]:
+def defined_symbolic_vars(func: Expr) -> list[Dim]:
     """Return the variables of dimensions that a function binds.
 
     Parameters
@@ -477,7 +477,7 @@ def defined_symbolic_vars(func: Expr) -> list[PrimExpr]:
 
     Returns
     -------
-    list of PrimExpr
+    list of Dim
         Each once, in order: those of the parameters, then those of each ``relax.match_cast``.
 
     Examples
@@ -495,7 +495,7 @@ def defined_symbolic_vars(func: Expr) -> list[PrimExpr]:
     return _symbolic_vars(root, (name for op in walk(root) for name in _bound_names(op)))
 
 
-def free_symbolic_vars(func: Expr) -> list[PrimExpr]:
+def free_symbolic_vars(func: Expr) -> list[Dim]:
     """Return the variables of dimensions that a function uses and does not bind.
 
     Parameters
@@ -505,7 +505,7 @@ def free_symbolic_vars(func: Expr) -> list[PrimExpr]:
 
     Returns
     -------
-    list of PrimExpr
+    list of Dim
         Each once, in the order of their first use. Of a function that is well-formed there are
         none; of a closure they are those that it captures.
 

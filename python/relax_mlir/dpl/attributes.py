@@ -11,7 +11,7 @@ import numpy as np
 from mlir import ir
 
 from ..core.dtypes import dtype_name, element_type
-from ..core.ir import PrimExpr, ShapeExpr
+from ..core.ir import Dim, ShapeExpr
 from ..op._signatures import default_arguments, is_default
 
 _MISSING: Any = object()
@@ -34,7 +34,7 @@ def as_python(attr: ir.Attribute) -> Any:
         return {named.name: as_python(named.attr) for named in attr}
     if isinstance(attr, ShapeExpr):
         return [as_python(dim) for dim in attr.dims]
-    if isinstance(attr, PrimExpr):
+    if isinstance(attr, Dim):
         return attr if attr.value is None else attr.value
     if isinstance(attr, ir.ArrayAttr):
         return [as_python(item) for item in attr]
@@ -48,7 +48,7 @@ def equals(wanted: Any, attr: Any) -> bool:
 
     Parameters
     ----------
-    wanted : bool, int, float, str, sequence, mapping, data type, PrimExpr or mlir.ir.Attribute
+    wanted : bool, int, float, str, sequence, mapping, data type, Dim or mlir.ir.Attribute
     attr : mlir.ir.Attribute, or what `as_python` gives
 
     Examples
@@ -58,14 +58,14 @@ def equals(wanted: Any, attr: Any) -> bool:
     >>> equals([0, 2], axes), equals((0, 1), axes), equals("0, 2", axes)
     (True, False, False)
     """
-    if isinstance(wanted, ir.Attribute) and not isinstance(wanted, (PrimExpr, ShapeExpr)):
+    if isinstance(wanted, ir.Attribute) and not isinstance(wanted, (Dim, ShapeExpr)):
         if wanted == attr:
             return True
         wanted = as_python(wanted)
     actual = as_python(attr) if isinstance(attr, ir.Attribute) else attr
     if isinstance(actual, ir.Type):
         return _same_dtype(wanted, actual)
-    if isinstance(wanted, (PrimExpr, ShapeExpr)):
+    if isinstance(wanted, (Dim, ShapeExpr)):
         wanted = as_python(wanted)
     if isinstance(wanted, (list, tuple)):
         return (

@@ -12,7 +12,7 @@ from mlir import ir
 
 from ..core.expr import GlobalVar
 from ..core.functions import all_global_vars
-from ..core.ir import PrimExpr, ShapeExpr
+from ..core.ir import Dim, ShapeExpr
 from ..core.ir_module import Function, IRModule
 from ..core.struct_info import get_shape_var_mapping, is_subtype, substitute
 from ..core.variables import defined_symbolic_vars, defining_op, free_symbolic_vars
@@ -321,8 +321,8 @@ class _Copier:
     def _attr(self, name: str, attr: ir.Attribute) -> ir.Attribute:
         if isinstance(attr, ir.FlatSymbolRefAttr):
             return ir.FlatSymbolRefAttr.get(self._functions.get(attr.value, attr.value))
-        if isinstance(attr, PrimExpr):
-            return PrimExpr(ir.Attribute.parse(str(attr))).substitute(self._single)
+        if isinstance(attr, Dim):
+            return Dim(ir.Attribute.parse(str(attr))).substitute(self._single)
         if isinstance(attr, ShapeExpr):
             dims = ShapeExpr(ir.Attribute.parse(str(attr))).dims
             return ShapeExpr([dim.substitute(self._single) for dim in dims])

@@ -15,7 +15,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..core.ir import Dim, Facts, PrimExpr, ShapeExpr
+from ..core.ir import Dim, DimLike, Facts, ShapeExpr
 from ..core.struct_info import _dimensions, facts_at, get_shape_var_mapping, is_subtype, substitute
 from .expressions import Definitions, Expression, Scope
 from .pattern import DFPattern, Goal
@@ -267,7 +267,7 @@ class Matcher:
             rhs = _in_context(rhs, lhs.context)
         return all(map(self._same_dim, lhs.dims, rhs.dims))
 
-    def _same_dim(self, lhs: PrimExpr, rhs: PrimExpr) -> bool:
+    def _same_dim(self, lhs: Dim, rhs: Dim) -> bool:
         answer = lhs.prove_equal(rhs)
         return bool(lhs.prove_equal(rhs, self._facts()) if answer is None else answer)
 
@@ -301,7 +301,7 @@ def _in_context(subject: Any, context: ir.Context) -> Any:
     return parse(str(subject), context)
 
 
-def _bindings(formal: ir.Type, actual: ir.Type) -> Mapping[str, Dim | ShapeExpr]:
+def _bindings(formal: ir.Type, actual: ir.Type) -> Mapping[str, DimLike | ShapeExpr]:
     """Return the values of variables of a type for which it equals another one."""
     found = get_shape_var_mapping(formal, actual)
     if found:
@@ -315,7 +315,7 @@ def _bindings(formal: ir.Type, actual: ir.Type) -> Mapping[str, Dim | ShapeExpr]
     return {}
 
 
-def _solve(left: PrimExpr, name: str, right: PrimExpr) -> PrimExpr | None:
+def _solve(left: Dim, name: str, right: Dim) -> Dim | None:
     """Return the value of a variable with which ``factor * variable + rest`` is `right`."""
     rest = left.substitute({name: 0})
     factor = (left.substitute({name: 1}) - rest).value

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mlir import ir
 
 from ..core.expr import GlobalVar
-from ..core.ir import PrimExpr, ShapeExpr
+from ..core.ir import Dim, ShapeExpr
 from ..core.variables import defining_op, is_dataflow_var, var_name
 from .expressions import Definitions, Expression, ExternFunc, Op, as_expression, is_leaf
 
@@ -275,18 +275,18 @@ class ExprPattern(DFPattern):
 
     Parameters
     ----------
-    expr : Op, mlir.ir.Value, GlobalVar, ExternFunc, PrimExpr or ShapeExpr
+    expr : Op, mlir.ir.Value, GlobalVar, ExternFunc, Dim or ShapeExpr
         A value matches itself, and what an equal operation computes of equal values. A shape
         or dimension stands for the value that a program has of it.
     """
 
     def __init__(self, expr: Any) -> None:
-        self.expr = expr if isinstance(expr, (PrimExpr, ShapeExpr)) else as_expression(expr)
+        self.expr = expr if isinstance(expr, (Dim, ShapeExpr)) else as_expression(expr)
 
     def expand(self, expr: Expression, matcher: Matcher) -> Iterator[Alternative]:
         """Match what is the same or equal."""
         wanted = matcher.renamed(self.expr)
-        if isinstance(wanted, (PrimExpr, ShapeExpr)):
+        if isinstance(wanted, (Dim, ShapeExpr)):
             found = matcher.definition(expr, "relax.prim_value", "relax.shape")
             matches = found is not None and wanted in dict(found.attributes.items()).values()
         elif isinstance(wanted, ir.Value) and isinstance(expr, ir.Value):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mlir import ir
 
 from ..core.dtypes import dtype_name, element_type
-from ..core.ir import PrimExpr, ShapeExpr, ShapeStructInfo, TensorStructInfo
+from ..core.ir import Dim, ShapeExpr, ShapeStructInfo, TensorStructInfo
 from ..core.struct_info import binding_vars, substitute, tir_vars_in_struct_info
 from ..script.annotations import as_struct_info
 from .attributes import has_attributes, stated_attributes
@@ -97,7 +97,7 @@ class ShapePattern(_Restriction):
     Parameters
     ----------
     pattern : DFPattern
-    shape : sequence of int, str or PrimExpr
+    shape : sequence of int, str or Dim
     """
 
     def __init__(self, pattern: DFPattern, shape: Sequence[Any]) -> None:
@@ -213,14 +213,14 @@ class PrimArrPattern(DFPattern):
 
     Parameters
     ----------
-    shape : sequence of int, str or PrimExpr
+    shape : sequence of int, str or Dim
         Expressions over the shape variables of the program.
     """
 
     def __init__(self, shape: Sequence[Any]) -> None:
         self.fields = _shape(shape, "is_shape")
 
-    def __getitem__(self, index: int) -> PrimExpr:
+    def __getitem__(self, index: int) -> Dim:
         """Return a dimension."""
         if not -len(self) <= index < len(self):
             raise IndexError(

@@ -25,7 +25,7 @@ from ..core.expr import (
     prim_value,
     struct_info_of,
 )
-from ..core.ir import FuncStructInfo, ObjectStructInfo, PrimExpr, PrimStructInfo, TupleStructInfo
+from ..core.ir import Dim, FuncStructInfo, ObjectStructInfo, PrimStructInfo, TupleStructInfo
 from ..core.struct_info import StructInfoWarning, cast_always_fails, derive_call_result
 from ..dialects import relax as _ops
 from ._ops_gen import get_item as get_item  # for the result of a call
@@ -73,7 +73,7 @@ def _kernel_arg(arg: Any, param: ir.Type | None) -> ir.Value:
     is_value = isinstance(arg, (ir.Value, Var, ir.OpView, ir.Operation))
     if is_value and isinstance(as_value(arg).type, PrimStructInfo):
         return as_value(arg)
-    if isinstance(arg, PrimExpr):
+    if isinstance(arg, Dim):
         return prim_value(arg)
     if isinstance(param, PrimStructInfo) and isinstance(arg, (bool, int, float, np.generic)):
         # A number of NumPy says of what data type it is.

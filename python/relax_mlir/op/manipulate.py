@@ -13,19 +13,19 @@ import numpy as np
 from mlir import ir
 
 from ..core.expr import ShapeLike, TensorLike, Var, as_shape, as_tensor, build, tensor_type
-from ..core.ir import Dim, PrimExpr, ShapeExpr
+from ..core.ir import Dim, DimLike, ShapeExpr
 from ..dialects import relax as _ops
 
 __all__ = ["reshape", "split", "strided_slice"]
 
 
-def _product(dims: Sequence[PrimExpr]) -> PrimExpr:
-    return functools.reduce(operator.mul, dims, PrimExpr(1))
+def _product(dims: Sequence[Dim]) -> Dim:
+    return functools.reduce(operator.mul, dims, Dim(1))
 
 
-def _resolve(x: ir.Value, dims: Sequence[Dim]) -> list[PrimExpr]:
+def _resolve(x: ir.Value, dims: Sequence[DimLike]) -> list[Dim]:
     """Return dimensions with -1 replaced by what is left of the elements of `x`."""
-    exprs = [PrimExpr(dim) for dim in dims]
+    exprs = [Dim(dim) for dim in dims]
     unknown = [index for index, expr in enumerate(exprs) if expr.value == -1]
     if not unknown:
         return exprs
@@ -96,7 +96,7 @@ def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0
     return build(_ops.SplitOp, as_tensor(x), indices=list(indices_or_sections), axis=axis)
 
 
-def _place(value: Any) -> Dim:
+def _place(value: Any) -> DimLike:
     """Return a place of a slice as a dimension."""
     value = getattr(value, "value", value) if isinstance(value, ir.OpView) else value
     if isinstance(value, ir.Value):
@@ -106,8 +106,8 @@ def _place(value: Any) -> Dim:
                 "relax.strided_slice: expected places of known value, but got one of type "
                 f"{value.type}"
             )
-        return cast("Dim", known)
-    return int(value) if isinstance(value, (int, np.integer)) else cast("Dim", value)
+        return cast("DimLike", known)
+    return int(value) if isinstance(value, (int, np.integer)) else cast("DimLike", value)
 
 
 def _places(values: Any) -> Any:
@@ -120,7 +120,7 @@ def _places(values: Any) -> Any:
 
 
 def _known_axis(axis: Any) -> int:
-    known = PrimExpr(axis).value
+    known = Dim(axis).value
     if known is None:
         raise ValueError(f"relax.strided_slice: expected axes of known value, but got {axis}")
     return known

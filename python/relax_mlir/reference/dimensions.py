@@ -11,8 +11,8 @@ from typing import Any
 from mlir import ir
 
 from ..core.ir import (
+    Dim,
     FuncStructInfo,
-    PrimExpr,
     PrimStructInfo,
     ShapeExpr,
     ShapeStructInfo,
@@ -47,12 +47,12 @@ class UnboundError(ValueError):
     """A shape variable is used before it is bound."""
 
 
-def evaluate(expr: PrimExpr, dims: Dims) -> int:
+def evaluate(expr: Dim, dims: Dims) -> int:
     """Return the value of an expression (GR01).
 
     Parameters
     ----------
-    expr : PrimExpr
+    expr : Dim
     dims : mapping of str to int
 
     Raises
@@ -64,7 +64,7 @@ def evaluate(expr: PrimExpr, dims: Dims) -> int:
 
     Examples
     --------
-    >>> evaluate(PrimExpr("n * 4 floordiv m"), {"n": 3, "m": 5})
+    >>> evaluate(Dim("n * 4 floordiv m"), {"n": 3, "m": 5})
     2
     """
     number = _exact(expr, dims)
@@ -73,7 +73,7 @@ def evaluate(expr: PrimExpr, dims: Dims) -> int:
     return number
 
 
-def _exact(expr: PrimExpr, dims: Dims) -> int:
+def _exact(expr: Dim, dims: Dims) -> int:
     if expr.kind == "int":
         assert expr.value is not None
         return expr.value
@@ -131,6 +131,6 @@ def _shape(shape: ShapeExpr | None, variable: str | None, dims: Dims) -> Any:
     return None if shape is None else [_substitute(dim, dims) for dim in shape.dims]
 
 
-def _substitute(expr: PrimExpr, dims: Dims) -> PrimExpr:
+def _substitute(expr: Dim, dims: Dims) -> Dim:
     known = {name: dims[name] for name in expr.variables if isinstance(dims.get(name), int)}
     return expr.substitute(known)

@@ -18,7 +18,7 @@ import tvm_ffi
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..core.ir import FuncStructInfo, PrimExpr
+from ..core.ir import Dim, FuncStructInfo
 from ..core.ir_module import IRModule
 from ..core.struct_info import is_subtype
 from ..runtime import recursion_limit
@@ -66,7 +66,7 @@ class Frame:
     dims: dict[str, Any] = field(default_factory=dict)
     sizes: frozenset[str] = frozenset()
 
-    def dim(self, expr: PrimExpr) -> int:
+    def dim(self, expr: Dim) -> int:
         """Return the value of a dimension here."""
         try:
             return evaluate(expr, self.dims)

@@ -17,9 +17,9 @@ import tvm_ffi
 from mlir import ir
 
 from ..core.ir import (
+    Dim,
     FuncStructInfo,
     ObjectStructInfo,
-    PrimExpr,
     PrimStructInfo,
     ShapeStructInfo,
     TensorStructInfo,
@@ -107,7 +107,7 @@ where n = 2
             return type_.var not in self.dims
         return any(self._is_new(dim) for dim in _dims(type_))
 
-    def _is_new(self, dim: PrimExpr) -> bool:
+    def _is_new(self, dim: Dim) -> bool:
         return dim.kind == "var" and dim.name not in self.dims
 
     def _bind_here(self, value: Any, type_: ir.Type, place: Place) -> None:
@@ -158,7 +158,7 @@ where n = 2
             )
             place.fail(ValueError, text + shown)
 
-    def _evaluate(self, dim: PrimExpr, place: Place) -> int:
+    def _evaluate(self, dim: Dim, place: Place) -> int:
         try:
             return evaluate(dim, self.dims)
         except (ValueError, ZeroDivisionError) as error:
@@ -189,14 +189,14 @@ where n = 2
 Problem = tuple[type[Exception], str]
 
 
-def _dims(type_: ir.Type) -> list[PrimExpr]:
+def _dims(type_: ir.Type) -> list[Dim]:
     if isinstance(type_, PrimStructInfo):
         return [] if type_.value is None else [type_.value]
     shape = getattr(type_, "shape", None) or getattr(type_, "values", None)
     return [] if shape is None else list(shape.dims)
 
 
-def _pairs(type_: ir.Type, value: Any) -> Iterator[tuple[PrimExpr, int]]:
+def _pairs(type_: ir.Type, value: Any) -> Iterator[tuple[Dim, int]]:
     """Yield each dimension, or the primitive value, as the type has it and as it is."""
     dims = _dims(type_)
     if isinstance(value, Tensor):

@@ -16,7 +16,7 @@ from mlir import ir
 
 from .. import packed
 from ..core.dtypes import dtype_name, is_numpy
-from ..core.ir import PrimExpr, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
+from ..core.ir import Dim, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
 from .boundary import call_packed, give
 from .constants import elements
 from .dimensions import UnboundError, evaluate_all
@@ -81,7 +81,7 @@ def _constant(op: Any, frame: Frame) -> Tensor:
 @operation("prim_value")
 def _prim_value(op: Any, frame: Frame) -> Any:
     value = op.value
-    if isinstance(value, PrimExpr):
+    if isinstance(value, Dim):
         return frame.dim(value)
     return value.value
 
@@ -381,7 +381,7 @@ def _run_kernel(op: Any, args: list[Any], frame: Frame) -> list[Array]:
     return frame.interpreter.kernels.call_on_values(kernel, args)
 
 
-def _said_of_params(kernel: Any, args: list[Any]) -> Iterator[tuple[PrimExpr, int]]:
+def _said_of_params(kernel: Any, args: list[Any]) -> Iterator[tuple[Dim, int]]:
     """Yield the declared dimensions and integers of a kernel, with their actual values."""
     if "arg_attrs" not in kernel.attributes:
         return

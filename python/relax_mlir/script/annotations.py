@@ -18,9 +18,9 @@ from .. import tir
 from ..core.dtypes import dtype_name
 from ..core.ir import (
     Dim,
+    DimLike,
     FuncStructInfo,
     ObjectStructInfo,
-    PrimExpr,
     PrimStructInfo,
     ShapeExpr,
     ShapeStructInfo,
@@ -32,7 +32,7 @@ from .state import vdevice_name, vdevice_name_of
 from .tir_dtypes import DType
 
 # Returns the dimension that a text stands for.
-Resolver = Callable[[str], Dim]
+Resolver = Callable[[str], DimLike]
 
 
 class Unknown:
@@ -45,7 +45,7 @@ class Unknown:
 UNKNOWN = Unknown()
 
 
-def no_text(text: str) -> Dim:
+def no_text(text: str) -> DimLike:
     """Refuse a dimension that is a text."""
     raise ValueError(
         f"expected a dimension as text, {text!r}, only in a function's signature; here it is an "
@@ -53,12 +53,12 @@ def no_text(text: str) -> Dim:
     )
 
 
-def as_dim(value: Any, resolve: Resolver = no_text) -> Dim:
+def as_dim(value: Any, resolve: Resolver = no_text) -> DimLike:
     """Return a dimension that a program gives.
 
     Parameters
     ----------
-    value : int, str, PrimExpr, typing.TypeVar, tir.PrimExpr, or a scalar value of a program
+    value : int, str, Dim, typing.TypeVar, tir.PrimExpr, or a scalar value of a program
     resolve : callable
         Says what a text stands for.
 
@@ -67,12 +67,12 @@ def as_dim(value: Any, resolve: Resolver = no_text) -> Dim:
     TypeError
         If it is anything else.
     """
-    if isinstance(value, (PrimExpr, int)) and not isinstance(value, bool):
+    if isinstance(value, (Dim, int)) and not isinstance(value, bool):
         return value
     if isinstance(value, str):
         return resolve(value)
     if isinstance(value, typing.TypeVar):
-        return PrimExpr(value.__name__)
+        return Dim(value.__name__)
     if isinstance(value, ir.Value) and isinstance(value.type, PrimStructInfo):
         if value.type.value is None:
             raise ValueError(
@@ -89,7 +89,7 @@ def as_dim(value: Any, resolve: Resolver = no_text) -> Dim:
     )
 
 
-def _of_expression(expr: tir.PrimExpr) -> Dim:
+def _of_expression(expr: tir.PrimExpr) -> DimLike:
     if isinstance(expr, tir.IntImm):
         return expr.value
     for variable in tir.undefined_vars(expr):
@@ -101,7 +101,7 @@ def _of_expression(expr: tir.PrimExpr) -> Dim:
     return tir.to_dim(expr)
 
 
-def as_dims(values: Any, resolve: Resolver = no_text) -> list[Dim]:
+def as_dims(values: Any, resolve: Resolver = no_text) -> list[DimLike]:
     """Return the dimensions of a shape: a sequence of them, or a value of known dimensions."""
     known = known_shape(values)
     if known is not None:

@@ -18,7 +18,7 @@ from .. import op as _op
 from .. import tir
 from ..core.dtypes import is_numpy
 from ..core.expr import build, scalar_tensor
-from ..core.ir import PrimExpr, PrimStructInfo, ShapeExpr, TupleStructInfo
+from ..core.ir import Dim, PrimStructInfo, ShapeExpr, TupleStructInfo
 from ..dialects import relax as _ops
 from .annotations import Annotation, Kind, as_dim
 from .tvm_operators import TVM_OPERATORS
@@ -32,7 +32,7 @@ _TENSORS = ("condition", "data", "fill_value", "indices", "x", "x1", "x2")
 
 
 # Attributes that an operator takes as they are; others are constants.
-_PLAIN = (PrimExpr, ShapeExpr, ir.AffineMapAttr, ir.FloatAttr, ir.IntegerAttr)
+_PLAIN = (Dim, ShapeExpr, ir.AffineMapAttr, ir.FloatAttr, ir.IntegerAttr)
 
 
 class MissingOperatorError(AttributeError):
@@ -70,7 +70,7 @@ def argument(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(argument(item) for item in value)
     if isinstance(value, typing.TypeVar):
-        return PrimExpr(value.__name__)
+        return Dim(value.__name__)
     if isinstance(value, ir.Attribute) and not isinstance(value, _PLAIN):
         return build(_ops.ConstantOp, value)  # one that the metadata of a program lists
     if isinstance(value, tir.PrimExpr):
@@ -170,7 +170,7 @@ def _check_window(name: str, label: str, value: Any) -> None:
         raise missing(f"{name} with {label} '{value}'")
     if label in ("pool_size", "output_size"):
         for size in value if isinstance(value, (list, tuple)) else [value]:
-            if isinstance(size, PrimExpr) and size.value is None:
+            if isinstance(size, Dim) and size.value is None:
                 raise missing(f"{name} with a symbolic {label}")
 
 

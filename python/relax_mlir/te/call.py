@@ -39,7 +39,7 @@ class KernelCall:
         The name that is wanted for it.
     args : list of mlir.ir.Value
     out_sinfo : list of mlir.ir.Type
-    tir_vars : list of relax_mlir.PrimExpr
+    tir_vars : list of relax_mlir.Dim
         The integers that no argument gives.
     """
 
@@ -47,7 +47,7 @@ class KernelCall:
     name: str
     args: list[ir.Value]
     out_sinfo: list[ir.Type]
-    tir_vars: list[_ir.PrimExpr]
+    tir_vars: list[_ir.Dim]
 
     def variables(self) -> list[str]:
         """Return the shape variables that the integers and the types of the outputs use."""
@@ -86,7 +86,7 @@ class _Arguments:
             return self._value(_relax.as_value(arg))
         if isinstance(arg, _ir.ShapeExpr):
             return [from_dim(dim) for dim in arg.dims]
-        if isinstance(arg, _ir.PrimExpr):
+        if isinstance(arg, _ir.Dim):
             return from_dim(arg)
         if isinstance(arg, list):
             return [self.convert(each) for each in arg]

@@ -52,7 +52,7 @@ def size_var(name: str = "size", dtype: Any = "int32") -> Var:
 
 
 def _dim(value: Any) -> PrimExpr:
-    if isinstance(value, (str, _ir.PrimExpr)):
+    if isinstance(value, (str, _ir.Dim)):
         return from_dim(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -83,7 +83,7 @@ def placeholder(shape: Shape, dtype: Any = "float32", name: str = "placeholder")
 
     Parameters
     ----------
-    shape : sequence of int, str, PrimExpr or relax_mlir.PrimExpr
+    shape : sequence of int, str, PrimExpr or relax_mlir.Dim
         A name stands for the shape variable of that name.
     dtype : str or numpy.dtype
     name : str
@@ -158,7 +158,7 @@ def compute(
 
     Parameters
     ----------
-    shape : sequence of int, str, PrimExpr or relax_mlir.PrimExpr
+    shape : sequence of int, str, PrimExpr or relax_mlir.Dim
     fcompute : callable
         Takes the indices, and returns an expression, a reduction (`sum` and others), or a tuple of
         such for several tensors. ``*indices`` stands for any number.

@@ -11,7 +11,7 @@ import numpy as np
 from mlir import ir
 
 from ..core.context import current_context
-from ..core.ir import PrimExpr
+from ..core.ir import Dim
 from .expr import FloatImm, IntImm, StringImm
 
 
@@ -22,7 +22,7 @@ def attribute(name: str, value: Any) -> ir.Attribute:
     ----------
     name : str
         For messages.
-    value : None, bool, int, float, str, sequence, mapping, PrimExpr, mlir.ir.Attribute or Type
+    value : None, bool, int, float, str, sequence, mapping, Dim, mlir.ir.Attribute or Type
         None is the unit attribute; integers become 64-bit ones and floats doubles.
 
     Returns
@@ -44,7 +44,7 @@ def attribute(name: str, value: Any) -> ir.Attribute:
 
 
 def _attribute(name: str, value: Any) -> ir.Attribute:
-    if isinstance(value, PrimExpr) and value.value is not None:
+    if isinstance(value, Dim) and value.value is not None:
         value = value.value
     for types, convert in _CONVERSIONS:
         if isinstance(value, types):

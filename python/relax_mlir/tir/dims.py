@@ -52,7 +52,7 @@ def shape_var(name: str) -> Var:
     Var
         Of type int64, the same one each time.
     """
-    _ir.var(name)
+    _ir.shape_var(name)
     return _shape_vars.setdefault(name, SizeVar(name, "int64"))
 
 
@@ -89,7 +89,7 @@ def from_dim(dim: Any, variables: Mapping[str, ExprLike] | None = None) -> PrimE
 
     Parameters
     ----------
-    dim : int, str or relax_mlir.PrimExpr
+    dim : int, str or relax_mlir.Dim
     variables : mapping of str to PrimExpr, optional
         The values of shape variables. For any other one it is `shape_var`.
 
@@ -103,11 +103,11 @@ def from_dim(dim: Any, variables: Mapping[str, ExprLike] | None = None) -> PrimE
     >>> from_dim("n * 4 + min(m, 3)")
     n * 4 + min(m, int64(3))
     """
-    attr = dim if isinstance(dim, _ir.PrimExpr) else _ir.PrimExpr(dim)
+    attr = dim if isinstance(dim, _ir.Dim) else _ir.Dim(dim)
     return _from_dim(attr, variables or {})
 
 
-def _from_dim(dim: _ir.PrimExpr, variables: Mapping[str, ExprLike]) -> PrimExpr:
+def _from_dim(dim: _ir.Dim, variables: Mapping[str, ExprLike]) -> PrimExpr:
     if dim.value is not None:
         return const(dim.value, "int64")
     if dim.name is not None:
@@ -122,7 +122,7 @@ def _from_dim(dim: _ir.PrimExpr, variables: Mapping[str, ExprLike]) -> PrimExpr:
     return _FROM_DIM[dim.kind](*operands)
 
 
-_TO_DIM: dict[type[PrimExpr], Callable[..., _ir.PrimExpr]] = {
+_TO_DIM: dict[type[PrimExpr], Callable[..., _ir.Dim]] = {
     Add: lambda a, b: a + b,
     Sub: lambda a, b: a - b,
     Mul: lambda a, b: a * b,
@@ -143,13 +143,13 @@ _TO_DIM: dict[type[PrimExpr], Callable[..., _ir.PrimExpr]] = {
 }
 
 
-def to_dim(expr: ExprLike, names: Mapping[Var, Any] | None = None) -> _ir.PrimExpr:
+def to_dim(expr: ExprLike, names: Mapping[Var, Any] | None = None) -> _ir.Dim:
     """Return an expression as a dimension of the dialect.
 
     Parameters
     ----------
-    expr : PrimExpr, int, str or relax_mlir.PrimExpr
-    names : mapping of Var to int, str or relax_mlir.PrimExpr, optional
+    expr : PrimExpr, int, str or relax_mlir.Dim
+    names : mapping of Var to int, str or relax_mlir.Dim, optional
         The values of variables. For any other one it is its name.
 
     Raises
@@ -162,18 +162,18 @@ def to_dim(expr: ExprLike, names: Mapping[Var, Any] | None = None) -> _ir.PrimEx
     >>> print(to_dim(Var("n", "int64") * 2 // 4))
     #relax.expr<n * 2 floordiv 4>
     """
-    if isinstance(expr, (_ir.PrimExpr, str)):
-        return _ir.PrimExpr(expr)
+    if isinstance(expr, (_ir.Dim, str)):
+        return _ir.Dim(expr)
     table = {id(variable): dim for variable, dim in (names or {}).items()}
     return _to_dim(convert(expr), table)
 
 
-def _to_dim(expr: PrimExpr, names: Mapping[int, Any]) -> _ir.PrimExpr:
+def _to_dim(expr: PrimExpr, names: Mapping[int, Any]) -> _ir.Dim:
     if isinstance(expr, IntImm):
-        return _ir.PrimExpr(expr.value)
+        return _ir.Dim(expr.value)
     if isinstance(expr, Var) and not _expr.is_float(expr.dtype):
         known = names.get(id(expr))
-        return _ir.var(expr.name) if known is None else _ir.PrimExpr(known)
+        return _ir.shape_var(expr.name) if known is None else _ir.Dim(known)
     if isinstance(expr, Cast) and not _expr.is_float(expr.dtype):
         if expr.dtype == "bool" and expr.value.dtype != "bool":
             return _to_dim(expr.value, names).equal(0).logical_not()

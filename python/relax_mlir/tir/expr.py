@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from ..core.dtypes import dtype_name
-from ..core.ir import PrimExpr as Dimension
+from ..core.ir import Dim
 
 # Of the module `dims`, which builds on this one and sets them.
 from_dim: Any = None
@@ -266,7 +266,7 @@ class PrimExpr(ExprOp):
         """Say whether both are the same node."""
         return self is other
 
-    def as_dim(self) -> Dimension:
+    def as_dim(self) -> Dim:
         """Return the expression as a dimension of the dialect, its variables by their names."""
         return to_dim(self)
 
@@ -852,7 +852,7 @@ ExprLike: TypeAlias = Any  # PrimExpr, what stands for one, or a number
 
 
 def _is_scalar(value: Any) -> bool:
-    kinds = (PrimExpr, Dimension, bool, int, float, np.generic)
+    kinds = (PrimExpr, Dim, bool, int, float, np.generic)
     return isinstance(value, kinds) or hasattr(value, "as_prim_expr")
 
 
@@ -861,7 +861,7 @@ def convert(value: ExprLike) -> PrimExpr:
 
     Parameters
     ----------
-    value : PrimExpr, relax_mlir.PrimExpr, bool, int, float, numpy scalar, or a stand-in
+    value : PrimExpr, relax_mlir.Dim, bool, int, float, numpy scalar, or a stand-in
         A number becomes a constant as `const` makes it. What has a method ``as_prim_expr``
         (an axis, an element of a tensor, a dimension of a shape) becomes what that returns.
 
@@ -876,7 +876,7 @@ def convert(value: ExprLike) -> PrimExpr:
         return value.as_prim_expr()
     if isinstance(value, (bool, int, float, np.generic)):
         return const(value)
-    if isinstance(value, Dimension):
+    if isinstance(value, Dim):
         return from_dim(value)
     raise TypeError(f"expected an expression or a number, but got {value!r}")
 

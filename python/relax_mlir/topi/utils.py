@@ -52,7 +52,7 @@ def canonical(dim: ExprLike) -> PrimExpr:
     if isinstance(expr, (IntImm, _expr.Var)):
         return expr
     try:
-        attr: _ir.PrimExpr = _dims.to_dim(expr)
+        attr: _ir.Dim = _dims.to_dim(expr)
     except TypeError:
         return expr
     if attr.value is not None:

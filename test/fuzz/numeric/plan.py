@@ -18,8 +18,8 @@ import numpy as np
 from mlir import ir
 from relax_mlir import (
     BlockBuilder,
+    Dim,
     GlobalVar,
-    PrimExpr,
     ShapeStructInfo,
     TensorStructInfo,
     Var,
@@ -116,7 +116,7 @@ def dim(text: str | int) -> Any:
     """Return an expression of dimensions that is given as text."""
     if isinstance(text, int):
         return text
-    return PrimExpr(ir.Attribute.parse(f"#relax.expr<{text}>"))
+    return Dim(ir.Attribute.parse(f"#relax.expr<{text}>"))
 
 
 def dims_of(type_: ir.Type) -> list[Any]:
@@ -133,7 +133,7 @@ def size_of(expr: Any, sizes: dict[str, int]) -> int:
     """Return the size of a dimension."""
     if isinstance(expr, int):
         return expr
-    found = PrimExpr(expr).evaluate(sizes) if expr.variables else expr.value
+    found = Dim(expr).evaluate(sizes) if expr.variables else expr.value
     if found is None:
         raise ValueError(f"expected a dimension that is defined, but got {expr.text}")
     return int(found)

@@ -145,7 +145,7 @@ def test_non_negative_expressions() -> None:
 
 
 def test_erase_to_well_defined_takes_what_tvm_takes() -> None:
-    n, m = relax.var("n"), relax.var("m")
+    n, m = relax.shape_var("n"), relax.shape_var("m")
     type_ = Tensor((n, m), "float32")
     assert analysis.erase_to_well_defined(type_, {n: n, m: m + 1}) == Tensor((n, m + 1), "float32")
     assert analysis.erase_to_well_defined(type_, shape_var_map={n: n}) == Tensor(

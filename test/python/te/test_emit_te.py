@@ -73,7 +73,7 @@ def test_rf11_dimensions_become_expressions(exec_mode):
     def repeat(A, times):
         return te.compute((A.shape[0] * times,), lambda i: A[i // times])
 
-    bb, type_ = emit(repeat, [x], x, relax.PrimExpr("n"))
+    bb, type_ = emit(repeat, [x], x, relax.Dim("n"))
     assert type_ == TensorStructInfo(("n * n",), F32)
     a = np.arange(3, dtype=F32)
     main = relax.VirtualMachine(relax.compile(bb))["main"]
@@ -116,7 +116,7 @@ def test_rf11_arrays_become_constants(exec_mode):
 
 def test_rf11_variables_that_no_shape_gives_are_passed(exec_mode):
     x, y = tensor("x", ("n",)), tensor("y", ("n + 1",))
-    n = relax.var("n")
+    n = relax.shape_var("n")
     bb, type_ = emit(lambda A: te.compute((n + 1,), lambda i: A[i] * 2), [x, y], y)
     assert type_ == TensorStructInfo(("n + 1",), F32)
     mod = bb.get()

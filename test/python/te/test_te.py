@@ -409,7 +409,7 @@ def test_tensor_properties():
 def test_index_dtypes():
     assert te.compute((4,), lambda i: i).dtype == "int32"
     assert te.compute(("n",), lambda i: i).dtype == "int64"
-    assert te.placeholder((relax.var("n") * 2,)).shape[0].dtype == "int64"
+    assert te.placeholder((relax.shape_var("n") * 2,)).shape[0].dtype == "int64"
 
 
 def test_varargs_names():

@@ -216,9 +216,9 @@ def test_undefined_vars():
 def test_dimensions_round_trip(dim):
     expr = from_dim(dim)
     assert expr.dtype == "int64"
-    from relax_mlir import PrimExpr
+    from relax_mlir import Dim
 
-    attr = PrimExpr(dim)
+    attr = Dim(dim)
     assert to_dim(expr) == attr
     for n, m in itertools.product((1, 5, 8), (2, 3)):
         values = {shape_var("n"): n, shape_var("m"): m}
@@ -233,7 +233,7 @@ def test_expressions_are_dimensions_of_types():
     assert TensorStructInfo((n, n * 2 + 1, 4), "float32") == TensorStructInfo(
         ("n", "n * 2 + 1", 4), "float32"
     )
-    assert relax_mlir.PrimExpr("m") + n is not None
+    assert relax_mlir.Dim("m") + n is not None
     with pytest.raises(TypeError, match="expected a dimension"):
         TensorStructInfo((tir.Var("x", "float32"),), "float32")
 

@@ -21,7 +21,7 @@ from mlir import ir
 from ... import op
 from ...core.dtypes import dtype_name
 from ...core.expr import const
-from ...core.ir import PrimExpr
+from ...core.ir import Dim
 from .shapes import as_shape
 
 Converter = Callable[..., Any]
@@ -41,7 +41,7 @@ class Graph:
     node: torch.fx.Node
 
     @property
-    def shape(self) -> list[PrimExpr]:
+    def shape(self) -> list[Dim]:
         """The shape of the result."""
         return as_shape(self.node.meta["val"].shape)
 
@@ -51,7 +51,7 @@ class Graph:
         value = self.node.meta["val"]
         return dtype_name((value[0] if isinstance(value, (tuple, list)) else value).dtype)
 
-    def shape_of(self, argument: int) -> list[PrimExpr]:
+    def shape_of(self, argument: int) -> list[Dim]:
         """Return the shape of a tensor among the arguments."""
         return as_shape(self._meta(argument).shape)
 
@@ -77,7 +77,7 @@ def converts(*names: str) -> Callable[[Converter], Converter]:
 def cast(value: Any, dtype: str) -> ir.Value:
     """Return a tensor, or a number, as one of a data type."""
     if not isinstance(value, ir.Value) and not hasattr(value, "struct_info"):
-        if isinstance(value, PrimExpr):
+        if isinstance(value, Dim):
             raise NotImplementedError("sizes as elements of tensors")
         return const(value, dtype)
     return op.astype(value, dtype)
@@ -435,9 +435,7 @@ def _split(graph: Graph, x: ir.Value, parts: Any, axis: int = 0) -> list[ir.Valu
 
 @converts("embedding.default")
 def _embedding(graph: Graph, weight: ir.Value, indices: ir.Value, *_: Any) -> ir.Value:
-    flat = op.reshape(
-        indices, [functools.reduce(lambda a, b: a * b, graph.shape[:-1], PrimExpr(1))]
-    )
+    flat = op.reshape(indices, [functools.reduce(lambda a, b: a * b, graph.shape[:-1], Dim(1))])
     return op.reshape(op.take(weight, flat, axis=0), graph.shape)
 
 

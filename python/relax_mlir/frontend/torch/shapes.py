@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from mlir import ir
 
-from ...core.ir import PrimExpr, PrimStructInfo, TensorStructInfo, TupleStructInfo
+from ...core.ir import Dim, PrimStructInfo, TensorStructInfo, TupleStructInfo
 
 
-def as_expr(size: Any) -> PrimExpr:
+def as_expr(size: Any) -> Dim:
     """Return a size, an int or a torch.SymInt, as an expression over shape variables.
 
     Raises
@@ -23,7 +23,7 @@ def as_expr(size: Any) -> PrimExpr:
     NotImplementedError
         If the size is computed in a way that shape expressions have no form for.
     """
-    return _from_sympy(size.node.expr) if isinstance(size, torch.SymInt) else PrimExpr(int(size))
+    return _from_sympy(size.node.expr) if isinstance(size, torch.SymInt) else Dim(int(size))
 
 
 # The functions of sizes that are not of sympy itself, by their names in torch.utils._sympy.
@@ -32,16 +32,16 @@ _FUNCTIONS = {
     "CleanDiv": operator.floordiv,
     "PythonMod": operator.mod,
     "Mod": operator.mod,
-    "Max": lambda *values: functools.reduce(PrimExpr.max, values),
-    "Min": lambda *values: functools.reduce(PrimExpr.min, values),
+    "Max": lambda *values: functools.reduce(Dim.max, values),
+    "Min": lambda *values: functools.reduce(Dim.min, values),
 }
 
 
-def _from_sympy(expr: Any) -> PrimExpr:
+def _from_sympy(expr: Any) -> Dim:
     if expr.is_Symbol:
-        return PrimExpr(str(expr))
+        return Dim(str(expr))
     if expr.is_Integer:
-        return PrimExpr(int(expr))
+        return Dim(int(expr))
     if expr.is_Pow and expr.exp.is_Integer and expr.exp.is_positive:
         return functools.reduce(operator.mul, [_from_sympy(expr.base)] * int(expr.exp))
     operands = [_from_sympy(operand) for operand in expr.args]
@@ -54,7 +54,7 @@ def _from_sympy(expr: Any) -> PrimExpr:
     raise NotImplementedError(f"expected a size of +, *, //, %, min and max, but got {expr}")
 
 
-def as_shape(sizes: Sequence[Any]) -> list[PrimExpr]:
+def as_shape(sizes: Sequence[Any]) -> list[Dim]:
     """Return the sizes of a tensor as expressions."""
     return [as_expr(size) for size in sizes]
 

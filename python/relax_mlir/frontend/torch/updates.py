@@ -13,7 +13,7 @@ from torch.export.graph_signature import OutputKind
 from ... import op
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import as_value
-from ...core.ir import PrimExpr, ShapeExpr, ShapeStructInfo
+from ...core.ir import Dim, ShapeExpr, ShapeStructInfo
 from .shapes import as_expr, as_shape
 
 _SCATTER = "aten.slice_scatter.default"
@@ -86,14 +86,14 @@ class Updater:
         node : torch.fx.Node
             A slice_scatter.
         tensor, source : Var or mlir.ir.Value
-        start : int or PrimExpr, optional
+        start : int or Dim, optional
             The first place; negative ones count from the end.
         """
         dims = as_shape(node.meta["val"].shape)
         axis = (node.args[2] if len(node.args) > 2 else 0) % len(dims)
         sizes = as_shape(node.args[1].meta["val"].shape)
         size, length = dims[axis], sizes[axis]
-        begin = as_expr(start or 0) if not isinstance(start, PrimExpr) else start
+        begin = as_expr(start or 0) if not isinstance(start, Dim) else start
         if begin.value is None or begin.value < 0:
             begin = (begin + size if begin.value is not None else begin).max(0)
         # torch.export knows, but does not state, that nothing is written beyond the end.

@@ -9,7 +9,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ...core.ir import PrimExpr
+from ...core.ir import Dim
 from .converters import Graph, converts
 
 
@@ -49,7 +49,7 @@ def _adaptive_avg_pool2d(graph: Graph, x: ir.Value, size: Any) -> ir.Value:
     return op.nn.adaptive_avg_pool2d(x, size)
 
 
-def _from_begin(place: PrimExpr, extent: PrimExpr) -> PrimExpr:
+def _from_begin(place: Dim, extent: Dim) -> Dim:
     if place.value is None or place.value >= 0:
         return place
     return extent + place
@@ -62,13 +62,13 @@ def _slice(
     extent, size = graph.shape_of(0)[axis], graph.shape[axis]
     if extent == size and step == 1:
         return x
-    begin = _from_begin(PrimExpr(0 if start is None else start), extent)
+    begin = _from_begin(Dim(0 if start is None else start), extent)
     last = begin + (size - 1) * step
     return op.strided_slice(x, [axis], [begin], [last + 1], [step], assume_inbound=True)
 
 
 @converts("select.int")
 def _select(graph: Graph, x: ir.Value, axis: int, index: Any) -> ir.Value:
-    place = _from_begin(PrimExpr(index), graph.shape_of(0)[axis])
+    place = _from_begin(Dim(index), graph.shape_of(0)[axis])
     slice_ = op.strided_slice(x, [axis], [place], [place + 1], assume_inbound=True)
     return op.squeeze(slice_, [axis])

@@ -16,7 +16,7 @@ from mlir import ir
 
 from ...builder.places import bound_before
 from ...core.dtypes import dtype_name
-from ...core.ir import PrimExpr, TupleStructInfo
+from ...core.ir import Dim, TupleStructInfo
 from ...core.struct_info import erase_to_well_defined
 from .constants import Constants, constant_text
 from .derived import derived_type, has_function, number_text, others, type_of_branches
@@ -477,7 +477,7 @@ class FunctionPrinter:
 
     def _prim_value(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
         attr = arguments["value"]
-        if isinstance(attr, PrimExpr):
+        if isinstance(attr, Dim):
             is_number = attr.kind == "int"
             return None if is_number else lambda: f"R.prim_value({self.types.dim(attr)})"
         number = number_text(attr, self.options.verbose_expr)

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from mlir import ir
 
 from ...core.ir import (
+    Dim,
     FuncStructInfo,
-    PrimExpr,
     PrimStructInfo,
     ShapeExpr,
     ShapeStructInfo,
@@ -44,7 +44,7 @@ def _shape_variables(shape: ShapeExpr | None) -> Iterator[str]:
 
 
 def _attribute_variables(attr: ir.Attribute) -> Iterator[str]:
-    if isinstance(attr, PrimExpr):
+    if isinstance(attr, Dim):
         yield from attr.variables
     elif isinstance(attr, ShapeExpr):
         yield from _shape_variables(attr)

@@ -14,9 +14,9 @@ from mlir import ir
 
 from ...core.dtypes import dtype_name
 from ...core.ir import (
+    Dim,
     FuncStructInfo,
     ObjectStructInfo,
-    PrimExpr,
     PrimStructInfo,
     ShapeExpr,
     ShapeStructInfo,
@@ -64,7 +64,7 @@ class TypePrinter:
 
     # -- dimensions ---------------------------------------------------------------------------
 
-    def dim(self, expr: PrimExpr) -> str:
+    def dim(self, expr: Dim) -> str:
         """Return a dimension: a number, an expression, or a text in a signature."""
         if not is_expression(expr):
             return f"{self._options.ir_prefix}.mlir_attr({quote(str(expr))})"
@@ -81,7 +81,7 @@ class TypePrinter:
         """Return dimensions, separated by commas."""
         return ", ".join(self.dim(dim) for dim in shape.dims)
 
-    def _expr(self, expr: PrimExpr) -> tuple[str, int]:
+    def _expr(self, expr: Dim) -> tuple[str, int]:
         kind = expr.kind
         if kind == "int":
             return self._number(expr.value)
@@ -109,18 +109,18 @@ class TypePrinter:
             return f"T.int64({value})", _ATOM
         return str(value), _ATOM if value >= 0 else _FACTOR
 
-    def _at(self, expr: PrimExpr, level: int) -> str:
+    def _at(self, expr: Dim, level: int) -> str:
         text, own = self._expr(expr)
         return text if own >= level else f"({text})"
 
-    def _sum(self, operands: Sequence[PrimExpr]) -> str:
+    def _sum(self, operands: Sequence[Dim]) -> str:
         text = self._at(operands[0], _PRODUCT)
         for operand in operands[1:]:
             part = self._at(operand, _PRODUCT)
             text += f" - {part[1:]}" if part.startswith("-") else f" + {part}"
         return text
 
-    def _product(self, operands: Sequence[PrimExpr]) -> tuple[str, int]:
+    def _product(self, operands: Sequence[Dim]) -> tuple[str, int]:
         # The sign of the number at the end is that of the term.
         *factors, last = operands
         is_negated = last.kind == "int" and last.value == -1 and not self._options.verbose_expr
@@ -238,19 +238,19 @@ class TypePrinter:
             return sequence([self.argument(item) for item in attr])
         if isinstance(attr, ir.FlatSymbolRefAttr):
             return quote(attr.value)
-        if isinstance(attr, PrimExpr):
+        if isinstance(attr, Dim):
             return self.dim(attr)
         if isinstance(attr, ir.AffineMapAttr) and not attr.value.n_symbols:
             return index_map(attr)
         return self.attribute(attr)
 
 
-def is_expression(expr: PrimExpr) -> bool:
+def is_expression(expr: Dim) -> bool:
     """Say whether T has an expression for a dimension: its conditions are no numbers."""
     return expr.kind not in _CONDITIONS and _has_kinds(expr)
 
 
-def _has_kinds(expr: PrimExpr) -> bool:
+def _has_kinds(expr: Dim) -> bool:
     operands = expr.operands
     if sum(operand.kind == "int" for operand in operands) > 1 and expr.kind != "select":
         return False  # Python would compute it: only the dialect keeps what overflows
