@@ -10,27 +10,17 @@ expression of its kind; the one that it inherits goes on with the parts.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from mlir import ir
 
 from ._mlir_libs import _relax_mlir as _ext
 from .builder.block_builder import BlockBuilder
-from .builder.expr_visitor import (
-    BindingBlock,
-    Class,
-    Functor,
-    PyExprVisitor,
-    add_base,
-    binding_blocks,
-    body_of,
-    params_of,
-    visitor,
-)
 from .core.expr import GlobalVar, as_value
 from .core.functions import referred
 from .core.ir import FuncStructInfo
-from .core.ir_module import Function
+from .core.ir_module import Function, IRModule, as_module
 from .core.struct_info import (
     derive_call_ret_struct_info,
     erase_to_well_defined,
@@ -40,8 +30,341 @@ from .core.struct_info import (
 from .core.variables import defining_op, is_dataflow_var
 from .dialects import relax as _ops
 
+__all__ = ["BindingBlock", "PyExprMutator", "PyExprVisitor", "mutator", "visitor"]
 
-def mutator(cls: Class) -> Class:
+_Class = TypeVar("_Class", bound=type)
+
+
+# The method for each kind of operation; all others are calls.
+_METHODS = {
+    _ops.ConstantOp: "visit_constant_",
+    _ops.TupleOp: "visit_tuple_",
+    _ops.ShapeOp: "visit_shape_expr_",
+    _ops.ExternFuncOp: "visit_extern_func_",
+    _ops.FuncOp: "visit_function_",
+    _ops.ClosureOp: "visit_function_",
+    _ops.SeqOp: "visit_seq_expr_",
+    _ops.IfOp: "visit_if_",
+    _ops.GetItemOp: "visit_tuple_getitem_",
+    _ops.StringOp: "visit_string_imm_",
+    _ops.DTypeOp: "visit_data_type_imm_",
+    _ops.PrimValueOp: "visit_prim_value_",
+    _ops.MatchCastOp: "visit_expr_fallback_",
+}
+
+
+@dataclass
+class BindingBlock:
+    """Bindings that stand side by side outside of dataflow blocks.
+
+    Attributes
+    ----------
+    bindings : list of mlir.ir.OpView
+    """
+
+    bindings: list[ir.OpView]
+
+
+def _binding_blocks(block: ir.Block) -> list[ir.OpView | BindingBlock]:
+    """Return the bindings of a body in blocks, without its terminator."""
+    blocks: list[ir.OpView | BindingBlock] = []
+    *bindings, _ = block.operations
+    for binding in bindings:
+        if isinstance(binding, _ops.DataflowOp):
+            blocks.append(binding)
+        elif blocks and isinstance(blocks[-1], BindingBlock):
+            blocks[-1].bindings.append(binding)
+        else:
+            blocks.append(BindingBlock([binding]))
+    return blocks
+
+
+def _body_of(function: ir.Operation) -> ir.Block | None:
+    """Return the body of a function, None for a declaration."""
+    blocks = function.regions[0].blocks
+    return blocks[0] if len(blocks) else None
+
+
+def _params_of(function: ir.Operation) -> list[ir.Value]:
+    """Return the parameters of a function or closure."""
+    body = _body_of(function)
+    own = 1 if function.name == _ops.ClosureOp.OPERATION_NAME else 0
+    return [] if body is None else list(body.arguments)[own:]
+
+
+class _Functor:
+    """What visitors and mutators share: dispatch to the methods, and those that only go on.
+
+    A method returns what takes the place of an expression, which is of no use to a visitor.
+    """
+
+    # Visitors and mutators have their own.
+    visit_expr: Any
+    visit_var_binding_: Any
+    visit_dataflow_block_: Any
+    visit_function_: Any
+    visit_seq_expr_: Any
+    _visit_operands: Any
+    _visit_parts: Any
+
+    def _dispatch(self, expr: Any) -> Any:
+        if isinstance(expr, GlobalVar):
+            return self.visit_global_var_(expr)
+        if isinstance(expr, ir.Value):
+            kind = "visit_dataflow_var_" if is_dataflow_var(expr) else "visit_var_"
+            return getattr(self, kind)(expr)
+        if isinstance(expr, (ir.Operation, Function)):
+            expr = expr.operation.opview
+        if isinstance(expr, ir.Block):
+            return self.visit_seq_expr_(expr)
+        if isinstance(expr, _ops.GlobalVarOp):
+            self.visit_global_var_(GlobalVar(expr.operation.attributes["name"].value))
+            return expr
+        if isinstance(expr, ir.OpView):
+            return getattr(self, _METHODS.get(type(expr), "visit_call_"))(expr)
+        raise TypeError(f"expected a value, an operation or a function, but got {expr!r}")
+
+    # -- bindings -----------------------------------------------------------------------------
+
+    def visit_binding(self, binding: ir.OpView) -> None:
+        """Visit a binding: `visit_match_cast_` or `visit_var_binding_`."""
+        if isinstance(binding, _ops.MatchCastOp):
+            self.visit_match_cast_(binding)
+        else:
+            self.visit_var_binding_(binding)
+
+    def visit_match_cast_(self, binding: ir.OpView) -> None:
+        """Visit a cast, as any other binding."""
+        self.visit_var_binding_(binding)
+
+    def visit_binding_block(self, block: ir.OpView | BindingBlock) -> None:
+        """Visit a block: `visit_dataflow_block_` or `visit_binding_block_`."""
+        if isinstance(block, BindingBlock):
+            self.visit_binding_block_(block)
+        else:
+            self.visit_dataflow_block_(block)
+
+    def visit_binding_block_(self, block: BindingBlock) -> None:
+        """Visit the bindings of a block."""
+        for binding in block.bindings:
+            self.visit_binding(binding)
+
+    def _visit_body(self, block: ir.Block) -> None:
+        """Visit the blocks of a body, then its value."""
+        for part in _binding_blocks(block):
+            self.visit_binding_block(part)
+        *_, terminator = block.operations
+        self._visit_operands(terminator)
+
+    def visit_var_def(self, var: ir.Value) -> ir.Value | None:
+        """Visit a variable where it is defined: by kind, Var or DataflowVar."""
+        if is_dataflow_var(var):
+            return self.visit_dataflow_var_def_(var)
+        return self.visit_var_def_(var)
+
+    def visit_var_def_(self, var: ir.Value) -> ir.Value | None:
+        """Visit a Var where it is defined; return its replacement in all that follows."""
+        return var
+
+    def visit_dataflow_var_def_(self, var: ir.Value) -> ir.Value | None:
+        """Visit a DataflowVar where it is defined; return its replacement in all that follows."""
+        return var
+
+    # -- expressions --------------------------------------------------------------------------
+
+    def visit_call_(self, op: ir.OpView) -> Any:
+        """Visit an operator or a call."""
+        return self._visit_parts(op)
+
+    def visit_if_(self, op: ir.OpView) -> Any:
+        """Visit the condition and both branches."""
+        return self._visit_parts(op)
+
+    def visit_tuple_(self, op: ir.OpView) -> Any:
+        """Visit the fields of a tuple."""
+        return self._visit_parts(op)
+
+    def visit_tuple_getitem_(self, op: ir.OpView) -> Any:
+        """Visit the tuple whose field is taken."""
+        return self._visit_parts(op)
+
+    def visit_expr_fallback_(self, op: ir.OpView) -> Any:
+        """Visit the operands of what has no method of its own, such as a cast."""
+        return self._visit_parts(op)
+
+    def visit_var_(self, op: ir.Value) -> Any:
+        """Visit the use of a Var."""
+        return op
+
+    def visit_dataflow_var_(self, op: ir.Value) -> Any:
+        """Visit the use of a DataflowVar."""
+        return op
+
+    def visit_global_var_(self, op: GlobalVar) -> Any:
+        """Visit the use of a function of the module."""
+        return op
+
+    def visit_constant_(self, op: ir.OpView) -> Any:
+        """Visit a constant."""
+        return op
+
+    def visit_shape_expr_(self, op: ir.OpView) -> Any:
+        """Visit a shape."""
+        return op
+
+    def visit_extern_func_(self, op: ir.OpView) -> Any:
+        """Visit a packed function that is a value."""
+        return op
+
+    def visit_string_imm_(self, op: ir.OpView) -> Any:
+        """Visit a string."""
+        return op
+
+    def visit_data_type_imm_(self, op: ir.OpView) -> Any:
+        """Visit a data type."""
+        return op
+
+    def visit_prim_value_(self, op: ir.OpView) -> Any:
+        """Visit a primitive value."""
+        return op
+
+
+def _add_base(cls: _Class, base: type) -> _Class:
+    """Return a class with a base that it may lack."""
+    if not isinstance(cls, type):
+        raise TypeError(f"expected a class, but got {cls!r}")
+    if issubclass(cls, base):
+        return cls
+    return type(cls.__name__, (cls, base), {"__doc__": cls.__doc__, "__module__": cls.__module__})  # type: ignore[return-value]
+
+
+def visitor(cls: _Class) -> _Class:
+    """Make a class a visitor, as a subclass of `PyExprVisitor` is already.
+
+    Parameters
+    ----------
+    cls : type
+
+    Returns
+    -------
+    type
+    """
+    return _add_base(cls, PyExprVisitor)
+
+
+class PyExprVisitor(_Functor):
+    """Visits each part of a program.
+
+    Examples
+    --------
+    The variables that a function defines:
+
+    >>> @visitor
+    ... class CountVarDef(PyExprVisitor):
+    ...     def __init__(self):
+    ...         self.count = {"Var": 0, "DataflowVar": 0}
+    ...
+    ...     def visit_var_def_(self, var):
+    ...         self.count["Var"] += 1
+    ...
+    ...     def visit_dataflow_var_def_(self, var):
+    ...         self.count["DataflowVar"] += 1
+    >>> from relax_mlir import BlockBuilder, TensorStructInfo, Var, op
+    >>> bb = BlockBuilder()
+    >>> x = Var("x", TensorStructInfo(("n",), "float32"))
+    >>> with bb.function("main", [x]):
+    ...     with bb.dataflow():
+    ...         lv = bb.emit(op.exp(x))
+    ...         gv = bb.emit_output(op.add(lv, x))
+    ...     _ = bb.emit_func_output(gv)
+    >>> counter = CountVarDef()
+    >>> counter.visit_expr(bb.get())
+    >>> counter.count
+    {'Var': 2, 'DataflowVar': 1}
+    """
+
+    def visit_expr(self, expr: Any) -> None:
+        """Visit an expression.
+
+        Parameters
+        ----------
+        expr : mlir.ir.Value, mlir.ir.OpView, mlir.ir.Operation, GlobalVar, Function or IRModule
+            A value is the use of a variable; of a module each Relax function is visited.
+        """
+        if isinstance(expr, (IRModule, ir.Module)):
+            module = as_module(expr)
+            for function in module.functions.values():
+                if isinstance(function, _ops.FuncOp):
+                    self.visit_expr(function)
+            return
+        if isinstance(expr, (ir.OpView, ir.Operation)):
+            self.visit_span(expr.operation.location)
+        self._dispatch(expr)
+
+    # -- bindings -----------------------------------------------------------------------------
+
+    def visit_var_binding_(self, binding: ir.OpView) -> None:
+        """Visit the value of a binding, then its variable."""
+        self.visit_expr(binding)
+        for result in binding.operation.results:
+            self.visit_var_def(result)
+
+    def visit_dataflow_block_(self, block: ir.OpView) -> None:
+        """Visit the bindings of a dataflow block.
+
+        Its outputs are the variables that are defined inside; one that comes from outside is
+        defined by the block.
+        """
+        *bindings, output = block.operation.regions[0].blocks[0].operations
+        for binding in bindings:
+            self.visit_binding(binding)
+        pairs = zip(output.operation.operands, block.operation.results, strict=True)
+        for value, result in pairs:
+            op = defining_op(value)
+            if op is None or op.parent is None or op.parent.operation != block.operation:
+                self.visit_var_def(result)
+
+    def visit_span(self, span: ir.Location) -> None:
+        """Visit the place of an expression."""
+
+    # -- expressions --------------------------------------------------------------------------
+
+    def _visit_operands(self, op: ir.OpView) -> None:
+        for operand in op.operation.operands:
+            self.visit_expr(operand)
+
+    def _visit_parts(self, op: ir.OpView) -> None:
+        """Visit the operands and the bodies of an operation."""
+        self._visit_operands(op)
+        for region in op.operation.regions:
+            self.visit_expr(region.blocks[0])
+
+    def visit_call_(self, op: ir.OpView) -> None:
+        """Visit what is called, then the arguments: operators, and all kinds of calls."""
+        names = list(referred(op.operation))
+        for name in names:
+            self.visit_expr(GlobalVar(name))
+        if not names and op.operation.name != _ops.CallOp.OPERATION_NAME:
+            self.visit_op_(op.operation.name)
+        self._visit_operands(op)
+
+    def visit_function_(self, op: ir.OpView) -> None:
+        """Visit the parameters and the body of a function or closure."""
+        for param in _params_of(op.operation):
+            self.visit_var_def(param)
+        body = _body_of(op.operation)
+        if body is not None:
+            self.visit_expr(body)
+
+    def visit_seq_expr_(self, op: ir.OpView | ir.Block) -> None:
+        """Visit the blocks of a body, then its value. The body of a function is a Block."""
+        self._visit_body(op if isinstance(op, ir.Block) else op.operation.regions[0].blocks[0])
+
+    def visit_op_(self, op: str) -> None:
+        """Visit an operator, by the name of the operation."""
+
+
+def mutator(cls: _Class) -> _Class:
     """Make a class a mutator, as a subclass of `PyExprMutator` is already.
 
     Parameters
@@ -52,10 +375,10 @@ def mutator(cls: Class) -> Class:
     -------
     type
     """
-    return add_base(cls, PyExprMutator)
+    return _add_base(cls, PyExprMutator)
 
 
-class PyExprMutator(Functor):
+class PyExprMutator(_Functor):
     """Rewrites functions, binding by binding.
 
     Parameters
@@ -145,13 +468,6 @@ class PyExprMutator(Functor):
 
     # -- bindings -----------------------------------------------------------------------------
 
-    def visit_binding(self, binding: ir.OpView) -> None:
-        """Rewrite a binding: `visit_match_cast_` or `visit_var_binding_`."""
-        if isinstance(binding, _ops.MatchCastOp):
-            self.visit_match_cast_(binding)
-        else:
-            self.visit_var_binding_(binding)
-
     def visit_var_binding_(self, binding: ir.OpView) -> None:
         """Rewrite the value of a binding, and put the result in the place of its variable."""
         op = binding.operation
@@ -163,10 +479,6 @@ class PyExprMutator(Functor):
                     self._define(result)
                 return
             self._replace(op, as_value(new))
-
-    def visit_match_cast_(self, binding: ir.OpView) -> None:
-        """Rewrite a cast, as any other binding."""
-        self.visit_var_binding_(binding)
 
     def _define(self, value: ir.Value) -> None:
         new = self.visit_var_def(value)
@@ -187,18 +499,6 @@ class PyExprMutator(Functor):
         op.erase()
         self._define(value)
 
-    def visit_binding_block(self, block: ir.OpView | BindingBlock) -> None:
-        """Rewrite a block: `visit_dataflow_block_` or `visit_binding_block_`."""
-        if isinstance(block, BindingBlock):
-            self.visit_binding_block_(block)
-        else:
-            self.visit_dataflow_block_(block)
-
-    def visit_binding_block_(self, block: BindingBlock) -> None:
-        """Rewrite the bindings of a block."""
-        for binding in block.bindings:
-            self.visit_binding(binding)
-
     def visit_dataflow_block_(self, block: ir.OpView) -> None:
         """Rewrite the bindings of a dataflow block."""
         *bindings, output = block.operation.regions[0].blocks[0].operations
@@ -208,20 +508,6 @@ class PyExprMutator(Functor):
         pairs = zip(output.operation.operands, block.operation.results, strict=True)
         for value, result in pairs:
             self._set_type(result, value.type)
-
-    def visit_var_def(self, var: ir.Value) -> ir.Value | None:
-        """Rewrite a variable where it is defined: by kind, Var or DataflowVar."""
-        return (
-            self.visit_dataflow_var_def_(var) if is_dataflow_var(var) else self.visit_var_def_(var)
-        )
-
-    def visit_var_def_(self, var: ir.Value) -> ir.Value | None:
-        """Return the replacement of a Var in all that follows."""
-        return var
-
-    def visit_dataflow_var_def_(self, var: ir.Value) -> ir.Value | None:
-        """Return the replacement of a DataflowVar in all that follows."""
-        return var
 
     # -- expressions --------------------------------------------------------------------------
 
@@ -246,6 +532,9 @@ class PyExprMutator(Functor):
         else:
             self._renew(expr)
         return expr
+
+    def _visit_parts(self, op: ir.OpView) -> Any:
+        return self.visit_expr_post_order(op)
 
     def _visit_operands(self, op: ir.OpView) -> None:
         for place, operand in enumerate(op.operation.operands):
@@ -278,27 +567,23 @@ class PyExprMutator(Functor):
         self.visit_seq_expr_(expr)
         return expr
 
-    def visit_call_(self, op: ir.OpView) -> Any:
-        """Rewrite an operator or a call."""
-        return self.visit_expr_post_order(op)
-
     def visit_function_(self, op: ir.OpView) -> Any:
         """Rewrite the parameters and the body of a function or closure."""
         self._visit_function(op)
         return op
 
     def _visit_function(self, op: ir.OpView) -> None:
-        for param in params_of(op.operation):
+        for param in _params_of(op.operation):
             self._define(param)
-        body = body_of(op.operation)
+        body = _body_of(op.operation)
         if body is not None:
             self.visit_with_new_scope(body)
             self._update_signature(op.operation)
 
     def _update_signature(self, function: ir.Operation) -> None:
         """Give a function the types of its parameters, and of what it returns if that has to be."""
-        params = [param.type for param in params_of(function)]
-        body = body_of(function)
+        params = [param.type for param in _params_of(function)]
+        body = _body_of(function)
         assert body is not None
         *_, last = body.operations
         actual = last.operation.operands[0].type
@@ -317,27 +602,8 @@ class PyExprMutator(Functor):
         """Rewrite the blocks of a body, then its value. The body of a function is a Block."""
         if not isinstance(op, ir.Block):
             return self.visit_expr_post_order(op)
-        for part in binding_blocks(op):
-            self.visit_binding_block(part)
-        *_, terminator = op.operations
-        self._visit_operands(terminator)
+        self._visit_body(op)
         return op
-
-    def visit_if_(self, op: ir.OpView) -> Any:
-        """Rewrite the condition and both branches."""
-        return self.visit_expr_post_order(op)
-
-    def visit_tuple_(self, op: ir.OpView) -> Any:
-        """Rewrite a tuple."""
-        return self.visit_expr_post_order(op)
-
-    def visit_tuple_getitem_(self, op: ir.OpView) -> Any:
-        """Rewrite the field of a tuple."""
-        return self.visit_expr_post_order(op)
-
-    def visit_expr_fallback_(self, op: ir.OpView) -> Any:
-        """Rewrite what has no method of its own, such as a cast."""
-        return self.visit_expr_post_order(op)
 
     def visit_var_(self, op: ir.Value) -> ir.Value:
         """Return the replacement of a Var where it is used."""
@@ -346,34 +612,6 @@ class PyExprMutator(Functor):
     def visit_dataflow_var_(self, op: ir.Value) -> ir.Value:
         """Return the replacement of a DataflowVar where it is used."""
         return self.get_var_remap(op)
-
-    def visit_global_var_(self, op: GlobalVar) -> GlobalVar:
-        """See a function of the module that is a value."""
-        return op
-
-    def visit_constant_(self, op: ir.OpView) -> Any:
-        """Rewrite a constant."""
-        return op
-
-    def visit_shape_expr_(self, op: ir.OpView) -> Any:
-        """Rewrite a shape."""
-        return op
-
-    def visit_extern_func_(self, op: ir.OpView) -> Any:
-        """Rewrite a packed function that is a value."""
-        return op
-
-    def visit_string_imm_(self, op: ir.OpView) -> Any:
-        """Rewrite a string."""
-        return op
-
-    def visit_data_type_imm_(self, op: ir.OpView) -> Any:
-        """Rewrite a data type."""
-        return op
-
-    def visit_prim_value_(self, op: ir.OpView) -> Any:
-        """Rewrite a primitive value."""
-        return op
 
     # -- variables ----------------------------------------------------------------------------
 
@@ -502,6 +740,3 @@ def _symbol(op: ir.Operation, name: str) -> ir.Operation | None:
         ):
             return symbol.operation
     return None
-
-
-__all__ = ["BindingBlock", "PyExprMutator", "PyExprVisitor", "mutator", "visitor"]
