@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mlir import ir
 
 from ..core.ir import Dim, TensorStructInfo
 from ..core.ir_module import IRModule, ModuleLike, as_module
-from ..core.variables import walk
+from ..core.variables import blocks_of, walk
 from ..dialects import relax as _ops
 from ..transform import Sequential, phase
 
@@ -208,7 +208,7 @@ def _lowered(mod: ModuleLike) -> IRModule:
 def _usage(name: str, function: ir.OpView, sizes: Mapping[str, int]) -> MemoryUsage:
     values = {**_upper_bounds(function), **sizes}
     usage = MemoryUsage(name)
-    steps = list(_steps(function.regions[0].blocks[0]))
+    *steps, _ = walk(function.operation, post_order=True)
     usage.steps = [_label(op) for op in steps]
     storages: dict[ir.Value, int] = {}
     allocations = []
@@ -303,15 +303,6 @@ def _label(op: ir.Operation) -> str:
     return op.name.removeprefix("relax.")
 
 
-def _steps(block: ir.Block) -> Iterator[ir.Operation]:
-    """Yield operations as they run, one branch after the other."""
-    for inner in block.operations:
-        for region in inner.operation.regions:
-            for nested in region.blocks:
-                yield from _steps(nested)
-        yield inner.operation
-
-
 def _lives(steps: list[ir.Operation], tensors: set[ir.Value]) -> dict[ir.Value, tuple[int, int]]:
     """Return for each tensor the step that uses it first and that which uses it last."""
     holders = _holders(steps, tensors)
@@ -335,9 +326,8 @@ def _holders(
     for op in steps:
         inner = [
             operand
-            for region in op.regions
-            for nested in region.blocks
-            for operand in list(nested.operations)[-1].operation.operands
+            for block in blocks_of(op)
+            for operand in list(block.operations)[-1].operation.operands
         ]
         given = [holders.get(operand, frozenset()) for operand in (*op.operands, *inner)]
         made_of: frozenset[ir.Value] = frozenset().union(*given)

@@ -7,9 +7,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from mlir import ir
-
 from ..core.ir_module import ModuleLike, as_module
+from ..core.variables import walk
 from ..op._signatures import is_default
 
 # Attributes that only hold names of values.
@@ -19,14 +18,10 @@ _NAMES = ("arg_names",)
 def _structure(mod: ModuleLike) -> tuple[dict[str, str], dict[str, str]]:
     """Return the structure of a module, without names of values, places and order."""
     copy = as_module(mod).clone()
-
-    def forget(op: ir.Operation) -> ir.WalkResult:
+    for op in walk(copy.operation):
         for name in list(op.attributes):
             if name in _NAMES or is_default(op.name, name, op.attributes[name]):
                 del op.attributes[name]
-        return ir.WalkResult.ADVANCE
-
-    copy.operation.walk(forget)
     texts = {
         name: op.operation.get_asm(print_generic_op_form=True, use_local_scope=True)
         for name, op in copy.functions.items()

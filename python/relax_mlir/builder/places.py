@@ -14,6 +14,7 @@ from mlir import ir
 from ..core.expr import build, require_context
 from ..core.ir import Dim
 from ..core.struct_info import StructInfoWarning, binding_vars, check_compatibility
+from ..core.variables import definitions, walk
 from ..dialects import relax as _ops
 
 
@@ -108,17 +109,9 @@ def isolated(discarded: ir.Operation) -> ir.Operation:
 
     It may be destroyed before them or after them, which MLIR forbids to what is in use.
     """
-    ops: list[Any] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        ops.append(op)
-        return ir.WalkResult.ADVANCE
-
-    discarded.walk(visit)
+    ops = list(walk(discarded))
     inside = set(ops)
-    values = {value for op in ops for value in op.results}
-    blocks = [block for op in ops for region in op.regions for block in region.blocks]
-    values |= {argument for block in blocks for argument in block.arguments}
+    values = {value for op in ops for value in (*op.results, *definitions(op))}
 
     def replace(user: ir.Operation, index: int) -> None:
         type_ = user.operands[index].type

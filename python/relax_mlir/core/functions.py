@@ -172,18 +172,12 @@ def contains_impure_call(expr: Expr, own_name: GlobalVar | ir.Value | str | None
     """
     root = operation_of(expr)
     return root is not None and any(
-        not _ext.is_pure(op) and not _calls(op, own_name) for op in _executed(root)
+        not _ext.is_pure(op) and not _calls(op, own_name) for op in walk(root, skip=_is_closure)
     )
 
 
-def _executed(root: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield an operation and those in it, without the bodies of closures inside."""
-    yield root
-    for region in root.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                if not isinstance(inner, _ops.ClosureOp):
-                    yield from _executed(inner.operation)
+def _is_closure(op: ir.Operation) -> bool:
+    return op.name == _ops.ClosureOp.OPERATION_NAME
 
 
 def _calls(op: ir.Operation, callee: GlobalVar | ir.Value | str | None) -> bool:

@@ -49,26 +49,43 @@ def operation_of(expr: Expr) -> ir.Operation | None:
     return operation
 
 
-def walk(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield an operation and those in its regions, each before what it holds."""
-    stack = [op]
+def blocks_of(op: ir.Operation) -> list[ir.Block]:
+    """Return the blocks of the regions of an operation."""
+    return [block for region in op.regions for block in region.blocks]
+
+
+def walk(
+    root: ir.Operation,
+    *,
+    post_order: bool = False,
+    skip: Callable[[ir.Operation], bool] | None = None,
+) -> Iterator[ir.Operation]:
+    """Yield an operation and those in its regions.
+
+    Parameters
+    ----------
+    root : mlir.ir.Operation
+    post_order : bool
+        Whether each comes after what it holds, and not before.
+    skip : callable, optional
+        Says of an operation inside whether to leave it out, with what it holds.
+    """
+    stack = [(root, False)]
     while stack:
-        current = stack.pop()
-        yield current
-        inner = [
-            nested.operation
-            for region in current.regions
-            for block in region.blocks
-            for nested in block.operations
-        ]
-        stack.extend(reversed(inner))
+        op, is_entered = stack.pop()
+        if is_entered or not post_order:
+            yield op
+        if is_entered:
+            continue
+        if post_order:
+            stack.append((op, True))
+        inner = [nested.operation for block in blocks_of(op) for nested in block.operations]
+        stack += [(nested, False) for nested in reversed(inner) if not (skip and skip(nested))]
 
 
-def _definitions(op: ir.Operation) -> Iterator[ir.Value]:
-    """Yield the values that an operation binds for what is in it."""
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.arguments
+def definitions(op: ir.Operation) -> list[ir.Value]:
+    """Return the values that an operation binds for what is in it: arguments of its blocks."""
+    return [argument for block in blocks_of(op) for argument in block.arguments]
 
 
 def _unique(values: Iterable[ir.Value]) -> list[ir.Value]:
@@ -145,12 +162,11 @@ def bound_vars(expr: Expr) -> list[ir.Value]:
 
 def _bound(root: ir.Operation) -> Iterator[ir.Value]:
     def results(op: ir.Operation) -> Iterator[ir.Value]:
-        yield from _definitions(op)
-        for region in op.regions:
-            for block in region.blocks:
-                for inner in block.operations:
-                    yield from results(inner.operation)
-                    yield from inner.operation.results
+        yield from definitions(op)
+        for block in blocks_of(op):
+            for inner in block.operations:
+                yield from results(inner.operation)
+                yield from inner.operation.results
 
     yield from results(root)
     if isinstance(root.opview, _ops.DataflowOp):
@@ -240,22 +256,8 @@ def post_order_visit(expr: Expr, fvisit: Callable[[Any], Any]) -> None:
     """
     root = operation_of(expr)
     if root is not None:
-        for op in reversed(list(_pre_order_backwards(root))):
+        for op in list(walk(root, post_order=True)):
             fvisit(op.opview)
-
-
-def _pre_order_backwards(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield an operation, then what it holds from the end, which is the post-order backwards."""
-    stack = [op]
-    while stack:
-        current = stack.pop()
-        yield current
-        stack.extend(
-            nested.operation
-            for region in current.regions
-            for block in region.blocks
-            for nested in block.operations
-        )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -392,7 +394,7 @@ def udchain(dfb: Expr) -> dict[ir.Value, list[ir.Value]]:
         for operand in op.operands if op != root else ():
             users = op.results if _is_binding(op) else ()
             chain.setdefault(operand, {}).update(dict.fromkeys(users))
-        for value in op.results if op != root and _is_binding(op) else _definitions(op):
+        for value in op.results if op != root and _is_binding(op) else definitions(op):
             chain.setdefault(value, {})
     return {value: list(users) for value, users in chain.items()}
 
@@ -450,7 +452,7 @@ def _dims_that_bind(type_: ir.Type) -> Iterator[str]:
 
 
 def _used_names(op: ir.Operation) -> Iterator[str]:
-    for value in (*_definitions(op), *op.results):
+    for value in (*definitions(op), *op.results):
         yield from _names_in(value.type)
     for attr in op.attributes.values():
         yield from _names_in(attr)

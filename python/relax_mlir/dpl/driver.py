@@ -19,7 +19,7 @@ from .expressions import Expression
 from .matcher import Matcher, PatternSet
 from .pattern import Alternative, DFPattern
 from .segments import (
-    blocks_of,
+    blocks_inside,
     erase_unused,
     is_barrier,
     key_of,
@@ -197,7 +197,7 @@ class Driver:
         changed = False
         while True:
             again = False
-            for block in list(blocks_of(func)):
+            for block in list(blocks_inside(func)):
                 again |= self._block(block)
             if not again:
                 return changed

@@ -15,7 +15,7 @@ from ..core.functions import all_global_vars
 from ..core.ir import Dim, ShapeExpr
 from ..core.ir_module import Function, IRModule
 from ..core.struct_info import get_shape_var_mapping, is_subtype, substitute
-from ..core.variables import defined_symbolic_vars, defining_op, free_symbolic_vars
+from ..core.variables import defined_symbolic_vars, defining_op, free_symbolic_vars, walk
 from .expressions import LEAVES, Expression, ExternFunc, Op, call_of
 from .pattern import DFPattern, ExprPattern, ExternFuncPattern, GlobalVarPattern, WildcardPattern
 from .restriction import SameAttrsPattern, StructInfoPattern
@@ -246,15 +246,11 @@ def _fresh(name: str, taken: set[str]) -> str:
 
 def _rename(op: ir.Operation, names: dict[str, str]) -> None:
     """Have the operations in a function name functions as a module does."""
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
+    for inner in walk(op):
         for key in ("callee", "name"):
             attr = inner.attributes.get(key)
             if isinstance(attr, ir.FlatSymbolRefAttr) and attr.value in names:
                 inner.attributes[key] = ir.FlatSymbolRefAttr.get(names[attr.value], inner.context)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
 
 
 class _Copier:

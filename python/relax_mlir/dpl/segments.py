@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..core.variables import _bound_names, _used_names, defining_op, free_vars
+from ..core.variables import _bound_names, _used_names, blocks_of, defining_op, free_vars
 from .expressions import LEAVES, Scope
 
 # Operations that nobody misses, wherever they are.
@@ -38,13 +38,12 @@ def operations(block: ir.Block) -> list[ir.Operation]:
     return [op.operation for op in block.operations]
 
 
-def blocks_of(op: ir.Operation) -> Iterator[ir.Block]:
+def blocks_inside(op: ir.Operation) -> Iterator[ir.Block]:
     """Yield the blocks in an operation, those inside of others first."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield from blocks_of(inner.operation)
-            yield block
+    for block in blocks_of(op):
+        for inner in block.operations:
+            yield from blocks_inside(inner.operation)
+        yield block
 
 
 def is_barrier(op: ir.Operation) -> bool:

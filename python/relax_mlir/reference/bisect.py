@@ -21,7 +21,7 @@ from ..core.ir_module import IRModule, ModuleLike, as_module
 from ..driver.compiler import compile as compile_module
 from ..instrument import PassInstrument
 from ..runtime import VirtualMachine
-from ..transform import PassContext
+from ..transform import PassContext, find
 from .arithmetic import Arithmetic
 from .boundary import give, take
 from .interpreter import Interpreter
@@ -252,17 +252,11 @@ class _KernelCalls:
 def _updated_places(function: ir.Operation) -> dict[str, list[int]]:
     """Return the arguments that each kernel updates, counted from the last one on where outputs."""
     places: dict[str, list[int]] = {}
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "relax.builtin.call_kernel":
-            op: Any = operation.opview
-            count = len(op.outputs)
-            indices = [-1] * count if op.inplace_indices is None else list(op.inplace_indices)
-            outputs = iter(range(-count, 0))
-            places[op.callee.value] = [i if i >= 0 else next(outputs) for i in indices]
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
+    for op in find(function, "relax.builtin.call_kernel"):
+        count = len(op.outputs)
+        indices = [-1] * count if op.inplace_indices is None else list(op.inplace_indices)
+        outputs = iter(range(-count, 0))
+        places[op.callee.value] = [i if i >= 0 else next(outputs) for i in indices]
     return places
 
 

@@ -21,6 +21,7 @@ from .._mlir_libs import _relax_mlir as _ext
 from ..core.ir import Dim, FuncStructInfo
 from ..core.ir_module import IRModule
 from ..core.struct_info import is_subtype
+from ..core.variables import definitions, walk
 from ..runtime import recursion_limit
 from .arithmetic import Arithmetic
 from .boundary import call_packed
@@ -379,41 +380,23 @@ def _check_bounds(op: Any, frame: Frame) -> None:
 
 def _free_values(operation: ir.Operation) -> list[ir.Value]:
     """Return the values that the regions of an operation use, and that are defined outside."""
-    used: dict[ir.Value, None] = {}
-    defined: set[ir.Value] = set()
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner != operation:
-            used.update(dict.fromkeys(inner.operands))
-            defined.update(inner.results)
-        for region in inner.regions:
-            for block in region.blocks:
-                defined.update(block.arguments)
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
+    _, *inner = walk(operation)
+    defined = {value for op in inner for value in (*op.results, *definitions(op))}
+    defined.update(definitions(operation))
+    used = dict.fromkeys(operand for op in inner for operand in op.operands)
     return [value for value in used if value not in defined]
 
 
 def _size_variables(operation: ir.Operation) -> frozenset[str]:
     """Return the shape variables that the dimensions of tensors in a function depend on."""
-    names: set[str] = set()
-
-    def collect(value: ir.Value) -> None:
-        for tensor in tensor_types(value.type):
-            names.update(name for dim in tensor.shape or () for name in dim.variables)
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        for value in inner.results:
-            collect(value)
-        for region in inner.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    collect(argument)
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
-    return frozenset(names)
+    return frozenset(
+        name
+        for op in walk(operation)
+        for value in (*op.results, *definitions(op))
+        for tensor in tensor_types(value.type)
+        for dim in tensor.shape or ()
+        for name in dim.variables
+    )
 
 
 def _is_tail(operation: ir.Operation, value: ir.Value) -> bool:

@@ -9,12 +9,13 @@ shape and data type.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from mlir import ir
 from mlir.dialects import func
 
 from ..core.ir import ShapeStructInfo, TensorStructInfo, TupleStructInfo
+from ..core.variables import walk
 from .emit import kernel_type
 from .kernel import HANDLE
 
@@ -36,7 +37,9 @@ def fit_kernels(module: ir.Module) -> None:
         if isinstance(op, func.FuncOp)
     }
     fitted: set[str] = set()
-    for call in _walk(module.operation):
+    for call in walk(module.operation, skip=lambda op: op.name == "func.func"):
+        if call.name not in _CALLS:
+            continue
         name = call.attributes["callee"].value
         kernel = kernels.get(name)
         if kernel is None or name in fitted or not list(kernel.regions[0].blocks):
@@ -44,16 +47,6 @@ def fit_kernels(module: ir.Module) -> None:
         fitted.add(name)
         with module.context:
             _fit(kernel, call)
-
-
-def _walk(root: ir.Operation) -> Iterator[ir.Operation]:
-    for region in root.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                if op.operation.name in _CALLS:
-                    yield op.operation
-                elif op.operation.name != "func.func":
-                    yield from _walk(op.operation)
 
 
 def _tensors(types: Sequence[ir.Type]) -> list[ir.Type]:

@@ -13,7 +13,7 @@ from mlir import ir
 from .. import op
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.ir import TensorStructInfo
-from ..core.variables import defining_op, walk
+from ..core.variables import blocks_of, defining_op, walk
 from ..op import get_item
 from ..op._ops_gen import ELEMENTWISE
 from .fold_constant import is_computed_of_constants
@@ -100,17 +100,8 @@ def combine_parallel_matmuls(
         See `CombineParallelMatmul`.
     """
     # Combined products may be operands of later ones.
-    for block in _blocks(function):
+    for block in [block for each in walk(function) for block in blocks_of(each)]:
         _combine_block(block, check, worthwhile)
-
-
-def _blocks(function: ir.Operation) -> list[ir.Block]:
-    return [
-        block
-        for operation in walk(function)
-        for region in operation.regions
-        for block in region.blocks
-    ]
 
 
 @dataclass

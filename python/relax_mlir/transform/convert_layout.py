@@ -11,8 +11,9 @@ from mlir import ir
 from .. import op
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
+from ..core.variables import walk
 from .combine_parallel_matmul import ELEMENTWISE_OPERATIONS
-from .fold_constant import is_computed_of_constants, operations
+from .fold_constant import is_computed_of_constants
 from .pass_context import PassContext
 from .python_pass import module_pass
 
@@ -126,7 +127,7 @@ class _Converter:
 
     def convert(self, function: ir.Operation) -> None:
         convert: Callable[[ir.Operation], None]
-        for found in list(operations(function)):
+        for found in list(walk(function)):
             if found.name in self.layouts:
                 convert = self.convert_convolution
             elif found.name == "relax.get_item" and found.operands[0] in self.normalized:

@@ -13,8 +13,9 @@ from ..core.dtypes import is_numpy
 from ..core.expr import const
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
+from ..core.variables import walk
 from ..dialects import relax as _ops
-from .fold_constant import is_computed_of_constants, operations
+from .fold_constant import is_computed_of_constants
 from .pass_context import PassContext
 from .python_pass import module_pass
 
@@ -60,7 +61,7 @@ def fold_batch_norms(module: ir.Module) -> None:
     for function in module.body.operations:
         if not isinstance(function, _ops.FuncOp):
             continue
-        for found in list(operations(function.operation)):
+        for found in list(walk(function.operation)):
             if found.name == "relax.batch_norm":
                 _fold_batch_norm(found.opview)
             elif found.name == "relax.multiply":

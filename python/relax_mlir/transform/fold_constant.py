@@ -17,6 +17,7 @@ from ..core.expr import const
 from ..core.expr import tuple as tuple_
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
+from ..core.variables import walk
 from ..dialects import relax as _ops
 from .pass_context import PassContext
 from .python_pass import module_pass
@@ -95,7 +96,7 @@ class _Group:
     def __init__(self, function: ir.Operation) -> None:
         self._known: set[ir.Value] = set()
         self._folded: list[ir.Operation] = []
-        for op in operations(function):
+        for op in walk(function):
             if _is_constant(op):
                 self._known.add(op.results[0])
             elif _is_foldable(op) and all(operand in self._known for operand in op.operands):
@@ -131,15 +132,6 @@ class _Group:
         for op in reversed(self.ops):
             if not list(op.results[0].uses):
                 op.erase()
-
-
-def operations(function: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield the operations of a function, those of inner regions too, in order."""
-    for region in function.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                yield op.operation
-                yield from operations(op.operation)
 
 
 def _is_constant(op: ir.Operation) -> bool:

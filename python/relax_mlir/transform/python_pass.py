@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from mlir import ir
 
 from ..core.ir_module import Function, IRModule, as_module
+from ..core.variables import walk
 from ..dialects import relax as _ops
 from .base import Pass, register_pass, verify
 from .pass_context import PassContext, PassInfo
@@ -89,7 +90,9 @@ class DataflowBlockPass(PythonPass):
     def apply(self, module: ir.Module, ctx: PassContext) -> ir.Module:
         """Run the function on each dataflow block."""
         mod = IRModule(module)
-        for block in _dataflow_blocks(module):
+        name = _ops.DataflowOp.OPERATION_NAME
+        ops = [op for op in walk(module.operation, post_order=True) if op.name == name]
+        for block in [op.opview for op in ops]:
             result = self._transform(block, mod, ctx)
             _check_result(result, ir.OpView, "a relax.dataflow")
             if result is not None and result.operation != block.operation:
@@ -101,18 +104,6 @@ def _check_result(result: Any, kind: type[ir.OpView], what: str) -> None:
     given = result.opview if isinstance(result, ir.Operation) else result
     if given is not None and not isinstance(given, (kind, Function)):
         raise TypeError(f"expected {what} or nothing from the function, but got {result!r}")
-
-
-def _dataflow_blocks(module: ir.Module) -> list[_ops.DataflowOp]:
-    found: list[_ops.DataflowOp] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if isinstance(op.opview, _ops.DataflowOp):
-            found.append(op.opview)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.POST_ORDER)
-    return found
 
 
 def _replace(old: ir.Operation, new: ir.Operation, name: str) -> None:

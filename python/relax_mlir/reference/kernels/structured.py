@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
+from ...core.variables import walk
 from .affine import affine_map
 from .prepare import Body, Env, Preparation, Step, step
 from .types import scalar_type
@@ -143,13 +144,5 @@ class Generic:
 
 
 def _is_plain(operation: ir.Operation) -> bool:
-    is_plain = True
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal is_plain
-        if inner != operation and inner.name != "linalg.yield":
-            is_plain = is_plain and inner.name.startswith(_PLAIN)
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
-    return is_plain
+    _, *inner = walk(operation)
+    return all(op.name == "linalg.yield" or op.name.startswith(_PLAIN) for op in inner)

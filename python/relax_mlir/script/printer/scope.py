@@ -18,6 +18,7 @@ from ...core.ir import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from ...core.variables import definitions, walk
 from .types import entries
 from .writer import Writer
 
@@ -58,19 +59,11 @@ def _attribute_variables(attr: ir.Attribute) -> Iterator[str]:
 def variables_of(function: ir.Operation) -> set[str]:
     """Return the shape variables that a function mentions anywhere."""
     found: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        for result in op.results:
-            found.update(struct_info_variables(result.type))
+    for op in walk(function):
+        for value in (*op.results, *definitions(op)):
+            found.update(struct_info_variables(value.type))
         for _, attr in entries(op.attributes):
             found.update(_attribute_variables(attr))
-        for region in op.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    found.update(struct_info_variables(argument.type))
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
     type_ = ir.FunctionType(function.attributes["function_type"].value)
     for part in [*type_.inputs, *type_.results]:
         found.update(struct_info_variables(part))

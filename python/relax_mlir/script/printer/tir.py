@@ -15,6 +15,7 @@ from mlir import ir
 from mlir.dialects import func
 
 from ...core.expr import GlobalVar
+from ...core.variables import walk
 from ...tir import expr as _expr
 from ...tir import stmt as st
 from ...tir.expr import IntImm, PrimExpr, Var
@@ -111,15 +112,8 @@ class _Kernels:
 
 def _called(op: ir.Operation) -> set[str]:
     """Return the names of the functions that a kernel calls."""
-    called = set()
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name == "func.call":
-            called.add(inner.attributes["callee"].value)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return called
+    calls = (inner for inner in walk(op) if inner.name == "func.call")
+    return {call.attributes["callee"].value for call in calls}
 
 
 def _require_same(op: ir.Operation, text: str, module_name: str) -> None:
