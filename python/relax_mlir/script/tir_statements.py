@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..tir import expr as _expr
 from ..tir.expr import (
@@ -42,15 +42,10 @@ from ..tir.expr import (
     bitwise_not,
     bitwise_or,
     bitwise_xor,
-    ceildiv,
     const,
     convert,
-    floordiv,
-    floormod,
     shift_left,
     shift_right,
-    truncdiv,
-    truncmod,
 )
 from ..tir.stmt import Buffer as _Buffer
 from ..tir.stmt import BufferData as _BufferData
@@ -60,6 +55,9 @@ from .tir_dtypes import DType, _dtype
 from .tir_dtypes import LetType as LetType
 from .tir_expressions import *  # noqa: F403
 from .vectors import Broadcast, Ramp, Vector
+
+if TYPE_CHECKING:
+    from ..tir.op import *  # noqa: F403 (what tir_expressions wraps)
 
 __all__ = [
     "EQ",
@@ -109,13 +107,10 @@ __all__ = [
     "broadcast",
     "buffer",
     "buffer_store",
-    "ceildiv",
     "const",
     "convert",
     "decl_buffer",
     "evaluate",
-    "floordiv",
-    "floormod",
     "func_attr",
     "grid",
     "index_map",
@@ -134,8 +129,6 @@ __all__ = [
     "shift_right",
     "target",
     "thread_binding",
-    "truncdiv",
-    "truncmod",
     "unroll",
     "vectorized",
     "where",

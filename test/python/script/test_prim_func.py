@@ -90,6 +90,8 @@ FLOATS = {
     "T.sqrt(T.fabs(x))": lambda x: np.sqrt(abs(x)),
     "T.rsqrt(x * x + T.float32(1))": lambda x: 1 / np.sqrt(x * x + 1),
     "T.tanh(x)": np.tanh,
+    "T.expm1(x)": np.expm1,
+    "T.logaddexp(x, T.float32(0))": lambda x: np.logaddexp(x, 0),
     "T.sigmoid(x)": lambda x: 1 / (1 + np.exp(-x)),
     "T.erf(x)": erf,
     "T.pow(T.abs(x), T.float32(1.5))": lambda x: abs(x) ** 1.5,
@@ -116,6 +118,15 @@ def test_rf05_float_expressions(expr):
     names = {"y": T.var("float32", "y")}
     got = same_shape(ELEMENTWISE.format(expr=expr, dtype="float32"), X, **names)
     np.testing.assert_allclose(got, FLOATS[expr](X).astype("float32"), rtol=1e-5, atol=1e-6)
+
+
+def test_rf05_functions_are_those_of_tir():
+    assert set(relax.tir.op.__all__) - set(T.__all__) == {
+        "comm_reducer",
+        "prod",
+        "reduce_axis",
+        "sum",
+    }
 
 
 INTS = {
