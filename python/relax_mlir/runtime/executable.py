@@ -223,7 +223,7 @@ class Executable:
         machine : tvm_ffi.Object, optional
             The result of `make_machine` that runs it; a new one by default.
         """
-        return _get_function(machine or self.make_machine(), name)
+        return _get_function(self.make_machine() if machine is None else machine, name)
 
     @property
     def instructions(self) -> dict[str, tuple[str, ...]]:
