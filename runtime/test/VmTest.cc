@@ -9,7 +9,7 @@
 // Cases that are hard to see from Python: memory that runs out at every place
 // where it can, many threads on one machine, and text with errors at every
 // place. The semantics of programs is tested in
-// test/python/test_vm_assembly.py.
+// test/python/runtime/test_vm_assembly.py.
 //
 //===----------------------------------------------------------------------===//
 

@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from mlir import ir
 from mlir.passmanager import PassManager
 from relax_mlir import Dim, Facts, analysis
-from test_prim_expr import NAMES, assignments, build, evaluate, trees
-from test_prim_expr_facts import build_facts, facts_of_a_witness, satisfying, small_trees
+from test_dim import NAMES, assignments, build, evaluate, trees
+from test_dim_facts import build_facts, facts_of_a_witness, satisfying, small_trees
 
 Tensor, Shape = relax.TensorStructInfo, relax.ShapeStructInfo
 

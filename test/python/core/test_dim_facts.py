@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from mlir import ir
 from relax_mlir import Dim, Facts, shape_var
-from test_prim_expr import NAMES, assignments, build, evaluate, trees
+from test_dim import NAMES, assignments, build, evaluate, trees
 
 DIMS = dict.fromkeys("nmkr", (0, None))
 

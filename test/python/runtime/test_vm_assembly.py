@@ -20,7 +20,7 @@ import tvm_ffi
 from relax_mlir.runtime import ADT, Executable, VirtualMachine
 from vm_programs import PLACE, KernelEntry, bind_scale, machine, numpy, run, vector
 
-PAGE = Path(__file__).parents[2] / "docs" / "dev" / "vm.md"
+PAGE = Path(__file__).parents[3] / "docs" / "dev" / "vm.md"
 
 
 # ------------------------------------------------------------------------------------------------
