@@ -1,14 +1,14 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The extension; relax_mlir.ir derives the public classes.
+# The extension; relax_mlir.core.ir derives the public classes.
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from mlir import ir
 
-from ..ir import PrimExpr as _PrimExpr
-from ..ir import ShapeExpr as _ShapeExpr
+from ..core.ir import Dim as _Dim
+from ..core.ir import ShapeExpr as _ShapeExpr
 
 class PrimExprFacts:
     def __init__(self) -> None: ...
@@ -21,7 +21,7 @@ class PrimExpr(ir.Attribute):
     kind: str
     value: int | None
     name: str | None
-    operands: list[_PrimExpr]
+    operands: list[_Dim]
     variables: list[str]
     text: str
     @staticmethod
@@ -29,22 +29,22 @@ class PrimExpr(ir.Attribute):
     @staticmethod
     def get_static_typeid() -> ir.TypeID: ...
     @staticmethod
-    def get_var(name: str, context: ir.Context) -> _PrimExpr: ...
+    def get_var(name: str, context: ir.Context) -> _Dim: ...
     @staticmethod
-    def get_int(value: int, context: ir.Context) -> _PrimExpr: ...
+    def get_int(value: int, context: ir.Context) -> _Dim: ...
     @staticmethod
-    def get_binary(kind: str, lhs: PrimExpr, rhs: PrimExpr) -> _PrimExpr: ...
+    def get_binary(kind: str, lhs: PrimExpr, rhs: PrimExpr) -> _Dim: ...
     @staticmethod
-    def get_call(kind: str, operands: Sequence[PrimExpr]) -> _PrimExpr: ...
+    def get_call(kind: str, operands: Sequence[PrimExpr]) -> _Dim: ...
     def _prove_equal(self, other: PrimExpr, facts: PrimExprFacts) -> bool | None: ...
     def _prove_less_equal(self, other: PrimExpr, facts: PrimExprFacts) -> bool | None: ...
-    def _simplify(self, facts: PrimExprFacts) -> _PrimExpr: ...
+    def _simplify(self, facts: PrimExprFacts) -> _Dim: ...
     def _evaluate(self, values: Mapping[str, int]) -> int | None: ...
-    def _substitute(self, values: Mapping[str, PrimExpr]) -> _PrimExpr: ...
+    def _substitute(self, values: Mapping[str, PrimExpr]) -> _Dim: ...
 
 class ShapeExpr(ir.Attribute):
     context: ir.Context
-    dims: list[_PrimExpr]
+    dims: list[_Dim]
     @staticmethod
     def isinstance(other_attribute: ir.Attribute) -> bool: ...
     @staticmethod
@@ -88,7 +88,7 @@ class ShapeStructInfo(_StructInfo):
 
 class PrimStructInfo(_StructInfo):
     element_type: ir.Type
-    value: _PrimExpr | None
+    value: _Dim | None
     @staticmethod
     def get(dtype: ir.Type, value: PrimExpr | None) -> ir.Type: ...
 
