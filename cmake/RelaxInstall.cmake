@@ -5,9 +5,7 @@ include(CMakePackageConfigHelpers)
 set(RELAX_INSTALL_CMAKE_DIR ${RELAX_MLIR_INSTALL_DIR}/lib/cmake/RelaxMLIR)
 
 install(
-    DIRECTORY
-        ${PROJECT_SOURCE_DIR}/include/
-        ${PROJECT_BINARY_DIR}/include/
+    DIRECTORY ${PROJECT_SOURCE_DIR}/include/ ${PROJECT_BINARY_DIR}/include/
     DESTINATION ${RELAX_MLIR_INSTALL_DIR}/include
     FILES_MATCHING
     PATTERN "*.h"

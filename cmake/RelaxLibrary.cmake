@@ -35,7 +35,13 @@ set(RELAX_MLIR_HEADERS
 # lib/, and of those that it depends on, directly or not; all others are an error
 # of the build (scripts/check_includes.py).
 function(relax_library name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "PRECOMPILED_BY" "DEPENDS;PRECOMPILE")
+    cmake_parse_arguments(
+        PARSE_ARGV 1
+        arg
+        ""
+        "PRECOMPILED_BY"
+        "DEPENDS;PRECOMPILE"
+    )
     set(sources ${arg_UNPARSED_ARGUMENTS})
     add_library(${name} STATIC ${sources})
     set_property(GLOBAL APPEND PROPERTY RELAX_LIBRARIES ${name})

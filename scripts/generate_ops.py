@@ -74,10 +74,8 @@ TENSOR = "Relax_Tensor"
 # By the constraint of an operand or attribute.
 KINDS = {
     TENSOR: Kind("TensorLike", "tensor, number or array", "as_tensor($_self)"),
-    "Relax_Shape": Kind(
-        "ShapeLike", "shape, or sequence of int, str or PrimExpr", "as_shape($_self)"
-    ),
-    "Relax_Prim": Kind("PrimLike", "number, str, PrimExpr or primitive value", "as_prim($_self)"),
+    "Relax_Shape": Kind("ShapeLike", "shape, or sequence of int, str or Dim", "as_shape($_self)"),
+    "Relax_Prim": Kind("PrimLike", "number, str, Dim or primitive value", "as_prim($_self)"),
     "Relax_AnyValue": Kind("Any", "value", "as_value($_self)"),
     "BoolAttr": Kind("bool", "bool"),
     "DenseI64ArrayAttr": Kind("int | Sequence[int]", "int or sequence of int", "integers($_self)"),

@@ -26,7 +26,6 @@ static constexpr StringLiteral kL1Bytes = "L1_cache_size_in_bytes";
 static constexpr StringLiteral kL2Bytes = "L2_cache_size_in_bytes";
 static constexpr StringLiteral kHasScalef = "vscalefps";
 
-
 /// The size of a cache as the system reports it; `known` where it does not.
 static int64_t findHostCache(int level, int64_t known) {
   long bytes = 0;

@@ -13,7 +13,7 @@ from mlir import ir
 
 from ..core.dtypes import dtype_name, element_type
 from ..core.expr import TensorLike, Var, as_tensors, tensor_type
-from ..core.ir import PrimExpr
+from ..core.ir import Dim
 
 __all__ = [
     "DTypeLike",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 #: A number, or an expression over shape variables, as a primitive value.
-PrimLike: TypeAlias = bool | int | float | np.generic | str | PrimExpr | ir.Value | Var
+PrimLike: TypeAlias = bool | int | float | np.generic | str | Dim | ir.Value | Var
 #: A data type: str, numpy.dtype, torch.dtype or mlir.ir.Type.
 DTypeLike: TypeAlias = Any
 

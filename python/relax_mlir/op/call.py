@@ -98,7 +98,7 @@ def call_tir(
         constant tensor.
     out_sinfo : TensorStructInfo or sequence of it
         The outputs, of known shape and data type.
-    tir_vars : shape, or sequence of int, str or PrimExpr, optional
+    tir_vars : shape, or sequence of int, str or Dim, optional
         Integers that are passed between the arguments and the outputs.
 
     Returns

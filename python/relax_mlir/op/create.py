@@ -24,9 +24,9 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> ir.
 
     Parameters
     ----------
-    start, end : number, PrimExpr or primitive value
+    start, end : number, Dim or primitive value
         Without `end` it is `start`, and the numbers begin with 0.
-    step : number, PrimExpr or primitive value
+    step : number, Dim or primitive value
     dtype : str, numpy.dtype, torch.dtype or mlir.ir.Type, optional
         By default int64, or float32 if one of the others is a float.
 

@@ -50,7 +50,7 @@ def reshape(x: TensorLike, shape: ShapeLike) -> ir.Value:
     Parameters
     ----------
     x : tensor
-    shape : shape, or sequence of int, str or PrimExpr
+    shape : shape, or sequence of int, str or Dim
         One dimension may be -1: it is what is left of the elements of `x`, whose shape must be
         known then.
 
@@ -140,7 +140,7 @@ def strided_slice(
     ----------
     x : tensor
     axes : sequence of int
-    begin, end : shape, or sequence of int, str, PrimExpr or primitive value
+    begin, end : shape, or sequence of int, str, Dim or primitive value
         For each of `axes`. Negative places count from the end of the dimension, and places beyond
         its ends mean the nearest one.
     strides : the same, optional

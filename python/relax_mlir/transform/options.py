@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 #: How functions run.
 EXEC_MODES = ("compiled", "bytecode")
@@ -162,5 +162,5 @@ def _check(name: str, value: Any, type_: type) -> None:
     elif type(value) is not type_:
         expected = "True or False" if type_ is bool else "a number"
         raise TypeError(f"expected {name} to be {expected}, but got {value!r}")
-    elif value < 0:
+    elif cast(int, value) < 0:
         raise ValueError(f"expected {name} to be 0 or more, but got {value}")
