@@ -78,6 +78,7 @@ def Relax_LessEqualOp : Relax_CompareOp<"less_equal", "x1 <= x2">;
 def Relax_NotEqualOp : Relax_CompareOp<"not_equal", "x1 != x2">;
 
 def Relax_WhereOp : Relax_Operator<"where"> {
+  let isElementwise = 1;
   let summary = "condition ? x1 : x2, element by element, with broadcasting";
   let pythonSummary = "elements of `x1` where `condition` is true, else of `x2`, with broadcasting";
   let description = [{
@@ -96,6 +97,7 @@ def Relax_WhereOp : Relax_Operator<"where"> {
 }
 
 def Relax_EwiseFMAOp : Relax_Operator<"ewise_fma"> {
+  let isElementwise = 1;
   let summary = "x1 * x2 + x3, element by element";
   let description = [{
     **Constraints:** all have the same shape and data type, which is Numeric.

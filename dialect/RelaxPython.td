@@ -26,8 +26,8 @@ class Relax_PythonFunction {
   string pythonSummary = "";
   // Examples, which run as doctests.
   string pythonExample = "";
-  // Whether each element of the result is computed of one of each operand, and
-  // there are no other arguments.
+  // Whether each element of the result is computed of one of each operand that is
+  // a tensor.
   bit isElementwise = 0;
 }
 

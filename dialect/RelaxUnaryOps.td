@@ -95,6 +95,7 @@ def Relax_IsInfOp : Relax_TestOp<"isinf", "infinite">;
 def Relax_IsNanOp : Relax_TestOp<"isnan", "NaN">;
 
 def Relax_ClipOp : Relax_Operator<"clip"> {
+  let isElementwise = 1;
   let summary = "the number nearest to x from min to max, element by element";
   let description = [{
     Bounds are converted to the data type of `x`: floats as by `relax.astype`,
@@ -118,6 +119,7 @@ def Relax_ClipOp : Relax_Operator<"clip"> {
 // An elementwise operator with numbers as attributes.
 class Relax_ActivationOp<string mnemonic, string meaning, dag attributes>
     : Relax_Operator<mnemonic> {
+  let isElementwise = 1;
   let pythonNamespace = "nn";
   let summary = meaning # ", element by element";
   let description = [{
@@ -167,6 +169,7 @@ def Relax_StartCheckpointOp : Relax_HintOp<"start_checkpoint", "where gradients 
 def Relax_StopLiftParamsOp : Relax_HintOp<"stop_lift_params", "which is not computed ahead of the function", "builtin">;
 
 def Relax_AstypeOp : Relax_Operator<"astype"> {
+  let isElementwise = 1;
   let summary = "conversion to another data type";
   let pythonSummary = "a tensor converted to another data type";
   let description = [{

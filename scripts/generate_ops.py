@@ -13,7 +13,7 @@ import ast
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -398,11 +398,31 @@ def find_operators(namespace: str, records: dict[str, Any]) -> Iterator[Operator
             yield read_operator(record, records)
 
 
-def elementwise(records: dict[str, Any]) -> Iterator[str]:
-    """Yield the operations that compute each element of one of each operand, by name."""
-    for name in records["!instanceof"]["Relax_PythonFunction"]:
-        if records[name]["isElementwise"]:
-            yield f"relax.{records[name]['opName']}"
+# Sets of operations by the classes that define them, of which passes in Python know.
+FAMILIES = {
+    "CONVOLUTIONS": ["Relax_ConvOp"],
+    "POOLS": ["Relax_PoolOp", "Relax_AdaptivePoolOp"],
+    "REDUCTIONS": ["Relax_ReduceOp"],
+}
+
+
+def generate_set(name: str, operations: Iterable[Any], meaning: str) -> str:
+    """Return a set of operations by name."""
+    found = sorted(f"relax.{operation['opName']}" for operation in operations)
+    lines = "".join(f"    {each!r},\n" for each in found)
+    return f"#: {meaning}\n{name}: frozenset[str] = frozenset({{\n{lines}}})\n"
+
+
+def generate_sets(records: dict[str, Any]) -> Iterator[str]:
+    """Yield the sets of operations that have something in common."""
+    instances = records["!instanceof"]
+    functions = [records[name] for name in instances["Relax_PythonFunction"]]
+    elementwise = [each for each in functions if each["isElementwise"]]
+    meaning = "The operations that compute each element of one of each operand."
+    yield generate_set("ELEMENTWISE", elementwise, meaning)
+    for name, classes in FAMILIES.items():
+        found = [records[each] for one in classes for each in instances.get(one, [])]
+        yield generate_set(name, found, f"The operations of {' and '.join(classes)}.")
 
 
 def generate(records: dict[str, Any], namespace: str = "") -> str:
@@ -412,11 +432,7 @@ def generate(records: dict[str, Any], namespace: str = "") -> str:
     names = "".join(f"    {operator.name!r},\n" for operator in operators)
     parts = [HEADER.format(module=module), f"__all__ = [\n{names}]\n"]
     if not namespace:
-        found = "".join(f"    {name!r},\n" for name in sorted(elementwise(records)))
-        parts.append(
-            "# The operations that compute each element of one of each operand.\n"
-            f"ELEMENTWISE: frozenset[str] = frozenset({{\n{found}}})\n"
-        )
+        parts += generate_sets(records)
     text = "\n".join(parts)
     return text + "".join(f"\n\n{generate_function(each, records)}\n" for each in operators)
 

@@ -21,15 +21,6 @@ from .python_pass import function_pass
 
 Check = Callable[[ir.Value, list[ir.Value], list[ir.Value], Mapping[ir.Value, ir.Operation]], bool]
 
-#: Operations on elements: the lines of tables, and others.
-ELEMENTWISE_OPERATIONS = ELEMENTWISE | {
-    "relax.astype",
-    "relax.clip",
-    "relax.ewise_fma",
-    "relax.leakyrelu",
-    "relax.where",
-}
-
 # Activations that may follow in all branches.
 _ACTIVATIONS: dict[str, Callable[[Any], ir.Value]] = {
     "relax.relu": op.nn.relu,
@@ -236,7 +227,7 @@ def _is_worthwhile(branch: _Branch) -> bool:
     # Elementwise operations that follow are computed in the kernel of a product, but not after
     # the split.
     made = branch.last(with_bias=True, with_activation=True).results[0]
-    return all(use.owner.operation.name not in ELEMENTWISE_OPERATIONS for use in made.uses)
+    return all(use.owner.operation.name not in ELEMENTWISE for use in made.uses)
 
 
 def _bias_key(branch: _Branch) -> Any:

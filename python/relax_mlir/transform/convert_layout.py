@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 
 from mlir import ir
@@ -12,31 +13,20 @@ from .. import op
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
 from ..core.variables import walk
-from .combine_parallel_matmul import ELEMENTWISE_OPERATIONS
+from ..op._ops_gen import CONVOLUTIONS, ELEMENTWISE, POOLS, REDUCTIONS
 from .fold_constant import is_computed_of_constants
 from .pass_context import PassContext
 from .python_pass import module_pass
 
-#: The axes of images and of weights, by operation.
-_CONVOLUTIONS = {
-    "relax.conv1d": ("NCW", "OIW"),
-    "relax.conv2d": ("NCHW", "OIHW"),
-    "relax.conv3d": ("NCDHW", "OIDHW"),
-}
 
-_POOLS = {
-    f"relax.{kind}_pool{rank}d" for kind in ("max", "avg", "adaptive_avg") for rank in (1, 2, 3)
-}
+def _default_layouts(operation: str) -> tuple[str, str]:
+    """Return the axes of images and of weights that a convolution has by default."""
+    function = getattr(op.nn, operation.removeprefix("relax."))
+    parameters = inspect.signature(function).parameters
+    return parameters["data_layout"].default, parameters["kernel_layout"].default
 
-_REDUCTIONS = {
-    "relax.sum",
-    "relax.mean",
-    "relax.max",
-    "relax.min",
-    "relax.prod",
-    "relax.variance",
-    "relax.std",
-}
+
+_CONVOLUTIONS = {name: _default_layouts(name) for name in CONVOLUTIONS}
 
 Axes = tuple[int, ...]
 
@@ -164,14 +154,14 @@ class _Converter:
         """Compute an operation of what its operands were before they were permuted back."""
         source, axes = next(self.permuted[v] for v in found.operands if v in self.permuted)
         name = found.name
-        if name in ELEMENTWISE_OPERATIONS:
+        if name in ELEMENTWISE:
             self.carry_elements(found, axes)
         elif name == "relax.concat":
             if all(self.permuted.get(v, (None, None))[1] == axes for v in found.operands):
                 operands = [self.permuted[v][0] for v in found.operands]
                 new = _copy(found, operands, {"axis": _moved_axis(found, axes)})
                 self.replace(found, new.results[0], axes)
-        elif name in _POOLS:
+        elif name in POOLS:
             rank = len(axes)
             layout = _text(found, "layout", {3: "NCW", 4: "NCHW", 5: "NCDHW"}[rank])
             if _text(found, "out_layout", layout) == layout:
@@ -181,7 +171,7 @@ class _Converter:
                 self.replace(found, new.results[0], axes)
         elif name == "relax.batch_norm" and found.operands[0] in self.permuted:
             self.carry_batch_norm(found, source, axes)
-        elif name in _REDUCTIONS and "axis" in found.attributes:
+        elif name in REDUCTIONS and "axis" in found.attributes:
             self.carry_reduction(found, source, axes)
         elif name == "relax.permute_dims":
             rank = len(axes)

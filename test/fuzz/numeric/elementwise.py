@@ -74,7 +74,9 @@ def elementwise() -> dict[str, int]:
     found = {}
     for full in sorted(ELEMENTWISE):
         name = full.removeprefix("relax.")
-        found[name] = len(inspect.signature(function_of(name)).parameters)
+        parameters = inspect.signature(function_of(name)).parameters.values()
+        if len(parameters) <= 2 and all(each.annotation == "TensorLike" for each in parameters):
+            found[name] = len(parameters)
     return found
 
 
