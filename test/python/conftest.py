@@ -4,10 +4,15 @@ import os
 import sys
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 import relax_mlir as relax
 from evaluated import ALWAYS_EVALUATED, why_not_evaluated
+
+# How long an example takes says nothing where machines and sanitizers differ.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 # If this variable is set, each module that a test builds goes through TVMScript and back, too.
 ROUND_TRIP = "RELAX_MLIR_TEST_ROUND_TRIP"

@@ -2,7 +2,7 @@
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from mlir import ir
 from relax_mlir import Dim, Facts, shape_var
 from test_dim import NAMES, assignments, build, evaluate, trees
@@ -240,7 +240,6 @@ def satisfying(bounds, equalities, inequalities):
             yield values
 
 
-@settings(deadline=None)
 @given(trees, facts_of_a_witness())
 def test_gr01_simplify_keeps_the_value(tree, known):
     try:
@@ -254,7 +253,6 @@ def test_gr01_simplify_keeps_the_value(tree, known):
             assert simplified.evaluate(values) == expected, (expr.text, simplified.text, values)
 
 
-@settings(deadline=None)
 @given(trees, trees, facts_of_a_witness())
 def test_st12_proofs_under_facts_are_never_refuted(lhs, rhs, known):
     try:
@@ -273,7 +271,6 @@ def test_st12_proofs_under_facts_are_never_refuted(lhs, rhs, known):
         assert less_equal in (None, left <= right), (lhs, rhs, facts, values)
 
 
-@settings(deadline=None)
 @given(trees, st.dictionaries(st.sampled_from(NAMES), trees, min_size=1))
 def test_gr01_substitution_commutes_with_evaluation(tree, replacements):
     try:

@@ -48,7 +48,6 @@ def dims_of(shape, values):
 shapes = st.lists(trees, min_size=1, max_size=2)
 
 
-@settings(deadline=None)
 @given(shapes, shapes, facts_of_a_witness())
 def test_st12_relations_under_facts_are_never_refuted(lhs, rhs, known):
     try:
@@ -106,7 +105,7 @@ def test_st07_bound_of_shapes_of_which_one_has_the_values_of_the_other():
 # ---------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.dictionaries(st.sampled_from(NAMES), st.tuples(st.integers(-2, 1), st.integers(1, 3))),
     st.lists(st.sampled_from(NAMES), max_size=2),

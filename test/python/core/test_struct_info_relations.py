@@ -635,9 +635,7 @@ def related(draw, strategy, count):
     return result
 
 
-relaxed = settings(
-    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.filter_too_much]
-)
+relaxed = settings(max_examples=200, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 @relaxed

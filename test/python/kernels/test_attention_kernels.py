@@ -109,7 +109,7 @@ heads = st.sampled_from([(1, 1), (2, 2), (4, 2), (6, 1)])
 masks = st.sampled_from([(None, None), ("TopLeft", None), ("BottomRight", None), ("TopLeft", 5)])
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 3), queries, keys, heads, sizes, sizes, st.integers(0, 99))
 @example(1, 1, 0, (2, 2), 8, 8, 0)
 @example(2, 9, 0, (2, 2), 8, 8, 0)
@@ -119,7 +119,7 @@ def test_operator_of_any_size(b, n, m, heads, depth, width, seed):
     check(b, n, m, *heads, depth, width, dynamic=True, seed=seed)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.integers(1, 2), queries, keys, heads, masks)
 @example(1, 5, 2, (1, 1), ("BottomRight", None))
 @example(1, 70, 400, (2, 1), ("TopLeft", 5))

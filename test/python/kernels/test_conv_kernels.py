@@ -152,7 +152,7 @@ forms = st.sampled_from(sorted(FORMS))
 sizes = st.one_of(st.integers(1, 20), st.sampled_from([31, 32, 33, 47, 48, 49, 65]))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(forms, st.integers(0, 3), sizes, sizes, st.integers(0, 99))
 @example("3x3", 1, 1, 1, 0)
 @example("3x3", 2, 7, 7, 0)
@@ -169,7 +169,7 @@ def test_forms(form):
         check(weight, 2, h, w, options)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(forms, st.integers(0, 2), sizes, sizes)
 def test_constant_weights(form, n, h, w):
     weight, options = FORMS[form]
@@ -204,7 +204,7 @@ def test_panels(form, static):
         check(weight, 2, h, w, options, ("bias", "relu"), constant=True, static=static)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.sampled_from(sorted(WIDE)), st.integers(0, 3), sizes, sizes)
 def test_panels_of_any_size(form, n, h, w):
     weight, options = WIDE[form]
@@ -219,7 +219,7 @@ def test_panels_of_other_vectors(form, bits):
         check(weight, 1, h, w, options, constant=True, vector_bits=bits)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(
     st.sampled_from(["3x3", "1x1", "dilated"]), st.integers(0), st.sampled_from([np.nan, np.inf])
 )
@@ -252,7 +252,7 @@ def test_a_constant_of_two_panels():
         assert np.all(abs(np.from_dlpack(out) - exact) <= bound)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(forms, sizes, sizes, st.sampled_from([128, 256, 1024]))
 def test_other_widths_of_vectors(form, h, w, bits):
     weight, options = FORMS[form]
@@ -278,7 +278,7 @@ def test_blocks(weight, options, size, constant):
 STEPS = [("bias",), ("bias", "relu"), ("residual", "relu"), ("bias", "residual", "relu")]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(forms, st.integers(1, 2), sizes, sizes, st.sampled_from(STEPS))
 def test_epilogues(form, n, h, w, steps):
     weight, options = FORMS[form]
@@ -296,7 +296,7 @@ def test_both_modes(form, exec_mode):
     assert np.all(abs(np.from_dlpack(main(x, k)) - exact) <= bound)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(
     st.sampled_from(["1x1", "3x3", "stride-2", "stride-3", "dilated"]),
     st.integers(5, 20),

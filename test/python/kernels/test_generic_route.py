@@ -35,9 +35,7 @@ from relax_mlir.op.nn import conv2d
 
 ROWS = st.sampled_from([0, 1, 2, 5])
 SIZES = st.sampled_from([0, 1, 2, 7, 8, 15, 16, 17, 33, 64, 65, 130])
-FEW = settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 DTYPES = ["float32", "float64", "float16", "int8", "uint8", "int32", "int64", "bool"]
 
 

@@ -13,9 +13,7 @@ from kernel_programs import classes, run
 from relax_mlir.op import add, const, matmul, maximum, permute_dims
 
 SIZES = st.sampled_from([0, 1, 2, 3, 4, 5, 8, 9, 17, 33, 48, 49, 70, 130])
-FEW = settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 DTYPES = ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"]
 
 

@@ -207,7 +207,7 @@ VECTORS = {
 }
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(rows, columns, depths, st.sampled_from(sorted(MATRICES)), st.integers(0, 99))
 @example(1, 1, 0, "plain", 0)
 @example(9, 49, 0, "plain", 0)
@@ -217,20 +217,20 @@ def test_matrices(m, n, k, form, seed):
     check(MATRICES[form], {"m": m, "n": n, "k": k}, seed=seed)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(rows, columns, depths, st.sampled_from([128, 256, 1024]), st.integers(0, 99))
 def test_other_widths_of_vectors(m, n, k, bits, seed):
     for form in ("plain", "right_transposed", "left_transposed"):
         check(MATRICES[form], {"m": m, "n": n, "k": k}, seed=seed, vector_bits=bits)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(few, few, rows, columns, st.integers(0, 70), st.sampled_from(sorted(BATCHES)))
 def test_batches(a, b, m, n, k, form):
     check(BATCHES[form], {"a": a, "b": b, "m": m, "n": n, "k": k})
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(few, rows, columns, depths, st.sampled_from(sorted(VECTORS)))
 def test_vectors(b, m, n, k, form):
     check(VECTORS[form], {"b": b, "m": m, "n": n, "k": k})
@@ -261,7 +261,7 @@ EPILOGUES = {
 }
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(rows, columns, depths, st.sampled_from(sorted(EPILOGUES)))
 @example(1, 100, 64, "residual")
 @example(64, 100, 1600, "narrow")
@@ -269,7 +269,7 @@ def test_epilogues(m, n, k, name):
     check("mk,kn->mn", {"m": m, "n": n, "k": k}, steps=EPILOGUES[name])
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(few, rows, columns, st.sampled_from(["n", "mn", "bm", "b", "bmn"]))
 def test_epilogues_of_batches(b, m, n, dims):
     for spec in ("bmk,bkn->bmn", "bmk,kn->bmn"):
@@ -280,19 +280,19 @@ def test_epilogue_with_a_dimension_of_one():
     check("mk,kn->mn", {"m": 5, "n": 20, "k": 9}, static=[("m", 1)], steps=[("add", "mn")])
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(rows, columns, depths, st.sampled_from(sorted(MATRICES)))
 def test_double(m, n, k, form):
     check(MATRICES[form], {"m": m, "n": n, "k": k}, dtypes="f64")
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(rows, columns, depths, st.sampled_from(sorted(MATRICES)))
 def test_half(m, n, k, form):
     check(MATRICES[form], {"m": m, "n": n, "k": k}, dtypes=("f16", "f32"))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(
     rows,
     columns,
@@ -354,7 +354,7 @@ def load_constant(k, n, dtype, transposed, residual, rank):
     return main, w.T if transposed else w
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.integers(0, 3),
     rows,

@@ -106,7 +106,7 @@ def test_split_is_part_of_the_product(name, constant):
     assert called(mod) == ["fused_matmul_add_relu_split"]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(rows, st.integers(0, 3), st.sampled_from(sorted(SPLITS)), st.booleans(), st.integers(1, 3))
 @example(1, 1, "within_vectors", True, 2)
 @example(130, 2, "wide", True, 3)
@@ -121,7 +121,7 @@ def test_split_results(m, b, name, constant, rank):
     check(got, np.split(exact, places, axis=-1), 40)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(rows, st.sampled_from([20, 21, 36, 48, 130]))
 def test_split_of_dynamic_columns(m, n):
     main = dynamic_split()
@@ -217,7 +217,7 @@ def test_permuted_operands_are_part_of_the_product(name):
     assert names[0].startswith("fused_permute_dims")
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     rows,
     st.sampled_from([0, 1, 5, 16, 50, 97]),

@@ -74,9 +74,7 @@ def test_operands_that_lack_dimensions(exec_mode: str, shape: tuple[int, int, in
         np.testing.assert_array_equal(both(outer, (names, other), exec_mode, x, y), x + y)
 
 
-FEW = settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def mixed(x: Any, row: Any, column: Any, plane: Any, one: Any) -> Any:

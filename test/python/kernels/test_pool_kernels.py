@@ -41,7 +41,7 @@ def load(kind, options, dtype="float32", image=("h", "w"), steps=(), **compile_o
     return relax.VirtualMachine(relax.compile(text, opt_level=1, **compile_options))["main"]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.sampled_from(["max_pool2d", "avg_pool2d"]),
     st.tuples(st.integers(1, 3), st.integers(1, 3)),
@@ -164,7 +164,7 @@ forms, kinds = st.sampled_from(sorted(FORMS)), st.sampled_from(KINDS)
 sizes = st.one_of(st.integers(1, 20), st.sampled_from([31, 32, 33, 35, 48, 65]))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(kinds, forms, st.integers(0, 2), st.integers(0, 3), sizes, sizes, st.integers(0, 99))
 @example("max_pool2d", "resnet", 1, 2, 112, 112, 0)
 @example("avg_pool2d", "resnet", 1, 2, 9, 33, 0)
@@ -185,7 +185,7 @@ def test_padding_counts(form):
     check("avg_pool2d", (2, 3, 11, 37), FORMS[form] | {"count_include_pad": True})
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(kinds, forms, sizes, sizes, st.sampled_from([128, 256, 1024]))
 def test_other_widths_of_vectors(kind, form, h, w, bits):
     check(kind, (1, 2, h, w), FORMS[form], vector_bits=bits)
@@ -197,7 +197,7 @@ def test_other_floats(kind, dtype):
     check(kind, (1, 2, 13, 37), FORMS["resnet"], dtype=dtype)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(kinds, forms, sizes, sizes, st.sampled_from([("relu",), ("add",), ("add", "relu")]))
 def test_epilogues(kind, form, h, w, steps):
     check(kind, (2, 2, h, w), FORMS[form], steps=steps)
@@ -211,7 +211,7 @@ def test_both_modes(kind, exec_mode):
     assert np.all(abs(np.from_dlpack(main(x)) - exact) <= bound)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(kinds, forms, st.integers(0), st.sampled_from([np.nan, np.inf, -np.inf]))
 def test_nan_and_infinity_reach_only_their_windows(kind, form, place, value):
     x = np.random.default_rng(0).standard_normal((2, 3, 11, 22)).astype("float32")

@@ -20,9 +20,7 @@ from relax_mlir.op.nn import layer_norm, log_softmax, softmax
 
 SIZES = st.sampled_from([1, 2, 7, 15, 16, 17, 33, 63, 64, 65, 127, 129, 300])
 ROWS = st.sampled_from([0, 1, 2, 5])
-FEW = settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def reference_softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:

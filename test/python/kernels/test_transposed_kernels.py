@@ -13,9 +13,7 @@ from relax_mlir.op import add, exp, multiply, permute_dims, where
 from relax_mlir.op.nn import relu
 
 SIZES = st.sampled_from([0, 1, 2, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 130, 300])
-FEW = settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def transposed(x: Any) -> Any:

@@ -93,7 +93,7 @@ def test_the_option(tmp_path):
     assert not tiles("square", tmp_path / "without", winograd=False)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.sampled_from(sorted(FORMS)), st.integers(0, 3), sizes, sizes, st.integers(0, 99))
 @example("square", 1, 4, 4, 0)
 @example("square", 1, 1, 1, 0)
@@ -103,7 +103,7 @@ def test_images(form, n, h, w, seed):
     check(form, n, h, w, seed=seed)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.sampled_from(sorted(FORMS)), st.integers(1, 2), sizes, sizes)
 def test_epilogues(form, n, h, w):
     check(form, n, h, w, ("bias", "residual", "relu"))
@@ -123,7 +123,7 @@ def test_wide_images_in_several_tasks():
     check("more-channels", 1, 6, 1500)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     st.sampled_from(["square", "inside", "uneven-padding", "small-tiles"]),
     st.integers(0),
