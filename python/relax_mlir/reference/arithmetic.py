@@ -93,7 +93,8 @@ class Perturbed(Exact):
     rng : numpy.random.Generator
     mode : str
         "up" and "down" move each float as far as it may go in one direction, "random" each by
-        itself, every other one to 0 where that is within the bound.
+        itself, every other one to 0 where that is within the bound. A zero that may have either
+        sign has that of the direction.
 
     Examples
     --------
@@ -111,6 +112,7 @@ class Perturbed(Exact):
         self.mode = mode
         self._ulps = 0.0
         self._scale: Any = None
+        self._any_zero = False
 
     def _factors(self, shape: tuple[int, ...]) -> Array:
         if self.mode == "random":
@@ -122,6 +124,7 @@ class Perturbed(Exact):
         self._ulps, growth = row.bounds(op, args) if hasattr(row, "bounds") else (0.0, 0.0)
         scale = getattr(row, "scale", None)
         self._scale = None if scale is None else scale(op, args)
+        self._any_zero = getattr(row, "any_zero", False)
         if growth:
             dtype = _result_dtype(op.results[0].type)
             args = [self._moved(arg, growth, dtype) for arg in args]
@@ -139,6 +142,9 @@ class Perturbed(Exact):
 
     def finish(self, op_name: str, data: Any, dtype: str) -> Tensor:
         """Return the result of an operator, each float moved that its data type does not have."""
+        if is_float(dtype) and self._any_zero:
+            data = np.asarray(data, np.float64)
+            data = np.where(data == 0, np.copysign(0, self._factors(data.shape)), data)
         if not is_float(dtype) or not self._ulps:
             return super().finish(op_name, data, dtype)
         exact = np.asarray(data, np.float64)

@@ -93,6 +93,32 @@ def test_perturbed_results_that_are_exact_stay(write, tensor):
     assert reference.run(program, "main", f32(1, 2), arithmetic=arithmetic).data.tolist() == [2, 4]
 
 
+def test_chosen_zeros_have_either_sign(write, tensor):
+    """What follows may be far apart then: the angle of (0, -1) is pi, that of (-0, -1) is -pi."""
+    choices = [
+        lambda x: op.minimum(op.negative(x), x),
+        lambda x: op.nn.relu(op.negative(x)),
+        lambda x: op.clip(x, 0, 1),
+        lambda x: op.max(x, axis=0, keepdims=True),
+    ]
+    for choose in choices:
+        program = write(
+            lambda x, choose=choose: op.atan2(choose(x), op.const(-1.0)), tensor(("n",))
+        )
+        angles = [
+            float(
+                reference.run(
+                    program,
+                    "main",
+                    f32(0),
+                    arithmetic=reference.Perturbed(np.random.default_rng(0), mode),
+                ).data[0]
+            )
+            for mode in ("up", "down")
+        ]
+        assert abs(angles[0] - np.pi) < 1e-5 and abs(angles[1] + np.pi) < 1e-5
+
+
 def test_sums_are_moved_through_their_inputs(write, tensor):
     program = write(lambda x: op.sum(x), tensor(("n",)))
     x = f32(*range(1, 100))

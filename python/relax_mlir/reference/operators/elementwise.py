@@ -90,7 +90,7 @@ def _sign(x: Array) -> Array:
     return np.where(x == 0, x, np.sign(x))
 
 
-@elementwise("relu", ulps=0)
+@elementwise("relu", ulps=0, any_zero=True)
 def _relu(x: Array) -> Array:
     return maximum(x, np.zeros_like(x))
 
@@ -146,7 +146,7 @@ def _softplus(op: Any, args: Args, env: Any) -> Array:
     return np.where(scaled > attribute(op, "threshold", 20.0), x, np.logaddexp(0, scaled) / beta)
 
 
-@operator("clip", ulps=0.5)
+@operator("clip", ulps=0.5, any_zero=True)
 def _clip(op: Any, args: Args, env: Any) -> Array:
     x, low, high = args
     bounds = [_bound(bound, x.dtype) for bound in (low, high)]
@@ -193,13 +193,14 @@ _EXACT_OF_SEVERAL: dict[str, Callable[..., Any]] = {
     "logical_and": np.logical_and,
     "logical_or": np.logical_or,
     "logical_xor": np.logical_xor,
-    "maximum": maximum,
-    "minimum": minimum,
     "not_equal": np.not_equal,
     "where": np.where,
 }
 for _name, _numpy in _EXACT_OF_SEVERAL.items():
     elementwise(_name, ulps=0)(_numpy)
+
+elementwise("maximum", ulps=0, any_zero=True)(maximum)
+elementwise("minimum", ulps=0, any_zero=True)(minimum)
 
 elementwise("atan2", ulps=ELEMENTARY)(np.arctan2)
 elementwise("power", ulps=ELEMENTARY)(np.power)

@@ -110,6 +110,7 @@ def _updates(op: Any, args: Args) -> int:
     backward_error=1,
     backward_error_per_term=1,
     terms=_updates,
+    any_zero=True,
 )
 def _scatter_elements(op: Any, args: Args, env: Any) -> Array:
     data, indices, updates = (arg.data for arg in args)
@@ -128,7 +129,14 @@ def _scatter_elements(op: Any, args: Args, env: Any) -> Array:
     return divide(result, counts.astype(data.dtype)) if reduction == "mean" else result
 
 
-@operator("scatter_nd", ulps=1, backward_error=1, backward_error_per_term=1, terms=_updates)
+@operator(
+    "scatter_nd",
+    ulps=1,
+    backward_error=1,
+    backward_error_per_term=1,
+    terms=_updates,
+    any_zero=True,
+)
 def _scatter_nd(op: Any, args: Args, env: Any) -> Array:
     data, indices, updates = (arg.data for arg in args)
     combine = _COMBINE[attribute(op, "reduction", "update")]

@@ -45,12 +45,12 @@ def _mean(op: Any, args: Args, env: Any) -> Array:
     return reduced(op, args, np.sum) / np.float64(_terms(op, args))
 
 
-@operator("max", ulps=0)
+@operator("max", ulps=0, any_zero=True)
 def _max(op: Any, args: Args, env: Any) -> Array:
     return reduced(op, args, np.max, initial=lowest(args[0].dtype))
 
 
-@operator("min", ulps=0)
+@operator("min", ulps=0, any_zero=True)
 def _min(op: Any, args: Args, env: Any) -> Array:
     return reduced(op, args, np.min, initial=highest(args[0].dtype))
 

@@ -49,6 +49,8 @@ class Operator:
     scale : callable, optional
         From the operation and its arguments to numbers: the units are those of their last place
         where the result is smaller than them.
+    any_zero : bool
+        Whether a result that is zero may have either sign: it is chosen from zeros that are equal.
     """
 
     function: Function
@@ -58,6 +60,7 @@ class Operator:
     backward_error_per_term: float = 0.0
     terms: Terms | None = None
     scale: Scale | None = None
+    any_zero: bool = False
 
     def bounds(self, op: Any, args: Args) -> tuple[float, float]:
         """Return the largest error of these arguments' result, in units, and of their own.

@@ -184,7 +184,7 @@ def _pool_terms(op: Any, args: Args) -> int:
     return math.prod(attribute(op, "pool_size"))
 
 
-@operator("max_pool1d", "max_pool2d", "max_pool3d", ulps=0)
+@operator("max_pool1d", "max_pool2d", "max_pool3d", ulps=0, any_zero=True)
 def _max_pool(op: Any, args: Args, env: Any) -> Array:
     data = _channels_first(op, args)
     elements, _ = _windows(op, data, lowest(args[0].dtype))
