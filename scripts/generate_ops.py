@@ -401,6 +401,7 @@ def find_operators(namespace: str, records: dict[str, Any]) -> Iterator[Operator
 # Sets of operations by the classes that define them, of which passes in Python know.
 FAMILIES = {
     "CONVOLUTIONS": ["Relax_ConvOp"],
+    "OPERATORS": ["Relax_Operator"],
     "POOLS": ["Relax_PoolOp", "Relax_AdaptivePoolOp"],
     "REDUCTIONS": ["Relax_ReduceOp"],
 }

@@ -39,10 +39,11 @@ const TargetModel &TargetModel::getHost() {
   static const TargetModel host = [] {
     TargetModel found;
     llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-    found.hasScalef = features.lookup("avx512f");
     // Where nothing better is known it is 128 bits: any processor has them.
     if (features.lookup("avx"))
-      found.vectorBits = found.hasScalef ? 512 : 256;
+      found.vectorBits = features.lookup("avx512f") ? 512 : 256;
+    // Vectors of any width are code for any processor. `vscalefps` is not, and
+    // has to be asked for.
     found.l1Bytes = findHostCache(1, found.l1Bytes);
     found.l2Bytes = findHostCache(2, found.l2Bytes);
     return found;

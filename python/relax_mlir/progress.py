@@ -21,7 +21,7 @@ class Progress:
     Attributes
     ----------
     phase : str
-        A phase of `relax_mlir.phases`, "fold constants", or "machine code".
+        A phase of `relax_mlir.phases`, or "machine code".
     done, total : int
         How many functions and kernels are machine code, and of how many. Both are 0 in other
         phases, which cannot tell.

@@ -10,11 +10,11 @@ from typing import Any
 
 from mlir import ir
 
-from .. import op as _namespace
 from ..core.variables import walk
 from ..core.violations import _place
 from ..dialects import relax as _ops
 from ..expr_functor import PyExprMutator
+from ..op._ops_gen import OPERATORS
 from ..op._signatures import find_operation
 from ._passes_gen import DeadCodeElimination as _DeadCodeElimination
 from ._passes_gen import LegalizeOps as _LegalizeOps
@@ -25,17 +25,6 @@ LegalizeFunc = Callable[[Any, Any], Any]
 
 # Tells the pass to leave an operator as it is.
 _KEEP = "relax.keep"
-# The modules of operators that have kernels.
-_OPERATORS = (
-    "binary",
-    "create",
-    "linear_algebra",
-    "manipulate",
-    "nn",
-    "reduce",
-    "set",
-    "unary",
-)
 
 
 class LegalizationWarning(UserWarning):
@@ -114,9 +103,8 @@ class LegalizeOps(_LegalizeOps):
         return module
 
     def _warn(self, module: ir.Module) -> None:
-        operators = _operators()
         for op in _operations(module):
-            if op.name in operators and op.name not in self._skipped:
+            if op.name in OPERATORS and op.name not in self._skipped:
                 message = f"{_place(op.location)}: there is no kernel for {op.name}, so it stays"
                 warnings.warn(message, LegalizationWarning, stacklevel=2)
 
@@ -129,13 +117,6 @@ def _operations(module: ir.Module) -> Iterator[ir.Operation]:
     for function in module.body.operations:
         if isinstance(function, _ops.FuncOp):
             yield from walk(function.operation)
-
-
-def _operators() -> set[str]:
-    """Return the operators on tensors, by their names in the dialect."""
-    modules = (getattr(_namespace, name) for name in _OPERATORS)
-    public = (getattr(module, "__all__", vars(module)) for module in modules)
-    return {f"relax.{name}" for names in public for name in names if not name.startswith("_")}
 
 
 class _Custom(PyExprMutator):

@@ -1,5 +1,6 @@
 """compile: inputs, phases, and what it refuses."""
 
+import re
 import shutil
 import subprocess
 
@@ -87,6 +88,10 @@ def test_dump_phases(tmp_path):
     assert "llvm.func @__tvm_ffi_main" in files[-1].read_text()
 
 
+# What `compile` says of the processor.
+TARGET = re.compile(r'"vector_bits" = (\d+) .*"vscalefps" = (\w+)')
+
+
 @pytest.mark.skipif(shutil.which("relax-opt") is None, reason="relax-opt is not on PATH")
 def test_relax_opt_does_the_same(tmp_path):
     relax.compile(EXP, dump_phases=tmp_path)
@@ -94,7 +99,8 @@ def test_relax_opt_does_the_same(tmp_path):
     for before, after, (name, _) in zip(files, files[1:], relax.phases(), strict=False):
         if name == "optimize":
             continue  # passes in Python
-        command = ["relax-opt", f"--relax-phase-{name}", str(before)]
+        options = "vector-bits={} has-scalef={}".format(*TARGET.search(after.read_text()).groups())
+        command = ["relax-opt", f"--relax-phase-{name}={options}", str(before)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout.strip() == after.read_text().strip()
 

@@ -44,7 +44,7 @@ def compare(mod: Any, folder: Path, *arguments: np.ndarray, **options: Any) -> d
     """Compare results with those of a program whose products stay apart; return the phases."""
     main, dumps = compile_(mod, folder / "together", **options)
     apart, other = compile_(mod, folder / "apart", combine_matmuls=False, **options)
-    assert other["normalize"].count("relax.split") == 0
+    assert other["optimize"].count("relax.split") == 0
     for one, two in zip(main(*arguments), apart(*arguments), strict=True):
         np.testing.assert_allclose(np.from_dlpack(one), np.from_dlpack(two), rtol=2e-5, atol=2e-5)
     return dumps
@@ -70,8 +70,8 @@ def test_rf16_products_with_constants_are_one_kernel(
 ) -> None:
     dumps = compare(build(project, tensor("x", "m", 24)), tmp_path, random(rows, 24))
     # Folding leaves one product of one constant, and fusion puts the split into its kernel.
-    assert dumps["normalize"].count("relax.matmul") == 1
-    assert "relax.concat" not in dumps["normalize"]
+    assert dumps["optimize"].count("relax.matmul") == 1
+    assert "relax.concat" not in dumps["optimize"]
     assert dumps["legalize"].count("relax.call_tir") == 1
     assert classes(dumps["kernels"]) == ["matmul"]
 
@@ -84,8 +84,8 @@ def test_concatenations_at_run_time_are_not_worthwhile(tmp_path: Path) -> None:
         tensor("w", 24, 10),
     )
     dumps = compare(mod, tmp_path, random(3, 24), W[0], W[2])
-    assert dumps["normalize"].count("relax.matmul") == 2
-    assert "relax.concat" not in dumps["normalize"]
+    assert dumps["optimize"].count("relax.matmul") == 2
+    assert "relax.concat" not in dumps["optimize"]
 
 
 def test_weights_that_are_transposed_are_constants(tmp_path: Path) -> None:
@@ -94,15 +94,15 @@ def test_weights_that_are_transposed_are_constants(tmp_path: Path) -> None:
         tensor("x", "m", 24),
     )
     dumps = compare(mod, tmp_path, random(4, 24))
-    assert dumps["normalize"].count("relax.matmul") == 1
-    assert "relax.permute_dims" not in dumps["normalize"]
+    assert dumps["optimize"].count("relax.matmul") == 1
+    assert "relax.permute_dims" not in dumps["optimize"]
 
 
 @pytest.mark.parametrize("option", ["fuse", "fold_constants", "combine_matmuls"])
 def test_each_option_keeps_products_apart(option: str, tmp_path: Path) -> None:
     mod = build(project, tensor("x", "m", 24))
     _, dumps = compile_(mod, tmp_path, **{option: False})
-    assert dumps["normalize"].count("relax.matmul") == 3
+    assert dumps["optimize"].count("relax.matmul") == 3
 
 
 def attend(x: Any, heads: int = 2, features: int = 12) -> list[Any]:

@@ -82,7 +82,7 @@ def test_warning_of_operators_without_kernels(module, monkeypatch):
         warnings.simplefilter("error")
         transform.LegalizeOps(enable_warning=True)(module)
     # As if there were an operator that has none yet.
-    monkeypatch.setattr(tvm_arguments, "_OPERATORS", ("device",))
+    monkeypatch.setattr(tvm_arguments, "OPERATORS", {"relax.hint_on_device"})
     func = from_source("""
 @R.function
 def main(x: R.Tensor((4,), "float32")):
