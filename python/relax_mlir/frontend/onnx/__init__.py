@@ -1,0 +1,27 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models of ONNX."""
+
+try:
+    import onnx as _onnx  # noqa: F401 (for the message)
+except ImportError as error:  # pragma: no cover
+    raise ImportError(
+        "expected the package onnx to be installed: pip install 'relax-mlir[onnx]'"
+    ) from error
+
+# These have converters.
+from . import control as control
+from . import elementwise as elementwise
+from . import index as index
+from . import manipulate as manipulate
+from . import microsoft as microsoft
+from . import nn as nn
+from . import quantize as quantize
+from . import recurrent as recurrent
+from . import reduce as reduce
+from . import resize as resize
+from . import sample as sample
+from . import windows as windows
+from .importer import from_onnx as from_onnx
+from .model import read_params as read_params
+from .session import InferenceSession as InferenceSession

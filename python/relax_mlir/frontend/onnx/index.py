@@ -1,0 +1,129 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that take or put elements at places that tensors hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+from ... import op
+from ...core.expr import const
+from .registry import Node, converter
+from .values import (
+    Value,
+    cast,
+    known_ints,
+    normal_axis,
+    number,
+    rank_of,
+    shape_of,
+    size_tensor,
+)
+
+
+@converter("Gather", raw=(1,))
+def _gather(node: Node, x: ir.Value, indices: Value) -> ir.Value:
+    axis = normal_axis(node.attr("axis", 0), rank_of(x))
+    return gather(node, x, indices, axis)
+
+
+def gather(node: Node, x: ir.Value, indices: Value, axis: int) -> ir.Value:
+    """Return elements at places along an axis, of which negative ones count from the end."""
+    extent = shape_of(x)[axis]
+    if isinstance(indices, np.ndarray) and (isinstance(extent, int) or not np.any(indices < 0)):
+        if isinstance(extent, int):
+            if indices.size and not (-extent <= indices.min() <= indices.max() < extent):
+                raise ValueError(f"expected indices into {extent} elements, but got {indices}")
+            indices = np.where(indices < 0, indices + extent, indices)
+        return op.take(x, const(indices), axis)
+    places = node.importer.tensor(node.scope, indices)
+    zero, dtype = number(0, places.type.dtype), places.type.dtype
+    from_end = op.add(places, size_tensor(extent, dtype))
+    return op.take(x, op.where(op.less(places, zero), from_end, places), axis)
+
+
+@converter("GatherElements")
+def _gather_elements(node: Node, x: ir.Value, indices: ir.Value) -> ir.Value:
+    return op.gather_elements(x, indices, normal_axis(node.attr("axis", 0), rank_of(x)))
+
+
+@converter("GatherND")
+def _gather_nd(node: Node, x: ir.Value, indices: ir.Value) -> ir.Value:
+    return op.gather_nd(x, indices, node.attr("batch_dims", 0))
+
+
+@converter("Scatter", "ScatterElements")
+def _scatter_elements(node: Node, x: ir.Value, indices: ir.Value, updates: ir.Value) -> ir.Value:
+    node.refuse("reduction", "add", "mul", "min", "max", default="none")
+    reduction = node.attr("reduction", "none")
+    axis = normal_axis(node.attr("axis", 0), rank_of(x))
+    kind = "update" if reduction == "none" else reduction
+    return op.scatter_elements(x, indices, updates, axis, kind)
+
+
+@converter("ScatterND")
+def _scatter_nd(node: Node, x: ir.Value, indices: ir.Value, updates: ir.Value) -> ir.Value:
+    node.refuse("reduction", "add", "mul", "min", "max", default="none")
+    reduction = node.attr("reduction", "none")
+    return op.scatter_nd(x, indices, updates, "update" if reduction == "none" else reduction)
+
+
+@converter("OneHot", raw=(1,))
+def _one_hot(node: Node, indices: ir.Value, depth: Value, values: ir.Value) -> ir.Value:
+    if isinstance(depth, np.ndarray):
+        depth = depth.astype("int64")
+    count = known_ints(depth, "a depth")[0]
+    rank = rank_of(indices) + 1
+    axis = normal_axis(node.attr("axis", -1), rank)
+    places = cast(indices, "int64")
+    negative = op.less(places, number(0, "int64"))
+    places = op.where(negative, op.add(places, number(count, "int64")), places)
+    shape = [1] * rank
+    shape[axis] = count
+    hot = op.equal(op.expand_dims(places, axis), const(np.arange(count).reshape(shape)))
+    off, on = (op.take(values, const(np.int64(i)), 0) for i in range(2))
+    return op.where(hot, on, off)
+
+
+@converter("ReverseSequence")
+def _reverse_sequence(node: Node, x: ir.Value, lengths: ir.Value) -> ir.Value:
+    time, batch = node.attr("time_axis", 0), node.attr("batch_axis", 1)
+    dims, rank = shape_of(x), rank_of(x)
+    shape = [1] * rank
+    shape[batch] = dims[batch]
+    length = op.reshape(lengths, shape)
+    shape = [1] * rank
+    shape[time] = dims[time]
+    step = op.reshape(op.arange(0, dims[time], 1, "int64"), shape)
+    mirrored = op.subtract(op.subtract(length, number(1, "int64")), step)
+    places = op.where(op.less(step, length), mirrored, step)
+    return op.gather_elements(x, op.broadcast_to(places, dims), time)
+
+
+@converter("ArrayFeatureExtractor", domain="ai.onnx.ml", raw=(1,))
+def _array_feature_extractor(node: Node, x: ir.Value, indices: Value) -> ir.Value:
+    if isinstance(indices, np.ndarray):
+        indices = indices.reshape(-1)
+    elif rank_of(indices) > 1:
+        indices = op.reshape(indices, [-1])
+    taken = gather(node, x, indices, rank_of(x) - 1)
+    return op.expand_dims(taken, 0) if rank_of(taken) == 1 else taken
+
+
+@converter("Unique", since=11)
+def _unique(node: Node, x: ir.Value) -> Any:
+    if not node.attr("sorted", 1):
+        raise NotImplementedError("expected sorted=1, but got 0")
+    if x.type.dtype == "bfloat16":
+        raise NotImplementedError("expected elements that NumPy sorts, but got bfloat16")
+    flags = [node.wants(i) for i in range(1, 4)]
+    axis = node.attr("axis", None)
+    found = op.unique(x, True, flags[0], flags[1], flags[2], axis)
+    if not any(flags):
+        return found
+    places = iter(range(1, 4))
+    others = [op.get_item(found, next(places)) if flag else None for flag in flags]
+    return (op.get_item(found, 0), *others)

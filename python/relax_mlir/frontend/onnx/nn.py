@@ -1,0 +1,274 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators of neural networks: products, normalization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlir import ir
+
+from ... import op
+from .elementwise import scaled
+from .manipulate import expand, pad
+from .registry import Node, converter
+from .values import cast, normal_axis, number, product, rank_of, same, shape_of
+
+
+@converter("MatMul")
+def _matmul(_: Node, x: ir.Value, y: ir.Value) -> ir.Value:
+    return op.matmul(x, y)
+
+
+@converter("Gemm")
+def _gemm(node: Node, x: ir.Value, y: ir.Value, bias: ir.Value | None = None) -> ir.Value:
+    x = op.permute_dims(x) if node.attr("transA", 0) else x
+    y = op.permute_dims(y) if node.attr("transB", 0) else y
+    result = scaled(op.matmul(x, y), node.attr("alpha", 1.0))
+    return result if bias is None else op.add(result, scaled(bias, node.attr("beta", 1.0)))
+
+
+@converter("Einsum")
+def _einsum(node: Node, *inputs: ir.Value) -> ir.Value:
+    left, arrow, right = node.attr("equation").replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(inputs):
+        raise ValueError(f"expected {len(terms)} inputs, but got {len(inputs)}")
+    letters = [_spelled(term, rank_of(x)) for term, x in zip(terms, inputs, strict=True)]
+    if not arrow:
+        flat = [letter for term in letters for letter in term]
+        right = "..." + "".join(
+            sorted(one for one in set(flat) if flat.count(one) == 1 and one.isalpha())
+        )
+    dots = max((sum(not one.isalpha() for one in term) for term in letters), default=0)
+    wanted = _spelled(right, dots + len(right.replace("...", "")) if "..." in right else len(right))
+    return _contract(letters, list(inputs), wanted)
+
+
+def _spelled(term: str, rank: int) -> list[str]:
+    """Return a letter for each dimension, with numbers, from the last one, for those of dots."""
+    first, dots, last = term.partition("...")
+    count = rank - len(first) - len(last)
+    if count < 0 or (count and not dots):
+        raise ValueError(f"expected a tensor of rank {len(term)} for '{term}', but got rank {rank}")
+    return [*first, *(str(i) for i in reversed(range(count))), *last]
+
+
+def _contract(terms: list[list[str]], inputs: list[ir.Value], wanted: list[str]) -> ir.Value:
+    for i, term in enumerate(terms):
+        terms[i], inputs[i] = _diagonal(term, inputs[i])
+    while len(inputs) > 1:
+        others = {one for term in terms[2:] for one in term} | set(wanted)
+        order, value = _pair(terms[:2], inputs[:2], others)
+        terms, inputs = [order, *terms[2:]], [value, *inputs[2:]]
+    term, value = terms[0], inputs[0]
+    dropped = [i for i, letter in enumerate(term) if letter not in wanted]
+    if dropped:
+        value = op.sum(value, dropped)
+    kept = [letter for letter in term if letter in wanted]
+    axes = [kept.index(letter) for letter in wanted]
+    return value if axes == list(range(len(kept))) else op.permute_dims(value, axes)
+
+
+def _diagonal(term: list[str], x: ir.Value) -> tuple[list[str], ir.Value]:
+    """Take the elements where dimensions of one letter have the same index."""
+    for letter in term:
+        if term.count(letter) == 1:
+            continue
+        first = term.index(letter)
+        second = term.index(letter, first + 1)
+        shape = [1] * len(term)
+        dims = shape_of(x)
+        shape[first], shape[second] = dims[first], dims[second]
+        eye = op.reshape(op.eye(dims[first], dims[second], 0, "bool"), shape)
+        x = op.sum(op.where(eye, x, number(0, x.type.dtype)), [second])
+        return _diagonal(term[:second] + term[second + 1 :], x)
+    return term, x
+
+
+def _pair(
+    terms: list[list[str]], inputs: list[ir.Value], needed: set[str]
+) -> tuple[list[str], ir.Value]:
+    """Return the product of two tensors, summed over what no other has."""
+    first, second = terms
+    x, y = inputs
+    both = [one for one in first if one in second]
+    batch = [one for one in both if one in needed or not one.isalpha()]
+    summed = [one for one in both if one not in batch]
+    rows = [one for one in first if one not in both]
+    columns = [one for one in second if one not in both]
+
+    def arranged(term: list[str], value: ir.Value, order: list[str]) -> ir.Value:
+        axes = [term.index(one) for one in order]
+        return value if axes == list(range(len(term))) else op.permute_dims(value, axes)
+
+    x, y = arranged(first, x, batch + rows + summed), arranged(second, y, batch + summed + columns)
+    left, right = shape_of(x), shape_of(y)
+    b, r, s = len(batch), len(rows), len(summed)
+    x = op.reshape(x, [*left[:b], product(left[b : b + r]), product(left[b + r :])])
+    y = op.reshape(y, [*right[:b], product(right[b : b + s]), product(right[b + s :])])
+    result = op.matmul(x, y)
+    return batch + rows + columns, op.reshape(
+        result, [*shape_of(result)[:b], *left[b : b + r], *right[b + s :]]
+    )
+
+
+def along_channels(value: ir.Value, rank: int) -> ir.Value:
+    """Return a vector as a tensor that has it along its second dimension."""
+    return op.expand_dims(value, list(range(1, rank - 1))) if rank > 2 else value
+
+
+@converter("BatchNormalization")
+def _batch_normalization(
+    node: Node, x: ir.Value, gamma: ir.Value, beta: ir.Value, mean: ir.Value, variance: ir.Value
+) -> Any:
+    if node.opset < 9:
+        node.refuse("spatial", default=1)
+    rank, dtype = rank_of(x), x.type.dtype
+    running = None
+    if node.attr("training_mode", 0):
+        axes = [axis for axis in range(rank) if axis != 1]
+        momentum = node.attr("momentum", 0.9)
+        known = [mean, variance]
+        wide = cast(x, mean.type.dtype)
+        mean, variance = op.mean(wide, axes), op.variance(wide, axes)
+        running = [
+            op.add(scaled(old, momentum), scaled(new, 1 - momentum))
+            for old, new in zip(known, (mean, variance), strict=True)
+        ]
+    elif node.outputs > 1:
+        raise NotImplementedError("expected one output without training_mode")
+    epsilon = number(node.attr("epsilon", 1e-5), variance.type.dtype)
+    scale = op.multiply(op.rsqrt(op.add(variance, epsilon)), cast(gamma, variance.type.dtype))
+    shift = op.subtract(cast(beta, variance.type.dtype), op.multiply(mean, scale))
+    wide = cast(x, variance.type.dtype)
+    result = op.add(op.multiply(wide, along_channels(scale, rank)), along_channels(shift, rank))
+    return cast(result, dtype) if running is None else (cast(result, dtype), *running)
+
+
+@converter("InstanceNormalization")
+def _instance_normalization(node: Node, x: ir.Value, gamma: ir.Value, beta: ir.Value) -> ir.Value:
+    axes = list(range(2, rank_of(x)))
+    return op.nn.instance_norm(x, gamma, beta, 1, axes, node.attr("epsilon", 1e-5))
+
+
+@converter("GroupNormalization", since=21)
+def _group_normalization(node: Node, x: ir.Value, gamma: ir.Value, beta: ir.Value) -> ir.Value:
+    axes = list(range(2, rank_of(x)))
+    groups = node.attr("num_groups")
+    return op.nn.group_norm(x, gamma, beta, groups, 1, axes, node.attr("epsilon", 1e-5))
+
+
+@converter("LayerNormalization")
+def _layer_normalization(
+    node: Node, x: ir.Value, gamma: ir.Value, beta: ir.Value | None = None
+) -> Any:
+    axis = normal_axis(node.attr("axis", -1), rank_of(x))
+    return layer_norm(x, gamma, beta, axis, node.attr("epsilon", 1e-5), node.outputs)
+
+
+def layer_norm(
+    x: ir.Value, gamma: ir.Value, beta: ir.Value | None, axis: int, epsilon: float, outputs: int = 1
+) -> Any:
+    """Return a tensor normalized from an axis on, and its mean and inverse deviation.
+
+    Parameters
+    ----------
+    x, gamma : mlir.ir.Value
+    beta : mlir.ir.Value, optional
+    axis : int
+    epsilon : float
+    outputs : int
+        How many of the three are wanted.
+    """
+    dims, axes = shape_of(x), list(range(axis, rank_of(x)))
+    plain = [shape_of(one) for one in (gamma, beta) if one is not None]
+    if outputs <= 1 and all(_are_same(one, dims[axis:]) for one in plain):
+        shift = op.zeros(dims[axis:], x.type.dtype) if beta is None else beta
+        return op.nn.layer_norm(x, gamma, shift, axes, epsilon)
+    wide = x if x.type.dtype == "float64" else cast(x, "float32")
+    mean = op.mean(wide, axes, True)
+    apart = op.subtract(wide, mean)
+    square = op.mean(op.multiply(apart, apart), axes, True)
+    inverse = op.rsqrt(op.add(square, number(epsilon, wide.type.dtype)))
+    result = op.multiply(cast(op.multiply(apart, inverse), x.type.dtype), gamma)
+    return (result if beta is None else op.add(result, beta)), mean, inverse
+
+
+def _are_same(first: list[Any], second: list[Any]) -> bool:
+    return len(first) == len(second) and all(
+        same(one, other) for one, other in zip(first, second, strict=True)
+    )
+
+
+@converter("RMSNormalization")
+def _rms_normalization(node: Node, x: ir.Value, gamma: ir.Value) -> ir.Value:
+    axis = normal_axis(node.attr("axis", -1), rank_of(x))
+    dims = shape_of(x)
+    if not _are_same(shape_of(gamma), dims[axis:]):
+        gamma = expand(gamma, dims[axis:])
+    axes = list(range(axis, len(dims)))
+    return op.nn.rms_norm(x, gamma, axes, node.attr("epsilon", 1e-5))
+
+
+@converter("LpNormalization")
+def _lp_normalization(node: Node, x: ir.Value) -> ir.Value:
+    axis, p = normal_axis(node.attr("axis", -1), rank_of(x)), node.attr("p", 2)
+    if p not in (1, 2):
+        raise NotImplementedError(f"expected p=1 or p=2, but got {p}")
+    size = op.sum(op.abs(x) if p == 1 else op.multiply(x, x), [axis], True)
+    norm = size if p == 1 else op.sqrt(size)
+    zero = number(0, x.type.dtype)
+    return op.where(op.equal(norm, zero), zero, op.divide(x, norm))
+
+
+@converter("LRN")
+def _lrn(node: Node, x: ir.Value) -> ir.Value:
+    size, dtype = node.attr("size"), x.type.dtype
+    before, rank = (size - 1) // 2, rank_of(x)
+    widths = [0] * 2 * rank
+    widths[1], widths[1 + rank] = before, size - 1 - before
+    squares = pad(op.multiply(x, x), widths, "constant", number(0, dtype))
+    channels = shape_of(x)[1]
+    total = None
+    for i in range(size):
+        one = op.strided_slice(squares, [1], [i], [i + channels], [1], assume_inbound=True)
+        total = one if total is None else op.add(total, one)
+    sum_ = scaled(total, node.attr("alpha", 1e-4) / size)
+    base = op.add(sum_, number(node.attr("bias", 1.0), dtype))
+    return op.divide(x, op.power(base, number(node.attr("beta", 0.75), dtype)))
+
+
+@converter("Det")
+def _determinant(_: Node, x: ir.Value) -> ir.Value:
+    rows, columns = shape_of(x)[-2:]
+    if rows != columns or not isinstance(rows, int) or rows > 3:
+        raise NotImplementedError(f"expected matrices of up to 3 rows, but got {rows} x {columns}")
+    return _det(_matrix(x, rows), x)
+
+
+def _matrix(x: ir.Value, n: int) -> list[list[ir.Value]]:
+    rank = rank_of(x)
+
+    def element(i: int, j: int) -> ir.Value:
+        axes = [rank - 2, rank - 1]
+        one = op.strided_slice(x, axes, [i, j], [i + 1, j + 1], [1, 1], assume_inbound=True)
+        return op.squeeze(one, axes)
+
+    return [[element(i, j) for j in range(n)] for i in range(n)]
+
+
+def _det(rows: list[list[ir.Value]], x: ir.Value) -> ir.Value:
+    if not rows:
+        return op.ones(shape_of(x)[:-2], x.type.dtype)
+    if len(rows) == 1:
+        return rows[0][0]
+    total = None
+    for i, one in enumerate(rows[0]):
+        minor = [row[:i] + row[i + 1 :] for row in rows[1:]]
+        term = op.multiply(one, _det(minor, x))
+        if total is None:
+            total = term
+        else:
+            total = op.subtract(total, term) if i % 2 else op.add(total, term)
+    return total

@@ -1,0 +1,155 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Quantization, and operators on quantized tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+from ... import op
+from .model import dtype_of as dtype_of_onnx
+from .registry import Node, converter
+from .values import cast, normal_axis, number, rank_of, shape_of
+from .windows import integer_convolution
+
+
+def _is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
+
+
+def _spread(value: ir.Value, x: ir.Value, axis: int, block: int) -> ir.Value:
+    """Return a scale or zero point in a shape that broadcasts with the tensor."""
+    rank = rank_of(x)
+    if rank_of(value) == 0:
+        return value
+    if rank_of(value) == 1 and not block:
+        dims = shape_of(value)
+        if dims == [1]:
+            return op.reshape(value, [])
+        axis = normal_axis(axis, rank)
+        return op.reshape(value, [*[1] * axis, dims[0], *[1] * (rank - axis - 1)])
+    axis = normal_axis(axis, rank)
+    repeated = op.repeat(value, block, axis)
+    extent = shape_of(x)[axis]
+    if shape_of(repeated)[axis] == extent:
+        return repeated
+    return op.strided_slice(repeated, [axis], [0], [extent], [1], assume_inbound=True)
+
+
+def saturate(x: ir.Value, dtype: str) -> ir.Value:
+    """Return numbers of the range of an integer type as such."""
+    info = np.iinfo(dtype)
+    return op.astype(op.clip(x, int(info.min), int(info.max)), dtype)
+
+
+def quantize(x: ir.Value, scale: ir.Value, zero: ir.Value | None, dtype: str) -> ir.Value:
+    """Return round(x / scale) + zero, saturated."""
+    rounded = op.round(op.divide(x, scale))
+    if zero is not None:
+        rounded = op.add(rounded, cast(zero, rounded.type.dtype))
+    return saturate(rounded, dtype)
+
+
+@converter("QuantizeLinear")
+def _quantize_linear(
+    node: Node, x: ir.Value, scale: ir.Value, zero: ir.Value | None = None
+) -> ir.Value:
+    stated = node.attr("output_dtype", 0)
+    dtype = zero.type.dtype if zero is not None else "uint8"
+    if stated:
+        dtype = dtype_of_onnx(stated)
+    precision = node.attr("precision", 0)
+    kind = dtype_of_onnx(precision) if precision else scale.type.dtype
+    if kind not in ("float32", "float64") and dtype not in ("int8", "uint8"):
+        kind = "float32"
+    axis, block = node.attr("axis", 1), node.attr("block_size", 0)
+    wide = cast(x, "float32") if kind != "float64" else cast(x, kind)
+    step = cast(_spread(scale, x, axis, block), wide.type.dtype)
+    offset = None if zero is None else _spread(zero, x, axis, block)
+    return quantize(wide, step, offset, dtype)
+
+
+@converter("DequantizeLinear")
+def _dequantize_linear(
+    node: Node, x: ir.Value, scale: ir.Value, zero: ir.Value | None = None
+) -> ir.Value:
+    axis, block = node.attr("axis", 1), node.attr("block_size", 0)
+    result = scale.type.dtype
+    if node.attr("output_dtype", 0):
+        result = dtype_of_onnx(node.attr("output_dtype"))
+    wide = op.astype(x, "int64" if x.type.dtype in ("int32", "uint32") else "int32")
+    if zero is not None:
+        wide = op.subtract(wide, cast(_spread(zero, x, axis, block), wide.type.dtype))
+    step = cast(_spread(scale, x, axis, block), "float32")
+    return cast(op.multiply(op.astype(wide, "float32"), step), result)
+
+
+def dynamic_quantize(x: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """Return a tensor as uint8, its scale and its zero point, of its own range."""
+    zero = number(0, "float32")
+    low, high = op.minimum(op.min(x), zero), op.maximum(op.max(x), zero)
+    scale = op.divide(op.subtract(high, low), number(255, "float32"))
+    # Of nothing but zeros the scale is 0, and any zero point fits.
+    is_zero = op.equal(scale, zero)
+    step = op.where(is_zero, number(1, "float32"), scale)
+    place = saturate(op.round(op.divide(op.negative(low), step)), "uint8")
+    return quantize(x, step, place, "uint8"), scale, place
+
+
+@converter("DynamicQuantizeLinear")
+def _dynamic_quantize_linear(_: Node, x: ir.Value) -> Any:
+    return dynamic_quantize(x)
+
+
+def _less_zero(x: ir.Value, zero: ir.Value | None, is_row: bool) -> ir.Value:
+    wide = cast(x, "int32")
+    if zero is None:
+        return wide
+    shift = cast(zero, "int32")
+    if is_row and rank_of(shift) == 1 and shape_of(shift) != [1]:
+        shift = op.expand_dims(shift, 1)
+    return op.subtract(wide, shift)
+
+
+@converter("MatMulInteger")
+def _matmul_integer(
+    _: Node, x: ir.Value, y: ir.Value, x_zero: ir.Value | None = None,
+    y_zero: ir.Value | None = None,
+) -> ir.Value:  # fmt: skip
+    return op.matmul(_less_zero(x, x_zero, True), _less_zero(y, y_zero, False))
+
+
+@converter("QLinearMatMul")
+def _q_linear_matmul(
+    _: Node, x: ir.Value, x_scale: ir.Value, x_zero: ir.Value, y: ir.Value, y_scale: ir.Value,
+    y_zero: ir.Value, scale: ir.Value, zero: ir.Value,
+) -> ir.Value:  # fmt: skip
+    for one in (x_scale, y_scale, scale):
+        if rank_of(one) > 0 and shape_of(one) != [1]:
+            raise NotImplementedError("expected one scale for each tensor")
+    product = op.matmul(_less_zero(x, x_zero, True), _less_zero(y, y_zero, False))
+    factors = [cast(op.reshape(one, []), "float32") for one in (x_scale, y_scale, scale)]
+    factor = op.divide(op.multiply(factors[0], factors[1]), factors[2])
+    numbers = op.multiply(cast(product, "float32"), factor)
+    rounded = op.add(op.round(numbers), cast(zero, "float32"))
+    return saturate(rounded, zero.type.dtype)
+
+
+@converter("QLinearConv")
+def _q_linear_conv(
+    node: Node, x: ir.Value, x_scale: ir.Value, x_zero: ir.Value, weight: ir.Value,
+    weight_scale: ir.Value, weight_zero: ir.Value, scale: ir.Value, zero: ir.Value,
+    bias: ir.Value | None = None,
+) -> ir.Value:  # fmt: skip
+    total = integer_convolution(node, x, weight, x_zero, weight_zero)
+    rank = rank_of(x)
+    if bias is not None:
+        total = op.add(total, op.expand_dims(bias, list(range(1, rank - 1))))
+    factor = op.divide(op.multiply(x_scale, weight_scale), scale)
+    if rank_of(factor) == 1 and shape_of(factor) != [1]:
+        factor = op.expand_dims(factor, list(range(1, rank - 1)))
+    rounded = op.round(op.multiply(cast(total, "float32"), factor))
+    return saturate(op.add(rounded, cast(op.reshape(zero, []), "float32")), zero.type.dtype)

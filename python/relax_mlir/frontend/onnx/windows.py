@@ -1,0 +1,235 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that move windows over tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlir import ir
+
+from ... import op
+from .manipulate import pad
+from .nn import along_channels
+from .registry import Function, Node, converter
+from .values import cast, number, product, rank_of, shape_of
+
+
+def _spatial(node: Node, name: str, count: int) -> list[int]:
+    values = node.attr(name, [1] * count)
+    if len(values) != count:
+        raise ValueError(f"expected {count} {name}, but got {values}")
+    return list(values)
+
+
+def _padding(
+    node: Node, dims: Sequence[Any], kernel: Sequence[int], strides: Sequence[int],
+    dilations: Sequence[int],
+) -> list[int]:  # fmt: skip
+    """Return the padding before each spatial dimension, then after each."""
+    count, kind = len(kernel), node.attr("auto_pad", "NOTSET")
+    if kind == "NOTSET":
+        pads = list(node.attr("pads", [0] * 2 * count))
+        if len(pads) != 2 * count or min(pads, default=0) < 0:
+            raise NotImplementedError(f"expected {2 * count} pads of 0 or more, but got {pads}")
+        return pads
+    if kind == "VALID":
+        return [0] * 2 * count
+    if kind not in ("SAME_UPPER", "SAME_LOWER"):
+        raise ValueError(f"expected a known auto_pad, but got {kind}")
+    begins, ends = [], []
+    for dim, size, stride, dilation in zip(dims, kernel, strides, dilations, strict=True):
+        reach = (size - 1) * dilation
+        if stride != 1 and not isinstance(dim, int):
+            raise NotImplementedError(
+                f"expected auto_pad={kind} of known dimensions, but got {dim}"
+            )
+        windows = -(-dim // stride) if stride != 1 else dim
+        total = reach if stride == 1 else max(0, (windows - 1) * stride + reach + 1 - dim)
+        less, more = total // 2, total - total // 2
+        begins.append(less if kind == "SAME_UPPER" else more)
+        ends.append(more if kind == "SAME_UPPER" else less)
+    return begins + ends
+
+
+_CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
+
+
+@converter("Conv")
+def _conv(node: Node, x: ir.Value, weight: ir.Value, bias: ir.Value | None = None) -> ir.Value:
+    result = convolve(node, x, weight)
+    return result if bias is None else op.add(result, along_channels(bias, rank_of(x)))
+
+
+def convolve(node: Node, x: ir.Value, weight: ir.Value) -> ir.Value:
+    """Return the convolution that the attributes of a node describe."""
+    dims, count = shape_of(x)[2:], rank_of(x) - 2
+    if count not in _CONVOLUTIONS:
+        raise NotImplementedError(f"expected 1 to 3 spatial dimensions, but got {count}")
+    kernel = [_known(dim) for dim in shape_of(weight)[2:]]
+    if node.attr("kernel_shape", kernel) != kernel:
+        raise ValueError(f"expected kernel_shape={kernel}, but got {node.attr('kernel_shape')}")
+    strides, dilations = _spatial(node, "strides", count), _spatial(node, "dilations", count)
+    padding = _padding(node, dims, kernel, strides, dilations)
+    groups = node.attr("group", 1)
+    return _CONVOLUTIONS[count](x, weight, strides, padding, dilations, groups)
+
+
+def _known(dim: Any) -> int:
+    if not isinstance(dim, int):
+        raise NotImplementedError(f"expected a kernel of known size, but got {dim}")
+    return dim
+
+
+@converter("ConvTranspose")
+def _conv_transpose(
+    node: Node, x: ir.Value, weight: ir.Value, bias: ir.Value | None = None
+) -> ir.Value:
+    dims, count = shape_of(x)[2:], rank_of(x) - 2
+    kernel = [_known(dim) for dim in shape_of(weight)[2:]]
+    strides, dilations = _spatial(node, "strides", count), _spatial(node, "dilations", count)
+    groups = node.attr("group", 1)
+    padding = _transposed_padding(node, dims, kernel, strides, dilations)
+    spread = _spread(x, strides)
+    widths = [0, 0, *padding[:count], 0, 0, *padding[count:]]
+    spread = pad(spread, widths, "constant", number(0, x.type.dtype))
+    inputs, outputs = (_known(dim) for dim in shape_of(weight)[:2])
+    # The kernel, mirrored, with its channels the other way round in each group.
+    mirrored = op.reshape(weight, [groups, inputs // groups, outputs, *kernel])
+    order = [0, 2, 1, *range(3, 3 + count)]
+    mirrored = op.reshape(
+        op.permute_dims(mirrored, order), [groups * outputs, inputs // groups, *kernel]
+    )
+    for axis in range(2, 2 + count):
+        mirrored = op.flip(mirrored, axis)
+    result = _CONVOLUTIONS[count](spread, mirrored, 1, 0, dilations, groups)
+    return result if bias is None else op.add(result, along_channels(bias, rank_of(x)))
+
+
+def _transposed_padding(
+    node: Node, dims: Sequence[Any], kernel: Sequence[int], strides: Sequence[int],
+    dilations: Sequence[int],
+) -> list[Any]:  # fmt: skip
+    """Return what is added around the spread input, before each dimension, then after each."""
+    count, kind = len(kernel), node.attr("auto_pad", "NOTSET")
+    extra = list(node.attr("output_padding", [0] * count))
+    reach = [(size - 1) * dilation for size, dilation in zip(kernel, dilations, strict=True)]
+    pads = list(node.attr("pads", [0] * 2 * count))
+    wanted = node.attr("output_shape", None)
+    if wanted is not None or kind in ("SAME_UPPER", "SAME_LOWER"):
+        sizes = wanted or [dim * stride for dim, stride in zip(dims, strides, strict=True)]
+        for i in range(count):
+            total = strides[i] * (dims[i] - 1) + extra[i] + reach[i] + 1 - sizes[i]
+            if not isinstance(total, int) and getattr(total, "value", None) is None:
+                raise NotImplementedError(
+                    f"expected output_shape of known dimensions, but got {dims}"
+                )
+            total = getattr(total, "value", total)
+            less, more = total // 2, total - total // 2
+            begin, end = (less, more) if kind == "SAME_UPPER" else (more, less)
+            pads[i], pads[i + count] = begin, end
+    elif kind == "VALID":
+        pads = [0] * 2 * count
+    begins = [reach[i] - pads[i] for i in range(count)]
+    return begins + [reach[i] - pads[i + count] + extra[i] for i in range(count)]
+
+
+def _spread(x: ir.Value, strides: Sequence[int]) -> ir.Value:
+    """Return a tensor with zeros between its elements."""
+    for axis, stride in enumerate(strides, 2):
+        if stride == 1:
+            continue
+        dims = shape_of(x)
+        rank = len(dims)
+        widths = [0] * 2 * (rank + 1)
+        widths[rank + 1 + axis + 1] = stride - 1
+        wide = pad(op.expand_dims(x, axis + 1), widths, "constant", number(0, x.type.dtype))
+        joined = op.reshape(wide, [*dims[:axis], dims[axis] * stride, *dims[axis + 1 :]])
+        end = (dims[axis] - 1) * stride + 1
+        x = op.strided_slice(joined, [axis], [0], [end], [1], assume_inbound=True)
+    return x
+
+
+_MAX = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}
+_AVG = {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}
+
+
+def _window(node: Node, x: ir.Value) -> tuple[list[int], dict[str, Any]]:
+    count = rank_of(x) - 2
+    if count not in _MAX:
+        raise NotImplementedError(f"expected 1 to 3 spatial dimensions, but got {count}")
+    kernel = list(node.attr("kernel_shape"))
+    strides, dilations = _spatial(node, "strides", count), _spatial(node, "dilations", count)
+    padding = _padding(node, shape_of(x)[2:], kernel, strides, dilations)
+    ceil = bool(node.attr("ceil_mode", 0))
+    return kernel, {
+        "strides": strides, "padding": padding, "dilation": dilations, "ceil_mode": ceil,
+    }  # fmt: skip
+
+
+@converter("MaxPool")
+def _max_pool(node: Node, x: ir.Value) -> ir.Value:
+    kernel, options = _window(node, x)
+    return _MAX[len(kernel)](x, kernel, **options)
+
+
+@converter("AveragePool")
+def _average_pool(node: Node, x: ir.Value) -> ir.Value:
+    kernel, options = _window(node, x)
+    counted = bool(node.attr("count_include_pad", 0))
+    return _AVG[len(kernel)](x, kernel, count_include_pad=counted, **options)
+
+
+@converter("LpPool")
+def _lp_pool(node: Node, x: ir.Value) -> ir.Value:
+    kernel, options = _window(node, x)
+    if options["ceil_mode"]:
+        raise NotImplementedError("expected ceil_mode=0")
+    p, dtype = node.attr("p", 2), x.type.dtype
+    powers = op.power(op.abs(x), number(p, dtype))
+    # The sum is the mean times the number of elements.
+    means = _AVG[len(kernel)](powers, kernel, count_include_pad=True, **options)
+    sums = op.multiply(means, number(product(kernel), dtype))
+    return op.power(sums, number(1 / p, dtype))
+
+
+def _global(reduce: Any) -> Function:
+    def convert(_: Node, x: ir.Value) -> ir.Value:
+        return reduce(x, list(range(2, rank_of(x))), True)
+
+    return convert
+
+
+converter("GlobalAveragePool")(_global(op.mean))
+converter("GlobalMaxPool")(_global(op.max))
+
+
+@converter("GlobalLpPool")
+def _global_lp_pool(node: Node, x: ir.Value) -> ir.Value:
+    p, dtype = node.attr("p", 2), x.type.dtype
+    powers = op.power(op.abs(x), number(p, dtype))
+    return op.power(op.sum(powers, list(range(2, rank_of(x))), True), number(1 / p, dtype))
+
+
+@converter("ConvInteger")
+def _conv_integer(
+    node: Node, x: ir.Value, weight: ir.Value, x_zero: ir.Value | None = None,
+    weight_zero: ir.Value | None = None,
+) -> ir.Value:  # fmt: skip
+    return integer_convolution(node, x, weight, x_zero, weight_zero)
+
+
+def integer_convolution(
+    node: Node, x: ir.Value, weight: ir.Value, x_zero: ir.Value | None, weight_zero: ir.Value | None
+) -> ir.Value:
+    """Return the convolution of integers less their zero points, as int32."""
+    wide, kernel = cast(x, "int32"), cast(weight, "int32")
+    if x_zero is not None:
+        wide = op.subtract(wide, cast(op.reshape(x_zero, []), "int32"))
+    if weight_zero is not None:
+        zero = cast(weight_zero, "int32")
+        if rank_of(zero) == 1:
+            zero = op.expand_dims(zero, list(range(1, rank_of(weight))))
+        kernel = op.subtract(kernel, zero)
+    return convolve(node, wide, kernel)
