@@ -1,0 +1,87 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tests that ONNX has for its operators, each as a model of one node, or of its function.
+
+`onnx_gaps.txt` lists those that do not pass yet, by reason: they have to be refused at import, in
+words. A test that begins to pass has to leave the list.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # the numbers of the tests overflow on purpose
+    from onnx.backend.test.loader import load_model_tests
+
+    CASES = load_model_tests(kind="node")
+
+from onnx.backend.test.runner import Runner  # noqa: E402
+from relax_mlir.frontend.onnx.backend import Backend  # noqa: E402
+
+GAPS = Path(__file__).with_name("onnx_gaps.txt")
+# The group of results that differ in the last bit of half precision.
+ROUNDING = "half precision is rounded in other places"
+
+
+def gaps() -> dict[str, str]:
+    """The reason of each test that does not pass."""
+    reasons, reason = {}, ""
+    for line in GAPS.read_text().splitlines():
+        if line.startswith("# "):
+            reason = line.removeprefix("# ")
+        elif line:
+            assert line not in reasons, line
+            reasons[line] = reason
+    return reasons
+
+
+REASONS = gaps()
+
+
+def parameter(case: Any) -> Any:
+    reason = REASONS.get(case.name)
+    if reason is None:
+        return pytest.param(case, id=case.name)
+    raised = AssertionError if reason == ROUNDING else NotImplementedError
+    mark = pytest.mark.xfail(reason=reason, raises=raised, strict=True)
+    return pytest.param(case, id=case.name, marks=mark)
+
+
+def as_array(value: Any) -> Any:
+    return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+
+
+@pytest.mark.parametrize("case", [parameter(case) for case in CASES])
+def test_node(case: Any) -> None:
+    model = Backend.prepare(case.model, "CPU", opt_level=0)
+    for inputs, wanted in case.data_sets:
+        got = model.run([as_array(value) for value in inputs])
+        Runner.assert_similar_outputs(
+            [as_array(value) for value in wanted], list(got), case.rtol, case.atol
+        )
+
+
+def test_gaps_are_tests() -> None:
+    assert set(REASONS) <= {case.name for case in CASES}
+
+
+def test_run_node() -> None:
+    node = onnx.helper.make_node("Add", ["x", "y"], ["z"])
+    x = np.arange(3, dtype="float32")
+    (z,) = Backend.run_node(node, [x, x])
+    np.testing.assert_array_equal(z, x + x)
+
+
+def test_devices() -> None:
+    assert Backend.supports_device("CPU")
+    assert not Backend.supports_device("CUDA")
+    with pytest.raises(ValueError, match="expected device CPU, but got CUDA"):
+        Backend.prepare(CASES[0].model, "CUDA")
