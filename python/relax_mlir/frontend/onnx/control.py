@@ -167,7 +167,7 @@ def _split_to_sequence(node: Node, x: ir.Value, parts: Value = None) -> Value:
     axis = normal_axis(node.attr("axis", 0), rank_of(x))
     extent: Any = shape_of(x)[axis]
     if parts is None:
-        lengths = [1] * known_ints(np.array(extent), "a dimension")[0]
+        lengths = _chunks(extent, 1)
     else:
         given = known_sizes(parts, "sizes of parts")
         lengths = given

@@ -13,7 +13,7 @@ from mlir import ir
 from ... import op
 from .model import dtype_of as dtype_of_onnx
 from .registry import Function, Node, converter
-from .values import Operator, Value, cast, dtype_of, number
+from .values import Operator, Value, agreed, cast, dtype_of, number
 
 _UNARY: dict[str, Operator] = {
     "Abs": op.abs,
@@ -67,14 +67,14 @@ def _plain(operator: Operator, count: int) -> Function:
     def convert(_: Node, *inputs: ir.Value) -> ir.Value:
         if len(inputs) != count:
             raise ValueError(f"expected {count} inputs, but got {len(inputs)}")
-        return operator(*inputs)
+        return operator(*agreed(*inputs))
 
     return convert
 
 
 def _variadic(operator: Operator) -> Function:
     def convert(_: Node, *inputs: ir.Value) -> ir.Value:
-        return functools.reduce(operator, inputs)
+        return functools.reduce(operator, agreed(*inputs))
 
     return convert
 
@@ -89,7 +89,7 @@ for _name, _operator in _VARIADIC.items():
 
 @converter("Mean")
 def _mean(_: Node, *inputs: ir.Value) -> ir.Value:
-    total = functools.reduce(op.add, inputs)
+    total = functools.reduce(op.add, agreed(*inputs))
     return op.divide(total, number(len(inputs), total.type.dtype))
 
 
@@ -199,6 +199,7 @@ def _gelu(node: Node, x: ir.Value) -> ir.Value:
 
 @converter("PRelu")
 def _prelu(_: Node, x: ir.Value, slope: ir.Value) -> ir.Value:
+    x, slope = agreed(x, slope)
     return op.where(op.less(x, number(0, x.type.dtype)), op.multiply(x, slope), x)
 
 
@@ -227,6 +228,7 @@ def _is_inf(node: Node, x: ir.Value) -> ir.Value:
 
 @converter("Mod")
 def _mod(node: Node, x: ir.Value, y: ir.Value) -> ir.Value:
+    x, y = agreed(x, y)
     if not node.attr("fmod", 0):
         return op.floor_mod(x, y)
     # The remainder has the sign of the dividend.
@@ -238,6 +240,7 @@ def _mod(node: Node, x: ir.Value, y: ir.Value) -> ir.Value:
 
 @converter("Pow")
 def _pow(_: Node, x: ir.Value, y: ir.Value) -> ir.Value:
+    x, y = agreed(x, y)
     dtype, exponent = x.type.dtype, y.type.dtype
     if dtype == exponent and dtype.startswith(("float", "bfloat")):
         return op.power(x, y)
@@ -269,7 +272,7 @@ def _clip(_: Node, x: ir.Value, low: Any = None, high: Any = None) -> ir.Value:
 
 @converter("Where")
 def _where(_: Node, condition: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
-    return op.where(condition, x, y)
+    return op.where(*agreed(condition, x, y))
 
 
 @converter("Cast")

@@ -12,20 +12,44 @@ from ... import op
 from .elementwise import scaled
 from .manipulate import expand, pad
 from .registry import Node, converter
-from .values import cast, normal_axis, number, product, rank_of, same, shape_of
+from .values import agreed, cast, matched, normal_axis, number, product, rank_of, same, shape_of
 
 
 @converter("MatMul")
 def _matmul(_: Node, x: ir.Value, y: ir.Value) -> ir.Value:
-    return op.matmul(x, y)
+    return op.matmul(*_fitting(x, y))
+
+
+def _fitting(x: ir.Value, y: ir.Value) -> list[ir.Value]:
+    """Return factors of a product, whose dimensions are known to fit."""
+    left, right = shape_of(x), shape_of(y)
+    if min(len(left), len(right)) < 2:
+        return [x, y]
+    inner = right[-2] if isinstance(right[-2], int) else left[-1]
+    count = min(len(left), len(right)) - 2
+    pairs = zip(left[-2 - count : -2], right[-2 - count : -2], strict=True)
+    batch = [(a, b) if a == 1 or b == 1 else _one(a, b) for a, b in pairs]
+    first, second = ([pair[k] for pair in batch] for k in range(2))
+    return [
+        matched(x, [*left[: len(left) - 2 - count], *first, left[-2], inner]),
+        matched(y, [*right[: len(right) - 2 - count], *second, inner, right[-1]]),
+    ]
+
+
+def _one(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return the one of two equal dimensions that says more, for each of them."""
+    common = second if isinstance(second, int) else first
+    return common, common
 
 
 @converter("Gemm")
 def _gemm(node: Node, x: ir.Value, y: ir.Value, bias: ir.Value | None = None) -> ir.Value:
     x = op.permute_dims(x) if node.attr("transA", 0) else x
     y = op.permute_dims(y) if node.attr("transB", 0) else y
-    result = scaled(op.matmul(x, y), node.attr("alpha", 1.0))
-    return result if bias is None else op.add(result, scaled(bias, node.attr("beta", 1.0)))
+    result = scaled(op.matmul(*_fitting(x, y)), node.attr("alpha", 1.0))
+    if bias is None:
+        return result
+    return op.add(*agreed(result, scaled(bias, node.attr("beta", 1.0))))
 
 
 @converter("Einsum")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
-from ...core.ir import Dim, Facts
+from ...core.ir import Dim, Facts, TensorStructInfo
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,6 +193,48 @@ def as_tensor(value: Value) -> ir.Value:
         vector = vectors[0] if len(vectors) == 1 else op.concat(vectors, 0)
         return cast(op.reshape(vector, list(value.elements.shape)), value.dtype)
     raise NotImplementedError(f"expected a tensor, but got {describe(value)}")
+
+
+def agreed(*tensors: ir.Value) -> list[ir.Value]:
+    """Return operands of one operator on elements, whose dimensions are known to broadcast.
+
+    Two dimensions of which it is not known whether they are equal are taken to be so, which the
+    program checks when it runs: that one of them is 1 is an error then.
+    """
+    ranks = [rank_of(tensor) for tensor in tensors]
+    common: list[int | Dim] = [1] * max(ranks)
+    for tensor in tensors:
+        for i, dim in enumerate(reversed(shape_of(tensor))):
+            # A number says more than an expression.
+            if common[-1 - i] == 1 or (isinstance(dim, int) and dim != 1):
+                common[-1 - i] = dim
+    return [
+        matched(tensor, [
+            dim if dim == 1 else wanted
+            for dim, wanted in zip(shape_of(tensor), common[len(common) - rank :], strict=True)
+        ])
+        for tensor, rank in zip(tensors, ranks, strict=True)
+    ]  # fmt: skip
+
+
+def matched(value: ir.Value, dims: Sequence[int | Dim]) -> ir.Value:
+    """Return a tensor as one of given dimensions, checked when the program runs.
+
+    Raises
+    ------
+    ValueError
+        If it never has these dimensions.
+    """
+    known_dims = shape_of(value)
+    answers = [same(mine, other) for mine, other in zip(known_dims, dims, strict=True)]
+    if False in answers:
+        raise ValueError(
+            f"expected dimensions {[str(dim) for dim in dims]}, but got "
+            f"{[str(dim) for dim in known_dims]}"
+        )
+    if all(answers):
+        return value
+    return op.match_cast(value, TensorStructInfo(list(dims), value.type.dtype))
 
 
 def cast(value: ir.Value, dtype: str) -> ir.Value:
