@@ -84,6 +84,15 @@ def test_dimensions_of_different_names_are_equal_when_it_runs() -> None:
         session.run(None, {"x": random(3, 4), "y": random(1, 4), "w": random(4, 2)})
 
 
+def test_parts_of_different_names_are_joined() -> None:
+    model = graph("""(float[b, past, 4] x, float[c, new, 4] y) => (float[p, q, r] z) {
+      z = Concat<axis = 1>(x, y)
+    }""")
+    session = check(model, {"x": random(2, 3, 4), "y": random(2, 1, 4)})
+    with pytest.raises(ValueError, match="match_cast"):
+        session.run(None, {"x": random(2, 3, 4), "y": random(1, 1, 4)})
+
+
 def test_shape_dict() -> None:
     model = graph("(float[n, 4] x) => (float[n, 4] y) { y = Relu(x) }")
     assert "[3, 4]" in signature(from_onnx(model, {"x": (3, 4)}))

@@ -253,6 +253,7 @@ def _pow(_: Node, x: ir.Value, y: ir.Value) -> ir.Value:
 @converter("BitShift")
 def _bit_shift(node: Node, x: ir.Value, y: ir.Value) -> ir.Value:
     node.refuse("direction", "LEFT", "RIGHT")
+    x, y = agreed(x, y)
     return op.left_shift(x, y) if node.attr("direction") == "LEFT" else op.right_shift(x, y)
 
 

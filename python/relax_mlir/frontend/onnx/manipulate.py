@@ -27,6 +27,7 @@ from .values import (
     known_array,
     known_ints,
     known_sizes,
+    matched,
     normal_axis,
     number,
     product,
@@ -178,7 +179,20 @@ def _broadcast(mine: int | Dim, other: int | Dim) -> int | Dim:
 @converter("Concat", raw=None)
 def _concat(node: Node, *parts: Value) -> Value:
     tensors = [node.importer.tensor(node.scope, part) for part in parts]
-    return tensors[0] if len(tensors) == 1 else op.concat(tensors, node.attr("axis"))
+    axis = normal_axis(node.attr("axis"), rank_of(tensors[0]))
+    dims = shape_of(tensors[0])
+    fitting = [
+        matched(one, [shape_of(one)[i] if i == axis else _known_one(tensors, i) for i in
+                      range(len(dims))])
+        for one in tensors
+    ]  # fmt: skip
+    return fitting[0] if len(fitting) == 1 else op.concat(fitting, axis)
+
+
+def _known_one(tensors: Sequence[ir.Value], axis: int) -> int | Dim:
+    """Return the size that tensors have in common, as a number where one says so."""
+    dims = [shape_of(tensor)[axis] for tensor in tensors]
+    return next((dim for dim in dims if isinstance(dim, int)), dims[0])
 
 
 def part(x: ir.Value, axis: int, begin: int | Dim, end: int | Dim, step: int = 1) -> ir.Value:

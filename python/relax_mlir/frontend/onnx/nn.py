@@ -24,7 +24,10 @@ def _fitting(x: ir.Value, y: ir.Value) -> list[ir.Value]:
     """Return factors of a product, whose dimensions are known to fit."""
     left, right = shape_of(x), shape_of(y)
     if min(len(left), len(right)) < 2:
-        return [x, y]
+        row = len(right) - 2 if len(right) > 1 else 0
+        inner = right[row] if isinstance(right[row], int) else left[-1]
+        right[row] = inner
+        return [matched(x, [*left[:-1], inner]), matched(y, right)]
     inner = right[-2] if isinstance(right[-2], int) else left[-1]
     count = min(len(left), len(right)) - 2
     pairs = zip(left[-2 - count : -2], right[-2 - count : -2], strict=True)
