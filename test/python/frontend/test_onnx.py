@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -528,3 +529,81 @@ def test_error_without_onnx() -> None:
         "else: sys.exit(1)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ------------------------------------------------------------------------------------------------
+# com.microsoft
+# ------------------------------------------------------------------------------------------------
+
+erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def gelu(x: np.ndarray) -> np.ndarray:
+    return x * 0.5 * (1 + erf(x / np.sqrt(2)))
+
+
+def gelu_tanh(x: np.ndarray) -> np.ndarray:
+    return x * 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def normalized(x: np.ndarray, *, epsilon: float, centred: bool) -> np.ndarray:
+    x = x - x.mean(-1, keepdims=True) if centred else x
+    return x / np.sqrt((x**2).mean(-1, keepdims=True) + epsilon)
+
+
+V = np.linspace(0.5, 1.5, 4)
+MICROSOFT = [
+    ("Gelu", ["x"], {}, lambda x, s: gelu(x)),
+    ("BiasGelu", ["x", "v"], {}, lambda x, s: gelu(x + V)),
+    ("FastGelu", ["x"], {}, lambda x, s: gelu_tanh(x)),
+    ("FastGelu", ["x", "v"], {}, lambda x, s: gelu_tanh(x + V)),
+    ("QuickGelu", ["x"], {}, lambda x, s: x / (1 + np.exp(-1.702 * x))),
+    ("QuickGelu", ["x"], {"alpha": 0.5}, lambda x, s: x / (1 + np.exp(-0.5 * x))),
+    ("SkipLayerNormalization", ["x", "s", "v", "v", "v"], {"epsilon": 1e-5},
+     lambda x, s: normalized(x + s + V, epsilon=1e-5, centred=True) * V + V),
+    ("SkipLayerNormalization", ["x", "s", "v"], {},
+     lambda x, s: normalized(x + s, epsilon=1e-12, centred=True) * V),
+    ("SimplifiedLayerNormalization", ["x", "v"], {"epsilon": 1e-3},
+     lambda x, s: normalized(x, epsilon=1e-3, centred=False) * V),
+    ("SkipSimplifiedLayerNormalization", ["x", "s", "v", "v"], {},
+     lambda x, s: normalized(x + s + V, epsilon=1e-12, centred=False) * V),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "inputs", "attributes", "wanted"), MICROSOFT)
+def test_operators_of_onnxruntime(
+    name: str, inputs: list[str], attributes: dict[str, float], wanted: Any
+) -> None:
+    node = helper.make_node(name, inputs, ["y"], domain="com.microsoft", **attributes)
+    infos = [
+        helper.make_tensor_value_info(each, TensorProto.FLOAT, ["n", 4]) for each in ("x", "s")
+    ]
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 4])
+    weights = [numpy_helper.from_array(V.astype("float32"), "v")]
+    model = helper.make_model(
+        helper.make_graph([node], "graph", infos, [output], weights),
+        opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)],
+    )
+    x, s = random(3, 4), random(3, 4)
+    (got,) = InferenceSession(model).run(None, {"x": x, "s": s})
+    np.testing.assert_allclose(got, wanted(x.astype("float64"), s), rtol=2e-6, atol=2e-6)
+
+
+def test_sums_of_skip_normalization_are_results() -> None:
+    node = helper.make_node(
+        "SkipLayerNormalization", ["x", "s", "v"], ["y", "", "", "sum"], domain="com.microsoft"
+    )
+    value = helper.make_tensor_value_info
+    model = helper.make_model(
+        helper.make_graph(
+            [node],
+            "graph",
+            [value(each, TensorProto.FLOAT, ["n", 4]) for each in ("x", "s")],
+            [value(each, TensorProto.FLOAT, ["n", 4]) for each in ("y", "sum")],
+            [numpy_helper.from_array(V.astype("float32"), "v")],
+        ),
+        opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)],
+    )
+    x, s = random(3, 4), random(3, 4)
+    _, total = InferenceSession(model).run(None, {"x": x, "s": s})
+    np.testing.assert_array_equal(total, x + s)

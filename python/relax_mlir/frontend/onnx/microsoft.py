@@ -46,7 +46,7 @@ def _skip_layer_normalization(
     if bias is not None:
         total = op.add(total, bias)
     epsilon = node.attr("epsilon", 1e-12)
-    result, *_ = (layer_norm(total, gamma, beta, rank_of(x) - 1, epsilon, 1),)
+    result = layer_norm(total, gamma, beta, rank_of(x) - 1, epsilon)
     # Mean and deviation are for training.
     return result if not node.wants(3) else (result, None, None, total)
 
