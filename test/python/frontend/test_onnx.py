@@ -199,7 +199,7 @@ def model_of(nodes: list[Any], inputs: dict[str, list[Any]], outputs: list[str],
             [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
             [numpy_helper.from_array(array, name) for name, array in weights.items()],
         ),
-        opset_imports=[helper.make_opsetid("", opset)],
+        opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)],
         ir_version=10,
     )  # fmt: skip
 
@@ -575,15 +575,8 @@ def test_operators_of_onnxruntime(
     name: str, inputs: list[str], attributes: dict[str, float], wanted: Any
 ) -> None:
     node = helper.make_node(name, inputs, ["y"], domain="com.microsoft", **attributes)
-    infos = [
-        helper.make_tensor_value_info(each, TensorProto.FLOAT, ["n", 4]) for each in ("x", "s")
-    ]
-    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 4])
-    weights = [numpy_helper.from_array(V.astype("float32"), "v")]
-    model = helper.make_model(
-        helper.make_graph([node], "graph", infos, [output], weights),
-        opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)],
-    )
+    dims = {"x": ["n", 4], "s": ["n", 4]}
+    model = model_of([node], dims, ["y"], {"v": V.astype("float32")})
     x, s = random(3, 4), random(3, 4)
     (got,) = InferenceSession(model).run(None, {"x": x, "s": s})
     np.testing.assert_allclose(got, wanted(x.astype("float64"), s), rtol=2e-6, atol=2e-6)
@@ -593,17 +586,8 @@ def test_sums_of_skip_normalization_are_results() -> None:
     node = helper.make_node(
         "SkipLayerNormalization", ["x", "s", "v"], ["y", "", "", "sum"], domain="com.microsoft"
     )
-    value = helper.make_tensor_value_info
-    model = helper.make_model(
-        helper.make_graph(
-            [node],
-            "graph",
-            [value(each, TensorProto.FLOAT, ["n", 4]) for each in ("x", "s")],
-            [value(each, TensorProto.FLOAT, ["n", 4]) for each in ("y", "sum")],
-            [numpy_helper.from_array(V.astype("float32"), "v")],
-        ),
-        opset_imports=[helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)],
-    )
+    dims = {"x": ["n", 4], "s": ["n", 4]}
+    model = model_of([node], dims, ["y", "sum"], {"v": V.astype("float32")})
     x, s = random(3, 4), random(3, 4)
     _, total = InferenceSession(model).run(None, {"x": x, "s": s})
     np.testing.assert_array_equal(total, x + s)

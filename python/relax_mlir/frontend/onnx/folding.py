@@ -51,7 +51,7 @@ def fold(node: Node, inputs: list[Value]) -> Value | None:
     inputs : list
         Its inputs, with None for those that are left out.
     """
-    function = _FOLDS.get(node.proto.op_type) if node.proto.domain in ("", "ai.onnx") else None
+    function = _FOLDS.get(node.proto.op_type) if node.domain == "" else None
     given = [value for value in inputs if value is not None]
     if function is None or not given:
         return None
@@ -73,7 +73,7 @@ def fold(node: Node, inputs: list[Value]) -> Value | None:
 
 def fold_split(node: Node, inputs: list[Value]) -> list[Value] | None:
     """Return the parts of a vector of sizes, or None."""
-    if node.proto.op_type != "Split" or node.proto.domain not in ("", "ai.onnx"):
+    if node.proto.op_type != "Split" or node.domain != "":
         return None
     if not all(isinstance(value, (np.ndarray, Sizes)) for value in inputs):
         return None

@@ -108,7 +108,11 @@ class Importer:
     # -- the module -----------------------------------------------------------------------------
 
     def run(
-        self, shapes: Mapping[str, Sequence[Any]], dtypes: Any, keep_params: bool, sanitize: bool
+        self,
+        shapes: Mapping[str, Sequence[Any]] | None = None,
+        dtypes: Any = None,
+        keep_params: bool = False,
+        sanitize: bool = True,
     ) -> IRModule:
         """Return the module of the model."""
         graph = self._model.graph
@@ -116,7 +120,7 @@ class Importer:
         weights = {tensor.name for tensor in graph.initializer}
         inputs = [one for one in graph.input if one.name not in weights]
         names = _names([one.name for one in inputs], sanitize)
-        reader = _InputReader(inputs, shapes, dtypes)
+        reader = _InputReader(inputs, shapes or {}, dtypes)
         params = []
         for one, name in zip(inputs, names, strict=True):
             if one.name in self._constants:
@@ -214,22 +218,20 @@ class Importer:
                     scope.values[name] = self._emit(value, name)
 
     def _node(self, proto: onnx.NodeProto, scope: Scope, frame: Frame) -> Node:
-        domain = "" if proto.domain == "ai.onnx" else proto.domain
         attributes = {}
         for attribute in proto.attribute:
             if not attribute.ref_attr_name:
                 attributes[attribute.name] = attribute
             elif attribute.ref_attr_name in frame.attributes:
                 attributes[attribute.name] = frame.attributes[attribute.ref_attr_name]
-        return Node(proto, frame.opsets.get(domain, 1), attributes, self, scope, frame)
+        return Node(proto, attributes, self, scope, frame)
 
     def _convert(self, node: Node, inputs: list[Value]) -> Sequence[Value]:
         proto = node.proto
-        domain = "" if proto.domain == "ai.onnx" else proto.domain
         function = self._functions.get((proto.domain, proto.op_type, proto.overload))
         if function is not None:
             return self._call(node, function, inputs, domains(function.opset_import))
-        if domain == "" and "" not in node.frame.opsets:
+        if node.domain == "" and "" not in node.frame.opsets:
             raise ValueError("expected the version of ONNX's operators in opset_import")
         parts = fold_split(node, inputs)
         if parts is not None:
@@ -237,9 +239,9 @@ class Importer:
         folded = fold(node, inputs)
         if folded is not None:
             return [folded]
-        converter = find(domain, proto.op_type, node.opset)
+        converter = find(node.domain, proto.op_type, node.opset)
         if converter is None:
-            return self._expand(node, domain, inputs)
+            return self._expand(node, inputs)
         return self._apply(converter, node, inputs)
 
     def _apply(self, converter: Converter, node: Node, inputs: list[Value]) -> Sequence[Value]:
@@ -322,14 +324,14 @@ class Importer:
         self.nodes(function.node, scope, Frame({**self._opsets, **opsets}, attributes))
         return [scope[name] if node.wants(i) else None for i, name in enumerate(function.output)]
 
-    def _expand(self, node: Node, domain: str, inputs: list[Value]) -> Sequence[Value]:
+    def _expand(self, node: Node, inputs: list[Value]) -> Sequence[Value]:
         """Write the function that the definition of an operator gives for it."""
         name = node.proto.op_type
-        if not onnx.defs.has(name, node.opset, domain):
+        if not onnx.defs.has(name, node.opset, node.domain):
             raise NotImplementedError(
                 "expected an operator that ONNX defines, or a function of the model"
             )
-        schema = onnx.defs.get_schema(name, node.opset, domain)
+        schema = onnx.defs.get_schema(name, node.opset, node.domain)
         function = self._body(schema, node, inputs)
         if function is None:
             raise NotImplementedError(
@@ -565,28 +567,40 @@ def from_onnx(
     (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
     """
     return import_model(
-        model, shape_dict, dtype_dict, opset, keep_params_in_input, sanitize_input_names
+        *load(model),
+        opset=opset,
+        shapes=shape_dict,
+        dtypes=dtype_dict,
+        keep_params=keep_params_in_input,
+        sanitize=sanitize_input_names,
     )
 
 
 def import_model(
-    model: ModelLike,
-    shape_dict: Mapping[str, Sequence[Any]] | None = None,
-    dtype_dict: Mapping[str, str] | str | None = None,
+    proto: onnx.ModelProto,
+    folder: Path | None,
     opset: int | None = None,
-    keep_params_in_input: bool = False,
-    sanitize_input_names: bool = True,
     constants: Mapping[str, np.ndarray] | None = None,
+    **options: Any,
 ) -> IRModule:
-    """Return a model as a module, as `from_onnx`, with some inputs as constants."""
-    proto, folder = load(model)
+    """Return a model that `load` has read as a module, with some inputs as constants.
+
+    Parameters
+    ----------
+    proto : onnx.ModelProto
+    folder : Path, optional
+        Where external data is.
+    opset : int, optional
+    constants : mapping of str to numpy.ndarray, optional
+    **options
+        Those of `Importer.run`.
+    """
     opsets = opsets_of(proto, opset)
-    options = (shape_dict or {}, dtype_dict, keep_params_in_input, sanitize_input_names)
     try:
-        return Importer(proto, folder, opsets, constants or {}).run(*options)
+        return Importer(proto, folder, opsets, constants or {}).run(**options)
     except BranchError:
         # Whether a condition is known turns out on the way only.
-        return Importer(proto, folder, opsets, constants or {}, branches=True).run(*options)
+        return Importer(proto, folder, opsets, constants or {}, branches=True).run(**options)
 
 
 __all__ = ["Importer", "Scope", "Sizes", "describe", "from_onnx", "import_model", "size"]

@@ -105,8 +105,13 @@ def opsets_of(model: onnx.ModelProto, opset: int | None = None) -> dict[str, int
 
 
 def domains(imports: Any) -> dict[str, int]:
-    """Return versions by domain; "ai.onnx" is another name of ""."""
-    return {("" if one.domain == "ai.onnx" else one.domain): one.version for one in imports}
+    """Return versions by domain."""
+    return {normal_domain(one.domain): one.version for one in imports}
+
+
+def normal_domain(domain: str) -> str:
+    """Return the name of a domain; "ai.onnx" is another name of ""."""
+    return "" if domain == "ai.onnx" else domain
 
 
 def dtype_of(element_type: int) -> str:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import onnx
 from onnx import helper
 
+from .model import normal_domain
+
 if TYPE_CHECKING:
     from .importer import Importer, Scope
 
@@ -106,8 +108,6 @@ class Node:
     Parameters
     ----------
     proto : onnx.NodeProto
-    opset : int
-        The version of the operators of its domain.
     attributes : dict of str to onnx.AttributeProto
     importer : Importer
     scope : Scope
@@ -116,11 +116,20 @@ class Node:
     """
 
     proto: onnx.NodeProto
-    opset: int
     attributes: dict[str, onnx.AttributeProto]
     importer: Importer
     scope: Scope
     frame: Frame
+
+    @property
+    def domain(self) -> str:
+        """The domain of its operator, "" for that of ONNX."""
+        return normal_domain(self.proto.domain)
+
+    @property
+    def opset(self) -> int:
+        """The version of the operators of its domain."""
+        return self.frame.opsets.get(self.domain, 1)
 
     def attr(self, name: str, default: Any = _REQUIRED) -> Any:
         """Return an attribute as a Python value, bytes as str.

@@ -79,7 +79,7 @@ class InferenceSession:
         constants: Mapping[str, np.ndarray] | None = None,
         **options: Any,
     ) -> None:
-        proto, _ = load(model)
+        proto, folder = load(model)
         weights = {tensor.name for tensor in proto.graph.initializer}
         self._inputs = [
             one
@@ -87,7 +87,7 @@ class InferenceSession:
             if one.name not in weights and one.name not in (constants or {})
         ]
         self._outputs = list(proto.graph.output)
-        module = import_model(model, constants=constants)
+        module = import_model(proto, folder, constants=constants)
         self._main = VirtualMachine(compile_module(module, **options))["main"]
 
     def get_inputs(self) -> list[NodeArg]:

@@ -113,7 +113,7 @@ def known(elements: np.ndarray, dtype: str) -> Value:
 
 def sizes(dims: Iterable[int | Dim]) -> Value:
     """Return dimensions as a vector of int64."""
-    elements = [size(dim) for dim in dims]
+    elements = list(dims)
     vector = np.empty(len(elements), object)
     vector[:] = elements
     return known(vector, "int64")
