@@ -162,6 +162,10 @@ static Value evaluate(IndexBuilder &b, AffineExpr expr, ValueRange indices) {
   }
 }
 
+int64_t ElementBuilder::getLanes(Value mask) const {
+  return mask ? cast<VectorType>(mask.getType()).getNumElements() : lanes;
+}
+
 /// The computation in progress.
 struct ElementBuilder::Request {
   const Elements &elements;
@@ -257,19 +261,15 @@ Value ElementBuilder::computeTensor(IndexBuilder &b, Request &request,
 Value ElementBuilder::compute(IndexBuilder &b, const Elements &elements,
                               ValueRange indices, Value mask,
                               ValueRange given) {
-  int64_t length =
-      mask ? cast<VectorType>(mask.getType()).getNumElements() : lanes;
-  Request request{elements, indices, mask, given, length};
+  Request request{elements, indices, mask, given, getLanes(mask)};
   return computeTensor(b, request, elements.tensor, elements.map);
 }
 
 Value ElementBuilder::computeVector(IndexBuilder &b, const Elements &elements,
                                     ValueRange indices, Value mask,
                                     ValueRange given) {
-  int64_t length =
-      mask ? cast<VectorType>(mask.getType()).getNumElements() : lanes;
-  return VectorBody(b, length).broadcast(
-      compute(b, elements, indices, mask, given));
+  return VectorBody(b, getLanes(mask))
+      .broadcast(compute(b, elements, indices, mask, given));
 }
 
 void ElementBuilder::prefetch(IndexBuilder &b, const Elements &elements,

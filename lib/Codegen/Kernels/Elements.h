@@ -111,6 +111,8 @@ public:
 private:
   struct Request;
 
+  /// The number of elements of a vector with a mask, which may be null.
+  int64_t getLanes(Value mask) const;
   Value computeTensor(IndexBuilder &b, Request &request, Value tensor,
                       AffineMap map);
   Value load(IndexBuilder &b, Request &request, BlockArgument parameter,
