@@ -101,13 +101,13 @@ def main(dump: Path | None) -> int:
     print("   batch     time per call    NumPy's time    largest difference")
     for batch in BATCHES:
         inputs = images[:batch]
-        error = abs(np.from_dlpack(classify(inputs)) - reference(layers, inputs)).max()
+        error = abs(classify(inputs).numpy() - reference(layers, inputs)).max()
         difference = max(difference, float(error))
         ours = seconds_per_call(classify, inputs)
         numpys = seconds_per_call(lambda inputs=inputs: reference(layers, inputs), inputs)
         print(f"  {batch:6} {1e6 * ours:14.1f} us {1e6 * numpys:12.1f} us {error:17.1e}")
 
-    guesses = np.from_dlpack(classify(images)).argmax(axis=1)
+    guesses = classify(images).numpy().argmax(axis=1)
     accuracy = (guesses == data.target)[held_out].mean()
     print(f"\nAccuracy on the {held_out.sum()} digits not trained on: {accuracy:.2%}\n")
     for index in np.flatnonzero(held_out & (guesses != data.target))[:2]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -100,6 +101,9 @@ class BlockBuilder(ModuleWriter):
         # Whether names are those of a program, which may use one twice or give none.
         self._keeps_names = False
         self._scopes: list[contextlib.ExitStack] = []
+
+    def __repr__(self) -> str:
+        return f"<BlockBuilder: {reprlib.repr(list(IRModule(self._module).functions))}>"
 
     @staticmethod
     def current() -> BlockBuilder | None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -256,6 +257,9 @@ class IRModule(Printable):
     def __str__(self) -> str:
         return str(self.module)
 
+    def __repr__(self) -> str:
+        return f"<IRModule {self.name}: {reprlib.repr(list(self.functions))}>"
+
 
 class Function(Printable):
     """A function that is not part of a program yet, in a module of its own.
@@ -296,6 +300,9 @@ class Function(Printable):
 
     def __str__(self) -> str:
         return str(self.op)
+
+    def __repr__(self) -> str:
+        return f"<Function {self.name}>"
 
 
 class ModuleWriter:

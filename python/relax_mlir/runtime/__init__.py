@@ -17,6 +17,7 @@ from .memory import (
 )
 from .profile_report import ProfileEvent, ProfileReport, ProfileRow
 from .recursion import recursion_limit, set_recursion_limit
+from .tensor import Tensor
 from .threads import get_num_threads, set_num_threads
 from .time_evaluator import BenchmarkResult
 from .virtual_machine import Replace, VirtualMachine, VMInstrumentReturnKind
@@ -31,6 +32,7 @@ __all__ = [
     "ProfileReport",
     "ProfileRow",
     "Replace",
+    "Tensor",
     "VMInstrumentReturnKind",
     "VirtualMachine",
     "get_num_threads",

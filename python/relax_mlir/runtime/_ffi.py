@@ -9,7 +9,7 @@ import ctypes
 import tvm_ffi
 
 from .._mlir_libs import RUNTIME_LIBRARY
-from . import _exceptions
+from . import _exceptions, tensor
 
 # Registers the functions of the runtime; generated code finds the same library.
 _library = ctypes.CDLL(RUNTIME_LIBRARY)
@@ -17,6 +17,7 @@ _library = ctypes.CDLL(RUNTIME_LIBRARY)
 for _error in (MemoryError, RecursionError, ZeroDivisionError, KeyboardInterrupt, SystemExit):
     tvm_ffi.error.register_error(_error.__name__, _error)
 _exceptions.install()
+tensor.install()
 
 
 def vm_function(name: str) -> tvm_ffi.Function:

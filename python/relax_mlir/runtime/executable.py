@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -131,6 +132,10 @@ class Executable:
             raise TypeError(f"expected an object of type relax_mlir.Executable, but got {handle!r}")
         self.handle = handle
         self._known: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        names = reprlib.repr(list(self.function_names))
+        return f"<{type(self).__name__} ({self.exec_mode}): {names}>"
 
     def _once(self, name: str, compute: Callable[[], _Value]) -> _Value:
         """Compute something once. `functools.cached_property` has a lock until Python 3.12.

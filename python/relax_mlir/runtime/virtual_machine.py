@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
@@ -61,10 +62,11 @@ class VirtualMachine:
     """The functions of an executable, by name.
 
     A function takes NumPy arrays, PyTorch tensors and anything else with DLPack without a copy,
-    ints, floats, bools, strings, tuples, and shapes as ``tvm_ffi.Shape``. It returns tensors as
-    ``tvm_ffi.Tensor``, which ``numpy.from_dlpack`` and ``torch.from_dlpack`` view. Arguments are
-    checked against the types of the function: a TypeError or ValueError names the argument, what
-    was expected, and what it is.
+    ints, floats, bools, strings, tuples, and shapes as ``tvm_ffi.Shape``. It returns a
+    tensor as a `Tensor`, which reads like a NumPy array; ``torch.from_dlpack`` views it as well.
+    Where an argument is a tensor of PyTorch, results are tensors of PyTorch. Arguments are checked
+    against the types of the function: a TypeError or ValueError names the argument, what was
+    expected, and what it is.
 
     Several threads may call functions of one machine at once. A function keeps the machine, the
     code and the constants alive.
@@ -88,7 +90,7 @@ class VirtualMachine:
     >>> with bb.function("double", [x]):
     ...     _ = bb.emit_func_output(op.add(x, x))
     >>> vm = VirtualMachine(compile(bb))
-    >>> np.from_dlpack(vm["double"](np.array([1, 2, 3], "float32")))
+    >>> vm["double"](np.array([1, 2, 3], "float32")).numpy()
     array([2., 4., 6.], dtype=float32)
     >>> vm = VirtualMachine(Executable.assemble('''
     ... function main(n) registers 2 heap 1 {
@@ -123,6 +125,10 @@ class VirtualMachine:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.executable.function_names)
+
+    def __repr__(self) -> str:
+        names = reprlib.repr(list(self))
+        return f"<VirtualMachine ({self.executable.exec_mode}): {names}>"
 
     def _check_observable(self, use: str) -> None:
         if self.executable.exec_mode != "bytecode":

@@ -1,0 +1,121 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Results of calls read like arrays."""
+
+import gc
+
+import numpy as np
+import pytest
+import tvm_ffi
+from relax_mlir import VirtualMachine
+from relax_mlir import compile as compile_module
+from relax_mlir.runtime import Tensor
+
+DTYPES = ["float64", "float32", "float16", "int64", "int32", "int8", "uint8", "bool"]
+
+
+def echo(dtype: str, ndim: int):
+    """Return a function that returns a copy of its argument."""
+    type_ = f"!relax.tensor<ndim = {ndim}, {dtype}>"
+    return VirtualMachine(
+        compile_module(f"""
+        relax.func @main(%x: {type_}) -> {type_} {{
+          %0 = relax.tuple %x : {type_}
+          %1 = relax.get_item %0[0] : !relax.tuple<{type_}>
+          relax.return %1 : {type_}
+        }}""")
+    )["main"]
+
+
+def mlir_name(dtype: str) -> str:
+    kind = {"f": "f", "i": "i", "u": "ui", "b": "i"}[np.dtype(dtype).kind]
+    return "i1" if dtype == "bool" else f"{kind}{np.dtype(dtype).itemsize * 8}"
+
+
+def result_of(array: np.ndarray) -> Tensor:
+    """Return an array as a function returns it: an owned tensor."""
+    return echo(mlir_name(array.dtype.name), array.ndim)(tvm_ffi.from_dlpack(array))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_values(dtype):
+    array = np.array([[0, 1, 2], [3, 4, 0]]).astype(dtype)
+    result = result_of(array)
+    assert isinstance(result, Tensor)
+    assert isinstance(result, tvm_ffi.Tensor)
+    np.testing.assert_array_equal(result, array)
+    assert result.numpy().dtype == array.dtype
+    assert np.asarray(result).dtype == array.dtype
+    assert result.tolist() == array.tolist()
+    assert result[1, 1] == array[1, 1]
+    assert [row.tolist() for row in result] == array.tolist()
+    assert len(result) == 2
+    assert result.shape == (2, 3)
+
+
+def test_printed():
+    assert repr(result_of(np.ones(2, "float32"))) == "Tensor([1., 1.], dtype=float32)"
+    assert str(result_of(np.zeros((0, 3), "int8"))) == "Tensor([], dtype=int8)"
+    assert "..." in repr(result_of(np.zeros(5000, "float32")))
+
+
+def test_one_element():
+    result = result_of(np.array(3, "int64"))
+    assert (int(result), float(result), result.item(), range(9)[result]) == (3, 3.0, 3, 3)
+    assert result
+    with pytest.raises(TypeError, match="a tensor without dimensions has no length"):
+        len(result)
+
+
+def test_several_elements_are_no_number():
+    result = result_of(np.ones(2, "float32"))
+    for convert in (float, int, bool):
+        with pytest.raises((TypeError, ValueError)):
+            convert(result)
+
+
+def test_array_protocol():
+    result = result_of(np.array([1.5, 2.5], "float32"))
+    assert np.asarray(result, "float64").dtype == np.float64
+    copied, viewed = np.array(result), np.asarray(result)
+    result.numpy()[0] = 7
+    assert (copied[0], viewed[0]) == (1.5, 7)
+    with pytest.raises(ValueError, match="expected to copy float32 to float64"):
+        result.__array__("float64", copy=False)
+
+
+def test_a_view_keeps_the_memory():
+    result = result_of(np.arange(1000, dtype="float32"))
+    view = result.numpy()[10:]
+    del result
+    gc.collect()
+    result_of(np.zeros(1000, "float32"))
+    np.testing.assert_array_equal(view, np.arange(10, 1000))
+
+
+def test_types_that_numpy_lacks():
+    torch = pytest.importorskip("torch")
+    result = echo("bf16", 1)(tvm_ffi.from_dlpack(torch.ones(2, dtype=torch.bfloat16)))
+    assert repr(result) == "Tensor(shape=(2,), dtype=bfloat16, device=cpu:0)"
+    with pytest.raises(TypeError, match=r"NumPy has no data type bfloat16: use torch\.from_dlpack"):
+        result.numpy()
+    assert torch.from_dlpack(result).tolist() == [1, 1]
+
+
+def test_in_a_tuple():
+    main = VirtualMachine(
+        compile_module("""
+        relax.func @main(%x: !relax.tensor<[n], f32>)
+            -> !relax.tuple<!relax.tensor<[n], f32>, !relax.tensor<[n], f32>> {
+          %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+          %1 = relax.tuple %0, %0 : !relax.tensor<[n], f32>, !relax.tensor<[n], f32>
+          relax.return %1 : !relax.tuple<!relax.tensor<[n], f32>, !relax.tensor<[n], f32>>
+        }""")
+    )["main"]
+    first, second = main(np.zeros(2, "float32"))
+    assert first.tolist() == second.tolist() == [1, 1]
+
+
+def test_as_an_argument():
+    result = result_of(np.ones(2, "float32"))
+    assert echo("f32", 1)(result).tolist() == [1, 1]
