@@ -62,8 +62,9 @@ Operators that compute the places of elements:
 
 # ruff: noqa: A004, F403 (the names TVM uses; each module says what it has)
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
+from .._near_misses import did_you_mean as _did_you_mean
 from ..core.expr import const as const
 from ..core.expr import dtype as dtype
 from ..core.expr import global_var as global_var
@@ -86,7 +87,14 @@ from .set import *
 
 _FUNCTIONS.update(globals())
 
-if _TYPE_CHECKING:  # the generated modules are not among the sources
-    from typing import Any as _Any
 
-    def __getattr__(name: str) -> _Any: ...
+def __getattr__(name: str) -> _Any:
+    # For type checkers: generated operators, which are not among the sources, may be anything.
+    hint = "" if name.startswith("_") else _did_you_mean(name, _public_names(), "op", cutoff=0.75)
+    raise AttributeError(f"module 'relax_mlir.op' has no attribute '{name}'{hint}")
+
+
+def _public_names() -> list[str]:
+    """Return the names of operators, those of neural networks with their namespace."""
+    public = (each for each in globals() if not each.startswith("_"))
+    return [*public, *(f"nn.{each}" for each in dir(nn) if not each.startswith("_"))]

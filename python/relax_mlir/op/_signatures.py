@@ -11,6 +11,7 @@ from typing import Any
 from mlir import ir
 
 from .. import op as _namespace
+from .._near_misses import did_you_mean
 from ..core.context import current_context
 from ._builtin_ops_gen import __all__ as _builtin
 from ._grad_ops_gen import __all__ as _grad
@@ -43,7 +44,11 @@ def find_operation(name: str) -> str:
             known = "." in candidate and context.is_registered_operation(candidate)
             if known:
                 return candidate
-    raise ValueError(f"expected the name of an operator such as 'relax.add', but got {name!r}")
+    short = name.removeprefix("relax.")
+    hint = did_you_mean(short, defined_operators(), owner="relax", cutoff=0.75)
+    raise ValueError(
+        f"expected the name of an operator such as 'relax.add', but got {name!r}{hint}"
+    )
 
 
 def defined_operators() -> dict[str, tuple[str, ...]]:

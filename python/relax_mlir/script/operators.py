@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import typing
@@ -16,6 +15,7 @@ from mlir import ir
 
 from .. import op as _op
 from .. import tir
+from .._near_misses import did_you_mean
 from ..core.dtypes import is_numpy
 from ..core.expr import build, scalar_tensor
 from ..core.ir import Dim, PrimStructInfo, ShapeExpr, TupleStructInfo
@@ -53,13 +53,7 @@ def unknown(name: str) -> MissingOperatorError:
     "expected something that R has, but got R.nn.sofmax; did you mean 'R.nn.softmax'?"
     """
     own = (key for key in dir(_op) if not key.startswith("_"))
-    known = sorted({*TVM_OPERATORS, *own})
-    # Its last part may be one of another namespace.
-    short = {key.rpartition(".")[2]: key for key in known}
-    last = name.rpartition(".")[2]
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
-    close = close or [short[key] for key in difflib.get_close_matches(last, short, n=1)]
-    hint = f"; did you mean 'R.{close[0]}'?" if close else ""
+    hint = did_you_mean(name, {*TVM_OPERATORS, *own}, owner="R", cutoff=0.75)
     return MissingOperatorError(f"expected something that R has, but got R.{name}{hint}")
 
 

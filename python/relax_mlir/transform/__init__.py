@@ -20,6 +20,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from .._near_misses import did_you_mean as _did_you_mean
 from .base import MLIRPass, Pass, PassError, Sequential
 from .bind_params import BindParams
 from .combine_parallel_matmul import CombineParallelMatmul
@@ -75,7 +76,8 @@ def passes() -> dict[str, type[MLIRPass]]:
 def __getattr__(name: str) -> Any:
     if name in _PASSES:
         return _PASSES[name]
-    message = f"module 'relax_mlir.transform' has no attribute '{name}'"
+    hint = "" if name.startswith("_") else _did_you_mean(name, __dir__())
+    message = f"module 'relax_mlir.transform' has no attribute '{name}'{hint}"
     if name in _TVM_PASSES:
         message = f"relax_mlir has no pass '{name}' yet; transform.passes() lists those it has"
         # For "from relax_mlir.transform import ..." Python asks whether there is the attribute,

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from dataclasses import dataclass
 from typing import Any, Literal, cast
+
+from .._near_misses import did_you_mean
 
 #: How functions run.
 EXEC_MODES = ("compiled", "bytecode")
@@ -137,8 +138,7 @@ class CompileOptions:
         known = [field.name for field in dataclasses.fields(cls)]
         for name in changes:
             if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
-                hint = f"; did you mean {near[0]}?" if near else ""
+                hint = did_you_mean(name, known)
                 raise TypeError(
                     f"expected options, any of {', '.join(known)}, but got {name}{hint}"
                 )

@@ -72,7 +72,7 @@ def test_options_and_changes() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"fues": False}, TypeError, "but got fues; did you mean fuse?"),
+        ({"fues": False}, TypeError, "but got fues; did you mean 'fuse'?"),
         ({"zzz": 1}, TypeError, "expected options, any of exec_mode, .*, but got zzz$"),
         ({"fuse": 1}, TypeError, "expected fuse to be True or False, but got 1"),
         ({"opt_level": 4}, ValueError, "expected opt_level, one of 0, 1, 2, 3, but got 4"),

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import difflib
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from ..._near_misses import did_you_mean
 
 _MISSING = object()
 
@@ -110,9 +111,9 @@ class Environment:
         known = {key for scope in self._scopes for key in scope} | {
             key for scope in self._around[:-1] for key in scope
         }
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean '{close[0]}'?" if close else ""
-        raise NameError(f"expected a name that is bound, but got '{name}'{hint}")
+        raise NameError(
+            f"expected a name that is bound, but got '{name}'{did_you_mean(name, known)}"
+        )
 
     def flat(self) -> dict[str, Any]:
         """Return all names but those of Python itself."""

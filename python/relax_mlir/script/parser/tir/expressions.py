@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
 from mlir import ir
 
+from ...._near_misses import did_you_mean
 from ....core.expr import GlobalVar
 from ....tir import expr as tir
 from ....tir import stmt as st
@@ -109,8 +109,7 @@ class ExpressionParser(Evaluator):
             return super().member(node, base)
         except AttributeError:
             owner = ast.unparse(node.value)
-            close = difflib.get_close_matches(node.attr, dir(base), n=1)
-            hint = f"; did you mean '{owner}.{close[0]}'?" if close else ""
+            hint = did_you_mean(node.attr, dir(base), owner)
             message = f"expected a member of {owner}, but got '{node.attr}'{hint}"
             raise self.error(node, message) from None
 
