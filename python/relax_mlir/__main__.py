@@ -5,6 +5,8 @@
 ``relax-mlir config`` says where the package has what C++ projects build upon:
 
     cmake -B build -DRelaxMLIR_DIR=$(relax-mlir config --cmakedir)
+
+``relax-mlir doctor`` says what the package finds on this machine, and whether it works.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import __version__
+from . import __version__, _doctor
 
 _PACKAGE = Path(__file__).parent
 # The folders that `config` knows: what they hold, and their places in the package.
@@ -39,6 +41,14 @@ def _print_folders(names: Sequence[str]) -> int:
             return 1
         print(folder if names else f"{name}: {folder}")
     return 0
+
+
+def _print_report() -> int:
+    has_problem = False
+    for finding in _doctor.examine():
+        print(finding)
+        has_problem |= finding.is_problem
+    return int(has_problem)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,7 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             const=name,
             help=f"the folder of {content}",
         )
-    return _print_folders(parser.parse_args(arguments).names or [])
+    commands.add_parser("doctor", help="check the installation and report about the machine")
+    given = parser.parse_args(arguments)
+    if given.command == "doctor":
+        return _print_report()
+    return _print_folders(given.names or [])
 
 
 if __name__ == "__main__":

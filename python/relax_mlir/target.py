@@ -59,6 +59,8 @@ class Target:
 
         Raises
         ------
+        TypeError
+            If it is neither a text nor a mapping.
         ValueError
             If it is not known, or the value of an option is none.
         """
@@ -66,6 +68,11 @@ class Target:
             return given
         if isinstance(given, native.NativeTarget):
             return cls(given)._with_caches()
+        if not isinstance(given, (str, Mapping)):
+            raise TypeError(
+                "expected a target, as a text such as 'llvm -mcpu=x86-64-v3' or a mapping, "
+                f"but got {given!r}"
+            )
         options = _from_text(given) if isinstance(given, str) else dict(given)
         kind = options.pop("kind", None)
         if kind != "llvm":

@@ -83,6 +83,12 @@ def test_what_kernels_know_of_a_target() -> None:
     assert Target.parse("llvm -vector-width=256").vector_bits == 256
 
 
+@pytest.mark.parametrize("given", [None, 3, ["llvm"]])
+def test_targets_that_are_no_text(given):
+    with pytest.raises(TypeError, match="expected a target, as a text such as"):
+        Target.parse(given)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
