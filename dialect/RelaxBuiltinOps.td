@@ -19,7 +19,11 @@ include "RelaxCallOps.td"
 class Relax_BuiltinOp<string mnemonic, list<Trait> traits = []>
     : Relax_Op<"builtin." # mnemonic, traits>;
 
-def Relax_AllocStorageOp : Relax_BuiltinOp<"alloc_storage"> {
+class Relax_RuntimeStepOp<string mnemonic, list<Trait> traits = []>
+    : Relax_BuiltinOp<mnemonic, !listconcat(traits,
+          [DeclareOpInterfaceMethods<Relax_RuntimeStepOpInterface>])>;
+
+def Relax_AllocStorageOp : Relax_RuntimeStepOp<"alloc_storage"> {
   let summary = "allocate memory that tensors are put in (RF09)";
   let description = [{
     The memory lasts as long as the value or a tensor in it. Before shapes are
@@ -43,8 +47,8 @@ def Relax_AllocStorageOp : Relax_BuiltinOp<"alloc_storage"> {
   let hasVerifier = 1;
 }
 
-def Relax_AllocTensorOp : Relax_BuiltinOp<"alloc_tensor",
-                                          [AttrSizedOperandSegments]> {
+def Relax_AllocTensorOp : Relax_RuntimeStepOp<"alloc_tensor",
+                                              [AttrSizedOperandSegments]> {
   let summary = "allocate an uninitialized tensor (RF09)";
   let description = [{
     Before shapes are lowered the dimensions are those of the result type; after
@@ -79,7 +83,7 @@ def Relax_AllocTensorOp : Relax_BuiltinOp<"alloc_tensor",
   let hasVerifier = 1;
 }
 
-def Relax_ViewOp : Relax_BuiltinOp<"view", [Pure]> {
+def Relax_ViewOp : Relax_RuntimeStepOp<"view", [Pure]> {
   let summary = "the elements of a tensor under other dimensions (RF09)";
   let description = [{
     The elements stay in their row-major order and are not copied: the result
@@ -148,7 +152,7 @@ def Relax_CallKernelOp : Relax_BuiltinOp<"call_kernel",
   }];
 }
 
-def Relax_CheckOp : Relax_BuiltinOp<"check"> {
+def Relax_CheckOp : Relax_RuntimeStepOp<"check"> {
   let summary = "check the kind, rank, data type and device of a value (MC07, MC08)";
   let description = [{
     What the type says apart from dimensions. `what` names the value and
@@ -167,7 +171,7 @@ def Relax_CheckOp : Relax_BuiltinOp<"check"> {
   }];
 }
 
-def Relax_CheckFunctionOp : Relax_BuiltinOp<"check_function"> {
+def Relax_CheckFunctionOp : Relax_RuntimeStepOp<"check_function"> {
   let summary = "check a function value against a function type (MC06)";
   let description = [{
     A closure is compared by its run-time structural information. `names` are the
@@ -188,7 +192,7 @@ def Relax_CheckFunctionOp : Relax_BuiltinOp<"check_function"> {
   let hasVerifier = 1;
 }
 
-def Relax_CheckShapeOp : Relax_BuiltinOp<"check_shape"> {
+def Relax_CheckShapeOp : Relax_RuntimeStepOp<"check_shape"> {
   let summary = "check that a tensor or shape has a given shape (MC02)";
   let description = [{
     Example:
@@ -221,7 +225,7 @@ def Relax_LoadConstantOp : Relax_BuiltinOp<"load_constant",
   let assemblyFormat = "$index (`fresh` $fresh^)? attr-dict `:` qualified(type($result))";
 }
 
-def Relax_MakeClosureOp : Relax_BuiltinOp<"make_closure", [Pure, AttrSizedOperandSegments,
+def Relax_MakeClosureOp : Relax_RuntimeStepOp<"make_closure", [Pure, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a closure over a function of the module (SE03)";
   let description = [{
@@ -245,7 +249,7 @@ def Relax_MakeClosureOp : Relax_BuiltinOp<"make_closure", [Pure, AttrSizedOperan
   let hasVerifier = 1;
 }
 
-def Relax_ToDeviceOp : Relax_BuiltinOp<"to_device"> {
+def Relax_ToDeviceOp : Relax_RuntimeStepOp<"to_device"> {
   let summary = "a copy of a tensor, or of the tensors of a tuple, on a device (OP08)";
   let description = [{
     Example: `%0 = relax.builtin.to_device %x to <"llvm", 1> : !relax.tensor<*> -> !relax.tensor<*>`
@@ -275,7 +279,7 @@ def Relax_DimOp : Relax_BuiltinOp<"dim"> {
   let assemblyFormat = "$value `[` $index `]` attr-dict `:` type($value)";
 }
 
-def Relax_CheckDimOp : Relax_BuiltinOp<"check_dim"> {
+def Relax_CheckDimOp : Relax_RuntimeStepOp<"check_dim"> {
   let summary = "check that a dimension has the value of its expression (MC07)";
   let description = [{
     Example:
@@ -292,7 +296,7 @@ def Relax_CheckDimOp : Relax_BuiltinOp<"check_dim"> {
   }];
 }
 
-def Relax_CheckBoundsOp : Relax_BuiltinOp<"check_bounds"> {
+def Relax_CheckBoundsOp : Relax_RuntimeStepOp<"check_bounds"> {
   let summary = "check that a shape variable is in its declared bounds";
   let description = [{
     Example: `relax.builtin.check_bounds %n from 1 to 128 of "n"`
@@ -304,7 +308,7 @@ def Relax_CheckBoundsOp : Relax_BuiltinOp<"check_bounds"> {
   }];
 }
 
-def Relax_CheckNotNegativeOp : Relax_BuiltinOp<"check_not_negative"> {
+def Relax_CheckNotNegativeOp : Relax_RuntimeStepOp<"check_not_negative"> {
   let summary = "check that a shape variable or a dimension is not negative";
   let description = [{
     `expr` is the variable where it is bound, or the expression of a dimension
@@ -316,7 +320,7 @@ def Relax_CheckNotNegativeOp : Relax_BuiltinOp<"check_not_negative"> {
   let assemblyFormat = "$value `of` $what `where` $expr attr-dict";
 }
 
-def Relax_CheckDivisorOp : Relax_BuiltinOp<"check_divisor"> {
+def Relax_CheckDivisorOp : Relax_RuntimeStepOp<"check_divisor"> {
   let summary = "check that the divisor of a dimension expression is not zero";
   let description = [{
     Example: `relax.builtin.check_divisor %n of "m floordiv n"`

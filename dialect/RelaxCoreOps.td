@@ -391,7 +391,8 @@ def Relax_ShapeOp : Relax_InferredOp<"shape", [Pure]> {
   let hasCustomAssemblyFormat = 1;
 }
 
-def Relax_TupleOp : Relax_InferredOp<"tuple", [Pure]> {
+def Relax_TupleOp : Relax_InferredOp<"tuple", [Pure,
+    DeclareOpInterfaceMethods<Relax_RuntimeStepOpInterface>]> {
   let summary = "a tuple of values (GR10, DR04)";
   let description = [{
     Example: `%0 = relax.tuple %x, %y : !relax.object, !relax.shape<[n]>`
@@ -401,7 +402,8 @@ def Relax_TupleOp : Relax_InferredOp<"tuple", [Pure]> {
   let hasCustomAssemblyFormat = 1;
 }
 
-def Relax_GetItemOp : Relax_InferredOp<"get_item", [Pure]> {
+def Relax_GetItemOp : Relax_InferredOp<"get_item", [Pure,
+    DeclareOpInterfaceMethods<Relax_RuntimeStepOpInterface>]> {
   let summary = "a field of a tuple (GR10, DR04)";
   let description = [{
     **Constraints:** the operand is a tuple with more than `index` fields.

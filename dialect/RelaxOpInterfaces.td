@@ -56,4 +56,21 @@ def Relax_NormalizeOpInterface : OpInterface<"NormalizeOpInterface"> {
   ];
 }
 
+def Relax_RuntimeStepOpInterface : OpInterface<"RuntimeStepOpInterface"> {
+  let cppNamespace = "::mlir::relax";
+  let description = [{
+    Operations of the lowered host program that are calls of builtins of the
+    runtime. What is called, with which operands and with which description of
+    the site, is the same in bytecode and in machine code: `RuntimeSteps.h`.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Adds the calls. An operation with a result is one call, which has that
+        result. Shapes are lowered (`verifyHostProgram`).
+      }],
+      "void", "getRuntimeSteps",
+      (ins "::llvm::SmallVectorImpl<::mlir::relax::RuntimeStep> &":$steps)>
+  ];
+}
+
 #endif // RELAX_OP_INTERFACES

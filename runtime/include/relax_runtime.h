@@ -375,7 +375,7 @@ RELAX_RUNTIME_API int64_t relax_prim_int(const TVMFFIAny *value);
 
 // Makes a tuple of owned values. A borrowed `DLTensor*` is a TypeError.
 RELAX_RUNTIME_API int relax_tuple_make(const relax_site *site, TVMFFIAny *dst,
-                                       int64_t size,
+                                       int32_t size,
                                        const TVMFFIAny *const *fields);
 // dst = the field `index`. Raises TypeError for what is no tuple and IndexError
 // beyond its size.

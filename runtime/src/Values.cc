@@ -128,7 +128,7 @@ int relax_runtime::allocTuple(const relax_site *site, TVMFFIAny *dst,
   return 0;
 }
 
-int relax_tuple_make(const relax_site *site, TVMFFIAny *dst, int64_t size,
+int relax_tuple_make(const relax_site *site, TVMFFIAny *dst, int32_t size,
                      const TVMFFIAny *const *fields) {
   RELAX_SAFE_CALL_BEGIN();
   if (!RELAX_LIKELY(size >= 0))
@@ -139,7 +139,7 @@ int relax_tuple_make(const relax_site *site, TVMFFIAny *dst, int64_t size,
   ffi::Any *held;
   if (allocTuple(site, reinterpret_cast<TVMFFIAny *>(&tuple), size, &held))
     return -1;
-  for (int64_t i = 0; i < size; ++i) {
+  for (int32_t i = 0; i < size; ++i) {
     if (!RELAX_LIKELY(fields[i]->type_index != kTVMFFIDLTensorPtr))
       return raiseBorrowed(site, "put in a tuple");
     held[i] = ffi::AnyView::CopyFromTVMFFIAny(*fields[i]);

@@ -35,7 +35,10 @@
 
 namespace mlir {
 class RewriterBase;
+namespace relax {
+struct RuntimeStep;
 }
+} // namespace mlir
 
 #include "relax-mlir/IR/RelaxOpInterfaces.h.inc"
 #define GET_OP_CLASSES

@@ -14,17 +14,18 @@
 // Where the result of `relax.if` is what the function returns, its branches
 // return, so that calls at their ends are tail calls.
 //
-// Cases: checks; tensors and kernels; values; integers; calls; control flow.
+// Cases: steps of the runtime, which operations describe themselves
+// (`RuntimeStepOpInterface`); tensors and kernels; values; integers; calls;
+// control flow.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FunctionTranslator.h"
 
-#include "relax-mlir/Analysis/Devices.h"
+#include "relax-mlir/Analysis/HostProgram.h"
 #include "relax-mlir/Analysis/Sites.h"
-#include "relax-mlir/IR/Constants.h"
+#include "relax-mlir/IR/RuntimeSteps.h"
 #include "relax-mlir/IR/StructInfo.h"
-#include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -35,8 +36,6 @@
 using namespace mlir;
 using namespace mlir::relax;
 using namespace mlir::relax::vm;
-
-static constexpr int32_t kCpu = 1; // kDLCPU
 
 using Operands = SmallVector<Operand, 4>;
 
@@ -78,27 +77,16 @@ private:
   // Operations.
   LogicalResult translateBlock(Block &block);
   LogicalResult translateOp(Operation *op);
-  LogicalResult translate(AllocStorageOp op);
-  LogicalResult translate(AllocTensorOp op);
   LogicalResult translate(CallKernelOp op);
   LogicalResult translate(CallOp op);
   LogicalResult translate(CallPackedOp op);
   LogicalResult translate(relax::CastOp op);
-  LogicalResult translate(CheckBoundsOp op);
-  LogicalResult translate(CheckDimOp op);
-  LogicalResult translate(CheckDivisorOp op);
-  LogicalResult translate(CheckFunctionOp op);
-  LogicalResult translate(CheckNotNegativeOp op);
-  LogicalResult translate(CheckOp op);
-  LogicalResult translate(CheckShapeOp op);
   LogicalResult translate(DimOp op);
   LogicalResult translate(DTypeOp op);
   LogicalResult translate(ExternFuncOp op);
-  LogicalResult translate(GetItemOp op);
   LogicalResult translate(IfOp op);
   LogicalResult translate(KillOp op);
   LogicalResult translate(LoadConstantOp op);
-  LogicalResult translate(MakeClosureOp op);
   LogicalResult translate(MakePrimOp op);
   LogicalResult translate(MakeShapeOp op);
   LogicalResult translate(NullValueOp op);
@@ -107,19 +95,14 @@ private:
   LogicalResult translate(ShapeOfOp op);
   LogicalResult translate(StringOp op);
   LogicalResult translate(ToDeviceOp op);
-  LogicalResult translate(TupleOp op);
-  LogicalResult translate(ViewOp op);
   LogicalResult translate(YieldOp op);
+  LogicalResult translateSteps(RuntimeStepOpInterface op);
   LogicalResult translateArith(Operation *op);
   LogicalResult translateCompare(arith::CmpIOp op);
 
-  LogicalResult addScalar(CallKernelOp op, Value prim, Type param,
-                          Operands &operands);
-  LogicalResult addTensor(CallKernelOp op, Value tensor, Type param,
-                          const char *role, Operands &operands);
-  std::pair<Operand, Operand> getInfo(FuncStructInfoType type, ArrayAttr names,
-                                      ValueRange dims);
-  bool isReturned(Operation *op);
+  Operand get(const StepOperand &operand);
+  /// The number in a primitive value: an integer, or the bits of a double.
+  Operand getScalar(Value prim, Type param);
 
   FuncOp func;
   ConstantTable &constants;
@@ -228,118 +211,39 @@ static Operand dtypeOperand(Type dtype) {
   return Operand::dtype(dtype ? getDataTypeName(dtype) : "void");
 }
 
-/// The kind and the number of a device, as DLPack counts them.
-static std::pair<Operand, Operand> deviceOperands(VDeviceAttr device) {
-  if (!device)
-    return {Operand::integer(kCpu), Operand::integer(0)};
-  return {Operand::integer(getDLDeviceType(device).value_or(kCpu)),
-          Operand::integer(device.getDevId())};
-}
-
 //===----------------------------------------------------------------------===//
-// Checks
+// Steps of the runtime
 //===----------------------------------------------------------------------===//
 
-LogicalResult Translator::translate(CheckOp op) {
-  Operand where = site(op.getWhat(), op.getExpected());
-  Operand value = get(op.getValue());
-  // Without virtual devices all tensors are on the host; with them, those that
-  // name none may be on any.
-  DictionaryAttr listed = getGlobalInfo(func);
-  bool isAny = !op.getDeviceAttr() && listed && !listed.empty();
-  llvm::TypeSwitch<Type>(op.getType())
-      .Case([&](TensorStructInfoType type) {
-        auto [kind, id] = deviceOperands(op.getDeviceAttr());
-        builtin("tensor_check", {where, value, Operand::integer(type.getNdim()),
-                                 dtypeOperand(type.getDtype()),
-                                 isAny ? Operand::integer(0) : kind, id});
-      })
-      .Case([&](ShapeStructInfoType type) {
-        builtin("shape_check",
-                {where, value, Operand::integer(type.getNdim())});
-      })
-      .Case([&](PrimStructInfoType type) {
-        builtin("prim_check", {where, value, dtypeOperand(type.getDtype())});
-      })
-      .Case([&](TupleStructInfoType type) {
-        builtin("tuple_check",
-                {where, value, Operand::integer(type.getFields().size())});
-      })
-      .Case([&](FuncStructInfoType) {
-        builtin("function_check", {where, value});
-      });
-  return success();
-}
-
-/// The run-time StructInfo of a function type and the captured dimensions.
-std::pair<Operand, Operand>
-Translator::getInfo(FuncStructInfoType type, ArrayAttr names, ValueRange dims) {
-  std::string info = toRuntimeStructInfo(
-      type, llvm::to_vector(names.getAsValueRange<StringAttr>()),
-      getGlobalInfo(func));
-  return {Operand::string(info), getList(dims)};
-}
-
-LogicalResult Translator::translate(CheckFunctionOp op) {
-  auto type = cast<FuncStructInfoType>(op.getType());
-  Operand where = site(op.getWhat(), toString(type));
-  Operand value = get(op.getValue());
-  if (type.isPacked()) {
-    builtin("packed_check", {where, value});
-    return success();
+Operand Translator::get(const StepOperand &operand) {
+  switch (operand.kind) {
+  case StepOperand::SSAValue:
+    return get(operand.value);
+  case StepOperand::Int32:
+  case StepOperand::Int64:
+    return Operand::integer(operand.number);
+  case StepOperand::DType:
+    return dtypeOperand(operand.dtype);
+  case StepOperand::Text:
+    return Operand::string(operand.text);
+  case StepOperand::Function:
+    return Operand::function(operand.text);
+  case StepOperand::List:
+    return getList(operand.elements);
   }
-  auto [info, dims] = getInfo(type, op.getNames(), op.getDims());
-  builtin("closure_check", {where, value, info, dims});
-  return success();
+  llvm_unreachable("unknown kind of operand");
 }
 
-LogicalResult Translator::translate(CheckShapeOp op) {
-  builtin("shape_equal_check", {site(op.getWhat(), op.getExpected()),
-                                get(op.getValue()), get(op.getShape())});
-  return success();
-}
-
-LogicalResult Translator::translate(CheckDimOp op) {
-  builtin("dim_check",
-          {site(op.getWhat(), op.getExpected()),
-           Operand::integer(op.getIndex()), Operand::string(op.getExpr()),
-           get(op.getWanted()), get(op.getActual())});
-  return success();
-}
-
-LogicalResult Translator::translate(CheckBoundsOp op) {
-  std::string name = op.getName().str();
-  auto check = [&](StringRef callee, StringRef relation,
-                   std::optional<int64_t> end, StringRef attribute) {
-    if (!end)
-      return;
-    std::string expected = name + relation.str() + std::to_string(*end);
-    std::string expr = attribute.str() + "['" + name + "']";
-    builtin(callee, {site("shape variable '" + name + "'", expected),
-                     Operand::string(expr), Operand::integer(*end),
-                     get(op.getValue())});
-  };
-  check("lower_bound_check", " >= ", op.getLower(), RelaxDialect::kLowerBound);
-  check("upper_bound_check", " <= ", op.getUpper(), RelaxDialect::kUpperBound);
-  return success();
-}
-
-LogicalResult Translator::translate(CheckNotNegativeOp op) {
-  builtin("lower_bound_check",
-          {site(op.getWhat(), (op.getExpr() + " >= 0").str()),
-           Operand::string(""), Operand::integer(0), get(op.getValue())});
-  return success();
-}
-
-LogicalResult Translator::translate(CheckDivisorOp op) {
-  builtin("divisor_check",
-          {site("dimension " + op.getExpr().str()), get(op.getDivisor())});
-  return success();
-}
-
-LogicalResult Translator::translate(DimOp op) {
-  Operand where = site("dim"), value = get(op.getValue());
-  builtin(define(op), "dim", {where, value, Operand::integer(op.getIndex())});
+LogicalResult Translator::translateSteps(RuntimeStepOpInterface op) {
+  SmallVector<RuntimeStep, 2> steps;
+  op.getRuntimeSteps(steps);
+  for (const RuntimeStep &step : steps) {
+    Operands operands = {site(step.what, step.expected)};
+    for (const StepOperand &operand : step.operands)
+      operands.push_back(get(operand));
+    builtin(op->getNumResults() == 0 ? Operand() : define(op), step.builtin,
+            operands);
+  }
   return success();
 }
 
@@ -347,51 +251,16 @@ LogicalResult Translator::translate(DimOp op) {
 // Tensors and kernels
 //===----------------------------------------------------------------------===//
 
-LogicalResult Translator::translate(AllocStorageOp op) {
-  if (!op.getBytes())
-    return op.emitOpError() << "cannot be translated to bytecode: run "
-                               "relax-lower-shapes before";
-  auto [kind, id] = deviceOperands(op.getDeviceAttr());
-  Operand where = site("alloc_storage"), bytes = get(op.getBytes());
-  builtin(define(op), "storage_alloc", {where, bytes, kind, id});
-  return success();
-}
-
-LogicalResult Translator::translate(ViewOp op) {
-  Operand where = site("view"), data = get(op.getData());
-  Operand dims = getList(op.getDims());
-  builtin(define(op), "tensor_view", {where, data, dims});
-  return success();
-}
-
-LogicalResult Translator::translate(AllocTensorOp op) {
-  if (Value storage = op.getStorage()) {
-    Operand where = site("alloc_tensor"), dims = getList(op.getDims());
-    builtin(define(op), "tensor_from_storage",
-            {where, get(storage), Operand::integer(op.getOffset().value_or(0)),
-             dims, dtypeOperand(op.getResult().getType().getDtype())});
-    return success();
-  }
-  auto [kind, id] = deviceOperands(op.getDeviceAttr());
-  Operand where = site("alloc_tensor"), dims = getList(op.getDims());
-  builtin(define(op), "tensor_alloc",
-          {where, dims, dtypeOperand(op.getResult().getType().getDtype()), kind,
-           id});
+LogicalResult Translator::translate(DimOp op) {
+  Operand where = site("dim"), value = get(op.getValue());
+  builtin(define(op), "dim", {where, value, Operand::integer(op.getIndex())});
   return success();
 }
 
 LogicalResult Translator::translate(ToDeviceOp op) {
-  Operand data = get(op.getData());
-  // Kernels read the memory of any device of this target.
-  if (op.getData().getDefiningOp<LoadConstantOp>() &&
-      isOnlyRead(op.getResult()) &&
-      llvm::none_of(op->getUsers(), llvm::IsaPred<CheckOp>)) {
-    values[op.getResult()] = data;
-    return success();
-  }
-  auto [kind, id] = deviceOperands(op.getDevice());
-  Operand where = site("to_vdevice");
-  builtin(define(op), "tensor_to_device", {where, data, kind, id});
+  if (!mayAliasConstant(op))
+    return translateSteps(cast<RuntimeStepOpInterface>(*op));
+  values[op.getResult()] = get(op.getData());
   return success();
 }
 
@@ -406,63 +275,32 @@ LogicalResult Translator::translate(LoadConstantOp op) {
   return success();
 }
 
-/// The number in a primitive value: an integer, or the bits of a double.
-LogicalResult Translator::addScalar(CallKernelOp op, Value prim, Type param,
-                                    Operands &operands) {
-  if (!isa<IntegerType, FloatType>(param))
-    return op.emitOpError()
-           << "expected parameter " << operands.size() << " of "
-           << op.getCallee() << " to be a scalar, but got " << param;
+Operand Translator::getScalar(Value prim, Type param) {
   Operand value = get(prim), number = newSlot(), where = site("kernel");
   builtin(number, isa<FloatType>(param) ? "prim_float" : "prim_int",
           {where, value});
-  number.role = "scalar ";
-  operands.push_back(number);
-  return success();
-}
-
-LogicalResult Translator::addTensor(CallKernelOp op, Value tensor, Type param,
-                                    const char *role, Operands &operands) {
-  // Kernels on tensors are not bufferized yet.
-  auto shaped = dyn_cast<ShapedType>(param);
-  int64_t ndim = cast<TensorStructInfoType>(tensor.getType()).getNdim();
-  if (!shaped || !shaped.hasRank() || shaped.getRank() != ndim)
-    return op.emitOpError()
-           << "expected parameter " << operands.size() << " of "
-           << op.getCallee() << " to be a memref of rank " << ndim
-           << ", but got " << param;
-  operands.push_back(get(tensor));
-  operands.back().role = role;
-  return success();
+  return number;
 }
 
 LogicalResult Translator::translate(CallKernelOp op) {
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      op, op.getCalleeAttr());
-  if (!kernel)
-    return op.emitOpError()
-           << "expected " << op.getCalleeAttr() << " to be a func.func";
-  size_t count =
-      op.getInputs().size() + op.getInts().size() + op.getOutputs().size();
-  if (kernel.getNumArguments() != count)
-    return op.emitOpError() << "expected " << kernel.getNumArguments()
-                            << " values for the kernel";
+  FailureOr<func::FuncOp> kernel = getKernel(op);
+  if (failed(kernel))
+    return failure();
   Operands operands;
-  auto param = [&] { return kernel.getArgumentTypes()[operands.size()]; };
+  auto add = [&](Operand operand, const char *role) {
+    operand.role = role;
+    operands.push_back(operand);
+  };
   for (auto [index, input] : llvm::enumerate(op.getInputs())) {
-    const char *role = op.isUpdated(index) ? "update " : "read ";
-    if (failed(isa<PrimStructInfoType>(input.getType())
-                   ? addScalar(op, input, param(), operands)
-                   : addTensor(op, input, param(), role, operands)))
-      return failure();
+    if (isa<PrimStructInfoType>(input.getType()))
+      add(getScalar(input, kernel->getArgumentTypes()[index]), "scalar ");
+    else
+      add(get(input), op.isUpdated(index) ? "update " : "read ");
   }
-  for (Value number : op.getInts()) {
-    operands.push_back(get(number));
-    operands.back().role = "scalar ";
-  }
+  for (Value number : op.getInts())
+    add(get(number), "scalar ");
   for (Value output : op.getOutputs())
-    if (failed(addTensor(op, output, param(), "write ", operands)))
-      return failure();
+    add(get(output), "write ");
   call(Operand(), "kernel " + quote(op.getCallee()), operands,
        callSite("kernel"));
   return success();
@@ -542,19 +380,6 @@ LogicalResult Translator::translate(NullValueOp op) {
   return success();
 }
 
-LogicalResult Translator::translate(TupleOp op) {
-  Operand where = site("tuple"), fields = getList(op.getFields());
-  builtin(define(op), "tuple_make", {where, fields});
-  return success();
-}
-
-LogicalResult Translator::translate(GetItemOp op) {
-  Operand where = site("get_item"), tuple = get(op.getTupleValue());
-  builtin(define(op), "tuple_get",
-          {where, tuple, Operand::integer(op.getIndex())});
-  return success();
-}
-
 LogicalResult Translator::translate(relax::CastOp op) {
   values[op.getResult()] = get(op.getValue());
   return success();
@@ -567,30 +392,11 @@ LogicalResult Translator::translate(KillOp) { return success(); }
 //===----------------------------------------------------------------------===//
 
 LogicalResult Translator::translateCompare(arith::CmpIOp op) {
-  StringRef name;
-  switch (op.getPredicate()) {
-  case arith::CmpIPredicate::eq:
-    name = "eq";
-    break;
-  case arith::CmpIPredicate::ne:
-    name = "ne";
-    break;
-  case arith::CmpIPredicate::slt:
-    name = "lt";
-    break;
-  case arith::CmpIPredicate::sle:
-    name = "le";
-    break;
-  case arith::CmpIPredicate::sgt:
-    name = "gt";
-    break;
-  case arith::CmpIPredicate::sge:
-    name = "ge";
-    break;
-  default:
-    return op.emitOpError() << "cannot be translated to bytecode: expected a "
-                               "comparison of signed integers";
-  }
+  StringRef name = arith::stringifyCmpIPredicate(op.getPredicate());
+  if (name.starts_with("u"))
+    return op->emitOpError() << "cannot be translated to bytecode: expected a "
+                                "comparison of signed integers";
+  name.consume_front("s"); // of slt
   Operands operands = get(op->getOperands());
   builtin(define(op), name, operands);
   return success();
@@ -669,35 +475,13 @@ LogicalResult Translator::translate(CallOp op) {
   return success();
 }
 
-LogicalResult Translator::translate(MakeClosureOp op) {
-  Operand where = site(("closure '" + op.getCallee() + "'").str());
-  auto [info, dims] = getInfo(cast<FuncStructInfoType>(op.getInfo()),
-                              op.getNames(), op.getDims());
-  Operand captures = getList(op.getCaptures());
-  builtin(define(op), "closure_make",
-          {where, Operand::function(op.getCallee()), captures, info, dims});
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Control flow
 //===----------------------------------------------------------------------===//
 
-/// Whether nothing but the end of the function comes after an operation, which
-/// gives the result.
-bool Translator::isReturned(Operation *op) {
-  Operation *next = op->getNextNode();
-  while (isa_and_nonnull<KillOp>(next))
-    next = next->getNextNode();
-  if (!isa_and_nonnull<ReturnOp, YieldOp>(next) ||
-      next->getOperand(0) != op->getResult(0))
-    return false;
-  return isa<ReturnOp>(next) || returning.contains(next->getParentOp());
-}
-
 LogicalResult Translator::translate(IfOp op) {
   Operand condition = load(op.getCond());
-  if (isReturned(op))
+  if (isReturned(op.getResult()))
     returning.insert(op);
   else
     define(op);
@@ -733,13 +517,11 @@ LogicalResult Translator::translate(ReturnOp op) {
 LogicalResult Translator::translateOp(Operation *op) {
   loc = op->getLoc();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<AllocStorageOp, AllocTensorOp, CallKernelOp, CallOp, CallPackedOp,
-            relax::CastOp, CheckBoundsOp, CheckDimOp, CheckDivisorOp,
-            CheckFunctionOp, CheckNotNegativeOp, CheckOp, CheckShapeOp, DimOp,
-            DTypeOp, ExternFuncOp, GetItemOp, IfOp, KillOp, LoadConstantOp,
-            MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp, PrimValueOp,
-            ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, TupleOp, ViewOp,
+      .Case<CallKernelOp, CallOp, CallPackedOp, relax::CastOp, DimOp, DTypeOp,
+            ExternFuncOp, IfOp, KillOp, LoadConstantOp, MakePrimOp, MakeShapeOp,
+            NullValueOp, PrimValueOp, ReturnOp, ShapeOfOp, StringOp, ToDeviceOp,
             YieldOp>([&](auto op) { return translate(op); })
+      .Case([&](RuntimeStepOpInterface op) { return translateSteps(op); })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa_and_nonnull<arith::ArithDialect>(op->getDialect()))
           return translateArith(op);
@@ -770,7 +552,7 @@ static std::string getParameterName(FuncOp func, size_t index) {
 FailureOr<FunctionText> Translator::translate(bool isNative) {
   if (func.isExternal())
     return func.emitOpError() << "has no body to translate";
-  if (failed(verifyDevices(func)))
+  if (failed(verifyHostProgram(func)))
     return failure();
   text.name = func.getSymName();
   text.isPrivate = func.isPrivate();

@@ -193,23 +193,7 @@ LogicalResult FunctionEmitter::emitKernelCall(CallOp op, func::FuncOp kernel) {
     emitPrim(op, call.getResult(0), prim.getDtype());
     return success();
   }
-  emitStep("relax_tuple_make", {site("tuple"), resultSlot(op), i64(0),
+  emitStep("relax_tuple_make", {site("tuple"), resultSlot(op), i32(0),
                                 emitStackArray({}, runtime.ptrType())});
-  return success();
-}
-
-LogicalResult FunctionEmitter::emit(MakeClosureOp op) {
-  SmallVector<Value> captures = map(op.getCaptures());
-  Value array = emitStackArray(captures, runtime.ptrType());
-  SmallVector<Value> args = {site(("closure '" + op.getCallee() + "'").str()),
-                             resultSlot(op),
-                             entry.getArgument(0),
-                             entryAddress(op.getCallee()),
-                             i32(captures.size()),
-                             array};
-  llvm::append_range(args,
-                     emitFunctionInfo(cast<FuncStructInfoType>(op.getInfo()),
-                                      op.getNames(), op.getDims()));
-  emitStep("relax_closure_make", args);
   return success();
 }

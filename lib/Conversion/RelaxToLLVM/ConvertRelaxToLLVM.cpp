@@ -6,15 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The frame of a function, steps of the runtime, control flow, and the pass.
+// The frame of a function, control flow, and the pass.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FunctionEmitter.h"
 
-#include "relax-mlir/Analysis/Devices.h"
+#include "relax-mlir/Analysis/HostProgram.h"
 #include "relax-mlir/Conversion/Passes.h"
-#include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -63,6 +62,10 @@ Value FunctionEmitter::resultSlot(Operation *op) {
   Value slot = nextSlot();
   mapping.map(op->getResult(0), slot);
   return slot;
+}
+
+SmallVector<Value> FunctionEmitter::map(ValueRange values) {
+  return llvm::map_to_vector(values, [&](Value v) { return map(v); });
 }
 
 /// Stack memory is taken in the entry block, so that it is taken once.
@@ -147,29 +150,10 @@ void FunctionEmitter::emitEpilogue() {
 // Calls of the function itself
 //===----------------------------------------------------------------------===//
 
-/// Whether nothing but the end of the function comes after `op`, and returns
-/// `result`.
-static bool isReturned(Operation *op, Value result) {
-  while (true) {
-    Operation *next = op->getNextNode();
-    while (isa_and_nonnull<KillOp>(next))
-      next = next->getNextNode();
-    if (!isa_and_nonnull<ReturnOp, YieldOp>(next) ||
-        next->getOperand(0) != result)
-      return false;
-    if (isa<ReturnOp>(next))
-      return true;
-    op = dyn_cast<IfOp>(next->getParentOp());
-    if (!op)
-      return false;
-    result = op->getResult(0);
-  }
-}
-
 bool FunctionEmitter::isSelfTailCall(CallOp op) {
   return op.getCallee() && *op.getCallee() == source.getSymName() &&
          op.getArgs().size() == source.getNumArguments() &&
-         isReturned(op, op.getResult());
+         isReturned(op.getResult());
 }
 
 /// The first slots hold the arguments of the next round, the ones after them
@@ -204,45 +188,6 @@ void FunctionEmitter::emitSelfTailCall(CallOp op) {
   runtime.call(builder, "relax_values_kill", Type(), {slotAt(count), others});
   cf::BranchOp::create(builder, loopHeader);
   hasLeft = true;
-}
-
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
-Value FunctionEmitter::constant(Type type, int64_t value) {
-  return LLVM::ConstantOp::create(builder, type,
-                                  builder.getIntegerAttr(type, value));
-}
-
-Value FunctionEmitter::site(StringRef what, StringRef expected) {
-  return runtime.site(builder, source.getSymName(), what, expected);
-}
-
-std::pair<Value, Value> FunctionEmitter::device(VDeviceAttr device) {
-  if (!device)
-    return {i32(kCpu), i32(0)};
-  return {i32(getDLDeviceType(device).value_or(kCpu)), i32(device.getDevId())};
-}
-
-void FunctionEmitter::branchToError(Value failed) {
-  Block *next = new Block();
-  entry.getBody().push_back(next);
-  cf::CondBranchOp::create(builder, failed, errorExit, next);
-  builder.setInsertionPointToStart(next);
-}
-
-void FunctionEmitter::emitStep(StringRef name, ValueRange args) {
-  leaveUnlessZero(runtime.call(builder, name, builder.getI32Type(), args));
-}
-
-void FunctionEmitter::leaveUnlessZero(Value status) {
-  branchToError(
-      arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, status, i32(0)));
-}
-
-SmallVector<Value> FunctionEmitter::map(ValueRange values) {
-  return llvm::map_to_vector(values, [&](Value v) { return map(v); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -309,12 +254,11 @@ LogicalResult FunctionEmitter::emitOp(Operation *op) {
   builder.setLoc(op->getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<AllocStorageOp, AllocTensorOp, CallKernelOp, CallOp, CallPackedOp,
-            relax::CastOp, CheckBoundsOp, CheckDimOp, CheckDivisorOp,
-            CheckFunctionOp, CheckNotNegativeOp, CheckOp, CheckShapeOp, DimOp,
-            DTypeOp, LoadConstantOp, ExternFuncOp, GetItemOp, IfOp, KillOp,
-            MakeClosureOp, MakePrimOp, MakeShapeOp, NullValueOp, PrimValueOp,
-            ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, TupleOp, ViewOp,
-            YieldOp>([&](auto op) { return emit(op); })
+            relax::CastOp, DimOp, DTypeOp, ExternFuncOp, IfOp, KillOp,
+            LoadConstantOp, MakePrimOp, MakeShapeOp, NullValueOp, PrimValueOp,
+            ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, ViewOp, YieldOp>(
+          [&](auto op) { return emit(op); })
+      .Case([&](RuntimeStepOpInterface op) { return emitSteps(op); })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa_and_nonnull<arith::ArithDialect>(op->getDialect())) {
           emitArith(op);
@@ -385,7 +329,7 @@ struct RelaxConvertToLLVMPass
         func.emitOpError() << "has no body to lower";
         return signalPassFailure();
       }
-      if (failed(verifyDevices(func)) ||
+      if (failed(verifyHostProgram(func)) ||
           failed(FunctionEmitter(runtime, func).emit()))
         return signalPassFailure();
     }

@@ -13,9 +13,10 @@
 // frame. A tensor in a storage that only kernels use has no object: it is an
 // address and dimensions.
 //
-// Each group of operations has a file: Checks.cpp, Integers.cpp, Kernels.cpp,
-// RawTensors.cpp, Values.cpp, Calls.cpp; the frame and control flow are in
-// ConvertRelaxToLLVM.cpp.
+// Operations that are calls of the runtime say so themselves
+// (`RuntimeStepOpInterface`): Steps.cpp. Each other group has a file:
+// Integers.cpp, Kernels.cpp, RawTensors.cpp, Values.cpp, Calls.cpp; the frame
+// and control flow are in ConvertRelaxToLLVM.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@
 
 #include "RuntimeCalls.h"
 
-#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/RuntimeSteps.h"
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -66,8 +67,10 @@ private:
   Value i32(int64_t value) { return constant(builder.getI32Type(), value); }
   Value i64(int64_t value) { return constant(builder.getI64Type(), value); }
   Value site(StringRef what, StringRef expected = "");
-  /// The kind and the number of a device, as DLPack counts them.
-  std::pair<Value, Value> device(VDeviceAttr device);
+  /// The arguments of the C function that an operand is.
+  void addArgs(const StepOperand &operand, SmallVectorImpl<Value> &args);
+  void emitComparison(const RuntimeStep &step, arith::CmpIPredicate predicate);
+  void emitDivisorCheck(const RuntimeStep &step);
   /// Calls a runtime function that may fail; goes on in a new block.
   void emitStep(StringRef name, ValueRange args);
   /// A status that is not zero is a failure.
@@ -84,21 +87,12 @@ private:
   LogicalResult emit(CallOp op);
   LogicalResult emit(CallPackedOp op);
   LogicalResult emit(relax::CastOp op);
-  LogicalResult emit(CheckDimOp op);
-  LogicalResult emit(CheckBoundsOp op);
-  LogicalResult emit(CheckDivisorOp op);
-  LogicalResult emit(CheckFunctionOp op);
-  LogicalResult emit(CheckNotNegativeOp op);
-  LogicalResult emit(CheckOp op);
-  LogicalResult emit(CheckShapeOp op);
   LogicalResult emit(DimOp op);
   LogicalResult emit(DTypeOp op);
   LogicalResult emit(ExternFuncOp op);
-  LogicalResult emit(GetItemOp op);
   LogicalResult emit(IfOp op);
   LogicalResult emit(KillOp op);
   LogicalResult emit(LoadConstantOp op);
-  LogicalResult emit(MakeClosureOp op);
   LogicalResult emit(MakePrimOp op);
   LogicalResult emit(MakeShapeOp op);
   LogicalResult emit(NullValueOp op);
@@ -107,9 +101,9 @@ private:
   LogicalResult emit(ShapeOfOp op);
   LogicalResult emit(StringOp op);
   LogicalResult emit(ToDeviceOp op);
-  LogicalResult emit(TupleOp op);
   LogicalResult emit(ViewOp op);
   LogicalResult emit(YieldOp op);
+  LogicalResult emitSteps(RuntimeStepOpInterface op);
 
   Value map(Value value) { return mapping.lookup(value); }
   SmallVector<Value> map(ValueRange values);
@@ -140,8 +134,6 @@ private:
   Value emitScalar(Value prim, Type type);
   void emitPrim(Operation *op, Value number, Type dtype);
   LogicalResult emitKernelCall(CallOp op, func::FuncOp kernel);
-  SmallVector<Value> emitFunctionInfo(FuncStructInfoType type, ArrayAttr names,
-                                      ValueRange dims);
   Value entryAddress(StringRef function);
   void emitCall(Operation *op, Value callee, StringRef what, ValueRange args);
 
@@ -175,8 +167,6 @@ private:
   int64_t usedSlots = 0;
   SmallVector<std::pair<LLVM::ConstantOp, int64_t>> slotCounts;
 };
-
-constexpr int32_t kCpu = 1; // kDLCPU
 
 /// The name of the entry of a function.
 std::string entryName(StringRef function);

@@ -8,9 +8,8 @@
 
 #include "FunctionEmitter.h"
 
-#include "relax-mlir/IR/Constants.h"
+#include "relax-mlir/Analysis/HostProgram.h"
 #include "relax-mlir/IR/KernelStatus.h"
-#include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,18 +19,15 @@ using namespace mlir;
 using namespace mlir::relax;
 
 LogicalResult FunctionEmitter::emit(AllocStorageOp op) {
-  if (!op.getBytes())
-    return op.emitOpError() << "has a size over shape variables: run "
-                               "relax-lower-shapes before";
-  auto [kind, id] = device(op.getDeviceAttr());
-  Value slot = resultSlot(op);
-  emitStep("relax_storage_alloc",
-           {site("alloc_storage"), slot, map(op.getBytes()), kind, id});
-  if (llvm::any_of(op->getUsers(), [&](Operation *user) {
-        return isa<AllocTensorOp>(user) && isRaw(user->getResult(0));
-      }))
+  if (failed(emitSteps(op)))
+    return failure();
+  bool holdsRawTensor = llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return isa<AllocTensorOp>(user) && isRaw(user->getResult(0));
+  });
+  if (holdsRawTensor)
     storageData[op.getResult()] =
-        runtime.call(builder, "relax_storage_data", runtime.ptrType(), {slot});
+        runtime.call(builder, "relax_storage_data", runtime.ptrType(),
+                     {map(op.getResult())});
   return success();
 }
 
@@ -40,22 +36,8 @@ LogicalResult FunctionEmitter::emit(AllocTensorOp op) {
     emitRawTensor(op);
     return success();
   }
-  TensorStructInfoType type = op.getResult().getType();
-  SmallVector<Value> dims = map(op.getDims());
-  Value array = emitStackArray(dims, builder.getI64Type());
-  reads.dims[op.getResult()] = dims;
-  if (op.getStorage()) {
-    emitStep("relax_tensor_from_storage",
-             {site("alloc_tensor"), resultSlot(op), map(op.getStorage()),
-              i64(op.getOffsetAttr().getInt()), i32(dims.size()), array,
-              i32(encodeDType(type.getDtype()))});
-    return success();
-  }
-  auto [kind, id] = device(op.getDeviceAttr());
-  emitStep("relax_tensor_alloc",
-           {site("alloc_tensor"), resultSlot(op), i32(dims.size()), array,
-            i32(encodeDType(type.getDtype())), kind, id});
-  return success();
+  reads.dims[op.getResult()] = map(op.getDims());
+  return emitSteps(op);
 }
 
 LogicalResult FunctionEmitter::emit(ViewOp op) {
@@ -63,26 +45,15 @@ LogicalResult FunctionEmitter::emit(ViewOp op) {
     emitRawView(op);
     return success();
   }
-  SmallVector<Value> dims = map(op.getDims());
-  Value array = emitStackArray(dims, builder.getI64Type());
-  emitStep("relax_tensor_view", {site("view"), resultSlot(op),
-                                 map(op.getData()), i32(dims.size()), array});
-  reads.dims[op.getResult()] = dims;
-  return success();
+  reads.dims[op.getResult()] = map(op.getDims());
+  return emitSteps(op);
 }
 
 LogicalResult FunctionEmitter::emit(ToDeviceOp op) {
-  // Kernels read the memory of any device of this target.
-  if (op.getData().getDefiningOp<LoadConstantOp>() &&
-      isOnlyRead(op.getResult()) &&
-      llvm::none_of(op->getUsers(), llvm::IsaPred<CheckOp>)) {
-    runtime.call(builder, "relax_value_assign", Type(),
-                 {resultSlot(op), map(op.getData())});
-    return success();
-  }
-  auto [kind, id] = device(op.getDevice());
-  emitStep("relax_tensor_to_device",
-           {site("to_vdevice"), resultSlot(op), map(op.getData()), kind, id});
+  if (!mayAliasConstant(op))
+    return emitSteps(op);
+  runtime.call(builder, "relax_value_assign", Type(),
+               {resultSlot(op), map(op.getData())});
   return success();
 }
 
@@ -167,20 +138,14 @@ Value FunctionEmitter::emitMemref(Value tensor, MemRefType type, Value data) {
 }
 
 LogicalResult FunctionEmitter::emit(CallKernelOp op) {
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      op, op.getCalleeAttr());
-  if (!kernel)
-    return op.emitOpError()
-           << "expected " << op.getCalleeAttr() << " to be a func.func";
+  FailureOr<func::FuncOp> found = getKernel(op);
+  if (failed(found))
+    return failure();
+  func::FuncOp kernel = *found;
   bool mayFail = returnsStatus(kernel);
   if (kernel.getNumResults() != (mayFail ? 1 : 0))
     return kernel.emitOpError() << "expected a kernel without results, but it "
                                    "does not update its outputs in place";
-  SmallVector<Value> tensors(op.getInputs());
-  llvm::append_range(tensors, op.getOutputs());
-  if (kernel.getNumArguments() != tensors.size() + op.getInts().size())
-    return op.emitOpError() << "expected " << kernel.getNumArguments()
-                            << " values for the kernel";
   // A scalar has no data.
   SmallVector<Value> args, data;
   for (auto [index, input] : llvm::enumerate(op.getInputs()))
@@ -192,35 +157,19 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
   emitDisjoint(op, data);
   for (Value output : op.getOutputs())
     data.push_back(emitData(output, "kernel", Access::Output));
-  auto addValues = [&](ValueRange values, ArrayRef<Value> data) {
-    for (auto [value, elements] : llvm::zip(values, data)) {
-      Type param = kernel.getArgumentTypes()[args.size()];
-      if (!elements && isa<IntegerType, FloatType>(param)) {
-        args.push_back(emitScalar(value, param));
-        continue;
-      }
-      if (!elements)
-        return LogicalResult(op.emitOpError()
-                             << "expected parameter " << args.size() << " of "
-                             << op.getCallee() << " to be a scalar, but got "
-                             << param);
-      auto memref = dyn_cast<MemRefType>(param);
-      int64_t ndim = cast<TensorStructInfoType>(value.getType()).getNdim();
-      if (!memref || memref.getRank() != ndim)
-        return LogicalResult(op.emitOpError()
-                             << "expected parameter " << args.size() << " of "
-                             << op.getCallee() << " to be a memref of rank "
-                             << ndim << ", but got " << param);
-      args.push_back(emitMemref(value, memref, elements));
-    }
-    return success();
+  auto addArg = [&](Value value, Value elements) {
+    Type param = kernel.getArgumentTypes()[args.size()];
+    args.push_back(elements
+                       ? emitMemref(value, cast<MemRefType>(param), elements)
+                       : emitScalar(value, param));
   };
   size_t numInputs = op.getInputs().size();
-  if (failed(addValues(op.getInputs(), ArrayRef(data).take_front(numInputs))))
-    return failure();
+  for (auto [input, elements] : llvm::zip(op.getInputs(), data))
+    addArg(input, elements);
   llvm::append_range(args, map(op.getInts()));
-  if (failed(addValues(op.getOutputs(), ArrayRef(data).drop_front(numInputs))))
-    return failure();
+  for (auto [output, elements] :
+       llvm::zip(op.getOutputs(), ArrayRef(data).drop_front(numInputs)))
+    addArg(output, elements);
   // In front of the first one the function was entered, which checks too.
   if (hasCalledKernel)
     emitStep("relax_signals_check", {});

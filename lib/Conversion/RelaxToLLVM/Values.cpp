@@ -1,4 +1,4 @@
-//===- Values.cpp - Constants, scalars, shapes and tuples -------*- C++ -*-===//
+//===- Values.cpp - Constants, scalars and shapes in LLVM -------*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -62,6 +62,33 @@ LogicalResult FunctionEmitter::emit(ShapeOfOp op) {
   return success();
 }
 
+Value mlir::relax::loadElement(ImplicitLocOpBuilder &builder, Value array,
+                               int64_t index) {
+  Value address = LLVM::GEPOp::create(
+      builder, array.getType(), builder.getI64Type(), array,
+      ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(static_cast<int32_t>(index))});
+  return LLVM::LoadOp::create(builder, builder.getI64Type(), address);
+}
+
+LogicalResult FunctionEmitter::emit(DimOp op) {
+  if (isRaw(op.getValue())) {
+    mapping.map(op.getResult(), rawTensors[op.getValue()].dims[op.getIndex()]);
+    return success();
+  }
+  Value value = map(op.getValue());
+  if (isa<PrimStructInfoType>(op.getValue().getType())) {
+    mapping.map(op.getResult(), runtime.call(builder, "relax_prim_int",
+                                             builder.getI64Type(), {value}));
+    return success();
+  }
+  bool isShape = isa<ShapeStructInfoType>(op.getValue().getType());
+  Value dims =
+      runtime.call(builder, isShape ? "relax_shape_dims" : "relax_tensor_dims",
+                   runtime.ptrType(), {value});
+  mapping.map(op.getResult(), loadElement(builder, dims, op.getIndex()));
+  return success();
+}
+
 LogicalResult FunctionEmitter::emit(StringOp op) {
   emitStep("relax_string_make",
            {resultSlot(op), runtime.string(builder, op.getValue()),
@@ -77,20 +104,6 @@ LogicalResult FunctionEmitter::emit(DTypeOp op) {
 
 LogicalResult FunctionEmitter::emit(NullValueOp op) {
   resultSlot(op); // None from the start
-  return success();
-}
-
-LogicalResult FunctionEmitter::emit(TupleOp op) {
-  SmallVector<Value> fields = map(op.getFields());
-  Value array = emitStackArray(fields, runtime.ptrType());
-  emitStep("relax_tuple_make",
-           {site("tuple"), resultSlot(op), i64(fields.size()), array});
-  return success();
-}
-
-LogicalResult FunctionEmitter::emit(GetItemOp op) {
-  emitStep("relax_tuple_get", {site("get_item"), resultSlot(op),
-                               map(op.getTupleValue()), i64(op.getIndex())});
   return success();
 }
 

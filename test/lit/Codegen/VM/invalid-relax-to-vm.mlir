@@ -80,3 +80,20 @@ relax.func @main(%s: !relax.shape<ndim = 2>) -> !relax.object {
   %3 = relax.builtin.make_shape(%2) : !relax.shape<ndim = 1>
   relax.return %3 : !relax.shape<ndim = 1>
 }
+
+// -----
+
+// Sizes over shape variables.
+relax.func @main(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
+  // expected-error @below {{has a size that is not lowered: run relax-lower-shapes before}}
+  %0 = relax.builtin.view %x : !relax.tensor<[n, 4], f32> -> !relax.tensor<[n * 4], f32>
+  relax.return %0 : !relax.tensor<[n * 4], f32>
+}
+
+// -----
+
+relax.func @main() -> !relax.object {
+  // expected-error @below {{has a size that is not lowered: run relax-lower-shapes before}}
+  %0 = relax.builtin.alloc_storage size <64>
+  relax.return %0 : !relax.object
+}

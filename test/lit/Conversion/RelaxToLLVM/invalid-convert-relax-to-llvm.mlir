@@ -52,3 +52,20 @@ func.func @on_tensors(%a: memref<4x4xf32>, %b: memref<4x4xf32>, %c: memref<4x4xf
   linalg.matmul ins(%a, %b : memref<4x4xf32>, memref<4x4xf32>) outs(%c : memref<4x4xf32>)
   return
 }
+
+// -----
+
+// Sizes over shape variables.
+relax.func @main(%x: !relax.tensor<[n, 4], f32>) -> !relax.object {
+  // expected-error @below {{has a size that is not lowered: run relax-lower-shapes before}}
+  %0 = relax.builtin.view %x : !relax.tensor<[n, 4], f32> -> !relax.tensor<[n * 4], f32>
+  relax.return %0 : !relax.tensor<[n * 4], f32>
+}
+
+// -----
+
+relax.func @main() -> !relax.object {
+  // expected-error @below {{has a size that is not lowered: run relax-lower-shapes before}}
+  %0 = relax.builtin.alloc_storage size <64>
+  relax.return %0 : !relax.object
+}
