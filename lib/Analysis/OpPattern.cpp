@@ -41,72 +41,33 @@ StringRef mlir::relax::getOpPatternName(OpPattern pattern) {
 // One operation
 //===----------------------------------------------------------------------===//
 
-static bool isParallel(linalg::LinalgOp op) {
-  return op.getNumParallelLoops() == op.getNumLoops();
-}
-
-/// Returns the loops that a map depends on.
-static llvm::SmallBitVector usedLoops(AffineMap map) {
-  llvm::SmallBitVector used(map.getNumDims());
-  for (AffineExpr expr : map.getResults())
-    expr.walk([&](AffineExpr inner) {
-      if (auto dim = dyn_cast<AffineDimExpr>(inner))
-        used.set(dim.getPosition());
-    });
-  return used;
-}
-
-/// The block argument that a value comes from through conversions.
-static BlockArgument findElement(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp>(
-            op))
-      return {};
-    value = op->getOperand(0);
-  }
-  return dyn_cast<BlockArgument>(value);
-}
-
-/// The two inputs whose product is added to the output; none where the body is
-/// anything else.
-static std::optional<std::pair<unsigned, unsigned>>
-findProduct(linalg::LinalgOp op) {
-  if (op.getNumDpsInits() != 1 || op->getNumRegions() != 1 ||
-      !op->getRegion(0).hasOneBlock())
-    return std::nullopt;
-  Block &body = op->getRegion(0).front();
-  Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
-  while (sum && isa<arith::TruncFOp, arith::ExtFOp>(sum))
-    sum = sum->getOperand(0).getDefiningOp();
-  if (!sum || !isa<arith::AddFOp, arith::AddIOp>(sum))
-    return std::nullopt;
-  unsigned numInputs = op.getNumDpsInputs();
-  for (unsigned side : {0, 1}) {
-    BlockArgument old = findElement(sum->getOperand(side));
-    Operation *product = sum->getOperand(1 - side).getDefiningOp();
-    if (!old || old.getArgNumber() < numInputs || !product ||
-        !isa<arith::MulFOp, arith::MulIOp>(product))
-      continue;
-    BlockArgument lhs = findElement(product->getOperand(0));
-    BlockArgument rhs = findElement(product->getOperand(1));
-    if (lhs && rhs && lhs != rhs && lhs.getArgNumber() < numInputs &&
-        rhs.getArgNumber() < numInputs)
-      return std::pair(lhs.getArgNumber(), rhs.getArgNumber());
-  }
-  return std::nullopt;
+bool mlir::relax::addsProducts(linalg::LinalgOp op) {
+  auto addsProduct = [](Operation *product, Operation *sum) {
+    return llvm::is_contained(product->getUsers(), sum) &&
+           ((isa<arith::MulFOp>(product) && isa<arith::AddFOp>(sum)) ||
+            (isa<arith::MulIOp>(product) && isa<arith::AddIOp>(sum)));
+  };
+  // What has one operand may come between elements and operations.
+  auto isConversion = [](Operation &inner) {
+    return inner.getNumOperands() != 1 ||
+           isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp>(
+               inner);
+  };
+  Block &body = *op.getBlock();
+  return llvm::all_of(body.without_terminator(), isConversion) &&
+         linalg::detail::isContractionBody(body, addsProduct);
 }
 
 bool mlir::relax::isContractionOrWindow(linalg::LinalgOp op) {
-  if (isParallel(op))
+  if (op.isAllParallelLoops())
     return false;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   for (OpOperand *input : op.getDpsInputOperands())
     if (!op.getMatchingIndexingMap(input).isProjectedPermutation(
             /*allowZeroInResults=*/true))
       return true;
-  auto product = findProduct(op);
-  return product && (!usedLoops(maps[product->first]).all() ||
-                     !usedLoops(maps[product->second]).all());
+  return addsProducts(op) && (getUnusedDimsBitVector(maps[0]).any() ||
+                              getUnusedDimsBitVector(maps[1]).any());
 }
 
 bool mlir::relax::isCheap(linalg::LinalgOp op) {
@@ -131,19 +92,13 @@ bool mlir::relax::isCheap(linalg::LinalgOp op) {
   return true;
 }
 
-/// Whether the body is nothing but its first element.
-static bool isCopy(linalg::LinalgOp op) {
-  return op->getNumRegions() == 1 && op->getRegion(0).hasOneBlock() &&
-         op.getNumDpsInputs() == 1 && op.getNumDpsInits() == 1 &&
-         isParallel(op) &&
-         op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() &&
-         op.getBlock()->getTerminator()->getOperand(0) ==
-             op.getBlock()->getArgument(0);
-}
-
 bool mlir::relax::isPermutation(linalg::LinalgOp op) {
-  return isCopy(op) &&
-         op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isPermutation();
+  if (!op.isAllParallelLoops() || !op.isSingleInputOutput())
+    return false;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  Block &body = *op.getBlock();
+  return maps[0].isPermutation() && maps[1].isIdentity() &&
+         body.getTerminator()->getOperand(0) == body.getArgument(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -271,7 +226,7 @@ OpPattern mlir::relax::computeOpPattern(func::FuncOp kernel) {
       return OpPattern::Opaque;
     if (isa<linalg::FillOp>(op))
       continue;
-    if (isParallel(linalgOp)) {
+    if (linalgOp.isAllParallelLoops()) {
       OpPattern inner = getParallelPattern(linalgOp);
       isAfterAnchorElementwise &= anchors == 0 || inner <= OpPattern::Broadcast;
       pattern = std::max(pattern, inner);
@@ -363,7 +318,7 @@ KernelFacts::KernelFacts(func::FuncOp kernel)
       continue;
     }
     ops.push_back(linalgOp);
-    hasReduction |= !isParallel(linalgOp);
+    hasReduction |= !linalgOp.isAllParallelLoops();
     usesIndices |= linalgOp.hasIndexSemantics();
     isVectorizable &= hasVectorBody(linalgOp) && reducesInnermost(linalgOp);
     isCheap &= relax::isCheap(linalgOp);
@@ -393,7 +348,7 @@ linalg::LinalgOp KernelFacts::getWriter(unsigned result) const {
   func::FuncOp function = kernel;
   auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
   auto op = ret.getOperand(result).getDefiningOp<linalg::LinalgOp>();
-  if (!op || !isParallel(op) || op.getNumDpsInits() != 1 ||
+  if (!op || !op.isAllParallelLoops() || op.getNumDpsInits() != 1 ||
       !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
     return {};
   return op;
@@ -420,8 +375,7 @@ void KernelFacts::findSplit() {
   Block &body = kernel.getBody().front();
   auto isSlice = [&](Value result) {
     auto copy = result.getDefiningOp<linalg::LinalgOp>();
-    if (!copy || !isPermutation(copy) ||
-        !copy.getMatchingIndexingMap(copy.getDpsInputOperand(0)).isIdentity())
+    if (!copy || !isaCopyOpInterface(copy))
       return false;
     auto slice = copy.getDpsInputs()[0].getDefiningOp<tensor::ExtractSliceOp>();
     if (!slice || slice.getSource() != body.getArgument(0) ||

@@ -46,6 +46,10 @@ OpPattern computeOpPattern(func::FuncOp kernel);
 /// states something that is no kind.
 FailureOr<OpPattern> getOpPattern(func::FuncOp kernel);
 
+/// Whether the body is output + lhs * rhs. Everything but the product may be
+/// converted to another width.
+bool addsProducts(linalg::LinalgOp op);
+
 /// Whether the body of a linalg operation is a sum of products of elements, of
 /// which at least one is used for several outputs, or it reads windows.
 bool isContractionOrWindow(linalg::LinalgOp op);

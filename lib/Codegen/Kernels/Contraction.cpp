@@ -8,6 +8,8 @@
 
 #include "Contraction.h"
 
+#include "relax-mlir/Analysis/OpPattern.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 
@@ -18,32 +20,14 @@ using namespace mlir::relax;
 // The computation
 //===----------------------------------------------------------------------===//
 
-static Value skipExtension(Value value) {
-  Operation *op = value.getDefiningOp();
-  bool isExtension =
-      isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op);
-  return isExtension ? op->getOperand(0) : value;
-}
-
-/// Whether the body is sum + lhs * rhs, with operands that may be extended.
-static bool addsProducts(linalg::LinalgOp op) {
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
-    return false;
-  Block &body = *op.getBlock();
-  Operation *add = body.getTerminator()->getOperand(0).getDefiningOp();
-  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(add))
-    return false;
-  BlockArgument sum = body.getArgument(2);
-  Value first = add->getOperand(0), second = add->getOperand(1);
-  if (first != sum && second != sum)
-    return false;
-  Operation *mul = (first == sum ? second : first).getDefiningOp();
-  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(mul))
-    return false;
-  Value left = skipExtension(mul->getOperand(0));
-  Value right = skipExtension(mul->getOperand(1));
-  BlockArgument lhs = body.getArgument(0), rhs = body.getArgument(1);
-  return (left == lhs && right == rhs) || (left == rhs && right == lhs);
+/// Whether nothing but the elements is converted, once, to wider types.
+static bool extendsElements(linalg::LinalgOp op) {
+  auto isExtension = [](Operation &inner) {
+    return inner.getNumOperands() != 1 ||
+           (isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(inner) &&
+            isa<BlockArgument>(inner.getOperand(0)));
+  };
+  return llvm::all_of(op.getBlock()->without_terminator(), isExtension);
 }
 
 bool mlir::relax::isZeroFill(Value tensor) {
@@ -53,7 +37,8 @@ bool mlir::relax::isZeroFill(Value tensor) {
 }
 
 bool mlir::relax::isSumOfProducts(linalg::LinalgOp op) {
-  return addsProducts(op) && isZeroFill(op.getDpsInitOperand(0)->get());
+  return addsProducts(op) && extendsElements(op) &&
+         isZeroFill(op.getDpsInitOperand(0)->get());
 }
 
 linalg::LinalgOp mlir::relax::findReduction(Block &body) {
