@@ -72,10 +72,6 @@ bool mlir::relax::isMapOfLoops(AffineMap map, Type type) {
   return map.getNumSymbols() == 0;
 }
 
-static bool hasLoop(AffineMap map, unsigned loop) {
-  return map.isFunctionOfDim(loop);
-}
-
 /// The loops of a map that may run more than once, in their order.
 static LoopGroup getLoops(AffineMap map, ArrayRef<int64_t> ranges) {
   LoopGroup loops;
@@ -98,58 +94,61 @@ static bool areAdjacent(unsigned outer, unsigned inner,
   });
 }
 
+/// The loops of `k` that may run more than once. Nothing where other ones
+/// reduce, or where they are not next to each other in both operands.
+static std::optional<LoopGroup> findDepth(linalg::LinalgOp op,
+                                          ArrayRef<unsigned> k,
+                                          ArrayRef<LoopGroup> operands) {
+  LoopGroup depth;
+  llvm::copy_if(operands[0], std::back_inserter(depth),
+                [&](unsigned loop) { return llvm::is_contained(k, loop); });
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  for (unsigned loop : reductions)
+    if (ranges[loop] != 1 && (!llvm::is_contained(depth, loop) ||
+                              llvm::is_contained(operands[2], loop)))
+      return std::nullopt;
+  for (size_t i = 1; i < depth.size(); ++i)
+    if (!areAdjacent(depth[i - 1], depth[i], operands))
+      return std::nullopt;
+  return depth;
+}
+
 std::optional<Contraction> Contraction::match(linalg::LinalgOp op) {
   if (!isSumOfProducts(op))
     return std::nullopt;
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
-  for (auto [map, type] : llvm::zip_equal(maps, op->getOperandTypes()))
-    if (!isMapOfLoops(map, type))
-      return std::nullopt;
-
   Contraction result;
   result.op = op;
-  result.maps = maps;
+  result.maps = op.getIndexingMapsArray();
   SmallVector<LoopGroup> loops;
-  for (AffineMap map : maps)
-    loops.push_back(getLoops(map, ranges));
-  LoopGroup &results = loops[2];
+  for (auto [map, type] : llvm::zip_equal(result.maps, op->getOperandTypes())) {
+    if (!isMapOfLoops(map, type))
+      return std::nullopt;
+    loops.push_back(getLoops(map, op.getStaticLoopRanges()));
+  }
+  auto [batch, m, n, k] = *linalg::inferContractionDims(op);
+  std::optional<LoopGroup> depth = findDepth(op, k, loops);
+  if (!depth)
+    return std::nullopt;
+  result.depth = *depth;
 
   // The innermost loop of the result belongs to the right matrix.
-  if (!results.empty()) {
-    unsigned column = results.back();
-    bool isLeft = hasLoop(maps[0], column), isRight = hasLoop(maps[1], column);
-    if (isLeft == isRight)
-      return std::nullopt;
-    if (isLeft)
+  if (!loops[2].empty()) {
+    result.columns = {loops[2].pop_back_val()};
+    if (llvm::is_contained(m, result.columns.front())) {
       std::swap(result.lhs, result.rhs);
-    result.columns = {column};
-  }
-
-  for (unsigned loop : llvm::seq<unsigned>(0, types.size())) {
-    if (ranges[loop] == 1 || types[loop] == utils::IteratorType::parallel)
-      continue;
-    bool isShared = hasLoop(maps[0], loop) && hasLoop(maps[1], loop);
-    if (!isShared || hasLoop(maps[2], loop))
+      std::swap(m, n);
+    }
+    if (!llvm::is_contained(n, result.columns.front()))
       return std::nullopt;
-    result.depth.push_back(loop);
   }
-  // In the order of an operand.
-  llvm::sort(result.depth, [&](unsigned a, unsigned b) {
-    return llvm::find(loops[0], a) < llvm::find(loops[0], b);
-  });
-  for (size_t i = 1; i < result.depth.size(); ++i)
-    if (!areAdjacent(result.depth[i - 1], result.depth[i], loops))
-      return std::nullopt;
 
   // From the inside out: the first loop of the left matrix alone, and those
   // that it can be run as one with.
-  for (unsigned loop : llvm::reverse(results)) {
-    if (llvm::is_contained(result.columns, loop))
-      continue;
+  for (unsigned loop : llvm::reverse(loops[2])) {
     bool isRow =
-        hasLoop(maps[result.lhs], loop) && !hasLoop(maps[result.rhs], loop) &&
+        llvm::is_contained(m, loop) &&
         (result.rows.empty() || areAdjacent(loop, result.rows.front(), loops));
     LoopGroup &group = isRow ? result.rows : result.batch;
     group.insert(group.begin(), loop);
