@@ -192,44 +192,6 @@ static Value matchGroups(Value tensor, int64_t axis, int64_t &groups) {
   return expand.getSrc();
 }
 
-/// Whether the loops of a convolution are image, group (where there are
-/// several), output channel, row, column, input channel, row and column of the
-/// window, and the operands have them in this order.
-static bool matchLoops(linalg::LinalgOp op, Window &rows, Window &columns) {
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  unsigned numLoops = op.getNumLoops();
-  bool isGrouped = numLoops == 8;
-  if (!(numLoops == 7 || isGrouped) || op.getNumReductionLoops() != 3)
-    return false;
-  unsigned out = 1 + isGrouped, sum = out + 3;
-  for (auto [i, type] : llvm::enumerate(op.getIteratorTypesArray()))
-    if ((type == utils::IteratorType::reduction) != (i >= sum))
-      return false;
-  AffineMap data = maps[0];
-  if (data.getNumResults() != numLoops - 3 || data.getNumSymbols() != 0)
-    return false;
-  auto takes = [&](AffineMap map, ArrayRef<unsigned> loops) {
-    return map == AffineMap::getMultiDimMapWithTargets(numLoops, loops,
-                                                       op.getContext());
-  };
-  SmallVector<unsigned> image = {0}, weight, result = {0};
-  if (isGrouped) {
-    image.push_back(1);
-    weight.push_back(1);
-    result.push_back(1);
-  }
-  image.push_back(sum);
-  weight.append({out, sum, sum + 1, sum + 2});
-  result.append({out, out + 1, out + 2});
-  ArrayRef<AffineExpr> windows = data.getResults().take_back(2);
-  return takes(AffineMap::get(numLoops, 0, data.getResults().drop_back(2),
-                              op.getContext()),
-               image) &&
-         takes(maps[1], weight) && takes(maps[2], result) &&
-         matchWindow(windows[0], out + 1, sum + 1, numLoops, rows) &&
-         matchWindow(windows[1], out + 2, sum + 2, numLoops, columns);
-}
-
 /// Returns the number of output channels of a panel that weights are unpacked
 /// from; 0 where they are not of this layout.
 static int64_t matchPanels(linalg::UnPackOp op, ArrayRef<int64_t> rowOrder) {
@@ -264,14 +226,17 @@ std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
   linalg::LinalgOp op = findReduction(kernel.getBody().front());
   ConvParts parts;
   if (!op || !isSumOfProducts(op) ||
-      !llvm::all_of(
-          op->getOperandTypes(),
-          [](Type type) { return getElementTypeOrSelf(type).isF32(); }) ||
-      !matchLoops(op, parts.rows, parts.columns))
+      !llvm::all_of(op->getOperandTypes(), [](Type type) {
+        return getElementTypeOrSelf(type).isF32();
+      }))
+    return std::nullopt;
+  auto loops = matchWindows(op, parts.rows, parts.columns);
+  if (!loops || loops->batch.size() != 1 || loops->depth.size() > 1 ||
+      loops->outputChannel.size() != 1 || loops->inputChannel.size() != 1)
     return std::nullopt;
   Value data = op->getOperand(0), weight = op->getOperand(1);
   Value result = op->getResult(0);
-  if (op.getNumLoops() == 8) {
+  if (!loops->depth.empty()) {
     int64_t groups = 0;
     data = matchGroups(data, 1, parts.groups);
     weight = matchGroups(weight, 0, groups);
@@ -307,14 +272,11 @@ std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
   }
   auto unpack = weight.getDefiningOp<linalg::UnPackOp>();
   parts.weight = dyn_cast<BlockArgument>(unpack ? unpack.getSource() : weight);
-  parts.rows.size = type.getDimSize(2);
-  parts.columns.size = type.getDimSize(3);
   parts.inChannels = type.getDimSize(1);
   parts.outChannels = type.getDimSize(0);
   if (!type.isDynamicDim(0))
     parts.outChannels /= parts.groups;
-  if (!parts.image || !parts.weight || parts.rows.size <= 0 ||
-      parts.columns.size <= 0)
+  if (!parts.image || !parts.weight)
     return std::nullopt;
   FailureOr<Epilogue> epilogue =
       Epilogue::match(kernel, result, {/*first=*/2, /*count=*/2});

@@ -8,7 +8,6 @@
 
 #include "ImageWindow.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -20,24 +19,44 @@ using namespace mlir::relax;
 // Recognition
 //===----------------------------------------------------------------------===//
 
-bool mlir::relax::matchWindow(AffineExpr expr, unsigned position,
-                              unsigned element, unsigned numLoops,
-                              Window &window) {
-  MLIRContext *context = expr.getContext();
-  auto coefficient = [&](unsigned loop) -> int64_t {
-    SmallVector<AffineExpr> ones(numLoops, getAffineConstantExpr(0, context));
-    ones[loop] = getAffineConstantExpr(1, context);
-    auto value = dyn_cast<AffineConstantExpr>(expr.replaceDims(ones));
-    return value ? value.getValue() : 0;
-  };
-  window.stride = coefficient(position);
-  window.dilation = coefficient(element);
-  if (window.stride <= 0 || window.dilation <= 0)
-    return false;
-  AffineExpr expected = getAffineDimExpr(position, context) * window.stride +
-                        getAffineDimExpr(element, context) * window.dilation;
-  return simplifyAffineExpr(expr - expected, numLoops, 0) ==
-         getAffineConstantExpr(0, context);
+/// Whether a map takes these loops, group after group.
+template <typename... Groups>
+static bool takes(AffineMap map, const Groups &...groups) {
+  SmallVector<unsigned> loops;
+  (llvm::append_range(loops, groups), ...);
+  return map == AffineMap::getMultiDimMapWithTargets(map.getNumDims(), loops,
+                                                     map.getContext());
+}
+
+std::optional<linalg::ConvolutionDimensions>
+mlir::relax::matchWindows(linalg::LinalgOp op, Window &rows, Window &columns) {
+  FailureOr<linalg::ConvolutionDimensions> dims =
+      linalg::inferConvolutionDims(op);
+  if (failed(dims) || dims->outputImage.size() != 2 ||
+      dims->filterLoop.size() != 2)
+    return std::nullopt;
+  const auto &[batch, pixel, outChannel, element, inChannel, group, strides,
+               dilations] = *dims;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  AffineMap identity =
+      AffineMap::getMultiDimIdentityMap(op.getNumLoops(), op.getContext());
+  unsigned rank = maps[0].getNumResults();
+  if (!takes(identity, batch, group, outChannel, pixel, inChannel, element) ||
+      !takes(maps[0].getSliceMap(0, rank - 2), batch, group, inChannel) ||
+      !takes(maps[1], group, outChannel, inChannel, element) ||
+      !takes(maps[2], batch, group, outChannel, pixel))
+    return std::nullopt;
+  ArrayRef<int64_t> sizes =
+      cast<ShapedType>(op->getOperand(1).getType()).getShape().take_back(2);
+  Window *windows[] = {&rows, &columns};
+  for (unsigned i : {0, 1}) {
+    AffineExpr expr = maps[0].getResult(rank - 2 + i);
+    if (!expr.isFunctionOfDim(pixel[i]) || !expr.isFunctionOfDim(element[i]) ||
+        sizes[i] <= 0 || strides[i] <= 0 || dilations[i] <= 0)
+      return std::nullopt;
+    *windows[i] = {sizes[i], strides[i], dilations[i]};
+  }
+  return *dims;
 }
 
 FloatAttr mlir::relax::getFillValue(Value tensor) {
@@ -46,17 +65,6 @@ FloatAttr mlir::relax::getFillValue(Value tensor) {
   if (!fill || !matchPattern(fill.getInputs().front(), m_Constant(&value)))
     return {};
   return value;
-}
-
-/// Whether the operation is a copy of its operand.
-static bool isCopy(linalg::LinalgOp op) {
-  if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
-      op.getNumReductionLoops() != 0 ||
-      !llvm::all_of(op.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isIdentity(); }))
-    return false;
-  Block &body = *op.getBlock();
-  return body.getTerminator()->getOperand(0) == body.getArgument(0);
 }
 
 Value mlir::relax::matchPadding(Value data, Window &rows, Window &columns,
@@ -71,7 +79,7 @@ Value mlir::relax::matchPadding(Value data, Window &rows, Window &columns,
       ShapedType::isDynamicShape(offsets) || offsets[2] < 0 || offsets[3] < 0)
     return {};
   auto copy = insert.getSource().getDefiningOp<linalg::LinalgOp>();
-  if (!copy || !isCopy(copy))
+  if (!copy || !linalg::isaCopyOpInterface(copy))
     return {};
   rows.padding = offsets[2];
   columns.padding = offsets[3];

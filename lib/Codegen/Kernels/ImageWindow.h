@@ -16,7 +16,7 @@
 
 #include "IndexBuilder.h"
 
-#include "mlir/IR/AffineMap.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include <functional>
 
@@ -28,9 +28,13 @@ struct Window {
   int64_t size = 1, stride = 1, dilation = 1, padding = 0;
 };
 
-/// Reads position * stride + element * dilation.
-bool matchWindow(AffineExpr expr, unsigned position, unsigned element,
-                 unsigned numLoops, Window &window);
+/// The loops of an operation that reduces the windows along the last two
+/// dimensions of images. They come in this order, as do the dimensions of the
+/// operands: batch, groups, output channels, rows and columns of the result,
+/// input channels, rows and columns of the window. Nothing where it does
+/// anything else, or where the size of the window is not known.
+std::optional<linalg::ConvolutionDimensions>
+matchWindows(linalg::LinalgOp op, Window &rows, Window &columns);
 
 /// A number that a tensor is filled with; null where it is not.
 FloatAttr getFillValue(Value tensor);

@@ -41,41 +41,16 @@ struct PoolParts {
 };
 } // namespace
 
-/// Whether the loops are those of the result (image, channel, row, column) and
-/// of the window.
-static bool matchLoops(linalg::LinalgOp op, Window &rows, Window &columns) {
-  constexpr unsigned kLoops = 6;
-  if (op.getNumLoops() != kLoops || op.getNumReductionLoops() != 2 ||
-      op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
-    return false;
-  for (auto [i, type] : llvm::enumerate(op.getIteratorTypesArray()))
-    if ((type == utils::IteratorType::reduction) != (i >= 4))
-      return false;
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  auto takes = [&](AffineMap map, ArrayRef<unsigned> loops) {
-    return map ==
-           AffineMap::getMultiDimMapWithTargets(kLoops, loops, op.getContext());
-  };
-  if (maps[0].getNumResults() != 4 || maps[0].getNumSymbols() != 0 ||
-      !takes(maps[1], {4, 5}) || !takes(maps[2], {0, 1, 2, 3}) ||
-      op.payloadUsesValueFromOperand(op.getDpsInputOperand(1)))
-    return false;
-  ArrayRef<AffineExpr> places = maps[0].getResults();
-  auto shape = cast<ShapedType>(op->getOperand(1).getType());
-  rows.size = shape.getDimSize(0);
-  columns.size = shape.getDimSize(1);
-  return rows.size > 0 && columns.size > 0 &&
-         places[0] == getAffineDimExpr(0, op.getContext()) &&
-         places[1] == getAffineDimExpr(1, op.getContext()) &&
-         matchWindow(places[2], 2, 4, kLoops, rows) &&
-         matchWindow(places[3], 3, 5, kLoops, columns);
-}
-
 std::optional<PoolParts> PoolParts::match(func::FuncOp kernel,
                                           const TargetModel &target) {
   linalg::LinalgOp op = findReduction(kernel.getBody().front());
   PoolParts parts;
-  if (!op || !matchLoops(op, parts.rows, parts.columns) ||
+  if (!op)
+    return std::nullopt;
+  // Images and channels are a batch; the window has a size, and no elements.
+  auto loops = matchWindows(op, parts.rows, parts.columns);
+  if (!loops || loops->batch.size() != 2 || op.getNumLoops() != 6 ||
+      op.payloadUsesValueFromOperand(op.getDpsInputOperand(1)) ||
       !isVectorizable(op) || op.hasIndexSemantics())
     return std::nullopt;
   Value data = op->getOperand(0);
