@@ -22,6 +22,8 @@ from ..tir.expr import (
 from ..tir.op import if_then_else
 from .tensor import loads_of
 
+is_zero = _expr.is_zero
+
 
 @dataclasses.dataclass
 class Map:
@@ -189,8 +191,3 @@ def guard_selects(
         return if_then_else(condition, *values)
 
     return _expr.transform(expr, replace)
-
-
-def is_zero(expr: PrimExpr) -> bool:
-    """Say whether an expression is the number 0."""
-    return isinstance(expr, IntImm) and expr.value == 0

@@ -1044,8 +1044,13 @@ def negative(value: ExprLike) -> PrimExpr:
     return multiply(expr, const(-1, expr.dtype))
 
 
+def is_zero(expr: PrimExpr) -> bool:
+    """Say whether an expression is the number 0."""
+    return isinstance(expr, IntImm) and expr.value == 0
+
+
 def _require_divisor(b: PrimExpr) -> None:
-    if isinstance(b, IntImm) and b.value == 0:
+    if is_zero(b):
         raise ZeroDivisionError("expected a divisor other than 0")
 
 

@@ -18,7 +18,7 @@ from ...core.expr import GlobalVar
 from ...core.variables import walk
 from ...tir import expr as _expr
 from ...tir import stmt as st
-from ...tir.expr import IntImm, PrimExpr, Var
+from ...tir.expr import PrimExpr, Var, is_zero
 from ...tir.raised_values import NotRaisableError, is_kernel
 from ...tir.raising import raise_function
 from .. import tir as T  # noqa: N812 (as programs call it)
@@ -244,7 +244,7 @@ class FunctionText:
         has_options = stmt.step is not None or stmt.annotations
         name = "range" if stmt.kind == "serial" and not has_options else f"T.{stmt.kind}"
         args = [text(stmt.stop)]
-        if not _is_zero(stmt.min):
+        if not is_zero(stmt.min):
             args.insert(0, text(stmt.min))
         if stmt.thread is not None:
             args.append(f"thread={quote(stmt.thread)}")
@@ -313,7 +313,7 @@ class FunctionText:
         if len(axes) == 1 and not isinstance(axes[0].binding, Var):
             (axis,) = axes
             domain = text(axis.extent)
-            if not _is_zero(axis.min):
+            if not is_zero(axis.min):
                 domain = f"({text(axis.min)}, {text(_expr.add(axis.min, axis.extent))})"
             self._line(f"{axis.var.name} = T.axis.{axis.kind}({domain}, {text(axis.binding)})")
             return
@@ -342,12 +342,8 @@ def _is_plain(stmt: Any) -> bool:
         and stmt.step is None
         and stmt.thread is None
         and not stmt.annotations
-        and _is_zero(stmt.min)
+        and is_zero(stmt.min)
     )
-
-
-def _is_zero(expr: PrimExpr) -> bool:
-    return isinstance(expr, IntImm) and expr.value == 0
 
 
 def _uses(expr: PrimExpr, loops: Sequence[st.For]) -> bool:
