@@ -106,6 +106,11 @@ def raise_errors(context: ir.Context) -> Iterator[None]:
         raise ir.MLIRError("Errors were reported", errors)
 
 
+def reason(error: ir.MLIRError) -> str:
+    """Return what an error of MLIR says."""
+    return "; ".join(each.message for each in error.error_diagnostics) or error.message
+
+
 def parse_module(text: str, context: ir.Context | None = None) -> ir.Module:
     """Parse the text of a module.
 

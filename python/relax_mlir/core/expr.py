@@ -20,6 +20,7 @@ from .._mlir_libs import _relax_mlir as _ext
 from ..dialects import relax as _ops
 from .constants import elements_attr, scalar_attr
 from .context import current_location
+from .diagnostics import reason
 from .dtypes import element_type, is_numpy
 from .ir import (
     Dim,
@@ -190,9 +191,7 @@ def build(op_class: Any, *operands: Any, **arguments: Any) -> ir.Value:
     try:
         op = op_class(*operands, **given, loc=current_location())
     except ir.MLIRError as error:
-        messages = [diagnostic.message for diagnostic in error.error_diagnostics]
-        reason = "; ".join(messages) or error.message
-        raise ValueError(f"{op_class.OPERATION_NAME}: {reason}") from None
+        raise ValueError(f"{op_class.OPERATION_NAME}: {reason(error)}") from None
     except IndexError:
         raise ValueError(
             f"expected {op_class.OPERATION_NAME} before the block ends, for instance before "

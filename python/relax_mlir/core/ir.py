@@ -18,6 +18,7 @@ from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
 from .context import current_context
+from .diagnostics import reason
 from .dtypes import dtype_name, element_type
 
 _T = TypeVar("_T", bound=type)
@@ -48,10 +49,9 @@ def _parse(text: str) -> ir.Attribute:
     try:
         return ir.Attribute.parse(f"#relax.expr<{text}>", context=current_context())
     except ir.MLIRError as error:
-        reason = "; ".join(diagnostic.message for diagnostic in error.error_diagnostics)
         raise ValueError(
             f"expected a dimension such as 'n * 4 + 1' (operations are +, -, *, floordiv, mod, "
-            f"min(a, b), max(a, b)), but got {text!r}: {reason}"
+            f"min(a, b), max(a, b)), but got {text!r}: {reason(error)}"
         ) from None
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from mlir import ir
 
 from ..core.context import current_context, current_location
-from ..core.diagnostics import parse_module
+from ..core.diagnostics import parse_module, reason
 from ..core.expr import as_value
 from ..tir.attributes import attribute
 from .tvm_json import CONSTANT, load_json
@@ -29,11 +29,6 @@ METADATA_KEY = CONSTANT
 _METADATA = "builtin.metadata"
 # Stands between the texts of several functions.
 _MARK = "relax_mlir.end_of_text"
-
-
-def reason(error: ir.MLIRError) -> str:
-    """Return what an error of MLIR says."""
-    return "; ".join(item.message for item in error.error_diagnostics) or error.message
 
 
 def mlir_type(text: str) -> ir.Type:

@@ -18,7 +18,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..generic import reason
+from ...core.diagnostics import reason
 from .diagnostics import ScriptError
 from .environment import Environment
 from .source import Source
