@@ -62,27 +62,19 @@ struct CompileOptions : PassPipelineOptions<CompileOptions> {
                         llvm::cl::desc("Whether results may be less accurate"),
                         llvm::cl::init(false)};
 
-  // The processor: see relax-attach-target.
-  Option<unsigned> vectorBits{
-      *this, "vector-bits",
-      llvm::cl::desc("The width of a vector register; 0 means that of this "
-                     "processor"),
-      llvm::cl::init(0)};
-  Option<int64_t> l1Bytes{
-      *this, "l1-bytes",
-      llvm::cl::desc("The first cache of a core; 0 means that of this "
-                     "processor"),
-      llvm::cl::init(0)};
-  Option<int64_t> l2Bytes{
-      *this, "l2-bytes",
-      llvm::cl::desc("The second cache of a core; 0 means that of this "
-                     "processor"),
-      llvm::cl::init(0)};
-  Option<bool> hasScalef{
-      *this, "has-scalef",
-      llvm::cl::desc("Whether there is the instruction vscalefps of AVX-512, "
-                     "where the width is given"),
-      llvm::cl::init(false)};
+  // The processor: options of relax-attach-target, which describes them.
+  Option<unsigned> vectorBits{*this, "vector-bits",
+                              llvm::cl::desc("See relax-attach-target"),
+                              llvm::cl::init(0)};
+  Option<int64_t> l1Bytes{*this, "l1-bytes",
+                          llvm::cl::desc("See relax-attach-target"),
+                          llvm::cl::init(0)};
+  Option<int64_t> l2Bytes{*this, "l2-bytes",
+                          llvm::cl::desc("See relax-attach-target"),
+                          llvm::cl::init(0)};
+  Option<bool> hasScalef{*this, "has-scalef",
+                         llvm::cl::desc("See relax-attach-target"),
+                         llvm::cl::init(false)};
 };
 
 /// A named phase of compilation: a pipeline `relax-phase-<name>`.
