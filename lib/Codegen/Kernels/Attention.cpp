@@ -39,6 +39,7 @@ private:
   bool matchScores();
   bool matchSoftmax();
   void matchVisible();
+  bool matchValues();
   bool matchResult();
   bool findSizes();
 
@@ -50,6 +51,7 @@ private:
 
   linalg::LinalgOp products[2], largest, sum, exps;
   Value normalized; // weights, as the second product reads them
+  AffineMap sums;   // where it writes, in our loops
   SmallVector<ParameterAccess> reads;
 };
 
@@ -107,8 +109,7 @@ static bool isFloat32(Value value) {
 }
 
 static bool isParallel(linalg::LinalgOp op) {
-  return op.getNumParallelLoops() == op.getNumLoops() &&
-         op->getNumResults() == 1 && op->getRegion(0).hasOneBlock();
+  return op.isAllParallelLoops() && op->getNumResults() == 1;
 }
 
 /// Whether a row, all but the last dimension, is reduced by `Op` from what
@@ -357,7 +358,7 @@ static AffineMap findAccess(Value tensor, AffineMap map, Value target) {
 
 /// The dimensions of the second product are those of the batch and queries, in
 /// any order, and columns.
-bool AttentionParts::Matcher::matchResult() {
+bool AttentionParts::Matcher::matchValues() {
   linalg::LinalgOp op = products[1];
   unsigned rank = parts.numBatch + 2;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
@@ -373,16 +374,19 @@ bool AttentionParts::Matcher::matchResult() {
   for (auto [place, size] : llvm::zip_equal(places, op.getStaticLoopRanges()))
     if (!ShapedType::isDynamic(size))
       parts.sizes[*place].known = size;
-  AffineMap product = toLoops(maps[2], getPlaces(places));
+  sums = toLoops(maps[2], getPlaces(places));
   parts.value = {op->getOperand(1 - weights),
                  toLoops(maps[1 - weights], getPlaces(places)),
                  parts.columnLoop(),
                  {}};
-  if (product.isFunctionOfDim(parts.keyLoop()) ||
-      !parts.value.map.isFunctionOfDim(parts.keyLoop()) ||
-      parts.value.map.isFunctionOfDim(parts.queryLoop()))
-    return false;
+  return !sums.isFunctionOfDim(parts.keyLoop()) &&
+         parts.value.map.isFunctionOfDim(parts.keyLoop()) &&
+         !parts.value.map.isFunctionOfDim(parts.queryLoop());
+}
 
+/// What is stored are sums of the second product, in any order of dimensions in
+/// which the columns are the last one.
+bool AttentionParts::Matcher::matchResult() {
   auto ret = dyn_cast<func::ReturnOp>(kernel.getBody().front().getTerminator());
   if (!ret || ret.getNumOperands() != 1)
     return false;
@@ -400,10 +404,11 @@ bool AttentionParts::Matcher::matchResult() {
     return false;
   auto identity =
       AffineMap::getMultiDimIdentityMap(type.getRank(), kernel.getContext());
-  AffineMap access = findAccess(result, identity, op->getResult(0));
+  Value product = products[1]->getResult(0);
+  AffineMap access = findAccess(result, identity, product);
   if (!access || !access.isPermutation())
     return false;
-  parts.outputMap = inversePermutation(access).compose(product);
+  parts.outputMap = inversePermutation(access).compose(sums);
   if (parts.outputMap.getResults().back() !=
       getAffineDimExpr(parts.columnLoop(), kernel.getContext()))
     return false;
@@ -411,7 +416,7 @@ bool AttentionParts::Matcher::matchResult() {
       result,
       parts.outputMap,
       parts.columnLoop(),
-      {{op->getResult(0), product}, {sum->getResult(0), getFirst(rank - 1)}}};
+      {{product, sums}, {sum->getResult(0), getFirst(parts.numBatch + 1)}}};
   return true;
 }
 
@@ -437,7 +442,8 @@ bool AttentionParts::Matcher::findSizes() {
 
 bool AttentionParts::Matcher::run() {
   if (!kernel.getBody().hasOneBlock() || kernel.getNumArguments() == 0 ||
-      !findReductions() || !matchScores() || !matchSoftmax() || !matchResult())
+      !findReductions() || !matchScores() || !matchSoftmax() ||
+      !matchValues() || !matchResult())
     return false;
   // A size is read from queries, keys or values: elements of other operands may
   // be repeated along a loop.

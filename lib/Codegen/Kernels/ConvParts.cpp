@@ -178,7 +178,7 @@ void ConvParts::finish(IndexBuilder &b, const ConvPlace &place, Value scratch,
 
 /// The tensor of which dimension `axis` of four becomes a known number of
 /// groups and their parts.
-static Value matchGroups(Value tensor, int64_t axis, int64_t &groups) {
+static Value findUngrouped(Value tensor, int64_t axis, int64_t &groups) {
   auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>();
   if (!expand || expand.getSrcType().getRank() != 4)
     return {};
@@ -205,95 +205,107 @@ static int64_t matchPanels(linalg::UnPackOp op, ArrayRef<int64_t> rowOrder) {
   return type.getDimSize(4);
 }
 
-/// The weights that an operation makes of transformed ones, whose tiles have
-/// `outputs` results in a dimension; null where it does not say that.
-static Value matchTransformed(Value weight, int64_t &outputs) {
-  Operation *op = weight.getDefiningOp();
-  IntegerAttr attribute =
+/// The transformed weights that an operation computes weights from; null where
+/// it does not say so.
+static Value matchTransformed(Value filter, std::optional<Winograd> &winograd) {
+  Operation *op = filter.getDefiningOp();
+  IntegerAttr outputs =
       op ? RelaxDialect::WinogradAttrHelper(op->getContext()).getAttr(op)
          : IntegerAttr();
-  if (!attribute || op->getNumRegions() != 1)
+  if (!outputs || op->getNumRegions() != 1 ||
+      (outputs.getInt() != 2 && outputs.getInt() != 4))
     return {};
   auto reads = op->getRegion(0).getOps<tensor::ExtractOp>();
-  outputs = attribute.getInt();
-  if (reads.empty() || (outputs != 2 && outputs != 4))
+  if (reads.empty())
     return {};
-  return (*reads.begin()).getTensor();
+  winograd.emplace(outputs.getInt());
+  Value tiles = (*reads.begin()).getTensor();
+  int64_t size = winograd->size();
+  ArrayRef<int64_t> shape = cast<ShapedType>(tiles.getType()).getShape();
+  return shape.take_back(2) == ArrayRef({size, size}) ? tiles : Value();
+}
+
+/// Whether the operation is a convolution of f32, with the loops and operands
+/// in order.
+bool ConvParts::matchLoops() {
+  auto isFloat32 = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
+  if (!op || !isSumOfProducts(op) ||
+      !llvm::all_of(op->getOperandTypes(), isFloat32))
+    return false;
+  auto loops = matchWindows(op, rows, columns);
+  return loops && loops->batch.size() == 1 && loops->depth.size() <= 1 &&
+         loops->outputChannel.size() == 1 && loops->inputChannel.size() == 1;
+}
+
+/// Replaces tensors in which groups are a dimension by those that they are
+/// reshaped from, and the result by what it is reshaped to.
+bool ConvParts::matchGroups(Value &data, Value &filter, Value &result) {
+  if (cast<ShapedType>(result.getType()).getRank() == 4)
+    return true;
+  int64_t filterGroups = 0;
+  data = findUngrouped(data, /*axis=*/1, groups);
+  filter = findUngrouped(filter, /*axis=*/0, filterGroups);
+  if (!data || !filter || filterGroups != groups || !result.hasOneUse())
+    return false;
+  auto collapse = dyn_cast<tensor::CollapseShapeOp>(*result.user_begin());
+  if (!collapse || collapse.getReassociationIndices() !=
+                       SmallVector<ReassociationIndices>{{0}, {1, 2}, {3}, {4}})
+    return false;
+  result = collapse.getResult();
+  return true;
+}
+
+/// Whether the image is a parameter, which may be padded with zeros.
+bool ConvParts::matchImage(Value data) {
+  FloatAttr zero;
+  Value inner = matchPadding(data, rows, columns, zero);
+  isPadded = bool(inner);
+  image = dyn_cast<BlockArgument>(inner ? inner : data);
+  return image && (!inner || zero.getValue().isPosZero());
+}
+
+/// Whether the weights are a parameter, as they are or in panels. Transformed
+/// ones are in panels.
+bool ConvParts::matchWeight(Value filter, int64_t lanes, int64_t &panelWidth) {
+  auto type = cast<ShapedType>(filter.getType());
+  inChannels = type.getDimSize(1);
+  outChannels = type.getDimSize(0);
+  if (!type.isDynamicDim(0))
+    outChannels /= groups;
+  if (Value tiles = matchTransformed(filter, winograd))
+    filter = tiles;
+  auto unpack = filter.getDefiningOp<linalg::UnPackOp>();
+  weight = dyn_cast<BlockArgument>(unpack ? unpack.getSource() : filter);
+  if (!unpack)
+    return weight && !winograd;
+  panelWidth = matchPanels(unpack, getWeightOrder());
+  return weight && type.hasStaticShape() && panelWidth > 0 &&
+         panelWidth % lanes == 0 &&
+         (groups == 1 || outChannels % panelWidth == 0);
 }
 
 std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
                                           const TargetModel &target) {
-  linalg::LinalgOp op = findReduction(kernel.getBody().front());
   ConvParts parts;
-  if (!op || !isSumOfProducts(op) ||
-      !llvm::all_of(op->getOperandTypes(), [](Type type) {
-        return getElementTypeOrSelf(type).isF32();
-      }))
+  parts.op = findReduction(kernel.getBody().front());
+  if (!parts.matchLoops())
     return std::nullopt;
-  auto loops = matchWindows(op, parts.rows, parts.columns);
-  if (!loops || loops->batch.size() != 1 || loops->depth.size() > 1 ||
-      loops->outputChannel.size() != 1 || loops->inputChannel.size() != 1)
-    return std::nullopt;
-  Value data = op->getOperand(0), weight = op->getOperand(1);
-  Value result = op->getResult(0);
-  if (!loops->depth.empty()) {
-    int64_t groups = 0;
-    data = matchGroups(data, 1, parts.groups);
-    weight = matchGroups(weight, 0, groups);
-    auto collapse =
-        result.hasOneUse()
-            ? dyn_cast<tensor::CollapseShapeOp>(*result.getUsers().begin())
-            : tensor::CollapseShapeOp();
-    if (!data || !weight || groups != parts.groups || !collapse ||
-        collapse.getReassociationIndices() !=
-            SmallVector<ReassociationIndices>{{0}, {1, 2}, {3}, {4}})
-      return std::nullopt;
-    result = collapse.getResult();
-  }
-  FloatAttr zero;
-  Value inner = matchPadding(data, parts.rows, parts.columns, zero);
-  if (inner && !zero.getValue().isPosZero())
-    return std::nullopt;
-  parts.isPadded = bool(inner);
-  parts.image = dyn_cast<BlockArgument>(inner ? inner : data);
-  parts.op = op;
-  parts.l2Bytes = target.l2Bytes;
-  parts.blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
-                                       target.l2Bytes, /*elementBits=*/32);
-  auto type = cast<ShapedType>(weight.getType());
-  int64_t outputs = 0;
-  if (Value transformed = matchTransformed(weight, outputs)) {
-    parts.winograd.emplace(outputs);
-    weight = transformed;
-    int64_t size = parts.winograd->size();
-    auto tileType = dyn_cast<RankedTensorType>(weight.getType());
-    if (!tileType || tileType.getShape().take_back(2) != ArrayRef({size, size}))
-      return std::nullopt;
-  }
-  auto unpack = weight.getDefiningOp<linalg::UnPackOp>();
-  parts.weight = dyn_cast<BlockArgument>(unpack ? unpack.getSource() : weight);
-  parts.inChannels = type.getDimSize(1);
-  parts.outChannels = type.getDimSize(0);
-  if (!type.isDynamicDim(0))
-    parts.outChannels /= parts.groups;
-  if (!parts.image || !parts.weight)
+  Value data = parts.op->getOperand(0), filter = parts.op->getOperand(1);
+  Value result = parts.op->getResult(0);
+  int64_t lanes = target.lanes(/*bits=*/32), panelWidth = 0;
+  if (!parts.matchGroups(data, filter, result) || !parts.matchImage(data) ||
+      !parts.matchWeight(filter, lanes, panelWidth))
     return std::nullopt;
   FailureOr<Epilogue> epilogue =
       Epilogue::match(kernel, result, {/*first=*/2, /*count=*/2});
-  if (failed(epilogue) || parts.image == epilogue->getOutput() ||
-      parts.weight == epilogue->getOutput())
+  if (failed(epilogue) || epilogue->isOutput(parts.image) ||
+      epilogue->isOutput(parts.weight))
     return std::nullopt;
   parts.epilogue = *epilogue;
-  if (!unpack) {
-    if (parts.winograd) // transformed weights come in panels
-      return std::nullopt;
-    return parts;
-  }
-  int64_t width = matchPanels(unpack, parts.getWeightOrder()),
-          lanes = target.lanes(/*bits=*/32);
-  if (!type.hasStaticShape() || width <= 0 || width % lanes != 0 ||
-      (parts.groups != 1 && parts.outChannels % width != 0))
-    return std::nullopt;
-  parts.tile = parts.chooseTile(target, width / lanes);
+  parts.l2Bytes = target.l2Bytes;
+  parts.blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
+                                       target.l2Bytes, /*elementBits=*/32);
+  if (panelWidth != 0)
+    parts.tile = parts.chooseTile(target, panelWidth / lanes);
   return parts;
 }

@@ -106,6 +106,12 @@ struct ConvParts {
     return rows.size == 1 && columns.size == 1 && rows.stride == 1 &&
            columns.stride == 1 && !isPadded;
   }
+
+private:
+  bool matchLoops();
+  bool matchGroups(Value &data, Value &filter, Value &result);
+  bool matchImage(Value data);
+  bool matchWeight(Value filter, int64_t lanes, int64_t &panelWidth);
 };
 
 /// Emits a convolution whose weights are in panels.

@@ -109,7 +109,11 @@ struct MatmulParts {
   Epilogue epilogue;
   Sums sums;
   MatmulBlocking blocking;
-  bool isPacked;
+  bool isPacked = false;
+
+private:
+  bool matchOperands();
+  bool hasSizes() const;
 };
 
 class MatmulKernel : public KernelEmitter {
@@ -124,6 +128,33 @@ private:
   MatmulParts parts;
 };
 } // namespace
+
+/// Whether the operands are parameters that are not written. The right one may
+/// come in panels.
+bool MatmulParts::matchOperands() {
+  for (Value operand : contraction.op.getDpsInputs()) {
+    BlockArgument parameter = getParameter(operand);
+    if (!parameter || epilogue.isOutput(parameter))
+      return false;
+  }
+  auto unpack = [&](unsigned operand) {
+    return contraction.op->getOperand(operand)
+        .getDefiningOp<linalg::UnPackOp>();
+  };
+  linalg::UnPackOp rhs = unpack(contraction.rhs);
+  isPacked = bool(rhs);
+  return !unpack(contraction.lhs) &&
+         (!rhs || isUnpacked(rhs, contraction, blocking.columns()));
+}
+
+/// Where results are slices, the sizes of loops are those of operands.
+bool MatmulParts::hasSizes() const {
+  return !epilogue.isSplit() ||
+         llvm::all_of(contraction.batch, [&](unsigned loop) {
+           return contraction.maps[0].isFunctionOfDim(loop) ||
+                  contraction.maps[1].isFunctionOfDim(loop);
+         });
+}
 
 std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
                                               const TargetModel &target) {
@@ -144,26 +175,10 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
   unsigned bits = std::max(sums->type.getIntOrFloatBitWidth(), 16u);
   auto blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
                                       target.l2Bytes, bits);
-  for (Value operand : reduction.getDpsInputs()) {
-    BlockArgument parameter = getParameter(operand);
-    if (!parameter || epilogue->isOutput(parameter))
-      return std::nullopt;
-  }
-  // Where results are slices, the sizes of loops are those of operands.
-  auto hasSize = [&](unsigned loop) {
-    return contraction->maps[0].isFunctionOfDim(loop) ||
-           contraction->maps[1].isFunctionOfDim(loop);
-  };
-  if (epilogue->isSplit() && !llvm::all_of(contraction->batch, hasSize))
+  MatmulParts parts = {*contraction, *epilogue, *sums, blocking};
+  if (!parts.matchOperands() || !parts.hasSizes())
     return std::nullopt;
-  auto unpack = [&](unsigned operand) {
-    return reduction->getOperand(operand).getDefiningOp<linalg::UnPackOp>();
-  };
-  linalg::UnPackOp rhs = unpack(contraction->rhs);
-  if (unpack(contraction->lhs) ||
-      (rhs && !isUnpacked(rhs, *contraction, blocking.columns())))
-    return std::nullopt;
-  return MatmulParts{*contraction, *epilogue, *sums, blocking, bool(rhs)};
+  return parts;
 }
 
 void MatmulKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
