@@ -536,25 +536,6 @@ void AttentionLoops::addValues(IndexBuilder &b, const Task &task,
 // The class
 //===----------------------------------------------------------------------===//
 
-namespace {
-class AttentionKernel : public KernelEmitter {
-public:
-  AttentionKernel(func::FuncOp kernel, AttentionParts parts,
-                  const TargetModel &target)
-      : kernel(kernel), parts(std::move(parts)), target(target) {}
-
-  void emit(ImplicitLocOpBuilder &builder, ValueRange arguments) override {
-    IndexBuilder b(builder.getLoc(), builder);
-    AttentionLoops(b, kernel, parts, target, arguments).emit(b);
-  }
-
-private:
-  func::FuncOp kernel;
-  AttentionParts parts;
-  TargetModel target;
-};
-} // namespace
-
 std::unique_ptr<KernelEmitter>
 mlir::relax::matchAttention(func::FuncOp kernel, const TargetModel &target) {
   // Panels are made by interleaving.
@@ -563,5 +544,8 @@ mlir::relax::matchAttention(func::FuncOp kernel, const TargetModel &target) {
   std::optional<AttentionParts> parts = AttentionParts::match(kernel);
   if (!parts)
     return nullptr;
-  return std::make_unique<AttentionKernel>(kernel, *std::move(parts), target);
+  return makeEmitter(
+      [=, parts = *std::move(parts)](IndexBuilder &b, ValueRange arguments) {
+        AttentionLoops(b, kernel, parts, target, arguments).emit(b);
+      });
 }

@@ -128,26 +128,8 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
 // Emission
 //===----------------------------------------------------------------------===//
 
-namespace {
-class ConvKernel : public KernelEmitter {
-public:
-  ConvKernel(func::FuncOp kernel, ConvParts parts)
-      : kernel(kernel), parts(std::move(parts)) {}
-
-  void emit(ImplicitLocOpBuilder &builder, ValueRange arguments) override;
-
-private:
-  func::FuncOp kernel;
-  ConvParts parts;
-};
-} // namespace
-
-void ConvKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
-  IndexBuilder b(builder.getLoc(), builder);
-  if (parts.winograd)
-    return emitWinogradConv(b, kernel, parts, arguments);
-  if (parts.tile)
-    return emitDirectConv(b, kernel, parts, arguments);
+static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
+                             ConvParts &parts, ValueRange arguments) {
   Value data = arguments[parts.image.getArgNumber()];
   Value weight = arguments[parts.weight.getArgNumber()];
   Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
@@ -204,7 +186,13 @@ mlir::relax::matchConv2d(func::FuncOp kernel, const TargetModel &target) {
   std::optional<ConvParts> parts = ConvParts::match(kernel, target);
   if (!parts)
     return nullptr;
-  return std::make_unique<ConvKernel>(kernel, *std::move(parts));
+  auto *emit = parts->winograd ? emitWinogradConv
+               : parts->tile   ? emitDirectConv
+                               : emitImplicitGemm;
+  return makeEmitter([=, parts = *std::move(parts)](
+                         IndexBuilder &b, ValueRange arguments) mutable {
+    emit(b, kernel, parts, arguments);
+  });
 }
 
 std::optional<PackedMatrix>

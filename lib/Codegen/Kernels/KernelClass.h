@@ -16,6 +16,8 @@
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELCLASS_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELCLASS_H
 
+#include "IndexBuilder.h"
+
 #include "relax-mlir/Analysis/TargetModel.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -35,6 +37,20 @@ public:
   /// are bytes (0 or not) for Booleans, and scalars as they are.
   virtual void emit(ImplicitLocOpBuilder &builder, ValueRange arguments) = 0;
 };
+
+/// An emitter of a kernel that calls emit(IndexBuilder &, ValueRange
+/// arguments).
+template <typename Emit> std::unique_ptr<KernelEmitter> makeEmitter(Emit emit) {
+  struct Emitter : KernelEmitter {
+    explicit Emitter(Emit call) : call(std::move(call)) {}
+    void emit(ImplicitLocOpBuilder &builder, ValueRange arguments) override {
+      IndexBuilder b(builder.getLoc(), builder);
+      call(b, arguments);
+    }
+    Emit call;
+  };
+  return std::make_unique<Emitter>(std::move(emit));
+}
 
 struct KernelClass {
   llvm::StringLiteral name;

@@ -115,18 +115,6 @@ private:
   bool matchOperands();
   bool hasSizes() const;
 };
-
-class MatmulKernel : public KernelEmitter {
-public:
-  MatmulKernel(func::FuncOp kernel, MatmulParts parts)
-      : kernel(kernel), parts(std::move(parts)) {}
-
-  void emit(ImplicitLocOpBuilder &builder, ValueRange arguments) override;
-
-private:
-  func::FuncOp kernel;
-  MatmulParts parts;
-};
 } // namespace
 
 /// Whether the operands are parameters that are not written. The right one may
@@ -181,8 +169,8 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
   return parts;
 }
 
-void MatmulKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
-  IndexBuilder b(builder.getLoc(), builder);
+static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
+                       ValueRange arguments) {
   const Contraction &c = parts.contraction;
   auto argument = [&](unsigned operand) {
     Value value = parts.contraction.op->getOperand(operand);
@@ -261,7 +249,10 @@ mlir::relax::matchMatmul(func::FuncOp kernel, const TargetModel &target) {
   std::optional<MatmulParts> parts = MatmulParts::match(kernel, target);
   if (!parts)
     return nullptr;
-  return std::make_unique<MatmulKernel>(kernel, *std::move(parts));
+  return makeEmitter([=, parts = *std::move(parts)](
+                         IndexBuilder &b, ValueRange arguments) mutable {
+    emitKernel(b, kernel, parts, arguments);
+  });
 }
 
 std::optional<PackedMatrix>

@@ -78,26 +78,25 @@ std::optional<PoolParts> PoolParts::match(func::FuncOp kernel,
 }
 
 namespace {
-class PoolKernel : public KernelEmitter {
+/// Emits the loops of a kernel.
+class PoolLoops {
 public:
-  PoolKernel(func::FuncOp kernel, PoolParts parts)
-      : kernel(kernel), parts(std::move(parts)) {}
+  explicit PoolLoops(PoolParts &parts) : parts(parts) {}
 
-  void emit(ImplicitLocOpBuilder &builder, ValueRange arguments) override;
+  void emit(IndexBuilder &b, func::FuncOp kernel, ValueRange arguments);
 
 private:
   Value combine(IndexBuilder &b, Value value, Value sum);
   Value reduceWindows(IndexBuilder &b, Value plane, Value row, Value column);
 
-  func::FuncOp kernel;
-  PoolParts parts;
+  PoolParts &parts;
   VectorType vectorType;
   Value image, height, width;
   Value readable; // of a row: nothing where there are no rows
 };
 } // namespace
 
-Value PoolKernel::combine(IndexBuilder &b, Value value, Value sum) {
+Value PoolLoops::combine(IndexBuilder &b, Value value, Value sum) {
   VectorBody body(b, parts.lanes);
   // The shape of the window has no values.
   return body
@@ -108,8 +107,8 @@ Value PoolKernel::combine(IndexBuilder &b, Value value, Value sum) {
 
 /// Reduces the windows of a row from `column` on; `plane` is where the image of
 /// a channel begins.
-Value PoolKernel::reduceWindows(IndexBuilder &b, Value plane, Value row,
-                                Value column) {
+Value PoolLoops::reduceWindows(IndexBuilder &b, Value plane, Value row,
+                               Value column) {
   // As many elements of a row of the window are prepared ahead of its rows.
   constexpr int64_t kMostPrepared = 16;
   auto splat = [&](FloatAttr value) -> Value {
@@ -165,10 +164,10 @@ Value PoolKernel::reduceWindows(IndexBuilder &b, Value plane, Value row,
       .front();
 }
 
-void PoolKernel::emit(ImplicitLocOpBuilder &builder, ValueRange arguments) {
+void PoolLoops::emit(IndexBuilder &b, func::FuncOp kernel,
+                     ValueRange arguments) {
   // Rows that are worth a thread.
   constexpr int64_t kGrain = 16;
-  IndexBuilder b(builder.getLoc(), builder);
   Value data = arguments[parts.image.getArgNumber()];
   Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
   parts.epilogue.begin(b, kernel, arguments);
@@ -201,5 +200,8 @@ mlir::relax::matchPool2d(func::FuncOp kernel, const TargetModel &target) {
   std::optional<PoolParts> parts = PoolParts::match(kernel, target);
   if (!parts)
     return nullptr;
-  return std::make_unique<PoolKernel>(kernel, *std::move(parts));
+  return makeEmitter([=, parts = *std::move(parts)](
+                         IndexBuilder &b, ValueRange arguments) mutable {
+    PoolLoops(parts).emit(b, kernel, arguments);
+  });
 }
