@@ -20,9 +20,9 @@ def run(module, *args):
     result = relax.VirtualMachine(relax.compile(module))["main"](*args)
     if isinstance(result, (int, float)):
         return result
-    return [np.from_dlpack(each) for each in result] if hasattr(result, "__len__") else (
-        np.from_dlpack(result)
-    )  # fmt: skip
+    if hasattr(result, "__dlpack__"):
+        return np.from_dlpack(result)
+    return [np.from_dlpack(each) for each in result]
 
 
 # ------------------------------------------------------------------------------------------------
