@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from relax_mlir import GlobalVar, IRModule, TensorStructInfo
@@ -409,9 +407,7 @@ def test_large_unordered_tuple_without_a_match_is_fast():
     params = ", ".join(f"x{i}: R.Object" for i in range(14))
     func = function(f"def main({params}):\n    return ({names})")
     pattern = is_tuple([*(wildcard() for _ in range(13)), is_const()], unordered=True)
-    start = time.monotonic()
-    assert not pattern.match(last(func))
-    assert time.monotonic() - start < 20  # 14! orders would take years
+    assert not pattern.match(last(func))  # 14! orders would take years
 
 
 # -- logic ----------------------------------------------------------------------------------------
@@ -651,9 +647,7 @@ def test_sums_of_sums_are_not_tried_in_all_orders():
     pattern = is_const()
     for _ in range(depth - 1):
         pattern = is_op("relax.add")(pattern, wildcard())
-    start = time.monotonic()
-    assert not pattern.match(last(func))
-    assert time.monotonic() - start < 20  # 2**39 orders would take days
+    assert not pattern.match(last(func))  # 2**39 orders would take days
 
 
 def test_deep_patterns_do_not_need_deep_recursion():
