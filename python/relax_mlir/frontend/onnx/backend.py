@@ -37,16 +37,29 @@ class BackendRep(_BackendRep):
         if self._session is not None:
             return self._session
         constants: dict[str, np.ndarray] = {}
+        shapes = self._shapes(feeds)
         while True:
             try:
-                session = InferenceSession(self._model, constants, **self._options)
-                self._session = None if constants else session
+                session = InferenceSession(self._model, constants, shapes, **self._options)
+                self._session = None if constants or shapes else session
                 return session
             except DataDependentError as error:
                 names = error.inputs & set(feeds) - set(constants)
                 if not names:
                     raise
                 constants.update({name: np.asarray(feeds[name]) for name in names})
+
+    def _shapes(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the shapes of sequences and of optional values."""
+        shapes: dict[str, Any] = {}
+        for one in self._model.graph.input:
+            kind, value = one.type, feeds.get(one.name)
+            if kind.WhichOneof("value") == "optional_type":
+                shapes[one.name] = None if value is None else np.shape(value)
+                kind = kind.optional_type.elem_type
+            if kind.WhichOneof("value") == "sequence_type" and value is not None:
+                shapes[one.name] = [np.shape(element) for element in value]
+        return shapes
 
     def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:
         """Return the outputs for inputs in the order of the model, or by name."""

@@ -7,6 +7,7 @@ Sequences are lists at import: their lengths are known, so they leave no trace i
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ... import op
 from .manipulate import part, split
 from .registry import Node, converter
 from .values import (
+    DataDependentError,
     Value,
     as_tensor,
     known_array,
@@ -36,17 +38,49 @@ def _if(node: Node, condition: Value) -> Any:
         name = "then_branch" if condition.reshape(()).item() else "else_branch"
         return tuple(node.importer.subgraph(node, name))
 
+    forms: list[Any] = []
+
     def branch(name: str) -> Any:
-        results = [as_tensor(value) for value in node.importer.subgraph(node, name)]
-        return results[0] if len(results) == 1 else op.tuple(*results)
+        results = node.importer.subgraph(node, name)
+        forms.append(_form(results))
+        if forms[0] != forms[-1]:
+            raise DataDependentError("a condition of branches that give other sequences", condition)
+        tensors = [as_tensor(value) for value in _flat(results)]
+        return tensors[0] if len(tensors) == 1 else op.tuple(*tensors)
 
     taken = node.importer.branch(
         op.reshape(as_tensor(condition), []),
         lambda: branch("then_branch"),
         lambda: branch("else_branch"),
     )
-    count = len(node.proto.output)
-    return (taken,) if count == 1 else tuple(op.get_item(taken, i) for i in range(count))
+    count = _count(forms[0])
+    tensors = [taken] if count == 1 else [op.get_item(taken, i) for i in range(count)]
+    names = list(node.proto.output)
+    return tuple(_filled(forms[0], iter(tensors), node, names[0] if names else ""))
+
+
+def _form(value: Value) -> Any:
+    """Return what sequences a value has in it, with 1 for each tensor and None for nothing."""
+    if isinstance(value, list):
+        return [_form(one) for one in value]
+    return None if value is None else 1
+
+
+def _count(form: Any) -> int:
+    return sum(map(_count, form)) if isinstance(form, list) else int(form is not None)
+
+
+def _flat(value: Value) -> list[Value]:
+    if isinstance(value, list):
+        return [tensor for one in value for tensor in _flat(one)]
+    return [] if value is None else [value]
+
+
+def _filled(form: Any, tensors: Iterator[ir.Value], node: Node, name: str) -> Any:
+    """Return a value of a form, of given tensors."""
+    if isinstance(form, list):
+        return [_filled(one, tensors, node, name) for one in form]
+    return None if form is None else node.importer.of_shape(next(tensors), name)
 
 
 @converter("Loop", raw=None)
@@ -76,18 +110,50 @@ def _stacked(node: Node, values: list[Value], axis: int) -> Value:
     return op.concat([op.expand_dims(tensor, axis) for tensor in tensors], axis)
 
 
+@converter("Scan", since=8)
+def _scan_of_batches(node: Node, lengths: ir.Value | None, *inputs: ir.Value) -> Any:
+    if lengths is not None:
+        raise NotImplementedError("expected sequences of one length, but got sequence_lens")
+    batch, count = shape_of(inputs[0])[0], node.attr("num_scan_inputs")
+    if not isinstance(batch, int) or batch > _LONGEST:
+        raise NotImplementedError(f"expected a known batch of up to {_LONGEST}, but got {batch}")
+    directions = node.attr("directions", [0] * count)
+    outputs = len(node.proto.output) - (len(inputs) - count)
+    rows = []
+    for i in range(batch):
+        row = [op.squeeze(part(x, 0, i, i + 1), [0]) for x in inputs]
+        state, kept = _scan_steps(node, row, [0] * count, directions, outputs)
+        rows.append([*state, *(_stacked(node, values, 0) for values in kept)])
+    return tuple(_stacked(node, list(values), 0) for values in zip(*rows, strict=True))
+
+
 @converter("Scan", since=9)
 def _scan(node: Node, *inputs: ir.Value) -> Any:
     count = node.attr("num_scan_inputs")
-    state, scanned = list(inputs[: len(inputs) - count]), inputs[len(inputs) - count :]
     axes = node.attr("scan_input_axes", [0] * count)
     backwards = node.attr("scan_input_directions", [0] * count)
+    outputs = len(node.proto.output) - (len(inputs) - count)
+    state, kept = _scan_steps(node, inputs, axes, backwards, outputs)
+    out_axes = node.attr("scan_output_axes", [0] * outputs)
+    directions = node.attr("scan_output_directions", [0] * outputs)
+    stacks = []
+    for values, axis, backward in zip(kept, out_axes, directions, strict=True):
+        along = axis if axis >= 0 else axis + rank_of(values[0]) + 1
+        stacks.append(_stacked(node, values[::-1] if backward else values, along))
+    return (*state, *stacks)
+
+
+def _scan_steps(
+    node: Node, inputs: Sequence[ir.Value], axes: list[int], backwards: list[int], outputs: int
+) -> tuple[list[Value], list[list[Value]]]:
+    """Return the state after the last step, and the outputs of each one."""
+    count = len(axes)
+    state, scanned = list(inputs[: len(inputs) - count]), inputs[len(inputs) - count :]
     length = shape_of(scanned[0])[normal_axis(axes[0], rank_of(scanned[0]))]
     if not isinstance(length, int) or length > _LONGEST:
         raise NotImplementedError(
             f"expected a scan of up to {_LONGEST} known steps, but got {length}"
         )
-    outputs = len(node.proto.output) - len(state)
     kept: list[list[Value]] = [[] for _ in range(outputs)]
     for step in range(length):
         slices = []
@@ -99,13 +165,7 @@ def _scan(node: Node, *inputs: ir.Value) -> Any:
         state = results[: len(state)]
         for values, value in zip(kept, results[len(state) :], strict=True):
             values.append(value)
-    out_axes = node.attr("scan_output_axes", [0] * outputs)
-    directions = node.attr("scan_output_directions", [0] * outputs)
-    stacks = []
-    for values, axis, backward in zip(kept, out_axes, directions, strict=True):
-        along = axis if axis >= 0 else axis + rank_of(values[0]) + 1
-        stacks.append(_stacked(node, values[::-1] if backward else values, along))
-    return (*state, *stacks)
+    return state, kept
 
 
 # -- sequences ----------------------------------------------------------------------------------

@@ -17,9 +17,10 @@ from mlir import ir
 from ... import op
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import Var
-from ...core.ir import Dim, TensorStructInfo
+from ...core.ir import Dim, TensorStructInfo, TupleStructInfo
 from ...core.ir_module import IRModule
 from .folding import fold, fold_split
+from .inputs import InputReader, unique_names
 from .model import ModelLike, array_of, domains, dtype_of, element_type_of, load, opsets_of
 from .registry import Converter, Frame, Node, find
 from .values import DataDependentError, Sizes, Value, as_tensor, describe, same, shape_of, size
@@ -119,15 +120,19 @@ class Importer:
         scope = Scope()
         weights = {tensor.name for tensor in graph.initializer}
         inputs = [one for one in graph.input if one.name not in weights]
-        names = _names([one.name for one in inputs], sanitize)
-        reader = _InputReader(inputs, shapes or {}, dtypes)
+        names = unique_names([one.name for one in inputs], sanitize)
+        reader = InputReader(inputs, shapes or {}, dtypes)
         params = []
         for one, name in zip(inputs, names, strict=True):
             if one.name in self._constants:
                 scope.values[one.name] = self._constants[one.name]
                 continue
+            struct_info = reader.struct_info(one)
+            if struct_info is None:
+                scope.values[one.name] = None
+                continue
             self._parameters.append(one.name)
-            params.append(Var(name, reader.struct_info(one)))
+            params.append(Var(name, struct_info))
             scope.values[one.name] = params[-1]
         attrs = {}
         if keep_params:
@@ -141,7 +146,9 @@ class Importer:
     def _weights_as_params(
         self, graph: onnx.GraphProto, scope: Scope, taken: list[str], sanitize: bool
     ) -> list[Var]:
-        names = _names([*taken, *(one.name for one in graph.initializer)], sanitize)[len(taken) :]
+        names = unique_names([*taken, *(one.name for one in graph.initializer)], sanitize)[
+            len(taken) :
+        ]
         params = []
         for tensor, name in zip(graph.initializer, names, strict=True):
             params.append(
@@ -155,12 +162,12 @@ class Importer:
     ) -> IRModule:
         branches = self._branches
         with self.builder.function("main", params, attrs=attrs):
-            for name, value in scope.values.items():
-                if isinstance(value, Var):
-                    scope.values[name] = value.value
             # A branch is not in a dataflow block.
             around = contextlib.nullcontext() if branches else self.builder.dataflow()
             with around:
+                for name, value in scope.values.items():
+                    if isinstance(value, Var):
+                        scope.values[name] = _parts(value.value)
                 results = self.graph(graph, scope, Frame(self._opsets), declared=True)
                 result = _returned(results)
                 output: Any = result if branches else self.builder.emit_output(result)
@@ -269,12 +276,16 @@ class Importer:
     def _emit(self, value: Value, name: str) -> Value:
         if not isinstance(value, ir.Value) or isinstance(value.owner, ir.Block):
             return value
-        if isinstance(value.type, TensorStructInfo) and value.type.shape is None:
-            if value.type.ndim < 0:
-                raise NotImplementedError(f"expected '{name}' to have a rank, but got {value.type}")
-            dims = [self.fresh_dim() for _ in range(value.type.ndim)]
-            value = op.match_cast(value, TensorStructInfo(dims, value.type.dtype))
-        return self.builder.emit(value, re.sub(r"[^\w.]", "_", name))
+        return self.builder.emit(self.of_shape(value, name), re.sub(r"[^\w.]", "_", name))
+
+    def of_shape(self, value: ir.Value, name: str) -> ir.Value:
+        """Return a tensor with dimensions, which the program finds where they are not known."""
+        if not isinstance(value.type, TensorStructInfo) or value.type.shape is not None:
+            return value
+        if value.type.ndim < 0:
+            raise NotImplementedError(f"expected '{name}' to have a rank, but got {value.type}")
+        dims = [self.fresh_dim() for _ in range(value.type.ndim)]
+        return op.match_cast(value, TensorStructInfo(dims, value.type.dtype))
 
     def _inputs_of(self, value: ir.Value) -> frozenset[str]:
         """Return the inputs of the model that a value is computed from."""
@@ -383,6 +394,13 @@ def _explained(node: Node, error: Exception) -> Exception:
     return ValueError(text)
 
 
+def _parts(value: ir.Value) -> Value:
+    """Return a parameter, a tuple as a sequence."""
+    if not isinstance(value.type, TupleStructInfo):
+        return value
+    return [op.get_item(value, i) for i in range(len(value.type.fields))]
+
+
 def _returned(results: list[Value]) -> Any:
     values = [_as_result(value) for value in results]
     return values[0] if len(values) == 1 else op.tuple(*values)
@@ -428,95 +446,6 @@ def _type_proto(value: Value) -> onnx.TypeProto:
     return onnx.helper.make_tensor_type_proto(element_type_of(dtype_of_value(value)), dims)
 
 
-def _names(names: list[str], sanitize: bool) -> list[str]:
-    """Return names, as identifiers that are all different where that is wanted."""
-    if not sanitize:
-        return names
-    result: list[str] = []
-    for name in names:
-        plain = re.sub(r"\W", "_", name, flags=re.ASCII)
-        plain = plain if re.match(r"[A-Za-z_]", plain) else f"input_{plain}"
-        unique, count = plain, 0
-        while unique in result:
-            count += 1
-            unique = f"{plain}_{count}"
-        result.append(unique)
-    return result
-
-
-class _InputReader:
-    """Reads the types of inputs.
-
-    Parameters
-    ----------
-    inputs : list of onnx.ValueInfoProto
-    shapes : mapping of str to sequence of int, str or Dim
-        In place of what the model states.
-    dtypes : mapping of str to str, or str, optional
-        The same for data types.
-    """
-
-    def __init__(
-        self, inputs: list[onnx.ValueInfoProto], shapes: Mapping[str, Sequence[Any]], dtypes: Any
-    ) -> None:
-        names = {one.name for one in inputs}
-        if unknown := set(shapes) - names:
-            raise ValueError(
-                f"expected shapes of inputs {sorted(names)}, but got {sorted(unknown)}"
-            )
-        self._shapes = shapes
-        self._dtypes = dtypes
-        self._variables = {
-            dim.dim_param
-            for one in inputs
-            for dim in one.type.tensor_type.shape.dim
-            if re.fullmatch(r"[A-Za-z_]\w*", dim.dim_param, re.ASCII)
-        }
-
-    def struct_info(self, info: onnx.ValueInfoProto) -> TensorStructInfo:
-        """Return the type of an input."""
-        try:
-            return self._struct_info(info)
-        except NotImplementedError as error:
-            raise NotImplementedError(f"input '{info.name}': {error}") from None
-
-    def _struct_info(self, info: onnx.ValueInfoProto) -> TensorStructInfo:
-        kind = info.type.WhichOneof("value")
-        if kind != "tensor_type":
-            raise NotImplementedError(f"expected a tensor, but got {kind or 'no type'}")
-        tensor = info.type.tensor_type
-        if info.name in self._shapes:
-            dims = [Dim(dim) for dim in self._shapes[info.name]]
-        elif not tensor.HasField("shape"):
-            raise NotImplementedError("expected an input of known rank: give its shape_dict")
-        else:
-            dims = [self._dim(info.name, i, dim) for i, dim in enumerate(tensor.shape.dim)]
-        return TensorStructInfo(dims, self._dtype(info.name, tensor.elem_type))
-
-    def _dtype(self, name: str, element_type: int) -> str:
-        given = self._dtypes.get(name) if isinstance(self._dtypes, Mapping) else None
-        if given is not None:
-            return str(given)
-        if not element_type and isinstance(self._dtypes, str):
-            return self._dtypes
-        return dtype_of(element_type)
-
-    def _dim(self, name: str, axis: int, dim: Any) -> Dim:
-        if dim.HasField("dim_value"):
-            return Dim(dim.dim_value)
-        text = dim.dim_param
-        if text in self._variables:
-            return Dim(text)
-        if text:
-            # Exporters name sums of other dimensions by the expression.
-            with contextlib.suppress(ValueError):
-                expression = Dim(text.replace("//", " floordiv ").replace("%", " mod "))
-                if self._variables.issuperset(expression.variables):
-                    return expression
-        plain = re.sub(r"\W", "_", text or f"{name}_{axis}", flags=re.ASCII)
-        return Dim(plain if re.match(r"[A-Za-z_]", plain) else f"dim_{plain}")
-
-
 def from_onnx(
     model: ModelLike,
     shape_dict: Mapping[str, Sequence[Any]] | None = None,
@@ -532,7 +461,8 @@ def from_onnx(
     model : onnx.ModelProto, path or bytes
         External data is read from the folder of the path, and from nowhere else.
     shape_dict : mapping of str to sequence of int, str or Dim, optional
-        Shapes of inputs in place of those that the model states.
+        Shapes of inputs in place of those that the model states. A sequence has a list of the
+        shapes of its elements, an optional value that is not there None.
     dtype_dict : mapping of str to str, or str, optional
         Data types of inputs in place of those that the model states; one for those that it states
         none of.

@@ -80,7 +80,7 @@ def opsets_of(model: onnx.ModelProto, opset: int | None = None) -> dict[str, int
     ValueError
         If the model says no version, or one that the installed onnx does not know.
     NotImplementedError
-        If the version is older than 7.
+        If the version is older than 7, and an operator has changed until then.
     """
     if model.ir_version > onnx.IR_VERSION:
         raise ValueError(
@@ -91,7 +91,7 @@ def opsets_of(model: onnx.ModelProto, opset: int | None = None) -> dict[str, int
     if opset is not None:
         opsets[""] = opset
     newest = onnx.defs.onnx_opset_version()
-    if "" in opsets and opsets[""] < OLDEST_OPSET:
+    if opsets.get("", OLDEST_OPSET) < OLDEST_OPSET and _has_changed(model.graph, opsets[""]):
         raise NotImplementedError(
             f"expected operators of opset {OLDEST_OPSET} or newer, but got {opsets['']}: convert "
             "the model with onnx.version_converter"
@@ -102,6 +102,19 @@ def opsets_of(model: onnx.ModelProto, opset: int | None = None) -> dict[str, int
             "onnx"
         )
     return opsets
+
+
+def _has_changed(graph: onnx.GraphProto, version: int) -> bool:
+    """Say whether a graph has an operator that is another one since a version."""
+    for node in graph.node:
+        inner = [graph for one in node.attribute for graph in (one.g, *one.graphs)]
+        if any(_has_changed(one, version) for one in inner):
+            return True
+        name, domain = node.op_type, normal_domain(node.domain)
+        is_known = not domain and onnx.defs.has(name, OLDEST_OPSET)
+        if is_known and onnx.defs.get_schema(name, OLDEST_OPSET).since_version > version:
+            return True
+    return False
 
 
 def domains(imports: Any) -> dict[str, int]:

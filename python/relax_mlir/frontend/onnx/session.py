@@ -39,15 +39,24 @@ class NodeArg:
 
 
 def _node_arg(info: onnx.ValueInfoProto) -> NodeArg:
-    if info.type.WhichOneof("value") != "tensor_type":
-        return NodeArg(info.name, [], str(info.type.WhichOneof("value")))
     tensor = info.type.tensor_type
     dims = [
         dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
         for dim in tensor.shape.dim
     ]
-    dtype = dtype_of(tensor.elem_type)
-    return NodeArg(info.name, dims, f"tensor({_SPELLED.get(dtype, dtype)})")
+    return NodeArg(info.name, dims, _spelled(info.type))
+
+
+def _spelled(kind: onnx.TypeProto) -> str:
+    case = kind.WhichOneof("value")
+    if case == "tensor_type":
+        dtype = dtype_of(kind.tensor_type.elem_type)
+        return f"tensor({_SPELLED.get(dtype, dtype)})"
+    if case == "sequence_type":
+        return f"seq({_spelled(kind.sequence_type.elem_type)})"
+    if case == "optional_type":
+        return f"optional({_spelled(kind.optional_type.elem_type)})"
+    return str(case)
 
 
 class InferenceSession:
@@ -58,6 +67,8 @@ class InferenceSession:
     model : onnx.ModelProto, path or bytes
     constants : mapping of str to numpy.ndarray, optional
         Inputs whose values are known: shapes may depend on them.
+    shape_dict : mapping, optional
+        As of `from_onnx`. An optional value that is not there is no input of the session.
     **options
         Those of `relax_mlir.compile`.
 
@@ -77,17 +88,16 @@ class InferenceSession:
         self,
         model: ModelLike,
         constants: Mapping[str, np.ndarray] | None = None,
+        shape_dict: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
         proto, folder = load(model)
-        weights = {tensor.name for tensor in proto.graph.initializer}
-        self._inputs = [
-            one
-            for one in proto.graph.input
-            if one.name not in weights and one.name not in (constants or {})
-        ]
+        shapes = shape_dict or {}
+        known = {tensor.name for tensor in proto.graph.initializer} | set(constants or {})
+        known |= {name for name, shape in shapes.items() if shape is None}
+        self._inputs = [one for one in proto.graph.input if one.name not in known]
         self._outputs = list(proto.graph.output)
-        module = import_model(proto, folder, constants=constants)
+        module = import_model(proto, folder, constants=constants, shapes=shapes)
         self._main = VirtualMachine(compile_module(module, **options))["main"]
 
     def get_inputs(self) -> list[NodeArg]:
@@ -131,11 +141,20 @@ class InferenceSession:
 
 
 def _argument(info: onnx.ValueInfoProto, value: Any) -> Any:
+    kind = info.type
+    if kind.WhichOneof("value") == "optional_type":
+        kind = kind.optional_type.elem_type
+    if kind.WhichOneof("value") != "sequence_type":
+        return _tensor(info.name, kind.tensor_type, value)
+    element = kind.sequence_type.elem_type.tensor_type
+    return tuple(_tensor(info.name, element, one) for one in value)
+
+
+def _tensor(name: str, tensor: onnx.TypeProto.Tensor, value: Any) -> Any:
     array = np.asarray(value)
-    tensor = info.type.tensor_type
     wanted = dtype_of(tensor.elem_type) if tensor.elem_type else array.dtype.name
     if array.dtype.name != wanted:
-        raise ValueError(f"expected input '{info.name}' of {wanted}, but got {array.dtype.name}")
+        raise ValueError(f"expected input '{name}' of {wanted}, but got {array.dtype.name}")
     if wanted == "bfloat16":
         return _torch().from_numpy(array.view("int16").copy()).view(_torch().bfloat16)
     # Shared memory has to be writable, as DLPack before version 1 says nothing of it.
