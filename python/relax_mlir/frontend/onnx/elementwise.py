@@ -7,13 +7,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numpy as np
 from mlir import ir
 
-from ... import op
+from ... import op, topi
 from .model import dtype_of as dtype_of_onnx
 from .registry import Function, Node, converter
-from .values import Operator, Value, agreed, cast, dtype_of, number
+from .values import Operator, Value, agreed, cast, dtype_of, known_array, number
 
 _UNARY: dict[str, Operator] = {
     "Abs": op.abs,
@@ -281,6 +280,23 @@ def _cast(node: Node, x: ir.Value) -> ir.Value:
     return cast(x, dtype_of_onnx(node.attr("to")))
 
 
+@converter("BitCast")
+def _bit_cast(node: Node, x: ir.Value) -> ir.Value:
+    source, dtype = x.type.dtype, dtype_of_onnx(node.attr("to"))
+    widths = [1 if name == "bool" else _bits(name) // 8 for name in (source, dtype)]
+    if widths[0] != widths[1]:
+        raise ValueError(f"expected a data type of {widths[0]} bytes, but got {dtype}")
+    if source == dtype:
+        return x
+    if any(name.startswith(("float", "bfloat")) for name in (source, dtype)):
+        return node.importer.builder.call_te(topi.reinterpret, x, dtype)
+    return op.astype(x, dtype)
+
+
+def _bits(dtype: str) -> int:
+    return int(dtype.lstrip("abcdefghijklmnopqrstuvwxyz"))
+
+
 @converter("CastLike", raw=(1,))
 def _cast_like(_: Node, x: ir.Value, like: Value) -> ir.Value:
     return cast(x, dtype_of(like))
@@ -293,11 +309,9 @@ def _identity(_: Node, x: Value) -> Value:
 
 @converter("Dropout", raw=None)
 def _dropout(node: Node, x: Value, ratio: Value = None, training: Value = None) -> Any:
-    if training is not None:
-        flag = training if isinstance(training, np.ndarray) else None
-        share = ratio if isinstance(ratio, np.ndarray) or ratio is None else np.array(1.0)
-        if flag is None or (bool(flag) and (share is None or float(share))):
-            raise NotImplementedError("expected dropout for inference, but got training")
+    is_training = training is not None and known_array(training, "a flag of training").item()
+    if is_training and (ratio is None or known_array(ratio, "a ratio").item() != 0):
+        raise NotImplementedError("expected dropout for inference, but got training")
     if not node.wants(1):
         return x
     tensor = node.importer.tensor(node.scope, x)

@@ -11,11 +11,12 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
+from ...core.ir import TensorStructInfo
 from .registry import Node, converter
 from .values import (
     Value,
     cast,
-    known_ints,
+    known_sizes,
     normal_axis,
     number,
     rank_of,
@@ -71,19 +72,35 @@ def _scatter_nd(node: Node, x: ir.Value, indices: ir.Value, updates: ir.Value) -
     return op.scatter_nd(x, indices, updates, "update" if reduction == "none" else reduction)
 
 
+@converter("TensorScatter", since=24)
+def _tensor_scatter(
+    node: Node, past: ir.Value, update: ir.Value, begins: ir.Value | None = None
+) -> ir.Value:
+    node.refuse("mode", "circular", default="linear")
+    rank, dims = rank_of(past), shape_of(update)
+    axis = normal_axis(node.attr("axis", -2), rank)
+    steps = op.reshape(op.arange(0, dims[axis], 1, "int64"), [-1, *[1] * (rank - axis - 1)])
+    if begins is not None:
+        first = op.expand_dims(cast(begins, "int64"), list(range(1, rank)))
+        steps = op.add(first, steps)
+    if node.attr("mode", "linear") == "circular":
+        steps = op.floor_mod(steps, size_tensor(shape_of(past)[axis]))
+    return op.scatter_elements(past, op.broadcast_to(steps, dims), update, axis)
+
+
 @converter("OneHot", raw=(1,))
 def _one_hot(node: Node, indices: ir.Value, depth: Value, values: ir.Value) -> ir.Value:
     if isinstance(depth, np.ndarray):
         depth = depth.astype("int64")
-    count = known_ints(depth, "a depth")[0]
+    count = known_sizes(depth, "a depth")[0]
     rank = rank_of(indices) + 1
     axis = normal_axis(node.attr("axis", -1), rank)
     places = cast(indices, "int64")
     negative = op.less(places, number(0, "int64"))
-    places = op.where(negative, op.add(places, number(count, "int64")), places)
-    shape = [1] * rank
+    places = op.where(negative, op.add(places, size_tensor(count)), places)
+    shape: list[Any] = [1] * rank
     shape[axis] = count
-    hot = op.equal(op.expand_dims(places, axis), const(np.arange(count).reshape(shape)))
+    hot = op.equal(op.expand_dims(places, axis), op.reshape(op.arange(0, count, 1, "int64"), shape))
     off, on = (op.take(values, const(np.int64(i)), 0) for i in range(2))
     return op.where(hot, on, off)
 
@@ -115,15 +132,33 @@ def _array_feature_extractor(node: Node, x: ir.Value, indices: Value) -> ir.Valu
 
 @converter("Unique", since=11)
 def _unique(node: Node, x: ir.Value) -> Any:
+    dtype, axis = x.type.dtype, node.attr("axis", None)
+    # NumPy sorts no bfloat16; float32 has all its numbers.
+    wide = cast(x, "float32") if dtype == "bfloat16" else x
     if not node.attr("sorted", 1):
-        raise NotImplementedError("expected sorted=1, but got 0")
-    if x.type.dtype == "bfloat16":
-        raise NotImplementedError("expected elements that NumPy sorts, but got bfloat16")
+        return _unique_in_order(node, wide, axis, dtype)
     flags = [node.wants(i) for i in range(1, 4)]
-    axis = node.attr("axis", None)
-    found = op.unique(x, True, flags[0], flags[1], flags[2], axis)
-    if not any(flags):
-        return found
+    found = op.unique(wide, True, flags[0], flags[1], flags[2], axis)
     places = iter(range(1, 4))
     others = [op.get_item(found, next(places)) if flag else None for flag in flags]
-    return (op.get_item(found, 0), *others)
+    values = node.importer.of_shape(op.get_item(found, 0) if any(flags) else found, "unique")
+    return (cast(values, dtype), *others)
+
+
+def _unique_in_order(node: Node, x: ir.Value, axis: int | None, dtype: str) -> Any:
+    """Return different elements in the order in which they come up."""
+    found = op.unique(x, True, True, True, True, axis)
+    count = node.importer.fresh_dim()
+    first, counts = (
+        op.match_cast(op.get_item(found, i), TensorStructInfo([count], "int64")) for i in (1, 3)
+    )
+    inverse = node.importer.of_shape(op.get_item(found, 2), "inverse")
+    # Where each one comes up first, sorted: all are different.
+    ranked = op.unique(first, True, True, True)
+    begins, order, ranks = (
+        op.match_cast(op.get_item(ranked, i), TensorStructInfo([count], "int64")) for i in range(3)
+    )
+    if axis is None:
+        x, axis = op.reshape(x, [-1]) if rank_of(x) != 1 else x, 0
+    values = cast(op.take(x, begins, normal_axis(axis, rank_of(x))), dtype)
+    return values, begins, op.take(ranks, inverse, 0), op.take(counts, order, 0)

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from mlir import ir
 
 from ... import op
+from ...core.expr import const
 from .manipulate import pad
 from .nn import along_channels
 from .registry import Function, Node, converter
@@ -171,7 +175,55 @@ def _window(node: Node, x: ir.Value) -> tuple[list[int], dict[str, Any]]:
 @converter("MaxPool")
 def _max_pool(node: Node, x: ir.Value) -> ir.Value:
     kernel, options = _window(node, x)
-    return _MAX[len(kernel)](x, kernel, **options)
+    result = _MAX[len(kernel)](x, kernel, **options)
+    if not node.wants(1):
+        return result
+    return result, _places(node, x, shape_of(result)[2:], kernel, options)
+
+
+def _places(
+    node: Node, x: ir.Value, windows: list[Any], kernel: list[int], options: dict[str, Any]
+) -> ir.Value:
+    """Return where in a flat tensor the first largest element of each window is."""
+    dims, count = shape_of(x), len(kernel)
+    image: list[int] = [dim for dim in dims[2:] if isinstance(dim, int)]
+    if len(image) < count:
+        raise NotImplementedError(f"expected images of known size for places, but got {dims[2:]}")
+    numbers = np.arange(math.prod(image)).reshape(image)
+    if node.attr("storage_order", 0):
+        numbers = np.arange(numbers.size).reshape(image[::-1]).T
+    best, place = None, None
+    for value, at in _elements(x, numbers, windows, kernel, options):
+        if best is None or place is None:
+            best, place = value, op.broadcast_to(const(at), shape_of(value))
+            continue
+        is_none = op.less(place, number(0, "int64"))
+        better = op.logical_and(const(at >= 0), op.logical_or(is_none, op.greater(value, best)))
+        best, place = op.where(better, value, best), op.where(better, const(at), place)
+    batch = op.arange(0, dims[0] * dims[1], 1, "int64")
+    begins = op.multiply(batch, number(numbers.size, "int64"))
+    return op.add(op.reshape(begins, [*dims[:2], *[1] * count]), place)
+
+
+def _elements(
+    x: ir.Value, numbers: np.ndarray, windows: list[Any], kernel: list[int],
+    options: dict[str, Any],
+) -> Iterator[tuple[ir.Value, np.ndarray]]:  # fmt: skip
+    """Return each element of all windows, and its number, which is -1 in the padding."""
+    count, strides, dilations = len(kernel), options["strides"], options["dilation"]
+    begins, ends = options["padding"][:count], []
+    for i, begin in enumerate(begins):
+        reach = (windows[i] - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1
+        ends.append(max(0, reach - numbers.shape[i] - begin))
+    wide = pad(x, [0, 0, *begins, 0, 0, *ends], "constant", number(0, x.type.dtype))
+    framed = np.pad(numbers, list(zip(begins, ends, strict=True)), constant_values=-1)
+    axes = list(range(2, 2 + count))
+    for offset in itertools.product(*map(range, kernel)):
+        firsts = [i * step for i, step in zip(offset, dilations, strict=True)]
+        lasts = [firsts[i] + (windows[i] - 1) * strides[i] + 1 for i in range(count)]
+        cuts = [slice(*cut) for cut in zip(firsts, lasts, strides, strict=True)]
+        value = op.strided_slice(wide, axes, firsts, lasts, strides, assume_inbound=True)
+        yield value, framed[tuple(cuts)]
 
 
 @converter("AveragePool")

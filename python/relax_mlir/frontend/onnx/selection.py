@@ -1,0 +1,65 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that take the elements that fulfil a condition: how many, the program finds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlir import ir
+
+from ... import op
+from ...core.ir import Dim, TensorStructInfo
+from .registry import Node, converter
+from .values import facts, normal_axis, number, rank_of, shape_of, size_tensor
+
+
+def true_places(node: Node, flags: ir.Value) -> ir.Value:
+    """Return the places of a vector of bool that hold, as int64, in order."""
+    extent = shape_of(flags)[0]
+    none = number(-1, "int64")
+    places = op.where(flags, op.arange(0, extent, 1, "int64"), none)
+    # Of the different numbers, in order, the first one is -1.
+    found = op.unique(op.concat([op.reshape(none, [1]), places], 0))
+    count = node.importer.fresh_dim()
+    found = op.match_cast(found, TensorStructInfo([count], "int64"))
+    kept = op.strided_slice(found, [0], [1], [count], [1], assume_inbound=True)
+    return op.match_cast(kept, TensorStructInfo([node.importer.fresh_dim()], "int64"))
+
+
+def coordinates(places: ir.Value, dims: list[Any]) -> list[ir.Value]:
+    """Return places in a flat tensor as places along each dimension."""
+    result: list[ir.Value] = []
+    for dim in reversed(dims):
+        extent = size_tensor(dim)
+        result.append(op.floor_mod(places, extent))
+        places = op.floor_divide(places, extent)
+    return result[::-1]
+
+
+@converter("NonZero", since=9)
+def _non_zero(node: Node, x: ir.Value) -> ir.Value:
+    flags = x
+    if x.type.dtype != "bool":
+        flags = op.not_equal(x, number(0, x.type.dtype))
+    if rank_of(x) == 0:
+        # No dimension, and so no row of places.
+        found = true_places(node, op.reshape(flags, [1]))
+        return op.zeros([0, shape_of(found)[0]], "int64")
+    found = true_places(node, op.reshape(flags, [-1]) if rank_of(x) > 1 else flags)
+    return op.stack(coordinates(found, shape_of(x)), 0)
+
+
+@converter("Compress", since=9)
+def _compress(node: Node, x: ir.Value, condition: ir.Value) -> ir.Value:
+    axis = node.attr("axis", None)
+    if axis is None:
+        x, axis = op.reshape(x, [-1]) if rank_of(x) != 1 else x, 0
+    axis = normal_axis(axis, rank_of(x))
+    extent, given = shape_of(x)[axis], shape_of(condition)[0]
+    if not Dim(given).prove_less_equal(extent, facts(Dim(given), Dim(extent))):
+        if isinstance(extent, int) and isinstance(given, int):
+            raise ValueError(f"expected up to {extent} conditions, but got {given}")
+        # What goes beyond the dimension has no elements.
+        condition = op.strided_slice(condition, [0], [0], [extent], [1])
+    return op.take(x, true_places(node, condition), axis)

@@ -1,0 +1,167 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators of ONNX at symbolic sizes, and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+
+from onnx import parser  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+from relax_mlir.frontend.onnx import InferenceSession, from_onnx  # noqa: E402
+
+RNG = np.random.default_rng(0)
+
+
+def graph(text: str, opset: int = 20) -> Any:
+    return parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]>\nmodel {text}')
+
+
+def random(*shape: int) -> np.ndarray:
+    return RNG.random(shape, "float32") - 0.5
+
+
+def check(model: Any, *feeds: dict[str, np.ndarray]) -> None:
+    """Compile a model once, and compare it with the reference for each of some inputs."""
+    session, reference = InferenceSession(model, opt_level=0), ReferenceEvaluator(model)
+    for feed in feeds:
+        for ours, theirs in zip(session.run(None, feed), reference.run(None, feed), strict=True):
+            assert ours.dtype == theirs.dtype
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_places_that_hold_of_symbolic_sizes() -> None:
+    model = graph("""(float[n, m] x, bool[m] c) => (int64[2, k] i, float[n, j] y, float[k] z) {
+      zero = Constant<value = float {0}>()
+      positive = Greater(x, zero)
+      i = NonZero(positive)
+      y = Compress<axis = 1>(x, c)
+      places = Transpose(i)
+      z = GatherND(x, places)
+    }""")
+    flags = np.array([True, False, True])
+    feeds = [{"x": random(4, 3), "c": flags}, {"x": -abs(random(2, 3)), "c": ~flags}]
+    check(model, *feeds, {"x": random(1, 3), "c": np.zeros(3, bool)})
+
+
+def test_error_of_too_many_conditions() -> None:
+    model = graph("(float[2] x, bool[3] c) => (float[k] y) { y = Compress(x, c) }")
+    with pytest.raises(ValueError, match="'y', Compress of opset 20: expected up to 2 conditions"):
+        from_onnx(model)
+
+
+SUPPRESSION = """(float[n, b, 4] boxes, float[n, c, b] scores%s) => (int64[k, 3] y) {
+  %s
+  overlap = Constant<value = float[1] {0.3}>()
+  least = Constant<value = float[1] {0.2}>()
+  y = NonMaxSuppression(boxes, scores, most, overlap, least)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("given", "constant"),
+    [("", "most = Constant<value = int64[1] {3}>()"), (", int64[1] most", "")],
+    ids=["constant", "input"],
+)
+def test_suppression_of_symbolic_boxes(given: str, constant: str) -> None:
+    model = graph(SUPPRESSION % (given, constant))
+    for n, c, b in ((1, 1, 20), (2, 3, 7), (1, 2, 1)):
+        begin, size = RNG.random((n, b, 2), "float32"), RNG.random((n, b, 2), "float32")
+        boxes = np.concatenate([begin, begin + size], 2)
+        feed = {"boxes": boxes, "scores": RNG.random((n, c, b), "float32")}
+        check(model, feed | ({"most": np.array([4])} if given else {}))
+
+
+def test_frames_of_a_symbolic_length() -> None:
+    model = graph("""(float[n, l, 1] x) => (float[n, f, 9, 2] y) {
+      step = Constant<value = int64 {4}>()
+      size = Constant<value = int64 {16}>()
+      window = HannWindow(size)
+      y = STFT(x, step, window)
+    }""")
+    check(model, {"x": random(2, 64, 1)}, {"x": random(1, 19, 1)})
+
+
+@pytest.mark.parametrize("length", [5, 8, 12])
+@pytest.mark.parametrize("inverse", [0, 1])
+def test_fourier_transforms_of_other_lengths(length: int, inverse: int) -> None:
+    model = graph(f"""(float[n, 8, 2] x) => (float[n, p, 2] y) {{
+      length = Constant<value = int64 {{{length}}}>()
+      y = DFT<inverse = {inverse}>(x, length)
+    }}""")
+    check(model, {"x": random(2, 8, 2)})
+
+
+def test_error_of_fourier_transforms() -> None:
+    model = graph("(float[1, n, 2] x) => (float[1, n, 2] y) { y = DFT(x) }")
+    with pytest.raises(NotImplementedError, match="expected a dimension from 1 to 4096 that is"):
+        from_onnx(model)
+    model = graph("(float[1, 8, 2] x) => (float[1, 5, 2] y) { y = DFT<onesided = 1>(x) }")
+    with pytest.raises(NotImplementedError, match="expected a real signal for onesided=1"):
+        from_onnx(model)
+
+
+@pytest.mark.parametrize("kinds", [("float16", "int16"), ("uint16", "float16")])
+def test_bits_of_half_precision(kinds: tuple[str, str]) -> None:
+    source, target = kinds
+    number = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(target))
+    model = graph(f"({source}[n] x) => ({target}[n] y) {{ y = BitCast<to = {number}>(x) }}", 26)
+    # Among them are denormal numbers, infinities and NaN.
+    x = np.arange(1 << 16, dtype="uint16").view(source)
+    (y,) = InferenceSession(model, opt_level=0).run(None, {"x": x})
+    np.testing.assert_array_equal(y.view("uint16"), x.view("uint16"))
+
+
+def test_error_of_bits() -> None:
+    model = graph("(float[n] x) => (int64[n] y) { y = BitCast<to = 7>(x) }", 26)
+    with pytest.raises(ValueError, match="expected a data type of 4 bytes, but got int64"):
+        from_onnx(model)
+
+
+def test_windows_of_symbolic_batches() -> None:
+    model = graph("""(float[n, 8, 9] x) => (float[n, 2, 4, 4] y) {
+      image = Constant<value = int64[2] {4, 4}>()
+      block = Constant<value = int64[2] {2, 2}>()
+      y = Col2Im(x, image, block)
+    }""")
+    check(model, {"x": random(2, 8, 9)}, {"x": random(1, 8, 9)})
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_places_of_largest_elements(order: int) -> None:
+    model = graph(f"""(float[n, 2, 7, 6] x) => (float[n, 2, p, q] y, int64[n, 2, p, q] i) {{
+      y, i = MaxPool<kernel_shape = [3, 2], strides = [2, 1], pads = [1, 0, 1, 1],
+                     dilations = [1, 2], storage_order = {order}>(x)
+    }}""")
+    x = random(3, 2, 7, 6)
+    y, i = InferenceSession(model, opt_level=0).run(None, {"x": x})
+    rows = x if order == 0 else x.transpose(0, 1, 3, 2)
+    np.testing.assert_array_equal(rows.reshape(-1)[i], y)
+    # Of equal elements the first one counts.
+    _, i = InferenceSession(model, opt_level=0).run(None, {"x": np.zeros((1, 2, 7, 6), "float32")})
+    assert i[0, 0, 0, 0] == 0 and i[0, 0, 1, 1] == (7 if order == 0 else 8)
+
+
+def test_different_elements_in_order() -> None:
+    model = graph("""(float[n, 2] x) => (float[k, 2] y, int64[k] i, int64[n] j, int64[k] c) {
+      y, i, j, c = Unique<axis = 0, sorted = 0>(x)
+    }""")
+    x = np.array([[3, 1], [0, 5], [3, 1], [1, 1]], "float32")
+    y, i, j, c = InferenceSession(model, opt_level=0).run(None, {"x": x})
+    np.testing.assert_array_equal(y, x[[0, 1, 3]])
+    assert (i.tolist(), j.tolist(), c.tolist()) == ([0, 1, 3], [0, 1, 0, 2], [2, 1, 1])
+
+
+def test_caches_of_symbolic_length() -> None:
+    model = graph("""(float[b, 2, t, 3] past, float[b, 2, s, 3] x, int64[b] i)
+      => (float[b, 2, t, 3] y) {
+      y = TensorScatter<mode = "circular">(past, x, i)
+    }""", 24)  # fmt: skip
+    for b, t, s in ((2, 6, 3), (1, 4, 1)):
+        feed = {"past": random(b, 2, t, 3), "x": random(b, 2, s, 3), "i": np.arange(b) + t - 2}
+        check(model, feed)
