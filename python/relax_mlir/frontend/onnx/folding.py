@@ -220,11 +220,34 @@ _FOLDS["Min"] = _by_element(_extreme("min"))
 
 @_folds("Mod")
 def _mod(node: Node, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    if node.attr("fmod", 0) or first.dtype == object or first.dtype.kind == "f":
+    if node.attr("fmod", 0) or first.dtype.kind == "f":
         raise _NotFoldedError
+    if first.dtype == object or second.dtype == object:
+        return np.asarray(_elementwise(_remainder)(_exact(first), _exact(second)))
     if not np.all(second):
         raise _NotFoldedError
     return np.mod(first, second)
+
+
+def _remainder(first: Any, second: Any) -> Any:
+    is_positive = Dim(1).prove_less_equal(second, facts(Dim(second)))
+    return first % second if is_positive else _unfolded()
+
+
+def _exact(array: np.ndarray) -> np.ndarray:
+    return _whole(array) if _is_exact(array) else _unfolded()
+
+
+@_folds("Clip")
+def _clip(
+    node: Node, x: np.ndarray, low: np.ndarray | None = None, high: np.ndarray | None = None
+) -> np.ndarray:
+    if node.opset < 11 or x.dtype != object:
+        raise _NotFoldedError
+    result = _exact(x)
+    for kind, bound in (("max", low), ("min", high)):
+        result = result if bound is None else _extreme(kind)(result, _exact(bound))
+    return result
 
 
 def _comparison(equal: bool, less: bool, swap: bool) -> _Function:
@@ -291,14 +314,38 @@ def _negative(_: Node, x: np.ndarray) -> np.ndarray:
 
 @_folds("Relu")
 def _relu(_: Node, x: np.ndarray) -> np.ndarray:
-    return _unfolded() if x.dtype == object else np.maximum(x, np.zeros((), x.dtype))
+    zero = np.zeros((), x.dtype)
+    return _extreme("max")(_exact(x), zero) if x.dtype == object else np.maximum(x, zero)
 
 
-@_folds("Abs", "Sqrt")
-def _plain(node: Node, x: np.ndarray) -> np.ndarray:
-    if x.dtype == object:
+@_folds("Abs")
+def _absolute(_: Node, x: np.ndarray) -> np.ndarray:
+    return _extreme("max")(_exact(x), -_exact(x)) if x.dtype == object else np.abs(x)
+
+
+@_folds("Sqrt")
+def _square_root(_: Node, x: np.ndarray) -> np.ndarray:
+    return _unfolded() if x.dtype == object else np.asarray(np.sqrt(x))
+
+
+@_folds("NonZero")
+def _non_zero(_: Node, x: np.ndarray) -> np.ndarray:
+    return _unfolded() if x.dtype == object or not x.ndim else np.stack(np.nonzero(x))
+
+
+@_folds("Tile")
+def _tile(_: Node, x: np.ndarray, repeats: np.ndarray) -> np.ndarray:
+    if not _is_plain(repeats) or x.size * math.prod(map(int, repeats)) > _LARGEST:
         raise _NotFoldedError
-    return np.asarray(np.abs(x) if node.proto.op_type == "Abs" else np.sqrt(x))
+    return np.tile(x, [int(count) for count in repeats])
+
+
+@_folds("GatherND")
+def _gather_nd(node: Node, x: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    if node.attr("batch_dims", 0) or not _is_plain(indices):
+        raise _NotFoldedError
+    places = np.moveaxis(indices.astype(np.int64), -1, 0)
+    return np.asarray(x[tuple(places)], x.dtype)
 
 
 @_folds("Floor", "Ceil", "Round")
@@ -402,6 +449,18 @@ def _reduce(node: Node, x: np.ndarray, axes: np.ndarray | None = None) -> np.nda
     dtype = None if x.dtype == object else x.dtype
     result = total(x, axis=tuple(given) if given else None, keepdims=keepdims, dtype=dtype)
     return np.asarray(result, x.dtype)
+
+
+@_folds("ReduceMax", "ReduceMin")
+def _reduce_extreme(node: Node, x: np.ndarray, axes: np.ndarray | None = None) -> np.ndarray:
+    # Of a vector, as shapes are.
+    if x.dtype != object or x.ndim != 1 or not x.size or _axes(node, axes) not in (None, [0], [-1]):
+        raise _NotFoldedError
+    if axes is not None and not axes.size:
+        raise _NotFoldedError
+    choose = _extreme("max" if node.proto.op_type == "ReduceMax" else "min")
+    result = functools.reduce(choose, (np.asarray(one, object) for one in _exact(x)))
+    return result.reshape([1] if node.attr("keepdims", 1) else [])
 
 
 @_folds("Range")

@@ -19,6 +19,7 @@ from .model import array_of
 from .model import dtype_of as dtype_of_onnx
 from .registry import Node, converter
 from .values import (
+    Sizes,
     Value,
     cast,
     dtype_of,
@@ -330,12 +331,15 @@ def _constant_of_shape(node: Node, shape: Value) -> ir.Value:
 @converter("Range", raw=(0, 1, 2))
 def _range(_: Node, start: Value, limit: Value, delta: Value) -> ir.Value:
     dtype = dtype_of(start)
-    if dtype.startswith(("float", "bfloat")):
-        places = [known_array(one, "a range").reshape(()) for one in (start, limit, delta)]
+    given = (start, limit, delta)
+    if dtype.startswith(("float", "bfloat")) and not any(isinstance(one, Sizes) for one in given):
+        places = [known_array(one, "a range").reshape(()) for one in given]
         numbers = [one.astype("float64") for one in places]
         count = max(0, int(np.ceil((numbers[1] - numbers[0]) / numbers[2])))
         return const((numbers[0] + np.arange(count) * numbers[2]).astype(places[0].dtype))
-    first, last, step = (known_sizes(one, "a range")[0] for one in (start, limit, delta))
+    if any(isinstance(one, np.ndarray) and one.item() != int(one.item()) for one in given):
+        raise NotImplementedError("expected whole numbers for a range of symbolic length")
+    first, last, step = (known_sizes(one, "a range")[0] for one in given)
     return cast(op.arange(first, last, step, "int64"), dtype)
 
 
@@ -347,6 +351,7 @@ def _eye_like(node: Node, x: Value) -> ir.Value:
 
 
 @converter("Trilu", raw=(1,))
+@converter("Trilu", domain="com.microsoft", raw=(1,))
 def _trilu(node: Node, x: ir.Value, k: Value = None) -> ir.Value:
     diagonal = 0 if k is None else known_sizes(k, "a diagonal")[0]
     return (op.triu if node.attr("upper", 1) else op.tril)(x, diagonal)

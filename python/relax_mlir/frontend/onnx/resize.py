@@ -14,8 +14,20 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
+from ...core.ir import Dim
 from .registry import Node, converter
-from .values import Value, cast, known_array, known_ints, normal_axis, rank_of, shape_of
+from .values import (
+    Value,
+    cast,
+    known_array,
+    known_ints,
+    known_sizes,
+    normal_axis,
+    rank_of,
+    same,
+    shape_of,
+)
+from .values import sizes as sizes_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,6 +194,44 @@ def _product(x: ir.Value, matrix: np.ndarray, axis: int) -> ir.Value:
     return op.permute_dims(op.matmul(op.permute_dims(x, order), weights), order)
 
 
+def _times(dim: int | Dim, length: int | Dim) -> float:
+    """Return how many times a length is a dimension; 0 where it is not known to be a multiple."""
+    sample = {name: 101 + 6 * i for i, name in enumerate(sorted(_names(dim) | _names(length)))}
+    size, wanted = (Dim(one).evaluate(sample) or 0 for one in (dim, length))
+    times = wanted // size if size else 0
+    return float(times) if times and same(dim * times, length) else 0.0
+
+
+def _names(dim: int | Dim) -> set[str]:
+    return set(dim.variables) if isinstance(dim, Dim) else set()
+
+
+def _repeats(node: Node) -> bool:
+    """Say whether a resize by a whole number repeats each element so often."""
+    if node.attr("mode", "nearest") != "nearest":
+        return False
+    if node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
+        return False
+    name = node.attr("coordinate_transformation_mode", "half_pixel")
+    rounding = node.attr("nearest_mode", "round_prefer_floor")
+    # The middle of an element of the result is never at the border of two others.
+    halves = name in ("half_pixel", "half_pixel_symmetric") and rounding.startswith("round")
+    return halves or (name == "asymmetric" and rounding == "floor")
+
+
+def _repeated(
+    x: ir.Value, along: list[int], factors: list[float], moved: list[int]
+) -> ir.Value | None:
+    """Return symbolic dimensions resized by whole numbers; None where they are not such."""
+    if all(isinstance(shape_of(x)[along[i]], int) for i in moved):
+        return None
+    if not all(factors[i] >= 1 and factors[i].is_integer() for i in moved):
+        return None
+    for i in moved:
+        x = op.repeat(x, int(factors[i]), along[i])
+    return x
+
+
 @converter("Resize", since=11, raw=(1, 2, 3))
 def _resize(
     node: Node, x: ir.Value, roi: Value = None, scales: Value = None, sizes: Value = None
@@ -189,21 +239,28 @@ def _resize(
     rank = rank_of(x)
     along = [normal_axis(axis, rank) for axis in node.attr("axes", list(range(rank)))]
     given: Any = None if scales is None else known_array(scales, "scales").astype(np.float64)
+    factors: list[Any] = []
     if given is not None and given.size and sizes is None:
         factors = [float(factor) for factor in given]
         moved = [i for i, factor in enumerate(factors) if factor != 1]
     elif sizes is not None:
-        lengths = known_ints(sizes, "sizes")
-        moved = [i for i, axis in enumerate(along) if shape_of(x)[axis] != lengths[i]]
+        lengths = known_sizes(sizes, "sizes")
+        moved = [i for i, axis in enumerate(along) if not same(shape_of(x)[axis], lengths[i])]
     else:
         raise ValueError("expected scales or sizes")
     if node.attr("keep_aspect_ratio_policy", "stretch") != "stretch" or roi is not None:
         moved = list(range(len(along)))
     if node.attr("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize":
         roi = None
+    if sizes is not None and roi is None:
+        factors = [_times(shape_of(x)[axis], lengths[i]) for i, axis in enumerate(along)]
+    repeated = _repeated(x, along, factors, moved) if factors and _repeats(node) else None
+    if repeated is not None:
+        return repeated
     dims = _known_dims(x, [along[i] for i in moved])
     if sizes is not None:
-        lengths, factors = _by_sizes(node, dims, [lengths[i] for i in moved])
+        wanted = known_ints(sizes_of(lengths[i] for i in moved), "sizes")
+        lengths, factors = _by_sizes(node, dims, wanted)
     else:
         factors = [factors[i] for i in moved]
         lengths = [math.floor(dim * factor) for dim, factor in zip(dims, factors, strict=True)]
@@ -220,6 +277,9 @@ def _upsample(node: Node, x: ir.Value, scales: Value) -> ir.Value:
     node.refuse("mode", default="nearest")
     factors = [float(factor) for factor in known_array(scales, "scales")]
     moved = [i for i, factor in enumerate(factors) if factor != 1]
+    repeated = _repeated(x, list(range(rank_of(x))), factors, moved)
+    if repeated is not None:
+        return repeated
     for axis, dim in zip(moved, _known_dims(x, moved), strict=True):
         length = math.floor(dim * factors[axis])
         places = np.floor(np.arange(length) / factors[axis]).astype(np.int64)
