@@ -10,6 +10,7 @@ except ImportError as error:  # pragma: no cover
     ) from error
 
 # These have converters.
+from . import attention as attention
 from . import control as control
 from . import elementwise as elementwise
 from . import index as index
@@ -18,6 +19,7 @@ from . import microsoft as microsoft
 from . import ngrams as ngrams
 from . import nn as nn
 from . import patches as patches
+from . import qlinear as qlinear
 from . import quantize as quantize
 from . import recurrent as recurrent
 from . import reduce as reduce

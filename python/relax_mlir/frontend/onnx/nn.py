@@ -17,10 +17,10 @@ from .values import agreed, cast, matched, normal_axis, number, product, rank_of
 
 @converter("MatMul")
 def _matmul(_: Node, x: ir.Value, y: ir.Value) -> ir.Value:
-    return op.matmul(*_fitting(x, y))
+    return op.matmul(*fitting(x, y))
 
 
-def _fitting(x: ir.Value, y: ir.Value) -> list[ir.Value]:
+def fitting(x: ir.Value, y: ir.Value) -> list[ir.Value]:
     """Return factors of a product, whose dimensions are known to fit."""
     left, right = shape_of(x), shape_of(y)
     if min(len(left), len(right)) < 2:
@@ -46,10 +46,11 @@ def _one(first: Any, second: Any) -> tuple[Any, Any]:
 
 
 @converter("Gemm")
-def _gemm(node: Node, x: ir.Value, y: ir.Value, bias: ir.Value | None = None) -> ir.Value:
+def gemm(node: Node, x: ir.Value, y: ir.Value, bias: ir.Value | None = None) -> ir.Value:
+    """Return the product that the attributes of a node describe."""
     x = op.permute_dims(x) if node.attr("transA", 0) else x
     y = op.permute_dims(y) if node.attr("transB", 0) else y
-    result = scaled(op.matmul(*_fitting(x, y)), node.attr("alpha", 1.0))
+    result = scaled(op.matmul(*fitting(x, y)), node.attr("alpha", 1.0))
     if bias is None:
         return result
     return op.add(*agreed(result, scaled(bias, node.attr("beta", 1.0))))

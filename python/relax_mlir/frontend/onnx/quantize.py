@@ -54,6 +54,7 @@ def quantize(x: ir.Value, scale: ir.Value, zero: ir.Value | None, dtype: str) ->
 
 
 @converter("QuantizeLinear")
+@converter("QuantizeLinear", domain="com.microsoft")
 def _quantize_linear(
     node: Node, x: ir.Value, scale: ir.Value, zero: ir.Value | None = None
 ) -> ir.Value:
@@ -73,6 +74,7 @@ def _quantize_linear(
 
 
 @converter("DequantizeLinear")
+@converter("DequantizeLinear", domain="com.microsoft")
 def _dequantize_linear(
     node: Node, x: ir.Value, scale: ir.Value, zero: ir.Value | None = None
 ) -> ir.Value:
@@ -104,7 +106,8 @@ def _dynamic_quantize_linear(_: Node, x: ir.Value) -> Any:
     return dynamic_quantize(x)
 
 
-def _less_zero(x: ir.Value, zero: ir.Value | None, is_row: bool) -> ir.Value:
+def less_zero(x: ir.Value, zero: ir.Value | None, is_row: bool) -> ir.Value:
+    """Return the elements of a factor of a product less their zero point, as int32."""
     wide = cast(x, "int32")
     if zero is None:
         return wide
@@ -119,7 +122,7 @@ def _matmul_integer(
     _: Node, x: ir.Value, y: ir.Value, x_zero: ir.Value | None = None,
     y_zero: ir.Value | None = None,
 ) -> ir.Value:  # fmt: skip
-    return op.matmul(_less_zero(x, x_zero, True), _less_zero(y, y_zero, False))
+    return op.matmul(less_zero(x, x_zero, True), less_zero(y, y_zero, False))
 
 
 @converter("QLinearMatMul")
@@ -130,7 +133,7 @@ def _q_linear_matmul(
     for one in (x_scale, y_scale, scale):
         if rank_of(one) > 0 and shape_of(one) != [1]:
             raise NotImplementedError("expected one scale for each tensor")
-    product = op.matmul(_less_zero(x, x_zero, True), _less_zero(y, y_zero, False))
+    product = op.matmul(less_zero(x, x_zero, True), less_zero(y, y_zero, False))
     factors = [cast(op.reshape(one, []), "float32") for one in (x_scale, y_scale, scale)]
     factor = op.divide(op.multiply(factors[0], factors[1]), factors[2])
     numbers = op.multiply(cast(product, "float32"), factor)

@@ -1,0 +1,187 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators of onnxruntime on quantized tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+from ... import op
+from ...core.expr import const
+from .quantize import dynamic_quantize, less_zero, quantize
+from .registry import Function, Node, converter
+from .values import Operator, agreed, cast, normal_axis, number, rank_of, shape_of
+
+_DOMAIN = "com.microsoft"
+
+
+def _scalar(value: ir.Value) -> ir.Value:
+    """Return a scale or zero point of a whole tensor."""
+    if rank_of(value) > 0 and shape_of(value) != [1]:
+        raise NotImplementedError("expected one scale and zero point for each tensor")
+    return op.reshape(value, []) if rank_of(value) > 0 else value
+
+
+def _numbers(x: ir.Value, scale: ir.Value, zero: ir.Value | None) -> ir.Value:
+    """Return what a quantized tensor stands for."""
+    wide = op.astype(x, "int32")
+    if zero is not None:
+        wide = op.subtract(wide, cast(_scalar(zero), "int32"))
+    return op.multiply(op.astype(wide, "float32"), cast(_scalar(scale), "float32"))
+
+
+def _quantized(x: ir.Value, scale: ir.Value, zero: ir.Value | None, dtype: str) -> ir.Value:
+    offset = None if zero is None else _scalar(zero)
+    return quantize(x, _scalar(scale), offset, dtype)
+
+
+def _binary(operator: Operator) -> Function:
+    def convert(
+        _: Node, x: ir.Value, x_scale: ir.Value, x_zero: ir.Value | None, y: ir.Value,
+        y_scale: ir.Value, y_zero: ir.Value | None, scale: ir.Value, zero: ir.Value | None = None,
+    ) -> ir.Value:  # fmt: skip
+        first, second = agreed(_numbers(x, x_scale, x_zero), _numbers(y, y_scale, y_zero))
+        return _quantized(operator(first, second), scale, zero, x.type.dtype)
+
+    return convert
+
+
+converter("QLinearAdd", domain=_DOMAIN)(_binary(op.add))
+converter("QLinearMul", domain=_DOMAIN)(_binary(op.multiply))
+
+
+def _unary(function: Any) -> Function:
+    def convert(
+        node: Node, x: ir.Value, x_scale: ir.Value, x_zero: ir.Value | None, scale: ir.Value,
+        zero: ir.Value | None = None,
+    ) -> ir.Value:  # fmt: skip
+        result = function(node, _numbers(x, x_scale, x_zero))
+        return _quantized(result, scale, zero, x.type.dtype)
+
+    return convert
+
+
+def _leaky_relu(node: Node, x: ir.Value) -> ir.Value:
+    return op.nn.leakyrelu(x, node.attr("alpha", 0.01))
+
+
+def _global_average(node: Node, x: ir.Value) -> ir.Value:
+    first = 1 if node.attr("channels_last", 0) else 2
+    return op.mean(x, list(range(first, first + rank_of(x) - 2)), True)
+
+
+converter("QLinearSigmoid", domain=_DOMAIN)(_unary(lambda _, x: op.sigmoid(x)))
+converter("QLinearLeakyRelu", domain=_DOMAIN)(_unary(_leaky_relu))
+converter("QLinearGlobalAveragePool", domain=_DOMAIN)(_unary(_global_average))
+
+
+@converter("QLinearConcat", domain=_DOMAIN)
+def _concat(node: Node, scale: ir.Value, zero: ir.Value, *inputs: ir.Value) -> ir.Value:
+    parts = [
+        _quantized(_numbers(*inputs[i : i + 3]), scale, zero, zero.type.dtype)
+        for i in range(0, len(inputs), 3)
+    ]
+    return op.concat(parts, normal_axis(node.attr("axis"), rank_of(parts[0])))
+
+
+@converter("QGemm", domain=_DOMAIN)
+def _gemm(
+    node: Node, x: ir.Value, x_scale: ir.Value, x_zero: ir.Value, y: ir.Value, y_scale: ir.Value,
+    y_zero: ir.Value, bias: ir.Value | None = None, scale: ir.Value | None = None,
+    zero: ir.Value | None = None,
+) -> ir.Value:  # fmt: skip
+    x = op.permute_dims(x) if node.attr("transA", 0) else x
+    y = op.permute_dims(y) if node.attr("transB", 0) else y
+    total = op.matmul(less_zero(x, _scalar(x_zero), True), less_zero(y, y_zero, False))
+    if bias is not None:
+        total = op.add(total, bias)  # in steps of alpha times both scales
+    alpha = number(node.attr("alpha", 1.0), "float32")
+    step = op.multiply(op.multiply(_scalar(x_scale), y_scale), alpha)
+    result = op.multiply(op.astype(total, "float32"), step)
+    if scale is None:
+        return result
+    dtype = x.type.dtype if zero is None else zero.type.dtype
+    return _quantized(result, scale, zero, dtype)
+
+
+def _to_float(
+    x: ir.Value, y: ir.Value, scales: tuple[ir.Value, ir.Value],
+    zeros: tuple[ir.Value | None, ir.Value | None], bias: ir.Value | None,
+) -> ir.Value:  # fmt: skip
+    """Return a product of integers as floats: scales and zero points may be those of columns."""
+    total = op.matmul(less_zero(x, zeros[0], True), less_zero(y, zeros[1], False))
+    step = op.multiply(*scales)
+    result = op.multiply(op.astype(total, "float32"), cast(step, "float32"))
+    return result if bias is None else op.add(result, bias)
+
+
+@converter("MatMulIntegerToFloat", domain=_DOMAIN)
+def _matmul_integer_to_float(
+    _: Node, x: ir.Value, y: ir.Value, x_scale: ir.Value, y_scale: ir.Value,
+    x_zero: ir.Value | None = None, y_zero: ir.Value | None = None, bias: ir.Value | None = None,
+) -> ir.Value:  # fmt: skip
+    zero = None if x_zero is None else _scalar(x_zero)
+    return _to_float(x, y, (_scalar(x_scale), y_scale), (zero, y_zero), bias)
+
+
+@converter("DynamicQuantizeMatMul", domain=_DOMAIN)
+def _dynamic_quantize_matmul(
+    _: Node, x: ir.Value, y: ir.Value, y_scale: ir.Value, y_zero: ir.Value | None = None,
+    bias: ir.Value | None = None,
+) -> ir.Value:  # fmt: skip
+    quantized, scale, zero = dynamic_quantize(x)
+    return _to_float(quantized, y, (scale, y_scale), (zero, y_zero), bias)
+
+
+# -- weights of few bits ------------------------------------------------------------------------
+
+
+def _unpacked(x: ir.Value, bits: int) -> ir.Value:
+    """Return the integers that bytes hold along the last dimension, the lowest bits first."""
+    if bits == 8:
+        return x
+    shifts = const(np.arange(0, 8, bits, dtype="uint8"))
+    wide = op.right_shift(op.expand_dims(x, rank_of(x)), shifts)
+    parts = op.bitwise_and(wide, number((1 << bits) - 1, "uint8"))
+    *outer, count = shape_of(x)
+    return op.reshape(parts, [*outer, count * (8 // bits)])
+
+
+@converter("MatMulNBits", domain=_DOMAIN)
+def _matmul_n_bits(
+    node: Node, x: ir.Value, packed: ir.Value, scales: ir.Value, zeros: ir.Value | None = None,
+    groups: ir.Value | None = None, bias: ir.Value | None = None,
+) -> ir.Value:  # fmt: skip
+    if groups is not None:
+        raise NotImplementedError("expected weights in the order of their blocks, but got g_idx")
+    rows, columns, block = node.attr("K"), node.attr("N"), node.attr("block_size")
+    bits = node.attr("bits", 4)
+    if bits not in (2, 4, 8):
+        raise NotImplementedError(f"expected bits=2, 4 or 8, but got {bits}")
+    blocks = -(-rows // block)
+    dtype = scales.type.dtype
+    whole = op.astype(_unpacked(op.reshape(packed, [columns, blocks, -1]), bits), dtype)
+    step = op.reshape(scales, [columns, blocks, 1])
+    weights = op.multiply(op.subtract(whole, _zero(zeros, columns, blocks, bits, dtype)), step)
+    weights = op.reshape(weights, [columns, blocks * block])
+    if blocks * block != rows:
+        weights = op.strided_slice(weights, [1], [0], [rows], [1], assume_inbound=True)
+    result = op.matmul(x, op.permute_dims(cast(weights, x.type.dtype)))
+    return result if bias is None else op.add(result, bias)
+
+
+def _zero(zeros: ir.Value | None, columns: int, blocks: int, bits: int, dtype: str) -> ir.Value:
+    """Return the zero point of each block."""
+    if zeros is None:
+        return number(1 << (bits - 1), dtype)
+    if zeros.type.dtype != "uint8":
+        return op.reshape(cast(zeros, dtype), [columns, blocks, 1])
+    # Each column begins with a byte of its own.
+    count = -(-blocks * bits // 8)
+    each = _unpacked(op.reshape(zeros, [columns, count]), bits)
+    if shape_of(each)[1] != blocks:
+        each = op.strided_slice(each, [1], [0], [blocks], [1], assume_inbound=True)
+    return op.reshape(op.astype(each, dtype), [columns, blocks, 1])
