@@ -237,3 +237,38 @@ def test_places_of_known_elements() -> None:
     }""")
     assert "unique" not in str(from_onnx(model))
     check(model, {"x": random(2, 4)})
+
+
+COORDINATES = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"]
+ROUNDINGS = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("mode", ["linear", *ROUNDINGS])
+def test_images_are_resized_like_others(coordinates: str, mode: str) -> None:
+    options = f'coordinate_transformation_mode = "{coordinates}", '
+    options += 'mode = "linear"' if mode == "linear" else f'nearest_mode = "{mode}"'
+    model = graph(f"""(float[n, 2, h, w] x, float[n, 2, p, q] o)
+      => (float[n, 2, p, q] y, float[n, 2, r, s] z) {{
+      outer = Shape<end = 2>(x)
+      image = Shape<start = 2>(o)
+      sizes = Concat<axis = 0>(outer, image)
+      y = Resize<{options}>(x, , , sizes)
+      scales = Constant<value = float[4] {{1, 1, 1.5, 0.5}}>()
+      z = Resize<{options}>(x, , scales)
+    }}""")
+    check(
+        model,
+        {"x": random(1, 2, 4, 6), "o": random(1, 2, 7, 4)},
+        {"x": random(2, 2, 2, 3), "o": random(2, 2, 1, 9)},
+    )
+
+
+def test_error_of_symbolic_images() -> None:
+    text = "(float[n, 2, h, w] x) => (float[n, 2, p, q] y) {{ {0}\n y = Resize<{1}>(x, , s) }}"
+    half = "s = Constant<value = float[4] {1, 1, 0.5, 0.5}>()"
+    with pytest.raises(NotImplementedError, match="expected known dimensions for mode cubic"):
+        from_onnx(graph(text.format(half, 'mode = "cubic"')))
+    odd = "s = Constant<value = float[4] {1, 1, 0.3, 0.3}>()"
+    with pytest.raises(NotImplementedError, match="expected scales that are quotients of small"):
+        from_onnx(graph(text.format(odd, 'mode = "linear"')))

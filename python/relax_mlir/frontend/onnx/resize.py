@@ -1,12 +1,12 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Resizing: each dimension is a product with a matrix of weights, which is known at import."""
+"""Resizing of known dimensions: each is a product with a matrix of weights, known at import."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,8 @@ from ... import op
 from ...core.expr import const
 from ...core.ir import Dim
 from .registry import Node, converter
-from .values import (
-    Value,
-    cast,
-    known_array,
-    known_ints,
-    known_sizes,
-    normal_axis,
-    rank_of,
-    same,
-    shape_of,
-)
-from .values import sizes as sizes_of
+from .stretch import Stretch, scaled_length, stretched
+from .values import Value, cast, known_array, known_sizes, normal_axis, rank_of, same, shape_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,14 +129,6 @@ def _outside(node: Node, axis: _Axis) -> np.ndarray:
     return np.asarray((places < 0) | (places > axis.size - 1))
 
 
-def _known_dims(x: ir.Value, along: Sequence[int]) -> list[int]:
-    dims = shape_of(x)
-    for i in along:
-        if not isinstance(dims[i], int):
-            raise NotImplementedError(f"expected a dimension of known size, but got {dims[i]}")
-    return [int(dims[i]) for i in along]
-
-
 def _by_sizes(node: Node, dims: list[int], sizes: list[int]) -> tuple[list[int], list[float]]:
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     scales = [size / dim for size, dim in zip(sizes, dims, strict=True)]
@@ -194,42 +176,22 @@ def _product(x: ir.Value, matrix: np.ndarray, axis: int) -> ir.Value:
     return op.permute_dims(op.matmul(op.permute_dims(x, order), weights), order)
 
 
-def _times(dim: int | Dim, length: int | Dim) -> float:
-    """Return how many times a length is a dimension; 0 where it is not known to be a multiple."""
-    sample = {name: 101 + 6 * i for i, name in enumerate(sorted(_names(dim) | _names(length)))}
-    size, wanted = (Dim(one).evaluate(sample) or 0 for one in (dim, length))
-    times = wanted // size if size else 0
-    return float(times) if times and same(dim * times, length) else 0.0
-
-
-def _names(dim: int | Dim) -> set[str]:
-    return set(dim.variables) if isinstance(dim, Dim) else set()
-
-
-def _repeats(node: Node) -> bool:
-    """Say whether a resize by a whole number repeats each element so often."""
-    if node.attr("mode", "nearest") != "nearest":
-        return False
-    if node.attr("keep_aspect_ratio_policy", "stretch") != "stretch":
-        return False
-    name = node.attr("coordinate_transformation_mode", "half_pixel")
-    rounding = node.attr("nearest_mode", "round_prefer_floor")
-    # The middle of an element of the result is never at the border of two others.
-    halves = name in ("half_pixel", "half_pixel_symmetric") and rounding.startswith("round")
-    return halves or (name == "asymmetric" and rounding == "floor")
-
-
-def _repeated(
-    x: ir.Value, along: list[int], factors: list[float], moved: list[int]
-) -> ir.Value | None:
-    """Return symbolic dimensions resized by whole numbers; None where they are not such."""
-    if all(isinstance(shape_of(x)[along[i]], int) for i in moved):
-        return None
-    if not all(factors[i] >= 1 and factors[i].is_integer() for i in moved):
-        return None
+def _wanted(
+    dims: list[Any], scales: Value, sizes: Value
+) -> tuple[list[Any], list[float] | None, list[int]]:
+    """Return the sizes of the result, its scales if these are given, and what is not kept."""
+    if sizes is not None:
+        lengths: list[Any] = known_sizes(sizes, "sizes")
+        moved = [i for i, length in enumerate(lengths) if not same(dims[i], length)]
+        return lengths, None, moved
+    factors = [] if scales is None else known_array(scales, "scales").astype(np.float64).tolist()
+    if not factors:
+        raise ValueError("expected scales or sizes")
+    moved = [i for i, factor in enumerate(factors) if factor != 1]
+    lengths = list(dims)
     for i in moved:
-        x = op.repeat(x, int(factors[i]), along[i])
-    return x
+        lengths[i] = scaled_length(dims[i], factors[i])
+    return lengths, factors, moved
 
 
 @converter("Resize", since=11, raw=(1, 2, 3))
@@ -238,32 +200,23 @@ def _resize(
 ) -> ir.Value:
     rank = rank_of(x)
     along = [normal_axis(axis, rank) for axis in node.attr("axes", list(range(rank)))]
-    given: Any = None if scales is None else known_array(scales, "scales").astype(np.float64)
-    factors: list[Any] = []
-    if given is not None and given.size and sizes is None:
-        factors = [float(factor) for factor in given]
-        moved = [i for i, factor in enumerate(factors) if factor != 1]
-    elif sizes is not None:
-        lengths = known_sizes(sizes, "sizes")
-        moved = [i for i, axis in enumerate(along) if not same(shape_of(x)[axis], lengths[i])]
-    else:
-        raise ValueError("expected scales or sizes")
+    extents = [shape_of(x)[axis] for axis in along]
+    lengths, factors, moved = _wanted(extents, scales, sizes)
     if node.attr("keep_aspect_ratio_policy", "stretch") != "stretch" or roi is not None:
         moved = list(range(len(along)))
     if node.attr("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize":
         roi = None
-    if sizes is not None and roi is None:
-        factors = [_times(shape_of(x)[axis], lengths[i]) for i, axis in enumerate(along)]
-    repeated = _repeated(x, along, factors, moved) if factors and _repeats(node) else None
-    if repeated is not None:
-        return repeated
-    dims = _known_dims(x, [along[i] for i in moved])
-    if sizes is not None:
-        wanted = known_ints(sizes_of(lengths[i] for i in moved), "sizes")
-        lengths, factors = _by_sizes(node, dims, wanted)
+    stretches = [
+        Stretch(along[i], extents[i], lengths[i], None if factors is None else factors[i])
+        for i in moved
+    ]
+    if any(isinstance(dim, Dim) for one in stretches for dim in (one.size, one.length)):
+        return stretched(node, x, stretches)
+    dims, lengths = [extents[i] for i in moved], [lengths[i] for i in moved]
+    if factors is None:
+        lengths, factors = _by_sizes(node, dims, lengths)
     else:
         factors = [factors[i] for i in moved]
-        lengths = [math.floor(dim * factor) for dim, factor in zip(dims, factors, strict=True)]
     regions = [(0.0, 1.0)] * len(along)
     if roi is not None:
         flat = [float(one) for one in known_array(roi, "a region")]
@@ -276,12 +229,16 @@ def _resize(
 def _upsample(node: Node, x: ir.Value, scales: Value) -> ir.Value:
     node.refuse("mode", default="nearest")
     factors = [float(factor) for factor in known_array(scales, "scales")]
-    moved = [i for i, factor in enumerate(factors) if factor != 1]
-    repeated = _repeated(x, list(range(rank_of(x))), factors, moved)
-    if repeated is not None:
-        return repeated
-    for axis, dim in zip(moved, _known_dims(x, moved), strict=True):
-        length = math.floor(dim * factors[axis])
-        places = np.floor(np.arange(length) / factors[axis]).astype(np.int64)
+    dims = shape_of(x)
+    for axis, factor in enumerate(factors):
+        dim = dims[axis]
+        if factor == 1:
+            continue
+        if not isinstance(dim, int):
+            if not factor.is_integer():
+                raise NotImplementedError(f"expected a dimension of known size, but got {dim}")
+            x = op.repeat(x, int(factor), axis)
+            continue
+        places = np.floor(np.arange(math.floor(dim * factor)) / factor).astype(np.int64)
         x = op.take(x, const(np.minimum(places, dim - 1)), axis)
     return x
