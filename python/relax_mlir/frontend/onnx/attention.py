@@ -17,7 +17,7 @@ from mlir import ir
 from ... import op
 from .manipulate import part, split
 from .registry import Node, converter
-from .values import agreed, cast, number, rank_of, same, shape_of, size_tensor
+from .values import agreed, cast, matched, number, rank_of, same, shape_of, size_tensor
 
 _DOMAIN = "com.microsoft"
 
@@ -92,8 +92,19 @@ def _with_past(past: ir.Value | None, new: ir.Value) -> ir.Value:
 def _attend(node: Node, q: ir.Value, k: ir.Value, v: ir.Value, bias: ir.Value | None) -> ir.Value:
     """Return the attention of queries, where keys and values have heads before positions."""
     mask = "BottomRight" if node.attr("unidirectional", 0) else None
+    bias = _fitting(bias, q, shape_of(k)[2])
     result = op.nn.attention(q, _swapped(k), _swapped(v), bias, _scale(node), mask)
     return _joined(result)
+
+
+def _fitting(bias: ir.Value | None, q: ir.Value, keys: Any) -> ir.Value | None:
+    """Return a bias whose dimensions are known to be those of the attention."""
+    if bias is None:
+        return None
+    batch, queries, count, _ = shape_of(q)
+    wanted = [batch, count, queries, keys]
+    pairs = zip(shape_of(bias), wanted, strict=True)
+    return matched(bias, [mine if mine == 1 else other for mine, other in pairs])
 
 
 def _refuse_shared(node: Node, *values: Any) -> None:
@@ -195,7 +206,8 @@ def _group_query_attention(
         )  # fmt: skip
     k, v = _present(past_key, k, begins, places), _present(past_value, v, begins, places)
     seen = _seen(node, op.minimum(places, ends), shape_of(k)[2], q.type.dtype)
-    result = _grouped_attention(node, q, _swapped(k), _swapped(v), _sum(seen, bias))
+    bias = _fitting(_sum(seen, bias), q, shape_of(k)[2])
+    result = _grouped_attention(node, q, _swapped(k), _swapped(v), bias)
     return (_joined(result), k, v)
 
 
