@@ -165,3 +165,42 @@ def test_caches_of_symbolic_length() -> None:
     for b, t, s in ((2, 6, 3), (1, 4, 1)):
         feed = {"past": random(b, 2, t, 3), "x": random(b, 2, s, 3), "i": np.arange(b) + t - 2}
         check(model, feed)
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+def test_regions_of_symbolic_images(mode: str) -> None:
+    model = graph(f"""(float[n, 3, h, w] x, float[r, 4] b, int64[r] i) => (float[r, 3, 2, 3] y) {{
+      y = RoiAlign<mode = "{mode}", output_height = 2, output_width = 3, sampling_ratio = 2,
+                   spatial_scale = 0.5>(x, b, i)
+    }}""")
+    boxes = np.array([[1, 2, 9, 7], [-6, 0, 30, 5], [3, 3, 3, 3]], "float32")
+    images = np.array([0, 1, 0])
+    check(
+        model,
+        {"x": random(2, 3, 6, 5), "b": boxes, "i": images},
+        {"x": random(1, 3, 4, 8), "b": boxes[:1], "i": images[:1]},
+    )
+
+
+def test_error_of_regions() -> None:
+    model = graph("""(float[1, 3, 4, 4] x, float[r, 4] b, int64[r] i) => (float[r, 3, 1, 1] y) {
+      y = RoiAlign(x, b, i)
+    }""")
+    with pytest.raises(NotImplementedError, match="expected sampling_ratio of 1 or more"):
+        from_onnx(model)
+
+
+def test_deformed_windows_of_symbolic_batches() -> None:
+    model = graph("""(float[n, 4, 5, 6] x, float[2, 2, 2, 3] w, float[n, 24, p, q] o,
+      float[n, 12, p, q] m) => (float[n, 2, p, q] y) {
+      y = DeformConv<group = 2, offset_group = 2, pads = [1, 0, 0, 2], strides = [2, 1],
+                     dilations = [1, 2]>(x, w, o, , m)
+    }""")
+    feeds = [
+        {
+            "x": random(n, 4, 5, 6), "w": random(2, 2, 2, 3), "o": 3 * random(n, 24, 3, 4),
+            "m": random(n, 12, 3, 4),
+        }
+        for n in (2, 1)
+    ]  # fmt: skip
+    check(model, *feeds)

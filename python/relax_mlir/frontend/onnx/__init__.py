@@ -23,6 +23,7 @@ from . import qlinear as qlinear
 from . import quantize as quantize
 from . import recurrent as recurrent
 from . import reduce as reduce
+from . import regions as regions
 from . import resize as resize
 from . import sample as sample
 from . import selection as selection

@@ -22,7 +22,7 @@ _CUBIC = -0.75
 
 
 @dataclasses.dataclass(frozen=True)
-class _Tap:
+class Tap:
     """An element that counts along one dimension.
 
     Parameters
@@ -76,21 +76,22 @@ def _cubic_weights(x: ir.Value) -> list[ir.Value]:
     return [far(op.add(x, _float(1.0))), near(x), near(rest), far(op.add(rest, _float(1.0)))]
 
 
-def _tap(place: ir.Value, weight: ir.Value | None, size: int, padding: str, corners: bool) -> _Tap:
+def tap(place: ir.Value, weight: ir.Value | None, size: int, padding: str, corners: bool) -> Tap:
+    """Return the element at a place, with padding of the image."""
     if padding == "reflection" and size > 1:
         # There and back again: borders are the ends, or half an element beyond them.
         period = 2 * (size - 1) if corners else 2 * size
         turned = op.floor_mod(place, _whole(period))
         last = period if corners else period - 1
-        return _Tap(op.minimum(turned, op.subtract(_whole(last), turned)), None, weight)
+        return Tap(op.minimum(turned, op.subtract(_whole(last), turned)), None, weight)
     nearest = op.clip(place, 0, size - 1)
-    return _Tap(nearest, op.equal(nearest, place) if padding == "zeros" else None, weight)
+    return Tap(nearest, op.equal(nearest, place) if padding == "zeros" else None, weight)
 
 
-def _taps(x: ir.Value, size: int, mode: str, padding: str, corners: bool) -> list[_Tap]:
+def _taps(x: ir.Value, size: int, mode: str, padding: str, corners: bool) -> list[Tap]:
     places = _unnormalized(x, size, corners)
     if mode == "nearest":
-        return [_tap(op.astype(op.round(places), "int64"), None, size, padding, corners)]
+        return [tap(op.astype(op.round(places), "int64"), None, size, padding, corners)]
     floor = op.floor(places)
     share, first = op.subtract(places, floor), op.astype(floor, "int64")
     if mode == "linear":
@@ -98,7 +99,7 @@ def _taps(x: ir.Value, size: int, mode: str, padding: str, corners: bool) -> lis
     else:
         weights, begin = _cubic_weights(share), -1
     return [
-        _tap(op.add(first, _whole(begin + i)), weight, size, padding, corners)
+        tap(op.add(first, _whole(begin + i)), weight, size, padding, corners)
         for i, weight in enumerate(weights)
     ]
 
@@ -122,12 +123,12 @@ def _grid_sample(node: Node, x: ir.Value, grid: ir.Value) -> ir.Value:
         taps.append(_taps(op.squeeze(one, [last]), size, mode, padding, corners))
     wide = x if mode == "nearest" else cast(x, "float32")
     rows = op.permute_dims(wide, [0, *range(2, rank), 1])
-    terms = [_term(rows, combination) for combination in itertools.product(*taps)]
+    terms = [term(rows, combination) for combination in itertools.product(*taps)]
     total = functools.reduce(op.add, terms)
     return cast(op.permute_dims(total, [0, rank - 1, *range(1, rank - 1)]), x.type.dtype)
 
 
-def _term(rows: ir.Value, taps: tuple[_Tap, ...]) -> ir.Value:
+def term(rows: ir.Value, taps: tuple[Tap, ...]) -> ir.Value:
     """Return the elements at one tap of each dimension, times their shares."""
     last = rank_of(rows) - 1
     indices = op.stack([tap.place for tap in taps], last)
