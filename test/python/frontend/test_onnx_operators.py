@@ -204,3 +204,39 @@ def test_deformed_windows_of_symbolic_batches() -> None:
         for n in (2, 1)
     ]  # fmt: skip
     check(model, *feeds)
+
+
+def test_slices_between_places_from_data() -> None:
+    model = graph("""(float[n, 7] x, int64[2] a, int32 l) => (float[p, q] y, float[r, 7] z) {
+      ends = Constant<value = int64[2] {100, -1}>()
+      axes = Constant<value = int64[2] {0, 1}>()
+      steps = Constant<value = int64[2] {1, 2}>()
+      y = Slice(x, a, ends, axes, steps)
+      axis = Constant<value = int64[1] {0}>()
+      begin = Constant<value = int32[1] {0}>()
+      last = Unsqueeze(l, axis)
+      z = Slice(x, begin, last)
+    }""")
+    for n, begins, last in ((5, [1, 2], 3), (4, [-2, -9], -1), (3, [7, 0], 0), (1, [0, 5], 9)):
+        check(model, {"x": random(n, 7), "a": np.array(begins), "l": np.array(last, "int32")})
+
+
+def test_largest_elements_of_unknown_number() -> None:
+    model = graph("""(float[n, 3] x, int64[1] k) => (float[p, 3] y, int64[p, 3] i, float[q, 3] z) {
+      y, i = TopK<axis = 0>(x, k)
+      shape = Shape<end = 1>(x)
+      most = Constant<value = int64[1] {4}>()
+      least = Min(shape, most)
+      z, j = TopK<axis = 0, largest = 0>(x, least)
+    }""")
+    for n, k in ((6, 2), (3, 3), (5, 1)):
+        check(model, {"x": random(n, 3), "k": np.array([k])})
+
+
+def test_error_of_too_large_counts() -> None:
+    model = graph("""(float[3] x) => (float[4] y, int64[4] i) {
+      k = Constant<value = int64[1] {4}>()
+      y, i = TopK(x, k)
+    }""")
+    with pytest.raises(ValueError, match="expected a count of up to 3, but got 4"):
+        from_onnx(model)

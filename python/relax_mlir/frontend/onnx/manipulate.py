@@ -18,12 +18,14 @@ from .folding import part_sizes
 from .model import array_of
 from .model import dtype_of as dtype_of_onnx
 from .registry import Node, converter
+from .selection import part_by_data
 from .values import (
     Sizes,
     Value,
     cast,
     dtype_of,
     facts,
+    is_known,
     known,
     known_array,
     known_ints,
@@ -210,12 +212,25 @@ def _slice_by_attributes(node: Node, x: ir.Value) -> ir.Value:
 
 @converter("Slice", since=10, raw=(1, 2, 3, 4))
 def _slice(
-    _: Node, x: ir.Value, starts: Value, ends: Value, axes: Value = None, steps: Value = None
+    node: Node, x: ir.Value, starts: Value, ends: Value, axes: Value = None, steps: Value = None
 ) -> ir.Value:
-    begins, stops = known_sizes(starts, "starts"), known_sizes(ends, "ends")
-    along = list(range(len(begins))) if axes is None else known_ints(axes, "axes")
-    strides = [1] * len(begins) if steps is None else known_ints(steps, "steps")
-    return _sliced(x, along, begins, stops, strides)
+    count = known_ints(sizes(shape_of(starts)), "a number of axes")[0]
+    along = list(range(count)) if axes is None else known_ints(axes, "axes")
+    strides = [1] * count if steps is None else known_ints(steps, "steps")
+    if (is_known(starts) and is_known(ends)) or min(strides, default=1) < 1:
+        begins, stops = known_sizes(starts, "starts"), known_sizes(ends, "ends")
+        return _sliced(x, along, begins, stops, strides)
+    for i, (axis, step) in enumerate(zip(along, strides, strict=True)):
+        places = [_element(value, i) for value in (starts, ends)]
+        x = part_by_data(node, x, normal_axis(axis, rank_of(x)), *places, step)
+    return x
+
+
+def _element(value: Value, place: int) -> ir.Value:
+    """Return an element of a vector of integers as a tensor of int64."""
+    if is_known(value):
+        return size_tensor(known_sizes(value, "places")[place])
+    return cast(op.take(value, const(np.int64(place)), 0), "int64")
 
 
 def _sliced(

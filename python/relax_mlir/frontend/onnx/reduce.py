@@ -6,18 +6,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from mlir import ir
 
 from ... import op
-from ...core.expr import const
+from ...core.ir import Dim
 from .manipulate import axes_of
 from .registry import Function, Node, converter
+from .selection import part_by_data
 from .values import (
     Operator,
     Value,
     cast,
+    facts,
+    is_known,
     known_ints,
+    known_sizes,
     normal_axis,
     number,
     product,
@@ -131,29 +134,39 @@ converter("ArgMin")(_place_of(op.argmin))
 
 @converter("TopK", since=10, raw=(1,))
 def _top_k(node: Node, x: ir.Value, count: Value) -> Any:
-    axis, wanted = normal_axis(node.attr("axis", -1), rank_of(x)), known_ints(count, "a count")[0]
+    axis = normal_axis(node.attr("axis", -1), rank_of(x))
     extent, last = shape_of(x)[axis], rank_of(x) - 1
-    if not isinstance(extent, int) or extent > _MOST_RANKED:
-        raise NotImplementedError(
-            f"expected a known dimension of up to {_MOST_RANKED}, but got {extent}"
-        )
+    if isinstance(extent, int) and extent > _MOST_RANKED:
+        raise NotImplementedError(f"expected a dimension of up to {_MOST_RANKED}, but got {extent}")
     order = [*(i for i in range(last + 1) if i != axis), axis]
     rows = op.permute_dims(x, order)
-    places = const(np.arange(extent, dtype="int64"))
-    ranks = _ranks(rows, bool(node.attr("largest", 1)), extent)
+    places = op.arange(0, extent, 1, "int64")
+    ranks = _ranks(rows, bool(node.attr("largest", 1)), places)
     every = op.broadcast_to(places, shape_of(rows))
     sorted_ = op.scatter_elements(op.zeros(shape_of(rows), "int64"), ranks, every, last)
-    best = op.strided_slice(sorted_, [last], [0], [wanted], [1], assume_inbound=True)
+    best = _first(node, sorted_, last, count)
     back = [order.index(i) for i in range(last + 1)]
     values = op.gather_elements(rows, best, last)
     return op.permute_dims(values, back), op.permute_dims(best, back)
 
 
-# Elements are ranked by comparing each with all others.
+def _first(node: Node, x: ir.Value, axis: int, count: Value) -> ir.Value:
+    """Return so many first elements."""
+    if not is_known(count):
+        wanted = cast(op.reshape(count, []), "int64")
+        return part_by_data(node, x, axis, number(0, "int64"), wanted, 1)
+    end, extent = known_sizes(count, "a count")[0], shape_of(x)[axis]
+    is_inside = bool(Dim(end).prove_less_equal(extent, facts(Dim(end), Dim(extent))))
+    if not is_inside and isinstance(end, int) and isinstance(extent, int):
+        raise ValueError(f"expected a count of up to {extent}, but got {end}")
+    return op.strided_slice(x, [axis], [0], [end], [1], assume_inbound=is_inside)
+
+
+# Elements are ranked by comparing each with all others, also where it is not known how many.
 _MOST_RANKED = 4096
 
 
-def _ranks(rows: ir.Value, largest: bool, extent: int) -> ir.Value:
+def _ranks(rows: ir.Value, largest: bool, places: ir.Value) -> ir.Value:
     """Return how many elements of a row come before each one, all different."""
     last = rank_of(rows)
     mine, other = op.expand_dims(rows, last), op.expand_dims(rows, last - 1)
@@ -165,7 +178,7 @@ def _ranks(rows: ir.Value, largest: bool, extent: int) -> ir.Value:
         first, second = (it_is, i_am) if largest else (i_am, it_is)
         before = op.logical_or(before, op.logical_and(first, op.logical_not(second)))
         tied = op.logical_or(tied, op.logical_and(i_am, it_is))
-    earlier = const(np.tri(extent, k=-1, dtype=bool))
+    earlier = op.less(op.expand_dims(places, 0), op.expand_dims(places, 1))
     comes = op.logical_or(before, op.logical_and(tied, earlier))
     return op.sum(op.astype(comes, "int64"), [last], False)
 

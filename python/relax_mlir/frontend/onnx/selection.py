@@ -37,6 +37,34 @@ def coordinates(places: ir.Value, dims: list[Any]) -> list[ir.Value]:
     return result[::-1]
 
 
+def part_by_data(
+    node: Node, x: ir.Value, axis: int, begin: ir.Value, end: ir.Value, step: int
+) -> ir.Value:
+    """Return the elements of one axis between places that the program computes.
+
+    Parameters
+    ----------
+    node : Node
+    x : mlir.ir.Value
+    axis : int
+    begin, end : mlir.ir.Value
+        Of rank 0 and int64; negative ones count from the end, those beyond mean the nearest one.
+    step : int
+        1 or more.
+    """
+    extent, zero = size_tensor(shape_of(x)[axis]), number(0, "int64")
+    places = op.arange(0, shape_of(x)[axis], 1, "int64")
+    first, last = (
+        op.minimum(op.maximum(op.where(op.less(one, zero), op.add(one, extent), one), zero), extent)
+        for one in (begin, end)
+    )
+    flags = op.logical_and(op.greater_equal(places, first), op.less(places, last))
+    if step > 1:
+        rest = op.floor_mod(op.subtract(places, first), number(step, "int64"))
+        flags = op.logical_and(flags, op.equal(rest, zero))
+    return op.take(x, true_places(node, flags), axis)
+
+
 @converter("NonZero", since=9)
 def _non_zero(node: Node, x: ir.Value) -> ir.Value:
     flags = x
