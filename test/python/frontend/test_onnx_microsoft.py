@@ -500,3 +500,57 @@ def test_weights_of_few_bits(bits: int, rows: int, zero: str) -> None:
     (y,) = run("MatMulNBits", inputs, 1, names, {"x": ["n", "s", rows]}, K=rows, N=columns,
                bits=bits, block_size=block)  # fmt: skip
     close(y, x @ plain.T + bias, 1e-4)
+
+
+@pytest.mark.parametrize(("bits", "width", "has_zeros"), [
+    (4, 32, True), (4, 40, False), (4, 48, True), (8, 20, True),
+])  # fmt: skip
+def test_rows_of_weights_of_few_bits(bits: int, width: int, has_zeros: bool) -> None:
+    block, each = 16, 8 // bits
+    blocks = -(-width // block)
+
+    def packed(x: np.ndarray) -> np.ndarray:
+        x = np.pad(x, [(0, 0), (0, -x.shape[-1] % each)]).reshape(len(x), -1, each)
+        return (x << (np.arange(each) * bits)).sum(-1).astype("uint8")
+
+    weights, zeros = (RNG.integers(0, 1 << bits, (7, n)) for n in (width, blocks))
+    steps, places = RNG.random((7, blocks), "float32"), np.array([[3, 0, 6], [2, -1, 1]])
+    offsets = zeros if has_zeros else np.full(zeros.shape, 1 << (bits - 1))
+    plain = weights - np.repeat(offsets, block, 1)[:, :width]
+    plain = plain * np.repeat(steps, block, 1)[:, :width]
+    inputs = {"w": packed(weights), "i": places, "s": steps,
+              "z": packed(zeros) if has_zeros else None}  # fmt: skip
+    names = ("w", "s", "z") if has_zeros else ("w", "s")
+    (y,) = run("GatherBlockQuantized", inputs, 1, names, {"i": ["b", "s"]}, bits=bits,
+               block_size=block)  # fmt: skip
+    close(y, plain[places])
+
+
+def test_windows_and_softmax_of_quantized_tensors() -> None:
+    x, zero, c = whole("uint8", 2, 3, 4, 5), np.array(99, "uint8"), np.array(7, "uint8")
+    real = (x.astype("float64") - 99) * 0.02
+    one = {"x": x, "xs": scale(0.02), "a": zero, "zs": scale(0.013), "c": c}
+    (y,) = run("QLinearAveragePool", one, kernel_shape=[2, 2])
+    means = (real[..., :-1, :] + real[..., 1:, :]) / 2
+    near(y, (means[..., :-1] + means[..., 1:]) / 2, 0.013, c)
+    one["zs"] = scale(1 / 256)
+    near(run("QLinearSoftmax", one, axis=-1, opset=13)[0], softmax(real), 1 / 256, c)
+
+
+def test_skip_group_norm() -> None:
+    x, skip, bias, gamma, beta = random(B, 3, 2, 8), random(B, 8), random(8), random(8), random(8)
+    inputs = {"x": x, "g": gamma, "h": beta, "s": skip, "b": bias}
+    y, total = run("SkipGroupNorm", inputs, 2, ("g", "h"), groups=4, activation=0)
+    close(total, x + skip[:, None, None] + bias)
+    rows = total.reshape(B, 6, 4, 2).transpose(0, 2, 1, 3).reshape(B, 4, 12)
+    rows = normal(rows, 1, 0, 1e-5).reshape(B, 4, 6, 2).transpose(0, 2, 1, 3)
+    close(y, rows.reshape(x.shape) * gamma + beta, 1e-4)
+
+
+@pytest.mark.parametrize("dims", [(1, 1), (2, 3, 3), (2, 2, 6, 6)])
+def test_inverse(dims: tuple[int, ...]) -> None:
+    x = random(*dims) + 0.1 * np.eye(dims[-1], dtype="float32")
+    x[..., 0, 0] = 0 if dims[-1] > 1 else 2  # which is no pivot
+    symbolic = {"x": ["n", *dims[1:]]} if len(dims) > 2 else {}
+    (y,) = run("Inverse", {"x": x}, symbolic=symbolic)
+    close(y @ x, np.broadcast_to(np.eye(dims[-1]), dims), 2e-3)

@@ -14,6 +14,7 @@ from . import attention as attention
 from . import control as control
 from . import elementwise as elementwise
 from . import index as index
+from . import inverse as inverse
 from . import manipulate as manipulate
 from . import microsoft as microsoft
 from . import ngrams as ngrams

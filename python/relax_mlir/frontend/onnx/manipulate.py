@@ -221,8 +221,8 @@ def _slice(
         begins, stops = known_sizes(starts, "starts"), known_sizes(ends, "ends")
         return _sliced(x, along, begins, stops, strides)
     for i, (axis, step) in enumerate(zip(along, strides, strict=True)):
-        places = [_element(value, i) for value in (starts, ends)]
-        x = part_by_data(node, x, normal_axis(axis, rank_of(x)), *places, step)
+        begin, end = (_element(value, i) for value in (starts, ends))
+        x = part_by_data(node, x, normal_axis(axis, rank_of(x)), begin, end, step)
     return x
 
 

@@ -121,6 +121,20 @@ def _group_norm(node: Node, x: ir.Value, gamma: ir.Value, beta: ir.Value) -> ir.
     return cast(result, x.type.dtype)
 
 
+@converter("SkipGroupNorm", domain=_DOMAIN)
+def _skip_group_norm(
+    node: Node, x: ir.Value, gamma: ir.Value, beta: ir.Value, skip: ir.Value,
+    bias: ir.Value | None = None,
+) -> Any:  # fmt: skip
+    if not node.attr("channels_last", 1):
+        raise NotImplementedError("expected channels_last=1, but got 0")
+    if rank_of(skip) == 2:
+        skip = op.expand_dims(skip, [1, 2])
+    total = op.add(x, skip)
+    total = total if bias is None else op.add(total, bias)
+    return _group_norm(node, total, gamma, beta), total
+
+
 # -- products with what follows them ------------------------------------------------------------
 
 

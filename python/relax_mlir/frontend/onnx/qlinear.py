@@ -11,9 +11,20 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
+from .index import gather
 from .quantize import dynamic_quantize, less_zero, quantize
 from .registry import Function, Node, converter
-from .values import Operator, agreed, cast, normal_axis, number, rank_of, shape_of
+from .values import (
+    Operator,
+    Value,
+    agreed,
+    cast,
+    normal_axis,
+    number,
+    rank_of,
+    shape_of,
+)
+from .windows import average_pool
 
 _DOMAIN = "com.microsoft"
 
@@ -73,6 +84,20 @@ def _global_average(node: Node, x: ir.Value) -> ir.Value:
     return op.mean(x, list(range(first, first + rank_of(x) - 2)), True)
 
 
+def _average(node: Node, x: ir.Value) -> ir.Value:
+    node.refuse("channels_last", default=0)
+    return average_pool(node, x)
+
+
+def _softmax(node: Node, x: ir.Value) -> ir.Value:
+    axis = normal_axis(node.attr("axis", -1), rank_of(x))
+    if node.attr("opset") < 13 and axis != rank_of(x) - 1:
+        raise NotImplementedError("expected the last axis for a softmax of opset 12")
+    return op.nn.softmax(x, axis)
+
+
+converter("QLinearAveragePool", domain=_DOMAIN)(_unary(_average))
+converter("QLinearSoftmax", domain=_DOMAIN)(_unary(_softmax))
 converter("QLinearSigmoid", domain=_DOMAIN)(_unary(lambda _, x: op.sigmoid(x)))
 converter("QLinearLeakyRelu", domain=_DOMAIN)(_unary(_leaky_relu))
 converter("QLinearGlobalAveragePool", domain=_DOMAIN)(_unary(_global_average))
@@ -139,15 +164,26 @@ def _dynamic_quantize_matmul(
 # -- weights of few bits ------------------------------------------------------------------------
 
 
-def _unpacked(x: ir.Value, bits: int) -> ir.Value:
+def _unpacked(x: ir.Value, bits: int, count: int | None = None) -> ir.Value:
     """Return the integers that bytes hold along the last dimension, the lowest bits first."""
-    if bits == 8:
+    last = rank_of(x) - 1
+    if bits < 8:
+        shifts = const(np.arange(0, 8, bits, dtype="uint8"))
+        wide = op.right_shift(op.expand_dims(x, last + 1), shifts)
+        parts = op.bitwise_and(wide, number((1 << bits) - 1, "uint8"))
+        *outer, extent = shape_of(x)
+        x = op.reshape(parts, [*outer, extent * (8 // bits)])
+    if count is None or shape_of(x)[last] == count:
         return x
-    shifts = const(np.arange(0, 8, bits, dtype="uint8"))
-    wide = op.right_shift(op.expand_dims(x, rank_of(x)), shifts)
-    parts = op.bitwise_and(wide, number((1 << bits) - 1, "uint8"))
-    *outer, count = shape_of(x)
-    return op.reshape(parts, [*outer, count * (8 // bits)])
+    # A row ends with a whole byte.
+    return op.strided_slice(x, [last], [0], [count], [1], assume_inbound=True)
+
+
+def _bits(node: Node) -> int:
+    bits = node.attr("bits", 4)
+    if bits not in (2, 4, 8):
+        raise NotImplementedError(f"expected bits=2, 4 or 8, but got {bits}")
+    return int(bits)
 
 
 @converter("MatMulNBits", domain=_DOMAIN)
@@ -158,10 +194,7 @@ def _matmul_n_bits(
     if groups is not None:
         raise NotImplementedError("expected weights in the order of their blocks, but got g_idx")
     rows, columns, block = node.attr("K"), node.attr("N"), node.attr("block_size")
-    bits = node.attr("bits", 4)
-    if bits not in (2, 4, 8):
-        raise NotImplementedError(f"expected bits=2, 4 or 8, but got {bits}")
-    blocks = -(-rows // block)
+    bits, blocks = _bits(node), -(-rows // block)
     dtype = scales.type.dtype
     whole = op.astype(_unpacked(op.reshape(packed, [columns, blocks, -1]), bits), dtype)
     step = op.reshape(scales, [columns, blocks, 1])
@@ -179,9 +212,38 @@ def _zero(zeros: ir.Value | None, columns: int, blocks: int, bits: int, dtype: s
         return number(1 << (bits - 1), dtype)
     if zeros.type.dtype != "uint8":
         return op.reshape(cast(zeros, dtype), [columns, blocks, 1])
-    # Each column begins with a byte of its own.
-    count = -(-blocks * bits // 8)
-    each = _unpacked(op.reshape(zeros, [columns, count]), bits)
-    if shape_of(each)[1] != blocks:
-        each = op.strided_slice(each, [1], [0], [blocks], [1], assume_inbound=True)
+    each = _unpacked(op.reshape(zeros, [columns, -(-blocks * bits // 8)]), bits, blocks)
     return op.reshape(op.astype(each, dtype), [columns, blocks, 1])
+
+
+@converter("GatherBlockQuantized", domain=_DOMAIN, raw=(1,))
+def _gather_block_quantized(
+    node: Node, packed: ir.Value, indices: Value, scales: ir.Value, zeros: ir.Value | None = None
+) -> ir.Value:
+    bits, last = _bits(node), rank_of(packed) - 1
+    if packed.type.dtype != "uint8":
+        raise NotImplementedError(f"expected weights in bytes, but got {packed.type.dtype}")
+    if normal_axis(node.attr("quantize_axis", 1), last + 1) != last or not last:
+        raise NotImplementedError("expected blocks along the last of several dimensions")
+    node.refuse("gather_axis", default=0)
+    dtype, block = scales.type.dtype, node.attr("block_size", 128)
+    rows = op.astype(_unpacked(gather(node, packed, indices, 0), bits), dtype)
+    steps = gather(node, scales, indices, 0)
+    blocks, width = shape_of(steps)[-1], shape_of(rows)[-1]
+    if not isinstance(blocks, int) or not isinstance(width, int) or blocks != -(-width // block):
+        raise ValueError(f"expected scales of blocks of {block} for {width}, but got {blocks}")
+    if zeros is None:
+        offset = number(1 << (bits - 1), dtype)
+    else:
+        each = op.astype(_unpacked(gather(node, zeros, indices, 0), bits, blocks), dtype)
+        offset = _repeated(each, block, width)
+    return op.multiply(op.subtract(rows, offset), _repeated(steps, block, width))
+
+
+def _repeated(x: ir.Value, block: int, width: int) -> ir.Value:
+    """Return the numbers of blocks as those of elements."""
+    last = rank_of(x) - 1
+    each = op.repeat(x, block, last)
+    if shape_of(each)[last] == width:
+        return each
+    return op.strided_slice(each, [last], [0], [width], [1], assume_inbound=True)

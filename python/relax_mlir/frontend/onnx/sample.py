@@ -105,6 +105,7 @@ def _taps(x: ir.Value, size: int, mode: str, padding: str, corners: bool) -> lis
 
 
 @converter("GridSample", since=16)
+@converter("GridSample", domain="com.microsoft")
 def _grid_sample(node: Node, x: ir.Value, grid: ir.Value) -> ir.Value:
     mode, padding = node.attr("mode", "linear"), node.attr("padding_mode", "zeros")
     mode = _MODES.get(mode, mode)

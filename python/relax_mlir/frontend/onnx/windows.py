@@ -227,7 +227,8 @@ def _elements(
 
 
 @converter("AveragePool")
-def _average_pool(node: Node, x: ir.Value) -> ir.Value:
+def average_pool(node: Node, x: ir.Value) -> ir.Value:
+    """Return the means of windows that the attributes of a node describe."""
     kernel, options = _window(node, x)
     counted = bool(node.attr("count_include_pad", 0))
     return _AVG[len(kernel)](x, kernel, count_include_pad=counted, **options)
