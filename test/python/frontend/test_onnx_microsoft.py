@@ -12,7 +12,7 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 
-from onnx import helper, numpy_helper  # noqa: E402
+from onnx import helper, numpy_helper, parser  # noqa: E402
 from relax_mlir.frontend.onnx import InferenceSession  # noqa: E402
 
 RNG = np.random.default_rng(0)
@@ -554,3 +554,62 @@ def test_inverse(dims: tuple[int, ...]) -> None:
     symbolic = {"x": ["n", *dims[1:]]} if len(dims) > 2 else {}
     (y,) = run("Inverse", {"x": x}, symbolic=symbolic)
     close(y @ x, np.broadcast_to(np.eye(dims[-1]), dims), 2e-3)
+
+
+# -- a decoder ----------------------------------------------------------------------------------
+
+
+def decoder() -> Any:
+    """A layer of a language model as exporters write it: lengths come from the mask."""
+    text = """<ir_version: 10, opset_import: ["" : 18, "com.microsoft" : 1]>
+    model (int64[b, s] ids, int64[b, total] mask, float[b, 2, past, 4] k0, float[b, 2, past, 4] v0)
+      => (float[b, s, 9] logits, float[b, 2, total, 4] k1, float[b, 2, total, 4] v1) {
+      axis = Constant<value = int64[1] {1}>()
+      counts = ReduceSum<keepdims = 0>(mask, axis)
+      one = Constant<value = int64 {1}>()
+      lasts = Sub(counts, one)
+      last = Cast<to = 6>(lasts)
+      shape = Shape(mask)
+      length = Gather<axis = 0>(shape, one)
+      total_length = Cast<to = 6>(length)
+      x = Gather(table, ids)
+      n = SimplifiedLayerNormalization<axis = -1, epsilon = 1e-5>(x, gamma)
+      qkv = MatMul(n, wqkv)
+      a, k1, v1 = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, do_rotary = 1>(
+        qkv, , , k0, v0, last, total_length, cosine, sine)
+      o = MatMul(a, wo)
+      m, , , r = com.microsoft.SkipSimplifiedLayerNormalization<epsilon = 1e-5>(o, x, gamma)
+      h = MatMul(m, wh)
+      g = com.microsoft.QuickGelu(h)
+      d = MatMul(g, wd)
+      y = com.microsoft.SkipSimplifiedLayerNormalization<epsilon = 1e-5>(d, r, gamma)
+      logits = MatMul(y, wl)
+    }"""
+    model = parser.parse_model(text)
+    weights = {
+        "table": random(9, 16), "gamma": random(16), "wqkv": random(16, 32), "wo": random(16, 16),
+        "wh": random(16, 8), "wd": random(8, 16), "wl": random(16, 9),
+        "cosine": np.cos(np.outer(np.arange(16), [1, 0.1])).astype("float32"),
+        "sine": np.sin(np.outer(np.arange(16), [1, 0.1])).astype("float32"),
+    }  # fmt: skip
+    model.graph.initializer.extend(numpy_helper.from_array(x, k) for k, x in weights.items())
+    return model
+
+
+def test_decoder_goes_on_from_earlier_keys() -> None:
+    session = InferenceSession(decoder())
+    ids = RNG.integers(0, 9, (2, 6))
+    past = np.zeros((2, 2, 0, 4), "float32")
+    feed = {"ids": ids, "mask": np.ones((2, 6), "int64"), "k0": past, "v0": past}
+    whole_logits, keys, values = session.run(None, feed)
+    assert keys.shape == (2, 2, 6, 4)
+    parts, k, v, done = [], past, past, 0
+    for count in (3, 1, 2):
+        end = done + count
+        feed = {"ids": ids[:, done:end], "mask": np.ones((2, end), "int64"), "k0": k, "v0": v}
+        logits, k, v = session.run(None, feed)
+        parts.append(logits)
+        done = end
+    close(np.concatenate(parts, 1), whole_logits, 1e-4)
+    close(k, keys)
+    close(v, values)
