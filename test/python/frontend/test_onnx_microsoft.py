@@ -462,6 +462,23 @@ def test_products_of_quantized_matrices() -> None:
     near(z, (product + low) * (0.1 * step), 40.0, np.array(3, "int8"))
 
 
+def test_attention_of_quantized_tensors() -> None:
+    x, w, shift = whole("uint8", B, S, 5), whole("int8", 5, 3 * N * H), random(3 * N * H)
+    zero, other, step = np.array(120, "uint8"), np.array(3, "int8"), np.array([0.01], "float32")
+    past, mask = random(2, B, N, 4, H), np.array([7, 6], "int32")
+    inputs = {"x": x, "w": w, "b": shift, "xs": scale(0.02), "ws": step, "m": mask, "a": zero,
+              "z": other, "past": past}  # fmt: skip
+    symbolic = {"x": ["b", "s", 5], "m": ["b"], "past": [2, "b", N, "p", H]}
+    y, present = run("QAttention", inputs, 2, ("w", "b", "xs", "ws", "a", "z"), symbolic,
+                     num_heads=N, unidirectional=1)  # fmt: skip
+    product = (x.astype("float64") - 120) @ (w.astype("float64") - 3) * 0.02 * 0.01 + shift
+    q, k, v = (heads(one, N) for one in np.split(product, 3, -1))
+    k, v = (np.concatenate([old, new], 2) for old, new in zip(past, (k, v), strict=True))
+    masked = np.where(np.arange(7) < mask[:, None], 0, -1e4)[:, None, None]
+    close(y, attend(q, k, v, causal(S, 4 + S) + masked), 1e-4)
+    close(present, np.stack([k, v]), 1e-4)
+
+
 def test_product_that_quantizes_its_input() -> None:
     x, y, step = random(3, 4), whole("int8", 4, 5), RNG.random(5, "float32")
     inputs = {"x": x, "y": y, "ys": step, "b": None, "bias": random(5)}

@@ -16,6 +16,7 @@ from mlir import ir
 
 from ... import op
 from .manipulate import part, split
+from .qlinear import to_float
 from .registry import Node, converter
 from .values import agreed, cast, matched, number, rank_of, same, shape_of, size_tensor
 
@@ -122,6 +123,26 @@ def _attention(
     node.refuse("do_rotary", default=0)
     product = op.matmul(x, weights)
     product = product if shift is None else op.add(product, shift)
+    return _attend_within(node, product, mask, past, bias)
+
+
+@converter("QAttention", domain=_DOMAIN)
+def _quantized_attention(
+    node: Node, x: ir.Value, weights: ir.Value, shift: ir.Value, x_scale: ir.Value,
+    scale: ir.Value, mask: ir.Value | None = None, x_zero: ir.Value | None = None,
+    zero: ir.Value | None = None, past: ir.Value | None = None,
+) -> Any:  # fmt: skip
+    _refuse_shared(node)
+    node.refuse("do_rotary", default=0)
+    product = to_float(x, weights, (x_scale, scale), (x_zero, zero), shift)
+    return _attend_within(node, product, mask, past, None)
+
+
+def _attend_within(
+    node: Node, product: ir.Value, mask: ir.Value | None, past: ir.Value | None,
+    bias: ir.Value | None,
+) -> Any:  # fmt: skip
+    """Return the attention of queries, keys and values that are beside each other."""
     sizes = node.attr("qkv_hidden_sizes", None) or [shape_of(product)[2] // 3] * 3
     q, k, v = (_heads(one, node.attr("num_heads")) for one in split(product, 2, sizes))
     olds = [None, None] if past is None else [_at(past, 0, i) for i in range(2)]

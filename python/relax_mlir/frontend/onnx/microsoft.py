@@ -138,7 +138,7 @@ def _skip_group_norm(
 # -- products with what follows them ------------------------------------------------------------
 
 
-@converter("FusedMatMul", domain=_DOMAIN)
+@converter("FusedMatMul", "TransposeMatMul", domain=_DOMAIN)
 def _fused_matmul(node: Node, x: ir.Value, y: ir.Value) -> ir.Value:
     for name in ("transBatchA", "transBatchB"):
         node.refuse(name, default=0)

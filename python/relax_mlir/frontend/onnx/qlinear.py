@@ -132,7 +132,7 @@ def _gemm(
     return _quantized(result, scale, zero, dtype)
 
 
-def _to_float(
+def to_float(
     x: ir.Value, y: ir.Value, scales: tuple[ir.Value, ir.Value],
     zeros: tuple[ir.Value | None, ir.Value | None], bias: ir.Value | None,
 ) -> ir.Value:  # fmt: skip
@@ -144,12 +144,12 @@ def _to_float(
 
 
 @converter("MatMulIntegerToFloat", domain=_DOMAIN)
-def _matmul_integer_to_float(
+def _matmul_integerto_float(
     _: Node, x: ir.Value, y: ir.Value, x_scale: ir.Value, y_scale: ir.Value,
     x_zero: ir.Value | None = None, y_zero: ir.Value | None = None, bias: ir.Value | None = None,
 ) -> ir.Value:  # fmt: skip
     zero = None if x_zero is None else _scalar(x_zero)
-    return _to_float(x, y, (_scalar(x_scale), y_scale), (zero, y_zero), bias)
+    return to_float(x, y, (_scalar(x_scale), y_scale), (zero, y_zero), bias)
 
 
 @converter("DynamicQuantizeMatMul", domain=_DOMAIN)
@@ -158,7 +158,7 @@ def _dynamic_quantize_matmul(
     bias: ir.Value | None = None,
 ) -> ir.Value:  # fmt: skip
     quantized, scale, zero = dynamic_quantize(x)
-    return _to_float(quantized, y, (scale, y_scale), (zero, y_zero), bias)
+    return to_float(quantized, y, (scale, y_scale), (zero, y_zero), bias)
 
 
 # -- weights of few bits ------------------------------------------------------------------------
