@@ -146,6 +146,10 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
   if (kernel.getNumResults() != (mayFail ? 1 : 0))
     return kernel.emitOpError() << "expected a kernel without results, but it "
                                    "does not update its outputs in place";
+  for (Type param : kernel.getArgumentTypes())
+    if (isa<ShapedType>(param) && !isa<MemRefType>(param))
+      return kernel.emitOpError()
+             << "expected a kernel that was bufferized, but it takes " << param;
   // A scalar has no data.
   SmallVector<Value> args, data;
   for (auto [index, input] : llvm::enumerate(op.getInputs()))

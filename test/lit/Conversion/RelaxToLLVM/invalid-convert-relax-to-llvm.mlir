@@ -69,3 +69,13 @@ relax.func @main() -> !relax.object {
   %0 = relax.builtin.alloc_storage size <64>
   relax.return %0 : !relax.object
 }
+
+// -----
+
+// A kernel on tensors that changes nothing.
+// expected-error @below {{expected a kernel that was bufferized, but it takes 'tensor<?xf32>'}}
+func.func private @k(%x: tensor<?xf32>) { return }
+relax.func @main(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object {
+  relax.builtin.call_kernel @k() outs(%x) : () -> !relax.tensor<ndim = 1, f32>
+  relax.return %x : !relax.tensor<ndim = 1, f32>
+}
