@@ -2,5 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models of PyTorch, as ``torch.export`` sees them."""
 
-from . import windows as windows  # has converters
+# Each of these modules has converters.
+from . import activation as activation
+from . import attention as attention
+from . import create as create
+from . import elementwise as elementwise
+from . import index as index
+from . import manipulate as manipulate
+from . import normalize as normalize
+from . import pad as pad
+from . import products as products
+from . import reduce as reduce
+from . import sort as sort
+from . import windows as windows
 from .exported_program import from_exported_program as from_exported_program

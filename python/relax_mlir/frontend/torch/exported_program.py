@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -15,14 +15,17 @@ from torch.export.graph_signature import InputKind, InputSpec, OutputKind, Outpu
 
 from ... import op
 from ...builder.block_builder import BlockBuilder
-from ...core.expr import Var, const
+from ...core.expr import Var, as_value, const
 from ...core.ir_module import IRModule
-from .converters import CONVERTERS, Converter, Graph
-from .shapes import as_expr, as_struct_info
+from .registry import CONVERTERS, Converter, Graph
+from .scalars import SCALARS
+from .shapes import as_expr, as_struct_info, depends_on_data
 from .updates import Updater, find_updates, is_only_overwritten
 
-# Operators that only assert facts that PyTorch has already established.
+# Operators that only assert: facts that PyTorch has already established, or that inputs are valid.
 _ASSERTIONS = {
+    "aten._assert_async.default",
+    "aten._assert_async.msg",
     "aten._assert_scalar.default",
     "aten._assert_tensor_metadata.default",
     "aten.sym_constrain_range.default",
@@ -56,7 +59,8 @@ def from_exported_program(
         How to convert more operators, or others: by name ("aten.relu.default"), a function that is
         called with a `Graph` and the arguments, tensors as values, and returns a value.
     run_ep_decomposition : bool
-        Whether operators that are not converted are decomposed by PyTorch first.
+        Whether operators that are not converted are decomposed by PyTorch first. Those that change
+        tensors in place become ones that return them in any case.
 
     Returns
     -------
@@ -86,8 +90,7 @@ def from_exported_program(
     torch.Size([7, 5])
     """
     converters = {**CONVERTERS, **(custom_convert_map or {})}
-    if run_ep_decomposition:
-        exported_program = _decompose(exported_program, converters)
+    exported_program = _decompose(exported_program, converters, run_ep_decomposition)
     _check_operators(exported_program, converters)
     return _Importer(exported_program, converters).run(
         keep_params_as_input, unwrap_unit_return_tuple
@@ -98,11 +101,20 @@ def _calls(program: torch.export.ExportedProgram) -> list[torch.fx.Node]:
     return [node for node in program.graph.nodes if node.op == "call_function"]
 
 
+_SIZES = (int, torch.SymInt, torch.SymBool)
+
+
 def _is_known(node: torch.fx.Node, converters: Mapping[str, Converter]) -> bool:
-    is_of_sizes = isinstance(node.meta.get("val"), (int, torch.SymInt))
+    if node.target is operator.getitem or node.target in SCALARS:
+        return True
+    is_of_sizes = isinstance(node.meta.get("val"), _SIZES)
     name = str(node.target)
-    is_named = name in converters or name in _ASSERTIONS
-    return node.target is operator.getitem or is_of_sizes or is_named
+    return is_of_sizes or name in converters or name in _ASSERTIONS
+
+
+def _is_of_conditions(node: torch.fx.Node) -> bool:
+    value = node.meta.get("val")
+    return str(node.target) in _ASSERTIONS or isinstance(value, (bool, torch.SymBool))
 
 
 def _changes_tensors(node: torch.fx.Node) -> bool:
@@ -111,9 +123,11 @@ def _changes_tensors(node: torch.fx.Node) -> bool:
 
 
 def _decompose(
-    program: torch.export.ExportedProgram, converters: Mapping[str, Converter]
+    program: torch.export.ExportedProgram, converters: Mapping[str, Converter], is_wanted: bool
 ) -> torch.export.ExportedProgram:
     calls = _calls(program)
+    if not is_wanted:
+        return program.run_decompositions({}) if any(map(_changes_tensors, calls)) else program
     if all(_is_known(node, converters) and not _changes_tensors(node) for node in calls):
         return program
     table = torch.export.default_decompositions()
@@ -126,11 +140,51 @@ def _decompose(
 def _check_operators(
     program: torch.export.ExportedProgram, converters: Mapping[str, Converter]
 ) -> None:
-    unknown = {str(node.target) for node in _calls(program) if not _is_known(node, converters)}
+    unknown: dict[str, str] = {}
+    for node in _calls(program):
+        if not _is_known(node, converters):
+            unknown.setdefault(str(node.target), _place_of(node))
     if unknown:
-        raise NotImplementedError(
-            f"no conversion of {', '.join(sorted(unknown))}: give one in custom_convert_map"
-        )
+        names = ", ".join(name + place for name, place in sorted(unknown.items()))
+        raise NotImplementedError(f"no conversion of {names}: give one in custom_convert_map")
+
+
+def _place_of(node: torch.fx.Node) -> str:
+    """Return where a model calls an operator, in brackets."""
+    lines = (node.meta.get("stack_trace") or "").strip().splitlines()
+    return f" ({' '.join(line.strip() for line in lines[-2:])})" if lines else ""
+
+
+def _arguments(node: torch.fx.Node) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments of a node, by place where the operator has one for them."""
+    arguments, named = list(node.args), dict(node.kwargs)
+    schema = getattr(node.target, "_schema", None)
+    for argument in [] if schema is None else schema.arguments[len(arguments) :]:
+        if argument.kwarg_only or argument.name not in named:
+            break
+        arguments.append(named.pop(argument.name))
+    return arguments, named
+
+
+def _check_result(node: torch.fx.Node, result: Any) -> None:
+    """Raise NotImplementedError if a converter gives another type than PyTorch."""
+    results, wanted = result, node.meta.get("val")
+    if isinstance(wanted, torch.Tensor):
+        results, wanted = [result], [wanted]
+    if not isinstance(wanted, (list, tuple)):
+        return
+    for one, meta in zip(results, wanted, strict=False):
+        if not isinstance(one, ir.Value) or not isinstance(meta, torch.Tensor):
+            continue
+        type_, expected = one.type, as_struct_info(meta)
+        dims = list(zip(type_.shape, expected.shape, strict=False))
+        known = [(a.value, b.value) for a, b in dims if None not in (a.value, b.value)]
+        if (
+            type_.dtype != expected.dtype
+            or type_.ndim != expected.ndim
+            or any(a != b for a, b in known)
+        ):
+            raise NotImplementedError(f"expected a result of type {expected}, but got {type_}")
 
 
 class _Importer:
@@ -227,32 +281,47 @@ class _Importer:
         raise AssertionError("a graph ends with its output")
 
     def _convert(self, node: torch.fx.Node) -> Any:
-        value = node.meta.get("val")
-        if isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
-            return as_expr(value)
-        if node.target is operator.getitem:
-            container, index = node.args
-            return self._values[container][index]
         if str(node.target) in _ASSERTIONS or is_only_overwritten(node):
             return None
-        convert: Callable[..., Any] = self._converters[str(node.target)]
-        arguments = [self._argument(argument) for argument in node.args]
-        named = {name: self._argument(argument) for name, argument in node.kwargs.items()}
         try:
-            result = convert(Graph(node), *arguments, **named)
-        except (TypeError, ValueError, NotImplementedError) as error:
-            place = (node.meta.get("stack_trace") or "").strip().splitlines()
-            where = f" ({' '.join(place[-2:]).strip()})" if place else ""
+            result = self._converted(node)
+        except (TypeError, ValueError, LookupError, NotImplementedError) as error:
             raise NotImplementedError(
-                f"no conversion of '{node.name}', {node.target} of these arguments: {error}{where}"
+                f"no conversion of '{node.name}', {node.target} of these arguments: "
+                f"{error}{_place_of(node)}"
             ) from error
         if isinstance(result, ir.Value):
             return self._builder.emit(result, node.name)
         return result
 
+    def _converted(self, node: torch.fx.Node) -> Any:
+        value = node.meta.get("val")
+        if node.target is operator.getitem:
+            container, index = node.args
+            return self._values[container][index]
+        if isinstance(value, (bool, torch.SymBool)):
+            if not all(_is_of_conditions(user) for user in node.users):
+                raise NotImplementedError("a condition on sizes as a value")
+            return None
+        if isinstance(value, (int, torch.SymInt)) and not depends_on_data(value):
+            return as_expr(value)
+        arguments, named = _arguments(node)
+        arguments = [self._argument(argument) for argument in arguments]
+        named = {name: self._argument(argument) for name, argument in named.items()}
+        if node.target in SCALARS:
+            return SCALARS[node.target](value, *arguments)
+        if str(node.target) not in self._converters:
+            raise NotImplementedError("a number that depends on data")
+        convert = self._converters[str(node.target)]
+        result = convert(Graph(node), *arguments, **named)
+        if convert is CONVERTERS.get(str(node.target)):
+            _check_result(node, result)
+        return result
+
     def _argument(self, argument: Any) -> Any:
         if isinstance(argument, torch.fx.Node):
-            return self._values[argument]
+            value = self._values[argument]
+            return as_value(value) if isinstance(value, Var) else value
         if isinstance(argument, (list, tuple)):
             return [self._argument(element) for element in argument]
         return argument

@@ -11,8 +11,14 @@ from typing import Any
 
 import torch
 from mlir import ir
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from ...core.ir import Dim, PrimStructInfo, TensorStructInfo, TupleStructInfo
+
+
+def depends_on_data(size: Any) -> bool:
+    """Say whether a size is computed from the elements of a tensor."""
+    return isinstance(size, torch.SymInt) and bool(free_unbacked_symbols(size))
 
 
 def as_expr(size: Any) -> Dim:
@@ -23,6 +29,8 @@ def as_expr(size: Any) -> Dim:
     NotImplementedError
         If the size is computed in a way that shape expressions have no form for.
     """
+    if depends_on_data(size):
+        raise NotImplementedError(f"size {size}, which depends on data")
     return _from_sympy(size.node.expr) if isinstance(size, torch.SymInt) else Dim(int(size))
 
 
@@ -37,6 +45,21 @@ _FUNCTIONS = {
 }
 
 
+def _truncated(expr: Any) -> Dim | None:
+    """Return the whole part of a size times, or divided by, a number; None for anything else."""
+    if type(expr).__name__ == "IntTrueDiv":
+        size, divisor = (_from_sympy(operand) for operand in expr.args)
+        return size // divisor
+    factors = list(expr.args) if expr.is_Mul else []
+    floats = [float(factor) for factor in factors if factor.is_Float]
+    sizes = [factor.args[0] for factor in factors if type(factor).__name__ == "ToFloat"]
+    if len(floats) + len(sizes) != len(factors) or len(sizes) != 1 or len(floats) != 1:
+        return None
+    over, under = floats[0].as_integer_ratio()
+    # Only products with small fractions are the same in floats.
+    return (_from_sympy(sizes[0]) * over) // under if 0 < over * under < 1 << 16 else None
+
+
 def _from_sympy(expr: Any) -> Dim:
     if expr.is_Symbol:
         return Dim(str(expr))
@@ -44,6 +67,10 @@ def _from_sympy(expr: Any) -> Dim:
         return Dim(int(expr))
     if expr.is_Pow and expr.exp.is_Integer and expr.exp.is_positive:
         return functools.reduce(operator.mul, [_from_sympy(expr.base)] * int(expr.exp))
+    if type(expr).__name__ in ("TruncToInt", "FloorToInt"):
+        whole = _truncated(expr.args[0])
+        if whole is not None:
+            return whole
     operands = [_from_sympy(operand) for operand in expr.args]
     if expr.is_Add:
         return functools.reduce(operator.add, operands)

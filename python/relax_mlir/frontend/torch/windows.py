@@ -1,74 +1,196 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators of ATen that move windows over tensors, or take parts of them."""
+"""Operators of ATen that move windows over tensors."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mlir import ir
 
 from ... import op
 from ...core.ir import Dim
-from .converters import Graph, converts
+from .pad import pad_constant
+from .registry import (
+    Converter,
+    Graph,
+    converts,
+    dtype_of,
+    is_float,
+    known,
+    number,
+    rank_of,
+    shape_of,
+)
+
+_CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
+_MAX = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}
+_AVG = {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}
+_ADAPTIVE = {
+    1: op.nn.adaptive_avg_pool1d,
+    2: op.nn.adaptive_avg_pool2d,
+    3: op.nn.adaptive_avg_pool3d,
+}
 
 
-@converts("conv1d.default", "conv2d.default", "conv3d.default")
+def _each(value: Any, count: int) -> list[int]:
+    """Return a number for each spatial dimension."""
+    given = [value] if isinstance(value, int) else list(value)
+    return given * count if len(given) == 1 else given
+
+
+def _batched(function: Converter, x: ir.Value, count: int) -> ir.Value:
+    """Apply a function of a batch to one, or to a single element without its dimension."""
+    if rank_of(x) == count + 2:
+        return function(x)
+    return op.squeeze(function(op.expand_dims(x, 0)), [0])
+
+
+def _plus_bias(x: ir.Value, bias: Any) -> ir.Value:
+    return x if bias is None else op.add(x, op.expand_dims(bias, list(range(1, rank_of(x) - 1))))
+
+
+@converts("conv1d.default", "conv2d.default", "conv3d.default", "conv1d.padding", "conv2d.padding",
+          "conv3d.padding")  # fmt: skip
 def _conv(
     graph: Graph, x: ir.Value, weight: ir.Value, bias: Any = None, stride: Any = 1,
     padding: Any = 0, dilation: Any = 1, groups: int = 1,
 ) -> ir.Value:  # fmt: skip
-    rank = graph.rank_of(0) - 2
-    convolve = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}[rank]
-    result = convolve(x, weight, stride, padding, dilation, groups)
-    if bias is None:
-        return result
-    return op.add(result, op.expand_dims(bias, list(range(1, rank + 1))))
+    count = rank_of(weight) - 2
+    if padding == "valid":
+        padding = 0
+    elif padding == "same":
+        kernel = known(shape_of(weight)[2:], "a kernel")
+        reach = [(n - 1) * d for n, d in zip(kernel, _each(dilation, count), strict=True)]
+        padding = [*(one // 2 for one in reach), *(one - one // 2 for one in reach)]
+
+    def convolve(one: ir.Value) -> ir.Value:
+        result = _CONVOLUTIONS[count](one, weight, stride, padding, dilation, groups)
+        return _plus_bias(result, bias)
+
+    return _batched(convolve, x, count)
 
 
-@converts("max_pool2d.default")
-def _max_pool2d(
+@converts("conv_transpose1d.default", "conv_transpose2d.input", "conv_transpose3d.input")
+def _conv_transpose(
+    graph: Graph, x: ir.Value, weight: ir.Value, bias: Any = None, stride: Any = 1,
+    padding: Any = 0, extra: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> ir.Value:  # fmt: skip
+    count = rank_of(weight) - 2
+    strides, pads, dilations = (_each(one, count) for one in (stride, padding, dilation))
+    extras = _each(extra, count)
+    inputs, outputs, *kernel = known(shape_of(weight), "a weight")
+    # The kernel, mirrored, with its channels the other way round in each group.
+    mirrored = op.reshape(weight, [groups, inputs // groups, outputs, *kernel])
+    order = [0, 2, 1, *range(3, 3 + count)]
+    shape = [groups * outputs, inputs // groups, *kernel]
+    mirrored = op.reshape(op.permute_dims(mirrored, order), shape)
+    for axis in range(2, 2 + count):
+        mirrored = op.flip(mirrored, axis)
+    widths: list[int] = []
+    for i in reversed(range(count)):
+        begin = (kernel[i] - 1) * dilations[i] - pads[i]
+        widths += [begin, begin + extras[i]]
+
+    def convolve(one: ir.Value) -> ir.Value:
+        around = pad_constant(_spread(one, strides), widths, 0)
+        return _plus_bias(_CONVOLUTIONS[count](around, mirrored, 1, 0, dilations, groups), bias)
+
+    return _batched(convolve, x, count)
+
+
+def _spread(x: ir.Value, strides: Sequence[int]) -> ir.Value:
+    """Return a tensor with zeros between its elements."""
+    for axis, stride in enumerate(strides, 2):
+        if stride == 1:
+            continue
+        dims = shape_of(x)
+        rows = op.expand_dims(x, axis + 1)
+        zeros = op.zeros([*dims[: axis + 1], stride - 1, *dims[axis + 1 :]], dtype_of(x))
+        wide = op.concat([rows, zeros], axis + 1)
+        joined = op.reshape(wide, [*dims[:axis], dims[axis] * stride, *dims[axis + 1 :]])
+        end = (dims[axis] - 1) * stride + 1
+        x = op.strided_slice(joined, [axis], [0], [end], [1], assume_inbound=True)
+    return x
+
+
+@converts("convolution.default")
+def _convolution(
+    graph: Graph, x: ir.Value, weight: ir.Value, bias: Any, stride: Any, padding: Any,
+    dilation: Any, transposed: bool, extra: Any, groups: int,
+) -> ir.Value:  # fmt: skip
+    if transposed:
+        return _conv_transpose(graph, x, weight, bias, stride, padding, extra, groups, dilation)
+    return _conv(graph, x, weight, bias, stride, padding, dilation, groups)
+
+
+def _dimensions(graph: Graph) -> int:
+    """Return the number of spatial dimensions that the name of an operator says."""
+    return next(i for i in (1, 2, 3) if f"{i}d" in graph.kind)
+
+
+@converts("max_pool1d.default", "max_pool2d.default", "max_pool3d.default")
+def _max_pool(
     graph: Graph, x: ir.Value, size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
     ceil_mode: bool = False,
 ) -> ir.Value:  # fmt: skip
-    return op.nn.max_pool2d(x, size, stride or size, padding, dilation, ceil_mode)
+    count = _dimensions(graph)
+    options = [stride or size, padding, dilation, ceil_mode]
+    return _batched(lambda one: _MAX[count](one, size, *options), x, count)
 
 
-@converts("avg_pool2d.default")
-def _avg_pool2d(
+@converts("max_pool2d_with_indices.default", "max_pool3d_with_indices.default",
+          "max_pool1d_with_indices.default")  # fmt: skip
+def _max_pool_with_indices(graph: Graph, x: ir.Value, *arguments: Any) -> list[ir.Value]:
+    if graph.uses(1):
+        raise NotImplementedError("the places of the largest elements as a result")
+    return [_max_pool(graph, x, *arguments)]
+
+
+@converts("avg_pool1d.default", "avg_pool2d.default", "avg_pool3d.default")
+def _avg_pool(
     graph: Graph, x: ir.Value, size: Any, stride: Any = None, padding: Any = 0,
     ceil_mode: bool = False, count_include_pad: bool = True, divisor: Any = None,
 ) -> ir.Value:  # fmt: skip
+    count = _dimensions(graph)
+    if not is_float(graph.dtype):
+        raise NotImplementedError(f"means of {graph.dtype}")
     if divisor is not None:
-        raise NotImplementedError("avg_pool2d with divisor_override")
-    return op.nn.avg_pool2d(x, size, stride or size, padding, 1, ceil_mode, count_include_pad)
+        if ceil_mode:
+            raise NotImplementedError("divisor_override with ceil_mode")
+        count_include_pad = True
+    options = [stride or size, padding, 1, ceil_mode, count_include_pad]
+    result = _batched(lambda one: _AVG[count](one, size, *options), x, count)
+    if divisor is None:
+        return result
+    elements = 1
+    for one in _each(size, count):
+        elements *= one
+    return op.multiply(result, number(elements / divisor, graph.dtype))
 
 
-@converts("adaptive_avg_pool2d.default")
-def _adaptive_avg_pool2d(graph: Graph, x: ir.Value, size: Any) -> ir.Value:
-    return op.nn.adaptive_avg_pool2d(x, size)
+@converts(
+    "adaptive_avg_pool1d.default", "adaptive_avg_pool2d.default", "adaptive_avg_pool3d.default",
+    "_adaptive_avg_pool1d.default", "_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default",
+)  # fmt: skip
+def _adaptive_avg_pool(graph: Graph, x: ir.Value, size: Any) -> ir.Value:
+    count = _dimensions(graph)
+    sizes = known([Dim(one) for one in size], "the result")
+    return _batched(lambda one: _ADAPTIVE[count](one, sizes), x, count)
 
 
-def _from_begin(place: Dim, extent: Dim) -> Dim:
-    if place.value is None or place.value >= 0:
-        return place
-    return extent + place
-
-
-@converts("slice.Tensor")
-def _slice(
-    graph: Graph, x: ir.Value, axis: int = 0, start: Any = None, end: Any = None, step: int = 1
-) -> ir.Value:
-    extent, size = graph.shape_of(0)[axis], graph.shape[axis]
-    if extent == size and step == 1:
-        return x
-    begin = _from_begin(Dim(0 if start is None else start), extent)
-    last = begin + (size - 1) * step
-    return op.strided_slice(x, [axis], [begin], [last + 1], [step], assume_inbound=True)
-
-
-@converts("select.int")
-def _select(graph: Graph, x: ir.Value, axis: int, index: Any) -> ir.Value:
-    place = _from_begin(Dim(index), graph.shape_of(0)[axis])
-    slice_ = op.strided_slice(x, [axis], [place], [place + 1], assume_inbound=True)
-    return op.squeeze(slice_, [axis])
+@converts("adaptive_max_pool1d.default", "adaptive_max_pool2d.default",
+          "adaptive_max_pool3d.default")  # fmt: skip
+def _adaptive_max_pool(graph: Graph, x: ir.Value, size: Any) -> list[ir.Value]:
+    if graph.uses(1):
+        raise NotImplementedError("the places of the largest elements as a result")
+    count = _dimensions(graph)
+    sizes = known([Dim(one) for one in size], "the result")
+    if all(one == 1 for one in sizes):
+        return [op.max(x, list(range(-count, 0)), True)]
+    dims = known(graph.shape_of(0)[-count:], "a dimension")
+    if any(dim % one for dim, one in zip(dims, sizes, strict=True)):
+        raise NotImplementedError(f"windows of different sizes, for {sizes} of {dims} elements")
+    kernel = [dim // one for dim, one in zip(dims, sizes, strict=True)]
+    return [_batched(lambda one: _MAX[count](one, kernel, kernel), x, count)]

@@ -1,0 +1,129 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention of ATen, and what PyTorch decomposes it into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlir import ir
+
+from ... import op
+from .registry import Graph, cast, converts, dtype_of, number, product, rank_of, shape_of
+
+
+@converts("scaled_dot_product_attention.default")
+def _attention(
+    graph: Graph, query: ir.Value, key: ir.Value, value: ir.Value, mask: Any = None,
+    dropout: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
+    enable_gqa: bool = False,
+) -> ir.Value:  # fmt: skip
+    if dropout:
+        raise NotImplementedError("attention with dropout: export the model after model.eval()")
+    if is_causal and mask is not None:
+        raise NotImplementedError("attention that is causal and has a mask")
+    if mask is None and (is_causal or enable_gqa):
+        return _by_heads(graph, query, key, value, scale, is_causal)
+    if enable_gqa:
+        key, value = (_repeated(one, shape_of(query)) for one in (key, value))
+    if mask is None:
+        return _attended(graph, query, key, value, None, scale)
+    seen = _seen(mask)
+    if dtype_of(mask) == "bool":
+        mask = op.where(mask, number(0, graph.dtype), number(float("-inf"), graph.dtype))
+    result = _attended(graph, query, key, value, cast(mask, graph.dtype), scale)
+    # A query that sees no key gets 0.
+    return op.where(seen, result, number(0, graph.dtype))
+
+
+def _seen(mask: ir.Value) -> ir.Value:
+    """Say which queries see a key."""
+    last = rank_of(mask) - 1
+    if dtype_of(mask) == "bool":
+        return cast(op.max(cast(mask, "uint8"), [last], True), "bool")
+    lowest = number(float("-inf"), dtype_of(mask))
+    return op.not_equal(op.max(mask, [last], True), lowest)
+
+
+def _attended(
+    graph: Graph, query: ir.Value, key: ir.Value, value: ir.Value, mask: Any, scale: float | None
+) -> ir.Value:
+    rank = len(graph.shape)
+    if scale is None:
+        width = graph.shape_of(0)[-1].value
+        if width is None:
+            raise NotImplementedError("attention over a dynamic width without a scale")
+        scale = width**-0.5
+    order = [*range(rank - 2), rank - 1, rank - 2]
+    scores = op.matmul(op.multiply(query, number(scale, graph.dtype)), op.permute_dims(key, order))
+    if mask is not None:
+        scores = op.add(scores, mask)
+    return op.matmul(op.nn.softmax(scores, -1), value)
+
+
+def _repeated(x: ir.Value, wanted: list[Any]) -> ir.Value:
+    """Return keys or values for each head of the queries: consecutive ones share one."""
+    *batch, heads, length, width = shape_of(x)
+    times = wanted[-3] // heads
+    axis = len(batch) + 1
+    copies = op.broadcast_to(op.expand_dims(x, axis), [*batch, heads, times, length, width])
+    return op.reshape(copies, [*batch, wanted[-3], length, width])
+
+
+def _by_heads(
+    graph: Graph, query: ir.Value, key: ir.Value, value: ir.Value, scale: Any, is_causal: bool
+) -> ir.Value:
+    """Compute attention by the operator, whose dimensions are batch, position, head, feature."""
+    axes = [0, 2, 1, 3]
+    parts = []
+    for one in (query, key, value):
+        *batch, length, width = shape_of(one)
+        flat = [product(batch[:-1]), batch[-1] if batch else 1, length, width]
+        parts.append(op.permute_dims(one if len(batch) == 2 else op.reshape(one, flat), axes))
+    causal = "TopLeft" if is_causal else None
+    attended = op.permute_dims(op.nn.attention(*parts, scale=scale, causal_mask=causal), axes)
+    return attended if len(graph.shape) == 4 else op.reshape(attended, graph.shape)
+
+
+@converts("_scaled_dot_product_flash_attention_for_cpu.default")
+def _flash_attention(
+    graph: Graph, query: ir.Value, key: ir.Value, value: ir.Value, dropout: float = 0.0,
+    is_causal: bool = False, *, attn_mask: Any = None, scale: float | None = None,
+) -> list[ir.Value]:  # fmt: skip
+    return [
+        _attention(graph, query, key, value, attn_mask, dropout, is_causal, scale=scale,
+                   enable_gqa=_is_grouped(query, key))
+    ]  # fmt: skip
+
+
+def _is_grouped(query: ir.Value, key: ir.Value) -> bool:
+    return str(shape_of(query)[-3]) != str(shape_of(key)[-3])
+
+
+@converts("_scaled_dot_product_efficient_attention.default")
+def _efficient_attention(
+    graph: Graph, query: ir.Value, key: ir.Value, value: ir.Value, bias: Any,
+    compute_log_sumexp: bool, dropout: float = 0.0, is_causal: bool = False, *,
+    scale: float | None = None,
+) -> list[ir.Value]:  # fmt: skip
+    return [_attention(graph, query, key, value, bias, dropout, is_causal, scale=scale)]
+
+
+@converts("_scaled_dot_product_flash_attention.default")
+def _flash(
+    graph: Graph, query: ir.Value, key: ir.Value, value: ir.Value, dropout: float = 0.0,
+    is_causal: bool = False, return_debug_mask: bool = False, *, scale: float | None = None,
+) -> list[ir.Value]:  # fmt: skip
+    return [_attention(graph, query, key, value, None, dropout, is_causal, scale=scale)]
+
+
+@converts("_scaled_dot_product_attention_math.default")
+def _attention_math(
+    graph: Graph, query: ir.Value, key: ir.Value, value: ir.Value, mask: Any = None,
+    dropout: float = 0.0, is_causal: bool = False, dropout_mask: Any = None, *,
+    scale: float | None = None, enable_gqa: bool = False,
+) -> list[ir.Value]:  # fmt: skip
+    return [
+        _attention(graph, query, key, value, mask, dropout, is_causal, scale=scale,
+                   enable_gqa=enable_gqa)
+    ]  # fmt: skip

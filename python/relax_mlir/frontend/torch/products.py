@@ -1,0 +1,85 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of ATen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlir import ir
+
+from ... import op
+from .reduce import norm
+from .registry import Graph, cast, converts, number
+
+
+@converts("linear.default")
+def _linear(graph: Graph, x: ir.Value, weight: ir.Value, bias: Any = None) -> ir.Value:
+    result = op.matmul(x, op.permute_dims(weight))
+    return result if bias is None else op.add(result, bias)
+
+
+@converts("matmul.default", "mm.default", "bmm.default", "mv.default", "dot.default",
+          "vdot.default")  # fmt: skip
+def _matmul(graph: Graph, x: ir.Value, y: ir.Value) -> ir.Value:
+    return op.matmul(x, y)
+
+
+@converts("_int_mm.default")
+def _int_mm(graph: Graph, x: ir.Value, y: ir.Value) -> ir.Value:
+    return op.matmul(x, y, graph.dtype)
+
+
+@converts("addmm.default", "baddbmm.default", "addmv.default")
+def _addmm(
+    graph: Graph, bias: ir.Value, x: ir.Value, y: ir.Value, beta: Any = 1, alpha: Any = 1
+) -> ir.Value:
+    return _plus(graph, op.matmul(x, y), bias, beta, alpha)
+
+
+def _plus(graph: Graph, product: ir.Value, bias: ir.Value, beta: Any, alpha: Any) -> ir.Value:
+    if alpha != 1:
+        product = op.multiply(product, number(alpha, graph.dtype))
+    if beta == 0:  # even NaN does not count
+        return product
+    if beta != 1:
+        bias = op.multiply(bias, number(beta, graph.dtype))
+    return op.add(product, bias)
+
+
+@converts("addbmm.default")
+def _addbmm(
+    graph: Graph, bias: ir.Value, x: ir.Value, y: ir.Value, beta: Any = 1, alpha: Any = 1
+) -> ir.Value:
+    return _plus(graph, op.sum(op.matmul(x, y), [0]), bias, beta, alpha)
+
+
+@converts("outer.default", "ger.default")
+def _outer(graph: Graph, x: ir.Value, y: ir.Value) -> ir.Value:
+    return op.multiply(op.expand_dims(cast(x, graph.dtype), 1), cast(y, graph.dtype))
+
+
+@converts("addr.default")
+def _addr(
+    graph: Graph, bias: ir.Value, x: ir.Value, y: ir.Value, beta: Any = 1, alpha: Any = 1
+) -> ir.Value:
+    return _plus(graph, _outer(graph, x, y), bias, beta, alpha)
+
+
+@converts("_cdist_forward.default", "cdist.default")
+def _cdist(graph: Graph, x: ir.Value, y: ir.Value, p: float = 2.0, *_: Any) -> ir.Value:
+    apart = op.subtract(
+        op.expand_dims(x, graph.rank_of(0) - 1), op.expand_dims(y, graph.rank_of(1) - 2)
+    )
+    return norm(op.abs(apart), p, [len(graph.shape)], False)
+
+
+@converts("_trilinear.default")
+def _trilinear(
+    graph: Graph, x: ir.Value, y: ir.Value, z: ir.Value, expand_x: list[int], expand_y: list[int],
+    expand_z: list[int], summed: list[int], unroll: int = 1,
+) -> ir.Value:  # fmt: skip
+    pairs = ((x, expand_x), (y, expand_y), (z, expand_z))
+    wide = [op.expand_dims(value, axes) if axes else value for value, axes in pairs]
+    result = op.multiply(op.multiply(wide[0], wide[1]), wide[2])
+    return op.sum(result, summed) if summed else result

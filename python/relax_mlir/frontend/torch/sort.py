@@ -1,0 +1,174 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators of ATen that order elements, or search for them: each is compared with all others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+from ... import op
+from ...core.expr import const
+from .elementwise import common_dtype
+from .registry import (
+    Graph,
+    cast,
+    converts,
+    dtype_of,
+    is_float,
+    is_tensor,
+    known,
+    normal_axis,
+    number,
+    product,
+    rank_of,
+    shape_of,
+)
+
+# There are as many comparisons as the square of it.
+_MOST_ORDERED = 4096
+
+
+@converts("isin.Tensor_Tensor")
+def _isin(
+    graph: Graph, x: ir.Value, tests: ir.Value, assume_unique: bool = False, invert: bool = False
+) -> ir.Value:
+    dtype, rank = common_dtype(graph), graph.rank_of(0)
+    candidates = op.reshape(cast(tests, dtype), [product(graph.shape_of(1))])
+    equal = op.equal(op.expand_dims(cast(x, dtype), rank), candidates)
+    found = cast(op.max(cast(equal, "uint8"), [rank]), "bool")
+    return op.logical_not(found) if invert else found
+
+
+@converts("bucketize.Tensor", "bucketize.Scalar")
+def _bucketize(
+    graph: Graph, x: Any, boundaries: ir.Value, out_int32: bool = False, right: bool = False
+) -> ir.Value:
+    return _places(graph, x, boundaries, right, common_dtype(graph))
+
+
+@converts("searchsorted.Tensor", "searchsorted.Scalar")
+def _searchsorted(
+    graph: Graph, boundaries: ir.Value, x: Any, out_int32: bool = False, right: bool = False,
+    side: str | None = None, sorter: Any = None,
+) -> ir.Value:  # fmt: skip
+    if sorter is not None:
+        raise NotImplementedError("searchsorted with a sorter")
+    if graph.rank_of(0) > 1:
+        boundaries = op.expand_dims(boundaries, graph.rank_of(0) - 1)
+    return _places(graph, x, boundaries, right or side == "right", common_dtype(graph))
+
+
+def _places(graph: Graph, x: Any, boundaries: ir.Value, right: bool, dtype: str) -> ir.Value:
+    """Return how many boundaries are below each element, or not above it."""
+    value, rank = cast(x, dtype), len(graph.shape)
+    if is_tensor(x):
+        value = op.expand_dims(value, rank)
+    # NaN is above all boundaries.
+    beyond = (op.greater if right else op.greater_equal)(cast(boundaries, dtype), value)
+    count = op.sum(cast(op.logical_not(beyond), "int64"), [rank])
+    return cast(count, graph.dtype)
+
+
+def _ranks(rows: ir.Value, descending: bool, extent: int) -> ir.Value:
+    """Return how many elements of a row come before each one, all different."""
+    last = rank_of(rows)
+    mine, other = op.expand_dims(rows, last), op.expand_dims(rows, last - 1)
+    before = (op.greater if descending else op.less)(other, mine)
+    tied = op.equal(other, mine)
+    if is_float(dtype_of(rows)):
+        # NaN counts as the largest number.
+        i_am, it_is = op.isnan(mine), op.isnan(other)
+        first, second = (it_is, i_am) if descending else (i_am, it_is)
+        before = op.logical_or(before, op.logical_and(first, op.logical_not(second)))
+        tied = op.logical_or(tied, op.logical_and(i_am, it_is))
+    earlier = const(np.tri(extent, k=-1, dtype=bool))
+    comes = op.logical_or(before, op.logical_and(tied, earlier))
+    return op.sum(cast(comes, "int64"), [last])
+
+
+def _ordered(x: ir.Value, axis: int, descending: bool, count: int | None = None) -> list[ir.Value]:
+    """Return the first elements in order, and their places; those that are equal as they come."""
+    rank = rank_of(x)
+    if rank == 0:
+        return [x, number(0, "int64")]
+    axis = normal_axis(axis, rank)
+    extent = known([shape_of(x)[axis]], "a dimension that is ordered")[0]
+    if extent > _MOST_ORDERED:
+        raise NotImplementedError(f"a dimension of {extent}, more than {_MOST_ORDERED}, in order")
+    order = [*(i for i in range(rank) if i != axis), axis]
+    back = [order.index(i) for i in range(rank)]
+    rows = op.permute_dims(x, order)
+    places = op.broadcast_to(const(np.arange(extent, dtype="int64")), shape_of(rows))
+    zeros = op.zeros(shape_of(rows), "int64")
+    best = op.scatter_elements(zeros, _ranks(rows, descending, extent), places, rank - 1)
+    if count is not None and count < extent:
+        best = op.strided_slice(best, [rank - 1], [0], [count], [1], assume_inbound=True)
+    values = op.gather_elements(rows, best, rank - 1)
+    return [op.permute_dims(values, back), op.permute_dims(best, back)]
+
+
+@converts("topk.default")
+def _topk(
+    graph: Graph, x: ir.Value, count: Any, axis: int = -1, largest: bool = True, *_: Any
+) -> list[ir.Value]:
+    if not isinstance(count, int):
+        raise NotImplementedError(f"the first {count} elements, a number that is not known")
+    return _ordered(x, axis, largest, count)
+
+
+@converts("sort.default")
+def _sort(graph: Graph, x: ir.Value, axis: int = -1, descending: bool = False) -> list[ir.Value]:
+    return _ordered(x, axis, descending)
+
+
+@converts("sort.stable")
+def _sort_stable(
+    graph: Graph, x: ir.Value, stable: bool | None = None, dim: int = -1, descending: bool = False
+) -> list[ir.Value]:
+    return _ordered(x, dim, descending)
+
+
+@converts("argsort.default")
+def _argsort(graph: Graph, x: ir.Value, axis: int = -1, descending: bool = False) -> ir.Value:
+    return _ordered(x, axis, descending)[1]
+
+
+@converts("argsort.stable")
+def _argsort_stable(
+    graph: Graph, x: ir.Value, stable: bool = True, dim: int = -1, descending: bool = False
+) -> ir.Value:
+    return _ordered(x, dim, descending)[1]
+
+
+def _in_order(x: ir.Value, axis: int, place: int, keep: bool) -> list[ir.Value]:
+    """Return the element at one place of the order, and where it is; NaN where there is any."""
+    axis = normal_axis(axis, rank_of(x))
+    chosen = [
+        op.strided_slice(one, [axis], [place], [place + 1], [1], assume_inbound=True)
+        for one in _ordered(x, axis, False)
+    ]
+    if is_float(dtype_of(x)):
+        # NaN is the largest number of all.
+        last, at = op.max(x, [axis], True), op.argmax(x, axis, True)
+        spoiled = op.isnan(last)
+        chosen = [op.where(spoiled, last, chosen[0]), op.where(spoiled, at, chosen[1])]
+    return chosen if keep else [op.squeeze(one, [axis]) for one in chosen]
+
+
+@converts("median.dim")
+def _median(graph: Graph, x: ir.Value, axis: int, keepdim: bool = False) -> list[ir.Value]:
+    if graph.rank_of(0) == 0:
+        return [x, number(0, "int64")]
+    extent = known([shape_of(x)[normal_axis(axis, rank_of(x))]], "a dimension that is ordered")[0]
+    return _in_order(x, axis, (extent - 1) // 2, keepdim)
+
+
+@converts("median.default")
+def _median_of_all(graph: Graph, x: ir.Value) -> ir.Value:
+    size = product(shape_of(x))
+    flat = op.reshape(x, [size])
+    extent = known([size], "a tensor that is ordered")[0]
+    return _in_order(flat, 0, (extent - 1) // 2, False)[0]
