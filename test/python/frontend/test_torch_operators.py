@@ -8,6 +8,7 @@ The functions of a family have the same inputs and are one program, so that they
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -423,6 +424,37 @@ def windows() -> Functions:
     }  # fmt: skip
 
 
+def resized() -> Functions:
+    modes = ("nearest", "nearest-exact", "bilinear", "bicubic")
+    return {
+        "by_scale": lambda x: [F.interpolate(x, scale_factor=2.0, mode=mode) for mode in modes],
+        "by_fraction": lambda x: [F.interpolate(x, scale_factor=0.7, mode=mode) for mode in modes],
+        "by_size": lambda x: [F.interpolate(x, (5, 11), mode=mode) for mode in modes],
+        "corners": lambda x: [
+            F.interpolate(x, (5, 1), mode=mode, align_corners=True) for mode in modes[2:]
+        ],
+        "smooth": lambda x: [
+            F.interpolate(x, (5, 17), mode=mode, antialias=True) for mode in modes[2:]
+        ],
+        "others": lambda x: [
+            F.interpolate(x[:, 0], 5, mode="linear"), F.interpolate(x[:, 0], scale_factor=3.0),
+            F.interpolate(x.unsqueeze(2), (2, 3, 5), mode="trilinear"),
+            *(F.interpolate(x, scale_factor=1.1, mode=mode) for mode in modes),
+        ],
+    }  # fmt: skip
+
+
+def sampled() -> Functions:
+    return {
+        f"{mode}_{padding}_{corners}": functools.partial(
+            F.grid_sample, mode=mode, padding_mode=padding, align_corners=corners
+        )
+        for mode in ("bilinear", "nearest", "bicubic")
+        for padding in ("zeros", "border", "reflection")
+        for corners in (False, True)
+    }
+
+
 FAMILIES: dict[str, Family] = {
     "elementwise": Family(lambda n: (random(n, 4) * 2 - 1.4,), elementwise()),
     "activations": Family(lambda n: (random(n, 4) * 4 - 3,), activations()),
@@ -445,6 +477,10 @@ FAMILIES: dict[str, Family] = {
         dynamic=(True, True, True),
     ),
     "windows": Family(lambda n: (random(n, 4, 8, 10) - 0.7,), windows()),
+    "resized": Family(lambda n: (random(n, 2, 7, 8),), resized()),
+    "sampled": Family(
+        lambda n: (random(n, 2, 5, 4), random(n, 3, 6, 2) * 4 - 3), sampled(), dynamic=(True, True)
+    ),
 }  # fmt: skip
 
 
@@ -518,6 +554,19 @@ def test_tensors_without_elements() -> None:
 
 def test_numbers_of_elements() -> None:
     check({"item": lambda x: [x * x.max().item(), x + x.sum().long().item()]}, random(3, 4))
+
+
+def test_resizing_of_sizes_that_are_not_known() -> None:
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return F.interpolate(x, scale_factor=2.0) + 1
+
+    dims = {2: torch.export.Dim("h", min=2), 3: torch.export.Dim("w", min=2)}
+    program = torch.export.export(Model(), (random(1, 2, 5, 6),), dynamic_shapes=(dims,))
+    main = load(from_exported_program(program))
+    for shape in ((1, 2, 5, 6), (1, 2, 3, 7)):
+        x = random(*shape)
+        torch.testing.assert_close(torch.from_dlpack(main(x)[0]), Model()(x))
 
 
 def test_bidirectional_lstm() -> None:

@@ -13,6 +13,8 @@ from . import normalize as normalize
 from . import pad as pad
 from . import products as products
 from . import reduce as reduce
+from . import resize as resize
+from . import sample as sample
 from . import sort as sort
 from . import windows as windows
 from .exported_program import from_exported_program as from_exported_program

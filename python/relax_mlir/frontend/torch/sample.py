@@ -1,0 +1,144 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sampling of images at places that tensors hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+
+from mlir import ir
+
+from ... import op
+from ...core.ir import Dim
+from .registry import Graph, cast, converts, dtype_of, number, rank_of
+
+_BILINEAR, _NEAREST, _BICUBIC = range(3)
+_ZEROS, _BORDER, _REFLECTION = range(3)
+_CUBIC = -0.75
+
+
+@dataclasses.dataclass(frozen=True)
+class _Axis:
+    """One dimension of images.
+
+    Parameters
+    ----------
+    size : Dim
+    padding : int
+    corners : bool
+        Whether -1 and 1 are the centres of the elements at the ends, not their borders.
+    """
+
+    size: Dim
+    padding: int
+    corners: bool
+
+    def place(self, x: ir.Value) -> ir.Value:
+        """Return places from -1 to 1 as places of elements."""
+        dtype = dtype_of(x)
+        if self.corners:
+            half = op.divide(number(self.size - 1, dtype), number(2, dtype))
+            return op.multiply(op.add(x, number(1, dtype)), half)
+        shifted = op.multiply(op.add(x, number(1, dtype)), number(self.size, dtype))
+        return op.divide(op.subtract(shifted, number(1, dtype)), number(2, dtype))
+
+    def padded(self, x: ir.Value) -> ir.Value:
+        """Return places in the image for those beyond it, but with zeros around it."""
+        dtype = dtype_of(x)
+        if self.padding == _ZEROS:
+            return x
+        if self.padding == _REFLECTION:
+            low = number(0 if self.corners else -0.5, dtype)
+            span = number(self.size - 1 if self.corners else self.size, dtype)
+            there = op.abs(op.subtract(x, low))
+            period = op.maximum(op.multiply(span, number(2, dtype)), number(1, dtype))
+            turned = op.floor_mod(there, period)
+            x = op.add(op.minimum(turned, op.subtract(period, turned)), low)
+        last = number(self.size - 1, dtype)
+        return op.minimum(op.maximum(x, number(0, dtype)), last)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Tap:
+    """An element that counts along one dimension: its place, and its share, None for the whole."""
+
+    place: ir.Value
+    weight: ir.Value | None
+    axis: _Axis
+
+
+def _cubic_weights(x: ir.Value) -> list[ir.Value]:
+    dtype, a = dtype_of(x), _CUBIC
+
+    def polynomial(distance: ir.Value, *factors: float) -> ir.Value:
+        total = number(factors[0], dtype)
+        for factor in factors[1:]:
+            total = op.add(op.multiply(total, distance), number(factor, dtype))
+        return total
+
+    def far(distance: ir.Value) -> ir.Value:
+        return polynomial(distance, a, -5 * a, 8 * a, -4 * a)
+
+    def near(distance: ir.Value) -> ir.Value:
+        return polynomial(distance, a + 2, -(a + 3), 0.0, 1.0)
+
+    one = number(1, dtype)
+    rest = op.subtract(one, x)
+    return [far(op.add(x, one)), near(x), near(rest), far(op.add(rest, one))]
+
+
+def _taps(x: ir.Value, axis: _Axis, mode: int) -> list[_Tap]:
+    place, one = axis.place(x), number(1, dtype_of(x))
+    if mode == _NEAREST:
+        return [_Tap(op.round(axis.padded(place)), None, axis)]
+    if mode == _BILINEAR:
+        place = axis.padded(place)
+        first = op.floor(place)
+        share = op.subtract(place, first)
+        return [_Tap(first, op.subtract(one, share), axis), _Tap(op.add(first, one), share, axis)]
+    first = op.floor(place)
+    weights = _cubic_weights(op.subtract(place, first))
+    offsets = [number(i, dtype_of(x)) for i in (-1, 0, 1, 2)]
+    return [
+        _Tap(axis.padded(op.add(first, offset)), weight, axis)
+        for offset, weight in zip(offsets, weights, strict=True)
+    ]
+
+
+def _term(rows: ir.Value, taps: tuple[_Tap, ...]) -> ir.Value:
+    """Return the elements at one tap of each dimension, times their shares."""
+    last, dtype = rank_of(rows) - 1, dtype_of(rows)
+    indices = op.stack([cast(tap.place, "int64") for tap in taps], last)
+    # Indices beyond the image mean another element, which does not count.
+    value = op.gather_nd(rows, op.maximum(indices, number(0, "int64")), 1)
+    for tap in taps:
+        if tap.weight is not None:
+            value = op.multiply(value, cast(op.expand_dims(tap.weight, last), dtype))
+        if tap.axis.padding == _ZEROS:
+            size = number(tap.axis.size, dtype_of(tap.place))
+            low = op.greater_equal(tap.place, number(0, dtype_of(tap.place)))
+            inside = op.expand_dims(op.logical_and(low, op.less(tap.place, size)), last)
+            value = op.where(inside, value, number(0, dtype))
+    return value
+
+
+@converts("grid_sampler.default", "grid_sampler_2d.default", "grid_sampler_3d.default")
+def _grid_sample(
+    graph: Graph, x: ir.Value, grid: ir.Value, mode: int, padding: int, corners: bool
+) -> ir.Value:
+    rank = graph.rank_of(0)
+    if mode == _BICUBIC and rank != 4:
+        raise NotImplementedError("cubic sampling of volumes")
+    last, count = rank - 1, rank - 2
+    taps = []
+    for i, size in enumerate(graph.shape_of(0)[2:]):
+        # Points have the last dimension first.
+        at = count - 1 - i
+        one = op.strided_slice(grid, [last], [at], [at + 1], [1], assume_inbound=True)
+        taps.append(_taps(op.squeeze(one, [last]), _Axis(size, padding, corners), mode))
+    rows = op.permute_dims(x, [0, *range(2, rank), 1])
+    terms = [_term(rows, combination) for combination in itertools.product(*taps)]
+    total = functools.reduce(op.add, terms)
+    return op.permute_dims(total, [0, last, *range(1, last)])
