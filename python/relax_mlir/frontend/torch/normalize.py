@@ -11,6 +11,7 @@ import torch
 from mlir import ir
 
 from ... import op
+from ...core.dtypes import dtype_name
 from .registry import (
     Converter,
     Graph,
@@ -64,7 +65,9 @@ def _native_layer_norm(
     rank = graph.rank_of(0)
     axes = list(range(rank - len(normalized), rank))
     result = _layer_norm(graph, x, normalized, weight, bias, epsilon)
-    return [result, *_moments(wide(x), axes, epsilon)]
+    others = [dtype_name(one.dtype) for one in graph.results[1:]]
+    moments = _moments(wide(x), axes, epsilon)
+    return [result, *(cast(one, dtype) for one, dtype in zip(moments, others, strict=True))]
 
 
 @converts("rms_norm.default")
