@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlir import ir
@@ -18,7 +18,6 @@ from ..tir.expr import (
     IntImm,
     IterVar,
     PrimExpr,
-    ProducerLoad,
     Reduce,
 )
 from .loops import guard_selects
@@ -29,25 +28,28 @@ if TYPE_CHECKING:
 
 
 class BodyEmitter(Emitter):
-    """Emits what one element is computed from."""
+    """Emits what one element is computed from.
 
-    def __init__(self, kernel: Kernel) -> None:
+    Parameters
+    ----------
+    kernel : Kernel
+    elements : mapping of int to mlir.ir.Value, optional
+        The elements of operands that stand for loads, by the ids of these.
+    """
+
+    def __init__(self, kernel: Kernel, elements: Mapping[int, ir.Value] | None = None) -> None:
         super().__init__(resolve=kernel.variable)
         self._kernel = kernel
-        self._operands: dict[int, tuple[ProducerLoad, ir.Value]] = {}
+        self._elements = elements or {}
         # Operations whose elements are computed where they are used, see `Kernel._scan`.
         self.inlined: set[int] = set()
         self.states: dict[int, ir.Value] = {}
 
-    def bind_operand(self, load: ProducerLoad, element: ir.Value) -> None:
-        """Let an element of an operand stand for a load."""
-        self._operands[id(load)] = (load, element)
-
     def load(self, node: Any) -> ir.Value:
         """Return an element of an operand, or one that is extracted."""
-        known = self._operands.get(id(node))
+        known = self._elements.get(id(node))
         if known is not None:
-            return known[1]
+            return known
         source: Tensor = node.producer
         if id(source.op) in self.inlined:
             return self.element(source, node.indices)

@@ -20,18 +20,12 @@ from mlir.dialects import arith, func, linalg, scf, tensor
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.context import current_context
 from ..tir import expr as _expr
-from ..tir.dims import to_dim
+from ..tir.dims import same_dim
 from ..tir.emit import Emitter, kernel_type
-from ..tir.expr import (
-    IntImm,
-    IterVar,
-    PrimExpr,
-    ProducerLoad,
-    Reduce,
-    Var,
-)
+from ..tir.expr import IntImm, IterVar, PrimExpr, Reduce, Var, is_zero
+from ..tir.generic import bounded_loops, build_generic, loads, used_vars
 from .body_emitter import BodyEmitter
-from .loops import Loops, Map, certain_loads, guard_selects, is_zero
+from .loops import Loops, guard_selects
 from .operation import kernel_name
 from .tensor import ComputeOp, Operation, PlaceholderOp, ScanOp, Tensor, free_vars, loads_of
 
@@ -89,11 +83,11 @@ class Kernel:
                     f"expected the placeholder '{op.name}' to be an input, since it is read"
                 )
 
-    def type_of(self, each: Tensor, dtype: ir.Type | None = None) -> ir.Type:
+    def type_of(self, each: Tensor) -> ir.Type:
         """Return the type of a tensor in kernels."""
         dynamic = ir.ShapedType.get_dynamic_size()
         sizes = [dim.value if isinstance(dim, IntImm) else dynamic for dim in each.shape]
-        return ir.RankedTensorType.get(sizes, dtype or kernel_type(each.dtype))
+        return ir.RankedTensorType.get(sizes, kernel_type(each.dtype))
 
     def _bind(self, block: ir.Block) -> None:
         self._block = block
@@ -127,23 +121,12 @@ class Kernel:
             self._variables[key] = value
         return self._variables.get(key)
 
-    def _name(self, variable: Var) -> None:
-        """Give a variable a name for proofs, the same one as to those that it is the same as."""
-        key = self._key(variable)
-        number = self._numbers.setdefault(key, len(self._numbers))
-        self._names[variable] = f"v{number}"
-
     def same(self, a: PrimExpr, b: PrimExpr) -> bool:
         """Say whether two dimensions are proven to be equal."""
-        if _expr.structural_equal(a, b):
-            return True
         for variable in [*_expr.undefined_vars(a), *_expr.undefined_vars(b)]:
-            self._name(variable)
-        try:
-            lhs, rhs = to_dim(a, self._names), to_dim(b, self._names)
-        except TypeError:
-            return False
-        return lhs == rhs or lhs.prove_equal(rhs) is True
+            number = self._numbers.setdefault(self._key(variable), len(self._numbers))
+            self._names[variable] = f"v{number}"
+        return same_dim(a, b, self._names)
 
     # -- tensors ------------------------------------------------------------------------------
 
@@ -157,11 +140,8 @@ class Kernel:
         return self._empty(each) if given is None else given
 
     def _empty(self, each: Tensor, dtype: ir.Type | None = None) -> ir.Value:
-        dynamic = [self.size(dim) for dim in each.shape if not isinstance(dim, IntImm)]
-        return tensor.EmptyOp(
-            [dim.value if isinstance(dim, IntImm) else dynamic.pop(0) for dim in each.shape],
-            dtype or kernel_type(each.dtype),
-        ).result
+        sizes = [self._emitter.size(dim) for dim in each.shape]
+        return tensor.EmptyOp(sizes, dtype or kernel_type(each.dtype)).result
 
     def size(self, dim: PrimExpr) -> ir.Value:
         """Return a dimension as an index."""
@@ -231,7 +211,8 @@ class Kernel:
         def body(elements: Sequence[ir.Value]) -> list[ir.Value]:
             return [arith.TruncFOp(type_, elements[0]).result]
 
-        return _build_generic([result], [destination], [identity] * 2, each.ndim, 0, body)[0]
+        kinds = ["parallel"] * each.ndim
+        return build_generic([result], [destination], [identity] * 2, kinds, body)[0]
 
     def _generic(
         self,
@@ -242,44 +223,36 @@ class Kernel:
     ) -> list[ir.Value]:
         """Write one operation of linalg."""
         loops = Loops([*axes, *reduced], self.same)
-        inputs: list[ir.Value] = []
-        maps: list[Map] = []
-        uses: list[tuple[ProducerLoad, int]] = []
+        operands: list[tuple[ir.Value, ir.AffineMap]] = []
+        uses: dict[int, int] = {}
         in_body = bool(body) and isinstance(body[0], Reduce) and not reduced
-        loads = [] if in_body else certain_loads(_parts(body))
-        for load in loads:
-            map_ = loops.map_of(load)
+        for load, guarded in loads([] if in_body else _parts(body), selects=False):
+            map_ = None if guarded else loops.operand_map(load)
             if map_ is None:
                 continue
-            value = self.value_of(load.producer)
-            known = [(i, maps[i].map) for i, other in enumerate(inputs) if other == value]
-            same = [i for i, other in known if other == map_.map]
-            if not same:
-                inputs.append(value)
-                maps.append(map_)
-            uses.append((load, same[0] if same else len(inputs) - 1))
-        self._add_window(axes, reduced, inputs, maps)
-        rank = len(axes)
+            operand = (self.value_of(load.producer), map_)
+            if operand not in operands:
+                operands.append(operand)
+            uses[id(load)] = operands.index(operand)
         identity = ir.AffineMap.get(
-            len(loops.axes), 0, [ir.AffineExpr.get_dim(loop) for loop in range(rank)]
+            len(loops.axes), 0, [ir.AffineExpr.get_dim(loop) for loop in range(len(axes))]
         )
-        operands = {id(load) for load, _ in uses}
-        used = {id(variable) for variable in _vars_in_body(body, operands)}
+        operands += self._window(loops, [*(map_ for _, map_ in operands), identity])
+        used = used_vars(body, lambda load: id(load) in uses)
 
         def write(elements: Sequence[ir.Value]) -> list[ir.Value]:
-            emitter = BodyEmitter(self)
+            emitter = BodyEmitter(self, {load: elements[i] for load, i in uses.items()})
             for loop, axis in enumerate(loops.axes):
                 if id(axis.var) in used:
                     index = linalg.IndexOp(loop).result
                     if not is_zero(axis.dom.min):
                         index = arith.AddIOp(index, self.size(axis.dom.min)).result
                     emitter.bind(axis.var, index)
-            for load, position in uses:
-                emitter.bind_operand(load, elements[position])
-            return self._elements(emitter, body, elements[len(inputs) :], bool(reduced))
+            return self._elements(emitter, body, elements[len(operands) :], bool(reduced))
 
-        all_maps = [*(map_.map for map_ in maps), *[identity] * len(outputs)]
-        return _build_generic(inputs, outputs, all_maps, rank, len(reduced), write)
+        inputs, maps = [value for value, _ in operands], [map_ for _, map_ in operands]
+        kinds = ["parallel"] * len(axes) + ["reduction"] * len(reduced)
+        return build_generic(inputs, outputs, [*maps, *[identity] * len(outputs)], kinds, write)
 
     def _elements(
         self,
@@ -299,30 +272,17 @@ class Kernel:
         values = emitter.combine(first, old) if is_reduced else emitter.reduce(reductions)
         return [_as_type(value, element.type) for value, element in zip(values, old, strict=True)]
 
-    def _add_window(
-        self,
-        axes: Sequence[IterVar],
-        reduced: Sequence[IterVar],
-        inputs: list[ir.Value],
-        maps: list[Map],
-    ) -> None:
-        """Add an operand that is not read for loops whose bounds follow from no other one."""
-        found = {loop for map_ in maps for loop in map_.bounds}
-        missing = [
-            (len(axes) + i, axis) for i, axis in enumerate(reduced) if len(axes) + i not in found
-        ]
+    def _window(
+        self, loops: Loops, maps: Sequence[ir.AffineMap]
+    ) -> list[tuple[ir.Value, ir.AffineMap]]:
+        """Return an operand that is not read, if there are loops whose bounds no other one says."""
+        missing = sorted(set(range(len(loops.axes))) - bounded_loops(maps))
         if not missing:
-            return
-        sizes: list[Any] = [
-            axis.dom.extent.value
-            if isinstance(axis.dom.extent, IntImm)
-            else self.size(axis.dom.extent)
-            for _, axis in missing
-        ]
-        inputs.append(tensor.EmptyOp(sizes, ir.F32Type.get()).result)
-        exprs = [ir.AffineExpr.get_dim(loop) for loop, _ in missing]
-        window = ir.AffineMap.get(len(axes) + len(reduced), 0, exprs)
-        maps.append(Map(window, {loop for loop, _ in missing}))
+            return []
+        sizes = [self._emitter.size(loops.extents[loop]) for loop in missing]
+        exprs = [ir.AffineExpr.get_dim(loop) for loop in missing]
+        window = tensor.EmptyOp(sizes, ir.F32Type.get()).result
+        return [(window, ir.AffineMap.get(len(loops.axes), 0, exprs))]
 
     # -- scans --------------------------------------------------------------------------------
 
@@ -428,54 +388,12 @@ def _parts(body: Sequence[PrimExpr]) -> list[PrimExpr]:
     return parts
 
 
-def _vars_in_body(body: Sequence[PrimExpr], operands: set[int]) -> list[Var]:
-    """Return the variables that the body of an operation needs, besides the maps of operands."""
-    found: list[Var] = []
-    seen: set[int] = set()
-    todo = list(body)
-    while todo:
-        node = todo.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, Var):
-            found.append(node)
-        elif isinstance(node, Reduce):
-            todo += [end for axis in node.axis for end in (axis.dom.min, axis.dom.extent)]
-        if id(node) not in operands:
-            todo += node.operands()
-    return found
-
-
 def _as_type(value: ir.Value, type_: ir.Type) -> ir.Value:
     """Return a float, as it is computed with, as one of the type that holds it."""
     if value.type == type_:
         return value
     op = arith.TruncFOp if value.type.width > type_.width else arith.ExtFOp
     return op(type_, value).result
-
-
-def _build_generic(
-    inputs: Sequence[ir.Value],
-    outputs: Sequence[ir.Value],
-    maps: Sequence[ir.AffineMap],
-    parallel: int,
-    reduced: int,
-    body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]],
-) -> list[ir.Value]:
-    kinds = ["parallel"] * parallel + ["reduction"] * reduced
-    op = linalg.GenericOp(
-        [output.type for output in outputs],
-        inputs,
-        outputs,
-        ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
-        ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]),
-    )
-    types = [ir.RankedTensorType(value.type).element_type for value in (*inputs, *outputs)]
-    block = op.regions[0].blocks.append(*types)
-    with ir.InsertionPoint(block):
-        linalg.YieldOp(body(list(block.arguments)))
-    return list(op.results)
 
 
 @contextlib.contextmanager

@@ -186,4 +186,22 @@ def _to_dim(expr: PrimExpr, names: Mapping[int, Any]) -> _ir.Dim:
     return make(*(_to_dim(operand, names) for operand in expr.operands()))
 
 
+def same_dim(a: PrimExpr, b: PrimExpr, names: Mapping[Var, Any] | None = None) -> bool:
+    """Say whether two dimensions are known to be equal for all values of their variables.
+
+    Parameters
+    ----------
+    a, b : PrimExpr
+    names : mapping of Var to int, str or relax_mlir.Dim, optional
+        The values of variables. For any other one it is its name.
+    """
+    if _expr.structural_equal(a, b):
+        return True
+    try:
+        lhs, rhs = to_dim(a, names), to_dim(b, names)
+    except (TypeError, ValueError):
+        return False
+    return lhs == rhs or lhs.prove_equal(rhs) is True
+
+
 _expr.from_dim, _expr.to_dim = from_dim, to_dim

@@ -39,6 +39,7 @@ from .expr import (
     convert,
     is_float,
     is_int,
+    widens,
 )
 
 # ---------------------------------------------------------------------------------------------
@@ -495,6 +496,11 @@ class Emitter:
         with current_location():
             return self._index(convert(expr))
 
+    def size(self, expr: ExprLike) -> int | ir.Value:
+        """Return an integer as one of Python if it is known, and as an index otherwise."""
+        node = convert(expr)
+        return node.value if isinstance(node, IntImm) else self.index(node)
+
     @contextlib.contextmanager
     def scope(self, block: ir.Block) -> Iterator[None]:
         """Emit into a block, in which everything emitted so far can be used."""
@@ -652,7 +658,7 @@ class Emitter:
         if isinstance(node, _INDEX_OPS) and not is_float(node.dtype):
             a, b = self._index(node.a), self._index(node.b)
             return _BINARY[type(node)](a, b, not _divides_naturals(node))
-        if isinstance(node, Cast) and _widens(node.value.dtype, node.dtype):
+        if isinstance(node, Cast) and widens(node.value.dtype, node.dtype):
             return self._index(node.value)
         if isinstance(node, Select):
             values = (self._index(node.true_value), self._index(node.false_value))
@@ -685,15 +691,6 @@ def _is_negation(node: PrimExpr) -> bool:
         and node.a.value == 0
         and _pymath.copysign(1, node.a.value) < 0
     )
-
-
-def _widens(from_dtype: str, to_dtype: str) -> bool:
-    """Say whether an integer keeps its value as one of another type."""
-    if not (_expr.is_integer(from_dtype) and _expr.is_integer(to_dtype)):
-        return False
-    if is_int(from_dtype) == is_int(to_dtype):
-        return bits(from_dtype) <= bits(to_dtype)
-    return is_int(to_dtype) and from_dtype != "bool" and bits(from_dtype) < bits(to_dtype)
 
 
 def _eager(node: PrimExpr) -> tuple[PrimExpr, ...]:

@@ -68,6 +68,15 @@ def is_integer(dtype: str) -> bool:
     return is_int(dtype) or is_uint(dtype)
 
 
+def widens(from_dtype: str, to_dtype: str) -> bool:
+    """Say whether each integer of a data type is one of another data type, too."""
+    if not (is_integer(from_dtype) and is_integer(to_dtype)):
+        return False
+    if is_int(from_dtype) == is_int(to_dtype):
+        return bits(from_dtype) <= bits(to_dtype)
+    return is_int(to_dtype) and bits(from_dtype) < bits(to_dtype)
+
+
 def promote(lhs: str, rhs: str) -> str:
     """Return the data type that an operation on two data types computes with.
 
@@ -1372,6 +1381,16 @@ def undefined_vars(expr: PrimExpr) -> list[Var]:
 
     post_order_visit(expr, visit)
     return [variable for key, variable in found.items() if key not in bound]
+
+
+def is_zero(expr: PrimExpr) -> bool:
+    """Say whether an expression is the integer 0."""
+    return isinstance(expr, IntImm) and expr.value == 0
+
+
+def is_one(expr: PrimExpr) -> bool:
+    """Say whether an expression is the integer 1."""
+    return isinstance(expr, IntImm) and expr.value == 1
 
 
 def is_non_negative(expr: PrimExpr) -> bool:

@@ -15,7 +15,8 @@ from . import expr as _expr
 from . import stmt as st
 from .emit import Emitter, kernel_type
 from .expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, StringImm, Var
-from .structure import loads, same_load
+from .generic import loads
+from .structure import same_load
 
 # A parameter that no buffer is matched with, until a call says what it is.
 HANDLE = "!llvm.ptr"
@@ -144,8 +145,7 @@ class Kernel(Emitter):
     def _loads_from_memory(self, exprs: Sequence[PrimExpr]) -> bool:
         return any(
             not any(same_load(load, known) for known, _ in self.elements)
-            for expr in exprs
-            for load, _ in loads(expr)
+            for load, _ in loads(exprs)
         )
 
     def known(self, var: Var) -> bool:

@@ -13,6 +13,7 @@ of a buffer (symbolic dimensions, unsigned integers) in the attribute `TYPE` of 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -27,10 +28,11 @@ from . import stmt as st
 from .dims import to_dim
 from .emit import kernel_type
 from .expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, Var
+from .generic import bare, build_generic, loads, used_vars
 from .jumps import without_jumps
 from .kernel import HANDLE, Kernel
 from .locations import location_of, to_attribute
-from .structure import Structure, bare, find_structure, loads, only_fills, same_load
+from .structure import Generic, Structure, find_structure, only_fills, same_load
 
 TYPE = "relax.struct_info"
 """The attribute of an argument, and of an allocation, for what its type does not say."""
@@ -351,23 +353,18 @@ class _Lowering:
             type_ = self._buffer_type(buffer)
             if self.function.tensors:
                 self._bind_dims_of(buffer.shape)
-                sizes = [
-                    dim.value if isinstance(dim, IntImm) else self.kernel.index(dim)
-                    for dim in buffer.shape
-                ]
+                sizes = [self.kernel.size(dim) for dim in buffer.shape]
                 empty = tensor.EmptyOp(sizes, kernel_type(buffer.dtype))
                 self.kernel.bind_source(buffer, empty.result)
                 return
-            if type_.has_static_shape and _bytes(buffer) <= STACK_BYTES:
+            size = buffer.itemsize * math.prod(type_.shape)
+            if type_.has_static_shape and size <= STACK_BYTES:
                 with self._entry():
                     op: Any = memref.AllocaOp(type_, [], [])
                 self.last_alloca = op.operation
             else:
-                sizes = []
-                for dim in buffer.shape:
-                    if not isinstance(dim, IntImm):
-                        sizes.append(self.kernel.index(dim))
-                op = memref.AllocOp(type_, sizes, [])
+                dims = [dim for dim in buffer.shape if not isinstance(dim, IntImm)]
+                op = memref.AllocOp(type_, [self.kernel.index(dim) for dim in dims], [])
             if buffer.scope() != "global":
                 op.attributes[SCOPE] = ir.StringAttr.get(buffer.scope())
             if _expr.is_uint(buffer.dtype):
@@ -393,14 +390,10 @@ class _Lowering:
             if stmt.region is None:
                 value = self._reshaped(stmt, source)
             else:
-                starts, sizes = ([self._mixed(end) for end in ends] for ends in _columns(stmt))
+                starts, sizes = ([self.kernel.size(end) for end in ends] for ends in _columns(stmt))
                 value = self._part(stmt, source, starts, sizes)
                 self.views[id(stmt.buffer)] = stmt, starts, sizes
         self.kernel.bind_source(stmt.buffer, value)
-
-    def _mixed(self, expr: PrimExpr) -> int | ir.Value:
-        """Return an integer as one of Python if it is known, and as an index otherwise."""
-        return expr.value if isinstance(expr, IntImm) else self.kernel.index(expr)
 
     def _part(
         self,
@@ -439,7 +432,7 @@ class _Lowering:
             if old == 1:
                 return source
             return collapse(type_, source, [list(range(old))]).result
-        sizes = [self._mixed(size) for size in stmt.buffer.shape]
+        sizes = [self.kernel.size(size) for size in stmt.buffer.shape]
         dynamic = ir.ShapedType.get_dynamic_size()
         known = [size if isinstance(size, int) else dynamic for size in sizes]
         values = [size for size in sizes if not isinstance(size, int)]
@@ -510,113 +503,54 @@ class _Lowering:
     # -- structured blocks --------------------------------------------------------------------
 
     def _structured(self, structure: Structure) -> None:
-        block = structure.block
-        names = [block.name or "_", *(var.name for var in structure.iters)]
-        if structure.init:
-            self._structured_init(structure)
-        if only_fills(structure.block):
+        block, generic = structure.block, structure.generic
+        for init in structure.init:
+            with self._at(init.span, block.name + "_init"):
+                self._initial(structure, init)
+        if only_fills(block):
             return
-        with self._at(block.span, *names):
-            self._generic(
-                structure,
-                structure.inputs,
-                structure.stores,
-                structure.lets,
-                structure.maps,
-                structure.iterator_types,
-                structure.iters,
-            )
-            for store in structure.stores:
+        with self._at(block.span, block.name or "_", *(var.name for var in generic.iters)):
+            self._generic(generic, structure.constants)
+            for store in generic.stores:
                 self._write_back(store.buffer)
 
-    def _structured_init(self, structure: Structure) -> None:
-        count = len(structure.stores)
-        spatial = [i for i, kind in enumerate(structure.iterator_types) if kind == "parallel"]
-        maps = structure.maps[-count:]
-        by_buffer = {id(init.buffer): init for init in structure.init}
-        for store, output_map in zip(structure.stores, maps, strict=True):
-            init = by_buffer[id(store.buffer)]
-            with self._at(init.span, structure.block.name + "_init"):
-                if not _expr.undefined_vars(init.value) and not any(loads(init.value)):
-                    value = self.kernel.value(init.value)
-                    filled = linalg.fill(value, outs=[self._buffer(init.buffer)])
-                    if self.function.tensors:
-                        self.kernel.bind_source(init.buffer, filled)
-                    if only_fills(structure.block):
-                        self._write_back(init.buffer)
-                    continue
-                renamed = {position: ir.AffineExpr.get_dim(i) for i, position in enumerate(spatial)}
-                exprs = [
-                    renamed[expr.position] if isinstance(expr, ir.AffineDimExpr) else expr
-                    for expr in output_map.results
-                ]
-                self._generic(
-                    structure,
-                    [],
-                    [init],
-                    [],
-                    [ir.AffineMap.get(len(spatial), 0, exprs)],
-                    ["parallel"] * len(spatial),
-                    [structure.iters[i] for i in spatial],
-                )
+    def _initial(self, structure: Structure, init: st.BufferStore) -> None:
+        if _expr.undefined_vars(init.value) or any(loads([init.value])):
+            self._generic(structure.initial(init), structure.constants)
+            return
+        filled = linalg.fill(self.kernel.value(init.value), outs=[self._buffer(init.buffer)])
+        if self.function.tensors:
+            self.kernel.bind_source(init.buffer, filled)
+        if only_fills(structure.block):
+            self._write_back(init.buffer)
 
-    def _generic(
-        self,
-        structure: Structure,
-        inputs: Sequence[BufferLoad],
-        stores: Sequence[st.BufferStore],
-        lets: Sequence[st.Let],
-        maps: Sequence[ir.AffineMap],
-        iterator_types: Sequence[str],
-        iters: Sequence[Var],
-    ) -> None:
-        operands = [self._buffer(load.buffer) for load in inputs]
-        outputs = [self._buffer(store.buffer) for store in stores]
-        kinds = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in iterator_types]
-        self._bind_dims_of([*(let.value for let in lets), *(store.value for store in stores)])
-        op = linalg.GenericOp(
-            [value.type for value in outputs] if self.function.tensors else [],
-            operands,
-            outputs,
-            ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps]),
-            ir.ArrayAttr.get(kinds),
-        )
-        types = [value.type.element_type for value in (*operands, *outputs)]
-        body = op.regions[0].blocks.append(*types, arg_locs=[ir.Location.current] * len(types))
-        arguments = list(body.arguments)
-        elements = list(zip(inputs, arguments, strict=False))
-        for store, argument in zip(stores, arguments[len(inputs) :], strict=True):
-            elements.append((BufferLoad(store.buffer, store.indices), argument))
-        kernel = self.kernel
-        saved, kernel.elements = kernel.elements, elements
-        kernel.forget()
-        try:
-            with ir.InsertionPoint(body):
-                exprs = [*(let.value for let in lets), *(store.value for store in stores)]
-                needed = {id(var) for expr in exprs for var in _free(expr, elements)}
-                for position, var in enumerate(iters):
-                    if id(var) in needed:
-                        kernel.bind(var, linalg.IndexOp(position).result)
-                for axis in structure.block.axes:
-                    if id(axis.var) in structure.constants and id(axis.var) in needed:
-                        kernel.bind(axis.var, arith.ConstantOp.create_index(0).result)
-                for let in lets:
-                    kernel.bind(let.var, kernel.value(let.value))
-                linalg.YieldOp([kernel.value(store.value) for store in stores])
-        finally:
-            kernel.elements = saved
-        for store, result in zip(stores, op.results, strict=False):
+    def _generic(self, generic: Generic, constants: Sequence[Var]) -> None:
+        kernel, stores = self.kernel, generic.stores
+        exprs = [stmt.value for stmt in generic.statements]
+        self._bind_dims_of(exprs)
+        known = [*generic.inputs, *(BufferLoad(store.buffer, store.indices) for store in stores)]
+        used = used_vars(exprs, lambda load: any(same_load(load, each) for each in known))
+
+        def write(elements: Sequence[ir.Value]) -> list[ir.Value]:
+            kernel.forget()
+            kernel.elements = list(zip(known, elements, strict=True))
+            for loop, var in enumerate(generic.iters):
+                if id(var) in used:
+                    kernel.bind(var, linalg.IndexOp(loop).result)
+            for var in constants:
+                if id(var) in used:
+                    kernel.bind(var, arith.ConstantOp.create_index(0).result)
+            for let in generic.lets:
+                kernel.bind(let.var, kernel.value(let.value))
+            values = [kernel.value(store.value) for store in stores]
+            kernel.elements = []
+            return values
+
+        operands = [self._buffer(load.buffer) for load in known]
+        inputs, outputs = operands[: len(generic.inputs)], operands[len(generic.inputs) :]
+        results = build_generic(inputs, outputs, generic.maps, generic.kinds, write)
+        for store, result in zip(stores, results, strict=False):
             kernel.bind_source(store.buffer, result)
-
-
-def _free(expr: PrimExpr, elements: Sequence[tuple[BufferLoad, ir.Value]]) -> Iterator[Var]:
-    """Yield the variables of an expression outside elements that are known."""
-    if isinstance(expr, Var):
-        yield expr
-    if isinstance(expr, BufferLoad) and any(same_load(expr, known) for known, _ in elements):
-        return
-    for operand in expr.operands():
-        yield from _free(operand, elements)
 
 
 def _columns(stmt: st.View) -> tuple[list[PrimExpr], list[PrimExpr]]:
@@ -632,11 +566,3 @@ def _slices(starts: Sequence[int | ir.Value], sizes: Sequence[int | ir.Value]) -
     values = [[item for item in column if not isinstance(item, int)] for column in columns]
     known = [[item if isinstance(item, int) else dynamic for item in column] for column in columns]
     return [*values, *known]
-
-
-def _bytes(buffer: st.Buffer) -> int:
-    total = buffer.itemsize
-    for dim in buffer.shape:
-        assert isinstance(dim, IntImm)
-        total *= dim.value
-    return total

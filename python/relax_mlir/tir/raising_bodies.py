@@ -13,7 +13,7 @@ from mlir.dialects import llvm
 from ..core.dtypes import dtype_name
 from . import expr as _expr
 from . import stmt as st
-from .expr import BufferLoad, Call, IntImm, PrimExpr, Var
+from .expr import BufferLoad, Call, IntImm, PrimExpr, Var, is_one
 from .idioms import made_by, match_float_to_int, match_shift, owner_of
 from .locations import location_names
 from .lower import ANNOTATIONS, LOOP, SCOPE, THREAD, TYPE
@@ -266,7 +266,6 @@ class Body:
             var = Var(raising.names.new(name), dtype)
             raising.known[induction] = var
             body = raising._region(block, "scf.yield")
-        one = isinstance(step, IntImm) and step.value == 1
         start, stop = _as_dtype(start, dtype), _as_dtype(stop, dtype)
         self.stmts.append(
             st.For(
@@ -275,7 +274,7 @@ class Body:
                 stop,
                 body,
                 kind=kind,
-                step=None if one else _as_dtype(step, dtype),
+                step=None if is_one(step) else _as_dtype(step, dtype),
                 thread=thread,
                 annotations=annotations,
             )
@@ -384,11 +383,11 @@ class Body:
         raising, result = self.raising, op.results[0]
         source = raising._buffer_of(op.operands[0])
         starts, sizes, strides = self._region(op)
-        if any(not isinstance(each, IntImm) or each.value != 1 for each in strides):
+        if not all(map(is_one, strides)):
             raise NotRaisableError("a part with a step")
         axes = list(range(source.ndim))
         if len(result.type.shape) != source.ndim:
-            axes = [axis for axis in axes if not _is_one(sizes[axis])]
+            axes = [axis for axis in axes if not is_one(sizes[axis])]
         if len(result.type.shape) != len(axes):
             raise NotRaisableError("a part of fewer dimensions")
         region = list(zip(starts, sizes, strict=True))
@@ -461,10 +460,6 @@ def _outputs_of(op: ir.Operation) -> list[ir.Value]:
     """Return the outputs that a structured operation writes to."""
     count = op.attributes["operandSegmentSizes"][1]
     return list(op.operands)[len(op.operands) - count :]
-
-
-def _is_one(expr: PrimExpr) -> bool:
-    return isinstance(expr, IntImm) and expr.value == 1
 
 
 def _is_address(op: ir.Operation) -> bool:
