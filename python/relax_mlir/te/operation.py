@@ -67,7 +67,7 @@ def _dim(value: Any) -> PrimExpr:
 def as_shape(shape: Shape) -> tuple[PrimExpr, ...]:
     """Return dimensions as expressions: of numbers, names, dimensions of the dialect."""
     if isinstance(shape, (_ir.ShapeExpr, list, tuple)) or not (
-        isinstance(shape, str) or _expr._is_scalar(shape)
+        isinstance(shape, str) or _expr.is_scalar(shape)
     ):
         dims = tuple(_dim(dim) for dim in shape)
     else:

@@ -204,4 +204,4 @@ def same_dim(a: PrimExpr, b: PrimExpr, names: Mapping[Var, Any] | None = None) -
     return lhs == rhs or lhs.prove_equal(rhs) is True
 
 
-_expr.from_dim, _expr.to_dim = from_dim, to_dim
+_expr.FUNCTIONS |= {"from_dim": from_dim, "to_dim": to_dim}

@@ -255,7 +255,7 @@ def _float_to_int(x: ir.Value, dtype: str) -> ir.Value:
     inside = arith.AndIOp(_compare(">", x, low), _compare("<", x, high)).result
     safe = _select(inside, x, _like(x, 0))
     result = (arith.FPToSIOp if signed else arith.FPToUIOp)(type_, safe).result
-    lowest, highest = _expr._limits(dtype)
+    lowest, highest = _expr.limits(dtype)
     result = _select(is_high, _constant(type_, highest), result)
     return _select(is_low, _constant(type_, lowest), result)
 
@@ -485,7 +485,7 @@ class Emitter:
         with current_location():
             if isinstance(node, Cast) and _is_half(node.dtype) and not _is_half(node.value.dtype):
                 return self._half(node)
-            is_copied = isinstance(node, _expr._Load) and _is_half(node.dtype)
+            is_copied = isinstance(node, _expr.Load) and _is_half(node.dtype)
             if is_copied and self._find(node, False) is None:
                 return self.load(node)
             wide = self._value(node)
@@ -585,7 +585,7 @@ class Emitter:
             return self._value(node.body)
         if isinstance(node, Call):
             return self._call(node)
-        if isinstance(node, _expr._Load):
+        if isinstance(node, _expr.Load):
             return self._widen_any(self.load(node), node.dtype)
         if isinstance(node, Reduce):
             raise ValueError(f"expected a reduction to be all that is computed, but got {node}")
@@ -695,7 +695,7 @@ def _is_negation(node: PrimExpr) -> bool:
 
 def _eager(node: PrimExpr) -> tuple[PrimExpr, ...]:
     """Return the operands whose values are needed whatever happens."""
-    if isinstance(node, (_expr._Load, Reduce)):
+    if isinstance(node, (_expr.Load, Reduce)):
         return ()
     if isinstance(node, Let) or (isinstance(node, Call) and node.op == "if_then_else"):
         return node.operands()[:1]

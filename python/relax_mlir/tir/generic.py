@@ -176,7 +176,7 @@ def loads(exprs: Sequence[PrimExpr], selects: bool = True) -> Iterator[tuple[Any
         if (id(node), guarded) in seen:
             continue
         seen.add((id(node), guarded))
-        if isinstance(node, _expr._Load):
+        if isinstance(node, _expr.Load):
             yield node, guarded
         is_lazy = isinstance(node, Call) and node.op == "if_then_else"
         is_lazy = is_lazy or (selects and isinstance(node, Select))
@@ -199,7 +199,7 @@ def used_vars(exprs: Sequence[PrimExpr], is_operand: Callable[[Any], bool]) -> s
             found.add(id(node))
         elif isinstance(node, Reduce):
             todo += [end for axis in node.axis for end in (axis.dom.min, axis.dom.extent)]
-        if not (isinstance(node, _expr._Load) and is_operand(node)):
+        if not (isinstance(node, _expr.Load) and is_operand(node)):
             todo += node.operands()
     return found
 

@@ -126,7 +126,7 @@ class Kernel(Emitter):
                 else:
                     operands.append(done[id(operand)])
                     parts.append((id(operands[-1]),))
-            payload = tuple(repr(part) for part in _expr._payload(node))
+            payload = tuple(repr(part) for part in _expr.payload(node))
             if isinstance(node, Call) and node.op == "call_extern":
                 payload = (*payload, str(id(node)))  # it may have an effect
             key = (type(node), node.dtype, payload, *parts)

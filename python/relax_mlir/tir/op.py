@@ -250,13 +250,13 @@ def indexmod(a: ExprLike, b: ExprLike) -> PrimExpr:
 def min_value(dtype: Any) -> PrimExpr:
     """Return the least finite value of a data type."""
     wanted = dtype_of(dtype)
-    return const(_expr._limits(wanted)[0], wanted)
+    return const(_expr.limits(wanted)[0], wanted)
 
 
 def max_value(dtype: Any) -> PrimExpr:
     """Return the greatest finite value of a data type."""
     wanted = dtype_of(dtype)
-    return const(_expr._limits(wanted)[1], wanted)
+    return const(_expr.limits(wanted)[1], wanted)
 
 
 def infinity(dtype: Any) -> PrimExpr:
@@ -288,7 +288,7 @@ def if_then_else(cond: ExprLike, t: ExprLike, f: ExprLike) -> PrimExpr:
     condition = convert(cond)
     if is_integer(condition.dtype):
         condition = _expr.compare(_expr.NE, condition, 0)
-    _expr._require_bool(condition)
+    _expr.require_bool(condition)
     a, b = match_types(t, f)
     if isinstance(condition, IntImm):
         return a if condition.value else b
@@ -385,7 +385,7 @@ def _reduce(
     inits = [] if init is None else list(init) if isinstance(init, (list, tuple)) else [init]
     starts = [cast(dtype, each) for each, dtype in zip(inits, dtypes, strict=bool(inits))]
     condition = const(True, "bool") if where is None else convert(where)
-    _expr._require_bool(condition)
+    _expr.require_bool(condition)
     reducer = CommReducer(lhs, rhs, *typed)
     outputs = [
         Reduce(reducer, sources, _axes(axis), condition, i, starts) for i in range(len(sources))
