@@ -148,11 +148,6 @@ class Executable(runtime.Executable):
         self.code = code
         self.exec_mode = exec_mode
 
-    @property
-    def program(self) -> runtime.Executable:
-        """The executable as the runtime sees it: itself."""
-        return self
-
     def make_machine(self) -> tvm_ffi.Object:
         """Return a new machine of the runtime; raise ValueError where the code cannot run."""
         if self.code is not None:

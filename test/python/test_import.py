@@ -77,8 +77,6 @@ def test_former_names_of_dimensions():
 def test_one_machine_and_one_executable():
     assert relax.VirtualMachine is relax.runtime.VirtualMachine
     assert issubclass(relax.Executable, relax.runtime.Executable)
-    ex = relax.compile("")
-    assert ex.program is ex
 
 
 def test_runtime_needs_nothing_else_of_the_package():
