@@ -70,11 +70,6 @@ def mlir_attr(text: str) -> ir.Attribute:
         raise ValueError(message) from None
 
 
-def as_attribute(name: str, value: Any) -> ir.Attribute:
-    """Return an attribute as it is, and a value of Python as `attribute` does."""
-    return value if isinstance(value, ir.Attribute) else attribute(name, value)
-
-
 def mlir_op(
     name: str,
     *operands: Any,
@@ -89,7 +84,7 @@ def mlir_op(
         The name of the operation in MLIR, with that of its dialect.
     *operands : value
     attrs : mapping of str to value, optional
-        Its attributes, as of `as_attribute`.
+        Its attributes, as of `attribute`.
     types : sequence of mlir.ir.Type
         The types of its results.
 
@@ -103,7 +98,7 @@ def mlir_op(
     ValueError
         If the operation is not valid.
     """
-    attributes = {key: as_attribute(key, value) for key, value in (attrs or {}).items()}
+    attributes = {key: attribute(key, value) for key, value in (attrs or {}).items()}
     try:
         op = ir.Operation.create(
             name,

@@ -11,7 +11,6 @@ import numpy as np
 from mlir import ir
 
 from ..core.context import current_context
-from ..core.ir import Dim
 from .expr import FloatImm, IntImm, StringImm
 
 
@@ -22,8 +21,9 @@ def attribute(name: str, value: Any) -> ir.Attribute:
     ----------
     name : str
         For messages.
-    value : None, bool, int, float, str, sequence, mapping, Dim, mlir.ir.Attribute or Type
-        None is the unit attribute; integers become 64-bit ones and floats doubles.
+    value : None, bool, int, float, str, sequence, mapping, constant, mlir.ir.Attribute or Type
+        None is the unit attribute; integers become 64-bit ones and floats doubles. An attribute,
+        such as a dimension, stays as it is.
 
     Returns
     -------
@@ -44,8 +44,6 @@ def attribute(name: str, value: Any) -> ir.Attribute:
 
 
 def _attribute(name: str, value: Any) -> ir.Attribute:
-    if isinstance(value, Dim) and value.value is not None:
-        value = value.value
     for types, convert in _CONVERSIONS:
         if isinstance(value, types):
             return convert(name, value)

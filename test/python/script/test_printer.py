@@ -475,6 +475,17 @@ def test_attributes_of_functions():
     assert structural_equal(from_source(text), program)
 
 
+def test_dimensions_as_attributes():
+    program = """relax.func @f() -> !relax.object
+        attributes {a = #relax.expr<3>, b = #relax.expr<n>} {
+      %0 = relax.null_value
+      relax.return %0 : !relax.object
+    }"""
+    text = printer.script(program)
+    assert '"a": I.mlir_attr("#relax.expr<3>"), "b": I.mlir_attr("#relax.expr<n>")' in text
+    assert structural_equal(from_source(text), program)
+
+
 def test_devices():
     program = """module attributes {relax.global_info = {%s}} {
       relax.func @f(%%x: !relax.tensor<[2], f32, @%s>) -> !relax.object {

@@ -16,8 +16,8 @@ from ...core.expr import GlobalVar, Var, as_value
 from ...core.ir import ShapeStructInfo, TupleStructInfo
 from ...dialects import relax as _ops
 from ...tir import Var as ShapeVar
+from ...tir.attributes import attribute
 from ..annotations import as_annotation, as_dim
-from ..generic import as_attribute
 from ..operators import argument
 from .expressions import constant_of
 from .signature import Signature, SignatureParser
@@ -59,7 +59,7 @@ class NextOperation:
         for name, value in self.attrs.items():
             if name in op.attributes:
                 raise ValueError(f"expected another name for an attribute, but got '{name}'")
-            op.attributes[name] = as_attribute(name, value)
+            op.attributes[name] = attribute(name, value)
         if self.types is None:
             return
         if len(self.types) != len(op.results):
