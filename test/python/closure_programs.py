@@ -32,6 +32,37 @@ ALIASES = """
 !scale = !relax.func<(!vec, !i64, !vec, !f32, !i1, !i32) -> !unit, impure>
 """
 
+# Two functions of the module that call each other, one by its name and one by a value.
+PARITY = """
+relax.func @even(%i: !int) -> !bool {
+  %one = relax.constant dense<1> : tensor<i64>
+  %c = relax.less %i, %one : (!int, !int) -> !bool
+  %r = relax.if %c : !bool -> !bool {
+    %t = relax.constant dense<true> : tensor<i1>
+    relax.yield %t : !bool
+  } else {
+    %p = relax.subtract %i, %one : (!int, !int) -> !int
+    %0 = relax.call @odd(%p) : (!int) -> !bool
+    relax.yield %0 : !bool
+  }
+  relax.return %r : !bool
+}
+relax.func @odd(%i: !int) -> !bool {
+  %f = relax.global_var @even : !parity
+  %one = relax.constant dense<1> : tensor<i64>
+  %c = relax.less %i, %one : (!int, !int) -> !bool
+  %r = relax.if %c : !bool -> !bool {
+    %t = relax.constant dense<false> : tensor<i1>
+    relax.yield %t : !bool
+  } else {
+    %p = relax.subtract %i, %one : (!int, !int) -> !int
+    %0 = relax.call %f : !parity (%p) : (!int) -> !bool
+    relax.yield %0 : !bool
+  }
+  relax.return %r : !bool
+}
+"""
+
 
 def f32(*values):
     return np.array(values, "float32")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 import tvm_ffi
-from closure_programs import f32, machine, values
+from closure_programs import PARITY, f32, machine, values
 from relax_mlir import op
 
 pytestmark = pytest.mark.usefixtures("exec_mode")
@@ -392,37 +392,6 @@ def test_sc02_recursion_through_a_value(load, tensor):
             )
         bb.emit_func_output(op.call(total, i))
     assert np.from_dlpack(load(bb)(np.array(100))) == 5050
-
-
-PARITY = """
-relax.func @even(%i: !int) -> !bool {
-  %one = relax.constant dense<1> : tensor<i64>
-  %c = relax.less %i, %one : (!int, !int) -> !bool
-  %r = relax.if %c : !bool -> !bool {
-    %t = relax.constant dense<true> : tensor<i1>
-    relax.yield %t : !bool
-  } else {
-    %p = relax.subtract %i, %one : (!int, !int) -> !int
-    %0 = relax.call @odd(%p) : (!int) -> !bool
-    relax.yield %0 : !bool
-  }
-  relax.return %r : !bool
-}
-relax.func @odd(%i: !int) -> !bool {
-  %f = relax.global_var @even : !parity
-  %one = relax.constant dense<1> : tensor<i64>
-  %c = relax.less %i, %one : (!int, !int) -> !bool
-  %r = relax.if %c : !bool -> !bool {
-    %t = relax.constant dense<false> : tensor<i1>
-    relax.yield %t : !bool
-  } else {
-    %p = relax.subtract %i, %one : (!int, !int) -> !int
-    %0 = relax.call %f : !parity (%p) : (!int) -> !bool
-    relax.yield %0 : !bool
-  }
-  relax.return %r : !bool
-}
-"""
 
 
 def test_sc01_dr08_mutual_recursion():

@@ -5,37 +5,8 @@ import re
 import numpy as np
 import pytest
 import relax_mlir as relax
+from closure_programs import ALIASES, PARITY
 from relax_mlir import op
-
-PARITY = """
-!int = !relax.tensor<[], i64>
-!bool = !relax.tensor<[], i1>
-relax.func @even(%i: !int) -> !bool {
-  %one = relax.constant dense<1> : tensor<i64>
-  %c = relax.less %i, %one : (!int, !int) -> !bool
-  %r = relax.if %c : !bool -> !bool {
-    %t = relax.constant dense<true> : tensor<i1>
-    relax.yield %t : !bool
-  } else {
-    %p = relax.subtract %i, %one : (!int, !int) -> !int
-    %0 = relax.call @odd(%p) : (!int) -> !bool
-    relax.yield %0 : !bool
-  }
-  relax.return %r : !bool
-}
-relax.func @odd(%i: !int) -> !bool {
-  %one = relax.constant dense<1> : tensor<i64>
-  %c = relax.less %i, %one : (!int, !int) -> !bool
-  %r = relax.if %c : !bool -> !bool {
-    %t = relax.constant dense<false> : tensor<i1>
-    relax.yield %t : !bool
-  } else {
-    %p = relax.subtract %i, %one : (!int, !int) -> !int
-    %0 = relax.call @even(%p) : (!int) -> !bool
-    relax.yield %0 : !bool
-  }
-  relax.return %r : !bool
-}"""
 
 
 @pytest.fixture
@@ -90,7 +61,7 @@ def test_vm09_equal_constants_are_one(exec_mode, write, tensor):
 
 
 def test_vm09_tail_calls_take_no_depth():
-    vm = relax.VirtualMachine(relax.compile(PARITY, exec_mode="bytecode"))
+    vm = relax.VirtualMachine(relax.compile(ALIASES + PARITY, exec_mode="bytecode"))
     assert np.from_dlpack(vm["even"](np.array(20_001))) == np.False_
     assert np.from_dlpack(vm["odd"](np.array(20_001))) == np.True_
 
