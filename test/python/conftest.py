@@ -162,3 +162,36 @@ def vector(tensor):
         return tensor((dim,), name=name)
 
     return vector
+
+
+@pytest.fixture(params=[False, True], ids=["static", "symbolic"])
+def run_te(request):
+    """Compile emit_te of a function, run it on arrays and return NumPy arrays.
+
+    Symbolic dimensions are one variable for each size. A kernel is the same in both modes, so each
+    shape runs in one of them.
+    """
+    exec_mode = "bytecode" if request.param else "compiled"
+
+    def run(function, *args, **kwargs):
+        bb = relax.BlockBuilder()
+        params, arrays, given = [], [], []
+        for index, arg in enumerate(args):
+            if not isinstance(arg, np.ndarray):
+                given.append(arg)
+                continue
+            shape = [f"d{n}" if request.param and n > 1 else n for n in arg.shape]
+            param = relax.Var(f"x{index}", relax.TensorStructInfo(shape, arg.dtype))
+            params.append(param)
+            given.append(param)
+            arrays.append(arg)
+        with bb.function("main", params):
+            bb.emit_func_output(bb.emit_te(function, *given, **kwargs))
+        vm = relax.VirtualMachine(relax.compile(bb, exec_mode=exec_mode))
+        result = vm["main"](*arrays)
+        if hasattr(result, "__dlpack__"):
+            return np.from_dlpack(result)
+        return tuple(np.from_dlpack(each) for each in result)
+
+    run.is_symbolic = request.param
+    return run
