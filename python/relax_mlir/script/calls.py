@@ -11,7 +11,6 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from mlir import ir
 
 from .. import op as _op
@@ -23,19 +22,15 @@ from ..core.ir import (
     ShapeExpr,
     ShapeStructInfo,
     TensorStructInfo,
-    TupleStructInfo,
 )
 from ..core.ir_module import Function
-from ..core.vdevice import VDevice
 from ..dialects import relax as _ops
 from ..tir.attributes import attribute
 from . import state
 from .annotations import as_dim, as_dims, as_struct_info, known_shape, struct_infos
+from .kernel_arguments import call_fitting
 from .operators import argument, fields, operator
 from .state import SpecialForm
-
-_SCALARS = (tir.IntImm, tir.FloatImm)
-_NOT_FINITE = ("inf", "-inf", "nan")
 
 
 def _one_of(what: str, *given: Any) -> Any:
@@ -88,94 +83,6 @@ def kernel(callee: Any) -> Any:
     return callee
 
 
-def _call(callee: Any, make: Any, args: Any, outputs: Any, inplace: Any = None) -> ir.Value:
-    """Call a kernel by ``make(name, args, outputs)``, where `inplace` is of its outputs."""
-    name = callee.name if isinstance(callee, GlobalVar) else callee
-    if not isinstance(name, str):
-        raise TypeError(f"expected a kernel of the module, but got {callee!r}")
-    given = _fitting(name, [argument(arg) for arg in fields(args)])
-    declared = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-    fitting = _fitting_outputs(name, declared, inplace)
-    if fitting == declared:
-        return make(name, given, outputs)
-    value = make(name, given, fitting)
-    is_one = len(declared) == 1
-    return _op.match_cast(value, declared[0] if is_one else TupleStructInfo(declared))
-
-
-def _fitting_outputs(name: str, outputs: list[Any], inplace: Any) -> list[Any]:
-    """Return outputs with the dimensions that the kernel states where the call leaves them open.
-
-    They are checked against what the call says afterwards.
-    """
-    params = state.current("a call").kernel_params(name)
-    # Integers may come after the outputs in the text.
-    while params and not isinstance(params[-1], ir.ShapedType):
-        params.pop()
-    indices = [-1] * len(outputs) if inplace is None else inplace
-    indices = [indices] if isinstance(indices, int) else list(indices)
-    allocated = [index for index, position in enumerate(indices) if position == -1]
-    fitting = list(outputs)
-    for index, param in zip(reversed(allocated), reversed(params), strict=False):
-        if index < len(fitting):
-            fitting[index] = _fit_output(fitting[index], param)
-    return fitting
-
-
-def _fit_output(type_: Any, param: ir.Type) -> Any:
-    if not isinstance(type_, TensorStructInfo) or not isinstance(param, ir.ShapedType):
-        return type_
-    if type_.shape is None or not param.has_rank or len(type_.shape.dims) != param.rank:
-        return type_
-    dims = [
-        dim if param.is_dynamic_dim(index) or dim.value is not None else param.get_dim_size(index)
-        for index, dim in enumerate(type_.shape.dims)
-    ]
-    if dims == list(type_.shape.dims):
-        return type_
-    return TensorStructInfo(dims, type_.dtype, vdevice=type_.vdevice)
-
-
-def _fitting(name: str, args: list[Any]) -> list[Any]:
-    """Return arguments of a kernel; what is known less of them than it needs is checked first."""
-    params = state.current("a call").kernel_params(name)
-    return [
-        _fit(arg, params[index]) if index < len(params) else arg for index, arg in enumerate(args)
-    ]
-
-
-def _fit(arg: Any, param: ir.Type) -> Any:
-    if not isinstance(arg, ir.Value) or not isinstance(param, ir.ShapedType):
-        return arg
-    type_ = arg.type
-    is_tensor = isinstance(type_, TensorStructInfo)
-    if not is_tensor and not isinstance(type_, ObjectStructInfo):
-        return arg
-    rank = param.rank
-    dims: Any = type_.shape.dims if is_tensor and type_.shape is not None else [None] * rank
-    if len(dims) != rank or (is_tensor and type_.dtype not in (None, _dtype_of(param))):
-        return arg
-    parser = state.current("a call")
-    wanted = [
-        _fit_dim(dim, None if param.is_dynamic_dim(index) else param.get_dim_size(index), parser)
-        for index, dim in enumerate(dims)
-    ]
-    if is_tensor and type_.dtype is not None and wanted == list(dims):
-        return arg
-    device = type_.vdevice if is_tensor else None
-    return _op.match_cast(arg, TensorStructInfo(wanted, _dtype_of(param), vdevice=device))
-
-
-def _fit_dim(dim: Any, size: int | None, parser: Any) -> Any:
-    if size is not None and (dim is None or dim.value is None):
-        return size
-    return parser.new_shape_name() if dim is None else dim
-
-
-def _dtype_of(param: Any) -> str:
-    return dtype_name(param.element_type)
-
-
 def call_tir(
     gvar: Any,
     args: Any = (),
@@ -204,7 +111,7 @@ def call_tir(
         return call_dps_packed(callee, args, out, dtype=dtype)
     outputs = _outputs(out, dtype)
     ints = _shape_argument(tir_vars)
-    return _call(
+    return call_fitting(
         callee, lambda name, given, types: _op.call_tir(name, given, types, ints), args, outputs
     )
 
@@ -228,7 +135,7 @@ def call_tir_inplace(
     """Call a kernel that updates some of its arguments."""
     outputs = struct_infos(_one_of("out_sinfo", out_sinfo, out_ty))
     ints = _shape_argument(tir_vars)
-    return _call(
+    return call_fitting(
         kernel(gvar),
         lambda name, given, types: _op.call_tir_inplace(name, given, inplace_indices, types, ints),
         args,
@@ -457,136 +364,6 @@ def _match_shape(parser: Any, node: ast.Call) -> ir.Value:
 
 # The RFC's cast: R.match_shape(value, (n, m)) binds the variables that are new.
 match_shape = SpecialForm("R.match_shape", _match_shape)
-
-
-# ---------------------------------------------------------------------------------------------
-# Values of Python
-# ---------------------------------------------------------------------------------------------
-
-
-class Constant:
-    """A constant tensor that is made outside of a program, for programs that name it.
-
-    Parameters
-    ----------
-    value, dtype
-        As of `const`.
-    """
-
-    def __init__(self, value: Any, dtype: Any = None) -> None:
-        self.value = value
-        self.dtype = dtype
-
-    def to_relax(self) -> ir.Value:
-        """Return it as a value of the program that is being parsed."""
-        return _op.const(self.value, self.dtype)
-
-
-def const(value: Any, dtype: Any = None) -> Any:
-    """Return a constant tensor.
-
-    Parameters
-    ----------
-    value : bool, int, float, numpy.ndarray or nested sequence of numbers
-    dtype : str, numpy.dtype, torch.dtype or mlir.ir.Type, optional
-
-    Returns
-    -------
-    mlir.ir.Value or Constant
-        Outside of a program, something for programs to name.
-    """
-    if hasattr(value, "numpy") and not isinstance(value, np.ndarray):
-        value = value.numpy()
-    value = value.value if isinstance(value, _SCALARS) else value
-    if isinstance(value, str) and value in _NOT_FINITE:
-        value = float(value)  # as TVM prints it
-    if state.current_or_none() is None:
-        return Constant(value, dtype)
-    return _op.const(value, dtype)
-
-
-def prim_value(value: Any, dtype: Any = None) -> ir.Value:
-    """Return a scalar."""
-    if isinstance(value, _SCALARS):
-        number = bool(value.value) if value.dtype == "bool" else value.value
-        return _op.prim_value(number, value.dtype)
-    value = argument(value)
-    if isinstance(value, ir.Value):
-        return value
-    return _op.prim_value(value, dtype)
-
-
-def shape(values: Any) -> ir.Value:
-    """Return a shape."""
-    return _op.shape([as_dim(value) for value in values])
-
-
-# ---------------------------------------------------------------------------------------------
-# Devices
-# ---------------------------------------------------------------------------------------------
-
-
-# The kinds of device by their numbers in DLPack, of those that TVM has names for.
-_DEVICE_TYPES = {1: "cpu", 2: "cuda", 4: "opencl", 7: "vulkan", 8: "metal", 10: "rocm"}
-
-
-class Device:
-    """A device: its kind and which one of that kind."""
-
-    def __init__(self, kind: str, index: int = 0) -> None:
-        self.kind, self.index = kind, index
-
-
-def device(dev: str = "", index: int = 0, *, device_type: Any = None) -> Device:
-    """Return a device for `hint_on_device`.
-
-    Parameters
-    ----------
-    dev : str
-        Its kind, such as "cpu".
-    index : int
-        Its number among those of the kind.
-    device_type : int, optional
-        The kind as a number of DLPack, as TVM prints it.
-    """
-    if device_type is None:
-        return Device(dev, int(index))
-    kind = _DEVICE_TYPES.get(int(device_type))
-    if dev or kind is None:
-        known = ", ".join(f"{number} ({name})" for number, name in _DEVICE_TYPES.items())
-        raise ValueError(f"expected a kind of device, one of {known}, but got {device_type}")
-    return Device(kind, int(index))
-
-
-def cpu(index: int = 0) -> Device:
-    """Return a processor, for `hint_on_device`."""
-    return Device("cpu", index)
-
-
-def cuda(index: int = 0) -> Device:
-    """Return a GPU, for `hint_on_device`."""
-    return Device("cuda", index)
-
-
-def to_vdevice(data: Any, dst_vdevice: Any) -> ir.Value:
-    """Copy a tensor to a virtual device.
-
-    Parameters
-    ----------
-    data : tensor
-    dst_vdevice : str or VDevice
-        A device that the module lists, such as "llvm:0" or its name.
-    """
-    by_object = isinstance(dst_vdevice, VDevice)
-    name = state.vdevice_name_of(dst_vdevice) if by_object else state.vdevice_name(dst_vdevice)
-    return _op.to_vdevice(argument(data), name)
-
-
-def hint_on_device(data: Any, dst_vdevice: Any, memory_scope: str = "global") -> ir.Value:
-    """Say that a tensor should be on a device."""
-    del memory_scope
-    index = dst_vdevice.index if isinstance(dst_vdevice, Device) else int(dst_vdevice)
-    return _op.hint_on_device(argument(data), index)
 
 
 # ---------------------------------------------------------------------------------------------

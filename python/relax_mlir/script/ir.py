@@ -13,7 +13,7 @@ from .annotations import as_struct_info
 from .generic import metadata, mlir_attr, mlir_type
 from .operators import argument
 from .parser import entry
-from .parser.relax import MetaVar, NextOperation, SequenceFrame
+from .parser.frames import MetaVar, NextOperation, SequenceFrame
 
 __all__ = [
     "DummyGlobalInfo",

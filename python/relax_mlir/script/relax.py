@@ -24,32 +24,26 @@ from .calls import (
     call_pure_packed,
     call_tir,
     call_tir_inplace,
-    const,
-    cpu,
-    cuda,
-    device,
     emit_te,
     func_attr,
-    hint_on_device,
     invoke_closure,
     invoke_pure_closure,
     linear,
     match_cast,
     match_shape,
     matmul,
-    prim_value,
     print,
     read_tensor_from_file,
-    shape,
-    to_vdevice,
 )
+from .devices import cpu, cuda, device, hint_on_device, to_vdevice
 from .macros import macro
 from .operators import Namespace, operator, unknown
 from .parser import entry
-from .parser.relax import Dataflow
+from .parser.frames import Dataflow
 from .rewriter import rewriter
 from .state import SpecialForm
 from .tvm_operators import NAMESPACES, TVM_OPERATORS
+from .values import const, prim_value, shape
 
 __all__ = [
     "Any",

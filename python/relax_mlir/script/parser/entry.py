@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...core.ir_module import Function, IRModule
+from .definitions import find_decorator
 from .environment import Environment, around_class, around_function
-from .module import ModuleParser, find_decorator
+from .module import ModuleParser
 from .source import Source, source_of_class, source_of_function
 
 

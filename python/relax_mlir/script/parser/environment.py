@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..._near_misses import did_you_mean
+from ...core.expr import GlobalVar
 
 _MISSING = object()
 
@@ -146,3 +147,28 @@ def around_class(cls: type, frame: types.FrameType) -> list[dict[str, Any]]:
         if isinstance(value, types.FunctionType):
             variables.update(captured(value))
     return [variables, dict(frame.f_locals), frame.f_globals]
+
+
+class ModuleNames:
+    """The value of the class name in its functions: their names as attributes."""
+
+    def __init__(self) -> None:
+        self._functions: dict[str, Any] = {}
+
+    def declare(self, name: str, function: Any = None) -> Any:
+        """Add a function of the module, or something else that is called."""
+        self._functions[name] = GlobalVar(name) if function is None else function
+        return self._functions[name]
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function by its name."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> GlobalVar:
+        """Return a function whose name is none of Python."""
+        if name not in self._functions:
+            known = ", ".join(sorted(self._functions)) or "none"
+            raise NameError(f"expected a function of the module ({known}), but got '{name}'")
+        return self._functions[name]

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import dataclasses
 import itertools
 import re
 import warnings
@@ -28,67 +27,11 @@ from .. import state
 from ..calls import func_attr
 from ..generic import mlir_functions
 from . import rfc, tir
-from .environment import Environment
+from .definitions import Decorator, find_decorator, in_order, is_recursive, uses_of
+from .environment import Environment, ModuleNames
 from .expressions import Evaluator, constant_of
 from .relax import FunctionParser, recursive
 from .source import Source
-
-# Names of decorators, in any namespace.
-KINDS = {
-    "function": "function",
-    "func": "function",
-    "prim_func": "prim_func",
-    "ir_module": "ir_module",
-    "macro": "macro",
-    "pyfunc": "pyfunc",
-    "py_func": "pyfunc",
-    "rewriter": "rewriter",
-}
-
-
-@dataclasses.dataclass
-class Decorator:
-    """The decorator of a definition: its kind, its options and its text."""
-
-    name: str
-    options: dict[str, Any]
-    text: str
-
-
-def find_decorator(node: Any) -> tuple[str, ast.expr, list[ast.keyword]] | None:
-    """Return the kind, the name and the options of the known decorator of a definition."""
-    for decorator in node.decorator_list:
-        is_call = isinstance(decorator, ast.Call)
-        target = decorator.func if is_call else decorator
-        name = getattr(target, "attr", getattr(target, "id", ""))
-        if name in KINDS:
-            return KINDS[name], target, decorator.keywords if is_call else []
-    return None
-
-
-class ModuleNames:
-    """The value of the class name in its functions: their names as attributes."""
-
-    def __init__(self) -> None:
-        self._functions: dict[str, Any] = {}
-
-    def declare(self, name: str, function: Any = None) -> Any:
-        """Add a function of the module, or something else that is called."""
-        self._functions[name] = GlobalVar(name) if function is None else function
-        return self._functions[name]
-
-    def __getattr__(self, name: str) -> Any:
-        """Return a function by its name."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self[name]
-
-    def __getitem__(self, name: str) -> GlobalVar:
-        """Return a function whose name is none of Python."""
-        if name not in self._functions:
-            known = ", ".join(sorted(self._functions)) or "none"
-            raise NameError(f"expected a function of the module ({known}), but got '{name}'")
-        return self._functions[name]
 
 
 class ModuleParser(Evaluator):
@@ -290,11 +233,11 @@ class ModuleParser(Evaluator):
                 self.note_warnings(node)
             self.env.bind(node.name, self.names.declare(node.name))
         kernels = {n.name: n for n in nodes if decorators[n.name].name == "prim_func"}
-        for node in self._in_order(kernels):
+        for node in in_order(kernels):
             tir.parse_prim_func(node, self.source, self.env, self.builder._module)
         relax = {n.name: n for n in nodes if decorators[n.name].name == "function"}
         self._add_texts(relax)
-        for node in self._in_order(relax):
+        for node in in_order(relax):
             options = decorators[node.name].options
             self._function(node, options, relax)
         self._restore_order(nodes)
@@ -308,7 +251,7 @@ class ModuleParser(Evaluator):
             if options.get("private", False):
                 operation.attributes["sym_visibility"] = ir.StringAttr.get("private")
             return
-        if node.returns is None and _is_recursive(node, relax):
+        if node.returns is None and is_recursive(node, relax):
             raise self.error(node, recursive(node.name))
         declared = self._declare_others(node, relax)
         parser = FunctionParser(self)
@@ -355,33 +298,13 @@ class ModuleParser(Evaluator):
         self._shape_names += 1
         return f"shape_{self._shape_names}"
 
-    def _in_order(self, nodes: dict[str, ast.FunctionDef]) -> list[ast.FunctionDef]:
-        """Return functions with those that they call first, as far as that is possible."""
-        order: list[ast.FunctionDef] = []
-        seen: set[str] = set()
-        for start in nodes.values():
-            stack = [(start, iter(_uses(start, nodes)))]
-            if start.name in seen:
-                continue
-            seen.add(start.name)
-            while stack:
-                node, rest = stack[-1]
-                name = next((name for name in rest if name not in seen), None)
-                if name is None:
-                    order.append(node)
-                    stack.pop()
-                else:
-                    seen.add(name)
-                    stack.append((nodes[name], iter(_uses(nodes[name], nodes))))
-        return order
-
     def _declare_others(
         self, node: ast.FunctionDef, nodes: dict[str, ast.FunctionDef]
     ) -> list[ir.Operation]:
         """Declare the functions that this one uses and that are not there yet."""
         there = IRModule(self.builder._module).functions
         declared = []
-        for name in _uses(node, nodes):
+        for name in uses_of(node, nodes):
             if name in there or name == node.name:
                 continue
             declared.append(self._declare(nodes[name], self.decorator(nodes[name]).options))
@@ -484,34 +407,7 @@ class ModuleParser(Evaluator):
         return name
 
 
-def _is_recursive(node: ast.FunctionDef, nodes: dict[str, ast.FunctionDef]) -> bool:
-    """Say whether a function calls itself, also by way of others."""
-    seen: set[str] = set()
-    stack = _uses(node, nodes)
-    while stack:
-        name = stack.pop()
-        if name == node.name:
-            return True
-        if name not in seen:
-            seen.add(name)
-            stack += _uses(nodes[name], nodes)
-    return False
-
-
 def _move_last(operation: ir.Operation) -> None:
     last = list(operation.block)[-1].operation
     if last != operation:
         operation.move_after(last)
-
-
-def _uses(node: ast.FunctionDef, nodes: dict[str, Any]) -> list[str]:
-    """Return the names of functions that a function mentions."""
-    names = []
-    for child in ast.walk(node):
-        if isinstance(child, ast.Attribute) and child.attr in nodes:
-            names.append(child.attr)
-        elif isinstance(child, ast.Name) and child.id in nodes:
-            names.append(child.id)
-        elif isinstance(child, ast.Subscript) and isinstance(child.slice, ast.Constant):
-            names += [child.slice.value] if child.slice.value in nodes else []
-    return list(dict.fromkeys(names))
