@@ -517,10 +517,10 @@ class _Lowering:
     def _initial(self, structure: Structure, init: st.BufferStore) -> None:
         if _expr.undefined_vars(init.value) or any(loads([init.value])):
             self._generic(structure.initial(init), structure.constants)
-            return
-        filled = linalg.fill(self.kernel.value(init.value), outs=[self._buffer(init.buffer)])
-        if self.function.tensors:
-            self.kernel.bind_source(init.buffer, filled)
+        else:
+            filled = linalg.fill(self.kernel.value(init.value), outs=[self._buffer(init.buffer)])
+            if self.function.tensors:
+                self.kernel.bind_source(init.buffer, filled)
         if only_fills(structure.block):
             self._write_back(init.buffer)
 

@@ -95,6 +95,31 @@ def k(A: T.Buffer((3, 4), "float32"), B: T.Buffer((5, 4), "float32")):
 
 
 @pytest.mark.parametrize("tensors", ["", "(tensors=True)"])
+def test_initial_values_of_a_part_are_written_in_its_place(tensors):
+    x = np.ones((3, 4), "float32")
+    result = call(
+        f"""
+@T.prim_func{tensors}
+def k(A: T.Buffer((3, 4), "float32"), B: T.Buffer((5, 4), "float32")):
+    for i, j in T.grid(5, 4):
+        with T.sblock("fill"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            with T.init():
+                B[vi, vj] = T.float32(-1)
+    C = T.match_buffer(B[1:4, 0:4], (3, 4), "float32")
+    for i, j in T.grid(3, 4):
+        with T.sblock("rows"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            with T.init():
+                C[vi, vj] = A[vi, vj] * T.Cast("float32", vi)
+""",
+        "(5, 4)",
+        x,
+    )
+    np.testing.assert_array_equal(result[:, 0], [-1, 0, 1, 2, -1])
+
+
+@pytest.mark.parametrize("tensors", ["", "(tensors=True)"])
 def test_a_buffer_in_another_shape(tensors):
     x = np.arange(24, dtype="float32").reshape(2, 3, 4)
     result = call(
