@@ -15,8 +15,6 @@ from ..tir.generic import Affine, IterationSpace
 from ..tir.op import if_then_else
 from .tensor import loads_of
 
-is_zero = _expr.is_zero
-
 
 class Loops(IterationSpace):
     """The loops of an operation: its axes and those it reduces over."""
