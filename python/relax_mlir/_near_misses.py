@@ -24,7 +24,7 @@ def did_you_mean(name: str, known: Iterable[str], owner: str = "", cutoff: float
 
     Examples
     --------
-    >>> did_you_mean("mian", ["main", "exp"])
+    >>> did_you_mean("mainn", ["main", "exp"])
     "; did you mean 'main'?"
     >>> did_you_mean("relu", ["relax", "nn.relu"], owner="op", cutoff=0.8)
     "; did you mean 'op.nn.relu'?"

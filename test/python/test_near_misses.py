@@ -10,7 +10,7 @@ from relax_mlir.dpl import is_op
 @pytest.mark.parametrize(
     ("owner", "name", "message"),
     [
-        (op, "addd", "has no attribute 'addd'; did you mean 'op.add'?"),
+        (op, "addx", "has no attribute 'addx'; did you mean 'op.add'?"),
         (op, "relu", "has no attribute 'relu'; did you mean 'op.nn.relu'?"),
         (op, "frobnicate", "has no attribute 'frobnicate'"),
         (transform, "LegalizeOp", "has no attribute 'LegalizeOp'; did you mean 'LegalizeOps'?"),
@@ -25,7 +25,7 @@ def test_attributes(owner, name, message):
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("relax.addd", "; did you mean 'relax.add'?"),
+        ("relax.addx", "; did you mean 'relax.add'?"),
         ("relax.nn.sofmax", "; did you mean 'relax.nn.softmax'?"),
         ("relax.frobnicate", ""),
     ],
