@@ -177,10 +177,9 @@ struct ElementBuilder::Request {
   Computed computed = Computed();
 };
 
-Value ElementBuilder::getPlace(IndexBuilder &b,
-                               const KernelParameters::Memory &memory,
+Value ElementBuilder::getPlace(IndexBuilder &b, const FlatMemory &memory,
                                AffineMap map, ValueRange indices) {
-  Value place = b.index(0);
+  Value place = memory.offset;
   for (auto [expr, stride] : llvm::zip_equal(map.getResults(), memory.strides))
     if (!isa<AffineConstantExpr>(expr) ||
         cast<AffineConstantExpr>(expr).getValue() != 0)
@@ -190,9 +189,9 @@ Value ElementBuilder::getPlace(IndexBuilder &b,
 
 Value ElementBuilder::load(IndexBuilder &b, Request &request,
                            BlockArgument parameter, AffineMap map) {
-  const KernelParameters::Memory &from = parameters[parameter];
+  const FlatMemory &from = parameters[parameter];
   Value place = getPlace(b, from, map, request.indices), loaded;
-  Type element = cast<MemRefType>(from.flat.getType()).getElementType();
+  Type element = cast<MemRefType>(from.elements.getType()).getElementType();
   auto shape = cast<RankedTensorType>(parameter.getType()).getShape();
   bool isVector =
       llvm::any_of(llvm::zip_equal(shape, map.getResults()), [&](auto axis) {
@@ -203,13 +202,13 @@ Value ElementBuilder::load(IndexBuilder &b, Request &request,
     auto type = VectorType::get(request.lanes, element);
     if (request.mask) {
       Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
-      loaded = vector::MaskedLoadOp::create(b, type, from.flat, place,
+      loaded = vector::MaskedLoadOp::create(b, type, from.elements, place,
                                             request.mask, zeros);
     } else {
-      loaded = vector::LoadOp::create(b, type, from.flat, place);
+      loaded = vector::LoadOp::create(b, type, from.elements, place);
     }
   } else {
-    loaded = memref::LoadOp::create(b, from.flat, place);
+    loaded = memref::LoadOp::create(b, from.elements, place);
   }
   if (!getElementTypeOrSelf(parameter.getType()).isInteger(1))
     return loaded;
@@ -282,10 +281,11 @@ void ElementBuilder::prefetch(IndexBuilder &b, const Elements &elements,
         read.map.getResult(rank - 2).isFunctionOfDim(loop) ||
         getElementTypeOrSelf(read.parameter.getType()).isInteger(1))
       continue;
-    const KernelParameters::Memory &from = parameters[read.parameter];
-    memref::PrefetchOp::create(
-        b, from.flat, getPlace(b, from, read.map, indices), /*isWrite=*/false,
-        /*localityHint=*/2, /*isDataCache=*/true);
+    const FlatMemory &from = parameters[read.parameter];
+    memref::PrefetchOp::create(b, from.elements,
+                               getPlace(b, from, read.map, indices),
+                               /*isWrite=*/false,
+                               /*localityHint=*/2, /*isDataCache=*/true);
   }
 }
 
@@ -302,7 +302,7 @@ Value ElementBuilder::computeScalar(IndexBuilder &b, Value value) {
 void ElementBuilder::store(IndexBuilder &b, Value vector,
                            BlockArgument parameter, AffineMap map,
                            ValueRange indices, Value mask) {
-  const KernelParameters::Memory &to = parameters[parameter];
-  vector::MaskedStoreOp::create(b, to.flat, getPlace(b, to, map, indices), mask,
-                                vector);
+  const FlatMemory &to = parameters[parameter];
+  vector::MaskedStoreOp::create(b, to.elements, getPlace(b, to, map, indices),
+                                mask, vector);
 }

@@ -117,8 +117,8 @@ private:
                       AffineMap map);
   Value load(IndexBuilder &b, Request &request, BlockArgument parameter,
              AffineMap map);
-  Value getPlace(IndexBuilder &b, const KernelParameters::Memory &memory,
-                 AffineMap map, ValueRange indices);
+  Value getPlace(IndexBuilder &b, const FlatMemory &memory, AffineMap map,
+                 ValueRange indices);
 
   int64_t lanes = 1;
   KernelParameters parameters;

@@ -123,7 +123,7 @@ bool GenericEmitter::computeOffsets(IndexBuilder &b, Operation &inner) {
 
 void GenericEmitter::computeLoad(IndexBuilder &b, memref::LoadOp load,
                                  const Place &place) {
-  const Memory &memory = memories.find(load.getMemref())->second;
+  const FlatMemory &memory = memories.find(load.getMemref())->second;
   Value address = memory.offset, step, steps;
   Lanes offsets;
   auto indexType = VectorType::get({plan.lanes}, b.getIndexType());

@@ -15,9 +15,6 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The number of elements without reductions in one iteration.
-static constexpr int64_t kChunk = 4096;
-
 /// The number of rows in one iteration where lanes are rows.
 static constexpr int64_t kRows = 512;
 
@@ -158,7 +155,7 @@ void GenericEmitter::emitRow(IndexBuilder &b) {
   std::optional<TypedAttr> neutral = plan.row->getNeutral();
   SmallVector<Value> starts, firsts;
   for (OpOperand &init : op.getDpsInitsMutable()) {
-    const Memory &memory = memories.find(init.get())->second;
+    const FlatMemory &memory = memories.find(init.get())->second;
     starts.push_back(
         memref::LoadOp::create(b, memory.elements, getAddress(b, init)));
     firsts.push_back(neutral
@@ -208,7 +205,7 @@ void GenericEmitter::emitRow(IndexBuilder &b) {
   if (neutral)
     total = plan.row->combine(body, b, starts, total);
   for (auto [init, value] : llvm::zip(op.getDpsInitsMutable(), total)) {
-    const Memory &memory = memories.find(init.get())->second;
+    const FlatMemory &memory = memories.find(init.get())->second;
     memref::StoreOp::create(b, value, memory.elements, getAddress(b, init));
   }
 }
@@ -217,14 +214,14 @@ void GenericEmitter::emitRow(IndexBuilder &b) {
 int64_t GenericEmitter::getPart() const {
   if (plan.row)
     return 0;
-  int64_t part = plan.reductions.empty() ? kChunk : plan.lanes * plan.unroll;
+  int64_t part =
+      plan.reductions.empty() ? TaskGrid::kChunk : plan.lanes * plan.unroll;
   if (plan.unroll < kUnroll)
     part = kRows;
   std::optional<int64_t> size = getConstantIntValue(sizes[plan.vectorDim]);
   return !size || *size > part ? part : 0;
 }
 
-/// A thread is worth some microseconds of work.
 int64_t GenericEmitter::getGrain(bool hasGroups) const {
   auto getSize = [&](unsigned dim, int64_t unknown) {
     return std::max<int64_t>(getConstantIntValue(sizes[dim]).value_or(unknown),
@@ -236,8 +233,8 @@ int64_t GenericEmitter::getGrain(bool hasGroups) const {
   for (unsigned dim : plan.reductions)
     elements *= getSize(dim, 64);
   if (hasGroups)
-    elements = std::max(elements, kChunk);
-  return std::max<int64_t>((1 << 18) / (elements * (plan.cost + 8)), 1);
+    elements = std::max(elements, TaskGrid::kChunk);
+  return TaskGrid::getGrain(elements, plan.cost);
 }
 
 /// How many of the innermost other loop are one iteration, if one of them may
@@ -251,7 +248,8 @@ Value GenericEmitter::getGroupSize(IndexBuilder &b, bool hasParts,
   Value length = sizes[plan.vectorDim];
   for (unsigned dim : plan.reductions)
     length = b.mul(length, sizes[dim]);
-  Value number = b.floorDiv(b.index(kChunk), b.max(length, b.index(1)));
+  Value number =
+      b.floorDiv(b.index(TaskGrid::kChunk), b.max(length, b.index(1)));
   return b.roundUp(b.max(number, b.index(1)), plan.jam);
 }
 
@@ -259,11 +257,12 @@ void GenericEmitter::prepare(IndexBuilder &b) {
   positions.assign(op.getNumLoops(), b.index(0));
   for (const Range &range : op.createLoopRanges(b, b.getLoc()))
     sizes.push_back(getValueOrCreateConstantIndexOp(b, b.getLoc(), range.size));
-  for (Value operand : op->getOperands())
-    if (isa<MemRefType>(operand.getType()))
-      getMemory(b, operand);
-  op->getRegion(0).walk(
-      [&](memref::LoadOp load) { getMemory(b, load.getMemref()); });
+  auto add = [&](Value memref) {
+    if (isa<MemRefType>(memref.getType()) && !memories.contains(memref))
+      memories[memref] = FlatMemory::getStrided(b, memref);
+  };
+  llvm::for_each(op->getOperands(), add);
+  op->getRegion(0).walk([&](memref::LoadOp load) { add(load.getMemref()); });
 }
 
 void GenericEmitter::emitIteration(IndexBuilder &b, Value begin, Value end) {
@@ -273,63 +272,55 @@ void GenericEmitter::emitIteration(IndexBuilder &b, Value begin, Value end) {
     emitVectors(b, begin, end);
 }
 
+/// Iterations of the innermost other loop, `plan.jam` of them together.
+void GenericEmitter::emitGroup(IndexBuilder &b, Value first, Value last,
+                               Value begin, Value end) {
+  if (plan.jam > 1) {
+    Value rest = b.rem(b.sub(last, first), b.index(plan.jam));
+    Value middle = b.sub(last, rest);
+    b.loop(first, middle, plan.jam, [&](IndexBuilder &jam, Value row) {
+      for (unsigned number = 0; number < plan.jam; ++number)
+        rows.push_back(jam.add(row, number));
+      emitIteration(jam, begin, end);
+      rows.clear();
+    });
+    first = middle;
+  }
+  b.loop(first, last, 1, [&](IndexBuilder &single, Value row) {
+    positions[rowDim] = row;
+    emitIteration(single, begin, end);
+  });
+}
+
 void GenericEmitter::emit(IndexBuilder &b) {
   prepare(b);
   SmallVector<unsigned> outer;
   for (unsigned dim : plan.parallel)
     if (getConstantIntValue(sizes[dim]) != 1)
       outer.push_back(dim);
-  unsigned vectorDim = plan.vectorDim;
-  Value numParts, count = b.index(1);
+  Value size = sizes[plan.vectorDim];
   int64_t part = getPart();
-  if (part)
-    count = numParts = b.ceilDiv(sizes[vectorDim], b.index(part));
   Value group = getGroupSize(b, part != 0, outer.size());
-  SmallVector<Value> counts;
+  TaskGrid grid;
   for (unsigned dim : outer)
-    counts.push_back(sizes[dim]);
-  if (group)
-    counts.back() = b.ceilDiv(counts.back(), group);
-  for (Value size : counts)
-    count = b.mul(count, size);
-  auto emitTask = [&](IndexBuilder &inside, Value index) {
-    Value begin = inside.index(0), end = sizes[vectorDim];
+    grid.add(group && dim == outer.back() ? b.ceilDiv(sizes[dim], group)
+                                          : sizes[dim]);
+  if (part)
+    grid.add(b.ceilDiv(size, b.index(part)));
+  auto emitTask = [&](IndexBuilder &task, ArrayRef<Value> steps) {
+    Value begin = task.index(0), end = size;
     if (part) {
-      Value number = outer.empty() ? index : inside.rem(index, numParts);
-      begin = inside.mul(number, part);
-      end = inside.min(inside.add(begin, part), end);
-      index = outer.empty() ? index : inside.floorDiv(index, numParts);
+      begin = task.mul(steps.back(), part);
+      end = task.min(task.add(begin, part), size);
     }
-    for (auto [dim, size] : llvm::reverse(llvm::zip_equal(outer, counts))) {
-      bool isLast = dim == outer.front();
-      positions[dim] = isLast ? index : inside.rem(index, size);
-      index = isLast ? index : inside.floorDiv(index, size);
-    }
+    for (auto [dim, step] : llvm::zip(outer, steps))
+      positions[dim] = step;
     if (!group)
-      return emitIteration(inside, begin, end);
+      return emitIteration(task, begin, end);
     rowDim = outer.back();
-    Value first = inside.mul(positions[rowDim], group);
-    Value last = inside.min(inside.add(first, group), sizes[rowDim]);
-    if (plan.jam > 1) {
-      Value rest = inside.rem(inside.sub(last, first), inside.index(plan.jam));
-      Value middle = inside.sub(last, rest);
-      inside.loop(first, middle, plan.jam, [&](IndexBuilder &jam, Value row) {
-        for (unsigned number = 0; number < plan.jam; ++number)
-          rows.push_back(jam.add(row, number));
-        emitIteration(jam, begin, end);
-        rows.clear();
-      });
-      first = middle;
-    }
-    inside.loop(first, last, 1, [&](IndexBuilder &single, Value row) {
-      positions[rowDim] = row;
-      emitIteration(single, begin, end);
-    });
+    Value first = task.mul(positions[rowDim], group);
+    Value last = task.min(task.add(first, group), sizes[rowDim]);
+    emitGroup(task, first, last, begin, end);
   };
-  if (outer.empty() && !part)
-    emitTask(b, b.index(0));
-  else if (op->getParentOfType<scf::ParallelOp>())
-    b.loop(b.index(0), count, 1, emitTask);
-  else
-    b.parallel(count, getGrain(bool(group)), emitTask);
+  grid.emit(b, getGrain(bool(group)), emitTask);
 }

@@ -15,8 +15,9 @@
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_GENERICEMITTER_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_GENERICEMITTER_H
 
+#include "FlatMemory.h"
 #include "GenericPlan.h"
-#include "IndexBuilder.h"
+#include "TaskGrid.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -30,11 +31,6 @@ public:
   void emit(IndexBuilder &b);
 
 private:
-  /// A memref as a vector of elements.
-  struct Memory {
-    Value elements, offset;
-    SmallVector<Value> strides;
-  };
   /// A value of the body: the same in all lanes, a vector, or an index that
   /// grows by `step` from lane to lane.
   struct Lanes {
@@ -70,8 +66,9 @@ private:
 
   // Loops.
   void prepare(IndexBuilder &b);
-  const Memory &getMemory(IndexBuilder &b, Value memref);
   void emitIteration(IndexBuilder &b, Value begin, Value end);
+  void emitGroup(IndexBuilder &b, Value first, Value last, Value begin,
+                 Value end);
   void emitVectors(IndexBuilder &b, Value begin, Value end);
   void emitBlocks(IndexBuilder &b, Value begin, Value end);
   void emitBlock(IndexBuilder &b, Value base, unsigned unroll, Value mask);
@@ -120,7 +117,7 @@ private:
 
   const GenericPlan &plan;
   linalg::LinalgOp op;
-  DenseMap<Value, Memory> memories;
+  DenseMap<Value, FlatMemory> memories;
   SmallVector<Value> sizes, positions;
   /// The positions along `rowDim` that are computed together; none: one.
   SmallVector<Value> rows;

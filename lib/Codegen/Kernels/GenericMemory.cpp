@@ -15,38 +15,10 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-const GenericEmitter::Memory &GenericEmitter::getMemory(IndexBuilder &b,
-                                                        Value memref) {
-  auto [it, isNew] = memories.try_emplace(memref);
-  Memory &memory = it->second;
-  if (!isNew)
-    return memory;
-  auto type = cast<MemRefType>(memref.getType());
-  auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
-  auto toValue = [&](OpFoldResult number) {
-    return getValueOrCreateConstantIndexOp(b, b.getLoc(), number);
-  };
-  memory.offset = toValue(metadata.getConstifiedMixedOffset());
-  Value size = b.add(memory.offset, 1);
-  for (auto [count, stride] : llvm::zip(metadata.getConstifiedMixedSizes(),
-                                        metadata.getConstifiedMixedStrides())) {
-    memory.strides.push_back(toValue(stride));
-    Value last = b.sub(toValue(count), b.index(1));
-    size = b.add(size, b.mul(last, memory.strides.back()));
-  }
-  auto flat =
-      MemRefType::get({ShapedType::kDynamic}, type.getElementType(),
-                      MemRefLayoutAttrInterface(), type.getMemorySpace());
-  memory.elements = memref::ReinterpretCastOp::create(
-      b, flat, metadata.getBaseBuffer(), b.getIndexAttr(0),
-      ArrayRef<OpFoldResult>{size}, ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
-  return memory;
-}
-
 /// Returns the address of the element of the first lane. The term that changes
 /// most comes last.
 Value GenericEmitter::getAddress(IndexBuilder &b, OpOperand &operand) {
-  const Memory &memory = memories.find(operand.get())->second;
+  const FlatMemory &memory = memories.find(operand.get())->second;
   SmallVector<unsigned> order(plan.parallel);
   order.push_back(plan.vectorDim);
   llvm::append_range(order, plan.reductions);
@@ -67,7 +39,7 @@ Value GenericEmitter::getAddress(IndexBuilder &b, OpOperand &operand) {
 
 /// The distance of lanes in memory.
 Value GenericEmitter::getLaneStep(IndexBuilder &b, OpOperand &operand) {
-  const Memory &memory = memories.find(operand.get())->second;
+  const FlatMemory &memory = memories.find(operand.get())->second;
   AffineMap map = op.getMatchingIndexingMap(&operand);
   Value step = b.index(0);
   for (auto [expr, stride] : llvm::zip(map.getResults(), memory.strides)) {

@@ -8,9 +8,7 @@
 
 #include "KernelParameters.h"
 
-#include "Contraction.h"
-
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -38,37 +36,41 @@ bool mlir::relax::isKnownScalar(Value value) {
          llvm::all_of(op->getOperands(), isKnownScalar);
 }
 
+Value KernelParameters::getSize(IndexBuilder &b, Value tensor,
+                                int64_t axis) const {
+  while (auto op = tensor.getDefiningOp<linalg::LinalgOp>())
+    tensor =
+        op.getDpsInitOperand(cast<OpResult>(tensor).getResultNumber())->get();
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  if (!type || axis < 0 || axis >= type.getRank())
+    return Value();
+  if (!type.isDynamicDim(axis))
+    return b.index(type.getDimSize(axis));
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    return (*this)[argument].sizes[axis];
+  auto empty = tensor.getDefiningOp<tensor::EmptyOp>();
+  return empty ? scalars.lookupOrNull(empty.getDynamicSize(axis)) : Value();
+}
+
 KernelParameters::KernelParameters(IndexBuilder &b, func::FuncOp kernel,
                                    ValueRange arguments)
     : memory(arguments.size()) {
   for (auto [argument, value] :
        llvm::zip_equal(kernel.getArguments(), arguments)) {
-    auto type = dyn_cast<MemRefType>(value.getType());
-    if (!type) {
+    if (isa<MemRefType>(value.getType()))
+      memory[argument.getArgNumber()] = FlatMemory::get(b, value);
+    else
       scalars.map(argument, value);
-      continue;
-    }
-    Memory &entry = memory[argument.getArgNumber()];
-    entry.flat = flatten(b, value);
-    for (int64_t axis = 0; axis < type.getRank(); ++axis)
-      entry.sizes.push_back(getDim(b, value, axis));
-    entry.strides.resize(type.getRank());
-    Value stride = b.index(1);
-    for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
-      entry.strides[axis] = stride;
-      stride = b.mul(stride, entry.sizes[axis]);
-    }
   }
+  auto isKnown = [&](Value value) { return scalars.contains(value); };
   for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (op.getNumResults() == 0 ||
-        !llvm::all_of(op.getResults(), isKnownScalar))
-      continue;
-    auto dim = dyn_cast<tensor::DimOp>(op);
-    if (!dim) {
+    if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+      std::optional<int64_t> axis = dim.getConstantIndex();
+      if (Value size = axis ? getSize(b, dim.getSource(), *axis) : Value())
+        scalars.map(dim.getResult(), size);
+    } else if (op.getNumResults() != 0 && isScalarOp(op) &&
+               llvm::all_of(op.getOperands(), isKnown)) {
       b.clone(op, scalars);
-      continue;
     }
-    const Memory &source = (*this)[cast<BlockArgument>(dim.getSource())];
-    scalars.map(dim.getResult(), source.sizes[*dim.getConstantIndex()]);
   }
 }

@@ -14,7 +14,7 @@
 #ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELPARAMETERS_H
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELPARAMETERS_H
 
-#include "IndexBuilder.h"
+#include "FlatMemory.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -36,20 +36,19 @@ public:
   /// kernel before its elements: where these lie, and known scalars.
   KernelParameters(IndexBuilder &b, func::FuncOp kernel, ValueRange arguments);
 
-  /// A tensor in memory, in one dimension.
-  struct Memory {
-    Value flat;
-    SmallVector<Value> sizes, strides;
-  };
-  const Memory &operator[](BlockArgument parameter) const {
+  const FlatMemory &operator[](BlockArgument parameter) const {
     return memory[parameter.getArgNumber()];
   }
+
+  /// The size of a tensor along an axis, that of what it is made from; null
+  /// where it is not known before the elements.
+  Value getSize(IndexBuilder &b, Value tensor, int64_t axis) const;
 
   /// The known scalars of the kernel.
   IRMapping scalars;
 
 private:
-  std::vector<Memory> memory; // by number; empty for scalars
+  std::vector<FlatMemory> memory; // by number; empty for scalars
 };
 
 } // namespace mlir::relax

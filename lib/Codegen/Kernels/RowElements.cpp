@@ -5,417 +5,309 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Evaluates vectors of elements, and scalars that a row shares, and loads and
-// stores them: contiguous, or strided by gathers and scatters.
-//
-//===----------------------------------------------------------------------===//
 
-#include "RowEmitter.h"
+#include "RowElements.h"
+
 #include "VectorBody.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::relax;
 
 //===----------------------------------------------------------------------===//
-// Arithmetic of indices
-//===----------------------------------------------------------------------===//
-
-Value RowEmitter::index(int64_t value) {
-  return arith::ConstantIndexOp::create(*builder, value);
-}
-
-Value RowEmitter::add(Value lhs, Value rhs) {
-  return builder->createOrFold<arith::AddIOp>(lhs, rhs);
-}
-
-Value RowEmitter::mul(Value lhs, Value rhs) {
-  return builder->createOrFold<arith::MulIOp>(lhs, rhs);
-}
-
-/// A constant vector.
-Value RowEmitter::splat(TypedAttr value) {
-  return arith::ConstantOp::create(
-      *builder, DenseElementsAttr::get(vectorType(value.getType()), value));
-}
-
-//===----------------------------------------------------------------------===//
-// The start of the kernel
-//===----------------------------------------------------------------------===//
-
-/// The size of a tensor along an axis, that of what it was made from.
-Value RowEmitter::getRoot(Value tensor, int64_t axis) {
-  while (auto op = tensor.getDefiningOp<linalg::LinalgOp>())
-    tensor =
-        op.getDpsInitOperand(cast<OpResult>(tensor).getResultNumber())->get();
-  auto type = cast<RankedTensorType>(tensor.getType());
-  if (!type.isDynamicDim(axis))
-    return index(type.getDimSize(axis));
-  if (auto empty = tensor.getDefiningOp<tensor::EmptyOp>())
-    return scalars.lookup(empty.getDynamicSize(axis));
-  unsigned number = cast<BlockArgument>(tensor).getArgNumber();
-  return memref::DimOp::create(*builder, arguments[number], axis);
-}
-
-void RowEmitter::emitScalars() {
-  Block &block = space.kernel.getBody().front();
-  scalars.map(block.getArguments(), arguments);
-  for (Operation &op : block) {
-    if (auto dim = dyn_cast<tensor::DimOp>(op))
-      scalars.map(dim.getResult(),
-                  getRoot(dim.getSource(), *dim.getConstantIndex()));
-    else if (op.getNumResults() > 0 &&
-             llvm::none_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
-      builder->clone(op, scalars);
-  }
-}
-
-/// Parameters as vectors of elements, whatever their rank.
-void RowEmitter::emitFlatParameters() {
-  for (auto [number, argument] : llvm::enumerate(arguments)) {
-    auto type = dyn_cast<MemRefType>(argument.getType());
-    if (!type)
-      continue;
-    Value size = index(1);
-    for (int64_t axis = 0; axis < type.getRank(); ++axis)
-      size =
-          mul(size, type.isDynamicDim(axis)
-                        ? Value(memref::DimOp::create(*builder, argument, axis))
-                        : index(type.getDimSize(axis)));
-    auto flatType =
-        MemRefType::get({ShapedType::kDynamic}, type.getElementType());
-    flat[number] = memref::ReinterpretCastOp::create(
-        *builder, flatType, argument, builder->getIndexAttr(0),
-        ArrayRef<OpFoldResult>{size},
-        ArrayRef<OpFoldResult>{builder->getIndexAttr(1)});
-  }
-}
-
-Value RowEmitter::getSize(unsigned dim) {
-  if (sizes[dim])
-    return sizes[dim];
-  OpBuilder::InsertionGuard guard(*builder);
-  builder->setInsertionPoint(anchor);
-  Value size = index(1);
-  for (const KernelSpace::Factor &factor : space.dims[dim].factors)
-    size = mul(size, factor.isKnown() ? index(factor.size)
-                                      : getRoot(factor.param, factor.axis));
-  return sizes[dim] = size;
-}
-
-Value RowEmitter::getStride(BlockArgument param, unsigned axis) {
-  auto key = std::pair(param.getArgNumber(), axis);
-  if (Value known = strides.lookup(key))
-    return known;
-  OpBuilder::InsertionGuard guard(*builder);
-  builder->setInsertionPoint(anchor);
-  Value stride = index(1);
-  int64_t rank = cast<RankedTensorType>(param.getType()).getRank();
-  for (int64_t i = axis + 1; i < rank; ++i)
-    stride = mul(stride, getRoot(param, i));
-  strides[key] = stride;
-  return stride;
-}
-
-//===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
 
-bool RowEmitter::isInBuffer(Value value) const {
-  auto it = plan->buffers.find(value);
-  return it != plan->buffers.end() && it->second.loop < loopIndex;
+/// Booleans are bytes in memory.
+static Value fromMemory(IndexBuilder &b, Value value, Type type) {
+  if (!type.isInteger(1))
+    return value;
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(value.getType()));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, zero);
+}
+
+/// Whether an earlier loop has stored the elements of a value.
+bool RowElements::isBuffered(Value value, const RowScope &scope) const {
+  auto it = plan.buffers.find(value);
+  return it != plan.buffers.end() && it->second.loop < scope.group->loop;
 }
 
 /// Computes what is the same for the whole row before a loop that needs it.
-void RowEmitter::hoist(linalg::LinalgOp op, Scope &row) {
+void RowElements::hoist(IndexBuilder &b, linalg::LinalgOp op,
+                        RowScope &row) const {
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
     if (!isa<TensorType>(value.getType()) || !KernelSpace::isRead(op, operand))
       continue;
     auto producer = value.getDefiningOp<linalg::LinalgOp>();
-    if (producer ? plan->isUniform(producer)
-                 : plan->isUniform(space.getAccess(operand)))
-      evaluateOperand(operand, row);
-    else if (producer && !isInBuffer(value))
-      hoist(producer, row);
+    if (producer ? plan.isUniform(producer)
+                 : plan.isUniform(context.space.getAccess(operand)))
+      evaluateOperand(b, operand, row);
+    else if (producer && !isBuffered(value, row))
+      hoist(b, producer, row);
   }
 }
 
-Value RowEmitter::evaluate(Value value, Scope &scope) {
+Value RowElements::evaluate(IndexBuilder &b, Value value,
+                            RowScope &scope) const {
   auto op = value.getDefiningOp<linalg::LinalgOp>();
-  Scope &place = plan->isUniform(op) ? scope.getRow() : scope;
+  RowScope &place = plan.isUniform(op) ? scope.getRow() : scope;
   if (Value known = place.values.lookup(value))
     return known;
-  if (place.row && isInBuffer(value))
-    place.values[value] = loadBuffer(value, place);
+  if (place.row && isBuffered(value, place))
+    place.values[value] =
+        fromMemory(b, loadCopy(b, place.group->getBuffer(value), place),
+                   getElementTypeOrSelf(value));
   else
-    computeElementwise(op, place);
+    computeElementwise(b, op, place);
   return place.values.lookup(value);
 }
 
-Value RowEmitter::evaluateOperand(OpOperand &operand, Scope &scope) {
+Value RowElements::evaluateOperand(IndexBuilder &b, OpOperand &operand,
+                                   RowScope &scope) const {
   Value value = operand.get();
   auto op = cast<linalg::LinalgOp>(operand.getOwner());
   if (!isa<TensorType>(value.getType()))
-    return scalars.lookup(value);
+    return context.parameters.scalars.lookup(value);
   if (!KernelSpace::isRead(op, operand))
     return Value();
   if (isa<BlockArgument>(value))
-    return load(space.getAccess(operand), scope);
-  return evaluate(value, scope);
+    return load(b, context.space.getAccess(operand), scope);
+  return evaluate(b, value, scope);
 }
 
-void RowEmitter::computeElementwise(linalg::LinalgOp op, Scope &scope) {
+void RowElements::computeElementwise(IndexBuilder &b, linalg::LinalgOp op,
+                                     RowScope &scope) const {
   SmallVector<Value> operands;
   for (OpOperand &operand : op->getOpOperands())
-    operands.push_back(evaluateOperand(operand, scope));
-  SmallVector<Value> results = compute(op, operands, scope);
+    operands.push_back(evaluateOperand(b, operand, scope));
+  SmallVector<Value> results = compute(b, op, operands, scope);
   for (auto [result, value] : llvm::zip(op->getResults(), results))
     scope.values[result] = value;
 }
 
 /// Whether a tensor that is read is the same for a whole row.
-bool RowEmitter::isOfRow(OpOperand &operand) const {
+bool RowElements::isOfRow(OpOperand &operand) const {
   auto op = cast<linalg::LinalgOp>(operand.getOwner());
-  bool isAccumulator = space.isReduction(op) && op.isDpsInit(&operand);
+  bool isAccumulator = context.space.isReduction(op) && op.isDpsInit(&operand);
   if (isAccumulator || !isa<TensorType>(operand.get().getType()) ||
       !KernelSpace::isRead(op, operand))
     return false;
   Operation *producer = operand.get().getDefiningOp();
-  return producer ? plan->isUniform(producer)
-                  : plan->isUniform(space.getAccess(operand));
+  return producer ? plan.isUniform(producer)
+                  : plan.isUniform(context.space.getAccess(operand));
 }
 
-SmallVector<Value> RowEmitter::compute(linalg::LinalgOp op, ValueRange operands,
-                                       Scope &scope) {
-  VectorBody body(*builder, plan->lanes);
+SmallVector<Value> RowElements::compute(IndexBuilder &b, linalg::LinalgOp op,
+                                        ValueRange operands,
+                                        RowScope &scope) const {
+  VectorBody body(b, plan.lanes);
   body.mask = scope.mask;
-  body.useReciprocals = plan->hasReductions();
-  // A reciprocal takes as long as some divisions.
-  constexpr int64_t kWorthwhile = 6;
-  if (plan->lane && scope.row &&
-      !(plan->shortDim && plan->getShortSize() < kWorthwhile))
+  body.useReciprocals = plan.hasReductions();
+  if (scope.row && scope.group->sharesDivisors)
     for (auto [operand, value] : llvm::zip(op->getOpOperands(), operands))
       if (isOfRow(operand))
         body.rowValues.push_back(value);
-  return body.compute(op, operands, scalars,
-                      [&](unsigned loop) { return getIndex(op, loop, scope); });
+  return body.compute(
+      op, operands, context.parameters.scalars,
+      [&](unsigned loop) { return getIndex(b, op, loop, scope); });
 }
 
-Value RowEmitter::getIndex(Operation *op, unsigned loop, Scope &scope) {
-  std::optional<unsigned> dim = space.getLoopDim(op, loop);
+Value RowElements::getIndex(IndexBuilder &b, Operation *op, unsigned loop,
+                            const RowScope &scope) const {
+  std::optional<unsigned> dim = context.space.getLoopDim(op, loop);
   if (!dim)
-    return index(0);
-  Value position = getPosition(*dim, scope);
-  if (!scope.base || *dim != vectorDim)
+    return b.index(0);
+  Value position = scope.positions[*dim];
+  if (!scope.isVector || *dim != scope.vectorDim)
     return position;
-  auto type = vectorType(builder->getIndexType());
-  Value first = vector::BroadcastOp::create(*builder, type, position);
-  return arith::AddIOp::create(*builder, first, getLaneOffsets(index(1)));
+  Value first = vector::BroadcastOp::create(
+      b, context.getVectorType(b.getIndexType()), position);
+  return arith::AddIOp::create(b, first, getLaneOffsets(b, b.index(1)));
 }
 
 //===----------------------------------------------------------------------===//
-// Memory
+// Addresses
 //===----------------------------------------------------------------------===//
 
-/// The position of the first lane.
-Value RowEmitter::getPosition(unsigned dim, Scope &scope) {
-  return scope.base && dim == vectorDim ? scope.base : positions[dim];
-}
-
-/// The place of an element in its parameter, at the first lane.
-Value RowEmitter::getAddress(const Access &access, Scope &scope) {
-  if (plan->isFlat() && access.isWhole)
-    return scope.base;
-  if (rowBegin && access.isWhole)
-    return add(rowBegin, getPosition(vectorDim, scope));
-  Value address = index(0);
+Value RowElements::getAddress(IndexBuilder &b, const Access &access,
+                              const RowScope &scope) const {
+  if (access.isWhole && scope.group && scope.group->start)
+    return b.add(scope.group->start, scope.positions[scope.vectorDim]);
+  Value address = b.index(0);
   for (auto [axis, offset] : llvm::enumerate(access.offsets))
     if (offset != 0)
-      address = add(address, mul(index(offset), getStride(access.param, axis)));
+      address = b.add(address, b.mul(b.index(offset),
+                                     context.getStride(access.param, axis)));
   auto addTerm = [&](const Access::Term &term) {
-    Value stride = mul(getStride(access.param, term.axis), index(term.factor));
-    address = add(address, mul(getPosition(term.dim, scope), stride));
+    Value stride =
+        b.mul(context.getStride(access.param, term.axis), term.factor);
+    address = b.add(address, b.mul(scope.positions[term.dim], stride));
   };
   // The term that changes most comes last.
   for (const Access::Term &term : access.terms)
-    if (term.dim != vectorDim)
+    if (term.dim != scope.vectorDim)
       addTerm(term);
   for (const Access::Term &term : access.terms)
-    if (term.dim == vectorDim)
+    if (term.dim == scope.vectorDim)
       addTerm(term);
   return address;
 }
 
-Value RowEmitter::getBufferAddress(Value value, Scope &scope) {
-  if (plan->shortDim)
-    return getTileAddress();
-  const RowPlan::Buffer &buffer = plan->buffers.find(value)->second;
-  if (buffer.output)
-    return getAddress(buffer.output->place, scope);
-  Value address = index(0);
-  for (unsigned dim : plan->loops[buffer.loop].dims)
-    address = add(mul(address, getSize(dim)), getPosition(dim, scope));
-  if (!plan->lane)
-    return address;
-  address = add(mul(address, index(rows.size())), index(scope.number));
-  return mul(address, index(plan->lanes));
-}
-
-/// Booleans are bytes in memory.
-Value RowEmitter::fromMemory(Value value, Type type) {
-  if (!type.isInteger(1))
-    return value;
-  Value zero = arith::ConstantOp::create(*builder,
-                                         builder->getZeroAttr(value.getType()));
-  return arith::CmpIOp::create(*builder, arith::CmpIPredicate::ne, value, zero);
-}
-
-/// Blocks of short rows have all lanes.
-Value RowEmitter::loadBuffer(Value value, Scope &scope) {
-  Scope all = scope;
-  if (plan->shortDim)
-    all.mask = Value();
-  Value loaded =
-      loadVector(bufferMemory[value], getBufferAddress(value, scope), all);
-  return fromMemory(loaded, getElementTypeOrSelf(value));
-}
-
-void RowEmitter::storeBuffer(Value element, Value value, Scope &scope) {
-  Scope all = scope;
-  if (plan->shortDim)
-    all.mask = Value();
-  storeVector(element, bufferMemory[value], getBufferAddress(value, scope),
-              all);
-}
-
-Value RowEmitter::getMask(Scope &scope) {
-  if (scope.mask)
-    return scope.mask;
-  return splat(builder->getBoolAttr(true));
+Value RowElements::getAddress(IndexBuilder &b, const RowCopy &copy,
+                              const RowScope &scope) const {
+  Value address = b.index(0);
+  for (const RowCopy::Dim &dim : copy.dims)
+    address = b.add(b.mul(address, dim.size),
+                    b.sub(scope.positions[dim.dim], dim.origin));
+  address = b.add(b.mul(address, copy.numVectors), scope.number);
+  address = b.mul(address, copy.lanes);
+  return copy.place ? b.add(getAddress(b, *copy.place, scope), address)
+                    : address;
 }
 
 /// The distance of lanes in memory; null where they are next to each other.
-Value RowEmitter::getVectorStride(const Access &access) {
+Value RowElements::getVectorStride(IndexBuilder &b, const Access &access,
+                                   unsigned vectorDim) const {
   if (access.isContiguous(vectorDim))
     return Value();
-  Value stride = index(0);
+  Value stride = b.index(0);
   for (const Access::Term &term : access.terms)
     if (term.dim == vectorDim)
-      stride = add(stride,
-                   mul(getStride(access.param, term.axis), index(term.factor)));
+      stride = b.add(stride, b.mul(context.getStride(access.param, term.axis),
+                                   term.factor));
   return stride;
 }
 
-Value RowEmitter::getLaneOffsets(Value stride) {
-  auto type = vectorType(builder->getIndexType());
-  Value steps = vector::StepOp::create(*builder, type);
-  Value strides = vector::BroadcastOp::create(*builder, type, stride);
-  return arith::MulIOp::create(*builder, steps, strides);
+Value RowElements::getLaneOffsets(IndexBuilder &b, Value stride) const {
+  VectorType type = context.getVectorType(b.getIndexType());
+  Value steps = vector::StepOp::create(b, type);
+  Value strides = vector::BroadcastOp::create(b, type, stride);
+  return arith::MulIOp::create(b, steps, strides);
 }
 
-Value RowEmitter::loadVector(Value memref, Value address, Scope &scope) {
-  if (!scope.base)
-    return memref::LoadOp::create(*builder, memref, address);
-  auto type = vectorType(cast<MemRefType>(memref.getType()).getElementType());
-  if (!scope.mask)
-    return vector::LoadOp::create(*builder, type, memref, address);
-  Value nothing = splat(builder->getZeroAttr(type.getElementType()));
-  return vector::MaskedLoadOp::create(*builder, type, memref, address,
-                                      scope.mask, nothing);
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+Value RowElements::getMask(IndexBuilder &b, const RowScope &scope) const {
+  return scope.mask ? scope.mask : context.splat(b, b.getBoolAttr(true));
 }
 
-Value RowEmitter::gather(Value memref, Value address, Value stride,
-                         Scope &scope) {
-  auto type = vectorType(cast<MemRefType>(memref.getType()).getElementType());
-  if (plan->isScalar) {
+Value RowElements::loadVector(IndexBuilder &b, Value memref, Value address,
+                              const RowScope &scope, bool isPadded) const {
+  if (!scope.isVector)
+    return memref::LoadOp::create(b, memref, address);
+  VectorType type = context.getVectorType(
+      cast<MemRefType>(memref.getType()).getElementType());
+  if (!scope.mask || isPadded)
+    return vector::LoadOp::create(b, type, memref, address);
+  Value nothing = context.splat(b, b.getZeroAttr(type.getElementType()));
+  return vector::MaskedLoadOp::create(b, type, memref, address, scope.mask,
+                                      nothing);
+}
+
+Value RowElements::gather(IndexBuilder &b, Value memref, Value address,
+                          Value stride, const RowScope &scope) const {
+  VectorType type = context.getVectorType(
+      cast<MemRefType>(memref.getType()).getElementType());
+  if (plan.isScalar) {
     SmallVector<Value> elements;
-    for (int64_t lane = 0; lane < plan->lanes; ++lane)
+    for (int64_t lane = 0; lane < plan.lanes; ++lane)
       elements.push_back(memref::LoadOp::create(
-          *builder, memref, add(address, mul(stride, index(lane)))));
-    return vector::FromElementsOp::create(*builder, type, elements);
+          b, memref, b.add(address, b.mul(stride, lane))));
+    return vector::FromElementsOp::create(b, type, elements);
   }
-  Value nothing = splat(builder->getZeroAttr(type.getElementType()));
-  return vector::GatherOp::create(*builder, type, memref, address,
-                                  getLaneOffsets(stride), getMask(scope),
+  Value nothing = context.splat(b, b.getZeroAttr(type.getElementType()));
+  return vector::GatherOp::create(b, type, memref, address,
+                                  getLaneOffsets(b, stride), getMask(b, scope),
                                   nothing);
 }
 
-/// As they are in memory.
-Value RowEmitter::loadElements(const Access &access, Scope &scope) {
-  const Access *tile = llvm::find(plan->transposed, access);
-  if (tile != plan->transposed.end() && scope.base)
-    return loadTransposed(tile - plan->transposed.begin(), scope);
-  if (scope.base && llvm::is_contained(plan->expanded, access))
-    return loadExpanded(access, scope);
-  return loadFromMemory(access, scope);
+Value RowElements::loadParameter(IndexBuilder &b, const Access &access,
+                                 const RowScope &scope) const {
+  Value memref = context.getMemory(access);
+  Value address = getAddress(b, access, scope);
+  if (!scope.isVector || !access.uses(scope.vectorDim))
+    return memref::LoadOp::create(b, memref, address);
+  if (Value stride = getVectorStride(b, access, scope.vectorDim))
+    return gather(b, memref, address, stride, scope);
+  return loadVector(b, memref, address, scope);
 }
 
-Value RowEmitter::loadFromMemory(const Access &access, Scope &scope) {
-  Value memref = flat[access.param.getArgNumber()];
-  if (plan->isReducedFirst && llvm::is_contained(plan->blocks, access))
-    return loadVector(memref, getBlockAddress(access, scope), scope);
-  if (Value block = getTile(access))
-    return vector::LoadOp::create(
-        *builder,
-        vectorType(cast<MemRefType>(memref.getType()).getElementType()), block,
-        getTileAddress());
-  Value address = getAddress(access, scope);
-  if (!scope.base || !access.uses(vectorDim))
-    return memref::LoadOp::create(*builder, memref, address);
-  if (Value stride = getVectorStride(access))
-    return gather(memref, address, stride, scope);
-  return loadVector(memref, address, scope);
+Value RowElements::loadCopy(IndexBuilder &b, const RowCopy &copy,
+                            const RowScope &scope) const {
+  return loadVector(b, copy.memory, getAddress(b, copy, scope), scope,
+                    copy.isPadded);
 }
 
-Value RowEmitter::load(const Access &access, Scope &scope) {
-  Scope &place = plan->isUniform(access) ? scope.getRow() : scope;
+Value RowElements::load(IndexBuilder &b, const Access &access,
+                        RowScope &scope) const {
+  RowScope &place = plan.isUniform(access) ? scope.getRow() : scope;
   for (auto &[known, value] : place.loads)
     if (known == access)
       return value;
-  Value value = fromMemory(loadElements(access, place),
-                           access.getType().getElementType());
+  const RowCopy *copy = place.group->findCopy(access);
+  Value value =
+      copy ? loadCopy(b, *copy, place) : loadParameter(b, access, place);
+  value = fromMemory(b, value, access.getType().getElementType());
   place.loads.emplace_back(access, value);
   return value;
 }
 
-void RowEmitter::storeVector(Value value, Value memref, Value address,
-                             Scope &scope) {
-  Type element = cast<MemRefType>(memref.getType()).getElementType();
-  if (!scope.base) {
-    if (value.getType().isInteger(1))
-      value = arith::ExtUIOp::create(*builder, element, value);
-    memref::StoreOp::create(*builder, value, memref, address);
-    return;
-  }
-  value = VectorBody(*builder, plan->lanes).broadcast(value);
-  if (cast<VectorType>(value.getType()).getElementType().isInteger(1))
-    value = arith::ExtUIOp::create(*builder, vectorType(element), value);
-  if (scope.mask)
-    vector::MaskedStoreOp::create(*builder, memref, address, scope.mask, value);
-  else
-    vector::StoreOp::create(*builder, value, memref, address);
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+/// A value as memory has it: a vector where elements are.
+Value RowElements::toMemory(IndexBuilder &b, Value value, Type element,
+                            const RowScope &scope) const {
+  if (scope.isVector)
+    value = VectorBody(b, plan.lanes).broadcast(value);
+  if (!getElementTypeOrSelf(value).isInteger(1))
+    return value;
+  Type type = scope.isVector ? context.getVectorType(element) : element;
+  return arith::ExtUIOp::create(b, type, value);
 }
 
-void RowEmitter::store(Value value, const Access &access, Scope &scope) {
-  if (Value block = getTile(access)) {
-    Scope all;
-    all.base = scope.base;
-    return storeVector(value, block, getTileAddress(), all);
-  }
-  Value memref = flat[access.param.getArgNumber()];
-  Value address = getAddress(access, scope);
-  Value stride = scope.base ? getVectorStride(access) : Value();
+void RowElements::storeVector(IndexBuilder &b, Value value, Value memref,
+                              Value address, const RowScope &scope,
+                              bool isPadded) const {
+  value = toMemory(b, value,
+                   cast<MemRefType>(memref.getType()).getElementType(), scope);
+  if (!scope.isVector)
+    memref::StoreOp::create(b, value, memref, address);
+  else if (scope.mask && !isPadded)
+    vector::MaskedStoreOp::create(b, memref, address, scope.mask, value);
+  else
+    vector::StoreOp::create(b, value, memref, address);
+}
+
+void RowElements::storeCopy(IndexBuilder &b, Value value, const RowCopy &copy,
+                            const RowScope &scope) const {
+  storeVector(b, value, copy.memory, getAddress(b, copy, scope), scope,
+              copy.isPadded);
+}
+
+void RowElements::storeBuffer(IndexBuilder &b, Value element, Value value,
+                              const RowScope &scope) const {
+  storeCopy(b, element, scope.group->getBuffer(value), scope);
+}
+
+void RowElements::store(IndexBuilder &b, Value value, const Access &access,
+                        const RowScope &scope) const {
+  if (const RowCopy *copy = scope.group->findCopy(access))
+    return storeCopy(b, value, *copy, scope);
+  Value memref = context.getMemory(access);
+  Value address = getAddress(b, access, scope);
+  Value stride =
+      scope.isVector ? getVectorStride(b, access, scope.vectorDim) : Value();
   if (!stride)
-    return storeVector(value, memref, address, scope);
-  Type element = cast<MemRefType>(memref.getType()).getElementType();
-  value = VectorBody(*builder, plan->lanes).broadcast(value);
-  if (cast<VectorType>(value.getType()).getElementType().isInteger(1))
-    value = arith::ExtUIOp::create(*builder, vectorType(element), value);
-  vector::ScatterOp::create(*builder, /*resultType=*/nullptr, memref, address,
-                            getLaneOffsets(stride), getMask(scope), value);
+    return storeVector(b, value, memref, address, scope);
+  value = toMemory(b, value,
+                   cast<MemRefType>(memref.getType()).getElementType(), scope);
+  vector::ScatterOp::create(b, /*resultType=*/nullptr, memref, address,
+                            getLaneOffsets(b, stride), getMask(b, scope),
+                            value);
 }

@@ -6,9 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Short rows are computed one after the other by the same iteration, so that
-// their indices are computed once.
-//
 // A vector for each row, or an almost empty tail, dominates where rows are
 // short. If rows are contiguous in the outputs, vectors run across all of them
 // as along one row. Operands of another layout, such as one element for each
@@ -17,11 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RowEmitter.h"
-#include "VectorBody.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "RowVectors.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -76,246 +69,136 @@ bool RowPlan::flatten() {
 }
 
 //===----------------------------------------------------------------------===//
-// Rows
-//===----------------------------------------------------------------------===//
-
-/// Rows by their number, in the order of memory. Where several dimensions make
-/// up the position of a row, it is counted.
-void RowEmitter::emitRowRange(ArrayRef<unsigned> dims, ArrayRef<Value> counts,
-                              Value first, Value last,
-                              llvm::function_ref<void(Value)> body) {
-  SmallVector<Value> starts;
-  Value rest = first;
-  for (Value size : llvm::reverse(counts.drop_front())) {
-    starts.push_back(builder->createOrFold<arith::RemUIOp>(rest, size));
-    rest = builder->createOrFold<arith::DivUIOp>(rest, size);
-  }
-  if (!starts.empty())
-    starts.push_back(rest);
-  auto emitOne = [&](Value row, ValueRange places) {
-    // The innermost one comes first.
-    SmallVector<Value> next;
-    Value carry;
-    for (auto [dim, size, place] :
-         llvm::zip(llvm::reverse(dims), llvm::reverse(counts), places)) {
-      positions[dim] = place;
-      Value stepped = carry
-                          ? Value(arith::AddIOp::create(*builder, place, carry))
-                          : add(place, index(1));
-      if (dim == dims.front()) {
-        next.push_back(stepped);
-        break;
-      }
-      Value isOver = arith::CmpIOp::create(*builder, arith::CmpIPredicate::uge,
-                                           stepped, size);
-      next.push_back(
-          arith::SelectOp::create(*builder, isOver, index(0), stepped));
-      carry = arith::IndexCastUIOp::create(*builder, builder->getIndexType(),
-                                           isOver);
-    }
-    if (places.empty())
-      positions[dims.front()] = row;
-    body(row);
-    return next;
-  };
-  emitFor(first, last, index(1), starts, emitOne);
-}
-
-/// Returns the number of rows of a length with as many elements as a part of a
-/// long one.
-Value RowEmitter::getGroupSize(Value length) {
-  length = builder->createOrFold<arith::MaxUIOp>(length, index(1));
-  Value rows = builder->createOrFold<arith::DivUIOp>(index(kChunk), length);
-  return builder->createOrFold<arith::MaxUIOp>(rows, index(1));
-}
-
-/// `part` of a row, or rows that follow one another, are one iteration. Rows of
-/// known size that are computed element by element are those of one dimension,
-/// of which LLVM makes vectors.
-void RowEmitter::emitGroups(ArrayRef<unsigned> dims, ArrayRef<Value> counts,
-                            Value numRows, Value numParts, int64_t part) {
-  Value length = index(1);
-  for (unsigned dim : plan->loops.front().dims)
-    length = mul(length, getSize(dim));
-  Value group = getGroupSize(length), count;
-  auto countGroups = [&](Value rows) {
-    return builder->createOrFold<arith::CeilDivUIOp>(rows, group);
-  };
-  bool isOneDim = plan->isScalar && plan->lanes == 1 && plan->hasKnownRows();
-  SmallVector<Value> parts(counts);
-  numGrouped = kChunk;
-  if (isOneDim) {
-    parts.back() = countGroups(parts.back());
-    count = index(1);
-    for (Value size : parts)
-      count = mul(count, size);
-    if (auto size = getConstantIntValue(counts.back()))
-      numGrouped = std::min(kChunk, *size * *getConstantIntValue(length));
-  } else {
-    count = countGroups(numRows);
-  }
-  if (numParts)
-    count = mul(count, numParts);
-  unsigned splitDim = plan->loops.front().dims.back();
-  // Data with the layout of the outputs is at the row number times its length.
-  SmallVector<unsigned> order(dims);
-  order.push_back(splitDim);
-  bool isInOrder = !plan->hasReductions() &&
-                   space.outputs.front().place.isWhole &&
-                   order == plan->getOrder();
-  auto emitOne = [&](Value row) {
-    if (isInOrder && !isOneDim)
-      rowBegin = mul(row, length);
-    emitRow(Scope());
-  };
-  auto getEnd = [&](Value first, Value size) {
-    return arith::MinUIOp::create(*builder, add(first, group), size);
-  };
-  emitParallel(count, [&](Value index) {
-    if (isOneDim) {
-      splitIndex(index, dims, parts, numParts, part, splitDim);
-      Value first = mul(positions[dims.back()], group);
-      return emitRowRange(dims.back(), counts.back(), first,
-                          getEnd(first, counts.back()), emitOne);
-    }
-    if (numParts)
-      index = splitPart(index, numParts, part, splitDim, /*isAll=*/false);
-    Value first = mul(index, group);
-    emitRowRange(dims, counts, first, getEnd(first, numRows), emitOne);
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Elements
-//===----------------------------------------------------------------------===//
-
-/// The elements of a row one by one, or a few of them at a time: elements that
-/// are far apart are read faster than gathered, and written at once.
-SmallVector<Value> RowEmitter::emitElementLoops(const RowPlan::Loop &loop,
-                                                Value from, Value to,
-                                                ValueRange accumulators) {
-  auto emitOne = [&](Scope scope, ValueRange values) {
-    scope.row = &rows.front();
-    SmallVector<Value> written;
-    SmallVector<Value> results = computeElements(loop, scope, values, written);
-    storeElements(loop, scope, written);
-    return results;
-  };
-  if (plan->lanes > 1) {
-    Value lanes = index(plan->lanes), first = from;
-    Value length = builder->createOrFold<arith::SubIOp>(to, from);
-    Value rest = builder->createOrFold<arith::RemUIOp>(length, lanes);
-    from = builder->createOrFold<arith::SubIOp>(to, rest);
-    emitFor(first, from, lanes, {}, [&](Value position, ValueRange values) {
-      Scope scope;
-      scope.base = position;
-      return emitOne(scope, values);
-    });
-  }
-  return emitFor(from, to, index(1), accumulators,
-                 [&](Value position, ValueRange values) {
-                   positions[vectorDim] = position;
-                   return emitOne(Scope(), values);
-                 });
-}
-
-//===----------------------------------------------------------------------===//
 // Rows as one range of elements
 //===----------------------------------------------------------------------===//
 
-/// Rows in numbers of this fill vectors, whatever their length.
-int64_t RowEmitter::getRowMultiple() const { return getUnroll() * plan->lanes; }
+namespace {
+class RowsAsRange : public RowVectors {
+public:
+  explicit RowsAsRange(const RowContext &context)
+      : RowVectors(context), rowDim(plan.loops.front().dims.front()),
+        blockSize(getBlockSize()) {}
 
-/// The maximum number of elements that are expanded together: a written element
-/// is not read again at once, which would wait for memory.
-int64_t RowEmitter::getBlockSize() const {
+  void emit(IndexBuilder &b) const override;
+
+private:
+  using Memory = ArrayRef<Value>;
+
+  int64_t getRowMultiple() const { return getUnroll() * plan.lanes; }
+  int64_t getBlockSize() const;
+  bool isSameForRows(const Access &access) const;
+  void emitExpansion(IndexBuilder &b, const Access &access, Value memory,
+                     RowRange rows) const;
+  void emitExpansions(IndexBuilder &b, Memory memory, RowRange rows,
+                      bool areSame) const;
+  void emitBlock(IndexBuilder &b, Memory memory, RowRange rows) const;
+
+  const unsigned rowDim;
+  /// The maximum number of elements that are expanded together.
+  const int64_t blockSize;
+};
+} // namespace
+
+/// A written element is not read again at once, which would wait for memory.
+int64_t RowsAsRange::getBlockSize() const {
   int64_t bytes = 1;
-  for (const Access &access : plan->expanded) {
+  for (const Access &access : plan.expanded) {
     Type type = access.getType().getElementType();
     bytes += type.isInteger(1) ? 1 : type.getIntOrFloatBitWidth() / 8;
   }
   return std::max(std::min<int64_t>(kBlockBytes / bytes, 1024),
-                  getRowMultiple() * plan->getLongestFlatRow());
+                  getRowMultiple() * plan.getLongestFlatRow());
 }
 
-/// The last vector of a block may reach beyond it.
-Value RowEmitter::allocateExpanded(const Access &access) {
-  Type type = access.getType().getElementType();
-  if (type.isInteger(1))
-    type = builder->getI8Type();
-  auto memory = MemRefType::get({getBlockSize() + plan->lanes}, type);
-  auto alloc = memref::AllocOp::create(*builder, memory);
-  alloc.setAlignment(64);
-  return alloc;
+bool RowsAsRange::isSameForRows(const Access &access) const {
+  return llvm::none_of(plan.flatDims,
+                       [&](unsigned dim) { return access.uses(dim); });
 }
 
 /// Writes a whole vector for each row, one row after the other: lanes past the
 /// end of a row are in the place of the next one.
-void RowEmitter::emitExpansion(const Access &access, Value memory, Value first,
-                               Value last) {
-  Value length = getSize(vectorDim);
-  Scope scope, whole;
-  scope.base = whole.base = index(0);
-  if (access.uses(vectorDim))
-    scope.mask = vector::CreateMaskOp::create(
-        *builder, vectorType(builder->getI1Type()), length);
-  Value known = isSameForRows(access) ? loadFromMemory(access, scope) : Value();
-  SmallVector<Value> counts = llvm::map_to_vector(
-      plan->flatDims, [&](unsigned dim) { return getSize(dim); });
-  emitRowRange(plan->flatDims, counts, first, last, [&](Value row) {
-    Value value = known ? known : loadFromMemory(access, scope);
-    Value place = arith::SubIOp::create(*builder, row, first);
-    storeVector(value, memory, mul(place, length), whole);
-  });
-}
-
-bool RowEmitter::isSameForRows(const Access &access) const {
-  return llvm::none_of(plan->flatDims,
-                       [&](unsigned dim) { return access.uses(dim); });
-}
-
-Value RowEmitter::loadExpanded(const Access &access, Scope &scope) {
-  size_t number = llvm::find(plan->expanded, access) - plan->expanded.begin();
-  Value place = arith::SubIOp::create(*builder, scope.base, expandedFrom);
-  return loadVector(expansions[number], place, scope);
-}
-
-void RowEmitter::emitFlat() {
-  vectorDim = plan->loops.front().dims.front();
-  Value length = getSize(vectorDim), numRows = index(1);
-  for (unsigned dim : plan->flatDims)
-    numRows = mul(numRows, getSize(dim));
-  Value multiple = index(getRowMultiple());
-  Value blockRows = builder->createOrFold<arith::DivUIOp>(
-      index(getBlockSize()),
-      mul(builder->createOrFold<arith::MaxUIOp>(length, index(1)), multiple));
-  blockRows = mul(blockRows, multiple);
-  Value group = mul(builder->createOrFold<arith::CeilDivUIOp>(
-                        getGroupSize(length), blockRows),
-                    blockRows);
-  Value count = builder->createOrFold<arith::CeilDivUIOp>(numRows, group);
-  numGrouped = kChunk;
-  auto getEnd = [&](Value first, Value rows, Value last) {
-    return arith::MinUIOp::create(*builder, add(first, rows), last);
+void RowsAsRange::emitExpansion(IndexBuilder &b, const Access &access,
+                                Value memory, RowRange rows) const {
+  Value length = context.getSize(rowDim);
+  RowScope scope;
+  scope.vectorDim = rowDim;
+  scope.isVector = true;
+  if (access.uses(rowDim))
+    scope.mask = context.makeMask(b, length);
+  auto load = [&](IndexBuilder &inside, const Positions &positions) {
+    scope.positions = positions;
+    scope.positions[rowDim] = inside.index(0);
+    return elements.loadParameter(inside, access, scope);
   };
-  emitParallel(count, [&](Value number) {
-    Value first = mul(number, group);
-    Value last = getEnd(first, group, numRows);
-    expansions.clear();
-    for (const Access &access : plan->expanded)
-      expansions.push_back(allocateExpanded(access));
-    for (auto [access, memory] : llvm::zip(plan->expanded, expansions))
-      if (isSameForRows(access))
-        emitExpansion(access, memory, first, getEnd(first, blockRows, last));
-    emitFor(first, last, blockRows, {}, [&](Value row, ValueRange) {
-      Value rowEnd = getEnd(row, blockRows, last);
-      for (auto [access, memory] : llvm::zip(plan->expanded, expansions))
-        if (!isSameForRows(access))
-          emitExpansion(access, memory, row, rowEnd);
-      begin = expandedFrom = mul(row, length);
-      end = mul(rowEnd, length);
-      emitRow(Scope());
-      return SmallVector<Value>();
-    });
-  });
+  Value known = isSameForRows(access) ? load(b, getPositions({}, {})) : Value();
+  emitRowRange(b, plan.flatDims, rows, getPositions({}, {}),
+               [&](IndexBuilder &inside, Value row, const Positions &place) {
+                 Value value = known ? known : load(inside, place);
+                 Value address =
+                     inside.mul(inside.sub(row, rows.begin), length);
+                 elements.storeVector(inside, value, memory, address, scope,
+                                      /*isPadded=*/true);
+               });
+}
+
+/// Those of operands that are the same for all rows, or of the others.
+void RowsAsRange::emitExpansions(IndexBuilder &b, Memory memory, RowRange rows,
+                                 bool areSame) const {
+  for (auto [access, place] : llvm::zip_equal(plan.expanded, memory))
+    if (isSameForRows(access) == areSame)
+      emitExpansion(b, access, place, rows);
+}
+
+void RowsAsRange::emitBlock(IndexBuilder &b, Memory memory,
+                            RowRange rows) const {
+  emitExpansions(b, memory, rows, /*areSame=*/false);
+  Value length = context.getSize(rowDim);
+  RowGroup group(RowScope{getPositions({}, {})});
+  group.range = {b.mul(rows.begin, length), b.mul(rows.end, length)};
+  group.start = b.index(0);
+  for (auto [access, place] : llvm::zip_equal(plan.expanded, memory)) {
+    RowCopy copy{place};
+    copy.dims = {{rowDim, group.range.begin, length}};
+    group.copies.emplace_back(access, copy);
+  }
+  emitRow(b, group);
+}
+
+void RowsAsRange::emit(IndexBuilder &b) const {
+  Value length = context.getSize(rowDim), numRows = getSize(b, plan.flatDims);
+  // Rows in such numbers fill vectors, whatever their length.
+  Value multiple = b.index(getRowMultiple());
+  Value blockRows = b.floorDiv(
+      b.index(blockSize),
+      b.mul(b.createOrFold<arith::MaxUIOp>(length, b.index(1)), multiple));
+  blockRows = b.mul(blockRows, multiple);
+  Value group = b.mul(
+      b.createOrFold<arith::CeilDivUIOp>(getGroupSize(b, length), blockRows),
+      blockRows);
+  TaskGrid grid;
+  grid.add(b.createOrFold<arith::CeilDivUIOp>(numRows, group));
+  emitTasks(
+      b, grid, TaskGrid::kChunk,
+      [&](IndexBuilder &task, ArrayRef<Value> steps) {
+        Value first = task.mul(steps.front(), group);
+        Value last = getPartEnd(task, first, group, numRows);
+        // The last vector of a block may reach beyond it.
+        SmallVector<Value> memory =
+            llvm::map_to_vector(plan.expanded, [&](const Access &access) {
+              return allocateScratch(task, access.getType().getElementType(),
+                                     task.getIndexAttr(blockSize + plan.lanes));
+            });
+        emitExpansions(task, memory,
+                       {first, getPartEnd(task, first, blockRows, last)},
+                       /*areSame=*/true);
+        task.loop(first, last, blockRows, [&](IndexBuilder &inside, Value row) {
+          emitBlock(inside, memory,
+                    {row, getPartEnd(inside, row, blockRows, last)});
+        });
+      });
+}
+
+std::unique_ptr<RowForm>
+mlir::relax::makeRowsAsRange(const RowContext &context) {
+  return std::make_unique<RowsAsRange>(context);
 }

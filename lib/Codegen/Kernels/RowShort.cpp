@@ -21,35 +21,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RowEmitter.h"
+#include "RowLanes.h"
 #include "Transpose.h"
-#include "VectorBody.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::relax;
 
 //===----------------------------------------------------------------------===//
-// Scratch memory
-//===----------------------------------------------------------------------===//
-
-/// The block of an operand or output; null where it has none.
-Value RowEmitter::getTile(const Access &access) const {
-  const Access *block = llvm::find(plan->blocks, access);
-  return block == plan->blocks.end() || tiles.empty()
-             ? Value()
-             : tiles[block - plan->blocks.begin()];
-}
-
-/// Returns the address of the element of all rows in blocks.
-Value RowEmitter::getTileAddress() {
-  return mul(positions[*plan->shortDim], index(plan->lanes));
-}
-
-//===----------------------------------------------------------------------===//
-// Rows in memory
+// Rows that are lanes for a while
 //===----------------------------------------------------------------------===//
 
 /// The mask of a part of `count` elements that begins at `first`.
@@ -58,43 +37,6 @@ static Value makeMask(IndexBuilder &b, int64_t lanes, Value count,
   return vector::CreateMaskOp::create(b,
                                       VectorType::get({lanes}, b.getI1Type()),
                                       ValueRange{b.sub(count, b.index(first))});
-}
-
-/// Calls `visit` with the vectors of the memory of a block, of rows whose size
-/// is known: their place and, where some rows are missing, their mask.
-void RowEmitter::visitKnownRows(const Access &access, Scope &scope,
-                                bool isWhole, VisitPart visit) {
-  IndexBuilder b(builder->getLoc(), *builder);
-  int64_t size = plan->getShortSize(), lanes = plan->lanes;
-  Value address = getAddress(access, scope), count = b.mul(rowsLeft, size);
-  for (int64_t i = 0; i < size; ++i)
-    visit(b.add(address, i * lanes),
-          isWhole ? Value() : makeMask(b, lanes, count, i * lanes));
-}
-
-/// The same where the size is not known: a row, as long as rows may be, is a
-/// part, or several where vectors are shorter. `isLoad`: of rows that are
-/// missing, the last one is read again.
-void RowEmitter::visitPaddedRows(const Access &access, Scope &scope,
-                                 bool isWhole, bool isLoad, VisitPart visit) {
-  IndexBuilder b(builder->getLoc(), *builder);
-  int64_t part = std::min(plan->lanes, RowPlan::kShort);
-  Value size = getSize(*plan->shortDim), address = getAddress(access, scope);
-  Value first = address, last = b.sub(rowsLeft, b.index(1));
-  for (int64_t row = 0; row < plan->lanes; ++row) {
-    Value count = size;
-    if (!isWhole && isLoad) {
-      address = b.add(first, b.mul(b.min(b.index(row), last), size));
-    } else if (row > 0) {
-      address = b.add(address, size);
-      if (!isWhole)
-        count = arith::SelectOp::create(
-            b, b.compare(arith::CmpIPredicate::ugt, rowsLeft, b.index(row)),
-            size, b.index(0));
-    }
-    for (int64_t i = 0; i < RowPlan::kShort; i += part)
-      visit(b.add(address, i), makeMask(b, part, count, i));
-  }
 }
 
 /// Vectors next to each other, as many as become one of all lanes.
@@ -113,30 +55,10 @@ static SmallVector<Value> concatenate(IndexBuilder &b, SmallVector<Value> parts,
   return parts;
 }
 
-//===----------------------------------------------------------------------===//
-// Blocks of rows
-//===----------------------------------------------------------------------===//
-
-/// `emit` writes what is done where all rows exist, and where some are missing.
-SmallVector<Value>
-RowEmitter::emitIf(Value condition,
-                   llvm::function_ref<SmallVector<Value>(bool)> emit) {
-  auto branch = [&](bool isTrue) {
-    return [&, isTrue](OpBuilder &nested, Location) {
-      OpBuilder::InsertionGuard guard(*builder);
-      builder->restoreInsertionPoint(nested.saveInsertionPoint());
-      scf::YieldOp::create(*builder, emit(isTrue));
-    };
-  };
-  auto op = scf::IfOp::create(*builder, condition, branch(true), branch(false));
-  return llvm::to_vector(ValueRange(op.getResults()));
-}
-
-/// Makes vectors of the elements of rows, in the order of memory, vectors of
-/// rows.
-SmallVector<Value> RowEmitter::transposeBlock(SmallVector<Value> values) {
-  IndexBuilder b(builder->getLoc(), *builder);
-  int64_t lanes = plan->lanes, size = plan->getShortSize();
+/// Makes vectors of the elements of rows of `size`, in the order of memory,
+/// vectors of rows.
+static SmallVector<Value> toLanes(IndexBuilder &b, SmallVector<Value> values,
+                                  int64_t lanes, int64_t size) {
   if (llvm::isPowerOf2_64(size))
     return rotatePlaces(b, values, llvm::Log2_64(lanes));
   return permute(b, values, [&](int64_t place) {
@@ -144,178 +66,342 @@ SmallVector<Value> RowEmitter::transposeBlock(SmallVector<Value> values) {
   });
 }
 
-/// The vectors of a block as they are in memory, each with an accumulator of
-/// its own.
-SmallVector<Value> RowEmitter::emitVectorsOfBlock(const RowPlan::Loop &loop,
-                                                  ValueRange accumulators) {
-  positions[*plan->shortDim] = index(0);
-  return emitVectors(loop, accumulators, plan->getShortSize(),
-                     [&](unsigned number) {
-                       Scope scope;
-                       scope.row = &rows.front();
-                       scope.base = scope.row->base;
-                       scope.mask = blockMasks[number];
-                       scope.number = number;
-                       return scope;
-                     });
+/// And the other way round.
+static SmallVector<Value> fromLanes(IndexBuilder &b, SmallVector<Value> values,
+                                    int64_t lanes, int64_t size) {
+  if (llvm::isPowerOf2_64(size))
+    return rotatePlaces(b, values, llvm::Log2_64(size));
+  return permute(b, values, [&](int64_t place) {
+    return place % size * lanes + place / size;
+  });
 }
 
-/// The place of such a vector.
-Value RowEmitter::getBlockAddress(const Access &access, Scope &scope) {
-  return add(getAddress(access, scope), index(scope.number * plan->lanes));
+/// `emit` writes what is done where all rows exist, and where some are missing.
+static SmallVector<Value>
+emitIf(IndexBuilder &b, Value condition,
+       llvm::function_ref<SmallVector<Value>(IndexBuilder &, bool)> emit) {
+  auto branch = [&](bool isTrue) {
+    return [&, isTrue](OpBuilder &nested, Location loc) {
+      IndexBuilder inside(loc, nested);
+      scf::YieldOp::create(inside, emit(inside, isTrue));
+    };
+  };
+  auto op = scf::IfOp::create(b, condition, branch(true), branch(false));
+  return llvm::to_vector(ValueRange(op.getResults()));
+}
+
+namespace {
+/// Rows that are lanes, and that one vector after the other holds in memory.
+class BlocksOfRows : public RowLanes {
+public:
+  explicit BlocksOfRows(const RowContext &context)
+      : RowLanes(context), shortDim(*plan.shortDim), size(plan.getShortSize()) {
+  }
+
+protected:
+  /// Rows from `base` on, of which so many are left.
+  RowGroup makeBlock(IndexBuilder &b, const Positions &positions, Value base,
+                     Value rowsLeft) const {
+    RowGroup group(makeRow(positions, base, context.makeMask(b, rowsLeft)));
+    // A reciprocal takes as long as some divisions.
+    constexpr int64_t kWorthwhile = 6;
+    group.sharesDivisors = size >= kWorthwhile;
+    return group;
+  }
+
+  const unsigned shortDim;
+  /// The number of elements of a row, or the maximum of it.
+  const int64_t size;
+};
+
+class ShortRows : public BlocksOfRows {
+public:
+  using BlocksOfRows::BlocksOfRows;
+  void emit(IndexBuilder &b) const override;
+
+private:
+  /// Rows in memory: the place of the first element, how many there are, and
+  /// whether that is as many as there are lanes.
+  struct Block {
+    RowScope first;
+    Value rowsLeft, isWhole;
+  };
+  using VisitPart =
+      llvm::function_ref<void(IndexBuilder &, Value address, Value mask)>;
+
+  RowCopy allocate(IndexBuilder &b, Type element) const;
+  void visitKnownRows(IndexBuilder &b, const Access &access, const Block &block,
+                      bool isWhole, VisitPart visit) const;
+  void visitPaddedRows(IndexBuilder &b, const Access &access,
+                       const Block &block, bool isWhole, bool isLoad,
+                       VisitPart visit) const;
+  void visitRows(IndexBuilder &b, const Access &access, const Block &block,
+                 bool isWhole, bool isLoad, VisitPart visit) const;
+  void loadBlock(IndexBuilder &b, const Access &access, Value memory,
+                 const Block &block) const;
+  void storeBlock(IndexBuilder &b, const Access &access, Value memory,
+                  const Block &block) const;
+  void emitBlock(IndexBuilder &b, RowGroup group, Value rowsLeft) const;
+};
+
+/// Blocks are reduced as they are in memory.
+class ReducedBlocks : public BlocksOfRows {
+public:
+  using BlocksOfRows::BlocksOfRows;
+  void emit(IndexBuilder &b) const override;
+
+private:
+  SmallVector<Value> startReductions(IndexBuilder &b, const Loop &loop,
+                                     const RowGroup &) const override {
+    return makeAccumulators(b, loop, size);
+  }
+  ArrayRef<unsigned> getOuterDims(const Loop &loop) const override {
+    return ArrayRef(loop.dims).drop_back();
+  }
+  SmallVector<Value> emitElements(IndexBuilder &b, const Loop &loop,
+                                  RowGroup &group, Positions positions,
+                                  ValueRange accumulators) const override;
+  void finishReductions(IndexBuilder &b, const Loop &loop, RowGroup &group,
+                        ArrayRef<Value> accumulators) const override;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Rows in memory
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit` with the vectors of the memory of a block, of rows whose size
+/// is known: their place and, where some rows are missing, their mask.
+void ShortRows::visitKnownRows(IndexBuilder &b, const Access &access,
+                               const Block &block, bool isWhole,
+                               VisitPart visit) const {
+  int64_t lanes = plan.lanes;
+  Value address = elements.getAddress(b, access, block.first);
+  Value count = b.mul(block.rowsLeft, size);
+  for (int64_t i = 0; i < size; ++i)
+    visit(b, b.add(address, i * lanes),
+          isWhole ? Value() : makeMask(b, lanes, count, i * lanes));
+}
+
+/// The same where the size is not known: a row, as long as rows may be, is a
+/// part, or several where vectors are shorter. `isLoad`: of rows that are
+/// missing, the last one is read again.
+void ShortRows::visitPaddedRows(IndexBuilder &b, const Access &access,
+                                const Block &block, bool isWhole, bool isLoad,
+                                VisitPart visit) const {
+  int64_t part = std::min(plan.lanes, RowPlan::kShort);
+  Value length = context.getSize(shortDim), rowsLeft = block.rowsLeft;
+  Value address = elements.getAddress(b, access, block.first);
+  Value first = address, last = b.sub(rowsLeft, b.index(1));
+  for (int64_t row = 0; row < plan.lanes; ++row) {
+    Value count = length;
+    if (!isWhole && isLoad) {
+      address = b.add(first, b.mul(b.min(b.index(row), last), length));
+    } else if (row > 0) {
+      address = b.add(address, length);
+      if (!isWhole)
+        count = arith::SelectOp::create(
+            b, b.compare(arith::CmpIPredicate::ugt, rowsLeft, b.index(row)),
+            length, b.index(0));
+    }
+    for (int64_t i = 0; i < RowPlan::kShort; i += part)
+      visit(b, b.add(address, i), makeMask(b, part, count, i));
+  }
+}
+
+void ShortRows::visitRows(IndexBuilder &b, const Access &access,
+                          const Block &block, bool isWhole, bool isLoad,
+                          VisitPart visit) const {
+  if (ShapedType::isDynamic(space.dims[shortDim].getSize()))
+    visitPaddedRows(b, access, block, isWhole, isLoad, visit);
+  else
+    visitKnownRows(b, access, block, isWhole, visit);
 }
 
 /// Loads a block and transposes it from rows to elements.
-void RowEmitter::loadBlock(const Access &access, Value tile, Scope &scope,
-                           Value isWhole) {
-  IndexBuilder b(builder->getLoc(), *builder);
-  Value memref = flat[access.param.getArgNumber()];
-  int64_t lanes = plan->lanes;
+void ShortRows::loadBlock(IndexBuilder &b, const Access &access, Value memory,
+                          const Block &block) const {
+  Value memref = context.getMemory(access);
+  int64_t lanes = plan.lanes;
   Type element = cast<MemRefType>(memref.getType()).getElementType();
-  SmallVector<Value> values = emitIf(isWhole, [&](bool isWhole) {
-    SmallVector<Value> parts;
-    auto visit = [&](Value address, Value mask) {
-      int64_t length =
-          mask ? cast<VectorType>(mask.getType()).getNumElements() : lanes;
-      auto type = VectorType::get({length}, element);
-      if (!mask) {
-        parts.push_back(
-            vector::LoadOp::create(*builder, type, memref, address));
-        return;
-      }
-      Value nothing =
-          arith::ConstantOp::create(*builder, builder->getZeroAttr(type));
-      parts.push_back(vector::MaskedLoadOp::create(*builder, type, memref,
-                                                   address, mask, nothing));
-    };
-    if (isShortSizeKnown())
-      visitKnownRows(access, scope, isWhole, visit);
-    else
-      visitPaddedRows(access, scope, isWhole, /*isLoad=*/true, visit);
-    return parts;
-  });
-  values = transposeBlock(concatenate(b, values, lanes));
+  auto load = [&](IndexBuilder &inside, Value address, Value mask) -> Value {
+    if (!mask)
+      return vector::LoadOp::create(inside, context.getVectorType(element),
+                                    memref, address);
+    auto type = cast<VectorType>(mask.getType()).clone(element);
+    Value nothing = arith::ConstantOp::create(inside, inside.getZeroAttr(type));
+    return vector::MaskedLoadOp::create(inside, cast<VectorType>(type), memref,
+                                        address, mask, nothing);
+  };
+  SmallVector<Value> values =
+      emitIf(b, block.isWhole, [&](IndexBuilder &inside, bool isWhole) {
+        SmallVector<Value> parts;
+        visitRows(inside, access, block, isWhole, /*isLoad=*/true,
+                  [&](IndexBuilder &part, Value address, Value mask) {
+                    parts.push_back(load(part, address, mask));
+                  });
+        return parts;
+      });
+  values = toLanes(b, concatenate(b, values, lanes), lanes, size);
   for (auto [number, value] : llvm::enumerate(values))
-    vector::StoreOp::create(b, value, tile, b.index(number * lanes));
+    vector::StoreOp::create(b, value, memory, b.index(number * lanes));
 }
 
 /// Transposes a block from elements to rows and stores it.
-void RowEmitter::storeBlock(const Access &access, Value tile, Scope &scope,
-                            Value isWhole) {
-  IndexBuilder b(builder->getLoc(), *builder);
-  Value memref = flat[access.param.getArgNumber()];
-  int64_t lanes = plan->lanes, size = plan->getShortSize();
-  Type element = cast<MemRefType>(memref.getType()).getElementType();
-  auto type = vectorType(element);
+void ShortRows::storeBlock(IndexBuilder &b, const Access &access, Value memory,
+                           const Block &block) const {
+  Value memref = context.getMemory(access);
+  int64_t lanes = plan.lanes;
+  VectorType type = context.getVectorType(
+      cast<MemRefType>(memref.getType()).getElementType());
   SmallVector<Value> values;
   for (int64_t number = 0; number < size; ++number)
     values.push_back(vector::LoadOp::create(
-        b, type, tile, ValueRange{b.index(number * lanes)}));
-  if (llvm::isPowerOf2_64(size))
-    values = rotatePlaces(b, values, llvm::Log2_64(size));
-  else
-    values = permute(b, values, [&](int64_t place) {
-      return place % size * lanes + place / size;
-    });
-  emitIf(isWhole, [&](bool isWhole) {
+        b, type, memory, ValueRange{b.index(number * lanes)}));
+  values = fromLanes(b, values, lanes, size);
+  emitIf(b, block.isWhole, [&](IndexBuilder &inside, bool isWhole) {
     int64_t place = 0;
-    auto visit = [&](Value address, Value mask) {
+    auto store = [&](IndexBuilder &part, Value address, Value mask) {
       Value value = values[place / lanes];
       int64_t length =
           mask ? cast<VectorType>(mask.getType()).getNumElements() : lanes;
       if (length < lanes)
         value = vector::ExtractStridedSliceOp::create(
-            *builder, value, ArrayRef<int64_t>{place % lanes},
+            part, value, ArrayRef<int64_t>{place % lanes},
             ArrayRef<int64_t>{length}, ArrayRef<int64_t>{1});
       place += length;
       if (mask)
-        vector::MaskedStoreOp::create(*builder, memref, address, mask, value);
+        vector::MaskedStoreOp::create(part, memref, address, mask, value);
       else
-        vector::StoreOp::create(*builder, value, memref, address);
+        vector::StoreOp::create(part, value, memref, address);
     };
-    if (isShortSizeKnown())
-      visitKnownRows(access, scope, isWhole, visit);
-    else
-      visitPaddedRows(access, scope, isWhole, /*isLoad=*/false, visit);
+    visitRows(inside, access, block, isWhole, /*isLoad=*/false, store);
     return SmallVector<Value>();
   });
 }
 
-bool RowEmitter::isShortSizeKnown() const {
-  return !ShapedType::isDynamic(space.dims[*plan->shortDim].getSize());
+//===----------------------------------------------------------------------===//
+// Short rows
+//===----------------------------------------------------------------------===//
+
+/// Scratch memory for a vector of each element.
+RowCopy ShortRows::allocate(IndexBuilder &b, Type element) const {
+  RowCopy copy{allocateScratch(b, element, b.getIndexAttr(size * plan.lanes))};
+  copy.dims = {{shortDim, b.index(0), b.index(size)}};
+  copy.lanes = plan.lanes;
+  copy.isPadded = true;
+  return copy;
 }
 
 /// All is read before anything is written, as an output may be an input.
-void RowEmitter::emitBlock(Value base) {
-  Scope scope;
-  scope.base = base;
-  rowsLeft = arith::SubIOp::create(*builder, end, base);
-  Value isWhole = arith::CmpIOp::create(*builder, arith::CmpIPredicate::uge,
-                                        rowsLeft, index(plan->lanes));
-  scope.mask = vector::CreateMaskOp::create(
-      *builder, vectorType(builder->getI1Type()), ValueRange{rowsLeft});
+void ShortRows::emitBlock(IndexBuilder &b, RowGroup group,
+                          Value rowsLeft) const {
+  Value isWhole =
+      b.compare(arith::CmpIPredicate::uge, rowsLeft, b.index(plan.lanes));
+  Block block = {group.rows.front(), rowsLeft, isWhole};
+  block.first.positions[shortDim] = b.index(0);
   auto isOutput = [&](const Access &access) {
     return llvm::any_of(space.outputs, [&](const KernelSpace::Output &output) {
       return output.place == access;
     });
   };
-  auto forEachBlock = [&](bool areOutputs, auto emit) {
-    positions[*plan->shortDim] = index(0);
-    for (auto [access, tile] : llvm::zip_equal(plan->blocks, tiles))
-      if (isOutput(access) == areOutputs)
-        (this->*emit)(access, tile, scope, isWhole);
-  };
-  if (plan->isReducedFirst) {
-    IndexBuilder b(builder->getLoc(), *builder);
-    int64_t size = plan->getShortSize();
-    blockMasks.clear();
-    for (int64_t i = 0; i < size; ++i)
-      blockMasks.push_back(
-          makeMask(b, plan->lanes, b.mul(rowsLeft, size), i * plan->lanes));
-    return emitRow(scope);
-  }
-  forEachBlock(/*areOutputs=*/false, &RowEmitter::loadBlock);
-  emitRow(scope);
-  forEachBlock(/*areOutputs=*/true, &RowEmitter::storeBlock);
+  for (auto &[access, copy] : group.copies)
+    if (!isOutput(access))
+      loadBlock(b, access, copy.memory, block);
+  emitRow(b, group);
+  for (auto &[access, copy] : group.copies)
+    if (isOutput(access))
+      storeBlock(b, access, copy.memory, block);
 }
 
-/// `dims` are the outer dimensions but for the one of lanes.
-void RowEmitter::emitShortRows(ArrayRef<unsigned> dims) {
-  vectorDim = *plan->lane;
-  int64_t lanes = plan->lanes, size = plan->getShortSize();
-  int64_t part =
-      plan->isReducedFirst ? lanes : llvm::alignTo(kChunk / size, lanes);
-  Value numParts = builder->createOrFold<arith::CeilDivUIOp>(getSize(vectorDim),
-                                                             index(part));
-  SmallVector<Value> counts;
-  Value count = numParts;
-  for (unsigned dim : dims) {
-    counts.push_back(getSize(dim));
-    count = mul(count, counts.back());
-  }
-  auto allocate = [&](Type type) -> Value {
-    if (type.isInteger(1))
-      type = builder->getI8Type();
-    auto alloc = memref::AllocOp::create(*builder,
-                                         MemRefType::get({size * lanes}, type));
-    alloc.setAlignment(64);
-    return alloc;
+void ShortRows::emit(IndexBuilder &b) const {
+  int64_t part = llvm::alignTo(TaskGrid::kChunk / size, plan.lanes);
+  auto emitPart = [&](IndexBuilder &task, const Positions &positions,
+                      RowRange rows) {
+    RowGroup shared{RowScope()};
+    for (const Access &access : plan.blocks)
+      shared.copies.emplace_back(
+          access, allocate(task, access.getType().getElementType()));
+    for (auto &[value, buffer] : plan.buffers)
+      shared.buffers[value] = buffer.output
+                                  ? *shared.findCopy(buffer.output->place)
+                                  : allocate(task, getElementTypeOrSelf(value));
+    task.loop(rows.begin, rows.end, plan.lanes,
+              [&](IndexBuilder &inside, Value base) {
+                Value rowsLeft = inside.sub(rows.end, base);
+                RowGroup group = makeBlock(inside, positions, base, rowsLeft);
+                group.copies = shared.copies;
+                group.buffers = shared.buffers;
+                emitBlock(inside, std::move(group), rowsLeft);
+              });
   };
-  emitParallel(count, [&](Value number) {
-    splitIndex(number, dims, counts, numParts, part, vectorDim);
-    tiles.clear();
-    if (!plan->isReducedFirst)
-      for (const Access &access : plan->blocks)
-        tiles.push_back(allocate(access.getType().getElementType()));
-    for (auto &[value, buffer] : plan->buffers)
-      bufferMemory[value] =
-          buffer.output
-              ? getTile(buffer.output->place)
-              : allocate(
-                    cast<RankedTensorType>(value.getType()).getElementType());
-    emitFor(begin, end, index(lanes), {}, [&](Value base, ValueRange) {
-      emitBlock(base);
-      return SmallVector<Value>();
-    });
-  });
+  emitParts(b, part, TaskGrid::kChunk, emitPart);
+}
+
+std::unique_ptr<RowForm> mlir::relax::makeShortRows(const RowContext &context) {
+  return std::make_unique<ShortRows>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks that are reduced first
+//===----------------------------------------------------------------------===//
+
+/// The vectors of a block, each with an accumulator of its own.
+SmallVector<Value> ReducedBlocks::emitElements(IndexBuilder &b,
+                                               const Loop &loop,
+                                               RowGroup &group,
+                                               Positions positions,
+                                               ValueRange accumulators) const {
+  RowScope &row = group.rows.front();
+  positions[shortDim] = b.index(0);
+  SmallVector<RowScope, 0> scopes;
+  for (auto [number, mask] : llvm::enumerate(group.masks)) {
+    RowScope &scope = scopes.emplace_back(
+        makeRow(positions, row.positions[lane], mask, number));
+    scope.row = &row;
+    scope.group = &group;
+  }
+  return emitVectors(b, loop, scopes, accumulators);
+}
+
+void ReducedBlocks::finishReductions(IndexBuilder &b, const Loop &loop,
+                                     RowGroup &group,
+                                     ArrayRef<Value> accumulators) const {
+  SmallVector<Value> results;
+  for (linalg::LinalgOp op : loop.reductions) {
+    SmallVector<Value> values(accumulators.take_front(size));
+    values = toLanes(b, values, plan.lanes, size);
+    for (Value value : ArrayRef(values).drop_front())
+      values.front() = combine(b, *getCombiner(op), values.front(), value);
+    results.push_back(values.front());
+    accumulators = accumulators.drop_front(size);
+  }
+  RowLanes::finishReductions(b, loop, group, results);
+}
+
+void ReducedBlocks::emit(IndexBuilder &b) const {
+  int64_t lanes = plan.lanes;
+  auto emitPart = [&](IndexBuilder &task, const Positions &positions,
+                      RowRange rows) {
+    task.loop(
+        rows.begin, rows.end, lanes, [&](IndexBuilder &inside, Value base) {
+          Value rowsLeft = inside.sub(rows.end, base);
+          RowGroup group = makeBlock(inside, positions, base, rowsLeft);
+          for (const Access &access : plan.blocks) {
+            RowCopy copy{context.getMemory(access), &access};
+            copy.lanes = lanes;
+            group.copies.emplace_back(access, copy);
+          }
+          Value count = inside.mul(rowsLeft, size);
+          for (int64_t i = 0; i < size; ++i)
+            group.masks.push_back(makeMask(inside, lanes, count, i * lanes));
+          emitRow(inside, std::move(group));
+        });
+  };
+  emitParts(b, lanes, estimateElements() * lanes, emitPart);
+}
+
+std::unique_ptr<RowForm>
+mlir::relax::makeReducedBlocks(const RowContext &context) {
+  return std::make_unique<ReducedBlocks>(context);
 }

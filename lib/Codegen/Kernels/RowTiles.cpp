@@ -14,11 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RowEmitter.h"
+#include "RowVectors.h"
 #include "Transpose.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -52,164 +49,183 @@ static std::pair<int64_t, int64_t> getTileSize(const RowPlan &plan) {
   return {rows, width};
 }
 
-Value RowEmitter::allocateTile(const Access &access) {
-  Type type = access.getType().getElementType();
-  if (type.isInteger(1))
-    type = builder->getI8Type();
-  auto memory = MemRefType::get({tileRows * tileWidth}, type);
-  auto alloc = memref::AllocOp::create(*builder, memory);
-  alloc.setAlignment(64);
-  return alloc;
-}
+namespace {
+class TiledRows : public RowVectors {
+public:
+  explicit TiledRows(const RowContext &context)
+      : RowVectors(context), tileDim(*plan.tileDim),
+        vectorDim(plan.loops.front().dims.back()), isCopy(plan.isCopy()),
+        numRows(getTileSize(plan).first), numColumns(getTileSize(plan).second) {
+  }
+
+  void emit(IndexBuilder &b) const override;
+
+private:
+  /// A tile: its part of both dimensions, and the position in others.
+  struct Tile {
+    RowRange rows, columns;
+    Positions positions;
+    /// Elements of operands, row by row of the output; nothing for a copy.
+    SmallVector<Value> memory;
+  };
+
+  void emitTile(IndexBuilder &b, const Tile &tile) const;
+  void emitTranspose(IndexBuilder &b, const Tile &tile, unsigned number) const;
+  void emitBlock(IndexBuilder &b, const Tile &tile, unsigned number, Value row,
+                 Value column, bool isWhole) const;
+  void storeBlock(IndexBuilder &b, const Tile &tile, ValueRange values,
+                  Value row, Value column, bool isWhole) const;
+
+  const unsigned tileDim, vectorDim;
+  /// Whether transposed elements go to the output as they are.
+  const bool isCopy;
+  /// The size of a tile.
+  const int64_t numRows, numColumns;
+};
+} // namespace
 
 /// Writes a block of a copy to the output.
-void RowEmitter::storeTransposed(ValueRange values, Value row, Value column,
-                                 bool isWhole) {
-  unsigned tileDim = *plan->tileDim;
+void TiledRows::storeBlock(IndexBuilder &b, const Tile &tile, ValueRange values,
+                           Value row, Value column, bool isWhole) const {
   const Access &place = space.outputs.front().place;
-  Value memref = flat[place.param.getArgNumber()];
-  Scope scope;
-  scope.base = row;
+  Value memref = context.getMemory(place);
+  RowScope scope{tile.positions, vectorDim, /*isVector=*/true};
+  scope.positions[vectorDim] = row;
   if (!isWhole)
-    scope.mask = vector::CreateMaskOp::create(
-        *builder, vectorType(builder->getI1Type()),
-        ValueRange{arith::SubIOp::create(*builder, end, row)});
+    scope.mask = context.makeMask(b, b.sub(tile.columns.end, row));
   for (auto [lane, value] : llvm::enumerate(values)) {
-    positions[tileDim] = add(column, index(lane));
-    if (isWhole) {
-      storeVector(value, memref, getAddress(place, scope), scope);
-      continue;
-    }
-    Value exists = arith::CmpIOp::create(*builder, arith::CmpIPredicate::ult,
-                                         positions[tileDim], tileEnd);
-    scf::IfOp::create(
-        *builder, exists, [&, value = value](OpBuilder &nested, Location) {
-          OpBuilder::InsertionGuard guard(*builder);
-          builder->restoreInsertionPoint(nested.saveInsertionPoint());
-          storeVector(value, memref, getAddress(place, scope), scope);
-          scf::YieldOp::create(*builder);
-        });
+    scope.positions[tileDim] = b.add(column, lane);
+    auto store = [&, value = value](IndexBuilder &inside) {
+      elements.storeVector(inside, value, memref,
+                           elements.getAddress(inside, place, scope), scope);
+    };
+    if (isWhole)
+      store(b);
+    else
+      b.branch(b.compare(arith::CmpIPredicate::ult, scope.positions[tileDim],
+                         tile.rows.end),
+               store);
   }
 }
 
 /// Rows past the end of the operand repeat others; columns are masked. The
 /// elements in their place in the tile are not read.
-void RowEmitter::emitTransposedBlock(const Access &access, Value tile,
-                                     Value row, Value column, bool isWhole) {
-  Value memref = flat[access.param.getArgNumber()];
-  Value last = builder->createOrFold<arith::SubIOp>(end, index(1));
-  Scope scope;
+void TiledRows::emitBlock(IndexBuilder &b, const Tile &tile, unsigned number,
+                          Value row, Value column, bool isWhole) const {
+  const Access &access = plan.transposed[number];
+  Value last = b.sub(tile.columns.end, b.index(1));
+  RowScope scope{tile.positions, vectorDim, /*isVector=*/true};
   if (!isWhole)
-    scope.mask = vector::CreateMaskOp::create(
-        *builder, vectorType(builder->getI1Type()),
-        ValueRange{arith::SubIOp::create(*builder, tileEnd, column)});
-  positions[*plan->tileDim] = column;
-  SmallVector<Value> rows;
-  for (int64_t lane = 0; lane < plan->lanes; ++lane) {
-    scope.base = add(row, index(lane));
+    scope.mask = context.makeMask(b, b.sub(tile.rows.end, column));
+  scope.positions[tileDim] = column;
+  SmallVector<Value> values;
+  for (int64_t lane = 0; lane < plan.lanes; ++lane) {
+    Value &position = scope.positions[vectorDim];
+    position = b.add(row, lane);
     if (!isWhole)
-      scope.base = builder->createOrFold<arith::MinUIOp>(scope.base, last);
-    rows.push_back(loadVector(memref, getAddress(access, scope), scope));
+      position = b.createOrFold<arith::MinUIOp>(position, last);
+    values.push_back(elements.loadVector(b, context.getMemory(access),
+                                         elements.getAddress(b, access, scope),
+                                         scope));
   }
-  IndexBuilder b(builder->getLoc(), *builder);
-  rows = transpose(b, rows);
-  if (!tile)
-    return storeTransposed(rows, row, column, isWhole);
-  Value first =
-      b.add(b.mul(b.sub(column, tileBegin), tileWidth), b.sub(row, begin));
-  for (auto [lane, values] : llvm::enumerate(rows))
-    vector::StoreOp::create(b, values, tile, b.add(first, lane * tileWidth));
+  values = transpose(b, values);
+  if (isCopy)
+    return storeBlock(b, tile, values, row, column, isWhole);
+  Value first = b.add(b.mul(b.sub(column, tile.rows.begin), numColumns),
+                      b.sub(row, tile.columns.begin));
+  for (auto [lane, value] : llvm::enumerate(values))
+    vector::StoreOp::create(b, value, tile.memory[number],
+                            b.add(first, lane * numColumns));
 }
 
-/// To a tile, or, without one, to the output.
-void RowEmitter::emitTranspose(const Access &access, Value tile) {
-  Value lanes = index(plan->lanes);
-  auto fits = [&](Value position, Value size) -> Value {
-    return arith::CmpIOp::create(*builder, arith::CmpIPredicate::ule,
-                                 add(position, lanes), size);
+/// To a tile, or to the output.
+void TiledRows::emitTranspose(IndexBuilder &b, const Tile &tile,
+                              unsigned number) const {
+  auto fits = [&](IndexBuilder &inside, Value position, Value size) {
+    return inside.compare(arith::CmpIPredicate::ule,
+                          inside.add(position, plan.lanes), size);
   };
-  emitFor(begin, end, lanes, {}, [&](Value row, ValueRange) {
-    Value isInside = fits(row, end);
-    emitFor(tileBegin, tileEnd, lanes, {}, [&](Value column, ValueRange) {
-      auto emit = [&](bool isWhole) {
-        return [&, isWhole](OpBuilder &nested, Location) {
-          OpBuilder::InsertionGuard guard(*builder);
-          builder->restoreInsertionPoint(nested.saveInsertionPoint());
-          emitTransposedBlock(access, tile, row, column, isWhole);
-          scf::YieldOp::create(*builder);
-        };
-      };
-      Value isWhole =
-          arith::AndIOp::create(*builder, isInside, fits(column, tileEnd));
-      scf::IfOp::create(*builder, isWhole, emit(true), emit(false));
-      return SmallVector<Value>();
-    });
-    return SmallVector<Value>();
-  });
-}
-
-Value RowEmitter::loadTransposed(unsigned number, Scope &scope) {
-  Value row =
-      arith::SubIOp::create(*builder, positions[*plan->tileDim], tileBegin);
-  Value column = arith::SubIOp::create(*builder, scope.base, begin);
-  return loadVector(tiles[number], add(mul(row, index(tileWidth)), column),
-                    scope);
-}
-
-/// `dims` are the dimensions but for those of tiles.
-void RowEmitter::emitTiles(ArrayRef<unsigned> dims) {
-  vectorDim = plan->loops.front().dims.back();
-  unsigned tileDim = *plan->tileDim;
-  std::tie(tileRows, tileWidth) = getTileSize(*plan);
-  auto countParts = [&](unsigned dim, Value part) {
-    return builder->createOrFold<arith::CeilDivUIOp>(getSize(dim), part);
+  auto emitColumn = [&](IndexBuilder &b, Value row, Value isInside,
+                        Value column) {
+    Value isWhole =
+        arith::AndIOp::create(b, isInside, fits(b, column, tile.rows.end));
+    b.branch(
+        isWhole,
+        [&](IndexBuilder &inside) {
+          emitBlock(inside, tile, number, row, column, /*isWhole=*/true);
+        },
+        [&](IndexBuilder &inside) {
+          emitBlock(inside, tile, number, row, column, /*isWhole=*/false);
+        });
   };
-  Value numRows = countParts(tileDim, index(tileRows));
-  Value numColumns = countParts(vectorDim, index(tileWidth));
-  // Small matrices that follow one another are one iteration.
+  b.loop(tile.columns.begin, tile.columns.end, plan.lanes,
+         [&](IndexBuilder &rows, Value row) {
+           Value isInside = fits(rows, row, tile.columns.end);
+           rows.loop(tile.rows.begin, tile.rows.end, plan.lanes,
+                     [&](IndexBuilder &columns, Value column) {
+                       emitColumn(columns, row, isInside, column);
+                     });
+         });
+}
+
+void TiledRows::emitTile(IndexBuilder &b, const Tile &tile) const {
+  for (unsigned number = 0; number < plan.transposed.size(); ++number)
+    emitTranspose(b, tile, number);
+  if (isCopy)
+    return;
+  RowGroup group(RowScope{tile.positions});
+  group.range = tile.columns;
+  for (auto [access, memory] : llvm::zip_equal(plan.transposed, tile.memory)) {
+    RowCopy copy{memory};
+    copy.dims = {{tileDim, tile.rows.begin, b.index(numRows)},
+                 {vectorDim, tile.columns.begin, b.index(numColumns)}};
+    group.copies.emplace_back(access, copy);
+  }
+  b.loop(tile.rows.begin, tile.rows.end, 1,
+         [&](IndexBuilder &inside, Value row) {
+           group.rows.front().positions[tileDim] = row;
+           emitRow(inside, group);
+         });
+}
+
+/// Small matrices that follow one another are one iteration.
+void TiledRows::emit(IndexBuilder &b) const {
+  SmallVector<unsigned> dims = getTaskDims();
   Value group;
-  SmallVector<Value> counts;
+  TaskGrid grid;
+  if (!dims.empty())
+    group = getGroupSize(
+        b, b.mul(context.getSize(tileDim), context.getSize(vectorDim)));
   for (unsigned dim : dims)
-    counts.push_back(getSize(dim));
-  if (!dims.empty()) {
-    group = getGroupSize(mul(getSize(tileDim), getSize(vectorDim)));
-    counts.back() = countParts(dims.back(), group);
-  }
-  Value count = mul(numRows, numColumns);
-  for (Value size : counts)
-    count = mul(count, size);
-  bool isCopy = plan->isCopy();
-  auto emitTile = [&] {
-    for (auto [number, access] : llvm::enumerate(plan->transposed))
-      emitTranspose(access, isCopy ? Value() : tiles[number]);
-    if (isCopy)
-      return;
-    emitFor(tileBegin, tileEnd, index(1), {}, [&](Value row, ValueRange) {
-      positions[tileDim] = row;
-      emitRow(Scope());
-      return SmallVector<Value>();
-    });
-  };
-  emitParallel(count, [&](Value number) {
-    Value tileRow = arith::RemUIOp::create(*builder, number, numRows);
-    number = arith::DivUIOp::create(*builder, number, numRows);
-    splitIndex(number, dims, counts, numColumns, tileWidth, vectorDim);
-    tileBegin = mul(tileRow, index(tileRows));
-    tileEnd = arith::MinUIOp::create(*builder, add(tileBegin, index(tileRows)),
-                                     getSize(tileDim));
-    tiles.clear();
-    if (!isCopy)
-      for (const Access &access : plan->transposed)
-        tiles.push_back(allocateTile(access));
-    if (!group)
-      return emitTile();
-    Value first = mul(positions[dims.back()], group);
-    Value last = arith::MinUIOp::create(*builder, add(first, group),
-                                        getSize(dims.back()));
-    emitFor(first, last, index(1), {}, [&](Value matrix, ValueRange) {
-      positions[dims.back()] = matrix;
-      emitTile();
-      return SmallVector<Value>();
-    });
-  });
+    grid.add(dim == dims.back() ? countParts(b, dim, group)
+                                : context.getSize(dim));
+  grid.add(countParts(b, vectorDim, b.index(numColumns)));
+  grid.add(countParts(b, tileDim, b.index(numRows)));
+  emitTasks(
+      b, grid, numRows * numColumns,
+      [&](IndexBuilder &task, ArrayRef<Value> steps) {
+        Tile tile;
+        tile.rows = getPart(task, tileDim, numRows, steps.back());
+        tile.columns =
+            getPart(task, vectorDim, numColumns, steps.drop_back().back());
+        tile.positions = getPositions(dims, steps);
+        if (!isCopy)
+          for (const Access &access : plan.transposed)
+            tile.memory.push_back(
+                allocateScratch(task, access.getType().getElementType(),
+                                task.getIndexAttr(numRows * numColumns)));
+        if (!group)
+          return emitTile(task, tile);
+        Value first = task.mul(tile.positions[dims.back()], group);
+        Value last =
+            getPartEnd(task, first, group, context.getSize(dims.back()));
+        task.loop(first, last, 1, [&](IndexBuilder &inside, Value matrix) {
+          tile.positions[dims.back()] = matrix;
+          emitTile(inside, tile);
+        });
+      });
+}
+
+std::unique_ptr<RowForm> mlir::relax::makeTiledRows(const RowContext &context) {
+  return std::make_unique<TiledRows>(context);
 }
