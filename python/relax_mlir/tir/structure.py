@@ -185,11 +185,7 @@ class Structure:
 def find_structure(stmt: st.Stmt, tensors: bool) -> Structure | None:
     """Return the structure of a nest of loops with a block, or None if it has none.
 
-    Parameters
-    ----------
-    stmt : For or Block
-    tensors : bool
-        Whether a block without loops has one, too.
+    A block without loops has one in a function on tensors only.
     """
     try:
         return Structure(stmt, tensors)
