@@ -337,9 +337,10 @@ private:
 } // namespace
 
 InFlightDiagnostic UpdateVerifier::emit(Value updated) {
-  unsigned index = llvm::find(op->getOperands(), updated).getIndex();
-  if (auto call = dyn_cast<CallInplacePackedOp>(op); call && call.getFunction())
-    --index; // the arguments follow the function
+  // A packed function may be the first operand, of any type where it is wrong.
+  auto call = dyn_cast<CallInplacePackedOp>(op);
+  OperandRange args = call ? call.getArgs() : OperandRange(op->getOperands());
+  unsigned index = llvm::find(args, updated).getIndex();
   return op->emitOpError() << "updates argument " << index << " in place, ";
 }
 

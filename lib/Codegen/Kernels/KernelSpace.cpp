@@ -93,6 +93,8 @@ bool SpaceBuilder::isSupported(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() || !isVectorizable(op) ||
       op.getNumParallelLoops() + op.getNumReductionLoops() != op.getNumLoops())
     return false;
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
   for (OpOperand &operand : op->getOpOperands()) {
     AffineMap map = op.getMatchingIndexingMap(&operand);
     Value value = operand.get();
@@ -101,6 +103,11 @@ bool SpaceBuilder::isSupported(linalg::LinalgOp op) {
     bool isResult = value.getDefiningOp<linalg::LinalgOp>();
     if ((op.isDpsInit(&operand) || isResult) &&
         !map.isProjectedPermutation(/*allowZeroInResults=*/true))
+      return false;
+    // Text may call a loop a reduction that results are indexed by.
+    if (op.isDpsInit(&operand) && llvm::any_of(reductions, [&](unsigned loop) {
+          return map.isFunctionOfDim(loop);
+        }))
       return false;
     if (value.getDefiningOp<tensor::EmptyOp>()) {
       if (KernelSpace::isRead(op, operand))
