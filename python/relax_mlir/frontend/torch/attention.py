@@ -81,7 +81,9 @@ def _by_heads(
         flat = [product(batch[:-1]), batch[-1] if batch else 1, length, width]
         parts.append(op.permute_dims(one if len(batch) == 2 else op.reshape(one, flat), axes))
     causal = "TopLeft" if is_causal else None
-    attended = op.permute_dims(op.nn.attention(*parts, scale=scale, causal_mask=causal), axes)
+    queries, keys, values = parts
+    attended = op.nn.attention(queries, keys, values, scale=scale, causal_mask=causal)
+    attended = op.permute_dims(attended, axes)
     return attended if len(graph.shape) == 4 else op.reshape(attended, graph.shape)
 
 
