@@ -16,31 +16,10 @@ import relax_mlir
 
 onnx = pytest.importorskip("onnx")
 
-from onnx import TensorProto, helper, numpy_helper, parser  # noqa: E402
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
+from onnx_models import check, graph, random  # noqa: E402
 from relax_mlir.frontend.onnx import InferenceSession, from_onnx, read_params  # noqa: E402
-
-RNG = np.random.default_rng(0)
-
-
-def graph(text: str, opset: int = 18, functions: str = "") -> Any:
-    header = f'<ir_version: 10, opset_import: ["" : {opset}, "local" : 1]>'
-    return parser.parse_model(f"{header}\nmodel {text}\n{functions}")
-
-
-def random(*shape: int) -> np.ndarray:
-    return RNG.random(shape, "float32") - 0.5
-
-
-def check(model: Any, *feeds: dict[str, np.ndarray], **options: Any) -> InferenceSession:
-    """Compile a model once, and compare it with the reference for each of some inputs."""
-    session = InferenceSession(model, **options)
-    reference = ReferenceEvaluator(model)
-    for feed in feeds:
-        for ours, theirs in zip(session.run(None, feed), reference.run(None, feed), strict=True):
-            assert ours.dtype == theirs.dtype
-            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
-    return session
 
 
 def signature(mod: Any) -> str:

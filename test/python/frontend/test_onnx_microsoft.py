@@ -13,14 +13,10 @@ import pytest
 onnx = pytest.importorskip("onnx")
 
 from onnx import helper, numpy_helper, parser  # noqa: E402
+from onnx_models import RNG, random  # noqa: E402
 from relax_mlir.frontend.onnx import InferenceSession  # noqa: E402
 
-RNG = np.random.default_rng(0)
 DOMAIN = "com.microsoft"
-
-
-def random(*shape: int) -> np.ndarray:
-    return RNG.random(shape, "float32") - 0.5
 
 
 def session_of(

@@ -4,35 +4,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
 import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
 
-from onnx import parser  # noqa: E402
-from onnx.reference import ReferenceEvaluator  # noqa: E402
+import onnx_models  # noqa: E402
+from onnx_models import RNG, random  # noqa: E402
 from relax_mlir.frontend.onnx import InferenceSession, from_onnx  # noqa: E402
 
-RNG = np.random.default_rng(0)
-
-
-def graph(text: str, opset: int = 20) -> Any:
-    return parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]>\nmodel {text}')
-
-
-def random(*shape: int) -> np.ndarray:
-    return RNG.random(shape, "float32") - 0.5
-
-
-def check(model: Any, *feeds: dict[str, np.ndarray]) -> None:
-    """Compile a model once, and compare it with the reference for each of some inputs."""
-    session, reference = InferenceSession(model, opt_level=0), ReferenceEvaluator(model)
-    for feed in feeds:
-        for ours, theirs in zip(session.run(None, feed), reference.run(None, feed), strict=True):
-            assert ours.dtype == theirs.dtype
-            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+graph = functools.partial(onnx_models.graph, opset=20)
+check = functools.partial(onnx_models.check, opt_level=0)
 
 
 def test_places_that_hold_of_symbolic_sizes() -> None:
@@ -110,7 +94,9 @@ def test_error_of_fourier_transforms() -> None:
 def test_bits_of_half_precision(kinds: tuple[str, str]) -> None:
     source, target = kinds
     number = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(target))
-    model = graph(f"({source}[n] x) => ({target}[n] y) {{ y = BitCast<to = {number}>(x) }}", 26)
+    model = graph(
+        f"({source}[n] x) => ({target}[n] y) {{ y = BitCast<to = {number}>(x) }}", opset=26
+    )
     # Among them are denormal numbers, infinities and NaN.
     x = np.arange(1 << 16, dtype="uint16").view(source)
     (y,) = InferenceSession(model, opt_level=0).run(None, {"x": x})
@@ -118,7 +104,7 @@ def test_bits_of_half_precision(kinds: tuple[str, str]) -> None:
 
 
 def test_error_of_bits() -> None:
-    model = graph("(float[n] x) => (int64[n] y) { y = BitCast<to = 7>(x) }", 26)
+    model = graph("(float[n] x) => (int64[n] y) { y = BitCast<to = 7>(x) }", opset=26)
     with pytest.raises(ValueError, match="expected a data type of 4 bytes, but got int64"):
         from_onnx(model)
 
@@ -161,7 +147,7 @@ def test_caches_of_symbolic_length() -> None:
     model = graph("""(float[b, 2, t, 3] past, float[b, 2, s, 3] x, int64[b] i)
       => (float[b, 2, t, 3] y) {
       y = TensorScatter<mode = "circular">(past, x, i)
-    }""", 24)  # fmt: skip
+    }""", opset=24)  # fmt: skip
     for b, t, s in ((2, 6, 3), (1, 4, 1)):
         feed = {"past": random(b, 2, t, 3), "x": random(b, 2, s, 3), "i": np.arange(b) + t - 2}
         check(model, feed)

@@ -4,25 +4,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
 import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
 
-from onnx import parser  # noqa: E402
+import onnx_models  # noqa: E402
+from onnx_models import random  # noqa: E402
 from relax_mlir.frontend.onnx import InferenceSession, from_onnx  # noqa: E402
 
-RNG = np.random.default_rng(0)
-
-
-def graph(text: str, opset: int = 20) -> Any:
-    return parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]>\nmodel {text}')
-
-
-def random(*shape: int) -> np.ndarray:
-    return RNG.random(shape, "float32") - 0.5
+graph = functools.partial(onnx_models.graph, opset=20)
 
 
 SEQUENCE = """(seq(float[?, 2]) x, bool c) => (float[p, 2] y, seq(float[?, 2]) z) {

@@ -4,35 +4,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
 import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
 
-from onnx import parser  # noqa: E402
-from onnx.reference import ReferenceEvaluator  # noqa: E402
-from relax_mlir.frontend.onnx import InferenceSession, from_onnx  # noqa: E402
+import onnx_models  # noqa: E402
+from onnx_models import graph, random  # noqa: E402
+from relax_mlir.frontend.onnx import from_onnx  # noqa: E402
 
-RNG = np.random.default_rng(0)
-
-
-def graph(text: str, opset: int = 18) -> Any:
-    return parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]>\nmodel {text}')
-
-
-def random(*shape: int) -> np.ndarray:
-    return RNG.random(shape, "float32") - 0.5
-
-
-def check(model: Any, *feeds: dict[str, np.ndarray]) -> None:
-    """Compile a model once, and compare it with the reference for each of some inputs."""
-    session, reference = InferenceSession(model, opt_level=0), ReferenceEvaluator(model)
-    for feed in feeds:
-        for ours, theirs in zip(session.run(None, feed), reference.run(None, feed), strict=True):
-            assert ours.dtype == theirs.dtype
-            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+check = functools.partial(onnx_models.check, opt_level=0)
 
 
 def test_view_with_computed_sizes() -> None:
