@@ -10,9 +10,10 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ..compositions import along_channels
 from .elementwise import hard_sigmoid, scaled
 from .manipulate import split
-from .nn import along_channels, fitting, gemm, layer_norm
+from .nn import fitting, gemm, layer_norm
 from .registry import Node, converter
 from .values import cast, number, rank_of, shape_of
 from .windows import convolve

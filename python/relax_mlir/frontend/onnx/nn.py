@@ -9,6 +9,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ..compositions import along_channels
 from .elementwise import scaled
 from .manipulate import expand, pad
 from .registry import Node, converter
@@ -139,11 +140,6 @@ def _pair(
     return batch + rows + columns, op.reshape(
         result, [*shape_of(result)[:b], *left[b : b + r], *right[b + s :]]
     )
-
-
-def along_channels(value: ir.Value, rank: int) -> ir.Value:
-    """Return a vector as a tensor that has it along its second dimension."""
-    return op.expand_dims(value, list(range(1, rank - 1))) if rank > 2 else value
 
 
 @converter("BatchNormalization")

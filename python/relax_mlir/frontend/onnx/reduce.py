@@ -10,6 +10,7 @@ from mlir import ir
 
 from ... import op
 from ...core.ir import Dim
+from ..compositions import places_in_order
 from .manipulate import axes_of
 from .registry import Function, Node, converter
 from .selection import part_by_data
@@ -140,11 +141,7 @@ def _top_k(node: Node, x: ir.Value, count: Value) -> Any:
         raise NotImplementedError(f"expected a dimension of up to {_MOST_RANKED}, but got {extent}")
     order = [*(i for i in range(last + 1) if i != axis), axis]
     rows = op.permute_dims(x, order)
-    places = op.arange(0, extent, 1, "int64")
-    ranks = _ranks(rows, bool(node.attr("largest", 1)), places)
-    every = op.broadcast_to(places, shape_of(rows))
-    sorted_ = op.scatter_elements(op.zeros(shape_of(rows), "int64"), ranks, every, last)
-    best = _first(node, sorted_, last, count)
+    best = _first(node, places_in_order(rows, bool(node.attr("largest", 1))), last, count)
     back = [order.index(i) for i in range(last + 1)]
     values = op.gather_elements(rows, best, last)
     return op.permute_dims(values, back), op.permute_dims(best, back)
@@ -164,23 +161,6 @@ def _first(node: Node, x: ir.Value, axis: int, count: Value) -> ir.Value:
 
 # Elements are ranked by comparing each with all others, also where it is not known how many.
 _MOST_RANKED = 4096
-
-
-def _ranks(rows: ir.Value, largest: bool, places: ir.Value) -> ir.Value:
-    """Return how many elements of a row come before each one, all different."""
-    last = rank_of(rows)
-    mine, other = op.expand_dims(rows, last), op.expand_dims(rows, last - 1)
-    before = (op.greater if largest else op.less)(other, mine)
-    tied = op.equal(other, mine)
-    if rows.type.dtype.startswith(("float", "bfloat")):
-        # NaN counts as the largest number.
-        i_am, it_is = op.isnan(mine), op.isnan(other)
-        first, second = (it_is, i_am) if largest else (i_am, it_is)
-        before = op.logical_or(before, op.logical_and(first, op.logical_not(second)))
-        tied = op.logical_or(tied, op.logical_and(i_am, it_is))
-    earlier = op.less(op.expand_dims(places, 0), op.expand_dims(places, 1))
-    comes = op.logical_or(before, op.logical_and(tied, earlier))
-    return op.sum(op.astype(comes, "int64"), [last], False)
 
 
 def _scan(operator: Operator) -> Function:

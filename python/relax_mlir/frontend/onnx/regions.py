@@ -14,7 +14,7 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
-from .nn import along_channels
+from ..compositions import along_channels
 from .registry import Node, converter
 from .sample import Tap, tap, term
 from .values import cast, number, rank_of, shape_of, size_tensor

@@ -11,14 +11,13 @@ import itertools
 from mlir import ir
 
 from ... import op
+from ..compositions import cubic_weights
 from .registry import Node, converter
 from .values import cast, number, rank_of, shape_of
 
 # The names of modes before opset 20.
 _MODES = {"bilinear": "linear", "bicubic": "cubic"}
 _PADDINGS = ("zeros", "border", "reflection")
-# Of the kernel of Keys, as PyTorch has it.
-_CUBIC = -0.75
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,26 +55,6 @@ def _unnormalized(x: ir.Value, size: int, corners: bool) -> ir.Value:
     return op.divide(op.subtract(op.multiply(shifted, _float(size)), _float(1.0)), _float(2.0))
 
 
-def _polynomial(x: ir.Value, *factors: float) -> ir.Value:
-    """Return a polynomial, from the factor of the highest power on."""
-    total = _float(factors[0])
-    for factor in factors[1:]:
-        total = op.add(op.multiply(total, x), _float(factor))
-    return total
-
-
-def _cubic_weights(x: ir.Value) -> list[ir.Value]:
-    a, rest = _CUBIC, op.subtract(_float(1.0), x)
-
-    def far(distance: ir.Value) -> ir.Value:
-        return _polynomial(distance, a, -5 * a, 8 * a, -4 * a)
-
-    def near(distance: ir.Value) -> ir.Value:
-        return _polynomial(distance, a + 2, -(a + 3), 0.0, 1.0)
-
-    return [far(op.add(x, _float(1.0))), near(x), near(rest), far(op.add(rest, _float(1.0)))]
-
-
 def tap(place: ir.Value, weight: ir.Value | None, size: int, padding: str, corners: bool) -> Tap:
     """Return the element at a place, with padding of the image."""
     if padding == "reflection" and size > 1:
@@ -97,7 +76,7 @@ def _taps(x: ir.Value, size: int, mode: str, padding: str, corners: bool) -> lis
     if mode == "linear":
         weights, begin = [op.subtract(_float(1.0), share), share], 0
     else:
-        weights, begin = _cubic_weights(share), -1
+        weights, begin = cubic_weights(share), -1
     return [
         tap(op.add(first, _whole(begin + i)), weight, size, padding, corners)
         for i, weight in enumerate(weights)

@@ -14,8 +14,8 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
+from ..compositions import along_channels, mirrored_kernel, spread
 from .manipulate import pad
-from .nn import along_channels
 from .registry import Function, Node, converter
 from .values import cast, number, product, rank_of, shape_of
 
@@ -95,19 +95,10 @@ def _conv_transpose(
     strides, dilations = _spatial(node, "strides", count), _spatial(node, "dilations", count)
     groups = node.attr("group", 1)
     padding = _transposed_padding(node, dims, kernel, strides, dilations)
-    spread = _spread(x, strides)
     widths = [0, 0, *padding[:count], 0, 0, *padding[count:]]
-    spread = pad(spread, widths, "constant", number(0, x.type.dtype))
-    inputs, outputs = (_known(dim) for dim in shape_of(weight)[:2])
-    # The kernel, mirrored, with its channels the other way round in each group.
-    mirrored = op.reshape(weight, [groups, inputs // groups, outputs, *kernel])
-    order = [0, 2, 1, *range(3, 3 + count)]
-    mirrored = op.reshape(
-        op.permute_dims(mirrored, order), [groups * outputs, inputs // groups, *kernel]
-    )
-    for axis in range(2, 2 + count):
-        mirrored = op.flip(mirrored, axis)
-    result = _CONVOLUTIONS[count](spread, mirrored, 1, 0, dilations, groups)
+    around = pad(spread(x, strides), widths, "constant", number(0, x.type.dtype))
+    mirrored = mirrored_kernel(weight, [_known(dim) for dim in shape_of(weight)], groups)
+    result = _CONVOLUTIONS[count](around, mirrored, 1, 0, dilations, groups)
     return result if bias is None else op.add(result, along_channels(bias, rank_of(x)))
 
 
@@ -137,22 +128,6 @@ def _transposed_padding(
         pads = [0] * 2 * count
     begins = [reach[i] - pads[i] for i in range(count)]
     return begins + [reach[i] - pads[i + count] + extra[i] for i in range(count)]
-
-
-def _spread(x: ir.Value, strides: Sequence[int]) -> ir.Value:
-    """Return a tensor with zeros between its elements."""
-    for axis, stride in enumerate(strides, 2):
-        if stride == 1:
-            continue
-        dims = shape_of(x)
-        rank = len(dims)
-        widths = [0] * 2 * (rank + 1)
-        widths[rank + 1 + axis + 1] = stride - 1
-        wide = pad(op.expand_dims(x, axis + 1), widths, "constant", number(0, x.type.dtype))
-        joined = op.reshape(wide, [*dims[:axis], dims[axis] * stride, *dims[axis + 1 :]])
-        end = (dims[axis] - 1) * stride + 1
-        x = op.strided_slice(joined, [axis], [0], [end], [1], assume_inbound=True)
-    return x
 
 
 _MAX = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}

@@ -12,6 +12,7 @@ from mlir import ir
 
 from ... import op
 from ...core.dtypes import dtype_name
+from ..compositions import along_channels
 from .registry import (
     Converter,
     Graph,
@@ -156,12 +157,8 @@ def _batch_norm(
     shift = op.negative(op.multiply(mean, scale))
     if bias is not None:
         shift = op.add(shift, cast(bias, dtype_of(shift)))
-    result = op.multiply(cast(x, dtype_of(scale)), _along_channels(scale, rank))
-    return cast(op.add(result, _along_channels(shift, rank)), graph.dtype)
-
-
-def _along_channels(value: ir.Value, rank: int) -> ir.Value:
-    return op.expand_dims(value, list(range(1, rank - 1))) if rank > 2 else value
+    result = op.multiply(cast(x, dtype_of(scale)), along_channels(scale, rank))
+    return cast(op.add(result, along_channels(shift, rank)), graph.dtype)
 
 
 def _by_batch(graph: Graph, x: ir.Value, weight: Any, bias: Any, epsilon: float) -> ir.Value:

@@ -12,11 +12,11 @@ from mlir import ir
 
 from ... import op
 from ...core.ir import Dim
+from ..compositions import cubic_weights
 from .registry import Graph, cast, converts, dtype_of, number, rank_of
 
 _BILINEAR, _NEAREST, _BICUBIC = range(3)
 _ZEROS, _BORDER, _REFLECTION = range(3)
-_CUBIC = -0.75
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,26 +69,6 @@ class _Tap:
     axis: _Axis
 
 
-def _cubic_weights(x: ir.Value) -> list[ir.Value]:
-    dtype, a = dtype_of(x), _CUBIC
-
-    def polynomial(distance: ir.Value, *factors: float) -> ir.Value:
-        total = number(factors[0], dtype)
-        for factor in factors[1:]:
-            total = op.add(op.multiply(total, distance), number(factor, dtype))
-        return total
-
-    def far(distance: ir.Value) -> ir.Value:
-        return polynomial(distance, a, -5 * a, 8 * a, -4 * a)
-
-    def near(distance: ir.Value) -> ir.Value:
-        return polynomial(distance, a + 2, -(a + 3), 0.0, 1.0)
-
-    one = number(1, dtype)
-    rest = op.subtract(one, x)
-    return [far(op.add(x, one)), near(x), near(rest), far(op.add(rest, one))]
-
-
 def _taps(x: ir.Value, axis: _Axis, mode: int) -> list[_Tap]:
     place, one = axis.place(x), number(1, dtype_of(x))
     if mode == _NEAREST:
@@ -99,7 +79,7 @@ def _taps(x: ir.Value, axis: _Axis, mode: int) -> list[_Tap]:
         share = op.subtract(place, first)
         return [_Tap(first, op.subtract(one, share), axis), _Tap(op.add(first, one), share, axis)]
     first = op.floor(place)
-    weights = _cubic_weights(op.subtract(place, first))
+    weights = cubic_weights(op.subtract(place, first))
     offsets = [number(i, dtype_of(x)) for i in (-1, 0, 1, 2)]
     return [
         _Tap(axis.padded(op.add(first, offset)), weight, axis)

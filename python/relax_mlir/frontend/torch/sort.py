@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from mlir import ir
 
 from ... import op
-from ...core.expr import const
+from ..compositions import places_in_order
 from .elementwise import common_dtype
 from .registry import (
     Graph,
@@ -72,23 +71,6 @@ def _places(graph: Graph, x: Any, boundaries: ir.Value, right: bool, dtype: str)
     return cast(count, graph.dtype)
 
 
-def _ranks(rows: ir.Value, descending: bool, extent: int) -> ir.Value:
-    """Return how many elements of a row come before each one, all different."""
-    last = rank_of(rows)
-    mine, other = op.expand_dims(rows, last), op.expand_dims(rows, last - 1)
-    before = (op.greater if descending else op.less)(other, mine)
-    tied = op.equal(other, mine)
-    if is_float(dtype_of(rows)):
-        # NaN counts as the largest number.
-        i_am, it_is = op.isnan(mine), op.isnan(other)
-        first, second = (it_is, i_am) if descending else (i_am, it_is)
-        before = op.logical_or(before, op.logical_and(first, op.logical_not(second)))
-        tied = op.logical_or(tied, op.logical_and(i_am, it_is))
-    earlier = const(np.tri(extent, k=-1, dtype=bool))
-    comes = op.logical_or(before, op.logical_and(tied, earlier))
-    return op.sum(cast(comes, "int64"), [last])
-
-
 def _ordered(x: ir.Value, axis: int, descending: bool, count: int | None = None) -> list[ir.Value]:
     """Return the first elements in order, and their places; those that are equal as they come."""
     rank = rank_of(x)
@@ -101,9 +83,7 @@ def _ordered(x: ir.Value, axis: int, descending: bool, count: int | None = None)
     order = [*(i for i in range(rank) if i != axis), axis]
     back = [order.index(i) for i in range(rank)]
     rows = op.permute_dims(x, order)
-    places = op.broadcast_to(const(np.arange(extent, dtype="int64")), shape_of(rows))
-    zeros = op.zeros(shape_of(rows), "int64")
-    best = op.scatter_elements(zeros, _ranks(rows, descending, extent), places, rank - 1)
+    best = places_in_order(rows, descending)
     if count is not None and count < extent:
         best = op.strided_slice(best, [rank - 1], [0], [count], [1], assume_inbound=True)
     values = op.gather_elements(rows, best, rank - 1)

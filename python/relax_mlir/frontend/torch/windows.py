@@ -4,19 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from mlir import ir
 
 from ... import op
 from ...core.ir import Dim
+from ..compositions import mirrored_kernel, spread
 from .pad import pad_constant
 from .registry import (
     Converter,
     Graph,
     converts,
-    dtype_of,
     is_float,
     known,
     number,
@@ -81,38 +80,17 @@ def _conv_transpose(
     strides, pads, dilations = (_each(one, count) for one in (stride, padding, dilation))
     extras = _each(extra, count)
     inputs, outputs, *kernel = known(shape_of(weight), "a weight")
-    # The kernel, mirrored, with its channels the other way round in each group.
-    mirrored = op.reshape(weight, [groups, inputs // groups, outputs, *kernel])
-    order = [0, 2, 1, *range(3, 3 + count)]
-    shape = [groups * outputs, inputs // groups, *kernel]
-    mirrored = op.reshape(op.permute_dims(mirrored, order), shape)
-    for axis in range(2, 2 + count):
-        mirrored = op.flip(mirrored, axis)
+    mirrored = mirrored_kernel(weight, [inputs, outputs, *kernel], groups)
     widths: list[int] = []
     for i in reversed(range(count)):
         begin = (kernel[i] - 1) * dilations[i] - pads[i]
         widths += [begin, begin + extras[i]]
 
     def convolve(one: ir.Value) -> ir.Value:
-        around = pad_constant(_spread(one, strides), widths, 0)
+        around = pad_constant(spread(one, strides), widths, 0)
         return _plus_bias(_CONVOLUTIONS[count](around, mirrored, 1, 0, dilations, groups), bias)
 
     return _batched(convolve, x, count)
-
-
-def _spread(x: ir.Value, strides: Sequence[int]) -> ir.Value:
-    """Return a tensor with zeros between its elements."""
-    for axis, stride in enumerate(strides, 2):
-        if stride == 1:
-            continue
-        dims = shape_of(x)
-        rows = op.expand_dims(x, axis + 1)
-        zeros = op.zeros([*dims[: axis + 1], stride - 1, *dims[axis + 1 :]], dtype_of(x))
-        wide = op.concat([rows, zeros], axis + 1)
-        joined = op.reshape(wide, [*dims[:axis], dims[axis] * stride, *dims[axis + 1 :]])
-        end = (dims[axis] - 1) * stride + 1
-        x = op.strided_slice(joined, [axis], [0], [end], [1], assume_inbound=True)
-    return x
 
 
 @converts("convolution.default")

@@ -1,0 +1,113 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What importers compose of operators, whatever the framework of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlir import ir
+
+from .. import op
+from ..core.expr import const
+
+# Of the cubic kernel of Keys.
+_CUBIC = -0.75
+
+
+def along_channels(value: ir.Value, rank: int) -> ir.Value:
+    """Return a vector as a tensor of a rank that has it along its second dimension."""
+    return op.expand_dims(value, list(range(1, rank - 1))) if rank > 2 else value
+
+
+def spread(x: ir.Value, strides: Sequence[int]) -> ir.Value:
+    """Return a tensor with stride - 1 zeros between elements of the third and later dimensions."""
+    for axis, stride in enumerate(strides, 2):
+        if stride == 1:
+            continue
+        dims = list(x.type.shape)
+        rows = op.expand_dims(x, axis + 1)
+        zeros = op.zeros([*dims[: axis + 1], stride - 1, *dims[axis + 1 :]], x.type.dtype)
+        wide = op.concat([rows, zeros], axis + 1)
+        joined = op.reshape(wide, [*dims[:axis], dims[axis] * stride, *dims[axis + 1 :]])
+        end = (dims[axis] - 1) * stride + 1
+        x = op.strided_slice(joined, [axis], [0], [end], [1], assume_inbound=True)
+    return x
+
+
+def mirrored_kernel(weight: ir.Value, dims: Sequence[int], groups: int) -> ir.Value:
+    """Return the weights of the convolution that a transposed one is, of a tensor with zeros.
+
+    Parameters
+    ----------
+    weight : mlir.ir.Value
+        Of the dimensions input channel, output channel of a group, and those of the window.
+    dims : sequence of int
+        Its dimensions.
+    groups : int
+    """
+    inputs, outputs, *kernel = dims
+    count = len(kernel)
+    # Channels are the other way round in each group.
+    by_group = op.reshape(weight, [groups, inputs // groups, outputs, *kernel])
+    turned = op.permute_dims(by_group, [0, 2, 1, *range(3, 3 + count)])
+    mirrored = op.reshape(turned, [groups * outputs, inputs // groups, *kernel])
+    for axis in range(2, 2 + count):
+        mirrored = op.flip(mirrored, axis)
+    return mirrored
+
+
+def places_in_order(rows: ir.Value, descending: bool) -> ir.Value:
+    """Return the places of the elements of each row in their order, as int64.
+
+    Each element is compared with all others. NaN counts as the largest number, and of equal
+    elements the first one comes first.
+
+    Parameters
+    ----------
+    rows : mlir.ir.Value
+        Rows along the last dimension.
+    descending : bool
+    """
+    dims = list(rows.type.shape)
+    last = len(dims) - 1
+    places = op.arange(0, dims[last], 1, "int64")
+    mine, other = op.expand_dims(rows, last + 1), op.expand_dims(rows, last)
+    before = (op.greater if descending else op.less)(other, mine)
+    tied = op.equal(other, mine)
+    if rows.type.dtype.startswith(("float", "bfloat")):
+        i_am, it_is = op.isnan(mine), op.isnan(other)
+        first, second = (it_is, i_am) if descending else (i_am, it_is)
+        before = op.logical_or(before, op.logical_and(first, op.logical_not(second)))
+        tied = op.logical_or(tied, op.logical_and(i_am, it_is))
+    earlier = op.less(op.expand_dims(places, 0), op.expand_dims(places, 1))
+    comes = op.logical_or(before, op.logical_and(tied, earlier))
+    ranks = op.sum(op.astype(comes, "int64"), [last + 1])
+    return op.scatter_elements(op.zeros(dims, "int64"), ranks, op.broadcast_to(places, dims), last)
+
+
+def cubic_weights(share: ir.Value) -> list[ir.Value]:
+    """Return the shares of four elements in a row in a value between the middle ones.
+
+    Parameters
+    ----------
+    share : mlir.ir.Value
+        How far it is from the second element, from 0 to 1.
+    """
+    dtype, a = share.type.dtype, _CUBIC
+
+    def polynomial(distance: ir.Value, *factors: float) -> ir.Value:
+        total = const(float(factors[0]), dtype)
+        for factor in factors[1:]:
+            total = op.add(op.multiply(total, distance), const(float(factor), dtype))
+        return total
+
+    def far(distance: ir.Value) -> ir.Value:
+        return polynomial(distance, a, -5 * a, 8 * a, -4 * a)
+
+    def near(distance: ir.Value) -> ir.Value:
+        return polynomial(distance, a + 2, -(a + 3), 0.0, 1.0)
+
+    one = const(1.0, dtype)
+    rest = op.subtract(one, share)
+    return [far(op.add(share, one)), near(share), near(rest), far(op.add(rest, one))]
