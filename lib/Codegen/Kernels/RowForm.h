@@ -44,8 +44,10 @@ protected:
                                              const RowGroup &group) const = 0;
 
   /// The dimensions of a loop that are walked through one index at a time,
-  /// outside of what `emitElements` writes.
-  virtual ArrayRef<unsigned> getOuterDims(const Loop &loop) const = 0;
+  /// outside of what `emitElements` writes: all but the last one.
+  virtual ArrayRef<unsigned> getOuterDims(const Loop &loop) const {
+    return ArrayRef(loop.dims).drop_back();
+  }
 
   /// Computes elements and returns the accumulators after them. `positions` are
   /// those of the outer dimensions, of the loop too.

@@ -36,10 +36,6 @@ private:
         });
   }
 
-  ArrayRef<unsigned> getOuterDims(const Loop &loop) const override {
-    return ArrayRef(loop.dims).drop_back();
-  }
-
   SmallVector<Value> emitElements(IndexBuilder &b, const Loop &loop,
                                   RowGroup &group, Positions positions,
                                   ValueRange accumulators) const override;

@@ -31,9 +31,6 @@ protected:
 
   SmallVector<Value> startReductions(IndexBuilder &b, const Loop &loop,
                                      const RowGroup &group) const override;
-  ArrayRef<unsigned> getOuterDims(const Loop &loop) const override {
-    return ArrayRef(loop.dims).drop_back();
-  }
   SmallVector<Value> emitElements(IndexBuilder &b, const Loop &loop,
                                   RowGroup &group, Positions positions,
                                   ValueRange accumulators) const override;

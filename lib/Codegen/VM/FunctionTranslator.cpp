@@ -96,7 +96,7 @@ private:
   LogicalResult translate(StringOp op);
   LogicalResult translate(ToDeviceOp op);
   LogicalResult translate(YieldOp op);
-  LogicalResult translateSteps(RuntimeStepOpInterface op);
+  void translateSteps(RuntimeStepOpInterface op);
   LogicalResult translateArith(Operation *op);
   LogicalResult translateCompare(arith::CmpIOp op);
 
@@ -234,7 +234,7 @@ Operand Translator::get(const StepOperand &operand) {
   llvm_unreachable("unknown kind of operand");
 }
 
-LogicalResult Translator::translateSteps(RuntimeStepOpInterface op) {
+void Translator::translateSteps(RuntimeStepOpInterface op) {
   SmallVector<RuntimeStep, 2> steps;
   op.getRuntimeSteps(steps);
   for (const RuntimeStep &step : steps) {
@@ -244,7 +244,6 @@ LogicalResult Translator::translateSteps(RuntimeStepOpInterface op) {
     builtin(op->getNumResults() == 0 ? Operand() : define(op), step.builtin,
             operands);
   }
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -258,9 +257,10 @@ LogicalResult Translator::translate(DimOp op) {
 }
 
 LogicalResult Translator::translate(ToDeviceOp op) {
-  if (!mayAliasConstant(op))
-    return translateSteps(cast<RuntimeStepOpInterface>(*op));
-  values[op.getResult()] = get(op.getData());
+  if (mayAliasConstant(op))
+    values[op.getResult()] = get(op.getData());
+  else
+    translateSteps(op);
   return success();
 }
 
@@ -521,7 +521,10 @@ LogicalResult Translator::translateOp(Operation *op) {
             ExternFuncOp, IfOp, KillOp, LoadConstantOp, MakePrimOp, MakeShapeOp,
             NullValueOp, PrimValueOp, ReturnOp, ShapeOfOp, StringOp, ToDeviceOp,
             YieldOp>([&](auto op) { return translate(op); })
-      .Case([&](RuntimeStepOpInterface op) { return translateSteps(op); })
+      .Case([&](RuntimeStepOpInterface op) {
+        translateSteps(op);
+        return success();
+      })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa_and_nonnull<arith::ArithDialect>(op->getDialect()))
           return translateArith(op);

@@ -258,7 +258,10 @@ LogicalResult FunctionEmitter::emitOp(Operation *op) {
             LoadConstantOp, MakePrimOp, MakeShapeOp, NullValueOp, PrimValueOp,
             ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, ViewOp, YieldOp>(
           [&](auto op) { return emit(op); })
-      .Case([&](RuntimeStepOpInterface op) { return emitSteps(op); })
+      .Case([&](RuntimeStepOpInterface op) {
+        emitSteps(op);
+        return success();
+      })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa_and_nonnull<arith::ArithDialect>(op->getDialect())) {
           emitArith(op);

@@ -71,6 +71,9 @@ private:
   void addArgs(const StepOperand &operand, SmallVectorImpl<Value> &args);
   void emitComparison(const RuntimeStep &step, arith::CmpIPredicate predicate);
   void emitDivisorCheck(const RuntimeStep &step);
+  /// Calls the C function of a step; `slot` is that of the result, null for
+  /// none. Returns the status.
+  Value emitStepCall(const RuntimeStep &step, Value slot);
   /// Calls a runtime function that may fail; goes on in a new block.
   void emitStep(StringRef name, ValueRange args);
   /// A status that is not zero is a failure.
@@ -103,7 +106,7 @@ private:
   LogicalResult emit(ToDeviceOp op);
   LogicalResult emit(ViewOp op);
   LogicalResult emit(YieldOp op);
-  LogicalResult emitSteps(RuntimeStepOpInterface op);
+  void emitSteps(RuntimeStepOpInterface op);
 
   Value map(Value value) { return mapping.lookup(value); }
   SmallVector<Value> map(ValueRange values);

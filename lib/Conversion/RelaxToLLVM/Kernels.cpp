@@ -19,8 +19,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 LogicalResult FunctionEmitter::emit(AllocStorageOp op) {
-  if (failed(emitSteps(op)))
-    return failure();
+  emitSteps(op);
   bool holdsRawTensor = llvm::any_of(op->getUsers(), [&](Operation *user) {
     return isa<AllocTensorOp>(user) && isRaw(user->getResult(0));
   });
@@ -37,7 +36,8 @@ LogicalResult FunctionEmitter::emit(AllocTensorOp op) {
     return success();
   }
   reads.dims[op.getResult()] = map(op.getDims());
-  return emitSteps(op);
+  emitSteps(op);
+  return success();
 }
 
 LogicalResult FunctionEmitter::emit(ViewOp op) {
@@ -46,14 +46,16 @@ LogicalResult FunctionEmitter::emit(ViewOp op) {
     return success();
   }
   reads.dims[op.getResult()] = map(op.getDims());
-  return emitSteps(op);
+  emitSteps(op);
+  return success();
 }
 
 LogicalResult FunctionEmitter::emit(ToDeviceOp op) {
-  if (!mayAliasConstant(op))
-    return emitSteps(op);
-  runtime.call(builder, "relax_value_assign", Type(),
-               {resultSlot(op), map(op.getData())});
+  if (mayAliasConstant(op))
+    runtime.call(builder, "relax_value_assign", Type(),
+                 {resultSlot(op), map(op.getData())});
+  else
+    emitSteps(op);
   return success();
 }
 

@@ -183,13 +183,9 @@ void FunctionEmitter::checkFits(AllocTensorOp op, ArrayRef<Value> dims) {
     builder.setInsertionPointAfterValue(frame);
     scratchSlot = nextSlot();
   }
-  emitAssert(fits, [&] {
-    Value array = emitStackArray(dims, builder.getI64Type());
-    runtime.call(builder, "relax_tensor_from_storage", builder.getI32Type(),
-                 {site("alloc_tensor"), scratchSlot, map(op.getStorage()),
-                  i64(op.getOffsetAttr().getInt()), i32(dims.size()), array,
-                  i32(encodeDType(dtype))});
-  });
+  SmallVector<RuntimeStep, 1> steps;
+  op.getRuntimeSteps(steps);
+  emitAssert(fits, [&] { emitStepCall(steps.front(), scratchSlot); });
 }
 
 void FunctionEmitter::emitRawTensor(AllocTensorOp op) {

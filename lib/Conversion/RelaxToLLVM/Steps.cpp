@@ -141,7 +141,17 @@ void FunctionEmitter::emitDivisorCheck(const RuntimeStep &step) {
   });
 }
 
-LogicalResult FunctionEmitter::emitSteps(RuntimeStepOpInterface op) {
+Value FunctionEmitter::emitStepCall(const RuntimeStep &step, Value slot) {
+  SmallVector<Value> args = {site(step.what, step.expected)};
+  if (slot)
+    args.push_back(slot);
+  for (const StepOperand &operand : step.operands)
+    addArgs(operand, args);
+  return runtime.call(builder, ("relax_" + step.builtin).str(),
+                      builder.getI32Type(), args);
+}
+
+void FunctionEmitter::emitSteps(RuntimeStepOpInterface op) {
   SmallVector<RuntimeStep, 2> steps;
   op.getRuntimeSteps(steps);
   for (const RuntimeStep &step : steps) {
@@ -150,13 +160,8 @@ LogicalResult FunctionEmitter::emitSteps(RuntimeStepOpInterface op) {
     } else if (step.builtin == "divisor_check") {
       emitDivisorCheck(step);
     } else {
-      SmallVector<Value> args = {site(step.what, step.expected)};
-      if (op->getNumResults() != 0)
-        args.push_back(resultSlot(op));
-      for (const StepOperand &operand : step.operands)
-        addArgs(operand, args);
-      emitStep(("relax_" + step.builtin).str(), args);
+      Value slot = op->getNumResults() != 0 ? resultSlot(op) : Value();
+      leaveUnlessZero(emitStepCall(step, slot));
     }
   }
-  return success();
 }
