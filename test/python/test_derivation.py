@@ -10,6 +10,7 @@ from mlir import ir
 from relax_mlir import op
 from relax_mlir.core.expr import build
 from relax_mlir.dialects import relax as ops
+from relax_mlir.script import from_source
 
 F32 = "float32"
 BOOL = relax.TensorStructInfo((), "bool")
@@ -279,6 +280,28 @@ def test_error_dr14_kernel_is_impure():
         bb.emit_func_output(build(ops.GlobalVarOp, type_, name))
     with pytest.raises(ir.MLIRError, match=r"derives a function of type .* impure>"):
         bb.get()
+
+
+def test_a_declared_rank_of_zero_is_a_shape(load):
+    """What is declared stays as it is, and is known where it is compiled."""
+    source = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(s: R.Shape(ndim=0), y: R.Tensor("float32", ndim=0)) -> R.Tuple(
+        R.Tensor((2,), "float32"), R.Tensor("float32", ndim=0)
+    ):
+        three: R.Tensor("float32", ndim=0) = R.const(3, "float32")
+        both: R.Tensor("float32", ndim=0) = R.add(three, y)
+        filled = R.full((2,), both)
+        same: R.Tensor("float32", ndim=0) = R.broadcast_to(three, s)
+        return (filled, same)
+"""
+    main = load(from_source(source))
+    filled, same = main(tvm_ffi.Shape(()), np.array(4, F32))
+    assert (filled.numpy().tolist(), float(same)) == ([7, 7], 3)
+    with pytest.raises(ValueError, match="main: argument 'y'"):
+        main(tvm_ffi.Shape(()), np.zeros(1, F32))
 
 
 def test_error_dr15_impure_call_in_a_dataflow_block():

@@ -32,6 +32,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -419,6 +420,26 @@ static bool returnsOperand(Operation *op) {
          op->getResult(0).getType() == op->getOperand(0).getType();
 }
 
+/// A shape of rank 0 is known, also where a type states the rank alone.
+static void stateScalarShapes(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  auto empty = ShapeExprAttr::get(context, {});
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](TensorStructInfoType type) -> std::optional<Type> {
+    if (type.hasShape() || type.getShapeVar() || type.getNdim() != 0)
+      return std::nullopt;
+    return TensorStructInfoType::get(empty, type.getDtype(), type.getVdevice());
+  });
+  replacer.addReplacement([&](ShapeStructInfoType type) -> std::optional<Type> {
+    if (type.getValues() || type.getVar() || type.getNdim() != 0)
+      return std::nullopt;
+    return ShapeStructInfoType::get(empty);
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}
+
 namespace {
 struct RelaxLegalizeOpsPass
     : public relax::impl::RelaxLegalizeOpsPassBase<RelaxLegalizeOpsPass> {
@@ -435,6 +456,7 @@ struct RelaxLegalizeOpsPass
   }
 
   void runOnOperation() override {
+    stateScalarShapes(getOperation());
     if (failed(checkKernelCalls()))
       return signalPassFailure();
     Legalizer legalizer(getOperation(), table);
