@@ -77,6 +77,23 @@ def test_a_wrong_number_is_found(modules):
     assert counts.compared == counts.tight == 1
 
 
+def test_denormals_may_be_zero_with_fast_math(modules):
+    from compare import arithmetic_of
+    from plan import Data, Node, Param, Program, build
+    from relax_mlir import reference
+
+    data = Data("uniform", 1, 2, 0)
+    nodes = (Node("exp", (1,), {}, 2),)
+    module = build(Program("", (Param(1, "!relax.tensor<[2], f32>", data),), nodes, (2,)))
+    x = np.array([-90, 1], "float32")
+    fast, exact = (
+        reference.run(module, "main", x, arithmetic=arithmetic_of(0, mode)).data
+        for mode in ("fast", "down")
+    )
+    assert fast[0] == 0 and exact[0] > 0
+    assert fast[1] == pytest.approx(np.e, rel=1e-4)
+
+
 def test_what_is_read_beyond_a_tensor_is_a_crash():
     code = f"""
 import ctypes, sys

@@ -62,6 +62,10 @@ class Arithmetic:
         """
         return row.function(op, args, env)
 
+    def smallest_term(self) -> float:
+        """Return the number below which a term inside of an operator is 0 in ``float32``."""
+        return 2.0**-150
+
 
 class Exact(Arithmetic):
     """Floats stay ``float64``: nothing is rounded, but for what their data type is too small for.
@@ -114,6 +118,10 @@ class Perturbed(Exact):
         self._scale: Any = None
         self._any_zero = False
 
+    def smallest_term(self) -> float:
+        """Return the number below which a term is 0: denormals have few digits, or none."""
+        return float(self.rng.choice((0.0, 2.0**-149, 2.0**-126)))
+
     def _factors(self, shape: tuple[int, ...]) -> Array:
         if self.mode == "random":
             return self.rng.uniform(-1.0, 1.0, shape)
@@ -137,7 +145,7 @@ class Perturbed(Exact):
         if not isinstance(arg, Tensor) or not is_float(arg.dtype):
             return arg
         roundoff = 2.0 ** -(FORMATS[dtype or arg.dtype].fraction + 1)
-        noise = 1.0 + growth * roundoff * self.rng.uniform(-1.0, 1.0, arg.data.shape)
+        noise = 1.0 + growth * roundoff * self._factors(arg.data.shape)
         return Tensor(np.asarray(arg.data * noise), arg.dtype)
 
     def finish(self, op_name: str, data: Any, dtype: str) -> Tensor:

@@ -36,7 +36,10 @@ class Rounded(reference.Perturbed):
 
 
 class Fast(reference.Perturbed):
-    """Moved as far as fast math may be wrong, and also where a result is exact by chance."""
+    """Moved as far as fast math may be wrong, and also where a result is exact by chance.
+
+    Denormals are 0.
+    """
 
     def finish(self, op_name: str, data: Any, dtype: str) -> Any:
         """Return the result of an operator as a tensor."""
@@ -46,7 +49,9 @@ class Fast(reference.Perturbed):
         with np.errstate(all="ignore"):
             unit = np.nan_to_num(unit_in_last_place(np.abs(tensor.data), dtype), posinf=0)
             noise = FAST_MATH * self._ulps * unit * self.rng.uniform(-1, 1, tensor.shape)
-            return reference.Tensor(np.asarray(tensor.data + noise), dtype)
+            moved = np.asarray(tensor.data + noise)
+            denormal = np.abs(moved) < 2.0 ** (1 - FORMATS[dtype].bias)
+            return reference.Tensor(np.where(denormal, np.copysign(0, moved), moved), dtype)
 
 
 def arithmetic_of(seed: int, mode: str) -> Any:

@@ -79,6 +79,19 @@ def test_weights_that_float32_does_not_have_are_zero(write, tensor):
     assert np.isnan(np.from_dlpack(compiled)).all()
 
 
+def test_weights_that_are_denormal_may_be_zero(write, tensor):
+    """A weight of e^-103 has one bit: times infinity, it is infinite, or no number."""
+    params = [tensor((1, "n", 1, 1), name=name) for name in "qkv"]
+    program = write(lambda q, k, v: op.nn.attention(q, k, v, scale=1.0), *params)
+    query, key = np.ones((1, 2, 1, 1), "float32"), f32(100, -3.3).reshape(1, 2, 1, 1)
+    value = f32(1, -np.inf).reshape(1, 2, 1, 1)
+    runs = [
+        reference.run(program, "main", query, key, value, arithmetic=arithmetic).data[0, 0, 0, 0]
+        for arithmetic in (reference.Perturbed(np.random.default_rng(i), "up") for i in range(20))
+    ]
+    assert any(np.isnan(runs)) and any(np.isneginf(runs))
+
+
 def test_perturbed_results_are_zero_where_they_may_be(write, tensor):
     """The bound of gelu is that of its operand, which is large beside the result."""
     program = write(lambda x: op.nn.gelu_tanh(x), tensor(("n",)))
@@ -128,6 +141,18 @@ def test_sums_are_moved_through_their_inputs(write, tensor):
     }
     assert len(runs) == 5
     assert all(abs(each - 4950) < 4950 * 100 * 2**-23 for each in runs)
+
+
+def test_sums_are_moved_as_far_as_they_may_go(write, tensor):
+    """Roundings of equal terms do not cancel."""
+    program = write(lambda x: op.mean(x), tensor(("n",)))
+    x = np.full(3000, np.cosh(1), "float32")
+    up, down = (
+        float(reference.run(program, "main", x, arithmetic=reference.Perturbed(rng, mode)).data)
+        for rng, mode in ((np.random.default_rng(0), "up"), (np.random.default_rng(0), "down"))
+    )
+    assert up / x[0] - 1 > 2999 * 2**-24
+    assert down / x[0] - 1 < -2999 * 2**-24
 
 
 def test_inputs_are_moved_by_the_data_type_of_the_result(write, tensor):

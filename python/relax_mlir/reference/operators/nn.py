@@ -207,7 +207,8 @@ def _attention(op: Any, args: Args, env: Any) -> Array:
     scores = np.where(seen, scores, -np.inf)
     powers = np.where(seen, np.exp(_differences(scores, -1)), 0)
     if args[0].dtype != "float64":  # what float32 does not have is 0, which counts beside infinity
-        powers = np.where(powers < 2.0**-149, 0, powers)
+        least = env.interpreter.arithmetic.smallest_term()
+        powers = np.where(powers < least, 0, powers)
     sums = powers.sum(axis=-1, keepdims=True)
     # A query that looks at no key gets 0.
     weights = np.where(np.any(seen, axis=-1, keepdims=True), powers / sums, 0)
