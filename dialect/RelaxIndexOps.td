@@ -82,6 +82,29 @@ def Relax_StackOp : Relax_Operator<"stack"> {
     Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "0">, "Where it is in the result">:$axis);
 }
 
+def Relax_MeshgridOp : Relax_Operator<"meshgrid"> {
+  let summary = "the coordinates of a grid, as a tuple";
+  let description = [{
+    A tensor for each vector, of the dimensions of all of them: its element is
+    that of the vector at the index of the dimension. With `indexing` "xy" the
+    first two dimensions are exchanged, as those of images are. A scalar counts
+    as a vector of one element.
+
+    **Constraints:** at least one tensor; all of the same data type, of rank 0
+    or 1; `indexing` is "ij" or "xy".
+
+    Example:
+
+    ```mlir
+    %0 = relax.meshgrid %a, %b : (!relax.tensor<[n], f32>, !relax.tensor<[4], f32>) -> !relax.tuple<!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 4], f32>>
+    ```
+  }];
+  let arguments = (ins
+    Relax_Arg<Variadic<Relax_Tensor>, "Vectors of one data type">:$tensors,
+    Relax_Arg<DefaultValuedOptionalAttr<StrAttr, "\"ij\"">, "\"ij\" or \"xy\"">:$indexing);
+  let results = (outs Res<Relax_Tuple, "", [MemAlloc]>:$result);
+}
+
 def Relax_OneHotOp : Relax_Operator<"one_hot"> {
   let summary = "vectors that say which index an element is";
   let description = [{

@@ -101,4 +101,91 @@ def Relax_LayerNormOp : Relax_Operator<"layer_norm"> {
     Relax_Arg<DefaultValuedOptionalAttr<BoolAttr, "true">, "Whether `gamma` is multiplied">:$scale);
 }
 
+def Relax_OuterOp : Relax_Operator<"outer"> {
+  let summary = "the products of each element of a vector with each one of another";
+  let description = [{
+    **Constraints:** both are vectors of the same data type, which is Numeric.
+
+    Example:
+
+    ```mlir
+    %0 = relax.outer %a, %b : (!relax.tensor<[n], f32>, !relax.tensor<[m], f32>) -> !relax.tensor<[n, m], f32>
+    ```
+  }];
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "A vector, whose elements are those of rows">:$x1,
+    Relax_Arg<Relax_Tensor, "A vector, whose elements are those of columns">:$x2);
+}
+
+def Relax_PReluOp : Relax_Operator<"prelu"> {
+  let summary = "parametric ReLU";
+  let pythonNamespace = "nn";
+  let pythonSummary = "`data` where it is greater than 0, and `alpha * data` elsewhere";
+  let description = [{
+    `x` where it is greater than 0, and `alpha * x` elsewhere, with an `alpha`
+    for each index of `axis`.
+
+    **Constraints:** the data type is Float; `alpha` is a vector of the
+    dimension `axis`, or of one element.
+
+    Example:
+
+    ```mlir
+    %0 = relax.prelu %x, %a : (!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Its data type is Float">:$data,
+    Relax_Arg<Relax_Tensor, "The slope for elements that are not greater than 0">:$alpha,
+    Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "1">, "The dimension that `alpha` has">:$axis);
+}
+
+def Relax_PadOp : Relax_Operator<"pad"> {
+  let summary = "a tensor with elements around it";
+  let pythonNamespace = "nn";
+  let description = [{
+    `pad_width` has the number of elements before and after each dimension. With
+    `pad_mode` "constant" they are `pad_value`; with "replicate" the nearest
+    element; with "reflect" those on the other side of the first or last
+    element, which is not repeated; with "circular" those from the other end.
+    Of an empty dimension they are 0.
+
+    **Constraints:** two widths of 0 or more for each dimension.
+
+    Example:
+
+    ```mlir
+    %0 = relax.pad %x {pad_width = array<i64: 0, 0, 1, 2>} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 7], f32>
+    ```
+  }];
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type">:$data,
+    Relax_Arg<DenseI64ArrayAttr, "Before and after the first dimension, then the next one, ...">:$pad_width,
+    Relax_Arg<DefaultValuedOptionalAttr<StrAttr, "\"constant\"">,
+      "\"constant\", \"reflect\", \"replicate\" or \"circular\"">:$pad_mode,
+    Relax_Arg<DefaultValuedOptionalAttr<F64Attr, "0.0">, "The elements of \"constant\"">:$pad_value);
+}
+
+def Relax_PixelShuffleOp : Relax_Operator<"pixel_shuffle"> {
+  let summary = "channels as pixels between the others";
+  let pythonNamespace = "nn";
+  let description = [{
+    `upscale_factor * upscale_factor` channels become a square of pixels:
+    `[..., c * r * r, h, w]` is `[..., c, h * r, w * r]`.
+
+    **Constraints:** rank 3 or more; `upscale_factor` is 1 or more; the channels
+    are a multiple of its square, which is checked at run time where it cannot
+    be proven.
+
+    Example:
+
+    ```mlir
+    %0 = relax.pixel_shuffle %x {upscale_factor = 2} : (!relax.tensor<[n, 8, 3, 3], f32>) -> !relax.tensor<[n, 2, 6, 6], f32>
+    ```
+  }];
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type">:$data,
+    Relax_Arg<I64Attr, "How often larger the image becomes, in both directions">:$upscale_factor);
+}
+
 #endif // RELAX_NN_OPS

@@ -24,6 +24,7 @@ include "RelaxManipulateOps.td"
 include "RelaxNNOps.td"
 include "RelaxNormOps.td"
 include "RelaxReduceOps.td"
+include "RelaxSortOps.td"
 include "RelaxTypes.td"
 include "RelaxUnaryOps.td"
 

@@ -98,6 +98,7 @@ void populateCreate(LegalizationTable &table);
 void populateConv(LegalizationTable &table);
 void populateNorm(LegalizationTable &table);
 void populateIndex(LegalizationTable &table);
+void populateSort(LegalizationTable &table);
 
 } // namespace mlir::relax
 

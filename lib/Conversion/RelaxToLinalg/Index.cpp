@@ -117,6 +117,20 @@ static KernelResult buildStack(KernelBuilder &b, StackOp op, ValueRange inputs,
   return one(result);
 }
 
+static KernelResult buildMeshgrid(KernelBuilder &b, MeshgridOp op,
+                                  ValueRange inputs, ValueRange outputs) {
+  bool isSwapped = op.getIndexing() == "xy" && inputs.size() >= 2;
+  int64_t rank = inputs.size();
+  SmallVector<Value> results;
+  for (auto [i, input, output] : llvm::enumerate(inputs, outputs)) {
+    int64_t axis = isSwapped && i < 2 ? 1 - i : i;
+    AffineMap map = b.getRank(input) == 0 ? b.map(rank, {}) : b.map(rank, axis);
+    results.push_back(b.generic(input, output, {map, b.identityMap(rank)}, {},
+                                [](S, V e) { return e[0]; }));
+  }
+  return results;
+}
+
 static DimPairs checkStack(StackOp op, Type) {
   ArrayRef<PrimExprAttr> first = tensorType(op.getTensors().front()).getDims();
   DimPairs pairs;
@@ -205,6 +219,100 @@ static KernelResult fillZero(KernelBuilder &b, Value output) {
   Value zero = b.scalars().constant(b.getElementType(output), 0);
   return one(b.fill(zero, output));
 }
+
+//===----------------------------------------------------------------------===//
+// pad
+//===----------------------------------------------------------------------===//
+
+/// The index in a dimension of `size` elements, which are there again and again
+/// before it and behind it, in turns forwards and backwards for "reflect".
+static Value wrapAround(ScalarBuilder &s, Value place, Value size,
+                        bool isReflected) {
+  Value zero = index(s, 0), last = s.sub(size, index(s, 1));
+  Value period = isReflected ? s.add(last, last) : size;
+  period = arith::MaxSIOp::create(s, period, index(s, 1));
+  Value rest = arith::RemSIOp::create(s, place, period);
+  Value isNegative =
+      arith::CmpIOp::create(s, arith::CmpIPredicate::slt, rest, zero);
+  rest = s.select(isNegative, s.add(rest, period), rest);
+  if (!isReflected)
+    return rest;
+  return arith::MinSIOp::create(s, rest, s.sub(period, rest));
+}
+
+static KernelResult buildPad(KernelBuilder &b, PadOp op, ValueRange inputs,
+                             ValueRange outputs) {
+  Value data = inputs[0];
+  int64_t rank = b.getRank(data);
+  ArrayRef<int64_t> widths = op.getPadWidth();
+  StringRef mode = op.getPadMode();
+  if (mode == "constant") {
+    SmallVector<OpFoldResult> offsets;
+    for (int64_t axis = 0; axis < rank; ++axis)
+      offsets.push_back(b.getIndexAttr(widths[2 * axis]));
+    Value padding = b.scalars().constant(b.getElementType(data),
+                                         op.getPadValue().convertToDouble());
+    return one(b.insert(data, b.fill(padding, outputs[0]), offsets));
+  }
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (isKnownEmpty(data, axes))
+    return fillZero(b, outputs[0]);
+  SmallVector<Value> sizes = llvm::map_to_vector(
+      axes, [&](int64_t axis) { return b.dimValue(data, axis); });
+  return one(b.fromIndices(outputs[0], [&](S s, Indices loops) -> Value {
+    SmallVector<Value> place;
+    for (auto [axis, loop] : llvm::enumerate(loops)) {
+      int64_t before = widths[2 * axis];
+      if (before == 0 && widths[2 * axis + 1] == 0) {
+        place.push_back(loop);
+        continue;
+      }
+      Value at = s.sub(loop, index(s, before));
+      Value last = s.sub(sizes[axis], index(s, 1));
+      place.push_back(
+          mode == "replicate"
+              ? Value(arith::MinSIOp::create(
+                    s, arith::MaxSIOp::create(s, at, index(s, 0)), last))
+              : wrapAround(s, at, sizes[axis], mode == "reflect"));
+    }
+    return extractGuarded(s, data, place, axes, sizes);
+  }));
+}
+
+//===----------------------------------------------------------------------===//
+// pixel_shuffle
+//===----------------------------------------------------------------------===//
+
+static KernelResult buildPixelShuffle(KernelBuilder &b, PixelShuffleOp op,
+                                      ValueRange inputs, ValueRange outputs) {
+  int64_t factor = op.getUpscaleFactor(), first = b.getRank(inputs[0]) - 3;
+  return one(b.fromIndices(outputs[0], [&](S s, Indices loops) -> Value {
+    Value by = index(s, factor);
+    SmallVector<Value> place(loops);
+    Value channel = place[first];
+    for (int64_t axis : {first + 1, first + 2}) {
+      Value rest = arith::RemUIOp::create(s, loops[axis], by);
+      channel = s.add(s.mul(channel, by), rest);
+      place[axis] = arith::DivUIOp::create(s, loops[axis], by);
+    }
+    place[first] = channel;
+    return tensor::ExtractOp::create(s, inputs[0], place);
+  }));
+}
+
+/// The channels are a multiple: (c // r2) * r2 == c.
+static DimPairs checkPixelShuffle(PixelShuffleOp op, Type) {
+  PrimExprAttr channels = *(tensorType(op.getData()).getDims().end() - 3);
+  int64_t factor = op.getUpscaleFactor();
+  PrimExprAttr square = PrimExprAttr::getInt(op.getContext(), factor * factor);
+  return {{PrimExprAttr::getMul(PrimExprAttr::getFloorDiv(channels, square),
+                                square),
+           channels}};
+}
+
+//===----------------------------------------------------------------------===//
+// Gather
+//===----------------------------------------------------------------------===//
 
 static KernelResult buildGatherElements(KernelBuilder &b, GatherElementsOp op,
                                         ValueRange inputs, ValueRange outputs) {
@@ -525,7 +633,11 @@ void mlir::relax::populateIndex(LegalizationTable &table) {
   table.add<TileOp>(buildTile);
   table.add<StackOp>(buildStack);
   table.addChecks<StackOp>(checkStack);
+  table.add<MeshgridOp>(buildMeshgrid);
   table.add<OneHotOp>(buildOneHot);
+  table.add<PadOp>(buildPad);
+  table.add<PixelShuffleOp>(buildPixelShuffle);
+  table.addChecks<PixelShuffleOp>(checkPixelShuffle);
   table.add<GatherElementsOp>(buildGatherElements);
   table.addChecks<GatherElementsOp>([](GatherElementsOp op, Type) {
     return checkElementIndices(op.getData(), op.getIndices(), op.getAxis());

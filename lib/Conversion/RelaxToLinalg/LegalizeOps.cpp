@@ -425,11 +425,13 @@ static void stateScalarShapes(ModuleOp module) {
   MLIRContext *context = module.getContext();
   auto empty = ShapeExprAttr::get(context, {});
   AttrTypeReplacer replacer;
-  replacer.addReplacement([&](TensorStructInfoType type) -> std::optional<Type> {
-    if (type.hasShape() || type.getShapeVar() || type.getNdim() != 0)
-      return std::nullopt;
-    return TensorStructInfoType::get(empty, type.getDtype(), type.getVdevice());
-  });
+  replacer.addReplacement(
+      [&](TensorStructInfoType type) -> std::optional<Type> {
+        if (type.hasShape() || type.getShapeVar() || type.getNdim() != 0)
+          return std::nullopt;
+        return TensorStructInfoType::get(empty, type.getDtype(),
+                                         type.getVdevice());
+      });
   replacer.addReplacement([&](ShapeStructInfoType type) -> std::optional<Type> {
     if (type.getValues() || type.getVar() || type.getNdim() != 0)
       return std::nullopt;
@@ -452,6 +454,7 @@ struct RelaxLegalizeOpsPass
     populateConv(table);
     populateNorm(table);
     populateIndex(table);
+    populateSort(table);
     return success();
   }
 

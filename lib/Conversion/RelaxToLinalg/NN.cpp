@@ -163,8 +163,48 @@ static KernelResult buildLogSoftmax(KernelBuilder &b, LogSoftmaxOp op,
                 [](S s, V e) { return s.sub(s.sub(e[0], e[1]), e[2]); }));
 }
 
+//===----------------------------------------------------------------------===//
+// outer, prelu
+//===----------------------------------------------------------------------===//
+
+static KernelResult buildOuter(KernelBuilder &b, OuterOp op, ValueRange inputs,
+                               ValueRange outputs) {
+  if (failed(requireArithmetic(op)))
+    return failure();
+  return one(b.compute(inputs, outputs[0],
+                       {b.map(2, 0), b.map(2, 1), b.identityMap(2)}, {},
+                       [](S s, V x) { return s.mul(x[0], x[1]); }));
+}
+
+static KernelResult buildPRelu(KernelBuilder &b, PReluOp op, ValueRange inputs,
+                               ValueRange outputs) {
+  if (failed(requireArithmetic(op)))
+    return failure();
+  int64_t rank = b.getRank(inputs[0]);
+  bool isOne = b.getType(inputs[1]).getDimSize(0) == 1;
+  int64_t axis = isOne ? -1 : getAxis(op.getAxis(), rank);
+  AffineMap loops = b.identityMap(rank);
+  return one(b.compute(inputs, outputs[0], {loops, b.map(rank, axis), loops},
+                       {}, [](S s, V x) -> Value {
+                         Value isPositive = s.compare(Comparison::Gt, x[0],
+                                                      s.constant(x[0], 0));
+                         return s.select(isPositive, x[0], s.mul(x[1], x[0]));
+                       }));
+}
+
+static DimPairs checkPRelu(PReluOp op, Type) {
+  TensorStructInfoType data = tensorType(op.getData());
+  PrimExprAttr size = tensorType(op.getAlpha()).getDims().front();
+  if (size.getConstant() == 1)
+    return {};
+  return {{size, data.getDims()[getAxis(op.getAxis(), data.getNdim())]}};
+}
+
 void mlir::relax::populateNN(LegalizationTable &table) {
   table.add<MatmulOp>(buildMatmul);
   table.add<SoftmaxOp>(buildSoftmax);
   table.add<LogSoftmaxOp>(buildLogSoftmax);
+  table.add<OuterOp>(buildOuter);
+  table.add<PReluOp>(buildPRelu);
+  table.addChecks<PReluOp>(checkPRelu);
 }

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Lines.h"
 #include "Statistics.h"
 #include "Support.h"
 
@@ -21,7 +22,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -202,69 +202,6 @@ static void addArgReduce(LegalizationTable &table, Comparison isBetter) {
 // Scans
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Combines each element along an axis with all before it. Threads may share
-/// the outermost loop over lines.
-struct ScanBuilder {
-  /// Writes the results along the axis, from the element at `place` on.
-  using Line = llvm::function_ref<Value(Value, SmallVectorImpl<Value> &)>;
-
-  /// Loops over the dimensions other than the axis, from `depth` on.
-  Value overLines(Value result, SmallVectorImpl<Value> &place, int64_t depth,
-                  Line line) {
-    if (depth == axis)
-      ++depth;
-    if (depth >= b.getRank(data))
-      return line(result, place);
-    bool isOutermost = depth == (axis == 0 ? 1 : 0);
-    return loop(
-        depth, result,
-        [&](Value index, ValueRange carried) {
-          place[depth] = index;
-          return SmallVector<Value>{
-              overLines(carried.front(), place, depth + 1, line)};
-        },
-        isOutermost);
-  }
-
-  /// Loops over dimension `depth`; returns the first of the carried values.
-  Value loop(int64_t depth, ValueRange carried,
-             llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body,
-             bool isParallel = false) {
-    Value zero = arith::ConstantIndexOp::create(b, 0);
-    Value step = arith::ConstantIndexOp::create(b, 1);
-    auto loop =
-        scf::ForOp::create(b, zero, b.dimValue(data, depth), step, carried);
-    if (isParallel) {
-      MLIRContext *context = b.getContext();
-      RelaxDialect::LoopAttrHelper(context).setAttr(
-          loop, b.getStringAttr("parallel"));
-      RelaxDialect::GrainAttrHelper(context).setAttr(
-          loop, b.getI64IntegerAttr(getGrain(depth)));
-    }
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(
-        b, body(loop.getInductionVar(), loop.getRegionIterArgs()));
-    return loop.getResult(0);
-  }
-
-  /// Returns the number of iterations of a loop over lines that are worth a
-  /// thread.
-  int64_t getGrain(int64_t depth) {
-    int64_t elements = 1;
-    for (auto [dim, size] : llvm::enumerate(b.getType(data).getShape()))
-      if (static_cast<int64_t>(dim) != depth)
-        elements *= ShapedType::isDynamic(size) ? 64 : size;
-    return std::max<int64_t>(4096 / std::max<int64_t>(elements, 1), 1);
-  }
-
-  KernelBuilder &b;
-  Value data;
-  int64_t axis;
-};
-} // namespace
-
 template <typename OpTy>
 static void addScan(LegalizationTable &table, Identity identity,
                     Combine combine) {
@@ -279,30 +216,26 @@ static void addScan(LegalizationTable &table, Identity identity,
     Type element = b.getElementType(outputs[0]);
     Type type = b.accumulatorType(element);
     Type wide = type == element ? to : type;
-    ScanBuilder scan{b, data, axis};
+    LineLoops lines(b, data, axis);
     // Totals are scalars of the type that sums have.
-    auto line = [&](Value result, SmallVectorImpl<Value> &place) {
-      ScalarBuilder s = b.scalars();
-      Value total = s.identity(identity, type);
-      return scan.loop(
-          axis, ValueRange{result, total},
-          [&](Value index, ValueRange carried) {
-            ScalarBuilder s = b.scalars();
-            place[axis] = index;
-            Value number = tensor::ExtractOp::create(s, data, place);
-            Value before = carried[1];
-            Value after = combine(s, before, s.cast(number, from, wide));
-            Value written =
-                s.narrow(op.getExclusive() ? before : after, element);
-            Value next =
-                tensor::InsertOp::create(s, written, carried[0], place);
-            return SmallVector<Value>{next, after};
-          });
+    auto line = [&](ValueRange tensors, SmallVectorImpl<Value> &place) {
+      Carried carried(tensors);
+      carried.push_back(b.scalars().identity(identity, type));
+      carried = lines.alongLine(carried, [&](Value index, ValueRange carried) {
+        ScalarBuilder s = b.scalars();
+        place[axis] = index;
+        Value number = tensor::ExtractOp::create(s, data, place);
+        Value before = carried[1];
+        Value after = combine(s, before, s.cast(number, from, wide));
+        Value written = s.narrow(op.getExclusive() ? before : after, element);
+        Value next = tensor::InsertOp::create(s, written, carried[0], place);
+        return Carried{next, after};
+      });
+      return Carried{carried.front()};
     };
     // Loops read the tensor that they carry: it starts as zeros.
     Value start = b.fill(b.scalars().constant(element, 0), outputs[0]);
-    SmallVector<Value> place(b.getRank(data));
-    return one(scan.overLines(start, place, 0, line));
+    return one(lines.overLines(start, line).front());
   });
 }
 

@@ -162,6 +162,45 @@ LogicalResult StackOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
+LogicalResult MeshgridOp::inferReturnTypes(MLIRContext *context,
+                                           OptionalLoc location,
+                                           Adaptor adaptor,
+                                           InferredTypes &results) {
+  if (adaptor.getTensors().empty())
+    return inferError(location, "expected at least one tensor");
+  StringRef indexing = adaptor.getIndexing();
+  if (indexing != "ij" && indexing != "xy")
+    return inferError(location, "expected indexing of ij or xy, but got ",
+                      indexing);
+  SmallVector<TensorStructInfoType> tensors =
+      llvm::map_to_vector(adaptor.getTensors(), tensorType);
+  Type dtype = tensors.front().getDtype();
+  Dims dims;
+  for (TensorStructInfoType tensor : tensors) {
+    FailureOr<Type> common = commonDType(location, tensors.front(), tensor);
+    if (failed(common))
+      return failure();
+    dtype = dtype ? *common : Type();
+    if (tensor.hasRank() && tensor.getNdim() > 1)
+      return inferError(location, "expected tensors of rank 0 or 1, but got ",
+                        tensor);
+    if (tensor.hasShape())
+      dims.push_back(tensor.getNdim() == 0 ? PrimExprAttr::getInt(context, 1)
+                                           : tensor.getDims().front());
+  }
+  FailureOr<TensorStructInfoType> grid =
+      onCommonVDevice(location, withDType(tensors.front(), dtype), tensors);
+  if (failed(grid))
+    return failure();
+  if (indexing == "xy" && dims.size() >= 2)
+    std::swap(dims[0], dims[1]);
+  Type field = dims.size() == tensors.size() ? withDims(*grid, dims)
+                                             : withRank(*grid, tensors.size());
+  results.push_back(TupleStructInfoType::get(
+      context, SmallVector<Type>(tensors.size(), field)));
+  return success();
+}
+
 LogicalResult OneHotOp::inferReturnTypes(MLIRContext *context,
                                          OptionalLoc location, Adaptor adaptor,
                                          InferredTypes &results) {

@@ -8,6 +8,7 @@
 
 #include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/PrimExprFacts.h"
+#include "relax-mlir/IR/VDevice.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -94,5 +95,137 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *context,
   }
   results.push_back(
       TensorStructInfoType::get(context, shape, ndim, *dtype, *vdevice));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// outer
+//===----------------------------------------------------------------------===//
+
+LogicalResult OuterOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
+                                        Adaptor adaptor,
+                                        InferredTypes &results) {
+  TensorStructInfoType lhs = tensorType(adaptor.getX1());
+  TensorStructInfoType rhs = tensorType(adaptor.getX2());
+  FailureOr<Type> dtype = commonDType(location, lhs, rhs);
+  if (failed(dtype) ||
+      failed(checkDType(location, lhs, "x1", DTypeClass::Numeric)))
+    return failure();
+  for (TensorStructInfoType x : {lhs, rhs})
+    if (x.hasRank() && x.getNdim() != 1)
+      return inferError(location, "expected vectors, but got ", x);
+  FailureOr<FlatSymbolRefAttr> vdevice = commonVDevice(location, {lhs, rhs});
+  if (failed(vdevice))
+    return failure();
+  TensorStructInfoType result = withDType(withRank(lhs, 2), *dtype);
+  if (lhs.hasShape() && rhs.hasShape())
+    result = withDims(result, {lhs.getDims().front(), rhs.getDims().front()});
+  results.push_back(fillVDevices(result, *vdevice));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// prelu
+//===----------------------------------------------------------------------===//
+
+LogicalResult PReluOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
+                                        Adaptor adaptor,
+                                        InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  TensorStructInfoType alpha = tensorType(adaptor.getAlpha());
+  if (failed(checkDType(location, data, "data", DTypeClass::Float)) ||
+      failed(commonDType(location, data, alpha)) ||
+      failed(commonVDevice(location, {data, alpha})))
+    return failure();
+  if (alpha.hasRank() && alpha.getNdim() != 1)
+    return inferError(location, "expected alpha of rank 1, but got ", alpha);
+  if (data.hasRank()) {
+    FailureOr<int64_t> axis =
+        normalizeAxis(location, adaptor.getAxis(), data.getNdim());
+    if (failed(axis))
+      return failure();
+    if (data.hasShape() && alpha.hasShape()) {
+      PrimExprAttr size = alpha.getDims().front();
+      PrimExprAttr wanted = data.getDims()[*axis];
+      if (size.getConstant() != 1 &&
+          DimensionProver(size, wanted).proveEqual(size, wanted) == Ternary::No)
+        return inferError(location, "expected alpha of dimension ",
+                          wanted.str(), ", but got ", size.str());
+    }
+  }
+  results.push_back(data);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// pad
+//===----------------------------------------------------------------------===//
+
+LogicalResult PadOp::inferReturnTypes(MLIRContext *context,
+                                      OptionalLoc location, Adaptor adaptor,
+                                      InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  ArrayRef<int64_t> widths = adaptor.getPadWidth();
+  StringRef mode = adaptor.getPadMode();
+  if (!llvm::is_contained({"constant", "reflect", "replicate", "circular"},
+                          mode))
+    return inferError(location,
+                      "expected a pad_mode of constant, reflect, replicate or "
+                      "circular, but got ",
+                      mode);
+  for (int64_t width : widths)
+    if (width < 0)
+      return inferError(location, "expected pad_width of 0 or more, but got ",
+                        width);
+  int64_t ndim = static_cast<int64_t>(widths.size() / 2);
+  if (widths.size() % 2 != 0 || (data.hasRank() && data.getNdim() != ndim))
+    return inferError(location,
+                      "expected two of pad_width for each dimension of ", data,
+                      ", but got ", widths.size());
+  if (!data.hasShape()) {
+    results.push_back(withRank(data, ndim));
+    return success();
+  }
+  SmallVector<PrimExprAttr> dims(data.getDims());
+  for (auto [axis, dim] : llvm::enumerate(dims))
+    for (int64_t width : widths.slice(2 * axis, 2))
+      dim = PrimExprAttr::getAdd(dim, PrimExprAttr::getInt(context, width));
+  results.push_back(withDims(data, dims));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// pixel_shuffle
+//===----------------------------------------------------------------------===//
+
+LogicalResult PixelShuffleOp::inferReturnTypes(MLIRContext *context,
+                                               OptionalLoc location,
+                                               Adaptor adaptor,
+                                               InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  int64_t factor = adaptor.getUpscaleFactor();
+  constexpr int64_t kMaxFactor = 1 << 20;
+  if (factor < 1 || factor > kMaxFactor)
+    return inferError(location, "expected an upscale_factor from 1 to ",
+                      kMaxFactor, ", but got ", factor);
+  if (data.hasRank() && data.getNdim() < 3)
+    return inferError(location, "expected data of rank 3 or more, but got ",
+                      data);
+  if (!data.hasShape()) {
+    results.push_back(data);
+    return success();
+  }
+  SmallVector<PrimExprAttr> dims(data.getDims());
+  MutableArrayRef<PrimExprAttr> image = MutableArrayRef(dims).take_back(3);
+  if (std::optional<int64_t> channels = image[0].getConstant();
+      channels && *channels % (factor * factor) != 0)
+    return inferError(location, "expected channels that are a multiple of ",
+                      factor * factor, ", but got ", *channels);
+  PrimExprAttr by = PrimExprAttr::getInt(context, factor);
+  image[0] = PrimExprAttr::getFloorDiv(
+      image[0], PrimExprAttr::getInt(context, factor * factor));
+  image[1] = PrimExprAttr::getMul(image[1], by);
+  image[2] = PrimExprAttr::getMul(image[2], by);
+  results.push_back(withDims(data, dims));
   return success();
 }

@@ -32,7 +32,6 @@ null_value :
 print : format
 shape_of shape_to_tensor size tensor_to_shape : expr
 to_vdevice : data dst_vdevice
-outer : x1 x2
 arange : start end step dtype
 hamming_window : window_size periodic alpha beta dtype
 wrap_param : data dtype
@@ -47,18 +46,13 @@ nonzero : x
 index_put : data indices values accumulate
 index_tensor : data indices
 layout_transform : x index_map pad_value axis_separators input_axis_separators
-meshgrid : tensors indexing
 reverse_sequence : data seq_lengths seq_axis batch_axis
 slice_scatter : input_tensor src start end step axis
 split : x indices_or_sections axis
 masked_fill : x mask value
 multinomial_from_uniform : prob uniform_sample sample_indices dtype
 median : x axis keepdims
-bucketize : input_tensor boundaries out_int32 right
 unique : x sorted return_index return_inverse return_counts axis
-argsort : data axis descending dtype
-sort : x axis descending
-topk : data k axis ret_type largest dtype
 """,
     "builtin": """
 alloc_tensor : shape dtype runtime_device_index storage_scope
@@ -107,9 +101,6 @@ cross_entropy_with_logits : predictions labels
 dropout : data rate
 log_softmax softmax : data axis
 nll_loss : predictions targets weights reduction ignore_index
-pad : data pad_width pad_mode pad_value
-pixel_shuffle : data upscale_factor
-prelu : data alpha axis
 """,
     "vision": """
 multibox_transform_loc : cls_pred loc_pred anchor clip threshold variances keep_background

@@ -31,6 +31,25 @@ def matmul(d: Drawer, name: str) -> Value:
     return product(d, *((x, y) if right else (y, x)))
 
 
+@sampler("outer")
+def outer(d: Drawer, name: str) -> Value:
+    x = d.fit(d.tensor(1), -50, 50)
+    if x.dtype == "bool":
+        raise ValueError("no numbers")
+    y = d.fit(d.fresh(d.dims(1), x.dtype), -50, 50)
+    high = max(map(abs, (x.low, x.high))) * max(map(abs, (y.low, y.high)))
+    return d.make(name, x, y, bounds=(-high, high))
+
+
+@sampler("prelu")
+def prelu(d: Drawer, name: str) -> Value:
+    x = d.tensor(dtype=d.float_type(), least=1)
+    axis = d.rng.randrange(-x.rank, x.rank)
+    alpha = d.fresh([1 if d.chance(0.2) else x.dims[axis]], x.dtype)
+    high = max(map(abs, (x.low, x.high))) * max(map(abs, (alpha.low, alpha.high)))
+    return d.make(name, x, alpha, bounds=(min(-high, x.low), max(high, x.high)), axis=axis)
+
+
 def product(d: Drawer, x: Value, y: Value, out_dtype: str | None = None) -> Value:
     """Write a matrix product."""
     depth = max(shape[-1] for shape in x.shapes)

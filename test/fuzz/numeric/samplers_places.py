@@ -246,6 +246,64 @@ def tile(d: Drawer, name: str) -> Value:
     return d.make(name, x, bounds=bounds_of(x), repeats=repeats)
 
 
+@sampler("meshgrid")
+def meshgrid(d: Drawer, name: str) -> Value:
+    x = d.tensor(d.choice(0, 1, 1, 1))
+    parts = [x, *(d.fresh(d.dims(d.choice(0, 1, 1)), x.dtype) for _ in range(d.choice(0, 1, 2)))]
+    return d.make(name, parts, bounds=bounds_of(*parts), indexing=d.choice("ij", "xy"))
+
+
+@sampler("pad")
+def pad(d: Drawer, name: str) -> Value:
+    x = d.tensor(least=1)
+    widths = [d.choice(0, 0, 1, 2, 5) for _ in range(2 * x.rank)]
+    mode = d.choice("constant", "constant", "reflect", "replicate", "circular")
+    bounds = (min(x.low, 0), max(x.high, 1))
+    value = 1.0 if mode == "constant" and d.chance(0.5) else 0.0
+    return d.make(name, x, bounds=bounds, pad_width=widths, pad_mode=mode, pad_value=value)
+
+
+@sampler("pixel_shuffle")
+def pixel_shuffle(d: Drawer, name: str) -> Value:
+    factor = d.choice(1, 2, 2, 3)
+    dtype = d.choice(*d.dtypes)
+    x = d.fresh([*d.dims(d.choice(0, 1)), factor * factor * d.choice(1, 2), *d.dims(2)], dtype)
+    return d.make(name, x, bounds=bounds_of(x), upscale_factor=factor)
+
+
+# -- orders ---------------------------------------------------------------------------------------
+
+
+@sampler("sort", "argsort")
+def sort(d: Drawer, name: str) -> Value:
+    x = d.tensor(least=1)
+    attrs: dict[str, Any] = {"axis": axis_of(d, x.rank), "descending": d.chance(0.5)}
+    if name == "sort":
+        return d.make(name, x, bounds=bounds_of(x), **attrs)
+    bounds = (0, max(shape[attrs["axis"]] for shape in x.shapes))
+    return d.make(name, x, bounds=bounds, **attrs, dtype=d.choice(None, "int64"))
+
+
+@sampler("topk")
+def topk(d: Drawer, name: str) -> Value:
+    x = d.tensor(least=1)
+    axis = axis_of(d, x.rank)
+    k = d.choice(0, *[n for n in (1, 2, 5) if n <= x.least(axis)])
+    kind = d.choice("both", "values", "values", "indices")
+    bounds = (min(x.low, 0), max(x.high, *(shape[axis] for shape in x.shapes)))
+    return d.make(name, x, bounds=bounds, k=k, axis=axis, ret_type=kind, largest=d.chance(0.6))
+
+
+@sampler("bucketize")
+def bucketize(d: Drawer, name: str) -> Value:
+    x = d.tensor()
+    count = d.dim()
+    boundaries = d.make("sort", d.fresh([count], x.dtype), bounds=bounds_of(x))
+    right, narrow = d.chance(0.5), d.chance(0.5)
+    bounds = (0, max(shape[0] for shape in boundaries.shapes))
+    return d.make(name, x, boundaries, bounds=bounds, right=right, out_int32=narrow)
+
+
 @sampler("one_hot")
 def one_hot(d: Drawer, name: str) -> Value:
     depth = d.choice(1, 3, 8, 16, 17)

@@ -4,7 +4,17 @@
 
 from __future__ import annotations
 
-from . import elementwise, index, manipulate, nn, reduce, window
+from . import elementwise, index, manipulate, nn, reduce, sort, window
 from .table import OPERATORS, Operator
 
-__all__ = ["OPERATORS", "Operator", "elementwise", "index", "manipulate", "nn", "reduce", "window"]
+__all__ = [
+    "OPERATORS",
+    "Operator",
+    "elementwise",
+    "index",
+    "manipulate",
+    "nn",
+    "reduce",
+    "sort",
+    "window",
+]

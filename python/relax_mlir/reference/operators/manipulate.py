@@ -65,6 +65,41 @@ def _stack(op: Any, args: Args, env: Any) -> Array:
     return np.stack([arg.data for arg in flat(args)], attribute(op, "axis", 0))
 
 
+@operator("meshgrid", ulps=0)
+def _meshgrid(op: Any, args: Args, env: Any) -> tuple[Array, ...]:
+    vectors = [np.atleast_1d(arg.data) for arg in flat(args)]
+    return tuple(np.meshgrid(*vectors, indexing=attribute(op, "indexing", "ij")))
+
+
+#: The modes of `pad` by those of NumPy.
+_PAD_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+@operator("pad", ulps=0)
+def _pad(op: Any, args: Args, env: Any) -> Array:
+    data, mode = args[0].data, attribute(op, "pad_mode", "constant")
+    widths = np.reshape(attribute(op, "pad_width"), (-1, 2))
+    if mode == "constant":
+        value = np.asarray(attribute(op, "pad_value", 0.0)).astype(data.dtype)
+        return np.pad(data, widths, constant_values=value)
+    if data.size == 0:
+        return np.zeros([n + sum(w) for n, w in zip(data.shape, widths, strict=True)], data.dtype)
+    return np.pad(data, widths, mode=_PAD_MODES[mode])  # type: ignore[call-overload]
+
+
+@operator("pixel_shuffle", ulps=0)
+def _pixel_shuffle(op: Any, args: Args, env: Any) -> Array:
+    data, r = args[0].data, attribute(op, "upscale_factor")
+    *batch, channels, height, width = data.shape
+    if channels % (r * r):
+        raise ValueError(f"expected channels that are a multiple of {r * r}, but got {channels}")
+    parts = data.reshape(*batch, channels // (r * r), r, r, height, width)
+    # Dimensions: ..., channel, row in the square, column in it, row, column.
+    n = len(batch)
+    parts = parts.transpose(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
+    return parts.reshape(*batch, channels // (r * r), height * r, width * r)
+
+
 @operator("split", ulps=0)
 def _split(op: Any, args: Args, env: Any) -> tuple[Array, ...]:
     x, axis = args[0].data, attribute(op, "axis", 0)

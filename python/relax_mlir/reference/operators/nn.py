@@ -18,6 +18,20 @@ from .table import Args, along, attribute, axes_of, cast, count, expect, operato
 # ------------------------------------------------------------------------------
 
 
+@operator("outer", ulps=0.5)
+def _outer(op: Any, args: Args, env: Any) -> Array:
+    return np.multiply.outer(*(arg.data for arg in args))
+
+
+@operator("prelu", ulps=0.5)
+def _prelu(op: Any, args: Args, env: Any) -> Array:
+    data, alpha = (arg.data for arg in args)
+    (axis,) = axes_of(attribute(op, "axis", 1), data.ndim)
+    if alpha.shape != (1,):
+        expect((data.shape[axis],), alpha.shape, "alpha of shape")
+    return np.where(data > 0, data, along(alpha, data.ndim, [axis]) * data)
+
+
 def _matmul_terms(op: Any, args: Args) -> int:
     return int(args[0].data.shape[-1])
 

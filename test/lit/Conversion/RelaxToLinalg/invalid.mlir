@@ -8,10 +8,10 @@ relax.func @unknown_shape(%x: !relax.tensor<[n, m], f32>, %y: !relax.tensor<ndim
 
 // -----
 
-relax.func @unknown_dtype(%x: !relax.tensor<ndim = 0>) -> !relax.object {
-  // expected-error @below {{cannot be lowered: operand 0 is '!relax.tensor<ndim = 0>', but its shape and data type must be known}}
-  %0 = relax.exp %x : (!relax.tensor<ndim = 0>) -> !relax.tensor<ndim = 0>
-  relax.return %0 : !relax.tensor<ndim = 0>
+relax.func @unknown_dtype(%x: !relax.tensor<[]>) -> !relax.object {
+  // expected-error @below {{cannot be lowered: operand 0 is '!relax.tensor<[]>', but its shape and data type must be known}}
+  %0 = relax.exp %x : (!relax.tensor<[]>) -> !relax.tensor<[]>
+  relax.return %0 : !relax.tensor<[]>
 }
 
 // -----

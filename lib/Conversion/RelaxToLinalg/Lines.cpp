@@ -1,0 +1,77 @@
+//===- Lines.cpp - Loops over the lines of a tensor -------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lines.h"
+
+#include "relax-mlir/IR/Relax.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+Carried
+mlir::relax::buildLoop(KernelBuilder &b, Value begin, Value end, Value step,
+                       ValueRange carried,
+                       llvm::function_ref<Carried(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(b, begin, end, step, carried);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(b,
+                       body(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+Carried LineLoops::overLines(ValueRange tensors, Line line) const {
+  SmallVector<Value> place(b.getRank(data));
+  return overDims(tensors, place, 0, line);
+}
+
+Carried LineLoops::alongLine(
+    ValueRange carried,
+    llvm::function_ref<Carried(Value, ValueRange)> body) const {
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  return buildLoop(b, zero, b.dimValue(data, axis), one, carried, body);
+}
+
+/// Loops over the dimensions other than the axis, from `depth` on.
+Carried LineLoops::overDims(ValueRange tensors, SmallVectorImpl<Value> &place,
+                            int64_t depth, Line line) const {
+  if (depth == axis)
+    ++depth;
+  if (depth >= b.getRank(data))
+    return line(tensors, place);
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  Carried results =
+      buildLoop(b, zero, b.dimValue(data, depth), one, tensors,
+                [&](Value index, ValueRange carried) {
+                  place[depth] = index;
+                  return overDims(carried, place, depth + 1, line);
+                });
+  if (depth == (axis == 0 ? 1 : 0)) {
+    Operation *loop = results.front().getDefiningOp();
+    MLIRContext *context = b.getContext();
+    RelaxDialect::LoopAttrHelper(context).setAttr(loop,
+                                                  b.getStringAttr("parallel"));
+    RelaxDialect::GrainAttrHelper(context).setAttr(
+        loop, b.getI64IntegerAttr(getGrain(depth)));
+  }
+  return results;
+}
+
+/// The number of iterations of a loop over lines that are worth a thread.
+int64_t LineLoops::getGrain(int64_t depth) const {
+  int64_t elements = cost;
+  for (auto [dim, size] : llvm::enumerate(b.getType(data).getShape()))
+    if (static_cast<int64_t>(dim) != depth)
+      elements *= ShapedType::isDynamic(size) ? 64 : size;
+  return std::max<int64_t>(4096 / std::max<int64_t>(elements, 1), 1);
+}

@@ -1,0 +1,60 @@
+//===- Lines.h - Loops over the lines of a tensor ---------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A line has the elements of a tensor along one axis. Operators whose elements
+// depend on others of their line (scans, sorts) go over the lines, and threads
+// may share them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CONVERSION_RELAXTOLINALG_LINES_H
+#define RELAX_MLIR_LIB_CONVERSION_RELAXTOLINALG_LINES_H
+
+#include "relax-mlir/Conversion/KernelBuilder.h"
+
+namespace mlir::relax {
+
+/// Values that a loop carries from one iteration to the next.
+using Carried = SmallVector<Value>;
+
+/// A loop from `begin` to `end`; returns what it carries at the end.
+Carried buildLoop(KernelBuilder &b, Value begin, Value end, Value step,
+                  ValueRange carried,
+                  llvm::function_ref<Carried(Value, ValueRange)> body);
+
+/// The loops over the lines of `data` along `axis`.
+class LineLoops {
+public:
+  /// Writes a line: gets the tensors, and the indices of its elements, of which
+  /// that of the axis is to be filled in; returns the tensors.
+  using Line =
+      llvm::function_ref<Carried(ValueRange, SmallVectorImpl<Value> &)>;
+
+  /// `cost` is the time of an element, in that of an addition.
+  LineLoops(KernelBuilder &b, Value data, int64_t axis, int64_t cost = 1)
+      : b(b), data(data), axis(axis), cost(cost) {}
+
+  /// Writes all lines; threads may share the outermost loop.
+  Carried overLines(ValueRange tensors, Line line) const;
+  /// Goes along a line.
+  Carried alongLine(ValueRange carried,
+                    llvm::function_ref<Carried(Value, ValueRange)> body) const;
+
+private:
+  Carried overDims(ValueRange tensors, SmallVectorImpl<Value> &place,
+                   int64_t depth, Line line) const;
+  int64_t getGrain(int64_t depth) const;
+
+  KernelBuilder &b;
+  Value data;
+  int64_t axis, cost;
+};
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CONVERSION_RELAXTOLINALG_LINES_H
