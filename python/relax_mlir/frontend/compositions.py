@@ -57,35 +57,6 @@ def mirrored_kernel(weight: ir.Value, dims: Sequence[int], groups: int) -> ir.Va
     return mirrored
 
 
-def places_in_order(rows: ir.Value, descending: bool) -> ir.Value:
-    """Return the places of the elements of each row in their order, as int64.
-
-    Each element is compared with all others. NaN counts as the largest number, and of equal
-    elements the first one comes first.
-
-    Parameters
-    ----------
-    rows : mlir.ir.Value
-        Rows along the last dimension.
-    descending : bool
-    """
-    dims = list(rows.type.shape)
-    last = len(dims) - 1
-    places = op.arange(0, dims[last], 1, "int64")
-    mine, other = op.expand_dims(rows, last + 1), op.expand_dims(rows, last)
-    before = (op.greater if descending else op.less)(other, mine)
-    tied = op.equal(other, mine)
-    if rows.type.dtype.startswith(("float", "bfloat")):
-        i_am, it_is = op.isnan(mine), op.isnan(other)
-        first, second = (it_is, i_am) if descending else (i_am, it_is)
-        before = op.logical_or(before, op.logical_and(first, op.logical_not(second)))
-        tied = op.logical_or(tied, op.logical_and(i_am, it_is))
-    earlier = op.less(op.expand_dims(places, 0), op.expand_dims(places, 1))
-    comes = op.logical_or(before, op.logical_and(tied, earlier))
-    ranks = op.sum(op.astype(comes, "int64"), [last + 1])
-    return op.scatter_elements(op.zeros(dims, "int64"), ranks, op.broadcast_to(places, dims), last)
-
-
 def cubic_weights(share: ir.Value) -> list[ir.Value]:
     """Return the shares of four elements in a row in a value between the middle ones.
 

@@ -224,5 +224,5 @@ def test_error_of_too_large_counts() -> None:
       k = Constant<value = int64[1] {4}>()
       y, i = TopK(x, k)
     }""")
-    with pytest.raises(ValueError, match="expected a count of up to 3, but got 4"):
+    with pytest.raises(ValueError, match="expected k of at most the dimension, 3, but got 4"):
         from_onnx(model)

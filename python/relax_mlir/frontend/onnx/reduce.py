@@ -10,7 +10,6 @@ from mlir import ir
 
 from ... import op
 from ...core.ir import Dim
-from ..compositions import places_in_order
 from .manipulate import axes_of
 from .registry import Function, Node, converter
 from .selection import part_by_data
@@ -136,15 +135,13 @@ converter("ArgMin")(_place_of(op.argmin))
 @converter("TopK", since=10, raw=(1,))
 def _top_k(node: Node, x: ir.Value, count: Value) -> Any:
     axis = normal_axis(node.attr("axis", -1), rank_of(x))
-    extent, last = shape_of(x)[axis], rank_of(x) - 1
-    if isinstance(extent, int) and extent > _MOST_RANKED:
-        raise NotImplementedError(f"expected a dimension of up to {_MOST_RANKED}, but got {extent}")
-    order = [*(i for i in range(last + 1) if i != axis), axis]
-    rows = op.permute_dims(x, order)
-    best = _first(node, places_in_order(rows, bool(node.attr("largest", 1))), last, count)
-    back = [order.index(i) for i in range(last + 1)]
-    values = op.gather_elements(rows, best, last)
-    return op.permute_dims(values, back), op.permute_dims(best, back)
+    largest = bool(node.attr("largest", 1))
+    end = known_sizes(count, "a count")[0] if is_known(count) else None
+    if isinstance(end, int) and end > 0:
+        ordered = op.topk(x, end, axis, "both", largest, "int64")
+        return op.get_item(ordered, 0), op.get_item(ordered, 1)
+    ordered = op.topk(x, 0, axis, "both", largest, "int64")
+    return tuple(_first(node, op.get_item(ordered, i), axis, count) for i in range(2))
 
 
 def _first(node: Node, x: ir.Value, axis: int, count: Value) -> ir.Value:
@@ -157,10 +154,6 @@ def _first(node: Node, x: ir.Value, axis: int, count: Value) -> ir.Value:
     if not is_inside and isinstance(end, int) and isinstance(extent, int):
         raise ValueError(f"expected a count of up to {extent}, but got {end}")
     return op.strided_slice(x, [axis], [0], [end], [1], assume_inbound=is_inside)
-
-
-# Elements are ranked by comparing each with all others, also where it is not known how many.
-_MOST_RANKED = 4096
 
 
 def _scan(operator: Operator) -> Function:

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators of ATen that order elements, or search for them: each is compared with all others."""
+"""Operators of ATen that order elements, or search for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ..compositions import places_in_order
 from .elementwise import common_dtype
 from .registry import (
     Graph,
@@ -18,16 +17,12 @@ from .registry import (
     dtype_of,
     is_float,
     is_tensor,
-    known,
     normal_axis,
     number,
     product,
     rank_of,
     shape_of,
 )
-
-# There are as many comparisons as the square of it.
-_MOST_ORDERED = 4096
 
 
 @converts("isin.Tensor_Tensor")
@@ -63,6 +58,9 @@ def _searchsorted(
 def _places(graph: Graph, x: Any, boundaries: ir.Value, right: bool, dtype: str) -> ir.Value:
     """Return how many boundaries are below each element, or not above it."""
     value, rank = cast(x, dtype), len(graph.shape)
+    if rank_of(boundaries) == 1:
+        narrow = graph.dtype == "int32"
+        return op.bucketize(value, cast(boundaries, dtype), narrow, right)
     if is_tensor(x):
         value = op.expand_dims(value, rank)
     # NaN is above all boundaries.
@@ -73,21 +71,14 @@ def _places(graph: Graph, x: Any, boundaries: ir.Value, right: bool, dtype: str)
 
 def _ordered(x: ir.Value, axis: int, descending: bool, count: int | None = None) -> list[ir.Value]:
     """Return the first elements in order, and their places; those that are equal as they come."""
-    rank = rank_of(x)
-    if rank == 0:
+    if rank_of(x) == 0:
         return [x, number(0, "int64")]
-    axis = normal_axis(axis, rank)
-    extent = known([shape_of(x)[axis]], "a dimension that is ordered")[0]
-    if extent > _MOST_ORDERED:
-        raise NotImplementedError(f"a dimension of {extent}, more than {_MOST_ORDERED}, in order")
-    order = [*(i for i in range(rank) if i != axis), axis]
-    back = [order.index(i) for i in range(rank)]
-    rows = op.permute_dims(x, order)
-    best = places_in_order(rows, descending)
-    if count is not None and count < extent:
-        best = op.strided_slice(best, [rank - 1], [0], [count], [1], assume_inbound=True)
-    values = op.gather_elements(rows, best, rank - 1)
-    return [op.permute_dims(values, back), op.permute_dims(best, back)]
+    axis = normal_axis(axis, rank_of(x))
+    ordered = op.topk(x, count or 0, axis, "both", descending, "int64")
+    found = [op.get_item(ordered, i) for i in range(2)]
+    if count == 0:
+        found = [op.strided_slice(one, [axis], [0], [0], [1]) for one in found]
+    return found
 
 
 @converts("topk.default")
@@ -123,7 +114,7 @@ def _argsort_stable(
     return _ordered(x, dim, descending)[1]
 
 
-def _in_order(x: ir.Value, axis: int, place: int, keep: bool) -> list[ir.Value]:
+def _in_order(x: ir.Value, axis: int, place: Any, keep: bool) -> list[ir.Value]:
     """Return the element at one place of the order, and where it is; NaN where there is any."""
     axis = normal_axis(axis, rank_of(x))
     chosen = [
@@ -142,7 +133,7 @@ def _in_order(x: ir.Value, axis: int, place: int, keep: bool) -> list[ir.Value]:
 def _median(graph: Graph, x: ir.Value, axis: int, keepdim: bool = False) -> list[ir.Value]:
     if graph.rank_of(0) == 0:
         return [x, number(0, "int64")]
-    extent = known([shape_of(x)[normal_axis(axis, rank_of(x))]], "a dimension that is ordered")[0]
+    extent = shape_of(x)[normal_axis(axis, rank_of(x))]
     return _in_order(x, axis, (extent - 1) // 2, keepdim)
 
 
@@ -150,5 +141,18 @@ def _median(graph: Graph, x: ir.Value, axis: int, keepdim: bool = False) -> list
 def _median_of_all(graph: Graph, x: ir.Value) -> ir.Value:
     size = product(shape_of(x))
     flat = op.reshape(x, [size])
-    extent = known([size], "a tensor that is ordered")[0]
-    return _in_order(flat, 0, (extent - 1) // 2, False)[0]
+    return _in_order(flat, 0, (size - 1) // 2, False)[0]
+
+
+@converts("kthvalue.default")
+def _kth_value(
+    graph: Graph, x: ir.Value, count: int, axis: int = -1, keepdim: bool = False
+) -> list[ir.Value]:
+    if rank_of(x) == 0:
+        return [x, number(0, "int64")]
+    axis = normal_axis(axis, rank_of(x))
+    last = [
+        op.strided_slice(one, [axis], [count - 1], [count], [1], assume_inbound=True)
+        for one in _ordered(x, axis, False, count)
+    ]
+    return last if keepdim else [op.squeeze(one, [axis]) for one in last]
