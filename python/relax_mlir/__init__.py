@@ -43,6 +43,7 @@ from . import (
     transform,
 )
 from . import packed as packed
+from ._arguments import explain_methods, explain_namespace
 from .artefact import Executable, load
 from .builder.block_builder import BlockBuilder
 from .builder.equality import assert_structural_equal, structural_equal
@@ -139,3 +140,28 @@ __all__ = [
 ]
 
 script.parser.entry.DEFAULT_NAMES["relax"] = sys.modules[__name__]
+
+# What would keep a wrong argument, and fail later or never, checks it at once.
+_EAGER = {
+    "": ("VDevice", "Var", "VirtualMachine", "compile"),
+    "transform": (
+        "MLIRPass",
+        "PassContext",
+        "Sequential",
+        "dataflowblock_pass",
+        "function_pass",
+        "module_pass",
+        "register_config_option",
+    ),
+    "dpl": ("is_tuple_get_item", "rewrite_call"),
+    "script": ("from_source", "parse"),
+}
+explain_methods(BlockBuilder, "BlockBuilder", ("function", "closure", "emit", "emit_output"))
+explain_methods(VirtualMachine, "VirtualMachine", ("profile", "set_instrument", "time_evaluator"))
+for _name in ("analysis", "dpl", "instrument", "runtime", "script", "te", "topi", "transform", ""):
+    explain_namespace(
+        globals()[_name] if _name else sys.modules[__name__],
+        f"{_name}." if _name else "relax.",
+        _EAGER.get(_name, ()),
+    )
+

@@ -9,13 +9,32 @@ parser does that goes on, and end the process where the text of an error is not 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
+from .._near_misses import did_you_mean
+from ..dialects import relax as _ops
 from .context import current_context
+
+
+# Notes that repeat the program, or list what has nothing to do with it.
+_NOISE = ("see current operation", "Available dialects")
+_UNKNOWN = re.compile(r"custom op '([\w.]+)' is unknown|for custom op '([\w.]+)'")
+
+
+def _hint(message: str) -> str:
+    """Return the operation that was meant where a parser does not know one."""
+    found = _UNKNOWN.search(message)
+    if found is None:
+        return ""
+    name = found[1] or found[2]
+    known = (getattr(each, "OPERATION_NAME", "") for each in vars(_ops).values())
+    names = [each for each in known if each.startswith("relax.")]
+    return did_you_mean(name, names, cutoff=0.75)
 
 
 @dataclass(frozen=True)
@@ -71,8 +90,12 @@ def collect_errors(context: ir.Context) -> Iterator[list[Diagnostic]]:
     finally:
         context.emit_error_diagnostics = emit
         for message, location, notes in collector.finish():
-            added = tuple(Diagnostic(text, place) for text, place, _ in notes)
-            errors.append(Diagnostic(message, location, added))
+            added = tuple(
+                Diagnostic(text, place)
+                for text, place, _ in notes
+                if not text.startswith(_NOISE)
+            )
+            errors.append(Diagnostic(message + _hint(message), location, added))
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
+from .._near_misses import did_you_mean
 from .context import current_context
 
 # By their names in NumPy, TVM and ml_dtypes.
@@ -50,6 +51,8 @@ def dtype_name(dtype: Any) -> str:
     ------
     ValueError
         If there is no such data type.
+    TypeError
+        If it is something else, None included, which NumPy takes for float64.
 
     Examples
     --------
@@ -64,11 +67,22 @@ def dtype_name(dtype: Any) -> str:
     elif type(dtype).__module__ == "torch":
         name = str(dtype).removeprefix("torch.")
     else:
-        name = np.dtype(dtype).name
+        name = _numpy_name(dtype)
     if name not in _MLIR_NAMES:
         known = ", ".join(_MLIR_NAMES)
-        raise ValueError(f"expected a data type, one of {known}, but got {dtype!r}")
+        hint = did_you_mean(name, _MLIR_NAMES)
+        raise ValueError(f"expected a data type, one of {known}, but got {dtype!r}{hint}")
     return name
+
+
+def _numpy_name(dtype: Any) -> str:
+    """Return the name that NumPy has for a data type."""
+    try:
+        if dtype is not None:
+            return np.dtype(dtype).name
+    except (TypeError, ValueError):
+        pass
+    raise TypeError(f"expected a data type, such as 'float32', but got {dtype!r}")
 
 
 def is_numpy(name: str) -> bool:

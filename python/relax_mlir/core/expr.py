@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from mlir import ir
 
+from .._annotations import name_annotation
 from .._mlir_libs import _relax_mlir as _ext
 from ..dialects import relax as _ops
 from .constants import elements_attr, scalar_attr
@@ -144,6 +145,9 @@ TensorLike: TypeAlias = (
     ir.Value | Var | np.ndarray | np.generic | bool | int | float | Sequence[Any]
 )
 ShapeLike: TypeAlias = ir.Value | Var | ShapeExpr | Sequence[DimLike]
+
+name_annotation(TensorLike, "a tensor, a number or an array")
+name_annotation(ShapeLike, "a shape, such as (2, 'n')")
 
 
 def require_context(arguments: Sequence[Any], context: ir.Context) -> None:
@@ -452,7 +456,10 @@ def as_tensor(operand: TensorLike, wanted: str | None = None) -> ir.Value:
     if value is not None:
         tensor_type(value)
         return value
-    array = np.asarray(operand)
+    try:
+        array = np.asarray(operand)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"expected an array, but got {operand!r}: {error}") from None
     if array.dtype.kind not in "biuf":
         raise TypeError(f"expected a tensor, a number or an array, but got {operand!r}")
     if wanted is None:

@@ -4,22 +4,28 @@
 
 from __future__ import annotations
 
+import os
+import re
 import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from mlir import ir
 
+from .._annotations import name_annotation
+from .._arguments import shown
 from .._mlir_libs import _relax_mlir as _ext
+from .._near_misses import did_you_mean
 from ..dialects.relax import FuncOp
 from .context import current_context
-from .diagnostics import parse_module
+from .diagnostics import parse_module, raise_errors
 from .expr import GlobalVar
 from .ir import FuncStructInfo
 from .vdevice import GLOBAL_INFO
 
 # The attribute with the attributes of a module: MLIR wants a prefix in the names of its own.
 MODULE_ATTRS = "relax.module_attrs"
+_FILE = re.compile(r"\S+\.(mlir|mlirbc|py|rx|so|onnx|json|txt)")
 
 
 # Returns the module `relax_mlir.script.printer`; `relax_mlir.script` sets it.
@@ -100,6 +106,10 @@ class IRModule(Printable):
             _ext.load_dialect(module.context)
             self.module: ir.Module = module
             return
+        if not isinstance(module, (Mapping, type(None))):
+            raise TypeError(
+                f"expected a module, its text or functions by name, but got {shown(module)}"
+            )
         self.module = ir.Module.create(ir.Location.unknown(current_context()))
         functions: Mapping[Any, Any] = module or {}
         for name, func in functions.items():
@@ -157,7 +167,8 @@ class IRModule(Printable):
         key = _name(name)
         if key not in functions:
             known = ", ".join(functions) or "none"
-            raise KeyError(f"expected the name of a function ({known}), but got {key!r}")
+            hint = did_you_mean(str(key), functions)
+            raise KeyError(f"expected the name of a function ({known}), but got {key!r}{hint}")
         return functions[key]
 
     def __setitem__(self, name: str | GlobalVar, func: Any) -> None:
@@ -167,8 +178,7 @@ class IRModule(Printable):
         """
         key = _name(name)
         old = self.functions.get(key)
-        source = func.op if isinstance(func, Function) else func
-        source = source.operation
+        source = operation_of(func)
         if source.context is not self.context:
             text = source.get_asm(enable_debug_info=True, print_generic_op_form=True)
             with self.context, ir.Location.unknown():
@@ -238,6 +248,11 @@ class IRModule(Printable):
         >>> print(mod.attrs["workers"])
         2 : i64
         """
+        if not isinstance(value, ir.Attribute):
+            raise TypeError(
+                f"expected an mlir.ir.Attribute as '{name}', but got {shown(value)}: "
+                'ir.Attribute.parse("2 : i64") makes one'
+            )
         attributes = self.operation.attributes
         if "." in name or name in ("sym_name", "sym_visibility"):
             attributes[name] = value
@@ -252,7 +267,8 @@ class IRModule(Printable):
 
     def verify(self) -> None:
         """Raise MLIRError if the module is not valid."""
-        self.operation.verify()
+        with raise_errors(self.context):
+            self.operation.verify()
 
     def __str__(self) -> str:
         return str(self.module)
@@ -320,6 +336,36 @@ def _name(name: str | GlobalVar) -> str:
     return name.name if isinstance(name, GlobalVar) else name
 
 
+name_annotation(ModuleLike, "a module, text of MLIR or a BlockBuilder")
+
+
+def operation_of(function: Any) -> ir.Operation:
+    """Return the operation that a function is.
+
+    Parameters
+    ----------
+    function : Function, mlir.ir.Operation or mlir.ir.OpView
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+    """
+    found = function.op if isinstance(function, Function) else function
+    if not isinstance(found, (ir.OpView, ir.Operation)):
+        raise TypeError(f"expected a function, as an operation of MLIR, but got {shown(function)}")
+    return found.operation
+
+
+def _check_no_file(mod: Any) -> None:
+    """Raise where the name of a file is given in place of text."""
+    if isinstance(mod, os.PathLike) or (isinstance(mod, str) and _FILE.fullmatch(mod)):
+        raise TypeError(
+            f"expected a module, text of MLIR or a BlockBuilder, but got the name of a file; "
+            f"to read it: Path({str(mod)!r}).read_text()"
+        )
+
+
 def as_module(mod: ModuleLike) -> IRModule:
     """Return a module from anything that stands for one.
 
@@ -349,9 +395,10 @@ def as_module(mod: ModuleLike) -> IRModule:
         return mod
     if isinstance(mod, Function):
         return mod.module
+    _check_no_file(mod)
     if isinstance(mod, (ir.Module, str)):
         return IRModule(mod)
     if isinstance(mod, ModuleWriter):
         made: Any = mod.get()
         return made if isinstance(made, IRModule) else IRModule(made)
-    raise TypeError(f"expected a module, text of MLIR or a BlockBuilder, but got {mod!r}")
+    raise TypeError(f"expected a module, text of MLIR or a BlockBuilder, but got {shown(mod)}")

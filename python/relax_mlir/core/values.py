@@ -64,7 +64,7 @@ class Expr(ir.Value):
 def _register() -> None:
     # A class of the extension has one base only.
     for name, method in vars(Operators).items():
-        if callable(method):
+        if callable(method) or name == "__array_ufunc__":
             setattr(Expr, name, method)
     for type_ in (
         FuncStructInfo,

@@ -62,8 +62,10 @@ Operators that compute the places of elements:
 
 # ruff: noqa: A004, F403 (the names TVM uses; each module says what it has)
 
+from sys import modules as _modules
 from typing import Any as _Any
 
+from .._arguments import explain_namespace as _explain_namespace
 from .._near_misses import did_you_mean as _did_you_mean
 from ..core.expr import const as const
 from ..core.expr import dtype as dtype
@@ -85,6 +87,9 @@ from .index import *
 from .manipulate import *
 from .set import *
 
+# Here, since the operators of Python find the functions below.
+for _space, _prefix in (("", ""), (".nn", "nn."), (".builtin", "builtin."), (".grad", "grad.")):
+    _explain_namespace(_modules[__name__ + _space], f"op.{_prefix}")
 _FUNCTIONS.update(globals())
 
 
