@@ -14,11 +14,11 @@ from mlir import ir
 from .. import op as _op
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.context import current_context, current_location
-from ..core.diagnostics import parse_module
+from ..core.diagnostics import parse_module, raise_errors
 from ..core.erasing import detach_unchecked
 from ..core.expr import GlobalVar, Var, _bind_parameter, as_value, build
 from ..core.ir import ObjectStructInfo, ShapeStructInfo
-from ..core.ir_module import IRModule, ModuleWriter, as_module
+from ..core.ir_module import IRModule, ModuleWriter, as_module, operation_of
 from ..core.struct_info import erase_to_well_defined, unify_struct_info
 from ..core.vdevice import VDevice, set_global_info
 from ..dialects import relax as _ops
@@ -292,6 +292,11 @@ class BlockBuilder(ModuleWriter):
         self._require(self._dataflow is None, "emit_func_output", "outside of dataflow")
         assert self._function is not None
         self._require(not self._function.is_returned, "emit_func_output", "once in each function")
+        if output is None:
+            raise TypeError(
+                "expected a value to return, but got None: write op.null_value() for the null "
+                "object, or op.tuple() for nothing"
+            )
         value = as_value(output)
         given = [params] if isinstance(params, Var) else params
         if isinstance(self._function, FunctionBody):
@@ -331,7 +336,7 @@ class BlockBuilder(ModuleWriter):
                 source = parse_module(func, self._context)
                 ops = [op.operation for op in source.body.operations]
             else:
-                ops = [func.operation]
+                ops = [operation_of(func)]
             main = main_function(ops)
             new_name = name or main.attributes["sym_name"].value
             names = [op.attributes["sym_name"].value for op in ops if op != main]
@@ -372,7 +377,7 @@ class BlockBuilder(ModuleWriter):
             for op in self._module.body.operations:
                 if op.operation.name == "func.func" and is_private(op.operation):
                     self._kernels.setdefault(structure_of(op.operation), op.sym_name.value)
-        structure = structure_of(func.operation)
+        structure = structure_of(operation_of(func))
         known = self._kernels.get(structure)
         if known is not None and self._symbol(known) is not None:
             return GlobalVar(known)
@@ -431,7 +436,8 @@ class BlockBuilder(ModuleWriter):
             If the module is not valid; the message names the operation and what is wrong.
         """
         self._require(self._function is None, "get", "outside of function")
-        self._module.operation.verify()
+        with raise_errors(self._context):
+            self._module.operation.verify()
         return IRModule(_ext.clone_module(self._module))
 
     def finalize(self) -> IRModule:

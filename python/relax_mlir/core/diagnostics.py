@@ -152,7 +152,7 @@ def parse_module(text: str, context: ir.Context | None = None) -> ir.Module:
     mlir.ir.MLIRError
         If an error is reported.
     ValueError
-        If there is no UTF-8 for the text.
+        If there is no UTF-8 for the text, or constants were left out of it.
 
     Examples
     --------
@@ -163,6 +163,11 @@ def parse_module(text: str, context: ir.Context | None = None) -> ir.Module:
     <BLANKLINE>
     """
     check_text(text)
+    if "<__elided__>" in text:
+        raise ValueError(
+            "expected the whole text of a module, but constants were left out of it (__elided__), "
+            "as print does: IRModule.to_text() writes all of it"
+        )
     context = context or current_context()
     with raise_errors(context):
         return ir.Module.parse(text, context=context)

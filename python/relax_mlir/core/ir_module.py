@@ -19,12 +19,15 @@ from .._near_misses import did_you_mean
 from ..dialects.relax import FuncOp
 from .context import current_context
 from .diagnostics import parse_module, raise_errors
+from .dot import to_dot
 from .expr import GlobalVar
 from .ir import FuncStructInfo
 from .vdevice import GLOBAL_INFO
 
 # The attribute with the attributes of a module: MLIR wants a prefix in the names of its own.
 MODULE_ATTRS = "relax.module_attrs"
+# Constants with more elements are left out of what `print` shows.
+LARGE_ELEMENTS = 64
 _FILE = re.compile(r"\S+\.(mlir|mlirbc|py|rx|so|onnx|json|txt)")
 
 
@@ -270,8 +273,61 @@ class IRModule(Printable):
         with raise_errors(self.context):
             self.operation.verify()
 
-    def __str__(self) -> str:
+    def to_text(self) -> str:
+        """Return the whole module as text of MLIR, which `IRModule` and ``relax-opt`` read.
+
+        Examples
+        --------
+        >>> IRModule("module {}").to_text()
+        'module {\\n}\\n'
+        """
         return str(self.module)
+
+    def to_dot(self, name: str | GlobalVar | None = None) -> str:
+        """Return the graph of a function in the language of Graphviz.
+
+        Parameters
+        ----------
+        name : str or GlobalVar, optional
+            By default "main", or the only function.
+
+        Returns
+        -------
+        str
+            Nodes are parameters and operators, edges are values with their types.
+
+        Raises
+        ------
+        KeyError
+            If there is no function of this name.
+
+        Examples
+        --------
+        >>> mod = IRModule('''
+        ... relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
+        ...   %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+        ...   relax.return %0 : !relax.tensor<[n], f32>
+        ... }''')
+        >>> print(mod.to_dot(), end="")
+        digraph "main" {
+          node [shape=box, fontname="Helvetica"];
+          edge [fontname="Helvetica", fontsize=10];
+          n1 [label="x", shape=ellipse];
+          n2 [label="exp"];
+          output [shape=ellipse];
+          n1 -> n2 [label="tensor<[n], f32>"];
+          n2 -> output [label="tensor<[n], f32>"];
+        }
+        """
+        functions = [key for key, op in self.functions.items() if op.operation.name == "relax.func"]
+        chosen = _name(name) if name is not None else "main"
+        if name is None and len(functions) == 1:
+            chosen = functions[0]
+        return to_dot(self[chosen].operation, chosen)
+
+    def __str__(self) -> str:
+        """Return the module as text to read: of large constants only the type."""
+        return self.operation.get_asm(large_elements_limit=LARGE_ELEMENTS)
 
     def __repr__(self) -> str:
         return f"<IRModule {self.name}: {reprlib.repr(list(self.functions))}>"
@@ -315,7 +371,8 @@ class Function(Printable):
         return dict(self.operation.attributes.items())
 
     def __str__(self) -> str:
-        return str(self.op)
+        """Return the function as text to read: of large constants only the type."""
+        return self.operation.get_asm(large_elements_limit=LARGE_ELEMENTS)
 
     def __repr__(self) -> str:
         return f"<Function {self.name}>"

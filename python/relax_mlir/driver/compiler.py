@@ -24,6 +24,7 @@ from ..core.ir_module import IRModule, ModuleLike, as_module
 from ..progress import ProgressLike, Reporter
 from ..target import Target, TargetLike
 from ..transform import PassContext, fold_constant
+from ..transform.find import find
 from ..transform.options import CompileOptions
 from ..transform.phases import phase, phases, pipeline_of
 from . import compilation_cache
@@ -142,6 +143,15 @@ def _add_code(
     return Executable(program.handle, code, options.exec_mode)
 
 
+# Operations whose callee may write to what it is given.
+_WRITERS = ("relax.call_tir_inplace", "relax.call_inplace_packed", "relax.call_packed")
+
+
+def _reads_only(module: ir.Module) -> bool:
+    """Say whether no operation of a module may write to an argument of its function."""
+    return not find(module.operation, *_WRITERS)
+
+
 def _for_machine(options: CompileOptions, target: Target, vector_bits: int) -> CompileOptions:
     """Return options that say what kernels should know of a machine with such vectors."""
     return dataclasses.replace(
@@ -233,12 +243,14 @@ def compile(  # noqa: A001 (the name TVM uses)
     cache = None if is_watched else compilation_cache.from_environment()
     key = cache.key(given.module, options, info.target) if cache else ""
     if cache and (found := cache.load(key)):
+        found.reads_only = _reads_only(given.module)
         return found
     module = given.clone().module
     dump = _Dump(dump_phases) if dump_phases is not None else lambda name, module: None
     with module.context, Reporter(progress) as report:
         program = _lower(module, options, report, dump)
         executable = _add_code(program, module, info, options, report)
+    executable.reads_only = _reads_only(given.module)
     if cache and not info.missing:
         cache.store(key, executable)
     return executable

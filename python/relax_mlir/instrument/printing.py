@@ -169,7 +169,7 @@ class DumpIR(PassInstrument):
         name = re.sub(r"[^\w.-]", "_", info.name)
         ending = "py" if self.syntax == "script" else "mlir"
         # All of it: these files are read again.
-        text: Any = text_of(mod, "script") if self.syntax == "script" else str(mod)
+        text: Any = text_of(mod, "script") if self.syntax == "script" else mod.to_text()
         path = self.dump_dir / f"{self.counter:03}_{name}.{ending}"
         path.write_text(text, encoding="utf-8")
         self.counter += 1

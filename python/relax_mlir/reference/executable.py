@@ -53,13 +53,21 @@ only runs here
         functions = {name: self.interpreter.function(name) for name in self.interpreter.entries}
         return {name: _ext.runtime_struct_info(f.info) for name, f in functions.items()}
 
+    def parameters(self, name: str) -> tuple[str, ...]:
+        """Return the names of the parameters of a public function."""
+        function = self.module[name]
+        count = len(function.function_type.value.inputs)
+        if function.arg_names is None:
+            return tuple(f"arg{index}" for index in range(count))
+        return tuple(each.value for each in function.arg_names)
+
     def look_up(self, name: str, machine: tvm_ffi.Object | None = None) -> Any:
         """Return a function, from and to values of tvm-ffi."""
         return Entry(self.interpreter.entry(name))
 
     def as_text(self, max_bytes: int = 0) -> str:
         """Return the text of the module: it is what runs."""
-        return str(self.module)
+        return self.module.to_text()
 
     def stats(self) -> str:
         """Return in words what is in the program."""

@@ -208,6 +208,19 @@ class Executable:
         """The functions that can be called."""
         return tuple(self.struct_infos)
 
+    #: Whether the program is known to leave its arguments unchanged.
+    reads_only: bool = False
+
+    def parameters(self, name: str) -> tuple[str, ...]:
+        """Return the names of the parameters of a public function.
+
+        Examples
+        --------
+        >>> Executable.assemble("function f(x, y) { ret %0 }").parameters("f")
+        ('x', 'y')
+        """
+        return next(f.params for f in self.functions if f.name == name)
+
     def make_machine(self) -> tvm_ffi.Object:
         """Return a new machine of the runtime library, which knows who observes its calls.
 

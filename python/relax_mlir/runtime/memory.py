@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import tvm_ffi
 
+from .._near_misses import did_you_mean
 from ._ffi import runtime_function
 
 __all__ = [
@@ -64,8 +65,20 @@ class MemoryStats:
     system_releases: int
 
 
+_KINDS = ("cpu", "cuda", "vulkan", "metal", "rocm", "hexagon", "opencl")
+
+
 def _device(device: str | tvm_ffi.Device) -> tvm_ffi.Device:
-    return tvm_ffi.device(device) if isinstance(device, str) else device
+    if not isinstance(device, str):
+        return device
+    try:
+        return tvm_ffi.device(device)
+    except ValueError:
+        kind, _, number = device.partition(":")
+        hint = did_you_mean(kind, _KINDS) if number.isdigit() or not number else ""
+        raise ValueError(
+            f"expected a device such as 'cpu', 'cpu:1' or 'cuda:0', but got {device!r}{hint}"
+        ) from None
 
 
 def memory_stats(device: str | tvm_ffi.Device = "cpu:0") -> MemoryStats:

@@ -159,6 +159,41 @@ class ProfileReport:
         trace = {"traceEvents": self.trace_events(), "displayTimeUnit": "ns"}
         Path(path).write_text(json.dumps(trace), encoding="utf-8")
 
+    def folded_stacks(self) -> str:
+        """Return the time of each stack of calls, as tools for flame graphs read it.
+
+        Returns
+        -------
+        str
+            A line for each stack: its calls from the outermost one on, between semicolons, and the
+            nanoseconds in the last one alone. ``flamegraph.pl``, inferno and
+            https://www.speedscope.app draw it.
+
+        Notes
+        -----
+        Calls that have no event (see `dropped`) are part of what is around them.
+        """
+        own: dict[tuple[str, ...], float] = {(self.name,): self.total}
+        stack: list[ProfileEvent] = []
+        for event in sorted(self.events, key=lambda event: (event.start, event.depth)):
+            del stack[event.depth :]
+            around = (self.name, *(each.row.name for each in stack))
+            stack.append(event)
+            path = (*around, event.row.name)
+            own[around] = own.get(around, 0.0) - event.duration
+            own[path] = own.get(path, 0.0) + event.duration
+        lines = (f"{';'.join(path)} {max(round(t * 1e9), 0)}" for path, t in own.items())
+        return "\n".join(lines) + "\n"
+
+    def export_folded(self, path: str | os.PathLike[str]) -> None:
+        """Write `folded_stacks` to a file.
+
+        Parameters
+        ----------
+        path : path
+        """
+        Path(path).write_text(self.folded_stacks(), encoding="utf-8")
+
     def trace_events(self) -> list[dict[str, Any]]:
         """Return the events of a trace, with the whole call as the first one."""
         whole = {

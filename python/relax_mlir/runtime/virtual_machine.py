@@ -12,7 +12,9 @@ from typing import Any
 
 import tvm_ffi
 
+from .._near_misses import did_you_mean
 from ._ffi import vm_function
+from .calls import make_callable
 from .executable import TEXT_BYTES, Executable
 from .profile_report import ProfileReport, make_report
 from .time_evaluator import BenchmarkResult, time_evaluator
@@ -61,9 +63,12 @@ def _answer(kind: VMInstrumentReturnKind | Replace | None) -> Any:
 class VirtualMachine:
     """The functions of an executable, by name.
 
-    A function takes NumPy arrays, PyTorch tensors and anything else with DLPack without a copy,
-    ints, floats, bools, strings, tuples, and shapes as ``tvm_ffi.Shape``. It returns a
-    tensor as a `Tensor`, which reads like a NumPy array; ``torch.from_dlpack`` views it as well.
+    A function takes its arguments by position or by the names of its parameters: NumPy arrays,
+    PyTorch tensors and anything else with DLPack without a copy, lists of numbers for tensors,
+    ints, floats, bools, strings, tuples and lists of all these, and shapes as ``tvm_ffi.Shape``.
+    Arrays that are read-only are not copied either if the program writes to no argument, and the
+    module was compiled in this process. A function is one of Python, whose attribute `packed` is
+    the ``tvm_ffi.Function``. It returns a tensor as a `Tensor`, which reads like a NumPy array; ``torch.from_dlpack`` views it as well.
     Where an argument is a tensor of PyTorch, results are tensors of PyTorch. Arguments are checked
     against the types of the function: a TypeError or ValueError names the argument, what was
     expected, and what it is.
@@ -92,6 +97,8 @@ class VirtualMachine:
     >>> vm = VirtualMachine(compile(bb))
     >>> vm["double"](np.array([1, 2, 3], "float32")).numpy()
     array([2., 4., 6.], dtype=float32)
+    >>> vm["double"](x=[1, 2, 3])  # numbers of the data type of the parameter
+    Tensor([2., 4., 6.], dtype=float32)
     >>> vm = VirtualMachine(Executable.assemble('''
     ... function main(n) registers 2 heap 1 {
     ...   site 0 = "argument 'n'", "!relax.prim<i64>", ""
@@ -107,18 +114,29 @@ class VirtualMachine:
     def __init__(self, executable: Executable) -> None:
         self.executable = executable
         self.handle = executable.make_machine()
-        self._functions: dict[str, tvm_ffi.Function] = {}
+        self._functions: dict[str, Callable[..., Any]] = {}
 
-    def __getitem__(self, name: str) -> tvm_ffi.Function:
+    def __getitem__(self, name: str) -> Callable[..., Any]:
         """Return a public function."""
         if name not in self._functions:
             if name not in self:
                 known = ", ".join(self) or "none"
+                hint = did_you_mean(str(name), self)
                 raise KeyError(
-                    f"expected the name of a public function ({known}), but got {name!r}"
+                    f"expected the name of a public function ({known}), but got {name!r}{hint}"
                 )
-            self._functions[name] = self.executable.look_up(name, self.handle)
+            self._functions[name] = make_callable(
+                name,
+                self.executable.look_up(name, self.handle),
+                self.executable.parameters(name),
+                self.executable.struct_infos[name],
+                self.executable.reads_only,
+            )
         return self._functions[name]
+
+    def __getattr__(self, name: str) -> Any:
+        hint = f'; write vm["{name}"]' if not name.startswith("_") and name in self else ""
+        raise AttributeError(f"'VirtualMachine' object has no attribute '{name}'{hint}")
 
     def __contains__(self, name: str) -> bool:
         return name in self.executable.function_names
@@ -226,6 +244,8 @@ class VirtualMachine:
         [('builtin', 'shape_make', '[2, 3]', 1)]
         """
         self._check_observable("profile")
+        if max_events < 0:
+            raise ValueError(f"expected max_events of at least 0, but got {max_events}")
         self[name]  # which knows the names
         raw = _profile(self.handle, name, max_events, *args)
         return make_report(name, raw, self.executable.instructions)
@@ -259,4 +279,5 @@ class VirtualMachine:
         >>> len(result.results), result.min <= result.median <= result.max
         (3, True)
         """
-        return time_evaluator(self[name], number, repeat, min_repeat_ms)
+        function: Any = self[name]
+        return time_evaluator(function.packed, number, repeat, min_repeat_ms)

@@ -13,12 +13,13 @@ from mlir import ir
 from mlir.passmanager import PassManager
 
 from .._mlir_libs import _relax_mlir as _ext
+from .._near_misses import did_you_mean
 from ..core.diagnostics import raise_errors
 from ..core.forks import compiling, within_compilation
 from ..core.ir_module import IRModule, ModuleLike, as_module
 from ..core.struct_info import StructInfoWarning
 from ..core.violations import violation
-from .pass_context import PassContext, PassInfo, register_config_option
+from .pass_context import KNOWN_PASSES, PassContext, PassInfo, register_config_option
 
 
 class PassError(ir.MLIRError):
@@ -153,6 +154,7 @@ _passes: dict[str, Callable[[], Pass]] = {}
 def register_pass(name: str, make: Callable[[], Pass]) -> None:
     """Make a pass known by its name, for passes that require it."""
     _passes[name] = make
+    KNOWN_PASSES.add(name)
 
 
 def get_pass(name: str) -> Callable[[], Pass]:
@@ -175,7 +177,8 @@ def get_pass(name: str) -> Callable[[], Pass]:
     """
     known = _passes.get(name)
     if known is None:
-        raise ValueError(f"expected the name of a pass, but got {name!r}")
+        hint = did_you_mean(name, _passes)
+        raise ValueError(f"expected the name of a pass, but got {name!r}{hint}")
     return known
 
 
@@ -282,6 +285,7 @@ class MLIRPass(Pass):
         self._pipeline = pipeline
         self._values = {keyword: v for keyword, v in values.items() if v is not None}
         self.info = PassInfo(opt_level, name or pipeline or self.name())
+        KNOWN_PASSES.add(self.info.name)
         for option in self.options:
             if option.keyword in self._values:
                 option.check(self.info.name, self._values[option.keyword])
@@ -352,7 +356,7 @@ def run_pipeline(pipeline: str, module: ir.Module, name: str) -> None:
         return True
 
     with module.context, module.context.attach_diagnostic_handler(record):
-        pm = PassManager.parse(f"builtin.module({pipeline})")
+        pm = _parsed(pipeline)
         try:
             with raise_errors(module.context), compiling():
                 pm.run(module.operation)
@@ -360,6 +364,14 @@ def run_pipeline(pipeline: str, module: ir.Module, name: str) -> None:
             raise PassError(name, error) from None
     for message in found:
         warnings.warn(message, StructInfoWarning, stacklevel=2)
+
+
+def _parsed(pipeline: str) -> PassManager:
+    try:
+        return PassManager.parse(f"builtin.module({pipeline})")
+    except ValueError as error:
+        reason = str(error).strip().splitlines()[0].rpartition("error: ")[2]
+        raise ValueError(f"expected the text of a pipeline, but got {pipeline!r}: {reason}") from None
 
 
 def verify(module: ir.Module, name: str) -> None:

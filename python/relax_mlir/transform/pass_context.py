@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from .._arguments import shown
+from .._near_misses import did_you_mean
+
 if TYPE_CHECKING:
     from ..core.ir_module import IRModule
     from ..instrument import PassInstrument
@@ -55,6 +58,8 @@ class ConfigOption:
 
 
 _options: dict[str, ConfigOption] = {}
+#: The names of passes, which `register_pass` and `Sequential` add.
+KNOWN_PASSES: set[str] = set()
 
 
 def register_config_option(name: str, type_: type = object, help_: str = "") -> None:
@@ -151,6 +156,9 @@ class PassContext:
         self.required_pass = _names("required_pass", required_pass)
         self.disabled_pass = _names("disabled_pass", disabled_pass)
         self.instruments = tuple(instruments or ())
+        for instrument in self.instruments:
+            if not hasattr(instrument, "enter_pass_ctx"):
+                raise TypeError(f"expected instruments of passes, but got {shown(instrument)}")
         self.config = dict(config or {})
         for name, value in self.config.items():
             _check_option(name, value)
@@ -254,15 +262,20 @@ class PassContext:
 def _names(what: str, names: Iterable[str] | None) -> tuple[str, ...]:
     if isinstance(names, str):
         raise TypeError(f"expected a list of names as {what}, but got {names!r}")
-    return tuple(names or ())
+    given = tuple(names or ())
+    for name in given:
+        if name not in KNOWN_PASSES:
+            hint = did_you_mean(str(name), KNOWN_PASSES)
+            raise ValueError(f"expected names of passes as {what}, but got {name!r}{hint}")
+    return given
 
 
 def _check_option(name: str, value: Any) -> None:
     option = _options.get(name)
     if option is None:
         raise ValueError(
-            f"expected a known option of the config, but got '{name}'; the options are "
-            f"{', '.join(sorted(_options))}"
+            f"expected a known option of the config, but got '{name}'"
+            + (did_you_mean(name, _options) or f"; the options are {', '.join(sorted(_options))}")
         )
     if not isinstance(value, option.type):
         raise TypeError(f"expected {option.type.__name__} as config '{name}', but got {value!r}")

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models of ONNX."""
 
+from sys import modules as _modules
+
+from ..._arguments import explain_namespace as _explain_namespace
+
 try:
     import onnx as _onnx  # noqa: F401 (for the message)
 except ImportError as error:  # pragma: no cover
@@ -35,3 +39,5 @@ from . import windows as windows
 from .importer import from_onnx as from_onnx
 from .model import read_params as read_params
 from .session import InferenceSession as InferenceSession
+
+_explain_namespace(_modules[__name__], "")

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models of PyTorch, as ``torch.export`` sees them."""
 
+from sys import modules as _modules
+
+from ..._arguments import explain_namespace as _explain_namespace
+
 # Each of these modules has converters.
 from . import activation as activation
 from . import attention as attention
@@ -18,3 +22,5 @@ from . import sample as sample
 from . import sort as sort
 from . import windows as windows
 from .exported_program import from_exported_program as from_exported_program
+
+_explain_namespace(_modules[__name__], "", ("from_exported_program",))

@@ -89,6 +89,11 @@ def from_exported_program(
     >>> torch.from_dlpack(main(torch.ones(7, 4), torch.ones(4, 5))).shape
     torch.Size([7, 5])
     """
+    if not isinstance(exported_program, torch.export.ExportedProgram):
+        raise TypeError(
+            "expected a program of torch.export.export(model, example_inputs), but got "
+            f"{shown(exported_program)}"
+        )
     converters = {**CONVERTERS, **(custom_convert_map or {})}
     exported_program = _decompose(exported_program, converters, run_ep_decomposition)
     _check_operators(exported_program, converters)

@@ -1,0 +1,187 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiled functions as functions of Python: parameters by name, and more kinds of arguments.
+
+A call passes its arguments on as they are. Only if that fails, arguments that tvm-ffi does not take
+are converted, and the call is made again: the function has not begun to run then.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tvm_ffi
+
+_BOUND = "_relax_function", "_relax_retry"
+
+
+def make_callable(
+    name: str, function: Any, params: Sequence[str], struct_info: str, reads_only: bool
+) -> Callable[..., Any]:
+    """Return a function of Python with the parameters of a compiled one.
+
+    Parameters
+    ----------
+    name : str
+    function : tvm_ffi.Function
+    params : sequence of str
+        The names of its parameters. Those that are no identifiers can only be given by position.
+    struct_info : str
+        Its StructInfo at run time, as JSON; empty if nothing is known.
+    reads_only : bool
+        Whether it is known to leave its arguments unchanged: read-only arrays are not copied then.
+
+    Returns
+    -------
+    callable
+        Its attribute `packed` is `function`.
+
+    Examples
+    --------
+    >>> add = make_callable("add", lambda x, y: x + y, ["x", "y"], "", True)
+    >>> add(1, 2), add(y=1, x=2)
+    (3, 3)
+    """
+
+    def retry(error: Exception, *args: Any) -> Any:
+        return _Call(name, function, params, struct_info, reads_only).retry(error, args)
+
+    names = _identifiers(params)
+    # Written out, since a call through *args and **kwargs takes three times as long.
+    by_position = sum(each.startswith("_relax_") for each in names)
+    listed = [*names[:by_position], *(["/"] if by_position else []), *names[by_position:]]
+    given = "".join(f"{each}, " for each in names)
+    source = (
+        f"def call({', '.join(listed)}):\n"
+        f"    try:\n        return {_BOUND[0]}({given})\n"
+        f"    except (BufferError, TypeError, ValueError) as error:\n"
+        f"        return {_BOUND[1]}(error, {given})\n"
+    )
+    space: dict[str, Any] = {_BOUND[0]: function, _BOUND[1]: retry}
+    exec(source, space)
+    call: Any = space["call"]
+    call.__name__ = call.__qualname__ = name
+    call.__module__ = __name__
+    call.packed = function
+    return call
+
+
+def _identifiers(params: Sequence[str]) -> list[str]:
+    """Return names of parameters that Python takes: all by position if one is no identifier."""
+    good = [each.isidentifier() and not keyword.iskeyword(each) for each in params]
+    reserved = any(each.startswith("_relax_") for each in params)
+    if all(good) and not reserved and len(set(params)) == len(params):
+        return list(params)
+    return [f"_relax_{index}" for index in range(len(params))]
+
+
+class _Call:
+    """A call that failed."""
+
+    def __init__(
+        self, name: str, function: Any, params: Sequence[str], struct_info: str, reads_only: bool
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.params = params
+        self.infos = json.loads(struct_info).get("params", []) if struct_info else []
+        self.reads_only = reads_only
+        self.borrowed: list[np.ndarray[Any, Any]] = []
+
+    def retry(self, error: Exception, args: tuple[Any, ...]) -> Any:
+        """Call the function with converted arguments; raise the error if none can be."""
+        converted = []
+        for index, arg in enumerate(args):
+            info = self.infos[index] if index < len(self.infos) else {}
+            label = self.params[index] if index < len(self.params) else str(index)
+            converted.append(self._converted(arg, info, f"argument '{label}'"))
+        if all(new is old for new, old in zip(converted, args, strict=True)):
+            raise error
+        return self._detached(self.function(*converted))
+
+    def _converted(self, value: Any, info: dict[str, Any], what: str) -> Any:
+        """Return an argument as tvm-ffi takes it; the argument itself if there is no other way."""
+        if isinstance(value, np.ndarray):
+            return self._array(value, what)
+        if hasattr(value, "packed"):
+            return value.packed
+        kind = info.get("kind")
+        if kind == "prim" and isinstance(value, np.generic):
+            return value.item()
+        if kind == "tensor" and isinstance(value, (bool, int, float)) and info.get("ndim") == 0:
+            return self._numbers(value, info, what)
+        if not isinstance(value, (list, tuple)):
+            return value
+        if kind == "tensor":
+            return self._numbers(value, info, what)
+        fields = info.get("fields", [])
+        fields = [*fields, *({} for _ in range(len(value) - len(fields)))]
+        parts = [
+            self._converted(each, field, f"field {index} of {what}")
+            for index, (each, field) in enumerate(zip(value, fields, strict=False))
+        ]
+        is_same = all(new is old for new, old in zip(parts, value, strict=True))
+        return value if is_same else tuple(parts)
+
+    def _array(self, array: np.ndarray[Any, Any], what: str) -> Any:
+        """Return an array that can be exported: a view, or a copy, of one that is read-only."""
+        if array.dtype.kind not in "biufc" and array.dtype.kind != "V":
+            raise TypeError(
+                f"{self.name}: {what}: expected an array of numbers, but got one of {array.dtype}"
+            )
+        if not array.dtype.isnative:
+            raise TypeError(
+                f"{self.name}: {what}: expected numbers in the order of bytes of this machine, but "
+                f"got {array.dtype.str}: write x.astype(x.dtype.newbyteorder('='))"
+            )
+        if array.flags.writeable:
+            return array
+        if not self.reads_only:
+            return array.copy()
+        self.borrowed.append(array)
+        return np.asarray(_Writable(array))
+
+    def _numbers(self, value: Any, info: dict[str, Any], what: str) -> Any:
+        """Return numbers as an array of the data type of a parameter."""
+        try:
+            array = np.asarray(value)
+        except ValueError:  # rows of different lengths
+            return value
+        wanted = info.get("dtype") or array.dtype.name
+        if array.dtype.kind not in "biuf" or not hasattr(np, wanted):
+            return value
+        made = array.astype(wanted)
+        is_exact = made.dtype.kind == "f" or bool(np.all(made == array))
+        if not is_exact or (made.dtype.kind == "b" and array.dtype.kind != "b"):
+            raise TypeError(
+                f"{self.name}: {what}: expected numbers of {wanted}, but got {value!r}"
+            )
+        return made
+
+    def _detached(self, result: Any) -> Any:
+        """Return a result that shares no memory with arrays that are read-only."""
+        if not self.borrowed:
+            return result
+        if isinstance(result, (tvm_ffi.Array, tuple, list)):
+            parts = [self._detached(each) for each in result]
+            same = all(new is old for new, old in zip(parts, result, strict=True))
+            return result if same else tvm_ffi.convert(parts)
+        if not isinstance(result, tvm_ffi.Tensor) or result.device.type != "cpu":
+            return result
+        view: Any = np.from_dlpack(result)
+        if any(np.may_share_memory(view, array) for array in self.borrowed):
+            return tvm_ffi.from_dlpack(view.copy())
+        return result
+
+
+class _Writable:
+    """A read-only array that says that it can be written, since DLPack cannot say the contrary."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+        described = array.__array_interface__
+        self.__array_interface__ = {**described, "data": (described["data"][0], False)}
