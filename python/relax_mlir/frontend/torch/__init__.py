@@ -21,6 +21,8 @@ from . import resize as resize
 from . import sample as sample
 from . import sort as sort
 from . import windows as windows
+from .callable import CompiledModel as CompiledModel
+from .callable import compile as compile  # noqa: A004 (as torch.compile)
 from .exported_program import from_exported_program as from_exported_program
 
 _explain_namespace(_modules[__name__], "", ("from_exported_program",))

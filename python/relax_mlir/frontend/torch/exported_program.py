@@ -7,16 +7,23 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from mlir import ir
-from torch.export.graph_signature import InputKind, InputSpec, OutputKind, OutputSpec
+from torch.export.graph_signature import (
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+)
 
 from ... import op
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import Var, as_value, const
 from ...core.ir_module import IRModule
+from .bounds import bounds_of
 from .registry import CONVERTERS, Converter, Graph
 from .scalars import SCALARS
 from .shapes import as_expr, as_struct_info, depends_on_data
@@ -33,6 +40,22 @@ _ASSERTIONS = {
 }
 
 
+class Program(Protocol):
+    """What is imported of a program of ``torch.export``."""
+
+    graph_module: torch.fx.GraphModule
+    graph: torch.fx.Graph
+    graph_signature: ExportGraphSignature
+    state_dict: Mapping[str, torch.Tensor]
+    constants: Mapping[str, Any]
+    range_constraints: Mapping[Any, Any]
+
+
+def is_omitted(value: Any) -> bool:
+    """Say whether an input is no argument of an imported program, but known when it is exported."""
+    return value is None or isinstance(value, str)
+
+
 def from_exported_program(
     exported_program: torch.export.ExportedProgram,
     *,
@@ -44,7 +67,9 @@ def from_exported_program(
     """Return a program of ``torch.export`` as a module with a function ``main``.
 
     Sizes that the program was exported with as dynamic are shape variables, by the names that
-    PyTorch gave them.
+    PyTorch gave them, and their ranges are bounds of the function (``tir_var_upper_bound``), which
+    it checks. Inputs that are None or strings are no arguments, and None as a result is an empty
+    tuple.
 
     Parameters
     ----------
@@ -96,13 +121,40 @@ def from_exported_program(
         )
     converters = {**CONVERTERS, **(custom_convert_map or {})}
     exported_program = _decompose(exported_program, converters, run_ep_decomposition)
-    _check_operators(exported_program, converters)
-    return _Importer(exported_program, converters).run(
-        keep_params_as_input, unwrap_unit_return_tuple
+    return import_program(
+        exported_program, converters, keep_params_as_input, unwrap_unit_return_tuple
     )
 
 
-def _calls(program: torch.export.ExportedProgram) -> list[torch.fx.Node]:
+def import_program(
+    program: Program,
+    converters: Mapping[str, Converter],
+    keep_params: bool = False,
+    unwrap: bool = False,
+) -> IRModule:
+    """Return a program as a module, whose operators are not decomposed any more.
+
+    Parameters
+    ----------
+    program : Program
+    converters : mapping of str to callable
+    keep_params, unwrap : bool
+        As `keep_params_as_input` and `unwrap_unit_return_tuple` of `from_exported_program`.
+
+    Returns
+    -------
+    IRModule
+
+    Raises
+    ------
+    NotImplementedError
+        As `from_exported_program`.
+    """
+    _check_operators(program, converters)
+    return _Importer(program, converters).run(keep_params, unwrap)
+
+
+def _calls(program: Program) -> list[torch.fx.Node]:
     return [node for node in program.graph.nodes if node.op == "call_function"]
 
 
@@ -142,9 +194,7 @@ def _decompose(
     return program.run_decompositions(table)
 
 
-def _check_operators(
-    program: torch.export.ExportedProgram, converters: Mapping[str, Converter]
-) -> None:
+def _check_operators(program: Program, converters: Mapping[str, Converter]) -> None:
     unknown: dict[str, str] = {}
     for node in _calls(program):
         if not _is_known(node, converters):
@@ -192,12 +242,15 @@ def _check_result(node: torch.fx.Node, result: Any) -> None:
             raise NotImplementedError(f"expected a result of type {expected}, but got {type_}")
 
 
+def as_constant(tensor: torch.Tensor) -> ir.Value:
+    """Return the elements of a tensor as a constant."""
+    return const(tensor.detach().cpu().contiguous().numpy())
+
+
 class _Importer:
     """Writes the nodes of a graph, one after the other."""
 
-    def __init__(
-        self, program: torch.export.ExportedProgram, converters: Mapping[str, Converter]
-    ) -> None:
+    def __init__(self, program: Program, converters: Mapping[str, Converter]) -> None:
         self._program = program
         self._converters = converters
         self._values: dict[torch.fx.Node, Any] = {}
@@ -209,10 +262,15 @@ class _Importer:
         signature = self._program.graph_signature
         nodes = [node for node in self._program.graph.nodes if node.op == "placeholder"]
         pairs = list(zip(nodes, signature.input_specs, strict=True))
-        inputs = [node for node, spec in pairs if spec.kind == InputKind.USER_INPUT]
+        inputs = [
+            node
+            for node, spec in pairs
+            if spec.kind == InputKind.USER_INPUT and not is_omitted(node.meta.get("val"))
+        ]
         kept = [pair for pair in pairs if pair[1].kind != InputKind.USER_INPUT]
         params = [self._parameter(node) for node in inputs]
-        attrs = {}
+        metas = [node.meta.get("val") for node in inputs]
+        attrs: dict[str, Any] = {**bounds_of(self._program.range_constraints, metas)}
         if keep_params:
             params += [self._parameter(node) for node, _ in kept]
             attrs["num_input"] = len(inputs)
@@ -233,12 +291,8 @@ class _Importer:
 
     def _parameter(self, node: torch.fx.Node) -> Var:
         value = node.meta.get("val")
-        if value is None or isinstance(value, str):
-            raise NotImplementedError(
-                f"expected input '{node.name}' to be a tensor or a number, but got {value!r}"
-            )
         variable = Var(node.name, as_struct_info(value))
-        self._values[node] = variable
+        self._values[node] = as_expr(value) if isinstance(value, torch.SymInt) else variable
         return variable
 
     def _constant(self, spec: InputSpec) -> ir.Value:
@@ -246,7 +300,11 @@ class _Importer:
         tensors = program.constants if spec.kind == InputKind.CONSTANT_TENSOR else None
         if tensors is None or target not in tensors:
             tensors = program.constants if target in program.constants else program.state_dict
-        return const(tensors[target].detach().cpu().contiguous().numpy())
+        return as_constant(tensors[target])
+
+    def _attribute(self, node: torch.fx.Node) -> Any:
+        value = operator.attrgetter(str(node.target))(self._program.graph_module)
+        return as_constant(value) if isinstance(value, torch.Tensor) else value
 
     def _update(self, nodes: list[torch.fx.Node]) -> None:
         """Write nodes, the last of which updates an input: this has a place of its own."""
@@ -273,10 +331,12 @@ class _Importer:
         for node in nodes:
             if node.op == "call_function":
                 self._values[node] = self._convert(node)
+            elif node.op == "get_attr":
+                self._values[node] = self._attribute(node)
             elif node.op == "output":
                 specs: list[OutputSpec] = self._program.graph_signature.output_specs
                 results = [
-                    self._argument(value)
+                    op.tuple() if value is None else self._argument(value)
                     for value, spec in zip(node.args[0], specs, strict=True)
                     if spec.kind == OutputKind.USER_OUTPUT
                 ]
