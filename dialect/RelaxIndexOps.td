@@ -180,6 +180,52 @@ def Relax_GatherNDOp : Relax_Operator<"gather_nd"> {
 class Relax_UpdatesArg<string description>
     : Relax_Arg<Relax_Tensor, description, convert = "as_tensor($_self, dtype_of(data))">;
 
+def Relax_IndexTensorOp : Relax_Operator<"index_tensor"> {
+  let summary = "elements at the places that tensors of indices give together";
+  let description = [{
+    As `data[i, j, ...]` of NumPy: the indices are broadcast with each other,
+    and an element of each of them is the index in one of the first dimensions
+    of `data`. Negative indices count from the end; those out of range mean the
+    nearest one in range. Elements of an empty dimension are 0.
+
+    **Constraints:** indices are integer tensors, at least one and at most the
+    rank of `data`, whose shapes broadcast.
+
+    Example:
+
+    ```mlir
+    %0 = relax.index_tensor %x, %i, %j : (!relax.tensor<[n, 4, m], f32>, !relax.tensor<[k, 1], i64>, !relax.tensor<[3], i64>) -> !relax.tensor<[k, 3, m], f32>
+    ```
+  }];
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type">:$data,
+    Relax_Arg<Variadic<Relax_Tensor>, "Integers, for the first dimensions of `data`",
+      convert = "[as_tensor(index) for index in $_self]">:$indices);
+}
+
+def Relax_ReverseSequenceOp : Relax_Operator<"reverse_sequence"> {
+  let summary = "the first elements of each sequence in the opposite order";
+  let description = [{
+    For each index of `batch_axis`, so many elements along `seq_axis` as
+    `seq_lengths` says are in the opposite order, and the rest is as it was.
+    Lengths out of range mean the nearest one in range.
+
+    **Constraints:** `seq_lengths` is an integer vector of the dimension
+    `batch_axis`; both axes differ.
+
+    Example:
+
+    ```mlir
+    %0 = relax.reverse_sequence %x, %l : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n], i64>) -> !relax.tensor<[n, 4], f32>
+    ```
+  }];
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "Of any data type">:$data,
+    Relax_IndicesArg<"Integers: how many elements change their order">:$seq_lengths,
+    Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "1">, "The axis of the elements">:$seq_axis,
+    Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "0">, "The axis of the sequences">:$batch_axis);
+}
+
 def Relax_ScatterElementsOp : Relax_Operator<"scatter_elements"> {
   let summary = "data with elements updated at given indices along an axis";
   let description = [{

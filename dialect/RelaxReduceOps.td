@@ -106,4 +106,32 @@ class Relax_ScanOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
 def Relax_CumprodOp : Relax_ScanOp<"cumprod", "the product">;
 def Relax_CumsumOp : Relax_ScanOp<"cumsum", "the sum">;
 
+class Relax_CollapseSumOp<string mnemonic, dag args, string example>
+    : Relax_Operator<mnemonic> {
+  let summary = "the sum over the dimensions that were broadcast";
+  let description = [{
+    What `broadcast_to` repeats is added: dimensions that the result has not,
+    and those that are 1 in it. It is the gradient of a tensor that was
+    broadcast.
+
+    **Constraints:** the data type of `data` is Numeric; its dimensions, from
+    the last one on, are those of the result, or the result's are known to be 1.
+    That they are is checked at run time where it cannot be proven.
+
+    Example:
+
+    ```mlir
+    }] # example # [{
+    ```
+  }];
+  let arguments = !con((ins Relax_Arg<Relax_Tensor, "Its data type is Numeric">:$data), args);
+}
+def Relax_CollapseSumLikeOp : Relax_CollapseSumOp<"collapse_sum_like",
+    (ins Relax_Arg<Relax_Tensor, "Of the shape of the result",
+                   convert = "as_tensor($_self)">:$collapse_target),
+    "%0 = relax.collapse_sum_like %x, %y : (!relax.tensor<[n, 4], f32>, !relax.tensor<[1, 4], f32>) -> !relax.tensor<[1, 4], f32>">;
+def Relax_CollapseSumToOp : Relax_CollapseSumOp<"collapse_sum_to",
+    (ins Relax_Arg<Relax_Shape, "The shape of the result">:$shape),
+    "%0 = relax.collapse_sum_to %x, %s : (!relax.tensor<[n, 4], f32>, !relax.shape<[4]>) -> !relax.tensor<[4], f32>">;
+
 #endif // RELAX_REDUCE_OPS

@@ -164,4 +164,3 @@ for _name in ("analysis", "dpl", "instrument", "runtime", "script", "te", "topi"
         f"{_name}." if _name else "relax.",
         _EAGER.get(_name, ()),
     )
-

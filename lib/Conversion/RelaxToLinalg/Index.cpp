@@ -151,6 +151,32 @@ static Value asIndex(ScalarBuilder &s, Value number, Type dtype) {
                                     s.cast(number, dtype, s.getI64Type()));
 }
 
+static KernelResult buildReverseSequence(KernelBuilder &b, ReverseSequenceOp op,
+                                         ValueRange inputs,
+                                         ValueRange outputs) {
+  Value data = inputs[0];
+  int64_t axis = getAxis(op.getSeqAxis(), b.getRank(data));
+  int64_t batch = getAxis(op.getBatchAxis(), b.getRank(data));
+  Type dtype = tensorType(op.getSeqLengths()).getDtype();
+  Value size = b.dimValue(data, axis);
+  return one(b.fromIndices(outputs[0], [&](S s, Indices loops) -> Value {
+    Value number = tensor::ExtractOp::create(s, inputs[1], loops[batch]);
+    Value length = arith::MinSIOp::create(s, asIndex(s, number, dtype), size);
+    Value isMoved = arith::CmpIOp::create(s, arith::CmpIPredicate::slt,
+                                          loops[axis], length);
+    SmallVector<Value> place(loops);
+    place[axis] = s.select(
+        isMoved, s.sub(s.sub(length, index(s, 1)), loops[axis]), loops[axis]);
+    return tensor::ExtractOp::create(s, data, place);
+  }));
+}
+
+static DimPairs checkReverseSequence(ReverseSequenceOp op, Type) {
+  TensorStructInfoType data = tensorType(op.getData());
+  return {{tensorType(op.getSeqLengths()).getDims().front(),
+           data.getDims()[getAxis(op.getBatchAxis(), data.getNdim())]}};
+}
+
 static KernelResult buildOneHot(KernelBuilder &b, OneHotOp op,
                                 ValueRange inputs, ValueRange outputs) {
   int64_t loops = b.getRank(outputs[0]), axis = getAxis(op.getAxis(), loops);
@@ -376,6 +402,52 @@ static DimPairs checkGatherND(GatherNDOp op, Type) {
   for (int64_t i = 0; i < static_cast<int64_t>(op.getBatchDims()); ++i)
     pairs.emplace_back(tensorType(op.getIndices()).getDims()[i],
                        tensorType(op.getData()).getDims()[i]);
+  return pairs;
+}
+
+static KernelResult buildIndexTensor(KernelBuilder &b, IndexTensorOp op,
+                                     ValueRange inputs, ValueRange outputs) {
+  Value data = inputs.front();
+  ValueRange indices = inputs.drop_front();
+  int64_t count = indices.size();
+  int64_t rank = b.getRank(outputs[0]) - (b.getRank(data) - count);
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, count));
+  if (isKnownEmpty(data, axes))
+    return fillZero(b, outputs[0]);
+  SmallVector<Value> sizes = llvm::map_to_vector(
+      axes, [&](int64_t axis) { return b.dimValue(data, axis); });
+  return one(b.fromIndices(outputs[0], [&](S s, Indices loops) -> Value {
+    SmallVector<Value> place;
+    for (auto [tensor, operand, size] :
+         llvm::zip_equal(indices, op.getIndices(), sizes)) {
+      // Aligned at the last dimension; one of size 1 is there again and again.
+      SmallVector<Value> at;
+      ArrayRef<int64_t> shape = b.getType(tensor).getShape();
+      for (auto [loop, dim] :
+           llvm::zip(loops.take_front(rank).take_back(shape.size()), shape))
+        at.push_back(dim == 1 ? index(s, 0) : loop);
+      Value number = tensor::ExtractOp::create(s, tensor, at);
+      Type dtype = tensorType(operand).getDtype();
+      place.push_back(nearest(s, asIndex(s, number, dtype), size));
+    }
+    llvm::append_range(place, loops.drop_front(rank));
+    return extractGuarded(s, data, place, axes, sizes);
+  }));
+}
+
+/// Dimensions of indices are those of the result, or 1.
+static DimPairs checkIndexTensor(IndexTensorOp op, Type type) {
+  TensorStructInfoType data = tensorType(op.getData());
+  ArrayRef<PrimExprAttr> places =
+      cast<TensorStructInfoType>(type).getDims().drop_back(
+          data.getNdim() - op.getIndices().size());
+  DimPairs pairs;
+  for (Value indices : op.getIndices()) {
+    ArrayRef<PrimExprAttr> dims = tensorType(indices).getDims();
+    for (auto [dim, wanted] : llvm::zip(dims, places.take_back(dims.size())))
+      if (dim.getConstant() != 1)
+        pairs.emplace_back(dim, wanted);
+  }
   return pairs;
 }
 
@@ -642,6 +714,10 @@ void mlir::relax::populateIndex(LegalizationTable &table) {
   table.addChecks<GatherElementsOp>([](GatherElementsOp op, Type) {
     return checkElementIndices(op.getData(), op.getIndices(), op.getAxis());
   });
+  table.add<IndexTensorOp>(buildIndexTensor);
+  table.addChecks<IndexTensorOp>(checkIndexTensor);
+  table.add<ReverseSequenceOp>(buildReverseSequence);
+  table.addChecks<ReverseSequenceOp>(checkReverseSequence);
   table.add<GatherNDOp>(buildGatherND);
   table.addChecks<GatherNDOp>(checkGatherND);
   table.add<ScatterElementsOp>(buildScatterElements);

@@ -199,6 +199,63 @@ static void addArgReduce(LegalizationTable &table, Comparison isBetter) {
 }
 
 //===----------------------------------------------------------------------===//
+// Sums of what was broadcast
+//===----------------------------------------------------------------------===//
+
+/// The axes of `data` that a sum in the shape of `result` goes over.
+static SmallVector<int64_t> collapsedAxes(ArrayRef<int64_t> data,
+                                          ArrayRef<int64_t> result) {
+  size_t first = data.size() - result.size();
+  SmallVector<int64_t> axes;
+  for (size_t axis = 0; axis < data.size(); ++axis)
+    if (axis < first || (result[axis - first] == 1 && data[axis] != 1))
+      axes.push_back(axis);
+  return axes;
+}
+
+/// The dimensions of a tensor, those that are not known as dynamic ones.
+static SmallVector<int64_t> knownDims(TensorStructInfoType tensor) {
+  return llvm::map_to_vector(tensor.getDims(), [](PrimExprAttr dim) {
+    return dim.getConstant().value_or(ShapedType::kDynamic);
+  });
+}
+
+template <typename OpTy> static void addCollapse(LegalizationTable &table) {
+  table.add<OpTy>([](KernelBuilder &b, OpTy op, ValueRange inputs,
+                     ValueRange outputs) -> KernelResult {
+    if (failed(requireArithmetic(op)))
+      return failure();
+    Value x = inputs[0], output = outputs[0];
+    int64_t loops = b.getRank(x), first = loops - b.getRank(output);
+    SmallVector<int64_t> axes =
+        collapsedAxes(b.getType(x).getShape(), b.getType(output).getShape());
+    SmallVector<int64_t> places;
+    for (int64_t axis = first; axis < loops; ++axis)
+      places.push_back(llvm::is_contained(axes, axis) ? -1 : axis);
+    Value total = b.accumulator(output, [&] { return b.dims(output); });
+    Value zero = b.scalars().identity(Identity::Zero, b.getElementType(total));
+    total = b.compute(x, b.fill(zero, total),
+                      {b.identityMap(loops), b.map(loops, places)}, axes,
+                      [](S s, ValueRange e) { return s.add(e[1], e[0]); });
+    return one(b.store(total, output));
+  });
+  // Dimensions that are not added are the same.
+  table.addChecks<OpTy>([](OpTy op, Type type) {
+    TensorStructInfoType data = tensorType(op.getData());
+    auto result = cast<TensorStructInfoType>(type);
+    int64_t first = data.getNdim() - result.getNdim();
+    SmallVector<int64_t> axes =
+        collapsedAxes(knownDims(data), knownDims(result));
+    DimPairs pairs;
+    for (int64_t axis = first; axis < data.getNdim(); ++axis)
+      if (!llvm::is_contained(axes, axis))
+        pairs.emplace_back(result.getDims()[axis - first],
+                           data.getDims()[axis]);
+    return pairs;
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // Scans
 //===----------------------------------------------------------------------===//
 
@@ -252,6 +309,8 @@ void mlir::relax::populateReduce(LegalizationTable &table) {
   addVariance<StdOp>(table, /*isRoot=*/true);
   addArgReduce<ArgmaxOp>(table, Comparison::Gt);
   addArgReduce<ArgminOp>(table, Comparison::Lt);
+  addCollapse<CollapseSumLikeOp>(table);
+  addCollapse<CollapseSumToOp>(table);
   addScan<CumsumOp>(table, Identity::Zero, sum);
   addScan<CumprodOp>(table, Identity::One,
                      [](S s, Value x, Value y) { return s.mul(x, y); });

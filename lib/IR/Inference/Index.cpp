@@ -45,6 +45,45 @@ LogicalResult FlipOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
   return success();
 }
 
+LogicalResult ReverseSequenceOp::inferReturnTypes(MLIRContext *,
+                                                  OptionalLoc location,
+                                                  Adaptor adaptor,
+                                                  InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  TensorStructInfoType lengths = tensorType(adaptor.getSeqLengths());
+  if (failed(
+          checkDType(location, lengths, "seq_lengths", DTypeClass::Integer)) ||
+      failed(commonVDevice(location, {data, lengths})))
+    return failure();
+  if (lengths.hasRank() && lengths.getNdim() != 1)
+    return inferError(location, "expected seq_lengths of rank 1, but got ",
+                      lengths);
+  if (data.hasRank()) {
+    int64_t ndim = data.getNdim();
+    FailureOr<int64_t> seq =
+        normalizeAxis(location, adaptor.getSeqAxis(), ndim);
+    FailureOr<int64_t> batch =
+        normalizeAxis(location, adaptor.getBatchAxis(), ndim);
+    if (failed(seq) || failed(batch))
+      return failure();
+    if (*seq == *batch)
+      return inferError(location,
+                        "expected a seq_axis that is not the batch_axis, but "
+                        "got ",
+                        *seq, " for both");
+    if (data.hasShape() && lengths.hasShape()) {
+      PrimExprAttr count = lengths.getDims().front();
+      PrimExprAttr wanted = data.getDims()[*batch];
+      if (DimensionProver(count, wanted).proveEqual(count, wanted) ==
+          Ternary::No)
+        return inferError(location, "expected seq_lengths of dimension ",
+                          wanted.str(), ", but got ", count.str());
+    }
+  }
+  results.push_back(data);
+  return success();
+}
+
 /// A dimension some times; null where it is too large.
 static PrimExprAttr times(PrimExprAttr dim, int64_t count) {
   return PrimExprAttr::getMul(dim,
@@ -286,6 +325,64 @@ LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
   if (failed(result))
     return failure();
   results.push_back(*result);
+  return success();
+}
+
+/// The dimensions of indices that are broadcast with each other; null where
+/// they are not known.
+static FailureOr<ShapeExprAttr>
+broadcastIndices(OptionalLoc location, ArrayRef<TensorStructInfoType> indices,
+                 MLIRContext *context) {
+  auto dims = ShapeExprAttr::get(context, {});
+  for (TensorStructInfoType index : indices) {
+    if (failed(checkDType(location, index, "indices", DTypeClass::Integer)))
+      return failure();
+    if (!dims || !index.hasShape()) {
+      dims = {};
+      continue;
+    }
+    FailureOr<ShapeExprAttr> common =
+        broadcastDims(location, dims.getDims(), index.getDims(), context);
+    if (failed(common))
+      return failure();
+    dims = *common;
+  }
+  return dims;
+}
+
+LogicalResult IndexTensorOp::inferReturnTypes(MLIRContext *context,
+                                              OptionalLoc location,
+                                              Adaptor adaptor,
+                                              InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  SmallVector<TensorStructInfoType> indices =
+      llvm::map_to_vector(adaptor.getIndices(), tensorType);
+  int64_t count = static_cast<int64_t>(indices.size());
+  if (count == 0)
+    return inferError(location, "expected at least one tensor of indices");
+  if (data.hasRank() && count > data.getNdim())
+    return inferError(location, "expected at most ", data.getNdim(),
+                      " tensors of indices, but got ", count);
+  FailureOr<ShapeExprAttr> places =
+      broadcastIndices(location, indices, context);
+  SmallVector<TensorStructInfoType> all(indices);
+  all.push_back(data);
+  FailureOr<TensorStructInfoType> result =
+      onCommonVDevice(location, withoutRank(data), all);
+  if (failed(places) || failed(result))
+    return failure();
+  int64_t ndim = 0;
+  for (TensorStructInfoType index : indices)
+    ndim = index.hasRank() && ndim >= 0 ? std::max(ndim, index.getNdim()) : -1;
+  if (*places && data.hasShape()) {
+    Dims dims((*places).getDims());
+    llvm::append_range(dims, data.getDims().drop_front(count));
+    results.push_back(withDims(*result, dims));
+  } else if (ndim >= 0 && data.hasRank()) {
+    results.push_back(withRank(*result, ndim + data.getNdim() - count));
+  } else {
+    results.push_back(*result);
+  }
   return success();
 }
 

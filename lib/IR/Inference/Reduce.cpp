@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/IR/Inference.h"
+#include "relax-mlir/IR/PrimExprFacts.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -95,4 +96,55 @@ LogicalResult mlir::relax::inferScan(OptionalLoc location, Value value,
   }
   results.push_back(result);
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums of what was broadcast
+//===----------------------------------------------------------------------===//
+
+/// Derives a sum of `data` of the shape of `result`.
+static LogicalResult inferCollapse(OptionalLoc location,
+                                   TensorStructInfoType data,
+                                   TensorStructInfoType result,
+                                   InferredTypes &results) {
+  if (failed(checkDType(location, data, "data", DTypeClass::Numeric)))
+    return failure();
+  if (data.hasRank() && result.hasRank() && data.getNdim() < result.getNdim())
+    return inferError(location, "expected a shape of rank ", data.getNdim(),
+                      " or less, but got rank ", result.getNdim());
+  if (data.hasShape() && result.hasShape()) {
+    DimensionProver prover(data.getDims(), result.getDims());
+    for (auto [from, to] : llvm::zip(data.getDims().take_back(result.getNdim()),
+                                     result.getDims()))
+      if (prover.proveEqual(from, to) == Ternary::No &&
+          prover.proveEqual(to, 1) == Ternary::No)
+        return inferError(location,
+                          "expected dimensions that broadcast, but got ",
+                          to.str(), " and ", from.str());
+  }
+  results.push_back(withDType(result, data.getDtype()));
+  return success();
+}
+
+LogicalResult CollapseSumLikeOp::inferReturnTypes(MLIRContext *,
+                                                  OptionalLoc location,
+                                                  Adaptor adaptor,
+                                                  InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  TensorStructInfoType target = tensorType(adaptor.getCollapseTarget());
+  if (failed(commonVDevice(location, {data, target})))
+    return failure();
+  return inferCollapse(location, data, target, results);
+}
+
+LogicalResult CollapseSumToOp::inferReturnTypes(MLIRContext *,
+                                                OptionalLoc location,
+                                                Adaptor adaptor,
+                                                InferredTypes &results) {
+  TensorStructInfoType data = tensorType(adaptor.getData());
+  FailureOr<TensorStructInfoType> result = tensorOfShape(
+      location, adaptor.getShape(), data.getDtype(), data.getVdevice());
+  if (failed(result))
+    return failure();
+  return inferCollapse(location, data, *result, results);
 }

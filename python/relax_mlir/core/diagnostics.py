@@ -91,9 +91,7 @@ def collect_errors(context: ir.Context) -> Iterator[list[Diagnostic]]:
         context.emit_error_diagnostics = emit
         for message, location, notes in collector.finish():
             added = tuple(
-                Diagnostic(text, place)
-                for text, place, _ in notes
-                if not text.startswith(_NOISE)
+                Diagnostic(text, place) for text, place, _ in notes if not text.startswith(_NOISE)
             )
             errors.append(Diagnostic(message + _hint(message), location, added))
 

@@ -157,9 +157,7 @@ class _Call:
         made = array.astype(wanted)
         is_exact = made.dtype.kind == "f" or bool(np.all(made == array))
         if not is_exact or (made.dtype.kind == "b" and array.dtype.kind != "b"):
-            raise TypeError(
-                f"{self.name}: {what}: expected numbers of {wanted}, but got {value!r}"
-            )
+            raise TypeError(f"{self.name}: {what}: expected numbers of {wanted}, but got {value!r}")
         return made
 
     def _detached(self, result: Any) -> Any:

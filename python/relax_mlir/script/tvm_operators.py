@@ -40,13 +40,9 @@ strided_slice : x axes begin end strides assume_inbound
 einsum : operands subscripts
 linear : data weight bias out_dtype
 reshape : x shape
-collapse_sum_like : data collapse_target
-collapse_sum_to : data shape
 nonzero : x
 index_put : data indices values accumulate
-index_tensor : data indices
 layout_transform : x index_map pad_value axis_separators input_axis_separators
-reverse_sequence : data seq_lengths seq_axis batch_axis
 slice_scatter : input_tensor src start end step axis
 split : x indices_or_sections axis
 masked_fill : x mask value

@@ -371,7 +371,9 @@ def _parsed(pipeline: str) -> PassManager:
         return PassManager.parse(f"builtin.module({pipeline})")
     except ValueError as error:
         reason = str(error).strip().splitlines()[0].rpartition("error: ")[2]
-        raise ValueError(f"expected the text of a pipeline, but got {pipeline!r}: {reason}") from None
+        raise ValueError(
+            f"expected the text of a pipeline, but got {pipeline!r}: {reason}"
+        ) from None
 
 
 def verify(module: ir.Module, name: str) -> None:

@@ -203,6 +203,29 @@ def gather_nd(d: Drawer, name: str) -> Value:
     return d.make(name, x, indices, bounds=bounds_of(x), batch_dims=batch)
 
 
+@sampler("index_tensor")
+def index_tensor(d: Drawer, name: str) -> Value:
+    x = d.tensor(least=1)
+    if any(0 in shape for shape in x.shapes):
+        raise ValueError("nothing to gather")
+    count = d.rng.randint(1, x.rank)
+    dims = d.dims(d.choice(0, 1, 1, 2))
+    parts = []
+    for i in range(count):
+        own = [1 if d.chance(0.2) else e for e in dims[d.rng.randrange(len(dims) + 1) :]]
+        parts.append(_indices(d, own if i else dims, x.least(i)))
+    return d.make(name, x, parts, bounds=bounds_of(x))
+
+
+@sampler("reverse_sequence")
+def reverse_sequence(d: Drawer, name: str) -> Value:
+    x = d.tensor(least=2)
+    seq, batch = d.rng.sample(range(x.rank), 2)
+    lengths = _indices(d, [x.dims[batch]], x.least(seq) + 1)
+    seq = seq - x.rank if d.chance(0.3) else seq
+    return d.make(name, x, lengths, bounds=bounds_of(x), seq_axis=seq, batch_axis=batch)
+
+
 @sampler("scatter_elements")
 def scatter_elements(d: Drawer, name: str) -> Value:
     x = d.tensor(least=1)

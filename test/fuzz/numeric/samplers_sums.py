@@ -9,7 +9,7 @@ from typing import Any
 
 from draw import FLOATS, Drawer, Value
 from samplers import sampler
-from samplers_places import axis_of, bounds_of
+from samplers_places import axis_of, bounds_of, texts
 
 
 @sampler("astype")
@@ -205,3 +205,16 @@ def batch_norm(d: Drawer, name: str) -> Value:
     variance = d.fresh(dims, x.dtype, 0.1, 2, "uniform")
     attrs = {"axis": axis, "momentum": d.choice(0.1, 0.5), "training": d.chance(0.5)}
     return d.make(name, x, gamma, beta, mean, variance, **attrs, **_flags(d))
+
+
+@sampler("collapse_sum_to", "collapse_sum_like")
+def collapse_sum(d: Drawer, name: str) -> Value:
+    x = d.tensor()
+    if x.dtype == "bool":
+        raise ValueError("no numbers")
+    dims = [1 if d.chance(0.5) else e for e in x.dims[d.rng.randrange(x.rank + 1) :]]
+    most = max(math.prod(shape) for shape in x.shapes)
+    bounds = (min(x.low, 0) * most, max(x.high, 0) * most)
+    if name == "collapse_sum_to":
+        return d.make(name, x, bounds=bounds, shape=texts(dims))
+    return d.make(name, x, d.fresh(dims, d.choice(x.dtype, "int64")), bounds=bounds)

@@ -75,7 +75,11 @@ CASES = [
     ("relax.BlockBuilder().function('f', [], attrs=3).__enter__()", 0, ""),
     ("relax.BlockBuilder().function('f', [], attrs={'a': object()}).__enter__()", 0, ""),
     ("relax.BlockBuilder().function('f', [], ret_struct_info='float32').__enter__()", 0, ""),
-    ("relax.BlockBuilder().function('f', [relax.Var('x', x_type), relax.Var('x', x_type)]).__enter__()", 0, ""),
+    (
+        "relax.BlockBuilder().function('f', [relax.Var('x', x_type), relax.Var('x', x_type)]).__enter__()",
+        0,
+        "",
+    ),
     ("relax.BlockBuilder(module()).function('main', []).__enter__()", 0, ""),
     ("relax.BlockBuilder().emit(3)", 0, ""),
     ("relax.BlockBuilder().emit_func_output(3)", 0, ""),
@@ -138,7 +142,11 @@ CASES = [
     ("relax.compile(module(), vector_bits='wide')", 0, ""),
     ("relax.CompileOptions(fuse='yes')", 0, ""),
     ("relax.CompileOptions(fsue=True)", 0, ""),
-    ("relax.compile('relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>')", 0, ""),
+    (
+        "relax.compile('relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>')",
+        0,
+        "",
+    ),
     # -- machine
     ("relax.VirtualMachine(None)", 0, ""),
     ("relax.VirtualMachine(module())", 0, ""),
@@ -243,7 +251,11 @@ CASES = [
     ("dpl.rewrite_call(3, lambda e, m: e, module()['main'])", 0, ""),
     ("dpl.rewrite_call(dpl.wildcard(), 3, module()['main'])", 0, ""),
     ("dpl.rewrite_call(dpl.is_op('relax.exp')(dpl.wildcard()), lambda e, m: e, 3)", 0, ""),
-    ("dpl.rewrite_call(dpl.is_op('relax.exp')(dpl.wildcard()), lambda e, m: 'a', module()['main'])", 0, ""),
+    (
+        "dpl.rewrite_call(dpl.is_op('relax.exp')(dpl.wildcard()), lambda e, m: 'a', module()['main'])",
+        0,
+        "",
+    ),
     ("dpl.wildcard().match(3)", 0, ""),
     ("dpl.make_fused_bias_activation_pattern('relax.nn.conv2dd')", 0, ""),
     # -- analyses
@@ -253,13 +265,29 @@ CASES = [
     ("analysis.estimate_memory_usage(3)", 0, ""),
     ("relax.register_derive_func(3, print)", 0, ""),
     # -- importers
-    ("from relax_mlir.frontend.torch import from_exported_program as f; import torch; f(torch.nn.Linear(2, 2))", 0, ""),
-    ("from relax_mlir.frontend.torch import from_exported_program as f; import torch; f(torch.fx.symbolic_trace(torch.nn.Linear(2, 2)))", 0, ""),
+    (
+        "from relax_mlir.frontend.torch import from_exported_program as f; import torch; f(torch.nn.Linear(2, 2))",
+        0,
+        "",
+    ),
+    (
+        "from relax_mlir.frontend.torch import from_exported_program as f; import torch; f(torch.fx.symbolic_trace(torch.nn.Linear(2, 2)))",
+        0,
+        "",
+    ),
     ("from relax_mlir.frontend.torch import from_exported_program as f; f(3)", 0, ""),
-    ("from relax_mlir.frontend.torch import from_exported_program as f; f(None, keep_params=True)", 0, ""),
+    (
+        "from relax_mlir.frontend.torch import from_exported_program as f; f(None, keep_params=True)",
+        0,
+        "",
+    ),
     ("from relax_mlir.frontend.onnx import from_onnx as f; f(3)", 0, ""),
     ("from relax_mlir.frontend.onnx import from_onnx as f; f('/nonexistent.onnx')", 0, ""),
-    ("from relax_mlir.frontend.onnx import from_onnx as f; f(temporary('a.onnx', b'nonsense'))", 0, ""),
+    (
+        "from relax_mlir.frontend.onnx import from_onnx as f; f(temporary('a.onnx', b'nonsense'))",
+        0,
+        "",
+    ),
     ("from relax_mlir.frontend.onnx import from_onnx as f; f(b'')", 0, ""),
     ("from relax_mlir.frontend.onnx import from_onn", 0, ""),
     ("from relax_mlir.frontend.onnx import InferenceSession as f; f(3)", 0, ""),

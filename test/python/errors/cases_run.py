@@ -114,10 +114,22 @@ CASES = [
     ("relax.IRModule(TEXT.replace('[n, 4]', '[n, -4]'))", 0, ""),
     ("relax.IRModule(TEXT.replace('[n, 4]', '[n +, 4]'))", 0, ""),
     ("relax.IRModule(TEXT + TEXT)", 0, ""),
-    ("relax.IRModule('relax.func @f(%x: f32) -> f32 { %0 = relax.exp %x : !relax.object relax.return %0 : f32 }')", 0, ""),
+    (
+        "relax.IRModule('relax.func @f(%x: f32) -> f32 { %0 = relax.exp %x : !relax.object relax.return %0 : f32 }')",
+        0,
+        "",
+    ),
     ("relax.IRModule('\\x00\\xff')", 0, ""),
-    ("relax.compile('func.func @f() { return }').function_names and relax.VirtualMachine(relax.compile('func.func @f() { return }'))['f']", 0, ""),
-    ("relax.compile(TEXT.replace('-> !relax.tensor<[n, 4], f32> {', '-> !relax.tensor<[n, 5], f32> {'))", 0, ""),
+    (
+        "relax.compile('func.func @f() { return }').function_names and relax.VirtualMachine(relax.compile('func.func @f() { return }'))['f']",
+        0,
+        "",
+    ),
+    (
+        "relax.compile(TEXT.replace('-> !relax.tensor<[n, 4], f32> {', '-> !relax.tensor<[n, 5], f32> {'))",
+        0,
+        "",
+    ),
     # -- commands
     ("command('relax-opt', '-relax-legalise-ops', text=TEXT)", 0, ""),
     ("command('relax-opt', '-relax-normalize', '/nonexistent.mlir')", 0, ""),

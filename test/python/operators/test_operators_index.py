@@ -159,6 +159,72 @@ def test_gather_nd(run):
     np.testing.assert_array_equal(result, np.stack([x[0, 2], x[1, 0]]))
 
 
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8"])
+def test_index_tensor(load, write, tensor, dtype):
+    params = [tensor(("a", "b", "c"), name="x"), tensor(("k", 1), dtype, name="i")]
+    params.append(tensor(("m",), dtype, name="j"))
+    main = load(write(lambda x, i, j: op.index_tensor(x, [i, j]), *params))
+    x = np.arange(60, dtype="float32").reshape(3, 4, 5)
+    rng = np.random.default_rng(0)
+    low = 0 if dtype == "uint8" else -3
+    for k, m in ((1, 1), (2, 6), (0, 3)):
+        i, j = (rng.integers(low, 3, shape).astype(dtype) for shape in ((k, 1), (m,)))
+        np.testing.assert_array_equal(np.from_dlpack(main(x, i, j)), x[i, j])
+
+
+def test_index_tensor_of_each_rank(run):
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    rows, columns = np.array([[1, 0]]), np.array([-1, 0])
+    one = run(lambda x, i: op.index_tensor(x, [i]), x, rows, shapes=[("n", "m"), (1, "k")])
+    np.testing.assert_array_equal(one, x[rows])
+    both = run(lambda x, i, j: op.index_tensor(x, [i, j]), x, rows, columns)
+    np.testing.assert_array_equal(both, x[rows, columns])
+    far = run(lambda x, i: op.index_tensor(x, [i]), x, np.array([9, -9]))
+    np.testing.assert_array_equal(far, x[[1, 0]])
+    nothing = np.zeros((0, 3), "float32")
+    empty = run(lambda x, i: op.index_tensor(x, [i]), nothing, rows, shapes=[("n", "m"), (1, 2)])
+    assert empty.tolist() == [[[0] * 3] * 2]
+
+
+def test_error_index_tensor(run):
+    x, i = np.zeros((2, 3), "float32"), np.zeros(2, "int64")
+    with pytest.raises(ValueError, match="expected at most 2 tensors of indices, but got 3"):
+        run(lambda x, i: op.index_tensor(x, [i, i, i]), x, i)
+    with pytest.raises(ValueError, match="expected at least one tensor of indices"):
+        run(lambda x: op.index_tensor(x, []), x)
+    with pytest.raises(ValueError, match=r"index_tensor: expected .*broadcast"):
+        run(lambda x, i, j: op.index_tensor(x, [i, j]), x, i, np.zeros(3, "int64"))
+
+
+@pytest.mark.parametrize("axes", [(1, 0), (0, 1), (-1, 1)])
+def test_reverse_sequence(run, axes):
+    x = np.arange(24, dtype="float32").reshape(2, 3, 4)
+    seq, batch = axes
+    lengths = np.array([9, 2, -1, 1][: x.shape[batch]])
+    result = run(
+        lambda x, n: op.reverse_sequence(x, n, seq, batch),
+        x,
+        lengths,
+        shapes=[("a", "b", "c"), ("k",)],
+    )
+    expected = x.copy()
+    for index, length in enumerate(lengths):
+        count = min(max(length, 0), x.shape[seq])
+        part = np.moveaxis(expected, (batch, seq), (0, 1))[index]
+        part[:count] = part[:count][::-1].copy()
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_error_reverse_sequence(run):
+    x, lengths = np.zeros((2, 3), "float32"), np.zeros(2, "int64")
+    with pytest.raises(ValueError, match="a seq_axis that is not the batch_axis, but got 0"):
+        run(lambda x, n: op.reverse_sequence(x, n, 0, -2), x, lengths)
+    with pytest.raises(ValueError, match="seq_lengths of dimension 3, but got 2"):
+        run(lambda x, n: op.reverse_sequence(x, n, 0, 1), x, lengths)
+    with pytest.raises(ValueError, match="reverse_sequence"):
+        run(lambda x, n: op.reverse_sequence(x, n, 0, 1), x, lengths, shapes=[("n", "m"), ("k",)])
+
+
 REDUCE = {"add": "sum", "mul": "prod", "min": "amin", "max": "amax", "mean": "mean"}
 
 

@@ -1,6 +1,7 @@
 """Reductions and scans against NumPy."""
 
 import numpy as np
+import pytest
 from operator_tables import FLOATS, INTEGERS, N, check, table_of
 from relax_mlir import op
 
@@ -88,3 +89,34 @@ def test_empty_scan_and_index(run):
     x = np.zeros((0, 3), "float32")
     assert run(lambda x: op.cumsum(x, 0), x, shapes=[("n", 3)]).shape == (0, 3)
     assert run(lambda x: op.argmax(x, 0), x, shapes=[("n", 3)]).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "uint8"])
+@pytest.mark.parametrize("target", [("n", "m"), (1, "m"), ("n", 1), (1, 1), ("m",), (1,), ()])
+def test_collapse_sum(load, write, tensor, target, dtype):
+    params = [tensor((3, "n", "m"), dtype, name="x"), tensor(target, "int64", name="y")]
+    main = load(
+        write(
+            lambda x, y: op.tuple(op.collapse_sum_like(x, y), op.collapse_sum_to(x, target)),
+            *params,
+        )
+    )
+    for sizes in ({"n": 2, "m": 5}, {"n": 1, "m": 1}, {"n": 4, "m": 1}):
+        shape = [sizes.get(dim, dim) for dim in target]
+        x = np.random.default_rng(0).integers(0, 9, (3, sizes["n"], sizes["m"])).astype(dtype)
+        like, to = main(x, np.zeros(shape, "int64"))
+        rank = len(shape)
+        axes = tuple(i for i in range(3) if i < 3 - rank or shape[i - 3 + rank] == 1)
+        expected = x.sum(axes, keepdims=True, dtype=dtype).reshape(shape)
+        for result in (like, to):
+            np.testing.assert_array_equal(np.from_dlpack(result), expected)
+
+
+def test_error_collapse_sum(run):
+    x = np.zeros((2, 3), "float32")
+    with pytest.raises(ValueError, match="dimensions that broadcast, but got 2 and 3"):
+        run(lambda x: op.collapse_sum_to(x, (2,)), x)
+    with pytest.raises(ValueError, match="expected a shape of rank 2 or less, but got rank 3"):
+        run(lambda x: op.collapse_sum_to(x, (1, 2, 3)), x)
+    with pytest.raises(ValueError, match="collapse_sum_like"):
+        run(op.collapse_sum_like, x, x[:, :2].copy(), shapes=[("n", "m"), ("n", "k")])

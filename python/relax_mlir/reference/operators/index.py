@@ -12,7 +12,7 @@ from mlir import ir
 
 from ..tensor import Array
 from .elementwise import divide, maximum, minimum
-from .table import Args, attribute, axes_of, expect, operator
+from .table import Args, attribute, axes_of, expect, flat, operator
 
 
 def _whole(indices: Array) -> Array:
@@ -84,6 +84,29 @@ def _gather_nd(op: Any, args: Args, env: Any) -> Array:
     result = data[tuple(places)] if places else data
     # Without places each index stands for all of the data.
     return np.broadcast_to(result, (*indices.shape[:-1], *data.shape[batch + length :]))
+
+
+@operator("index_tensor", ulps=0)
+def _index_tensor(op: Any, args: Args, env: Any) -> Array:
+    data, *indices = (arg.data for arg in flat(args))
+    sizes = data.shape[: len(indices)]
+    shape = np.broadcast_shapes(*(index.shape for index in indices))
+    if 0 in sizes:
+        return np.zeros((*shape, *data.shape[len(indices) :]), data.dtype)
+    return data[tuple(_nearest(i, n) for i, n in zip(indices, sizes, strict=True))]
+
+
+@operator("reverse_sequence", ulps=0)
+def _reverse_sequence(op: Any, args: Args, env: Any) -> Array:
+    data, lengths = (arg.data for arg in args)
+    (axis,) = axes_of(attribute(op, "seq_axis", 1), data.ndim)
+    (batch,) = axes_of(attribute(op, "batch_axis", 0), data.ndim)
+    expect((data.shape[batch],), lengths.shape, "seq_lengths of shape")
+    result = data.copy()
+    moved = np.moveaxis(result, (batch, axis), (0, 1))
+    for sequence, length in zip(moved, np.clip(_whole(lengths), 0, data.shape[axis]), strict=True):
+        sequence[:length] = sequence[:length][::-1].copy()
+    return result
 
 
 # ------------------------------------------------------------------------------

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..tensor import Array, is_float, overflow_limit
-from .table import Args, attribute, axes_of, cast, count, operator
+from .table import Args, attribute, axes_of, cast, count, expect, operator
 
 
 def _axes(op: Any, data: Array) -> tuple[int, ...]:
@@ -33,6 +34,30 @@ def reduced(op: Any, args: Args, function: Any, **options: Any) -> Array:
 @operator("sum", ulps=0.5, backward_error_per_term=1, terms=_terms)
 def _sum(op: Any, args: Args, env: Any) -> Array:
     return reduced(op, args, np.sum, dtype=args[0].data.dtype)
+
+
+def _target(args: Args) -> tuple[int, ...]:
+    """Return the shape of a sum of what was broadcast: a shape, or that of a tensor."""
+    target = args[1]
+    return tuple(target.data.shape if hasattr(target, "data") else target)
+
+
+def _collapsed_terms(op: Any, args: Args) -> int:
+    kept = math.prod(_target(args))
+    return int(args[0].data.size) // max(kept, 1)
+
+
+@operator("collapse_sum_like", ulps=0.5, backward_error_per_term=1, terms=_collapsed_terms)
+@operator("collapse_sum_to", ulps=0.5, backward_error_per_term=1, terms=_collapsed_terms)
+def _collapse_sum(op: Any, args: Args, env: Any) -> Array:
+    data, shape = args[0].data, _target(args)
+    first = data.ndim - len(shape)
+    sizes = (*([1] * first), *shape)
+    axes = [i for i, size in enumerate(sizes) if i < first or size == 1]
+    kept = [i for i in range(data.ndim) if i not in axes]
+    expect([sizes[i] for i in kept], [data.shape[i] for i in kept], "dimensions")
+    total = np.sum(data, axis=tuple(axes), keepdims=True, dtype=data.dtype)
+    return np.reshape(total, shape)
 
 
 @operator("prod", ulps=0.5, ulps_per_term=1, terms=_terms)
