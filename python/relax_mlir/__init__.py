@@ -147,7 +147,6 @@ _EAGER = {
     "transform": (
         "MLIRPass",
         "PassContext",
-        "Sequential",
         "dataflowblock_pass",
         "function_pass",
         "module_pass",
@@ -156,6 +155,10 @@ _EAGER = {
     "dpl": ("is_tuple_get_item", "rewrite_call"),
     "script": ("from_source", "parse"),
 }
+for _name, _pass in transform.passes().items():
+    # Those that are written by hand take more than their annotations say.
+    _is_generated = _pass.__module__.endswith("_passes_gen")
+    explain_methods(_pass, f"transform.{_name}", ("__init__",) if _is_generated else ())
 explain_methods(BlockBuilder, "BlockBuilder", ("function", "closure", "emit", "emit_output"))
 explain_methods(VirtualMachine, "VirtualMachine", ("profile", "set_instrument", "time_evaluator"))
 for _name in ("analysis", "dpl", "instrument", "runtime", "script", "te", "topi", "transform", ""):

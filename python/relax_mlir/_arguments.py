@@ -223,7 +223,7 @@ def explain_methods(class_: type, name: str, eager: Iterable[str] = ()) -> None:
         if key.startswith("_") and key != "__init__":
             continue
         kind: Any = type(member) if isinstance(member, (staticmethod, classmethod)) else None
-        plain = member.__func__ if kind else member
+        plain: Any = member.__func__ if kind else member
         if not _is_python(plain):
             continue
         made = explain(plain, public, key in eager)
@@ -258,7 +258,7 @@ def explain_namespace(module: types.ModuleType, prefix: str, eager: Iterable[str
             methods = ("__init__",) if key in eager else ()
             explain_methods(member, prefix + key, methods)
     if "__getattr__" not in space:
-        space["__getattr__"] = _missing_name(module)
+        space["__getattr__"] = missing_name(module)
 
 
 def _is_python(member: Any) -> bool:
@@ -268,8 +268,13 @@ def _is_python(member: Any) -> bool:
     return isinstance(inspect.unwrap(member), types.FunctionType)
 
 
-def _missing_name(module: types.ModuleType) -> Callable[[str], Any]:
-    """Return what a module says of a name that it lacks."""
+def missing_name(module: types.ModuleType) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` of a module, which says what name may have been meant.
+
+    Parameters
+    ----------
+    module : module
+    """
 
     def missing(name: str) -> Any:
         known = (each for each in vars(module) if not each.startswith("_"))

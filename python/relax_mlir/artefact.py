@@ -241,6 +241,8 @@ class Executable(runtime.Executable):
         table = native.emit_library_table(object_file.symbols, self.function_names, target)
         if not object_file.data:
             object_file = native.ObjectFile(b"", table.target)
+        if not path.absolute().parent.is_dir():
+            raise FileNotFoundError(f"{path}: expected the folder {path.parent} to exist")
         with tempfile.TemporaryDirectory(prefix=".relax-", dir=path.absolute().parent) as folder:
             inputs = []
             model = "model.a" if object_file.is_archive else "model.o"

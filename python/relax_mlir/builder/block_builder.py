@@ -292,11 +292,6 @@ class BlockBuilder(ModuleWriter):
         self._require(self._dataflow is None, "emit_func_output", "outside of dataflow")
         assert self._function is not None
         self._require(not self._function.is_returned, "emit_func_output", "once in each function")
-        if output is None:
-            raise TypeError(
-                "expected a value to return, but got None: write op.null_value() for the null "
-                "object, or op.tuple() for nothing"
-            )
         value = as_value(output)
         given = [params] if isinstance(params, Var) else params
         if isinstance(self._function, FunctionBody):

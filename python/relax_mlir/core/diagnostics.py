@@ -20,14 +20,17 @@ from .._near_misses import did_you_mean
 from ..dialects import relax as _ops
 from .context import current_context
 
-
 # Notes that repeat the program, or list what has nothing to do with it.
 _NOISE = ("see current operation", "Available dialects")
+_TYPES = ("func", "object", "prim", "shape", "tensor", "tuple")
 _UNKNOWN = re.compile(r"custom op '([\w.]+)' is unknown|for custom op '([\w.]+)'")
 
 
 def _hint(message: str) -> str:
     """Return the operation that was meant where a parser does not know one."""
+    type_ = re.search(r"unknown +type `(\w+)` in dialect `relax`", message)
+    if type_ is not None:
+        return did_you_mean(type_[1], _TYPES)
     found = _UNKNOWN.search(message)
     if found is None:
         return ""

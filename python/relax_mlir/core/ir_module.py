@@ -251,6 +251,8 @@ class IRModule(Printable):
         >>> print(mod.attrs["workers"])
         2 : i64
         """
+        if not isinstance(name, str):
+            raise TypeError(f"expected the name of an attribute, but got {shown(name)}")
         if not isinstance(value, ir.Attribute):
             raise TypeError(
                 f"expected an mlir.ir.Attribute as '{name}', but got {shown(value)}: "
@@ -274,12 +276,12 @@ class IRModule(Printable):
             self.operation.verify()
 
     def to_text(self) -> str:
-        """Return the whole module as text of MLIR, which `IRModule` and ``relax-opt`` read.
+        r"""Return the whole module as text of MLIR, which `IRModule` and ``relax-opt`` read.
 
         Examples
         --------
         >>> IRModule("module {}").to_text()
-        'module {\\n}\\n'
+        'module {\n}\n'
         """
         return str(self.module)
 
@@ -414,12 +416,12 @@ def operation_of(function: Any) -> ir.Operation:
     return found.operation
 
 
-def _check_no_file(mod: Any) -> None:
-    """Raise where the name of a file is given in place of text."""
-    if isinstance(mod, os.PathLike) or (isinstance(mod, str) and _FILE.fullmatch(mod)):
+def check_no_file(given: Any, expected: str) -> None:
+    """Raise a TypeError if the name of a file is given in place of text."""
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and _FILE.fullmatch(given)):
         raise TypeError(
-            f"expected a module, text of MLIR or a BlockBuilder, but got the name of a file; "
-            f"to read it: Path({str(mod)!r}).read_text()"
+            f"expected {expected}, but got the name of a file; to read it: "
+            f"Path({str(given)!r}).read_text()"
         )
 
 
@@ -452,7 +454,7 @@ def as_module(mod: ModuleLike) -> IRModule:
         return mod
     if isinstance(mod, Function):
         return mod.module
-    _check_no_file(mod)
+    check_no_file(mod, "a module, text of MLIR or a BlockBuilder")
     if isinstance(mod, (ir.Module, str)):
         return IRModule(mod)
     if isinstance(mod, ModuleWriter):

@@ -71,6 +71,8 @@ def reshape(x: TensorLike, shape: ShapeLike) -> ir.Value:
     """
     tensor = as_tensor(x)
     if not isinstance(shape, (ir.Value, Var)):
+        if isinstance(shape, str):
+            raise TypeError(f"expected a sequence of dimensions, but got {shape!r}")
         dims = shape.dims if isinstance(shape, ShapeExpr) else shape
         shape = _resolve(tensor, dims)
     return build(_ops.ReshapeOp, tensor, as_shape(shape))

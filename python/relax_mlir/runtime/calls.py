@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import keyword
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import tvm_ffi
 
-_BOUND = "_relax_function", "_relax_retry"
+_BOUND = ("_relax_function", "_relax_retry")
 
 
 def make_callable(
@@ -38,7 +39,8 @@ def make_callable(
     Returns
     -------
     callable
-        Its attribute `packed` is `function`.
+        Its attribute `packed` is `function`. Given to another one, it counts as that, not as a
+        function of Python.
 
     Examples
     --------
@@ -50,18 +52,29 @@ def make_callable(
     def retry(error: Exception, *args: Any) -> Any:
         return _Call(name, function, params, struct_info, reads_only).retry(error, args)
 
+    infos = json.loads(struct_info).get("params", []) if struct_info else []
     names = _identifiers(params)
+    may_be_functions = [
+        each
+        for index, each in enumerate(names)
+        if index >= len(infos) or _may_hold_function(infos[index])
+    ]
     # Written out, since a call through *args and **kwargs takes three times as long.
     by_position = sum(each.startswith("_relax_") for each in names)
     listed = [*names[:by_position], *(["/"] if by_position else []), *names[by_position:]]
     given = "".join(f"{each}, " for each in names)
+    unpacked = "".join(f"    {each} = _relax_unpacked({each})\n" for each in may_be_functions)
     source = (
-        f"def call({', '.join(listed)}):\n"
+        f"def call({', '.join(listed)}):\n{unpacked}"
         f"    try:\n        return {_BOUND[0]}({given})\n"
         f"    except (BufferError, TypeError, ValueError) as error:\n"
         f"        return {_BOUND[1]}(error, {given})\n"
     )
-    space: dict[str, Any] = {_BOUND[0]: function, _BOUND[1]: retry}
+    space: dict[str, Any] = {
+        _BOUND[0]: function,
+        _BOUND[1]: retry,
+        "_relax_unpacked": _unpacked,
+    }
     exec(source, space)
     call: Any = space["call"]
     call.__name__ = call.__qualname__ = name
@@ -77,6 +90,30 @@ def _identifiers(params: Sequence[str]) -> list[str]:
     if all(good) and not reserved and len(set(params)) == len(params):
         return list(params)
     return [f"_relax_{index}" for index in range(len(params))]
+
+
+def _may_hold_function(info: dict[str, Any]) -> bool:
+    """Say whether a parameter may be a function, or a tuple with one."""
+    kind = info.get("kind")
+    if kind == "tuple":
+        return any(map(_may_hold_function, info.get("fields", [])))
+    return kind not in ("tensor", "prim", "shape")
+
+
+def _unpacked(value: Any) -> Any:
+    """Return the function of tvm-ffi in place of one of Python, also in a tuple."""
+    if type(value) is types.FunctionType:
+        return getattr(value, "packed", value)
+    if type(value) in (tuple, list):
+        return tuple(map(_unpacked, value))
+    return value
+
+
+def _is_numbers(value: Any) -> bool:
+    """Say whether something is a number, or nested lists of numbers."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_numbers, value))
+    return isinstance(value, (bool, int, float))
 
 
 class _Call:
@@ -107,8 +144,6 @@ class _Call:
         """Return an argument as tvm-ffi takes it; the argument itself if there is no other way."""
         if isinstance(value, np.ndarray):
             return self._array(value, what)
-        if hasattr(value, "packed"):
-            return value.packed
         kind = info.get("kind")
         if kind == "prim" and isinstance(value, np.generic):
             return value.item()
@@ -147,6 +182,8 @@ class _Call:
 
     def _numbers(self, value: Any, info: dict[str, Any], what: str) -> Any:
         """Return numbers as an array of the data type of a parameter."""
+        if not _is_numbers(value):
+            return value
         try:
             array = np.asarray(value)
         except ValueError:  # rows of different lengths

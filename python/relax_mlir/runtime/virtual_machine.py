@@ -68,10 +68,12 @@ class VirtualMachine:
     ints, floats, bools, strings, tuples and lists of all these, and shapes as ``tvm_ffi.Shape``.
     Arrays that are read-only are not copied either if the program writes to no argument, and the
     module was compiled in this process. A function is one of Python, whose attribute `packed` is
-    the ``tvm_ffi.Function``. It returns a tensor as a `Tensor`, which reads like a NumPy array; ``torch.from_dlpack`` views it as well.
-    Where an argument is a tensor of PyTorch, results are tensors of PyTorch. Arguments are checked
-    against the types of the function: a TypeError or ValueError names the argument, what was
-    expected, and what it is.
+    the ``tvm_ffi.Function``.
+
+    It returns a tensor as a `Tensor`, which reads like a NumPy array; ``torch.from_dlpack`` views
+    it as well. Where an argument is a tensor of PyTorch, results are tensors of PyTorch. Arguments
+    are checked against the types of the function: a TypeError or ValueError names the argument,
+    what was expected, and what it is.
 
     Several threads may call functions of one machine at once. A function keeps the machine, the
     code and the constants alive.

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._arguments import missing_name
 from ..core.vdevice import DummyGlobalInfo, VDevice
 from . import generic, state
 from .annotations import as_struct_info
@@ -35,6 +37,7 @@ __all__ = [
     "vdevice",
 ]
 
+__getattr__ = missing_name(sys.modules[__name__])
 ir_module = entry.decorator("I.ir_module", "ir_module", entry.parse_class)
 
 

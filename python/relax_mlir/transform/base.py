@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -430,6 +430,8 @@ class Sequential(Pass):
         name: str = "sequential",
         required: Sequence[str] | None = None,
     ) -> None:
+        if passes is not None and not isinstance(passes, Iterable):
+            raise TypeError(f"{name}: expected a list of passes, but got {passes!r}")
         self.passes = tuple(passes or ())
         for pass_ in self.passes:
             if not isinstance(pass_, Pass):

@@ -166,7 +166,7 @@ def test_error_opt_level():
 
 
 def test_error_module():
-    with pytest.raises(TypeError, match="expected a module, text of MLIR or a BlockBuilder"):
+    with pytest.raises(TypeError, match="expected mod to be a module, text of MLIR or a B"):
         relax.compile(3)
 
 

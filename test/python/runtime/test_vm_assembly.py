@@ -282,7 +282,7 @@ def test_vm04_closure_struct_info() -> None:
     get_info = tvm_ffi.get_global_func("relax_mlir.runtime.function_struct_info")
     assert '"func"' in get_info(vm["main"]())
     assert vm["check"](vm["main"]())(3) == 3
-    assert '"func"' in get_info(vm["check"])
+    assert '"func"' in get_info(vm["check"].packed)
     with pytest.raises(TypeError, match="a packed function, not a closure"):
         vm["check"](tvm_ffi.convert(lambda x: x))
 

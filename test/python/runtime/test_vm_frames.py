@@ -213,7 +213,7 @@ def test_vm08_error_arguments() -> None:
     vm = machine(
         "function main(x) { ret %0 } private function hidden() { ret #0 } constant #0 = int 1"
     )
-    with pytest.raises(TypeError, match="main: expected 1 argument, but got 2"):
+    with pytest.raises(TypeError, match=r"main\(\) takes 1 positional argument but 2"):
         vm["main"](1, 2)
     with pytest.raises(KeyError, match=r"expected the name of a public function \(main\), but got"):
         vm["hidden"]

@@ -249,7 +249,7 @@ def test_sequential_obeys_the_context() -> None:
     assert run_names(both, opt_level=3) == ["Normalize", "late", "sequential"]
     assert run_names(both, required_pass=["late"]) == ["Normalize", "late", "sequential"]
     assert run_names(both, opt_level=3, disabled_pass={"late"}) == ["Normalize", "sequential"]
-    with pytest.raises(TypeError, match="expected a list of names as disabled_pass"):
+    with pytest.raises(TypeError, match="expected disabled_pass to be a list of str"):
         PassContext(disabled_pass="late")
 
 
@@ -259,7 +259,7 @@ def test_required_passes_run_before() -> None:
         return mod
 
     assert run_names(Sequential([needs])) == ["Normalize", "Nothing", "needs", "sequential"]
-    with pytest.raises(TypeError, match="expected a list of names as required"):
+    with pytest.raises(TypeError, match="expected required to be a list of str"):
         transform.module_pass(required="Normalize")
 
     @transform.module_pass(required=["Nix"])

@@ -20,6 +20,7 @@ from torch.export.graph_signature import (
 )
 
 from ... import op
+from ..._arguments import shown
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import Var, as_value, const
 from ...core.ir_module import IRModule

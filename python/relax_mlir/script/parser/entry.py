@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...core.ir_module import Function, IRModule
+from ...core.ir_module import Function, IRModule, check_no_file
 from .definitions import find_decorator
 from .environment import Environment, around_class, around_function
 from .module import ModuleParser
@@ -125,6 +125,7 @@ def from_source(
     >>> mod.get_global_vars()
     [GlobalVar(name='main')]
     """
+    check_no_file(program, "the text of a program in TVMScript")
     source = Source(program, filename)
     names: dict[str, Any] = {**DEFAULT_NAMES, **(extra_vars or {})}
     decorated = []
