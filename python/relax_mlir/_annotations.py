@@ -52,8 +52,8 @@ def fits(value: Any, annotation: Any) -> bool:
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (Union, types.UnionType):
         return any(fits(value, each) for each in args)
-    if origin is Literal:
-        return value in args
+    if origin is Literal:  # the function itself names the choices
+        return value in args or isinstance(value, type(args[0]))
     if origin is not None:
         return _fits_generic(value, origin, args)
     return _fits_class(value, annotation)

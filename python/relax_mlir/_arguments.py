@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -158,7 +159,7 @@ def _misfit(
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
-        return TypeError(f"{name}: {_unbound(function, signature, str(error), kwargs)}")
+        return TypeError(f"{name}: {_unbound(function, signature, str(error), args, kwargs)}")
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
         annotation = _evaluated(parameter.annotation, function)
@@ -178,18 +179,25 @@ def _misfit(
 
 
 def _unbound(
-    function: Callable[..., Any], signature: inspect.Signature, reason: str, kwargs: dict[str, Any]
+    function: Callable[..., Any],
+    signature: inspect.Signature,
+    reason: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> str:
     """Return what is wrong with the number of arguments, or with their names."""
     known = list(signature.parameters)[_skipped(function) :]
     unknown = next((key for key in kwargs if key not in known), None)
-    takes = f"the arguments {', '.join(known)}" if known else "no arguments"
+    noun = "argument" if len(known) == 1 else "arguments"
+    takes = f"the {noun} {', '.join(known)}" if known else "no arguments"
     if unknown is not None:
         return f"expected {takes}, but got {unknown!r}{did_you_mean(unknown, known)}"
     missing = re.fullmatch(r"missing a required (?:keyword-only )?argument: '(\w+)'", reason)
     if missing is not None:
         return f"expected {takes}, but '{missing[1]}' is missing"
-    return f"expected {takes}, but got {reason}"
+    if reason == "too many positional arguments":
+        return f"expected {takes}, but got {len(args) - _skipped(function)} by position"
+    return f"expected {takes}, but {reason}"
 
 
 def _evaluated(annotation: Any, function: Callable[..., Any]) -> Any:
@@ -279,6 +287,9 @@ def missing_name(module: types.ModuleType) -> Callable[[str], Any]:
     def missing(name: str) -> Any:
         known = (each for each in vars(module) if not each.startswith("_"))
         hint = "" if name.startswith("_") else did_you_mean(name, known, cutoff=0.75)
+        around = sys.modules[module.__name__.rpartition(".")[0]]
+        if not hint and name in vars(around):
+            hint = f"; did you mean '{around.__name__.rpartition('.')[2]}.{name}'?"
         raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'{hint}")
 
     return missing

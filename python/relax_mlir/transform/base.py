@@ -430,6 +430,8 @@ class Sequential(Pass):
         name: str = "sequential",
         required: Sequence[str] | None = None,
     ) -> None:
+        if not isinstance(opt_level, int):
+            raise TypeError(f"{name}: expected an int as opt_level, but got {opt_level!r}")
         if passes is not None and not isinstance(passes, Iterable):
             raise TypeError(f"{name}: expected a list of passes, but got {passes!r}")
         self.passes = tuple(passes or ())

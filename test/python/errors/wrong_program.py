@@ -15,6 +15,8 @@ from mlir import ir
 from relax_mlir import analysis, dpl, op, runtime, transform
 from relax_mlir.script import from_source
 
+_FOLDER = tempfile.TemporaryDirectory()
+
 TEXT = """
 relax.func @main(%x: !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32> {
   %0 = relax.exp %x : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
@@ -84,7 +86,7 @@ def command(*words, text=""):
 
 def temporary(name, data=b""):
     """Return the path of a new file."""
-    path = Path(tempfile.mkdtemp()) / name
+    path = Path(_FOLDER.name) / name
     path.write_bytes(data)
     return path
 

@@ -1,0 +1,90 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arguments of compiled functions: by name, lists, producers of DLPack, read-only arrays."""
+
+import inspect
+
+import numpy as np
+import pytest
+import relax_mlir as relax
+import tvm_ffi
+from relax_mlir import op
+from relax_mlir.runtime.calls import make_callable
+
+MATRIX = relax.TensorStructInfo(("n", 2), "float32")
+
+
+@pytest.fixture
+def vm(exec_mode):
+    bb = relax.BlockBuilder()
+    x, y = relax.Var("x", MATRIX), relax.Var("y", MATRIX)
+    with bb.function("minus", [x, y]):
+        bb.emit_func_output(op.subtract(x, y))
+    pair = relax.Var("pair", relax.TupleStructInfo([MATRIX, MATRIX]))
+    with bb.function("first_minus_second", [pair]):
+        bb.emit_func_output(op.subtract(pair[0], pair[1]))
+    i = relax.Var("i", relax.TensorStructInfo(("n",), "int8"))
+    with bb.function("indices", [i]):
+        bb.emit_func_output(i)
+    return relax.VirtualMachine(relax.compile(bb, exec_mode=exec_mode))
+
+
+ONE, TWO = [[1, 2], [3, 4]], [[5.5, 6], [7, 8]]
+WANTED = np.subtract(ONE, TWO).astype("float32")
+
+
+def test_by_name(vm):
+    x, y = np.array(ONE, "float32"), np.array(TWO, "float32")
+    assert list(inspect.signature(vm["minus"]).parameters) == ["x", "y"]
+    np.testing.assert_array_equal(vm["minus"](y=y, x=x), WANTED)
+    np.testing.assert_array_equal(vm["minus"](x, y=y), WANTED)
+
+
+def test_lists_of_numbers(vm):
+    np.testing.assert_array_equal(vm["minus"](ONE, TWO), WANTED)
+    np.testing.assert_array_equal(vm["first_minus_second"]([ONE, tuple(TWO)]), WANTED)
+
+
+@pytest.mark.parametrize("numbers", [[1.5], [300], [-129]])
+def test_error_numbers_that_do_not_fit(vm, numbers):
+    np.testing.assert_array_equal(vm["indices"]([1, -128, 127]), [1, -128, 127])
+    with pytest.raises(TypeError, match="argument 'i': expected numbers of int8"):
+        vm["indices"](numbers)
+
+
+class Producer:
+    """An array that only has DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_any_producer_of_dlpack(vm):
+    x, y = (Producer(np.array(each, "float32")) for each in (ONE, TWO))
+    np.testing.assert_array_equal(vm["minus"](x, y), WANTED)
+
+
+def test_read_only_arrays_in_a_tuple(vm):
+    x, y = np.array(ONE, "float32"), np.array(TWO, "float32")
+    x.flags.writeable = False
+    np.testing.assert_array_equal(vm["first_minus_second"]((x, y)), WANTED)
+
+
+def test_functions_stay_functions_of_tvm_ffi():
+    identity = make_callable("f", tvm_ffi.convert(lambda f: f), ["f"], "", True)
+    other = make_callable("g", tvm_ffi.convert(lambda: 3), [], "", True)
+    assert isinstance(identity(other), tvm_ffi.Function)
+    assert identity(other).same_as(other.packed)
+
+
+def test_parameters_without_identifiers():
+    add = make_callable("add", lambda x, y: x + y, ["a.b", "class"], "", True)
+    assert add(1, 2) == 3
+    with pytest.raises(TypeError):
+        add(_relax_0=1, _relax_1=2)
