@@ -287,9 +287,9 @@ def missing_name(module: types.ModuleType) -> Callable[[str], Any]:
     def missing(name: str) -> Any:
         known = (each for each in vars(module) if not each.startswith("_"))
         hint = "" if name.startswith("_") else did_you_mean(name, known, cutoff=0.75)
-        around = sys.modules[module.__name__.rpartition(".")[0]]
-        if not hint and name in vars(around):
-            hint = f"; did you mean '{around.__name__.rpartition('.')[2]}.{name}'?"
+        around = module.__name__.rpartition(".")[0]
+        if not hint and not name.startswith("_") and name in vars(sys.modules.get(around, object)):
+            hint = f"; did you mean '{around.rpartition('.')[2]}.{name}'?"
         raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'{hint}")
 
     return missing
