@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -18,6 +19,7 @@ from torch.export.graph_signature import (
     OutputKind,
     OutputSpec,
 )
+from torch.fx import GraphModule
 
 from ... import op
 from ..._arguments import shown
@@ -25,6 +27,7 @@ from ...builder.block_builder import BlockBuilder
 from ...core.expr import Var, as_value, const
 from ...core.ir_module import IRModule
 from .bounds import bounds_of
+from .control import Function, is_control_flow, write_function
 from .registry import CONVERTERS, Converter, Graph
 from .scalars import SCALARS
 from .shapes import as_expr, as_struct_info, depends_on_data
@@ -156,7 +159,9 @@ def import_program(
 
 
 def _calls(program: Program) -> list[torch.fx.Node]:
-    return [node for node in program.graph.nodes if node.op == "call_function"]
+    """Return the calls of a program, and of the graphs of its control flow."""
+    graphs = [one for one in program.graph_module.modules() if isinstance(one, GraphModule)]
+    return [node for one in graphs for node in one.graph.nodes if node.op == "call_function"]
 
 
 _SIZES = (int, torch.SymInt, torch.SymBool)
@@ -164,6 +169,8 @@ _SIZES = (int, torch.SymInt, torch.SymBool)
 
 def _is_known(node: torch.fx.Node, converters: Mapping[str, Converter]) -> bool:
     if node.target is operator.getitem or node.target in SCALARS:
+        return True
+    if is_control_flow(node.target):
         return True
     is_of_sizes = isinstance(node.meta.get("val"), _SIZES)
     name = str(node.target)
@@ -211,6 +218,13 @@ def _place_of(node: torch.fx.Node) -> str:
     return f" ({' '.join(line.strip() for line in lines[-2:])})" if lines else ""
 
 
+def _no_conversion(node: torch.fx.Node, error: Exception) -> NotImplementedError:
+    message = f"no conversion of '{node.name}', {node.target} of these arguments: {error}"
+    return NotImplementedError(
+        str(error) if str(error).startswith("no conversion") else message + _place_of(node)
+    )
+
+
 def _arguments(node: torch.fx.Node) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments of a node, by place where the operator has one for them."""
     arguments, named = list(node.args), dict(node.kwargs)
@@ -255,7 +269,9 @@ class _Importer:
         self._program = program
         self._converters = converters
         self._values: dict[torch.fx.Node, Any] = {}
-        self._builder = BlockBuilder()
+        self._graph_module = program.graph_module
+        self._functions: dict[torch.fx.Node, Function] = {}
+        self.builder = self._builder = BlockBuilder()
         self._updates = find_updates(program)
         self._updater = Updater(self._builder)
 
@@ -275,6 +291,7 @@ class _Importer:
         if keep_params:
             params += [self._parameter(node) for node, _ in kept]
             attrs["num_input"] = len(inputs)
+        self._write_functions()
         with self._builder.function("main", params, attrs=attrs, pure=not self._updates):
             if not keep_params:
                 for node, spec in kept:
@@ -304,8 +321,41 @@ class _Importer:
         return as_constant(tensors[target])
 
     def _attribute(self, node: torch.fx.Node) -> Any:
-        value = operator.attrgetter(str(node.target))(self._program.graph_module)
+        value = operator.attrgetter(str(node.target))(self._graph_module)
         return as_constant(value) if isinstance(value, torch.Tensor) else value
+
+    def module(self, node: torch.fx.Node) -> torch.fx.GraphModule:
+        """Return the graph of control flow that a node stands for."""
+        return operator.attrgetter(str(node.target))(node.graph.owning_module)
+
+    def subgraph(self, module: torch.fx.GraphModule, inputs: Sequence[Any]) -> list[Any]:
+        """Write a graph of control flow at the current place, and return its results."""
+        inner = copy.copy(self)
+        nodes = list(module.graph.nodes)
+        placeholders = [node for node in nodes if node.op == "placeholder"]
+        inner._graph_module = module
+        inner._values = dict(zip(placeholders, inputs, strict=True))
+        results = nodes[-1].args[0]
+        with self._builder.dataflow():
+            for node in nodes:
+                if node.op == "get_attr":
+                    inner._values[node] = inner._attribute(node)
+                elif node.op == "call_function":
+                    inner._values[node] = inner._convert(node)
+            flat = results if isinstance(results, (list, tuple)) else [results]
+            return [self._builder.emit_output(inner._argument(one)) for one in flat]
+
+    def _write_functions(self) -> None:
+        """Write functions for control flow, the inner ones first."""
+        for module in reversed(list(self._program.graph_module.modules())):
+            for node in module.graph.nodes if isinstance(module, GraphModule) else ():
+                if not is_control_flow(node.target):
+                    continue
+                name = f"{node.name}_{len(self._functions)}"
+                try:
+                    self._functions[node] = write_function(self, node, name)
+                except NotImplementedError as error:
+                    raise _no_conversion(node, error) from error
 
     def _update(self, nodes: list[torch.fx.Node]) -> None:
         """Write nodes, the last of which updates an input: this has a place of its own."""
@@ -352,16 +402,15 @@ class _Importer:
         try:
             result = self._converted(node)
         except (TypeError, ValueError, LookupError, NotImplementedError) as error:
-            raise NotImplementedError(
-                f"no conversion of '{node.name}', {node.target} of these arguments: "
-                f"{error}{_place_of(node)}"
-            ) from error
+            raise _no_conversion(node, error) from error
         if isinstance(result, ir.Value):
             return self._builder.emit(result, node.name)
         return result
 
     def _converted(self, node: torch.fx.Node) -> Any:
         value = node.meta.get("val")
+        if node in self._functions:
+            return self._functions[node].call(self._builder, self._argument)
         if node.target is operator.getitem:
             container, index = node.args
             return self._values[container][index]
