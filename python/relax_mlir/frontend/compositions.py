@@ -10,6 +10,7 @@ from mlir import ir
 
 from .. import op
 from ..core.expr import const
+from ..core.ir import Dim, TensorStructInfo
 
 # Of the cubic kernel of Keys.
 _CUBIC = -0.75
@@ -55,6 +56,25 @@ def mirrored_kernel(weight: ir.Value, dims: Sequence[int], groups: int) -> ir.Va
     for axis in range(2, 2 + count):
         mirrored = op.flip(mirrored, axis)
     return mirrored
+
+
+def true_places(flags: ir.Value, minus_one: ir.Value, several: Dim, count: Dim) -> ir.Value:
+    """Return the places of a vector of bool that hold, as int64, in order.
+
+    Parameters
+    ----------
+    flags : mlir.ir.Value
+    minus_one : mlir.ir.Value
+        The number -1, as int64.
+    several, count : Dim
+        New shape variables: the number of places and one, and the number of places.
+    """
+    places = op.where(flags, op.arange(0, flags.type.shape[0], 1, "int64"), minus_one)
+    # Of the different numbers, in order, the first one is -1.
+    found = op.unique(op.concat([op.reshape(minus_one, [1]), places], 0))
+    found = op.match_cast(found, TensorStructInfo([several], "int64"))
+    kept = op.strided_slice(found, [0], [1], [several], [1], assume_inbound=True)
+    return op.match_cast(kept, TensorStructInfo([count], "int64"))
 
 
 def cubic_weights(share: ir.Value) -> list[ir.Value]:

@@ -9,22 +9,16 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ...core.ir import Dim, TensorStructInfo
+from ...core.ir import Dim
+from .. import compositions
 from .registry import Node, converter
 from .values import facts, normal_axis, number, rank_of, shape_of, size_tensor
 
 
 def true_places(node: Node, flags: ir.Value) -> ir.Value:
     """Return the places of a vector of bool that hold, as int64, in order."""
-    extent = shape_of(flags)[0]
-    none = number(-1, "int64")
-    places = op.where(flags, op.arange(0, extent, 1, "int64"), none)
-    # Of the different numbers, in order, the first one is -1.
-    found = op.unique(op.concat([op.reshape(none, [1]), places], 0))
-    count = node.importer.fresh_dim()
-    found = op.match_cast(found, TensorStructInfo([count], "int64"))
-    kept = op.strided_slice(found, [0], [1], [count], [1], assume_inbound=True)
-    return op.match_cast(kept, TensorStructInfo([node.importer.fresh_dim()], "int64"))
+    several, count = node.importer.fresh_dim(), node.importer.fresh_dim()
+    return compositions.true_places(flags, number(-1, "int64"), several, count)
 
 
 def coordinates(places: ir.Value, dims: list[Any]) -> list[ir.Value]:

@@ -19,6 +19,7 @@ from . import products as products
 from . import reduce as reduce
 from . import resize as resize
 from . import sample as sample
+from . import selection as selection
 from . import sort as sort
 from . import windows as windows
 from .callable import CompiledModel as CompiledModel

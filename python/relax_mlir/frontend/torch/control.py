@@ -31,6 +31,7 @@ from ...core.ir import (
     TupleStructInfo,
 )
 from .registry import number, part
+from .selection import sizes_found
 from .shapes import as_expr, as_struct_info
 
 _COND = torch.ops.higher_order.cond
@@ -131,6 +132,12 @@ def _metas(module: torch.fx.GraphModule) -> Iterator[Any]:
             yield from (node.meta.get("val") for node in inner.graph.nodes)
 
 
+def _found_in(module: torch.fx.GraphModule) -> set[str]:
+    """Return the variables of sizes that a graph finds out itself."""
+    inner = [one for one in module.modules() if isinstance(one, torch.fx.GraphModule)]
+    return sizes_found([one.graph for one in inner])
+
+
 class _Parameters:
     """The parameters of a function: tensors among operands, then sizes.
 
@@ -183,6 +190,7 @@ class _Parameters:
         metas = [one.meta["val"] for one in self._given if isinstance(one, torch.fx.Node)]
         metas += [meta for graph in graphs for meta in _metas(graph)]
         names = dict.fromkeys(str(symbol) for symbol in _symbols(metas))
+        bound |= {name for graph in graphs for name in _found_in(graph)}
         return tuple(Dim(name) for name in names if name not in bound)
 
 

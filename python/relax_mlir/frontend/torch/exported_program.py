@@ -30,7 +30,8 @@ from .bounds import bounds_of
 from .control import Function, is_control_flow, write_function
 from .registry import CONVERTERS, Converter, Graph
 from .scalars import SCALARS
-from .shapes import as_expr, as_struct_info, depends_on_data
+from .selection import sizes_found
+from .shapes import as_expr, as_struct_info, depends_on_data, sizes_are_found
 from .updates import Updater, find_updates, is_only_overwritten
 
 # Operators that only assert: facts that PyTorch has already established, or that inputs are valid.
@@ -155,13 +156,18 @@ def import_program(
         As `from_exported_program`.
     """
     _check_operators(program, converters)
-    return _Importer(program, converters).run(keep_params, unwrap)
+    with sizes_are_found(sizes_found([one.graph for one in _graph_modules(program)])):
+        return _Importer(program, converters).run(keep_params, unwrap)
+
+
+def _graph_modules(program: Program) -> list[GraphModule]:
+    return [one for one in program.graph_module.modules() if isinstance(one, GraphModule)]
 
 
 def _calls(program: Program) -> list[torch.fx.Node]:
     """Return the calls of a program, and of the graphs of its control flow."""
-    graphs = [one for one in program.graph_module.modules() if isinstance(one, GraphModule)]
-    return [node for one in graphs for node in one.graph.nodes if node.op == "call_function"]
+    nodes = (node for one in _graph_modules(program) for node in one.graph.nodes)
+    return [node for node in nodes if node.op == "call_function"]
 
 
 _SIZES = (int, torch.SymInt, torch.SymBool)

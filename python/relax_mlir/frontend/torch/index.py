@@ -24,6 +24,7 @@ from .registry import (
     rank_of,
     shape_of,
 )
+from .selection import select_where
 
 
 @converts("embedding.default")
@@ -111,7 +112,7 @@ def _is_mask(index: Any) -> bool:
 @converts("index.Tensor", "_unsafe_index.Tensor")
 def _index(graph: Graph, x: ir.Value, indices: Sequence[Any]) -> ir.Value:
     if any(_is_mask(one) for one in indices):
-        raise NotImplementedError("elements where a mask is true, whose number depends on data")
+        return select_where(graph, x, indices)
     given = [one for one in indices if one is not None]
     if not given:
         return x

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -15,10 +17,32 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from ...core.ir import Dim, PrimStructInfo, TensorStructInfo, TupleStructInfo
 
+# The variables of sizes that depend on data, and that a program finds out.
+_found: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar(
+    "found", default=frozenset()
+)
+
+
+@contextlib.contextmanager
+def sizes_are_found(names: Iterable[str]) -> Iterator[None]:
+    """Take sizes that depend on data as shape variables, in the body of the ``with`` statement."""
+    token = _found.set(_found.get() | frozenset(names))
+    try:
+        yield
+    finally:
+        _found.reset(token)
+
+
+def bound_symbols(node: torch.fx.Node) -> list[str]:
+    """Return the variables of sizes that the result of a node has first."""
+    return [str(symbol) for symbol in node.meta.get("unbacked_bindings") or ()]
+
 
 def depends_on_data(size: Any) -> bool:
-    """Say whether a size is computed from the elements of a tensor."""
-    return isinstance(size, torch.SymInt) and bool(free_unbacked_symbols(size))
+    """Say whether a size is computed from elements of a tensor, and no operator finds it out."""
+    if not isinstance(size, torch.SymInt):
+        return False
+    return any(str(symbol) not in _found.get() for symbol in free_unbacked_symbols(size))
 
 
 def as_expr(size: Any) -> Dim:
