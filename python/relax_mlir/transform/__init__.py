@@ -28,6 +28,7 @@ from .convert_layout import ConvertLayout
 from .find import find
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
+from .gradient import Gradient
 from .pass_context import ConfigOption, PassContext, PassInfo, register_config_option
 from .phases import phase
 from .python_pass import (
@@ -50,6 +51,7 @@ __all__ = [
     "FoldBatchnormToConv2D",
     "FoldConstant",
     "FunctionPass",
+    "Gradient",
     "MLIRPass",
     "ModulePass",
     "Pass",

@@ -1,0 +1,205 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels of the gradients of convolutions and pools, as tensor expressions.
+
+Channels are the second dimension, spatial dimensions come after it. A window at the place `q` of
+the result has the elements `q * stride + tap * dilation - before` of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import te
+
+Tensor = te.Tensor
+
+
+def _zero(x: Tensor) -> Any:
+    return te.const(0, x.dtype)
+
+
+def _all(conditions: Sequence[Any]) -> Any:
+    return te.all(*conditions)
+
+
+def spread_for_data(
+    g: Tensor, strides: Sequence[int], before: Sequence[Any], sizes: Sequence[Any]
+) -> Tensor:
+    """Return a tensor with zeros between its elements and around them, or cut where negative."""
+
+    def value(n: Any, c: Any, *at: Any) -> Any:
+        places, hits = [], []
+        for i, stride, pad, dim in zip(at, strides, before, g.shape[2:], strict=True):
+            offset = i - pad
+            place = te.floordiv(offset, stride)
+            places.append(place)
+            hits += [offset >= 0, place < dim]
+            if stride != 1:
+                hits.append(te.floormod(offset, stride).equal(0))
+        return te.if_then_else(_all(hits), g(n, c, *places), _zero(g))
+
+    return te.compute((*g.shape[:2], *sizes), value)
+
+
+def windows(
+    x: Tensor,
+    groups: int,
+    kernel: Sequence[Any],
+    places: Sequence[Any],
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    before: Sequence[int],
+) -> Tensor:
+    """Return all windows, of the dimensions group, batch, places, channel of the group, taps."""
+    count = len(kernel)
+    batch, channels, *sizes = x.shape
+    inner = te.floordiv(channels, groups)
+
+    def value(*i: Any) -> Any:
+        group, n, c = i[0], i[1], i[2 + count]
+        at, inside = [], []
+        for d in range(count):
+            place = i[2 + d] * strides[d] + i[3 + count + d] * dilation[d] - before[d]
+            at.append(place)
+            inside += [place >= 0, place < sizes[d]]
+        return te.if_then_else(_all(inside), x(n, group * inner + c, *at), _zero(x))
+
+    return te.compute((groups, batch, *places, inner, *kernel), value)
+
+
+# ------------------------------------------------------------------------------
+# Pools
+# ------------------------------------------------------------------------------
+
+
+def _taps(kernel: Sequence[int]) -> list[Any]:
+    return [te.reduce_axis((0, size), name=f"t{i}") for i, size in enumerate(kernel)]
+
+
+def _number(taps: Sequence[Any], kernel: Sequence[int]) -> Any:
+    """Return which tap of a window one is, in their order."""
+    number: Any = te.const(0, "int64")
+    for tap, size in zip(taps, kernel, strict=True):
+        number = number * size + tap.var.astype("int64")
+    return number
+
+
+def place_of_maximum(
+    x: Tensor,
+    y: Tensor,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    before: Sequence[int],
+) -> Tensor:
+    """Return for each window the number of the first tap that has its maximum."""
+    taps = _taps(kernel)
+
+    def value(n: Any, c: Any, *q: Any) -> Any:
+        at, conditions = [], []
+        for i, tap, stride, hole, pad, size in zip(
+            q, taps, strides, dilation, before, x.shape[2:], strict=True
+        ):
+            place = i * stride + tap.var * hole - pad
+            at.append(te.max(te.min(place, size - 1), te.const(0, place.dtype)))
+            conditions += [place >= 0, place < size]
+        conditions.append(x(n, c, *at).equal(y(n, c, *q)))
+        number = _number(taps, kernel)
+        none = te.const(2**31, "int64")
+        return te.min(te.Select(_all(conditions), number, none), axis=taps)
+
+    return te.compute(y.shape, value)
+
+
+def _windows_of(
+    at: Sequence[Any],
+    taps: Sequence[Any],
+    g: Tensor,
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    before: Sequence[int],
+) -> tuple[list[Any], list[Any]]:
+    """Return the window that has an element at some tap, and the conditions that there is one."""
+    places, hits = [], []
+    for i, tap, stride, hole, pad, dim in zip(
+        at, taps, strides, dilation, before, g.shape[2:], strict=True
+    ):
+        offset = i + pad - tap.var * hole
+        place = te.floordiv(offset, stride)
+        places.append(te.max(te.min(place, dim - 1), te.const(0, place.dtype)))
+        hits += [offset >= 0, place < dim]
+        if stride != 1:
+            hits.append(te.floormod(offset, stride).equal(0))
+    return places, hits
+
+
+def spread_to_maximum(
+    g: Tensor, taken: Tensor, sizes: Sequence[Any], kernel: Sequence[int], **moving: Any
+) -> Tensor:
+    """Return the sum of the gradients of the windows whose maximum an element is."""
+    taps = _taps(kernel)
+
+    def value(n: Any, c: Any, *at: Any) -> Any:
+        places, hits = _windows_of(at, taps, g, **moving)
+        hits.append(taken(n, c, *places).equal(_number(taps, kernel)))
+        return te.sum(te.Select(_all(hits), g(n, c, *places), _zero(g)), axis=taps)
+
+    return te.compute((*g.shape[:2], *sizes), value)
+
+
+def spread_to_windows(
+    g: Tensor, sizes: Sequence[Any], kernel: Sequence[int], **moving: Any
+) -> Tensor:
+    """Return the sum of the gradients of the windows that an element is in."""
+    taps = _taps(kernel)
+
+    def value(n: Any, c: Any, *at: Any) -> Any:
+        places, hits = _windows_of(at, taps, g, **moving)
+        return te.sum(te.Select(_all(hits), g(n, c, *places), _zero(g)), axis=taps)
+
+    return te.compute((*g.shape[:2], *sizes), value)
+
+
+def over_count(
+    g: Tensor,
+    sizes: Sequence[Any],
+    padding: Sequence[tuple[int, int]],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    before: Sequence[int],
+) -> Tensor:
+    """Return gradients over the number of elements of their windows, of those that count."""
+
+    def value(n: Any, c: Any, *q: Any) -> Any:
+        total: Any = te.const(1, "int64")
+        for d, i in enumerate(q):
+            number: Any = te.const(0, "int64")
+            for tap in range(kernel[d]):
+                place = i * strides[d] + tap * dilation[d] - before[d]
+                low, high = padding[d]
+                inside = te.all(place >= -low, place < sizes[d] + high)
+                number = number + inside.astype("int64")
+            total = total * number
+        return g(n, c, *q) / te.max(total, te.const(1, "int64")).astype(g.dtype)
+
+    return te.compute(g.shape, value)
+
+
+def spread_to_parts(g: Tensor, sizes: Sequence[Any]) -> Tensor:
+    """Return the sum of the gradients of the parts of an adaptive pool that an element is in."""
+    parts = [te.reduce_axis((0, dim), name=f"q{i}") for i, dim in enumerate(g.shape[2:])]
+
+    def value(n: Any, c: Any, *at: Any) -> Any:
+        hits, count = [], te.const(1, "int64")
+        for i, part, size, dim in zip(at, parts, sizes, g.shape[2:], strict=True):
+            begin = te.floordiv(part.var * size, dim)
+            end = te.floordiv((part.var + 1) * size + dim - 1, dim)
+            hits += [i >= begin, i < end]
+            count = count * (end - begin).astype("int64")
+        share = g(n, c, *(part.var for part in parts)) / count.astype(g.dtype)
+        return te.sum(te.Select(_all(hits), share, _zero(g)), axis=parts)
+
+    return te.compute((*g.shape[:2], *sizes), value)
