@@ -46,7 +46,9 @@ def dims_of(value: Any) -> list[Dim]:
 
 def reshaped(value: Any, dims: Sequence[Dim]) -> Any:
     """Return a tensor with other dimensions, itself where it has them."""
-    return value if list(value.type.shape or [None]) == list(dims) else op.reshape(value, dims)
+    shape = value.type.shape
+    is_same = shape is not None and list(shape) == [Dim(dim) for dim in dims]
+    return value if is_same else op.reshape(value, dims)
 
 
 def sum_to(value: Any, like: Any) -> Any:
