@@ -40,6 +40,7 @@ from . import (
     te,
     tir,
     topi,
+    training,
     transform,
 )
 from . import packed as packed
@@ -135,6 +136,7 @@ __all__ = [
     "te",
     "tir",
     "topi",
+    "training",
     "transform",
     "var",
 ]

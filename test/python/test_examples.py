@@ -11,7 +11,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize("name", ["digits", "guide"])  # guide: RF01
+@pytest.mark.parametrize("name", ["digits", "guide", "train_digits"])  # guide: RF01
 def test_example(name: str) -> None:
     command = [sys.executable, str(EXAMPLES / f"{name}.py")]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -23,6 +23,12 @@ from .loss import Loss
 from .optimizer import Optimizer
 from .utils import AppendLoss
 
+# The functions of a module that trains.
+BACKBONE_FUNC = "backbone"
+BACKBONE_LOSS_FUNC = "backbone_loss"
+ADJOINT_FUNC = "backbone_loss_adjoint"
+OPTIMIZER_FUNC = "optimizer"
+
 
 @module_pass(opt_level=0)
 class SetupTrainer:
@@ -77,13 +83,6 @@ class SetupTrainer:
     ['backbone', 'backbone_loss', 'backbone_loss_adjoint', 'optimizer']
     """
 
-    BACKBONE_FUNC = "backbone"
-    BACKBONE_LOSS_FUNC = "backbone_loss"
-    ADJOINT_FUNC = "backbone_loss_adjoint"
-    OPTIMIZER_FUNC = "optimizer"
-    PARAM_NUM_ATTR_KEY = "param_num"
-    STATE_NUM_ATTR_KEY = "state_num"
-
     def __init__(
         self, loss: Loss, optimizer: Optimizer, loss_args: Sequence[Any], legalize: bool = True
     ) -> None:
@@ -97,22 +96,22 @@ class SetupTrainer:
         param_num, state_num = _numbers(mod)
         loss: Any = self._loss
         mod = AppendLoss(
-            self.BACKBONE_FUNC,
+            BACKBONE_FUNC,
             loss(*self._loss_args),
             loss.num_backbone_outputs,
-            self.BACKBONE_LOSS_FUNC,
+            BACKBONE_LOSS_FUNC,
         )(mod)
-        _set_training(mod[self.BACKBONE_FUNC].operation, False)
-        _set_training(mod[self.BACKBONE_LOSS_FUNC].operation, True)
-        trained = mod[self.BACKBONE_LOSS_FUNC].operation
-        params = list(mod[self.BACKBONE_FUNC].operation.regions[0].blocks[0].arguments)
+        _set_training(mod[BACKBONE_FUNC].operation, False)
+        _set_training(mod[BACKBONE_LOSS_FUNC].operation, True)
+        trained = mod[BACKBONE_LOSS_FUNC].operation
+        params = list(mod[BACKBONE_FUNC].operation.regions[0].blocks[0].arguments)
         input_num = len(params) - param_num - state_num
         names = [each.value for each in trained.attributes["arg_names"]]
         variables = [
             Var(names[i], params[i].type) for i in range(input_num, input_num + param_num)
         ]
-        mod = Gradient(self.BACKBONE_LOSS_FUNC, variables)(mod)
-        mod[self.OPTIMIZER_FUNC] = self._optimizer.init(variables).get_function()
+        mod = Gradient(BACKBONE_LOSS_FUNC, variables)(mod)
+        mod[OPTIMIZER_FUNC] = self._optimizer.init(variables).get_function()
         integer = ir.IntegerType.get_signless(64)
         mod.set_attr("input_num", ir.IntegerAttr.get(integer, input_num))
         state = [elements_attr(each) for each in self._optimizer.state]
@@ -122,15 +121,14 @@ class SetupTrainer:
 
 def _numbers(mod: IRModule) -> tuple[int, int]:
     """Return how many parameters and states the model has."""
-    model = mod.functions.get(SetupTrainer.BACKBONE_FUNC)
+    model = mod.functions.get(BACKBONE_FUNC)
     if not isinstance(model, _ops.FuncOp):
         known = ", ".join(mod) or "none"
         raise ValueError(
             f"SetupTrainer: expected a function named 'backbone' in the module, but got {known}"
         )
     param_num, state_num = (
-        _number(mod, key)
-        for key in (SetupTrainer.PARAM_NUM_ATTR_KEY, SetupTrainer.STATE_NUM_ATTR_KEY)
+        _number(mod, key) for key in ("param_num", "state_num")
     )
     operation = model.operation
     count = len(operation.regions[0].blocks[0].arguments)

@@ -11,7 +11,7 @@ import numpy as np
 import tvm_ffi
 
 from ..core.ir_module import IRModule
-from .setup_trainer import SetupTrainer
+from . import setup_trainer as names
 
 
 class Trainer:
@@ -58,10 +58,10 @@ class Trainer:
     [3. 6.]
     """
 
-    BACKBONE_FUNC = SetupTrainer.BACKBONE_FUNC
-    BACKBONE_LOSS_FUNC = SetupTrainer.BACKBONE_LOSS_FUNC
-    ADJOINT_FUNC = SetupTrainer.ADJOINT_FUNC
-    OPTIMIZER_FUNC = SetupTrainer.OPTIMIZER_FUNC
+    BACKBONE_FUNC = names.BACKBONE_FUNC
+    BACKBONE_LOSS_FUNC = names.BACKBONE_LOSS_FUNC
+    ADJOINT_FUNC = names.ADJOINT_FUNC
+    OPTIMIZER_FUNC = names.OPTIMIZER_FUNC
 
     def __init__(
         self, train_mod: IRModule, vm: Any, device: Any = None, zero_init_param_state: bool = True
@@ -85,8 +85,8 @@ class Trainer:
         self._optim_state: Any = tuple(np.array(each) for each in attributes["optim_state"])
         function = train_mod[self.BACKBONE_FUNC].operation
         types = [each.type for each in function.regions[0].blocks[0].arguments]
-        names = [each.value for each in function.attributes["arg_names"]]
-        kept = list(zip(names, types, strict=True))[self._input_num :]
+        own = [each.value for each in function.attributes["arg_names"]]
+        kept = list(zip(own, types, strict=True))[self._input_num :]
         self._params = _Tensors("parameter", kept[:param_num])
         self._states = _Tensors("state", kept[param_num : param_num + state_num])
         if zero_init_param_state:

@@ -108,7 +108,7 @@ def place_of_maximum(
         conditions.append(x(n, c, *at).equal(y(n, c, *q)))
         number = _number(taps, kernel)
         none = te.const(2**31, "int64")
-        return te.min(te.Select(_all(conditions), number, none), axis=taps)
+        return te.min(te.if_then_else(_all(conditions), number, none), axis=taps)
 
     return te.compute(y.shape, value)
 
@@ -144,7 +144,7 @@ def spread_to_maximum(
     def value(n: Any, c: Any, *at: Any) -> Any:
         places, hits = _windows_of(at, taps, g, **moving)
         hits.append(taken(n, c, *places).equal(_number(taps, kernel)))
-        return te.sum(te.Select(_all(hits), g(n, c, *places), _zero(g)), axis=taps)
+        return te.sum(te.if_then_else(_all(hits), g(n, c, *places), _zero(g)), axis=taps)
 
     return te.compute((*g.shape[:2], *sizes), value)
 
@@ -157,7 +157,7 @@ def spread_to_windows(
 
     def value(n: Any, c: Any, *at: Any) -> Any:
         places, hits = _windows_of(at, taps, g, **moving)
-        return te.sum(te.Select(_all(hits), g(n, c, *places), _zero(g)), axis=taps)
+        return te.sum(te.if_then_else(_all(hits), g(n, c, *places), _zero(g)), axis=taps)
 
     return te.compute((*g.shape[:2], *sizes), value)
 
@@ -200,6 +200,6 @@ def spread_to_parts(g: Tensor, sizes: Sequence[Any]) -> Tensor:
             hits += [i >= begin, i < end]
             count = count * (end - begin).astype("int64")
         share = g(n, c, *(part.var for part in parts)) / count.astype(g.dtype)
-        return te.sum(te.Select(_all(hits), share, _zero(g)), axis=parts)
+        return te.sum(te.if_then_else(_all(hits), share, _zero(g)), axis=parts)
 
     return te.compute((*g.shape[:2], *sizes), value)
