@@ -17,8 +17,8 @@ CHECKS = ("all", "necessary")
 #: The widths of vectors in kernels; 0 is that of the processor.
 VECTOR_BITS = (0, 128, 256, 512, 1024)
 
-# The values of those that are neither flags nor sizes.
-_CHOICES: dict[str, tuple[Any, ...]] = {
+#: The values of those that are neither flags nor sizes.
+CHOICES: dict[str, tuple[Any, ...]] = {
     "exec_mode": EXEC_MODES,
     "checks": CHECKS,
     "opt_level": (0, 1, 2, 3),
@@ -155,9 +155,9 @@ class CompileOptions:
 
 def _check(name: str, value: Any, type_: type) -> None:
     """Raise an error if the value of an option is none of its values."""
-    if name in _CHOICES:
-        if value not in _CHOICES[name]:
-            known = ", ".join(map(str, _CHOICES[name]))
+    if name in CHOICES:
+        if value not in CHOICES[name]:
+            known = ", ".join(map(str, CHOICES[name]))
             raise ValueError(f"expected {name}, one of {known}, but got {value!r}")
     elif type(value) is not type_:
         expected = "True or False" if type_ is bool else "a number"

@@ -14,7 +14,9 @@ from typing import Any
 from ...core.ir_module import Function, IRModule, check_no_file
 from .definitions import find_decorator
 from .environment import Environment, around_class, around_function
+from .expressions import Evaluator
 from .module import ModuleParser
+from .restricted import RestrictedEnvironment, bind_statement
 from .source import Source, source_of_class, source_of_function
 
 
@@ -87,6 +89,7 @@ def from_source(
     *,
     filename: str = "<text>",
     check_well_formed: bool = True,
+    run_python: bool = True,
 ) -> Any:
     """Parse a program that is given as text.
 
@@ -102,6 +105,11 @@ def from_source(
         For messages, and for the locations of operations.
     check_well_formed : bool
         Whether the criteria of well-formedness are checked.
+    run_python : bool
+        Whether the code around the program runs, and its expressions may use all of Python. Without,
+        as for a file from elsewhere, the text is read and nothing of it runs: around the program
+        there may be imports of TVMScript and ``metadata``, and expressions reach operators and
+        functions such as `range` and `len` alone.
 
     Returns
     -------
@@ -127,13 +135,17 @@ def from_source(
     """
     check_no_file(program, "the text of a program in TVMScript")
     source = Source(program, filename)
-    names: dict[str, Any] = {**DEFAULT_NAMES, **(extra_vars or {})}
+    known = {} if run_python else {key: DEFAULT_NAMES[key] for key in ("I", "R", "T", "tvm")}
+    names: dict[str, Any] = {**(known or DEFAULT_NAMES), **(extra_vars or {})}
+    environment = Environment(names) if run_python else RestrictedEnvironment(names)
     decorated = []
     for node in source.tree.body:
         if isinstance(node, ast.AsyncFunctionDef) and _is_program(node):
             raise source.error(node, "expected def, but got async def")
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and _is_program(node):
             decorated.append(node)
+        elif not run_python:
+            _read(source, node, names, environment)
         elif not _imports_tvm(node):
             _run(source, node, names)
     if len(decorated) != 1:
@@ -141,7 +153,7 @@ def from_source(
             decorated[1] if decorated else None,
             f"expected one decorated class or function in the text, but got {len(decorated)}",
         )
-    parser = ModuleParser(source, Environment(names))
+    parser = ModuleParser(source, environment)
     node = decorated[0]
     options = parser.decorator(node).options
     check = check_well_formed and bool(options.get("check_well_formed", True))
@@ -163,6 +175,14 @@ def _imports_tvm(node: ast.stmt) -> bool:
     return isinstance(node, ast.Import) and all(
         alias.name.startswith("tvm") for alias in node.names
     )
+
+
+def _read(source: Source, node: ast.stmt, names: dict[str, Any], environment: Environment) -> None:
+    """Bind what a statement around a program stands for, without running it as Python."""
+    if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "metadata":
+        names["metadata"] = Evaluator(source, environment).eval(node.value)
+    else:
+        bind_statement(source, node, names, DEFAULT_NAMES)
 
 
 def _run(source: Source, node: ast.stmt, names: dict[str, Any]) -> None:

@@ -35,8 +35,11 @@ class Environment:
     1
     """
 
+    # The functions of Python itself.
+    python: Mapping[str, Any] = vars(builtins)
+
     def __init__(self, *around: Mapping[str, Any]) -> None:
-        self._around = [*around, vars(builtins)]
+        self._around = [*around, self.python]
         self._scopes: list[dict[str, Any]] = [{}]
         # Names that are gone, with the reason, for messages.
         self._gone: dict[str, str] = {}
@@ -55,7 +58,7 @@ class Environment:
     def only(self, *around: Mapping[str, Any]) -> Iterator[None]:
         """See other names of Python, and none of the program, in the body of ``with``."""
         saved = self._around, self._scopes
-        self._around, self._scopes = [*around, vars(builtins)], [{}]
+        self._around, self._scopes = [*around, self.python], [{}]
         try:
             yield
         finally:
@@ -115,6 +118,10 @@ class Environment:
         raise NameError(
             f"expected a name that is bound, but got '{name}'{did_you_mean(name, known)}"
         )
+
+    def member(self, base: Any, name: str) -> Any:
+        """Return the attribute of a value that a program names."""
+        return getattr(base, name)
 
     def flat(self) -> dict[str, Any]:
         """Return all names but those of Python itself."""

@@ -148,7 +148,7 @@ class Evaluator:
 
     def member(self, node: ast.Attribute, base: Any) -> Any:
         """Return the attribute of a value that a node names."""
-        return getattr(base, node.attr)
+        return self.env.member(base, node.attr)
 
     def element(self, node: ast.Subscript, base: Any) -> Any:
         """Return the element of a value that a node names."""
