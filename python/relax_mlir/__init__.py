@@ -45,6 +45,7 @@ from . import (
 )
 from . import packed as packed
 from ._arguments import explain_methods, explain_namespace
+from ._version import __version__ as __version__
 from .artefact import Executable, load
 from .builder.block_builder import BlockBuilder
 from .builder.equality import assert_structural_equal, structural_equal
@@ -76,8 +77,6 @@ from .runtime import VirtualMachine, set_recursion_limit
 from .transform.binding_rewrite import DataflowBlockRewrite
 from .transform.options import CompileOptions
 from .transform.phases import phases
-
-__version__ = "0.1.0"
 
 # Former names.
 PrimExpr = Dim
