@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from . import __version__, native, runtime
-from .driver.compilation_cache import VARIABLE
+from .driver.compilation_cache import DEFAULT_SIZE, SIZE_VARIABLE, VARIABLE, problem_of
 from .driver.compiler import compile as compile_module
 from .transform.options import EXEC_MODES
 
@@ -105,8 +105,11 @@ def _cache() -> Iterator[Finding]:
     place = Path(folder)
     while not place.exists():
         place = place.parent
-    if os.access(place, os.W_OK):
-        yield Finding("cache", folder)
+    if Path(folder).exists() and (problem := problem_of(Path(folder))):
+        yield Finding("cache", f"{problem}", is_problem=True)
+    elif os.access(place, os.W_OK):
+        size = os.environ.get(SIZE_VARIABLE) or f"{DEFAULT_SIZE >> 30}G"
+        yield Finding("cache", f"up to {size} ({SIZE_VARIABLE}) in {folder}")
     else:
         yield Finding("cache", f"{folder} cannot be written: change {VARIABLE}", is_problem=True)
 
