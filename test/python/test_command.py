@@ -4,7 +4,7 @@
 
 import pytest
 from relax_mlir import __version__
-from relax_mlir.__main__ import main
+from relax_mlir.cli import main
 
 
 def report_lines(capsys) -> dict[str, str]:

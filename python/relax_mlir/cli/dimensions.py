@@ -152,8 +152,9 @@ def _symbols(function: ir.Operation) -> list[str]:
 def _add_bounds(function: ir.Operation, key: str, values: Mapping[str, int]) -> None:
     if not values:
         return
-    known = function.attributes[key] if key in function.attributes else ()
-    bounds = {item.name: item.attr for item in known}
+    bounds: dict[str, ir.Attribute] = {}
+    if key in function.attributes:
+        bounds = {item.name: item.attr for item in function.attributes[key]}
     with function.context:
         integer = ir.IntegerType.get_signless(64)
         bounds |= {name: ir.IntegerAttr.get(integer, value) for name, value in values.items()}

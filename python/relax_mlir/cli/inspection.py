@@ -14,6 +14,7 @@ from mlir import ir
 
 from .. import artefact, runtime
 from ..analysis.memory import MemoryUsage, estimate_memory_usage, format_bytes
+from ..core.ir import TupleStructInfo
 from ..core.ir_module import IRModule
 from ..core.struct_info import tir_vars_in_struct_info
 from ..core.variables import walk
@@ -21,7 +22,7 @@ from . import options
 from .compiling import add_model_options, load_model
 from .dimensions import function_of
 from .models import Model
-from .signature import signature_of
+from .signature import Spec, signature_of
 
 # Operations that are about the form of a program, and compute nothing.
 _FORM = frozenset(
@@ -91,8 +92,6 @@ def _type(type_: ir.Type) -> str:
 
 
 def _outputs(model: Model, results: list[ir.Type]) -> dict[str, str]:
-    from ..core.ir import TupleStructInfo
-
     (result,) = results
     is_tuple = isinstance(result, TupleStructInfo)
     fields: list[ir.Type] = list(result.fields) if is_tuple else [result]
@@ -153,13 +152,17 @@ def _of_executable(model: Model, executable: runtime.Executable, name: str) -> d
         "functions": list(executable.function_names),
         "function": name,
         "inputs": {key: str(spec) for key, spec in signature.params.items()},
-        "outputs": {"output_0": str(signature.result)},
+        "outputs": {f"output_{i}": str(spec) for i, spec in enumerate(_fields(signature.result))},
         "symbols": {symbol: {} for symbol in signature.symbols},
         "statistics": executable.stats().splitlines(),
     }
     if isinstance(executable, artefact.Executable) and model.format == "rx":
         report["sections"] = {one.name: one.size for one in artefact.sections(Path(model.path))}
     return report
+
+
+def _fields(result: Spec) -> tuple[Spec, ...]:
+    return result.fields if result.kind == "tuple" else (result,)
 
 
 # -- text -----------------------------------------------------------------------------------------
@@ -171,7 +174,9 @@ def _as_text(report: dict[str, Any]) -> str:
         if title in report:
             rows = report[title]
             lines.append(f"{title}: {'' if rows else 'none'}".rstrip())
-            lines += [f"  {name:<24} {_cell(title, value)}".rstrip() for name, value in rows.items()]
+            lines += [
+                f"  {name:<24} {_cell(title, value)}".rstrip() for name, value in rows.items()
+            ]
     if "parameters" in report:
         found = report["parameters"]
         lines.append(f"parameters: {found['count']}, {format_bytes(found['bytes'])}")

@@ -38,7 +38,9 @@ def add_parsers(commands: Any) -> None:
             help=f"the folder of {content}",
         )
     config.set_defaults(run=_config)
-    doctor = commands.add_parser("doctor", help="check the installation and report about the machine")
+    doctor = commands.add_parser(
+        "doctor", help="check the installation and report about the machine"
+    )
     doctor.set_defaults(run=_report)
 
 

@@ -106,10 +106,10 @@ def from_source(
     check_well_formed : bool
         Whether the criteria of well-formedness are checked.
     run_python : bool
-        Whether the code around the program runs, and its expressions may use all of Python. Without,
-        as for a file from elsewhere, the text is read and nothing of it runs: around the program
-        there may be imports of TVMScript and ``metadata``, and expressions reach operators and
-        functions such as `range` and `len` alone.
+        Whether code around the program runs, and its expressions may use all of Python. Without,
+        as for a file from elsewhere, nothing of the text runs: around the program there may be
+        imports of TVMScript and ``metadata``, and expressions reach operators and functions such as
+        `range` and `len` alone.
 
     Returns
     -------

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Names for programs that are read from files and must not run as Python.
 
-The parser evaluates expressions of a program. Here they see the operators of TVMScript and harmless
-functions of Python alone, and reach no module, no hidden attribute and no method that does more than
-read a value.
+The parser evaluates expressions of a program. Here they see the operators of TVMScript and
+harmless functions of Python alone, and reach no module, no hidden attribute and no method that does
+more than read a value.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from .source import Source
 
 # The functions of Python that only compute.
 _PYTHON = (
-    "abs all any bool dict divmod enumerate float int isinstance len list max min pow range "
-    "reversed round set slice sorted str sum tuple zip"
-).split()
+    *("abs", "all", "any", "bool", "dict", "divmod", "enumerate", "float", "int", "isinstance"),
+    *("len", "list", "max", "min", "pow", "range", "reversed", "round", "set", "slice", "sorted"),
+    *("str", "sum", "tuple", "zip"),
+)
 _SAFE_BUILTINS = {name: getattr(builtins, name) for name in _PYTHON}
 
 # The modules with the names of TVMScript, and the packages whose functions those are.
