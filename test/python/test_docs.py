@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from relax_mlir.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -26,6 +28,19 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     namespace: dict[str, object] = {"__name__": "page"}
     for block in python_blocks(page):
         exec(compile(block, str(page), "exec"), namespace)
+
+
+def test_commands_of_the_command_line_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each command of docs/CommandLine.md, after the Python that writes its files."""
+    page = ROOT / "docs" / "CommandLine.md"
+    monkeypatch.chdir(tmp_path)
+    exec(compile(python_blocks(page)[0], str(page), "exec"), {})
+    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    commands = [shlex.split(line) for block in blocks for line in block.splitlines()]
+    assert {words[1] for words in commands} == {"inspect", "compile", "run", "bench"}
+    for words in commands:
+        assert words[0] == "relax-mlir"
+        assert main(words[1:]) == 0, words
 
 
 def test_readme_and_tutorial_have_examples() -> None:

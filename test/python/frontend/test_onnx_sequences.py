@@ -65,7 +65,7 @@ def test_error_of_branches_with_other_sequences() -> None:
     }""")
     with pytest.raises(NotImplementedError, match="a condition of branches that give other"):
         from_onnx(model)
-    session = InferenceSession(model, {"c": np.array(False)}, opt_level=0)
+    session = InferenceSession(model, constants={"c": np.array(False)}, opt_level=0)
     assert len(session.run(None, {"x": random(2)})[0]) == 2
 
 

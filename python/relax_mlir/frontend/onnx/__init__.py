@@ -36,6 +36,10 @@ from . import spectrum as spectrum
 from . import suppression as suppression
 from . import training as training
 from . import windows as windows
+from .binding import IOBinding as IOBinding
+from .binding import OrtValue as OrtValue
+from .binding import RunOptions as RunOptions
+from .binding import SessionOptions as SessionOptions
 from .importer import from_onnx as from_onnx
 from .model import read_params as read_params
 from .session import InferenceSession as InferenceSession

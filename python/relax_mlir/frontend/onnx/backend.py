@@ -40,7 +40,9 @@ class BackendRep(_BackendRep):
         shapes = self._shapes(feeds)
         while True:
             try:
-                session = InferenceSession(self._model, constants, shapes, **self._options)
+                session = InferenceSession(
+                    self._model, constants=constants, shape_dict=shapes, **self._options
+                )
                 self._session = None if constants or shapes else session
                 return session
             except DataDependentError as error:

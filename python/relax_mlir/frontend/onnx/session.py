@@ -11,10 +11,15 @@ from typing import Any
 import numpy as np
 import onnx
 
+from ..._near_misses import did_you_mean
 from ...driver.compiler import compile as compile_module
+from ...runtime.threads import get_num_threads, set_num_threads
 from ...runtime.virtual_machine import VirtualMachine
+from .binding import IOBinding, OrtValue, RunOptions, SessionOptions
 from .importer import import_model
 from .model import ModelLike, dtype_of, load
+
+_PROVIDER = "CPUExecutionProvider"
 
 # How onnxruntime spells data types that NumPy spells in another way.
 _SPELLED = {"float32": "float", "float64": "double"}
@@ -65,6 +70,10 @@ class InferenceSession:
     Parameters
     ----------
     model : onnx.ModelProto, path or bytes
+    sess_options : SessionOptions, optional
+        The number of threads. It is that of the process: the session sets it at each call.
+    providers : sequence of str or tuple, optional
+        Has to name ``CPUExecutionProvider``, where it is given; the only one there is.
     constants : mapping of str to numpy.ndarray, optional
         Inputs whose values are known: shapes may depend on them.
     shape_dict : mapping, optional
@@ -87,15 +96,26 @@ class InferenceSession:
     def __init__(
         self,
         model: ModelLike,
+        sess_options: SessionOptions | None = None,
+        providers: Sequence[Any] | None = None,
+        *,
         constants: Mapping[str, np.ndarray] | None = None,
         shape_dict: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
+        if sess_options is not None and not isinstance(sess_options, SessionOptions):
+            raise TypeError(
+                f"expected sess_options to be a relax_mlir.frontend.onnx.SessionOptions, but got "
+                f"{type(sess_options).__name__}"
+            )
+        _check_providers(providers)
+        self._options = sess_options or SessionOptions()
         proto, folder = load(model)
         shapes = shape_dict or {}
         known = {tensor.name for tensor in proto.graph.initializer} | set(constants or {})
         known |= {name for name, shape in shapes.items() if shape is None}
-        self._inputs = [one for one in proto.graph.input if one.name not in known]
+        inputs = [one for one in proto.graph.input if one.name not in known]
+        self._inputs = [_with_shape(one, shapes.get(one.name)) for one in inputs]
         self._outputs = list(proto.graph.output)
         module = import_model(proto, folder, constants=constants, shapes=shapes)
         self._main = VirtualMachine(compile_module(module, **options))["main"]
@@ -108,7 +128,24 @@ class InferenceSession:
         """Return the outputs: names, shapes and types."""
         return [_node_arg(one) for one in self._outputs]
 
-    def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any]) -> list[Any]:
+    def get_providers(self) -> list[str]:
+        """Return what executes the model: ``["CPUExecutionProvider"]``."""
+        return [_PROVIDER]
+
+    def get_session_options(self) -> SessionOptions:
+        """Return the options of the session."""
+        return self._options
+
+    def io_binding(self) -> IOBinding:
+        """Return arguments and outputs that are bound to arrays, for `run_with_iobinding`."""
+        return IOBinding(self.get_inputs(), self.get_outputs())
+
+    def run(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        run_options: RunOptions | None = None,
+    ) -> list[Any]:
         """Return outputs for given inputs.
 
         Parameters
@@ -116,7 +153,10 @@ class InferenceSession:
         output_names : sequence of str, optional
             All outputs by default.
         input_feed : mapping of str to array
-            An array for each input, of the data type that the model states.
+            An array for each input, of the data type that the model states. Nothing is copied where
+            it is contiguous.
+        run_options : RunOptions, optional
+            Has no effect.
 
         Returns
         -------
@@ -125,19 +165,101 @@ class InferenceSession:
         Raises
         ------
         ValueError
-            If inputs are missing or unknown, of another data type, or there is no such output.
+            If inputs are missing or unknown, of another data type or shape, or there is no such
+            output.
+        TypeError
+            If an input is no array.
         """
+        found = self._run(output_names, input_feed)
+        return [_as_array(value) for value in found.values()]
+
+    def run_with_ort_values(
+        self,
+        output_names: Sequence[str] | None,
+        input_dict_ort_values: Mapping[str, OrtValue],
+        run_options: RunOptions | None = None,
+    ) -> list[OrtValue]:
+        """Return outputs as `OrtValue` for inputs that are.
+
+        Parameters
+        ----------
+        output_names : sequence of str, optional
+            All outputs by default.
+        input_dict_ort_values : mapping of str to OrtValue
+        run_options : RunOptions, optional
+            Has no effect.
+
+        Raises
+        ------
+        TypeError
+            If an input is no OrtValue.
+        ValueError
+            As of `run`.
+        """
+        for name, value in input_dict_ort_values.items():
+            if not isinstance(value, OrtValue):
+                raise TypeError(
+                    f"expected input '{name}' to be an OrtValue, but got {type(value).__name__}: "
+                    "OrtValue.ortvalue_from_numpy makes one, or use run"
+                )
+        feed = {name: value.numpy() for name, value in input_dict_ort_values.items()}
+        return [OrtValue(_as_array(value)) for value in self._run(output_names, feed).values()]
+
+    def run_with_iobinding(
+        self, iobinding: IOBinding, run_options: RunOptions | None = None
+    ) -> None:
+        """Run with the inputs of a binding; its outputs are those of the call then.
+
+        Outputs that are bound to arrays of one's own are copied there.
+
+        Parameters
+        ----------
+        iobinding : IOBinding
+            From `io_binding`.
+        run_options : RunOptions, optional
+            Has no effect.
+
+        Raises
+        ------
+        ValueError
+            As of `run`; or if an output does not fit the array that it is bound to.
+        """
+        names = iobinding.output_names or None
+        outputs = self._run(names, iobinding.feed)
+        iobinding.take({name: _as_array(value) for name, value in outputs.items()})
+
+    def _run(self, output_names: Sequence[str] | None, feed: Mapping[str, Any]) -> dict[str, Any]:
         names = [one.name for one in self._outputs]
         wanted = list(output_names or names)
         if unknown := [name for name in wanted if name not in names]:
-            raise ValueError(f"expected outputs of {names}, but got {unknown}")
+            hint = did_you_mean(unknown[0], names)
+            raise ValueError(f"expected outputs of {names}, but got {unknown}{hint}")
         given = [one.name for one in self._inputs]
-        if set(given) != set(input_feed):
-            raise ValueError(f"expected inputs {given}, but got {list(input_feed)}")
-        result = self._main(*(_argument(one, input_feed[one.name]) for one in self._inputs))
+        if set(given) != set(feed):
+            raise ValueError(f"expected inputs {given}, but got {list(feed)}")
+        arguments = [_argument(one, feed[one.name]) for one in self._inputs]
+        threads = self._options.intra_op_num_threads
+        if threads and threads != get_num_threads():
+            set_num_threads(threads)
+        result = self._main(*arguments)
         results = [result] if len(names) == 1 else list(result)
-        arrays = dict(zip(names, map(_as_array, results), strict=True))
-        return [arrays[name] for name in wanted]
+        found = dict(zip(names, results, strict=True))
+        return {name: found[name] for name in wanted}
+
+
+def _with_shape(info: onnx.ValueInfoProto, shape: Any) -> onnx.ValueInfoProto:
+    """Return an input with another shape than the model states, where there is one."""
+    if shape is None or info.type.WhichOneof("value") != "tensor_type":
+        return info
+    dims = [dim if isinstance(dim, int) else str(dim) for dim in shape]
+    elements = info.type.tensor_type.elem_type
+    return onnx.helper.make_tensor_value_info(info.name, elements, dims)
+
+
+def _check_providers(providers: Sequence[Any] | None) -> None:
+    names = [one[0] if isinstance(one, (tuple, list)) else one for one in providers or [_PROVIDER]]
+    if _PROVIDER not in names:
+        raise ValueError(f"expected providers with {_PROVIDER}, the only one, but got {names}")
 
 
 def _argument(info: onnx.ValueInfoProto, value: Any) -> Any:
@@ -152,13 +274,29 @@ def _argument(info: onnx.ValueInfoProto, value: Any) -> Any:
 
 def _tensor(name: str, tensor: onnx.TypeProto.Tensor, value: Any) -> Any:
     array = np.asarray(value)
+    if array.dtype.kind == "O":
+        raise TypeError(f"expected input '{name}' to be an array, but got {type(value).__name__}")
     wanted = dtype_of(tensor.elem_type) if tensor.elem_type else array.dtype.name
     if array.dtype.name != wanted:
         raise ValueError(f"expected input '{name}' of {wanted}, but got {array.dtype.name}")
+    _check_shape(name, tensor, array.shape)
     if wanted == "bfloat16":
         return _torch().from_numpy(array.view("int16").copy()).view(_torch().bfloat16)
     # Shared memory has to be writable, as DLPack before version 1 says nothing of it.
     return np.require(array, requirements=["C", "W"])
+
+
+def _check_shape(name: str, tensor: onnx.TypeProto.Tensor, shape: tuple[int, ...]) -> None:
+    """Raise ValueError where a shape is none of the input; names of dimensions take any size."""
+    if not tensor.HasField("shape"):
+        return
+    dims = [one.dim_value if one.HasField("dim_value") else None for one in tensor.shape.dim]
+    fits = len(dims) == len(shape) and all(
+        dim in (None, size) for dim, size in zip(dims, shape, strict=True)
+    )
+    if not fits:
+        stated = [one.dim_value or one.dim_param or "?" for one in tensor.shape.dim]
+        raise ValueError(f"expected input '{name}' of shape {stated}, but got {list(shape)}")
 
 
 def _as_array(value: Any) -> Any:
