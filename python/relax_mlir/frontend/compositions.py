@@ -102,3 +102,23 @@ def cubic_weights(share: ir.Value) -> list[ir.Value]:
     one = const(1.0, dtype)
     rest = op.subtract(one, share)
     return [far(op.add(share, one)), near(share), near(rest), far(op.add(rest, one))]
+
+
+def expm1(x: ir.Value) -> ir.Value:
+    """Return exp(x) - 1, with all its digits near 0."""
+    dtype = x.type.dtype
+    one = const(1.0, dtype)
+    plain = op.subtract(op.exp(x), one)
+    near = op.multiply(op.tanh(op.multiply(x, const(0.5, dtype))), op.add(op.exp(x), one))
+    return op.where(op.less(op.abs(x), one), near, plain)
+
+
+def log1p(x: ir.Value) -> ir.Value:
+    """Return log(1 + x), with all its digits near 0."""
+    one = const(1.0, x.type.dtype)
+    total = op.add(x, one)
+    # What rounding took from the sum is made good by the factor.
+    rounded = op.subtract(total, one)
+    exact = op.multiply(op.log(total), op.divide(x, rounded))
+    same = op.logical_or(op.equal(total, one), op.isinf(x))
+    return op.where(same, op.where(op.isinf(x), op.log(total), x), exact)

@@ -9,7 +9,8 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from .elementwise import clamp, expm1
+from ..compositions import expm1
+from .elementwise import clamp
 from .registry import Graph, along, converts, normal_axis, number, part
 
 

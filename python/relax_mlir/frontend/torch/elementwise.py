@@ -12,6 +12,7 @@ from mlir import ir
 
 from ... import op
 from ...core.dtypes import dtype_name
+from ..compositions import expm1, log1p
 from .registry import Converter, Graph, cast, converts, dtype_of, is_float, number
 
 # They compute in the data type of the result, which for floats of integers is float32.
@@ -274,16 +275,6 @@ def _exp2(graph: Graph, x: ir.Value) -> ir.Value:
     return in_float64(lambda one: op.exp(op.multiply(one, factor)), x, graph.dtype)
 
 
-def expm1(x: ir.Value) -> ir.Value:
-    """Return exp(x) - 1, with all its digits near 0."""
-    dtype = dtype_of(x)
-    plain = op.subtract(op.exp(x), number(1, dtype))
-    near = op.multiply(
-        op.tanh(op.multiply(x, number(0.5, dtype))), op.add(op.exp(x), number(1, dtype))
-    )
-    return op.where(op.less(op.abs(x), number(1, dtype)), near, plain)
-
-
 @converts("expm1.default", "special_expm1.default")
 def _expm1(graph: Graph, x: ir.Value) -> ir.Value:
     return expm1(cast(x, graph.dtype))
@@ -291,13 +282,7 @@ def _expm1(graph: Graph, x: ir.Value) -> ir.Value:
 
 @converts("log1p.default", "special_log1p.default")
 def _log1p(graph: Graph, x: ir.Value) -> ir.Value:
-    x, one = cast(x, graph.dtype), number(1, graph.dtype)
-    total = op.add(x, one)
-    # What rounding took from the sum is made good by the factor.
-    rounded = op.subtract(total, one)
-    exact = op.multiply(op.log(total), op.divide(x, rounded))
-    same = op.logical_or(op.equal(total, one), op.isinf(x))
-    return op.where(same, op.where(op.isinf(x), op.log(total), x), exact)
+    return log1p(cast(x, graph.dtype))
 
 
 @converts("clamp.default", "clamp.Tensor", "clip.default", "clip.Tensor")

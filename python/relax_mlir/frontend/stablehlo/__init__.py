@@ -1,0 +1,27 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs of StableHLO, as JAX writes them."""
+
+try:
+    import jaxlib.mlir.dialects.stablehlo as _stablehlo  # noqa: F401 (for the message)
+except ImportError as error:  # pragma: no cover
+    raise ImportError(
+        "expected the package jaxlib to be installed, which has the Python bindings of StableHLO: "
+        "pip install 'relax-mlir[stablehlo]'"
+    ) from error
+
+# These have converters.
+from . import calls as calls
+from . import control as control
+from . import elementwise as elementwise
+from . import gather as gather
+from . import manipulate as manipulate
+from . import order as order
+from . import products as products
+from . import reduce as reduce
+from . import scatter as scatter
+from . import slices as slices
+from . import special as special
+from . import windows as windows
+from .importer import from_stablehlo as from_stablehlo
+from .registry import operators as operators
