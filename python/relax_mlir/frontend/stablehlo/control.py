@@ -89,7 +89,7 @@ def _branch(node: Node, selector: ir.Value, region: int, others: list[int]) -> A
 
 @converts("stablehlo.while", raw=True)
 def _while(node: Node, *initial: Value) -> Any:
-    condition, body = node.regions
+    body = node.regions[1]
     fixed = _unchanged(body)
     turns = _turns(node, initial, fixed)
     if turns is not None and turns * _operations(node, body) <= node.importer.unroll_limit:
@@ -223,9 +223,7 @@ def _recursive(node: Node, initial: Sequence[Value], fixed: set[int]) -> list[Va
             ]
             return op.call(loop, *matched)
 
-        taken = importer.builder.if_(
-            as_tensor(goes_on), turn, lambda: op.tuple(*given.values())
-        )
+        taken = importer.builder.if_(as_tensor(goes_on), turn, lambda: op.tuple(*given.values()))
         importer.builder.emit_func_output(taken)
     final = importer.builder.emit(op.call(loop, *tensors.values()))
     found = {i: op.get_item(final, place) for place, i in enumerate(changed)}

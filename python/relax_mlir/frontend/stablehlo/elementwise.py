@@ -36,7 +36,8 @@ from .values import (
 def _agreed(node: Node, values: list[Any]) -> list[Any]:
     """Return operands of which the dimensions are known to be equal."""
     dims = [shape_of(value) for value in values]
-    wanted = [next((d for d in column if isinstance(d, int)), column[0]) for column in zip(*dims)]
+    columns = zip(*dims, strict=True)
+    wanted = [next((d for d in column if isinstance(d, int)), column[0]) for column in columns]
     same = node.importer.dimensions.same
     return [
         value
@@ -73,7 +74,9 @@ def _spread(value: Value) -> Value:
     """Return a constant of one number as one that is broadcast."""
     if isinstance(value, np.ndarray) and value.ndim and value.size > 1:
         first = value.flat[0]
-        if value.strides == (0,) * value.ndim or (value.size <= 64 and bool((value == first).all())):
+        if value.strides == (0,) * value.ndim or (
+            value.size <= 64 and bool((value == first).all())
+        ):
             return Spread(np.asarray(first), value.shape)
     return value
 

@@ -32,7 +32,7 @@ class BranchError(Exception):
     """There is a branch, or a loop, in a dataflow block."""
 
 
-class ImportProblem(Exception):
+class OperationError(Exception):
     """Has the message with the operation that an error is of; one is raised for all around it."""
 
 
@@ -107,10 +107,10 @@ class Importer:
             node = Node(operation, self, scope)
             try:
                 results = self._convert(node)
-            except ImportProblem:
+            except OperationError:
                 raise
             except _ERRORS as error:
-                raise ImportProblem(f"{node}: {_message(error)}") from error
+                raise OperationError(f"{node}: {_message(error)}") from error
             for result, value in zip(operation.results, results, strict=True):
                 scope.values[result] = value
         raise ValueError("expected a block that ends with a return")
@@ -246,7 +246,7 @@ def _explained() -> Iterator[None]:
     """Raise the errors of operations as what caused them."""
     try:
         yield
-    except ImportProblem as problem:
+    except OperationError as problem:
         cause = problem.__cause__
         kind = NotImplementedError if isinstance(cause, NotImplementedError) else ValueError
         raise kind(str(problem)) from cause

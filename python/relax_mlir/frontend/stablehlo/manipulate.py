@@ -40,8 +40,7 @@ def _constant(node: Node) -> Value:
     attribute, type_ = node.raw_attr("value"), node.result
     if not hasattr(attribute, "is_splat"):
         raise NotImplementedError(
-            "expected elements in the text or bytecode, but got a resource: "
-            f"{str(attribute)[:60]}"
+            f"expected elements in the text or bytecode, but got a resource: {str(attribute)[:60]}"
         )
     if not is_numpy(type_.dtype):
         return _bfloat16(attribute, node.static_dims())
@@ -85,7 +84,7 @@ def _dynamic_iota(node: Node, shape: Value) -> Value:
 
 def _counted(node: Node, dims: Sequence[Size]) -> Value:
     axis, dtype = node.attr("iota_dimension"), node.result.dtype
-    around = [i for i in range(len(dims) - 1, axis, -1)]
+    around = list(range(len(dims) - 1, axis, -1))
     extent = dims[axis]
     if isinstance(extent, int) and extent <= 64 and is_numpy(dtype):
         vector = np.arange(extent).astype(dtype).reshape([-1] + [1] * len(around))
@@ -306,5 +305,3 @@ def _set_dimension_size(node: Node, x: Value, extent: Value) -> Value:
     if TensorType.of(node.operation.operands[0].type).dims[axis] != count:
         raise NotImplementedError(f"expected the size that dimension {axis} has, but got {count}")
     return x
-
-

@@ -13,7 +13,18 @@ from ... import op
 from ..compositions import places_in_order
 from . import regions
 from .registry import Node, converts
-from .values import Spread, Value, as_tensor, cast, dtype_of, ints, part, permuted, rank_of, shape_of
+from .values import (
+    Spread,
+    Value,
+    as_tensor,
+    cast,
+    dtype_of,
+    ints,
+    part,
+    permuted,
+    rank_of,
+    shape_of,
+)
 
 # There are as many comparisons as the square of it.
 _MOST_ORDERED = 4096
@@ -22,7 +33,7 @@ _MOST_ORDERED = 4096
 @converts("stablehlo.sort", raw=True)
 def _sort(node: Node, *operands: Value) -> Any:
     block = node.regions[0]
-    found = regions.sort_key(block)
+    found = regions.sort_key(node, block)
     if found is None:
         raise regions.unsupported(node, block, "an order of one of the operands")
     key, descending = found
@@ -32,9 +43,7 @@ def _sort(node: Node, *operands: Value) -> Any:
     axes = [*(i for i in range(rank_of(operands[0])) if i != axis), axis]
     back = np.argsort(axes).tolist()
     places = _ordered(permuted(as_tensor(operands[key]), axes), descending)
-    return tuple(
-        permuted(_in_order(one, axes, axis, places), back) for one in operands
-    )
+    return tuple(permuted(_in_order(one, axes, axis, places), back) for one in operands)
 
 
 def _in_order(value: Value, axes: list[int], axis: int, places: ir.Value) -> ir.Value:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from jaxlib.mlir import ir as jax_ir
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
-from jaxlib.mlir.dialects import chlo, stablehlo
+from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
 
 Source: TypeAlias = Any
 """Text, bytes, a path, a module of jaxlib's MLIR, or a ``jax.export.Exported``."""
@@ -66,6 +66,8 @@ def _context() -> jax_ir.Context:
     context.append_dialect_registry(registry)
     stablehlo.register_dialect(context)
     chlo.register_dialect(context)
+    mhlo.register_mhlo_dialect(context)
+    sdy.register_dialect(context)
     context.load_all_available_dialects()
     return context
 

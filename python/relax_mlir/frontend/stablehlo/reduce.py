@@ -96,7 +96,7 @@ def reduced(x: ir.Value, kind: str, axes: list[int]) -> ir.Value | None:
 def _extreme(node: Node, inputs: Any, initials: Any, axes: list[int]) -> Any:
     """Return an extreme with its place, which two operands of a reduction are."""
     block = node.regions[0]
-    kind = regions.extreme_with_place(block) if len(inputs) == 2 else None
+    kind = regions.extreme_with_place(node, block) if len(inputs) == 2 else None
     if kind is None or len(axes) != 1 or not _is_count(node, axes[0]):
         raise regions.unsupported(
             node, block, "add, multiply, maximum, minimum, and, or, or an extreme of numbers with "

@@ -13,8 +13,10 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .registry import Node, TensorType, location_text, python_value
-from .values import is_float
+from .values import as_known, is_float
 
 
 def single(block: Any) -> str | None:
@@ -64,16 +66,27 @@ class _NotComparingError(Exception):
     """A region does something else than to compare and select."""
 
 
-def _evaluate(block: Any, given: Sequence[Any]) -> list[Any]:
+def _evaluate(node: Node, block: Any, given: Sequence[Any]) -> list[Any]:
     """Return what a region that only compares and selects gives for numbers."""
     values = dict(zip(block.arguments, given, strict=True))
     for one in block.operations:
         operation = one.operation
-        operands = [values[operand] for operand in operation.operands]
+        operands = [
+            values[operand] if operand in values else _around(node, operand)
+            for operand in operation.operands
+        ]
         if operation.name == "stablehlo.return":
             return operands
         values[operation.results[0]] = _result(operation, operands)
     raise _NotComparingError
+
+
+def _around(node: Node, operand: Any) -> Any:
+    """Return a number that is known outside of a region."""
+    value = as_known(node.scope[operand])
+    if not isinstance(value, np.ndarray) or value.size != 1:
+        raise _NotComparingError
+    return value.item()
 
 
 def _result(operation: Any, operands: list[Any]) -> Any:
@@ -115,7 +128,7 @@ def _same(x: Any, y: Any) -> bool:
     return x == y or (x != x and y != y)
 
 
-def extreme_with_place(block: Any) -> str | None:
+def extreme_with_place(node: Node, block: Any) -> str | None:
     """Return which extreme, "max" or "min", a region keeps with its place; None for others.
 
     Its arguments are a number and its place, and another number and its place. Of equal numbers it
@@ -128,7 +141,7 @@ def extreme_with_place(block: Any) -> str | None:
     cases = list(itertools.product(numbers, (0, 1), numbers, (0, 1)))
     for kind, is_before in (("max", operator.gt), ("min", operator.lt)):
         try:
-            if all(_keeps(_evaluate(block, case), case, is_before) for case in cases):
+            if all(_keeps(_evaluate(node, block, case), case, is_before) for case in cases):
                 return kind
         except _NotComparingError:
             return None
@@ -149,7 +162,7 @@ def _keeps(result: list[Any], case: Sequence[Any], is_before: Any) -> bool:
     return _same(result[0], wanted[0]) and result[1] == wanted[1]
 
 
-def sort_key(block: Any) -> tuple[int, bool] | None:
+def sort_key(node: Node, block: Any) -> tuple[int, bool] | None:
     """Return by which operand a region orders, and whether descending; None for others.
 
     NaN counts as the largest number.
@@ -157,12 +170,12 @@ def sort_key(block: Any) -> tuple[int, bool] | None:
     arguments = list(block.arguments)
     for key in range(len(arguments) // 2):
         for descending in (False, True):
-            if _orders(block, arguments, key, descending):
+            if _orders(node, block, arguments, key, descending):
                 return key, descending
     return None
 
 
-def _orders(block: Any, arguments: list[Any], key: int, descending: bool) -> bool:
+def _orders(node: Node, block: Any, arguments: list[Any], key: int, descending: bool) -> bool:
     numbers = _samples(arguments[2 * key].type)
     others = [_samples(one.type)[:2] for one in arguments]
     others[2 * key] = others[2 * key + 1] = numbers
@@ -172,7 +185,7 @@ def _orders(block: Any, arguments: list[Any], key: int, descending: bool) -> boo
         for case in itertools.product(*others):
             x, y = case[2 * key], case[2 * key + 1]
             less = _ranks(y) < _ranks(x) if descending else _ranks(x) < _ranks(y)
-            answer = bool(_evaluate(block, case)[0])
+            answer = bool(_evaluate(node, block, case)[0])
             # Where NaN is before nothing and behind nothing, any order of it will do.
             if answer != less and (answer or not (x != x or y != y)):
                 return False

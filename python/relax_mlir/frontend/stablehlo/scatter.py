@@ -41,9 +41,7 @@ def _scatter(node: Node, *operands: Value) -> Any:
     )
 
 
-def _scattered(
-    node: Node, x: ir.Value, starts: ir.Value, update: ir.Value, kind: str
-) -> ir.Value:
+def _scattered(node: Node, x: ir.Value, starts: ir.Value, update: ir.Value, kind: str) -> ir.Value:
     dtype = dtype_of(x)
     if dtype == "bool":
         return cast(

@@ -12,6 +12,7 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...core.ir import Dim
 from .registry import Node, converts
 from .values import (
     Rows,
@@ -39,13 +40,34 @@ def _slice(node: Node, x: Value) -> Value:
 
 @converts("stablehlo.real_dynamic_slice", raw=True)
 def _real_dynamic_slice(node: Node, x: Value, *places: Value) -> Value:
-    begins, ends, steps = (known_sizes(one, "a place of a slice") for one in places)
-    return _sliced(x, begins, ends, ints(steps, "strides"))
+    steps = ints(known_sizes(places[2], "strides"), "strides")
+    if as_known(places[0]) is None and all(step == 1 for step in steps):
+        return _moving(node, x, as_tensor(places[0]))
+    begins, ends = (known_sizes(one, "a place of a slice") for one in places[:2])
+    return _sliced(x, begins, ends, steps)
 
 
-def _sliced(
-    x: Value, begins: Sequence[Size], ends: Sequence[Size], steps: Sequence[int]
-) -> Value:
+def _moving(node: Node, x: Value, begins: ir.Value) -> Value:
+    """Return a slice that begins where data says, and has a known size."""
+    _, first, limit, _ = node.operation.operands
+    last = getattr(limit.owner, "operation", None)
+    operands = [] if last is None or last.name != "stablehlo.add" else list(last.operands)
+    if first not in operands:
+        raise NotImplementedError(
+            "expected a slice from places that are data to these and a known size, as jax.export "
+            "writes it"
+        )
+    extents = operands[1 - operands.index(first)]
+    sizes = known_sizes(node.scope[extents], "a size of a slice")
+    value = as_tensor(x)
+    for axis, (dim, extent) in enumerate(zip(shape_of(x), sizes, strict=True)):
+        if not node.importer.dimensions.same(dim, extent):
+            begin = op.reshape(part(begins, 0, axis, axis + 1), [])
+            value = _taken(value, cast(begin, "int64"), extent, axis)
+    return value
+
+
+def _sliced(x: Value, begins: Sequence[Size], ends: Sequence[Size], steps: Sequence[int]) -> Value:
     dims = shape_of(x)
     if isinstance(x, Spread) and rank_of(x.source) == 0:
         extents = [(e - b + s - 1) // s for b, e, s in zip(begins, ends, steps, strict=True)]
@@ -58,8 +80,8 @@ def _sliced(
     row = _row(x, begins[0], ends[0]) if axes == [0] and steps[0] == 1 else None
     if row is not None:
         return row
-    chosen = ([places[i] for i in axes] for places in (begins, ends, steps))
-    return op.strided_slice(as_tensor(x), axes, *chosen, assume_inbound=True)
+    first, last, step = ([places[i] for i in axes] for places in (begins, ends, steps))
+    return op.strided_slice(as_tensor(x), axes, first, last, step, assume_inbound=True)
 
 
 def _row(x: Value, begin: Any, end: Any) -> ir.Value | None:
@@ -97,7 +119,7 @@ def _clamped(dimensions: Any, begin: Size, room: Size) -> Size:
         return begin
     if isinstance(begin, int) and isinstance(room, int):
         return min(begin, room)
-    return room.min(begin) if not isinstance(room, int) else begin.min(room)
+    return Dim(room).min(begin)
 
 
 @converts("stablehlo.dynamic_slice", raw=True)
@@ -107,8 +129,7 @@ def _dynamic_slice(node: Node, x: Value, *starts: Value) -> Value:
     known = [not isinstance(begin, ir.Value) for begin in begins]
     lows = [b if k else 0 for b, k in zip(begins, known, strict=True)]
     ends = [
-        b + n if k else dim
-        for b, n, k, dim in zip(begins, sizes, known, shape_of(x), strict=True)
+        b + n if k else dim for b, n, k, dim in zip(begins, sizes, known, shape_of(x), strict=True)
     ]
     value = _sliced(x, lows, ends, [1] * len(sizes))
     for axis, begin in enumerate(begins):
@@ -117,7 +138,7 @@ def _dynamic_slice(node: Node, x: Value, *starts: Value) -> Value:
     return value
 
 
-def _taken(x: ir.Value, begin: ir.Value, extent: int, axis: int) -> ir.Value:
+def _taken(x: ir.Value, begin: ir.Value, extent: Size, axis: int) -> ir.Value:
     if extent == 1:
         return op.take(x, op.reshape(begin, [1]), axis)
     return op.take(x, op.add(begin, op.arange(0, extent, 1, "int64")), axis)

@@ -105,9 +105,9 @@ def shape_of(value: Value) -> list[Size]:
         return list(value.dims)
     if isinstance(value, Rows):
         return shape_of(value.base)
-    if isinstance(value, ir.Value) and isinstance(value.type, TensorStructInfo):
-        if value.type.shape is not None:
-            return [size(dim) for dim in value.type.shape]
+    type_ = value.type if isinstance(value, ir.Value) else None
+    if isinstance(type_, TensorStructInfo) and type_.shape is not None:
+        return [size(dim) for dim in type_.shape]
     raise NotImplementedError(f"expected a tensor of known shape, but got {describe(value)}")
 
 

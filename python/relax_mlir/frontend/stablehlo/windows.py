@@ -201,7 +201,7 @@ def _shifted(
                 begins, dims, windows.sizes, windows.dilations, windows.strides, strict=True
             )
         ]
-        chosen = ([each[i] for i in axes] for each in (begins, ends, windows.strides))
-        taken = op.strided_slice(x, axes, *chosen, assume_inbound=True) if axes else x
+        first, last, step = ([each[i] for i in axes] for each in (begins, ends, windows.strides))
+        taken = op.strided_slice(x, axes, first, last, step, assume_inbound=True) if axes else x
         result = combine(taken, result)
     return result
