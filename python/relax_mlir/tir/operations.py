@@ -348,7 +348,7 @@ class BufferLoad(Load):
 
     Parameters
     ----------
-    buffer
+    buffer : object
         Anything with a name, a shape and a dtype.
     indices : sequence of PrimExpr
     """
