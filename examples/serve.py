@@ -17,7 +17,7 @@ import argparse
 import json
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import tvm_ffi
@@ -43,7 +43,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers ``POST /v1/<function>`` by a call, and ``GET /healthz`` by "ok"."""
 
     protocol_version = "HTTP/1.1"
-    functions: dict[str, Callable[..., Any]] = {}
+    functions: ClassVar[dict[str, Callable[..., Any]]] = {}
 
     def do_GET(self) -> None:
         """Say that the server is there."""

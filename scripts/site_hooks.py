@@ -3,12 +3,14 @@
 """What MkDocs does for the site beside rendering pages (mkdocs.yml names this file).
 
 - The pages of the API reference are made: one for each module of `MODULES`, with every public name.
+- The notebooks of examples/notebooks/ become pages.
 - Links to files of the repository that are no pages become their paths, if the files exist.
 - After the build, the inventory of the site is compared with the public names.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Iterator
@@ -23,6 +25,7 @@ from mkdocs.structure.pages import Page
 log = logging.getLogger("mkdocs.hooks.site")
 
 ROOT = Path(__file__).parents[1]
+NOTEBOOKS = ROOT / "examples" / "notebooks"
 # The package with what is generated from TableGen files, which `./dev docs` puts there.
 PACKAGE = ROOT / "build" / "docs" / "package"
 # The modules with public names.
@@ -108,12 +111,30 @@ def _pages() -> Iterator[tuple[str, str, list[str]]]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the API reference."""
+    """Add the pages of the API reference, and the notebooks."""
     config.extra["api"] = documented = []
     for path, text, names in _pages():
         files.append(File.generated(config, path, content=text))
         documented += names
+    for notebook in sorted(NOTEBOOKS.glob("*.ipynb")):
+        path = f"notebooks/{notebook.stem}.md"
+        files.append(File.generated(config, path, content=_as_markdown(notebook)))
     return files
+
+
+def _as_markdown(notebook: Path) -> str:
+    """Return a notebook as a page: text, code, and what its cells print."""
+    parts = []
+    for cell in json.loads(notebook.read_text())["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(text)
+            continue
+        parts.append(f"```python\n{text}\n```")
+        for output in cell["outputs"]:
+            lines = output.get("text") or output.get("data", {}).get("text/plain", [])
+            parts.append(f"```text\n{''.join(lines).rstrip()}\n```")
+    return "\n\n".join([*parts, f"*This page is the notebook `{notebook.relative_to(ROOT)}`.*"])
 
 
 def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) -> str:
