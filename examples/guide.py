@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The guide program of the Relax proposal, from Python to numbers.
+"""The example of the Relax RFC, from Python to numbers.
 
 A kernel (D0), a shape that is known at run time only (D1), and a dataflow block beside a call with
 side effects (D2), in one function: match, dot, flatten, call_tir, call_packed, return.

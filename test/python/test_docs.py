@@ -48,6 +48,41 @@ def test_readme_and_tutorial_have_examples() -> None:
     assert {"README.md", "docs/Tutorial.md"} <= pages
 
 
+def test_environment_variables_are_documented() -> None:
+    """Those of the project that the sources read, and no others."""
+    folders = ("python/relax_mlir", "runtime/src", "runtime/test", "lib", "test/python")
+    sources = [path for folder in folders for path in (ROOT / folder).rglob("*.*")]
+    reads = r"""(?:getenv\(|environ\.get\(|environ\[|^VARIABLE = |ORACLE = )\s*"(RELAX_\w+)"""
+    found: set[str] = set()
+    for path in (ROOT / "dev", *sources):
+        if path.suffix in ("", ".py", ".cc", ".cpp", ".h"):
+            found |= set(re.findall(reads, path.read_text(), re.MULTILINE))
+    page = (ROOT / "docs" / "reference" / "environment.md").read_text()
+    assert found == set(re.findall(r"`(RELAX_\w+)`", page))
+
+
+def test_links_lead_somewhere() -> None:
+    """The files that links of pages name; the site checks anchors, too."""
+    for page in [*PAGES, *(ROOT / "examples").rglob("*.md")]:
+        if "generated" in page.parts:
+            continue
+        text = re.sub(
+            r"^```.*?^```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL | re.MULTILINE
+        )
+        for target in re.findall(r"\]\((?![a-z]+:|#)([^)#\s]+)[^)]*\)", text):
+            path = page.parent / target
+            is_generated = path.parent.name in ("api", "generated")
+            assert path.exists() or is_generated, f"{page}: {target}"
+
+
+def test_site_has_all_pages() -> None:
+    """The map of the site names each page; `./dev docs` would fail otherwise."""
+    names = set(re.findall(r"([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    docs = ROOT / "docs"
+    pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+    assert {name for name in pages if not name.startswith("generated/")} <= names
+
+
 def test_architecture_names_what_exists() -> None:
     """Each folder, and each file beside it, of the tables of docs/Architecture.md."""
     text = (ROOT / "docs" / "Architecture.md").read_text()
