@@ -40,6 +40,11 @@ def _ones(graph: Graph, *_: Any, **__: Any) -> ir.Value:
     return op.ones(graph.shape, graph.dtype)
 
 
+def _whole(value: Any) -> Any:
+    """Return a float that is an integer as one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 @converts("arange.default")
 def _arange_to(graph: Graph, end: Any, **__: Any) -> ir.Value:
     return _arange(graph, 0, end)
@@ -47,7 +52,10 @@ def _arange_to(graph: Graph, end: Any, **__: Any) -> ir.Value:
 
 @converts("arange.start", "arange.start_step")
 def _arange(graph: Graph, start: Any, end: Any, step: Any = 1, **__: Any) -> ir.Value:
-    count, ends = graph.shape[0], (start, step)
+    count = graph.shape[0]
+    if not is_float(graph.dtype):
+        start, step = _whole(start), _whole(step)
+    ends = (start, step)
     if all(isinstance(one, (int, Dim)) for one in ends):
         # The end that belongs to the number of elements, which is known.
         first, stride = Dim(start), Dim(step)

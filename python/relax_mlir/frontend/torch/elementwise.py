@@ -13,7 +13,7 @@ from mlir import ir
 from ... import op
 from ...core.dtypes import dtype_name
 from ..compositions import expm1, log1p
-from .registry import Converter, Graph, cast, converts, dtype_of, is_float, number
+from .registry import Converter, Graph, cast, converts, dtype_of, is_float, number, operand
 
 # They compute in the data type of the result, which for floats of integers is float32.
 _UNARY: dict[str, Converter] = {
@@ -109,7 +109,7 @@ def _binary(operator: Converter, of_bools: Converter | None = None) -> Converter
     def convert(graph: Graph, x: Any, y: Any) -> ir.Value:
         dtype = graph.dtype
         function = of_bools if of_bools is not None and dtype == "bool" else operator
-        return function(cast(x, dtype), cast(y, dtype))
+        return function(operand(graph, x, dtype), operand(graph, y, dtype))
 
     return convert
 
@@ -134,7 +134,7 @@ def common_dtype(graph: Graph) -> str:
 def _comparison(operator: Converter) -> Converter:
     def convert(graph: Graph, x: Any, y: Any) -> ir.Value:
         dtype = common_dtype(graph)
-        return operator(cast(x, dtype), cast(y, dtype))
+        return operator(operand(graph, x, dtype), operand(graph, y, dtype))
 
     return convert
 
@@ -157,7 +157,7 @@ converts("min.other")(_binary(op.minimum, op.logical_and))
 
 @converts("add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar", "rsub.Scalar", "rsub.Tensor")
 def _add(graph: Graph, x: Any, y: Any, alpha: Any = 1) -> ir.Value:
-    x, y = cast(x, graph.dtype), cast(y, graph.dtype)
+    x, y = operand(graph, x, graph.dtype), operand(graph, y, graph.dtype)
     if graph.kind == "rsub":
         x, y = y, x
     if graph.dtype == "bool" and alpha:
@@ -176,7 +176,7 @@ def _toward_zero(x: ir.Value, y: ir.Value) -> ir.Value:
 @converts("div.Tensor", "div.Scalar", "div.Tensor_mode", "div.Scalar_mode", "floor_divide.default",
           "floor_divide.Scalar", "true_divide.Tensor")  # fmt: skip
 def _div(graph: Graph, x: Any, y: Any, rounding_mode: str | None = None) -> ir.Value:
-    x, y = cast(x, graph.dtype), cast(y, graph.dtype)
+    x, y = operand(graph, x, graph.dtype), operand(graph, y, graph.dtype)
     if graph.kind == "floor_divide" or rounding_mode == "floor":
         return op.floor_divide(x, y)
     return _toward_zero(x, y) if rounding_mode == "trunc" else op.divide(x, y)
@@ -306,12 +306,14 @@ def _clamp_max(graph: Graph, x: ir.Value, high: Any) -> ir.Value:
 
 @converts("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
 def _where(graph: Graph, condition: ir.Value, x: Any, y: Any) -> ir.Value:
-    return op.where(cast(condition, "bool"), cast(x, graph.dtype), cast(y, graph.dtype))
+    values = [operand(graph, one, graph.dtype) for one in (x, y)]
+    return op.where(operand(graph, condition, "bool"), *values)
 
 
 @converts("masked_fill.Scalar", "masked_fill.Tensor")
 def _masked_fill(graph: Graph, x: ir.Value, mask: ir.Value, value: Any) -> ir.Value:
-    return op.where(mask, cast(value, graph.dtype), x)
+    values = [operand(graph, one, graph.dtype) for one in (value, x)]
+    return op.where(operand(graph, mask, "bool"), *values)
 
 
 @converts(

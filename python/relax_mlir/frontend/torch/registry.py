@@ -21,7 +21,7 @@ from mlir import ir
 from ... import op
 from ...core.dtypes import dtype_name
 from ...core.expr import const
-from ...core.ir import Dim
+from ...core.ir import Dim, TensorStructInfo
 from .shapes import as_shape
 
 Converter = Callable[..., Any]
@@ -142,6 +142,25 @@ def cast(value: Any, dtype: str) -> ir.Value:
     if not is_tensor(value):
         return number(value, dtype)
     return value if dtype_of(value) == dtype else op.astype(value, dtype)
+
+
+def operand(graph: Graph, value: Any, dtype: str) -> ir.Value:
+    """Return a tensor, or a number, as an operand of an operator on elements.
+
+    Of sizes that PyTorch found to be equal, the types of Relax may not know it, as of ``n`` and
+    ``64 - max(0, 64 - n)``. They are checked when the program runs.
+    """
+    value = cast(value, dtype)
+    dims, sizes = shape_of(value), graph.shape
+    sizes = sizes[len(sizes) - len(dims) :]
+    fits = [
+        dim.value == 1 or dim == size or dim.prove_equal(size) is True
+        for dim, size in zip(dims, sizes, strict=True)
+    ]
+    if all(fits):
+        return value
+    checked = [dim if fit else size for dim, size, fit in zip(dims, sizes, fits, strict=True)]
+    return op.match_cast(value, TensorStructInfo(checked, dtype))
 
 
 def wide(value: ir.Value) -> ir.Value:

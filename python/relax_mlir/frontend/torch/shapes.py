@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from mlir import ir
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils._sympy.functions import Max, Min
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from ...core.ir import Dim, PrimStructInfo, TensorStructInfo, TupleStructInfo
 
@@ -55,7 +57,26 @@ def as_expr(size: Any) -> Dim:
     """
     if depends_on_data(size):
         raise NotImplementedError(f"size {size}, which depends on data")
-    return _from_sympy(size.node.expr) if isinstance(size, torch.SymInt) else Dim(int(size))
+    if not isinstance(size, torch.SymInt):
+        return Dim(int(size))
+    only = _only_value(size)
+    return _from_sympy(size.node.expr) if only is None else Dim(only)
+
+
+def _only_value(size: torch.SymInt) -> int | None:
+    """Return the number that a size always is, as ``1 - max(0, 1 - n)`` is 1; None for others.
+
+    PyTorch says of some sizes that they are 2 at least, where it means that they differ from 1.
+    """
+    expr, ranges = size.node.expr, size.node.shape_env.var_to_range
+    if not expr.has(Max, Min):
+        return None
+    wide = {
+        symbol: ValueRanges(min(ranges[symbol].lower, 1), ranges[symbol].upper)
+        for symbol in expr.free_symbols
+    }
+    bounds = bound_sympy(expr, wide)
+    return int(bounds.lower) if bounds.is_singleton() else None
 
 
 # The functions of sizes that are not of sympy itself, by their names in torch.utils._sympy.
@@ -69,19 +90,45 @@ _FUNCTIONS = {
 }
 
 
-def _truncated(expr: Any) -> Dim | None:
-    """Return the whole part of a size times, or divided by, a number; None for anything else."""
-    if type(expr).__name__ == "IntTrueDiv":
-        size, divisor = (_from_sympy(operand) for operand in expr.args)
-        return size // divisor
-    factors = list(expr.args) if expr.is_Mul else []
-    floats = [float(factor) for factor in factors if factor.is_Float]
-    sizes = [factor.args[0] for factor in factors if type(factor).__name__ == "ToFloat"]
-    if len(floats) + len(sizes) != len(factors) or len(sizes) != 1 or len(floats) != 1:
+# A number as a fraction of sizes. Of larger ones the results of floats may be other numbers.
+_Fraction = tuple[Dim, Dim]
+_LARGEST = 1 << 16
+
+
+def _fraction_of_float(value: float) -> _Fraction | None:
+    over, under = value.as_integer_ratio()
+    return (Dim(over), Dim(under)) if abs(over) * under < _LARGEST else None
+
+
+def _fraction(expr: Any) -> _Fraction | None:
+    """Return a float that is computed of sizes as a fraction; None where that is not exact."""
+    kind = type(expr).__name__
+    if expr.is_Float:
+        return _fraction_of_float(float(expr))
+    if kind == "ToFloat":
+        return _from_sympy(expr.args[0]), Dim(1)
+    if kind == "IntTrueDiv":
+        return _from_sympy(expr.args[0]), _from_sympy(expr.args[1])
+    if not (expr.is_Mul or kind == "FloatTrueDiv"):
         return None
-    over, under = floats[0].as_integer_ratio()
-    # Only products with small fractions are the same in floats.
-    return (_from_sympy(sizes[0]) * over) // under if 0 < over * under < 1 << 16 else None
+    factors = [_fraction(factor) for factor in expr.args]
+    if kind == "FloatTrueDiv" and factors[1] is not None:
+        factors[1] = factors[1][::-1]
+    if None in factors:
+        return None
+    overs, unders = zip(*factors, strict=True)
+    return functools.reduce(operator.mul, overs), functools.reduce(operator.mul, unders)
+
+
+def _rounded(expr: Any, up: bool) -> Dim | None:
+    """Return the whole number next to a float that is computed of sizes."""
+    fraction = _fraction(expr)
+    if fraction is None:
+        return None
+    over, under = fraction
+    if under.value is not None and under.value < 0:
+        over, under = over * -1, under * -1
+    return (over + under - 1) // under if up else over // under
 
 
 def _from_sympy(expr: Any) -> Dim:
@@ -91,8 +138,8 @@ def _from_sympy(expr: Any) -> Dim:
         return Dim(int(expr))
     if expr.is_Pow and expr.exp.is_Integer and expr.exp.is_positive:
         return functools.reduce(operator.mul, [_from_sympy(expr.base)] * int(expr.exp))
-    if type(expr).__name__ in ("TruncToInt", "FloorToInt"):
-        whole = _truncated(expr.args[0])
+    if type(expr).__name__ in ("TruncToInt", "FloorToInt", "CeilToInt"):
+        whole = _rounded(expr.args[0], up=type(expr).__name__ == "CeilToInt")
         if whole is not None:
             return whole
     operands = [_from_sympy(operand) for operand in expr.args]

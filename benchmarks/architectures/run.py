@@ -1,0 +1,101 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Import, compile and run architectures of model libraries, and compare with PyTorch.
+
+python benchmarks/architectures/run.py [PATTERN ...] [--json FILE]
+
+Each architecture has random weights. It is exported with dynamic sizes, compiled once, and run at
+two sizes. A process of its own takes each, so that neither a crash nor a time-out ends the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import importlib
+import json
+import multiprocessing
+import sys
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import measure
+
+TABLES = ["torchvision_models", "timm_models", "transformers_models"]
+STAGES = ["export", "import", "compile", "run", "match"]
+
+
+def load(tables: list[str], patterns: list[str]) -> list[Any]:
+    """Return the cases whose name or family matches one of the patterns; all where none is given."""
+    cases = [case for table in tables for case in importlib.import_module(table).CASES]
+    return [
+        case
+        for case in cases
+        if not patterns
+        or any(fnmatch.fnmatch(text, p) for p in patterns for text in (case.name, case.family))
+    ]
+
+
+def attempt(case: Any, options: argparse.Namespace) -> dict[str, Any]:
+    """Measure a case in a process of its own."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=measure.measure, args=(case, sender, options.mode, options.via))
+    process.start()
+    sender.close()
+    row = _receive(receiver, time.monotonic() + options.timeout)
+    process.join(timeout=0.5)
+    if process.is_alive():
+        process.kill()
+        process.join()
+        row.setdefault("error", f"no end in {options.timeout} s")
+    elif "error" not in row and process.exitcode:
+        row["error"] = f"exit code {process.exitcode}"
+    return {"name": case.name, "family": case.family, **row}
+
+
+def _receive(receiver: Connection, deadline: float) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    try:
+        while "end" not in row and receiver.poll(max(0.0, deadline - time.monotonic())):
+            row.update(receiver.recv())
+    except EOFError:
+        pass
+    row.pop("end", None)
+    return row
+
+
+def describe(row: dict[str, Any]) -> str:
+    """Return a row as a line of a table."""
+    seconds = [f"{row[stage]:7.1f}" if stage in row else f"{'-':>7}" for stage in STAGES[:4]]
+    error = f"{row['match']:9.1e}" if "match" in row else f"{'-':>9}"
+    notes = "; ".join(str(row[key]) for key in ("note", "error") if key in row)
+    return f"{row['name']:44}{''.join(seconds)}{error}  {row.get('dims', ''):14} {notes}"
+
+
+def main() -> int:
+    """Print a row for each architecture; return 1 where one does not match."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("patterns", nargs="*", help="names or families, as in a shell: 'timm/*'")
+    parser.add_argument("--tables", nargs="+", default=TABLES, choices=TABLES)
+    parser.add_argument("--mode", default="compiled", choices=["compiled", "bytecode"])
+    parser.add_argument("--via", default="torch", choices=["torch", "onnx"], help="the importer")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for each")
+    parser.add_argument("--json", type=Path, help="a file for the rows, one JSON object a line")
+    options = parser.parse_args()
+    print(f"{'seconds':44}" + "".join(f"{stage:>7}" for stage in STAGES[:4]) + f"{'error':>9}")
+    bad = 0
+    for case in load(options.tables, options.patterns):
+        row = attempt(case, options)
+        bad += "error" in row
+        print(describe(row), flush=True)
+        if options.json:
+            with options.json.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+    return min(bad, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
