@@ -89,9 +89,7 @@ def randomize(model: nn.Module) -> None:
     """
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
         is_statistic = name.endswith(("running_mean", "running_var"))
-        if not tensor.is_floating_point() or not (
-            is_statistic or isinstance(tensor, nn.Parameter)
-        ):
+        if not tensor.is_floating_point() or not (is_statistic or isinstance(tensor, nn.Parameter)):
             continue
         if tensor.numel() > 1 and bool((tensor == tensor.flatten()[0]).all()):
             is_shift = name.endswith(("bias", "running_mean", "beta"))

@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+import argparse
+import logging
 import time
 import warnings
 from multiprocessing.connection import Connection
 from typing import Any
 
 import torch
-from case import Case
+import vision_operators  # noqa: F401 (before torchvision is imported by any module)
+from case import Case, Outputs
 
 # The largest difference, relative to the largest element: rounding of deep networks stays below.
 TOLERANCE = 1e-4
@@ -18,57 +21,72 @@ TOLERANCE = 1e-4
 
 def export(case: Case, is_dynamic: bool) -> torch.export.ExportedProgram:
     """Return the program of a case."""
-    arguments = case.arguments(0)
-    dims = {name: torch.export.Dim.DYNAMIC for name in case.dims()}
-    shapes = tuple(each.dynamic(dims) for each in case.inputs) if is_dynamic else None
-    return torch.export.export(case.model(), arguments, dynamic_shapes=shapes)
+    arguments, model = case.arguments(0), case.model()
+    dims = dict.fromkeys(case.dims(), torch.export.Dim.DYNAMIC)
+    shapes: Any = tuple(each.dynamic(dims) for each in case.inputs) if is_dynamic else None
+    if shapes is not None and isinstance(model, Outputs):  # its arguments are one tuple
+        shapes = (shapes,)
+    return torch.export.export(model, arguments, dynamic_shapes=shapes)
 
 
-def measure(case: Case, sender: Connection, mode: str, via: str) -> None:
+def warm_up() -> None:
+    """Import what an export needs, once for all processes that start after."""
+    program = torch.export.export(torch.nn.Linear(2, 2), (torch.ones(3, 2),))
+    program.run_decompositions()
+
+
+def measure(case: Case, sender: Connection, options: argparse.Namespace) -> None:
     """Send what each stage took, and the error of the one that failed."""
     warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)  # of what PyTorch cannot export there is a note
     torch.set_num_threads(1)
     stage = "export"
     try:
-        for stage, update in _stages(case, mode, via):  # noqa: B007 (for the error)
+        for stage, update in _stages(case, options):
             sender.send({stage: update} if not isinstance(update, dict) else update)
-    except Exception as error:  # noqa: BLE001 (any error is a result)
+    except Exception as error:
         message = " ".join(str(error).split())[:600]
         sender.send({"error": f"after {stage}: {type(error).__name__}: {message}"})
     sender.send({"end": True})
 
 
-def _stages(case: Case, mode: str, via: str) -> Any:
-    import relax_mlir  # noqa: PLC0415 (not before the fork)
+def _stages(case: Case, options: argparse.Namespace) -> Any:
+    import relax_mlir
 
     yield "start", {}
-    start = time.monotonic()
+    start = time.process_time()
     program, is_dynamic = None, True
     try:
         program = export(case, True)
-    except Exception as error:  # noqa: BLE001 (PyTorch's own limits)
+    except Exception as error:
         first = " ".join(str(error).split())[:160]
         yield "dynamic export", {"note": f"not dynamic: {type(error).__name__}: {first}"}
         program, is_dynamic = export(case, False), False
     yield "dims", {"dims": ", ".join(case.dims()) if is_dynamic else "static"}
-    yield "export", time.monotonic() - start
+    yield "export", time.process_time() - start
 
-    start = time.monotonic()
-    mod = _import(program, via)
-    yield "import", time.monotonic() - start
-    start = time.monotonic()
-    executable = relax_mlir.compile(mod, exec_mode=mode)
-    yield "compile", time.monotonic() - start
+    if options.until == "export":
+        return
+    start = time.process_time()
+    mod = _import(program, options.via)
+    yield "import", time.process_time() - start
+    if options.until == "import":
+        return
+    start = time.process_time()
+    executable = relax_mlir.compile(mod, exec_mode=options.mode)
+    yield "compile", time.process_time() - start
+    if options.until == "compile":
+        return
     main = relax_mlir.VirtualMachine(executable)["main"]
     yield from _compare(case, main, [1, 2] if is_dynamic else [0])
 
 
 def _import(program: torch.export.ExportedProgram, via: str) -> Any:
     if via == "torch":
-        from relax_mlir.frontend.torch import from_exported_program  # noqa: PLC0415
+        from relax_mlir.frontend.torch import from_exported_program
 
         return from_exported_program(program)
-    from relax_mlir.frontend.onnx import from_onnx  # noqa: PLC0415
+    from relax_mlir.frontend.onnx import from_onnx
 
     made = torch.onnx.export(program, dynamo=True, verbose=False)
     return from_onnx(made.model_proto)
@@ -81,9 +99,9 @@ def _compare(case: Case, main: Any, places: list[int]) -> Any:
         arguments = case.arguments(place)
         wanted = model(*arguments)
         wanted = [wanted] if isinstance(wanted, torch.Tensor) else list(wanted)
-        start = time.monotonic()
+        start = time.process_time()
         got = main(*arguments)
-        taken += time.monotonic() - start
+        taken += time.process_time() - start
         got = [got] if hasattr(got, "shape") else list(got)
         errors += _differences(got, wanted)
         notes += _doubts(wanted)

@@ -28,31 +28,33 @@ STAGES = ["export", "import", "compile", "run", "match"]
 
 
 def load(tables: list[str], patterns: list[str]) -> list[Any]:
-    """Return the cases whose name or family matches one of the patterns; all where none is given."""
+    """Return the cases whose names or families match patterns, in their order; all without any."""
     cases = [case for table in tables for case in importlib.import_module(table).CASES]
-    return [
+    wanted = [
         case
+        for pattern in patterns or ["*"]
         for case in cases
-        if not patterns
-        or any(fnmatch.fnmatch(text, p) for p in patterns for text in (case.name, case.family))
+        if any(fnmatch.fnmatch(text, pattern) for text in (case.name, case.family))
     ]
+    return list({case.name: case for case in wanted}.values())
 
 
 def attempt(case: Any, options: argparse.Namespace) -> dict[str, Any]:
     """Measure a case in a process of its own."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=measure.measure, args=(case, sender, options.mode, options.via))
+    process = context.Process(target=measure.measure, args=(case, sender, options))
     process.start()
     sender.close()
     row = _receive(receiver, time.monotonic() + options.timeout)
-    process.join(timeout=0.5)
+    has_ended = row.pop("end", False)
+    process.join(timeout=5)
     if process.is_alive():
         process.kill()
         process.join()
-        row.setdefault("error", f"no end in {options.timeout} s")
-    elif "error" not in row and process.exitcode:
-        row["error"] = f"exit code {process.exitcode}"
+    if not has_ended:
+        code = process.exitcode
+        row["error"] = f"no end in {options.timeout:.0f} s" if code == -9 else f"exit code {code}"
     return {"name": case.name, "family": case.family, **row}
 
 
@@ -63,7 +65,6 @@ def _receive(receiver: Connection, deadline: float) -> dict[str, Any]:
             row.update(receiver.recv())
     except EOFError:
         pass
-    row.pop("end", None)
     return row
 
 
@@ -82,11 +83,13 @@ def main() -> int:
     parser.add_argument("--tables", nargs="+", default=TABLES, choices=TABLES)
     parser.add_argument("--mode", default="compiled", choices=["compiled", "bytecode"])
     parser.add_argument("--via", default="torch", choices=["torch", "onnx"], help="the importer")
+    parser.add_argument("--until", default="run", choices=STAGES[:4], help="the last stage")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for each")
     parser.add_argument("--json", type=Path, help="a file for the rows, one JSON object a line")
     options = parser.parse_args()
     print(f"{'seconds':44}" + "".join(f"{stage:>7}" for stage in STAGES[:4]) + f"{'error':>9}")
     bad = 0
+    measure.warm_up()
     for case in load(options.tables, options.patterns):
         row = attempt(case, options)
         bad += "error" in row

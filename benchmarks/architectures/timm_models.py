@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import vision_operators  # noqa: F401 (timm imports torchvision)
 import timm
 from case import Case, image
 from torch import nn

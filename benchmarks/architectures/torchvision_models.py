@@ -8,11 +8,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import torchvision
 from case import Case, Input, Outputs, image
 from torch import nn
-
-from vision_operators import torchvision
-
 from torchvision.models import detection, segmentation, swin_transformer, video
 
 MODELS = torchvision.models

@@ -1,9 +1,9 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torchvision, also where its C++ extension does not fit the PyTorch that is installed.
+"""Declare operators that torchvision wants to exist, where its extension does not load.
 
-Then the operators of the extension are declared, which torchvision wants to exist when it is
-imported. None of the models calls them.
+Import this before torchvision, timm or transformers. The extension fits one version and build of
+PyTorch. None of the models calls its operators.
 """
 
 from __future__ import annotations
@@ -33,7 +33,3 @@ if not _has_extension():
     LIBRARY = torch.library.Library("torchvision", "FRAGMENT")
     for name in _OPERATORS:
         LIBRARY.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-
-import torchvision  # noqa: E402 (wants the operators)
-
-__all__ = ["torchvision"]
