@@ -198,6 +198,22 @@ class StateSpace(nn.Module):
         return torch.stack(outputs, 1) * F.silu(gate)
 
 
+class Chunks(nn.Module):
+    """Attention within chunks of a sequence, which is padded to a whole number of them."""
+
+    def __init__(self, size: int = 4) -> None:
+        super().__init__()
+        self.size, self.mix = size, nn.Linear(WIDTH, 2 * WIDTH)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        length = x.shape[1]
+        padded = F.pad(x, (0, 0, 0, (self.size - length % self.size) % self.size))
+        q, k = self.mix(padded).view(x.shape[0], -1, self.size, 2 * WIDTH).chunk(2, dim=-1)
+        y = torch.softmax(torch.einsum("bctd,bcsd->bcts", q, k), -1) @ k
+        totals = y.sum(2).cumsum(1)
+        return (y + totals.unsqueeze(2)).flatten(1, 2)[:, :length]
+
+
 class Experts(nn.Module):
     """Two experts of four for each token."""
 
@@ -263,9 +279,21 @@ CASES = [
     Case(LinearBias, lambda b, n: (ids(b, n),), (1,)),
     Case(Sinusoids, lambda b, n: (ids(b, n),), (1,)),
     Case(StateSpace, lambda b, _: (floats(b, 4, WIDTH),)),
+    Case(Chunks, lambda b, n: (floats(b, n, WIDTH),), (1,)),
     Case(Experts, lambda b, n: (floats(b, n, WIDTH),), (1,)),
     Case(Speech, lambda b, n: (floats(b, 40 * n),), (1,)),
 ]
+
+
+def load(case: Case, model: nn.Module, mode: str) -> Any:
+    """Return a model that is compiled for each batch size and length."""
+    arguments = case.inputs(2, 8)
+    dims: list[dict[int, Any]] = [{0: torch.export.Dim.DYNAMIC} for _ in arguments]
+    for dim, axis in zip(dims, case.lengths, strict=False):
+        dim[axis] = torch.export.Dim.DYNAMIC
+    program = torch.export.export(model, arguments, dynamic_shapes=tuple(dims))
+    mod = from_exported_program(program, unwrap_unit_return_tuple=True)
+    return relax_mlir.VirtualMachine(relax_mlir.compile(mod, exec_mode=mode))["main"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.model.__name__)
@@ -275,16 +303,17 @@ def test_architectures_at_every_size(case: Case, exec_mode: str) -> None:
     for buffer in model.buffers():
         if buffer.is_floating_point() and buffer.ndim == 1:
             buffer.uniform_(0.5, 1.5)  # statistics of 0 and 1 hide mistakes
-    arguments = case.inputs(2, 8)
-    dims: list[dict[int, Any]] = [{0: torch.export.Dim.DYNAMIC} for _ in arguments]
-    for dim, axis in zip(dims, case.lengths, strict=False):
-        dim[axis] = torch.export.Dim.DYNAMIC
-    program = torch.export.export(model, arguments, dynamic_shapes=tuple(dims))
-    mod = from_exported_program(program, unwrap_unit_return_tuple=True)
-    main = relax_mlir.VirtualMachine(relax_mlir.compile(mod, exec_mode=exec_mode))["main"]
+    main = load(case, model, exec_mode)
     for batch, length in ((3, 5), (2, 13)):
         arguments = case.inputs(batch, length)
         with torch.no_grad():
             wanted = model(*arguments)
         got = torch.from_dlpack(main(*arguments))
         torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_error_sequences_that_are_too_long(exec_mode: str) -> None:
+    case = next(case for case in CASES if case.model is LinearBias)
+    main = load(case, LinearBias(longest=9).eval(), exec_mode)
+    with pytest.raises(ValueError, match=r"match_cast: expected .* dimension 2 is 9"):
+        main(*case.inputs(2, 10))

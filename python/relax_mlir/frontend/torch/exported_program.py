@@ -253,11 +253,12 @@ def _check_result(node: torch.fx.Node, result: Any) -> None:
         if not isinstance(one, ir.Value) or not isinstance(meta, torch.Tensor):
             continue
         type_, expected = one.type, as_struct_info(meta)
-        dims = list(zip(type_.shape, expected.shape, strict=False))
+        dims = list(zip(type_.shape or (), expected.shape, strict=False))
         known = [(a.value, b.value) for a, b in dims if None not in (a.value, b.value)]
         if (
             type_.dtype != expected.dtype
             or type_.ndim != expected.ndim
+            or type_.shape is None
             or any(a != b for a, b in known)
         ):
             raise NotImplementedError(f"expected a result of type {expected}, but got {type_}")

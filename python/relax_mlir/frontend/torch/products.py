@@ -10,7 +10,7 @@ from mlir import ir
 
 from ... import op
 from .reduce import norm
-from .registry import Graph, cast, converts, number
+from .registry import Graph, cast, converts, fitted, number, shape_of
 
 
 @converts("linear.default")
@@ -22,6 +22,10 @@ def _linear(graph: Graph, x: ir.Value, weight: ir.Value, bias: Any = None) -> ir
 @converts("matmul.default", "mm.default", "bmm.default", "mv.default", "dot.default",
           "vdot.default")  # fmt: skip
 def _matmul(graph: Graph, x: ir.Value, y: ir.Value) -> ir.Value:
+    if min(graph.rank_of(0), graph.rank_of(1)) > 1:
+        *batch, rows, columns = graph.shape
+        summed = shape_of(x)[-1]
+        x, y = fitted(x, [*batch, rows, summed]), fitted(y, [*batch, summed, columns])
     return op.matmul(x, y)
 
 

@@ -145,14 +145,18 @@ def cast(value: Any, dtype: str) -> ir.Value:
 
 
 def operand(graph: Graph, value: Any, dtype: str) -> ir.Value:
-    """Return a tensor, or a number, as an operand of an operator on elements.
+    """Return a tensor, or a number, as an operand of an operator on elements."""
+    return fitted(cast(value, dtype), graph.shape)
+
+
+def fitted(value: ir.Value, shape: Sequence[Dim]) -> ir.Value:
+    """Return a tensor that can be broadcast to a shape as one whose type says so.
 
     Of sizes that PyTorch found to be equal, the types of Relax may not know it, as of ``n`` and
     ``64 - max(0, 64 - n)``. They are checked when the program runs.
     """
-    value = cast(value, dtype)
-    dims, sizes = shape_of(value), graph.shape
-    sizes = sizes[len(sizes) - len(dims) :]
+    dims = shape_of(value)
+    sizes = shape[len(shape) - len(dims) :]
     fits = [
         dim.value == 1 or dim == size or dim.prove_equal(size) is True
         for dim, size in zip(dims, sizes, strict=True)
@@ -160,7 +164,7 @@ def operand(graph: Graph, value: Any, dtype: str) -> ir.Value:
     if all(fits):
         return value
     checked = [dim if fit else size for dim, size, fit in zip(dims, sizes, fits, strict=True)]
-    return op.match_cast(value, TensorStructInfo(checked, dtype))
+    return op.match_cast(value, TensorStructInfo(checked, dtype_of(value)))
 
 
 def wide(value: ir.Value) -> ir.Value:
