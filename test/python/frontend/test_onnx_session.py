@@ -120,7 +120,7 @@ def test_error_of_inputs(session: Any, x: Any, error: type[Exception], message: 
 
 
 def test_shapes_that_are_given_are_those_of_inputs() -> None:
-    model = graph("(float[2] x) => (float[m] y) { y = Relu(x) }")
+    model = graph("(float[2, 3] x) => (float[m, k] y) { y = Relu(x) }")
     session = ort.InferenceSession(model, shape_dict={"x": ["rows", 3]}, opt_level=0)
     assert session.get_inputs()[0].shape == ["rows", 3]
     (y,) = session.run(None, {"x": np.ones((5, 3), "float32")})
