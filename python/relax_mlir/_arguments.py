@@ -254,7 +254,7 @@ def explain_namespace(module: types.ModuleType, prefix: str, eager: Iterable[str
     space = vars(module)
     public = getattr(module, "__all__", None) or [n for n in space if not n.startswith("_")]
     for key in public:
-        member = space.get(key)
+        member: Any = space.get(key)
         owner = str(getattr(member, "__module__", ""))
         if not owner.startswith("relax_mlir"):
             continue
