@@ -64,7 +64,6 @@ def test_models_at_every_size(freeze: bool, exec_mode: str) -> None:
     function = compiled(model, dynamic=True, exec_mode=exec_mode, freeze=freeze)
     for n in (9, 12, 5):
         check(model, function, torch.rand(n, 4))
-    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
 
 
 def test_sizes_become_dynamic_when_they_differ(exec_mode: str) -> None:
