@@ -145,7 +145,7 @@ def _size(
 def _symbols(function: ir.Operation) -> list[str]:
     types = function.regions[0].blocks[0].arguments.types
     return list(
-        dict.fromkeys(var.name for type_ in types for var in tir_vars_in_struct_info(type_))
+        dict.fromkeys(str(var.name) for type_ in types for var in tir_vars_in_struct_info(type_))
     )
 
 

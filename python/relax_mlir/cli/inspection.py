@@ -70,7 +70,7 @@ def _of_module(model: Model, name: str, sizes: dict[str, int]) -> dict[str, Any]
     names = [item.value for item in function.attributes["arg_names"]]
     signature = function.attributes["function_type"].value
     weights = {key: value.nbytes for key, value in model.weights.items()}
-    symbols = [var.name for type_ in arguments.types for var in tir_vars_in_struct_info(type_)]
+    symbols = [str(var.name) for type_ in arguments.types for var in tir_vars_in_struct_info(type_)]
     inputs = dict(zip(names, map(_type, arguments.types), strict=True))
     return {
         "file": str(model.path),

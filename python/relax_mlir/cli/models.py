@@ -219,7 +219,7 @@ def _stablehlo(path: Path, shapes: dict[str, Any], keep_weights: bool) -> Model:
         raise CommandError(f"{path}: StableHLO cannot be imported: {error}") from error
     content = path.read_bytes()
     if not content.startswith(_MLIR_BYTECODE):
-        return Model(path, "stablehlo", frontend.from_stablehlo(content.decode()))
+        return Model(path, "stablehlo", frontend.from_stablehlo(_text_of(path)))
     return Model(path, "stablehlo", frontend.from_stablehlo(content))
 
 
@@ -227,9 +227,16 @@ def _stablehlo(path: Path, shapes: dict[str, Any], keep_weights: bool) -> Model:
 
 
 def _tvmscript(path: Path, shapes: dict[str, Any], keep_weights: bool) -> Model:
-    text = path.read_text(encoding="utf-8")
+    text = _text_of(path)
     program = from_source(text, filename=str(path), run_python=False)
     return Model(path, "tvmscript", as_module(program))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path}: expected text in UTF-8: {error}") from error
 
 
 def _mlir(path: Path, shapes: dict[str, Any], keep_weights: bool) -> Model:

@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..artefact import Executable
 from ..driver.compiler import compile as compile_module
 from ..progress import ProgressLike
-from ..runtime import Executable
 from ..transform.options import CHOICES, CompileOptions
 from .errors import CommandError
 

@@ -108,10 +108,12 @@ def signature_of(executable: Executable, name: str) -> Signature:
     if not known[name]:
         raise ValueError(f"expected function '{name}' to state its types, but it has none")
     described = json.loads(known[name])
-    params = next((one.params for one in executable.functions if one.name == name), ())
+    known_names = {one.name: list(one.params) for one in executable.functions}
+    params = known_names.get(name, [])
     specs = [_spec(one) for one in described["params"]]
-    names = params if len(params) == len(specs) else [f"arg{i}" for i in range(len(specs))]
-    labels = [label or f"arg{place}" for place, label in enumerate(names)]
+    if len(params) != len(specs):
+        params = [""] * len(specs)
+    labels = [label or f"arg{place}" for place, label in enumerate(params)]
     return Signature(dict(zip(labels, specs, strict=True)), _spec(described["ret"]))
 
 

@@ -324,7 +324,7 @@ def test_inspect(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "symbols": {"n": {"least": 2, "most": 8}},
         "operators": {"matmul": 1, "relu": 1},
         "parameters": {"count": 1, "bytes": W.nbytes},
-        "memory": {"tensors": 2, "storages": 2, "without_plan": 192, "with_plan": 192},
+        "memory": {"tensors": 1, "storages": 1, "without_plan": 96, "with_plan": 96},
     }
 
 
