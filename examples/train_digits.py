@@ -19,7 +19,7 @@ from relax_mlir import op, training
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-EPOCHS, BATCH, RATE, MOMENTUM = 30, 32, 0.1, 0.9
+EPOCHS, BATCH, RATE, MOMENTUM = 12, 32, 0.1, 0.9
 SIZES = {"w0": (64, 128), "b0": (128,), "w1": (128, 10), "b1": (10,)}
 
 Params = dict[str, np.ndarray]

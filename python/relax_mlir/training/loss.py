@@ -34,9 +34,7 @@ class Loss:
         If there is no such reduction.
     """
 
-    def __init__(
-        self, loss_name: str, num_backbone_outputs: int, reduction: str = "mean"
-    ) -> None:
+    def __init__(self, loss_name: str, num_backbone_outputs: int, reduction: str = "mean") -> None:
         if reduction not in REDUCTIONS:
             raise ValueError(
                 f"expected a reduction ({', '.join(REDUCTIONS)}), but got {reduction!r}"

@@ -324,4 +324,3 @@ class Adam(Optimizer):
 
 def _moving(old: Any, new: Any, beta: float) -> Any:
     return op.add(op.multiply(old, beta), op.multiply(new, 1 - beta))
-

@@ -107,9 +107,7 @@ class SetupTrainer:
         params = list(mod[BACKBONE_FUNC].operation.regions[0].blocks[0].arguments)
         input_num = len(params) - param_num - state_num
         names = [each.value for each in trained.attributes["arg_names"]]
-        variables = [
-            Var(names[i], params[i].type) for i in range(input_num, input_num + param_num)
-        ]
+        variables = [Var(names[i], params[i].type) for i in range(input_num, input_num + param_num)]
         mod = Gradient(BACKBONE_LOSS_FUNC, variables)(mod)
         mod[OPTIMIZER_FUNC] = self._optimizer.init(variables).get_function()
         integer = ir.IntegerType.get_signless(64)
@@ -127,9 +125,7 @@ def _numbers(mod: IRModule) -> tuple[int, int]:
         raise ValueError(
             f"SetupTrainer: expected a function named 'backbone' in the module, but got {known}"
         )
-    param_num, state_num = (
-        _number(mod, key) for key in ("param_num", "state_num")
-    )
+    param_num, state_num = (_number(mod, key) for key in ("param_num", "state_num"))
     operation = model.operation
     count = len(operation.regions[0].blocks[0].arguments)
     if param_num + state_num > count:

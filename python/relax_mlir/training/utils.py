@@ -142,9 +142,7 @@ def _may_be_inlined(function: ir.Operation, params: list[Any], outputs: list[Any
 
 
 def _variables(types: list[ir.Type]) -> set[str]:
-    return {
-        var.name or "" for type_ in types for var in definable_tir_vars_in_struct_info(type_)
-    }
+    return {var.name or "" for type_ in types for var in definable_tir_vars_in_struct_info(type_)}
 
 
 def _inlined(function: ir.Operation, values: list[Any]) -> Any:

@@ -78,8 +78,8 @@ def test_target_index_chooses_a_result(load, write, vector):
 
 def test_require_grads_are_variables_or_names(load, write, vector):
     x, y = vector("x"), vector("y")
-    mod = write(lambda x, y: op.sum(op.multiply(x, y)), x, y)
-    for wanted in (y, "y", ["y"], [mod.get()["main"].body.blocks[0].arguments[1]]):
+    mod = write(lambda x, y: op.sum(op.multiply(x, y)), x, y).get()
+    for wanted in (y, "y", ["y"], [mod["main"].body.blocks[0].arguments[1]]):
         _, gradients = adjoint(load, mod, VALUES, VALUES + 1, require_grads=wanted)
         assert_equal(gradients, [VALUES])
 
@@ -177,7 +177,7 @@ def recursive():
     """Return a function that applies tanh(x * y) as often as a counter says."""
     x, y, i = relax.Var("x", X), relax.Var("y", X), relax.Var("i", SCALAR)
     bb = relax.BlockBuilder()
-    with bb.function("loop", [x, y, i], attrs={"sym_visibility": "private"}, ret_struct_info=X):
+    with bb.function("loop", [x, y, i], private=True, ret_struct_info=X):
 
         def again():
             step = op.tanh(op.multiply(x, y))

@@ -69,7 +69,7 @@ class Functions:
         known = self._adjoints.get(callee)
         if known is not None:
             return known
-        if not function.is_pure or function.is_pure.value is False:
+        if function.is_pure is not None and not function.is_pure.value:
             raise ValueError(f"Gradient: expected pure functions, but '{callee}' is impure")
         copy = self.copy(function, f"{callee}_adjoint")
         copy.attributes["sym_visibility"] = ir.StringAttr.get("private")

@@ -242,5 +242,3 @@ def _reached(mod: IRModule, name: str) -> list[str]:
                 found[each.name] = None
                 work.append(each.name)
     return list(found)
-
-

@@ -49,9 +49,7 @@ def _sizes(f: Forward, x: Any, indices: Any, batch: int = 0) -> Any:
         raise ValueError(
             f"Gradient: expected indices of known last dimension, but got {indices.type}"
         )
-    numbers = [
-        vector_of(number_of(f, [dim], "int64")) for dim in dims_of(x)[batch : batch + count]
-    ]
+    numbers = [vector_of(number_of(f, [dim], "int64")) for dim in dims_of(x)[batch : batch + count]]
     return op.concat(numbers, 0)
 
 

@@ -192,7 +192,9 @@ def _full_like(f: Forward, g: Any) -> list[Contribution]:
 
 def zero_fields(g: Any, values: Sequence[Any]) -> list[Any]:
     """Return the gradients of the fields of a tuple, with zeros where there is none."""
-    return [zeros_of(value) if part is None else part for part, value in zip(g, values, strict=True)]
+    return [
+        zeros_of(value) if part is None else part for part, value in zip(g, values, strict=True)
+    ]
 
 
 no_gradient("depends on the shape of the operand alone", "zeros_like ones_like eye_like")

@@ -120,7 +120,9 @@ def register_gradient(name: str, rule: Rule) -> None:
     True
     """
     if "." not in name:
-        raise ValueError(f"expected the name of an operation, such as 'relax.exp', but got {name!r}")
+        raise ValueError(
+            f"expected the name of an operation, such as 'relax.exp', but got {name!r}"
+        )
     RULES[name] = rule
 
 

@@ -120,9 +120,7 @@ def _call_tir(f: Forward, g: Any) -> list[Contribution]:
     outputs = g if isinstance(g, list) else [g]
     if isinstance(g, list):
         fields = [op.get_item(f.result, i) for i in range(len(g))]
-        outputs = [
-            zeros_of(x) if part is None else part for part, x in zip(g, fields, strict=True)
-        ]
+        outputs = [zeros_of(x) if part is None else part for part, x in zip(g, fields, strict=True)]
     made = f.emit_te(
         TE_GRADIENTS[name],
         outputs if isinstance(g, list) else outputs[0],

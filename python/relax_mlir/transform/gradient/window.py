@@ -90,9 +90,7 @@ def _conv_data(f: Forward, g: Any, weight: Any, dims: Sequence[Dim]) -> Any:
         sizes=[size + r for size, r in zip(sizes, reach, strict=True)],
         primfunc_name_hint="conv_backward_spread",
     )
-    made = _CONV[count](
-        wide, _mirrored(weight, groups), dilation=window.dilation, groups=groups
-    )
+    made = _CONV[count](wide, _mirrored(weight, groups), dilation=window.dilation, groups=groups)
     return _shaped(made, [*dims_of(g)[:1], dims[1], *sizes])
 
 
@@ -134,9 +132,7 @@ def _conv_weight(f: Forward, g: Any, x: Any, dims: Sequence[Dim]) -> Any:
     )
     rows, columns = product([batch, *places]), product(dims[1:])
     by_group = op.reshape(g, [batch, groups, outputs // groups, product(places)])
-    left = op.reshape(
-        op.permute_dims(by_group, [1, 2, 0, 3]), [groups, outputs // groups, rows]
-    )
+    left = op.reshape(op.permute_dims(by_group, [1, 2, 0, 3]), [groups, outputs // groups, rows])
     made = op.matmul(left, op.reshape(windows, [groups, rows, columns]))
     return op.reshape(made, dims)
 
