@@ -93,7 +93,7 @@ def train_by_torch(
 ) -> tuple[float, np.ndarray]:
     """Return how long PyTorch takes, and what its network takes the digits held out for."""
     import torch
-    import torch.nn.functional as F
+    from torch.nn import functional
 
     w0, b0, w1, b1 = (torch.tensor(each, requires_grad=True) for each in params.values())
     optimizer = torch.optim.SGD([w0, b0, w1, b1], RATE, MOMENTUM)
@@ -103,7 +103,7 @@ def train_by_torch(
 
     def step(inputs: np.ndarray, wanted: np.ndarray) -> None:
         optimizer.zero_grad()
-        F.cross_entropy(predict(inputs), torch.from_numpy(wanted)).backward()
+        functional.cross_entropy(predict(inputs), torch.from_numpy(wanted)).backward()
         optimizer.step()
 
     seconds = train(step, images, labels)

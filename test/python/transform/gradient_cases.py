@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (tables)
 """Operators and what PyTorch calls them, for tests of gradients.
 
 A case has a name, a function of Relax, the same one of PyTorch, and the operands: each a pair of a
@@ -8,8 +9,8 @@ import math
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from relax_mlir import op
+from torch.nn import functional
 
 SIZES = {"n": 3, "m": 4, "k": 5, "b": 2, "h": 7, "w": 9, "s": 6, "t": 8, "c": 4}
 N = ("n", 4)
@@ -54,13 +55,13 @@ def _unary():
         "tanh": torch.tanh,
     }
     nn = {
-        "gelu": F.gelu,
-        "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
-        "relu": F.relu,
-        "selu": F.selu,
-        "silu": F.silu,
-        "leakyrelu": F.leaky_relu,
-        "softplus": F.softplus,
+        "gelu": functional.gelu,
+        "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+        "relu": functional.relu,
+        "selu": functional.selu,
+        "silu": functional.silu,
+        "leakyrelu": functional.leaky_relu,
+        "softplus": functional.softplus,
         "softmax": lambda x: torch.softmax(x, -1),
         "log_softmax": lambda x: torch.log_softmax(x, -1),
     }
@@ -84,11 +85,11 @@ def _unary():
 
 ELEMENTWISE = [
     *_unary(),
-    ("relu-at-0", op.nn.relu, F.relu, [(N, "zeros")]),
+    ("relu-at-0", op.nn.relu, functional.relu, [(N, "zeros")]),
     ("abs-at-0", op.abs, torch.abs, [(N, "zeros")]),
-    ("softplus-steep", lambda x: op.nn.softplus(x, 3.0, 2.0), lambda x: F.softplus(x, 3.0, 2.0),
+    ("softplus-steep", lambda x: op.nn.softplus(x, 3.0, 2.0), lambda x: functional.softplus(x, 3.0, 2.0),
      [(N, "any")]),
-    ("leakyrelu-steep", lambda x: op.nn.leakyrelu(x, 0.3), lambda x: F.leaky_relu(x, 0.3),
+    ("leakyrelu-steep", lambda x: op.nn.leakyrelu(x, 0.3), lambda x: functional.leaky_relu(x, 0.3),
      [(N, "any")]),
     ("clip", lambda x: op.clip(x, -0.5, 1), lambda x: torch.clamp(x, -0.5, 1), [(N, "any")]),
     ("clip-at-bounds", lambda x: op.clip(x, -1, 1), lambda x: torch.clamp(x, -1, 1),
@@ -193,7 +194,7 @@ MANIPULATE = [
      lambda x: x.reshape(3, 2, 2).permute(1, 0, 2), _t(3, 4)),
     ("layout_transform-padded",
      lambda x: op.layout_transform(x, lambda i: (i // 4, i % 4), pad_value=0.0),
-     lambda x: F.pad(x, (0, 2)).reshape(2, 4), _t(6)),
+     lambda x: functional.pad(x, (0, 2)).reshape(2, 4), _t(6)),
 ]  # fmt: skip
 
 _ROWS = np.array([0, 2, 1, 2, 2])
@@ -317,21 +318,21 @@ NN = [
     ("log_softmax-first", lambda x: op.nn.log_softmax(x, 0),
      lambda x: torch.log_softmax(x, 0), _t(*N)),
     ("layer_norm", lambda x, g, b: op.nn.layer_norm(x, g, b, [-2, -1]),
-     lambda x, g, b: F.layer_norm(x, (3, 4), g, b), _t("n", 3, 4) + _t(3, 4) * 2),
+     lambda x, g, b: functional.layer_norm(x, (3, 4), g, b), _t("n", 3, 4) + _t(3, 4) * 2),
     ("layer_norm-first", lambda x, g, b: op.nn.layer_norm(x, g, b, [2, 0], 1e-3),
      lambda x, g, b: _norm(x, (0, 2), g.T[:, None], b.T[:, None], 1e-3),
      _t("n", 3, 4) + _t(4, "n") * 2),
     ("layer_norm-plain",
      lambda x, g, b: op.nn.layer_norm(x, g, b, [-1], center=False, scale=False),
-     lambda x, g, b: F.layer_norm(x, (4,)) + 0 * (g + b), _t("n", 4) + _t(4) * 2),
+     lambda x, g, b: functional.layer_norm(x, (4,)) + 0 * (g + b), _t("n", 4) + _t(4) * 2),
     ("group_norm", lambda x, g, b: op.nn.group_norm(x, g, b, 2, 1, [2, 3]),
-     lambda x, g, b: F.group_norm(x, 2, g, b), _t("n", 4, "h", 3) + _t(4) * 2),
+     lambda x, g, b: functional.group_norm(x, 2, g, b), _t("n", 4, "h", 3) + _t(4) * 2),
     ("instance_norm", lambda x, g, b: op.nn.instance_norm(x, g, b, 1, [2, 3]),
-     lambda x, g, b: F.instance_norm(x, weight=g, bias=b), _t("n", 4, "h", 3) + _t(4) * 2),
+     lambda x, g, b: functional.instance_norm(x, weight=g, bias=b), _t("n", 4, "h", 3) + _t(4) * 2),
     ("rms_norm", lambda x, g: op.nn.rms_norm(x, g, [-1]),
-     lambda x, g: F.rms_norm(x, (4,), g, 1e-5), _t("n", 3, 4) + _t(4)),
+     lambda x, g: functional.rms_norm(x, (4,), g, 1e-5), _t("n", 3, 4) + _t(4)),
     ("batch_norm", lambda x, g, b, m, v: op.nn.batch_norm(x, g, b, m, v, 1)[0],
-     lambda x, g, b, m, v: F.batch_norm(x, None, None, g, b, True) + 0 * (m + v).sum(),
+     lambda x, g, b, m, v: functional.batch_norm(x, None, None, g, b, True) + 0 * (m + v).sum(),
      _t("n", 4, "h") + _t(4) * 3 + [((4,), "positive")]),
     ("batch_norm-moving",
      lambda x, g, b, m, v: op.add(*list(op.nn.batch_norm(x, g, b, m, v, 1))[1:]),
@@ -358,57 +359,57 @@ def _image(x, layout):
 
 
 WINDOW = [
-    ("conv2d", op.nn.conv2d, F.conv2d, _t("b", 3, "h", "w") + _t(4, 3, 3, 2)),
+    ("conv2d", op.nn.conv2d, functional.conv2d, _t("b", 3, "h", "w") + _t(4, 3, 3, 2)),
     ("conv2d-same", lambda x, w: op.nn.conv2d(x, w, padding=1),
-     lambda x, w: F.conv2d(x, w, padding=1), _t("b", 3, "h", "w") + _t(4, 3, 3, 3)),
+     lambda x, w: functional.conv2d(x, w, padding=1), _t("b", 3, "h", "w") + _t(4, 3, 3, 3)),
     ("conv2d-strided", lambda x, w: op.nn.conv2d(x, w, strides=2, padding=[1, 0, 2, 1]),
-     lambda x, w: F.conv2d(F.pad(x, (0, 1, 1, 2)), w, stride=2),
+     lambda x, w: functional.conv2d(functional.pad(x, (0, 1, 1, 2)), w, stride=2),
      _t("b", 3, "h", "w") + _t(4, 3, 3, 3)),
     ("conv2d-grouped", lambda x, w: op.nn.conv2d(x, w, (2, 1), 2, (1, 2), 2),
-     lambda x, w: F.conv2d(x, w, None, (2, 1), 2, (1, 2), 2),
+     lambda x, w: functional.conv2d(x, w, None, (2, 1), 2, (1, 2), 2),
      _t("b", 4, "h", "w") + _t(6, 2, 3, 3)),
     ("conv2d-depthwise", lambda x, w: op.nn.conv2d(x, w, groups=4),
-     lambda x, w: F.conv2d(x, w, groups=4), _t("b", 4, "h", 6) + _t(4, 1, 3, 3)),
+     lambda x, w: functional.conv2d(x, w, groups=4), _t("b", 4, "h", 6) + _t(4, 1, 3, 3)),
     ("conv2d-wide-padding", lambda x, w: op.nn.conv2d(x, w, strides=3, padding=4),
-     lambda x, w: F.conv2d(x, w, stride=3, padding=4), _t("b", 2, "h", "w") + _t(2, 2, 2, 2)),
+     lambda x, w: functional.conv2d(x, w, stride=3, padding=4), _t("b", 2, "h", "w") + _t(2, 2, 2, 2)),
     ("conv2d-layout",
      lambda x, w: op.nn.conv2d(x, w, padding=1, data_layout="NHWC", kernel_layout="HWIO"),
-     lambda x, w: F.conv2d(x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1), padding=1)
+     lambda x, w: functional.conv2d(x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1), padding=1)
      .permute(0, 2, 3, 1), _t("b", "h", "w", 3) + _t(3, 3, 3, 4)),
     ("conv1d", lambda x, w: op.nn.conv1d(x, w, 2, 1),
-     lambda x, w: F.conv1d(x, w, stride=2, padding=1), _t("b", 3, "w") + _t(4, 3, 3)),
+     lambda x, w: functional.conv1d(x, w, stride=2, padding=1), _t("b", 3, "w") + _t(4, 3, 3)),
     ("conv3d", lambda x, w: op.nn.conv3d(x, w, 2, 1),
-     lambda x, w: F.conv3d(x, w, stride=2, padding=1), _t("b", 2, 5, "h", 6) + _t(3, 2, 3, 3, 3)),
-    ("max_pool2d", lambda x: op.nn.max_pool2d(x, 2, 2), lambda x: F.max_pool2d(x, 2, 2),
+     lambda x, w: functional.conv3d(x, w, stride=2, padding=1), _t("b", 2, 5, "h", 6) + _t(3, 2, 3, 3, 3)),
+    ("max_pool2d", lambda x: op.nn.max_pool2d(x, 2, 2), lambda x: functional.max_pool2d(x, 2, 2),
      _t("b", 3, "h", "w")),
     ("max_pool2d-ties", lambda x: op.nn.max_pool2d(x, 3, 1, 1),
-     lambda x: F.max_pool2d(x, 3, 1, 1), [(("b", 2, "h", "w"), "coarse")]),
+     lambda x: functional.max_pool2d(x, 3, 1, 1), [(("b", 2, "h", "w"), "coarse")]),
     ("max_pool2d-ceil", lambda x: op.nn.max_pool2d(x, 3, 2, 1, 2, ceil_mode=True),
-     lambda x: F.max_pool2d(x, 3, 2, 1, 2, ceil_mode=True), _t("b", 3, "h", "w")),
+     lambda x: functional.max_pool2d(x, 3, 2, 1, 2, ceil_mode=True), _t("b", 3, "h", "w")),
     ("max_pool2d-layout", lambda x: op.nn.max_pool2d(x, 2, 2, layout="NHWC"),
-     lambda x: F.max_pool2d(x.permute(0, 3, 1, 2), 2, 2).permute(0, 2, 3, 1),
+     lambda x: functional.max_pool2d(x.permute(0, 3, 1, 2), 2, 2).permute(0, 2, 3, 1),
      _t("b", "h", "w", 3)),
-    ("max_pool1d", lambda x: op.nn.max_pool1d(x, 3, 2), lambda x: F.max_pool1d(x, 3, 2),
+    ("max_pool1d", lambda x: op.nn.max_pool1d(x, 3, 2), lambda x: functional.max_pool1d(x, 3, 2),
      _t("b", 3, "w")),
-    ("max_pool3d", lambda x: op.nn.max_pool3d(x, 2, 2), lambda x: F.max_pool3d(x, 2, 2),
+    ("max_pool3d", lambda x: op.nn.max_pool3d(x, 2, 2), lambda x: functional.max_pool3d(x, 2, 2),
      _t("b", 2, 4, "h", 4)),
     ("avg_pool2d", lambda x: op.nn.avg_pool2d(x, 3, 2, 1),
-     lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), _t("b", 3, "h", "w")),
+     lambda x: functional.avg_pool2d(x, 3, 2, 1, count_include_pad=False), _t("b", 3, "h", "w")),
     ("avg_pool2d-padding", lambda x: op.nn.avg_pool2d(x, 3, 2, 1, count_include_pad=True),
-     lambda x: F.avg_pool2d(x, 3, 2, 1), _t("b", 3, "h", "w")),
+     lambda x: functional.avg_pool2d(x, 3, 2, 1), _t("b", 3, "h", "w")),
     ("avg_pool2d-ceil",
      lambda x: op.nn.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=True),
-     lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), _t("b", 3, 8, "t")),
-    ("avg_pool1d", lambda x: op.nn.avg_pool1d(x, 3, 2), lambda x: F.avg_pool1d(x, 3, 2),
+     lambda x: functional.avg_pool2d(x, 3, 2, 1, ceil_mode=True), _t("b", 3, 8, "t")),
+    ("avg_pool1d", lambda x: op.nn.avg_pool1d(x, 3, 2), lambda x: functional.avg_pool1d(x, 3, 2),
      _t("b", 3, "w")),
-    ("avg_pool3d", lambda x: op.nn.avg_pool3d(x, 2, 2), lambda x: F.avg_pool3d(x, 2, 2),
+    ("avg_pool3d", lambda x: op.nn.avg_pool3d(x, 2, 2), lambda x: functional.avg_pool3d(x, 2, 2),
      _t("b", 2, 4, "h", 4)),
     ("adaptive_avg_pool2d", lambda x: op.nn.adaptive_avg_pool2d(x, (3, 2)),
-     lambda x: F.adaptive_avg_pool2d(x, (3, 2)), _t("b", 3, "h", "w")),
+     lambda x: functional.adaptive_avg_pool2d(x, (3, 2)), _t("b", 3, "h", "w")),
     ("adaptive_avg_pool1d", lambda x: op.nn.adaptive_avg_pool1d(x, 4),
-     lambda x: F.adaptive_avg_pool1d(x, 4), _t("b", 3, "w")),
+     lambda x: functional.adaptive_avg_pool1d(x, 4), _t("b", 3, "w")),
     ("adaptive_avg_pool3d", lambda x: op.nn.adaptive_avg_pool3d(x, (1, 2, 3)),
-     lambda x: F.adaptive_avg_pool3d(x, (1, 2, 3)), _t("b", 2, 4, "h", "w")),
+     lambda x: functional.adaptive_avg_pool3d(x, (1, 2, 3)), _t("b", 2, 4, "h", "w")),
 ]  # fmt: skip
 
 CASES = [*ELEMENTWISE, *REDUCE, *MANIPULATE, *INDEX, *NN, *WINDOW]

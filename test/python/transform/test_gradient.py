@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (the lines of MLIR)
 """Gradients of functions: branches, calls, closures, tuples, checkpoints, kernels, and errors."""
 
 import numpy as np
@@ -130,7 +131,7 @@ def branching():
 def test_branches_have_gradients(load, shift):
     def reference(x, y):
         s = x + y
-        if s.sum() > 0:
+        if s.sum() > 0:  # noqa: SIM108
             chosen = s.sin() if x.max() < 1 else s * y
         else:
             chosen = x.exp()
@@ -370,7 +371,7 @@ def test_error_of_parameters(write, vector, wanted, message):
 
 def test_error_of_a_parameter_of_integers(write, vector, tensor):
     mod = write(total, vector("x"), tensor(("n",), "int64", "i"))
-    with pytest.raises(ValueError, match="tensors of floats, but 'i' is of type .*require_grads"):
+    with pytest.raises(ValueError, match=r"tensors of floats, but 'i' is of type .*require_grads"):
         transform.Gradient("main")(mod)
 
 
@@ -391,7 +392,9 @@ def test_error_of_a_target(write, vector, function, index, message):
 def test_error_of_an_operator_without_a_rule(write, vector, monkeypatch):
     monkeypatch.delitem(transform.gradient.RULES, "relax.exp")
     mod = write(lambda x: op.sum(op.exp(x)), vector())
-    with pytest.raises(ValueError, match="operators that have a gradient, but got relax.exp; reg"):
+    with pytest.raises(
+        ValueError, match=r"operators that have a gradient, but got relax\.exp; reg"
+    ):
         transform.Gradient("main")(mod)
 
 
@@ -415,7 +418,7 @@ def test_error_of_a_kernel_whose_gradient_is_not_registered(vector):
 
 def test_error_of_a_packed_function(write, vector):
     mod = write(lambda x: op.sum(op.call_pure_packed("f", x, sinfo_args=X)), vector())
-    with pytest.raises(ValueError, match="have a gradient, but got relax.call_pure_packed"):
+    with pytest.raises(ValueError, match=r"have a gradient, but got relax\.call_pure_packed"):
         transform.Gradient("main")(mod)
 
 

@@ -6,14 +6,14 @@ Each operator has a rule, which composes its gradient of operators and kernels. 
 module for each family of operators; `register_gradient` adds one.
 """
 
-from . import elementwise as _elementwise
-from . import index as _index
-from . import manipulate as _manipulate
-from . import norm as _norm
-from . import products as _products
-from . import reduce as _reduce
-from . import structure as _structure
-from . import window as _window
+from . import elementwise as elementwise
+from . import index as index
+from . import manipulate as manipulate
+from . import norm as norm
+from . import products as products
+from . import reduce as reduce
+from . import structure as structure
+from . import window as window
 from .gradient_pass import Gradient
 from .registry import (
     NO_GRADIENT,

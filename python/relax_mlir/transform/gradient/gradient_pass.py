@@ -15,7 +15,6 @@ from ...core.expr import Var
 from ...core.functions import all_global_vars
 from ...core.ir import TupleStructInfo
 from ...core.ir_module import IRModule
-
 from ...dialects import relax as _ops
 from ..pass_context import PassContext
 from ..python_pass import module_pass
@@ -144,7 +143,8 @@ def _target(result: Any, index: int) -> tuple[Any, Any]:
     if isinstance(type_, TupleStructInfo):
         if not 0 <= index < len(type_.fields):
             raise ValueError(
-                f"Gradient: expected target_index from 0 to {len(type_.fields) - 1}, but got {index}"
+                f"Gradient: expected target_index from 0 to {len(type_.fields) - 1}, "
+                f"but got {index}"
             )
         place, type_ = index, type_.fields[index]
     elif index != 0:

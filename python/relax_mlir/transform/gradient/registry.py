@@ -51,7 +51,7 @@ class Forward:
 
 
 def value_of(attribute: Any) -> Any:
-    """Return an attribute as a value of Python.
+    r"""Return an attribute as a value of Python.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def value_of(attribute: Any) -> Any:
     --------
     >>> from mlir import ir
     >>> with ir.Context():
-    ...     value_of(ir.Attribute.parse("{names = [\\"a\\", 2.5]}"))
+    ...     value_of(ir.Attribute.parse("{names = [\"a\", 2.5]}"))
     {'names': ['a', 2.5]}
     """
     if isinstance(attribute, ir.TypeAttr):

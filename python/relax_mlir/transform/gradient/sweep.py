@@ -266,9 +266,9 @@ def flatten(block: ir.Block) -> None:
 def erase_unused(block: ir.Block, is_pure: Callable[[ir.Operation], bool]) -> None:
     """Erase operations without effects whose results nobody uses, also in branches."""
     for operation in reversed([each.operation for each in block.operations]):
-        if len(operation.results) and is_pure(operation):
-            if not any(True for result in operation.results for _ in result.uses):
-                operation.erase()
-                continue
+        is_used = any(True for result in operation.results for _ in result.uses)
+        if len(operation.results) and is_pure(operation) and not is_used:
+            operation.erase()
+            continue
         for inner in blocks_of(operation):
             erase_unused(inner, is_pure)

@@ -181,7 +181,9 @@ def _avg_pool(f: Forward, g: Any) -> list[Contribution]:
         _kernels.over_count,
         arranged(g, out_layout, first),
         sizes=sizes,
-        padding=[(*pad,) if counted else (0, 0) for pad in zip(window.before, window.after)],
+        padding=[
+            (*pad,) if counted else (0, 0) for pad in zip(window.before, window.after, strict=True)
+        ],
         **moving,
         primfunc_name_hint="avg_pool_share",
     )
