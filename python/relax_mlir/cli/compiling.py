@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..artefact import Executable
-from ..core.expr import Var
 from ..core.ir_module import IRModule
 from ..transform import BindParams
 from . import options
@@ -114,7 +113,7 @@ def _bind(module: IRModule, function: str, paths: list[Path]) -> IRModule:
     unnamed = [str(path) for path in paths if path.suffix != ".npz"]
     if unnamed:
         raise CommandError(f"expected weights in a file .npz, but got {', '.join(unnamed)}")
-    weights: dict[str | Var, Any] = dict(read_arrays(paths, ()))
+    weights: Any = read_arrays(paths, ())
     bind: Any = BindParams(function, weights)
     bound: IRModule = bind(module)
     return bound

@@ -95,12 +95,13 @@ class SetupTrainer:
         """Add the functions and attributes."""
         param_num, state_num = _numbers(mod)
         loss: Any = self._loss
-        mod = AppendLoss(
+        append_loss: Any = AppendLoss(
             BACKBONE_FUNC,
             loss(*self._loss_args),
             loss.num_backbone_outputs,
             BACKBONE_LOSS_FUNC,
-        )(mod)
+        )
+        mod = append_loss(mod)
         _set_training(mod[BACKBONE_FUNC].operation, False)
         _set_training(mod[BACKBONE_LOSS_FUNC].operation, True)
         trained = mod[BACKBONE_LOSS_FUNC].operation
@@ -108,7 +109,8 @@ class SetupTrainer:
         input_num = len(params) - param_num - state_num
         names = [each.value for each in trained.attributes["arg_names"]]
         variables = [Var(names[i], params[i].type) for i in range(input_num, input_num + param_num)]
-        mod = Gradient(BACKBONE_LOSS_FUNC, variables)(mod)
+        gradient: Any = Gradient(BACKBONE_LOSS_FUNC, variables)
+        mod = gradient(mod)
         mod[OPTIMIZER_FUNC] = self._optimizer.init(variables).get_function()
         integer = ir.IntegerType.get_signless(64)
         mod.set_attr("input_num", ir.IntegerAttr.get(integer, input_num))

@@ -278,6 +278,44 @@ INDEX = [
 ]  # fmt: skip
 
 
+_PAIRS_OF_EACH = (_indices(np.array([[0, -1, 2]])), _indices(np.array([[1], [0]])))
+ORDER = [
+    ("sort", lambda x: op.sort(x, 0), lambda x: x.sort(0).values, _t(*N)),
+    ("sort-descending", lambda x: op.sort(x, -1, True), lambda x: x.sort(1, True).values, _t(*N)),
+    ("topk", lambda x: op.get_item(op.topk(x, 2, 1), 0), lambda x: x.topk(2, 1).values, _t(*N)),
+    ("topk-least", lambda x: op.topk(x, 3, ret_type="values", largest=False),
+     lambda x: x.topk(3, 1, False).values, _t(*N)),
+    ("topk-all", lambda x: op.topk(x, 0, 0, "values"), lambda x: x.sort(0, True).values, _t(*N)),
+]  # fmt: skip
+PADDED = [
+    (f"pad-{mode}", lambda x, mode=mode: op.nn.pad(x, (2, 1, 0, 3), mode),
+     lambda x, theirs=theirs: functional.pad(x[None, None], (0, 3, 2, 1), theirs)[0, 0], _t("n", 5))
+    for mode, theirs in {"constant": "constant", "reflect": "reflect", "replicate": "replicate",
+                         "circular": "circular"}.items()
+] + [
+    ("pixel_shuffle", lambda x: op.nn.pixel_shuffle(x, 2), lambda x: functional.pixel_shuffle(x, 2),
+     _t("b", 8, "n", 3)),
+    ("prelu", op.nn.prelu, functional.prelu, [(("n", "m", 2), "any"), (("m",), "any")]),
+    ("prelu-one", op.nn.prelu, functional.prelu, [(N, "any"), ((1,), "any")]),
+    ("outer", op.outer, torch.outer, [(("n",), "any"), (("m",), "any")]),
+    ("meshgrid", lambda x, y: op.multiply(*(op.get_item(op.meshgrid([x, y]), i) for i in (0, 1))),
+     torch.outer, [(("n",), "any"), (("m",), "any")]),
+    ("meshgrid-xy",
+     lambda x, y: op.multiply(*(op.get_item(op.meshgrid([x, y], "xy"), i) for i in (0, 1))),
+     lambda x, y: torch.outer(y, x), [(("n",), "any"), (("m",), "any")]),
+    ("reverse_sequence", op.reverse_sequence,
+     lambda x, n: torch.cat([torch.cat([r[:k].flip(0), r[k:]])[None]
+                             for r, k in zip(x, n.clamp(0, 4).tolist(), strict=True)]),
+     [((3, "m"), "any"), _indices(np.array([2, 9, 0]))]),
+    ("collapse_sum_to", lambda x: op.collapse_sum_to(x, ("n", 1)),
+     lambda x: x.sum((0, 2), keepdim=True)[0], _t(2, "n", "m")),
+    ("collapse_sum_like", lambda x, y: op.collapse_sum_like(x, y), lambda x, y: x.sum(0) + 0 * y,
+     [((2, "n"), "any"), (("n",), "any")]),
+    ("index_tensor", lambda x, i, j: op.index_tensor(x, [i, j]), lambda x, i, j: x[i, j],
+     [(("n", "m", 2), "any"), *_PAIRS_OF_EACH]),
+]  # fmt: skip
+
+
 def _norm(x, axes, g, b, eps=1e-5):
     mean = x.mean(axes, keepdim=True)
     return (x - mean) / torch.sqrt(x.var(axes, correction=0, keepdim=True) + eps) * g + b
@@ -412,4 +450,4 @@ WINDOW = [
      lambda x: functional.adaptive_avg_pool3d(x, (1, 2, 3)), _t("b", 2, 4, "h", "w")),
 ]  # fmt: skip
 
-CASES = [*ELEMENTWISE, *REDUCE, *MANIPULATE, *INDEX, *NN, *WINDOW]
+CASES = [*ELEMENTWISE, *REDUCE, *MANIPULATE, *INDEX, *ORDER, *PADDED, *NN, *WINDOW]

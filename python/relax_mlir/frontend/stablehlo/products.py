@@ -138,7 +138,7 @@ def _convolved(node: Node, x: ir.Value, weight: ir.Value, pads: list[list[int]])
     last = [0, count + 1, *range(1, count + 1)]
     if count == 2 and image == last and output == last and is_plain and batches == 1:
         # Images of which the channels lie together: the compiler chooses how they are computed.
-        return op.nn.conv2d(x, weight, *options, data_layout="NHWC")
+        return op.nn.conv2d(x, weight, *options, data_layout="NHWC")  # type: ignore[misc]
     x = permuted(x, image)
     if not is_plain:
         x = _padded(x, pads, stretch)

@@ -174,7 +174,7 @@ def _pool(x: ir.Value, kind: str, windows: _Windows) -> ir.Value:
         return _MAX[len(axes)](x, *options)
     if kind == "minimum":
         return op.negative(_MAX[len(axes)](op.negative(x), *options))
-    mean = _AVG[len(axes)](x, *options, count_include_pad=True)
+    mean = _AVG[len(axes)](x, *options, count_include_pad=True)  # type: ignore[misc]
     return op.multiply(mean, number(math.prod(size), dtype_of(x)))
 
 

@@ -12,6 +12,7 @@ from . import manipulate as manipulate
 from . import norm as norm
 from . import products as products
 from . import reduce as reduce
+from . import sort as sort
 from . import structure as structure
 from . import window as window
 from .gradient_pass import Gradient

@@ -10,7 +10,7 @@ from typing import Any
 
 from ... import op
 from .registry import Contribution, Forward, gradient, no_gradient
-from .shapes import is_float, sum_to, zeros_of
+from .shapes import along, dims_of, is_float, reshaped, sum_to, zeros_of
 
 # ------------------------------------------------------------------------------
 # One tensor
@@ -225,3 +225,17 @@ no_gradient("of Booleans", "equal greater greater_equal less less_equal not_equa
 no_gradient("of Booleans", "isfinite isinf isnan logical_and logical_not logical_or logical_xor")
 no_gradient("of integers", "bitwise_and bitwise_not bitwise_or bitwise_xor left_shift right_shift")
 no_gradient("stops gradients, as its name says", "no_grad")
+
+
+@gradient("prelu")
+def _prelu(f: Forward, g: Any) -> list[Contribution]:
+    x, alpha = f.operands
+    axis, ndim = f.axis(default=1), int(x.type.ndim)
+    slope = along(alpha, ndim, [axis])
+    is_positive = op.greater(x, op.zeros_like(x))
+
+    def of_alpha() -> Any:
+        part = op.where(is_positive, op.zeros_like(x), g * x)
+        return reshaped(sum_to(part, slope), dims_of(alpha))
+
+    return [lambda: op.where(is_positive, g, slope * g), of_alpha]

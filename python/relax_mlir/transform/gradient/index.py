@@ -77,6 +77,18 @@ def _batch_places(places: Any, batch: int) -> list[Any]:
     return found
 
 
+@gradient("index_tensor")
+def _index_tensor(f: Forward, g: Any) -> list[Contribution]:
+    x, *indices = f.operands
+    places_dims = dims_of(f.result)[: len(dims_of(f.result)) - len(dims_of(x)) + len(indices)]
+    places = []
+    for axis, each in enumerate(indices):
+        size = number_of(f, [dims_of(x)[axis]], "int64")
+        places.append(op.broadcast_to(clipped(from_end(each, size), size), places_dims))
+    found = op.scatter_nd(zeros_of(x), op.stack(places, -1), g, "add")
+    return [found, *[None] * len(indices)]
+
+
 # ------------------------------------------------------------------------------
 # Scatter
 # ------------------------------------------------------------------------------

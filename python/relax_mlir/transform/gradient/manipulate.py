@@ -11,7 +11,7 @@ from ... import op
 from ...core.ir import Dim
 from .registry import Contribution, Forward, gradient, no_gradient
 from .scatter import scatter_along
-from .shapes import dims_of, is_float, reshaped, sum_to, zeros_of
+from .shapes import dims_of, is_float, product, reshaped, sum_to, zeros_of
 
 # ------------------------------------------------------------------------------
 # Shapes
@@ -109,8 +109,9 @@ def _values(shape: Any, count: int) -> list[Dim]:
 def _placed(g: Any, axis: int, size: Dim, place: Sequence[Dim]) -> Any:
     """Return zeros with the elements of a slice along one dimension at their places."""
     begin, end, stride = place
-    known = [value.value for value in place]
-    if stride.value == 1 and None not in (known[0], size.value) and 0 <= known[0] <= size.value:
+    known: Any = [value.value for value in place]
+    extent: Any = size.value
+    if stride.value == 1 and None not in (known[0], extent) and 0 <= known[0] <= extent:
         dims = dims_of(g)
         before, after = dims.copy(), dims.copy()
         before[axis], after[axis] = begin, size - begin - dims[axis]
@@ -126,6 +127,54 @@ def _placed(g: Any, axis: int, size: Dim, place: Sequence[Dim]) -> Any:
     places = op.arange(0, size, 1, "int64")
     places = op.strided_slice(places, [0], [begin], [end], [stride])
     return scatter_along(g, axis, size, reshaped(places, [dims_of(g)[axis]]))
+
+
+@gradient("meshgrid")
+def _meshgrid(f: Forward, g: Any) -> list[Contribution]:
+    count = len(f.operands)
+    is_swapped = f.attribute("indexing", "ij") == "xy" and count >= 2
+    found: list[Contribution] = []
+    for i, (operand, part) in enumerate(zip(f.operands, g, strict=True)):
+        axis = 1 - i if is_swapped and i < 2 else i
+        others = [each for each in range(count) if each != axis]
+        found.append(None if part is None else reshaped(op.sum(part, others), dims_of(operand)))
+    return found
+
+
+@gradient("pad")
+def _pad(f: Forward, g: Any) -> list[Contribution]:
+    (x,) = f.operands
+    widths, mode = f.attribute("pad_width"), f.attribute("pad_mode", "constant")
+    dims = dims_of(x)
+    if mode == "constant":
+        before = widths[::2]
+        ends = [dim + width for dim, width in zip(dims, before, strict=True)]
+        axes = list(range(len(dims)))
+        return [op.strided_slice(g, axes, before, ends, assume_inbound=True)]
+    # Each element goes to the place that it was copied from.
+    size = product(dims)
+    places = op.nn.pad(op.reshape(op.arange(0, size, 1, "int64"), dims), widths, mode)
+    flat = op.zeros([size], g.type.dtype)
+    total = op.scatter_elements(flat, op.flatten(places), op.flatten(g), 0, "add")
+    return [op.reshape(total, dims)]
+
+
+@gradient("pixel_shuffle")
+def _pixel_shuffle(f: Forward, g: Any) -> list[Contribution]:
+    (x,) = f.operands
+    r = f.attribute("upscale_factor")
+    *batch, _, height, width = dims_of(x)
+    n = len(batch)
+    parts = op.reshape(g, [*batch, dims_of(g)[n], height, r, width, r])
+    # Dimensions: ..., channel, row, row in the square, column, column in it.
+    parts = op.permute_dims(parts, [*range(n + 1), n + 2, n + 4, n + 1, n + 3])
+    return [op.reshape(parts, dims_of(x))]
+
+
+@gradient("reverse_sequence")
+def _reverse_sequence(f: Forward, g: Any) -> list[Contribution]:
+    axes = f.attribute("seq_axis", 1), f.attribute("batch_axis", 0)
+    return [op.reverse_sequence(g, f.operands[1], *axes), None]
 
 
 @gradient("flip")

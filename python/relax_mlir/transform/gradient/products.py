@@ -168,3 +168,9 @@ def _weights(scores: Any, seen: Any) -> Any:
 
 # Below all scores, and finite, also in float16.
 _LOWEST = -60000.0
+
+
+@gradient("outer")
+def _outer(f: Forward, g: Any) -> list[Contribution]:
+    x, y = f.operands
+    return [lambda: op.matmul(g, y), lambda: op.matmul(x, g)]

@@ -137,3 +137,8 @@ def _cumprod(f: Forward, g: Any) -> list[Contribution]:
 
 
 no_gradient("gives integers", "argmax argmin")
+
+
+@gradient("collapse_sum_like", "collapse_sum_to")
+def _collapse_sum(f: Forward, g: Any) -> list[Contribution]:
+    return [op.broadcast_to(g, dims_of(f.operands[0])), None]

@@ -39,7 +39,7 @@ def adjoint_type(type_: Any) -> ir.Type:
     """Return the type of the adjoint of values of a type: empty tuples where there is none."""
     if isinstance(type_, TupleStructInfo):
         return TupleStructInfo([adjoint_type(field) for field in type_.fields])
-    return type_ if is_differentiable(type_) else TupleStructInfo([])  # type: ignore[no-any-return]
+    return type_ if is_differentiable(type_) else TupleStructInfo([])
 
 
 def as_value(adjoint: Adjoint, like: Any) -> Any:
