@@ -82,7 +82,7 @@ def explain(function: Callable[..., Any], name: str, eager: bool = False) -> Cal
     Traceback (most recent call last):
     ...
     TypeError: repeat: expected times to be an int, but got 'b'
-    >>> explain(repeat, "repeat")("a", tims=3)
+    >>> explain(repeat, "repeat", eager=True)("a", tims=3)
     Traceback (most recent call last):
     ...
     TypeError: repeat: expected the arguments text, times, but got 'tims'; did you mean 'times'?
