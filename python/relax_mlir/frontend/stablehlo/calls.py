@@ -33,7 +33,8 @@ def _call(node: Node, *operands: Value) -> Any:
     function = node.importer.functions.get(name)
     if function is not None:
         for constant, value in zip(global_constants(function), operands, strict=False):
-            dim = value.elements.item() if isinstance(value, Sizes) else None
+            is_one = isinstance(value, Sizes) and value.elements.size == 1
+            dim = value.elements.item() if is_one else None
             # A dimension gets the name that it has in the program.
             if re.fullmatch(r"[A-Za-z_]\w*", constant) and isinstance(dim, Dim) and dim.name:
                 node.importer.dimensions.rename(str(dim.name), constant)
