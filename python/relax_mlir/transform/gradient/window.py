@@ -176,14 +176,14 @@ def _avg_pool(f: Forward, g: Any) -> list[Contribution]:
     moving = _moving(f)
     sizes = dims_of(arranged(x, layout, first))[2:]
     window = _Window.of(f, len(sizes))
-    counted = f.attribute("count_include_pad", False)
+    padding = list(zip(window.before, window.after, strict=True))
+    if not f.attribute("count_include_pad", False):
+        padding = [(0, 0)] * len(padding)
     share = f.emit_te(
         _kernels.over_count,
         arranged(g, out_layout, first),
         sizes=sizes,
-        padding=[
-            (*pad,) if counted else (0, 0) for pad in zip(window.before, window.after, strict=True)
-        ],
+        padding=padding,
         **moving,
         primfunc_name_hint="avg_pool_share",
     )
