@@ -273,9 +273,10 @@ def test_invalid_region():
 
 
 def test_invalid_random():
-    def function(key):
-        return lax.rng_bit_generator(key, (3,))
-
-    text = jax.jit(function).lower(np.zeros(4, "uint32")).as_text()
+    text = """func.func @main(%x: tensor<2xui64>) -> tensor<2xui64> {
+      %0, %1 = stablehlo.rng_bit_generator %x, algorithm = DEFAULT
+        : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
+      return %0 : tensor<2xui64>
+    }"""
     with pytest.raises(NotImplementedError, match="take random numbers as inputs"):
         from_stablehlo(text)
