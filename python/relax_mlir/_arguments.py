@@ -33,6 +33,8 @@ _FOREIGN = (
     "An MLIR function requires a Context",
     "inhomogeneous shape",
 )
+# What messages of this package say.
+_SAYS = re.compile(r"\bexpected ")
 _LONGEST = 60
 
 
@@ -134,7 +136,7 @@ def _is_foreign(error: Exception) -> bool:
     """Say whether an error is in others' words, and raised by code of this package."""
     text = str(error)
     if not any(each in text for each in _FOREIGN):
-        if not isinstance(error, (TypeError, AttributeError)) or "expected " in text:
+        if not isinstance(error, (TypeError, AttributeError)) or _SAYS.search(text):
             return False
         if "did you mean" in text:
             return False
@@ -253,15 +255,18 @@ def explain_namespace(module: types.ModuleType, prefix: str, eager: Iterable[str
     """
     space = vars(module)
     public = getattr(module, "__all__", None) or [n for n in space if not n.startswith("_")]
+    explained: dict[Any, Callable[..., Any]] = {}
     for key in public:
         member: Any = space.get(key)
         owner = str(getattr(member, "__module__", ""))
         if not owner.startswith("relax_mlir"):
             continue
         if _is_python(member):
-            made = explain(member, prefix + key, key in eager)
-            made._explained = True  # type: ignore[attr-defined]
-            space[key] = made
+            # Other names of the same function stay the same.
+            if member not in explained:
+                explained[member] = explain(member, prefix + key, key in eager)
+                explained[member]._explained = True  # type: ignore[attr-defined]
+            space[key] = explained[member]
         elif isinstance(member, type) and not issubclass(member, BaseException):
             methods = ("__init__",) if key in eager else ()
             explain_methods(member, prefix + key, methods)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import keyword
+import re
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -131,6 +132,8 @@ class _Call:
 
     def retry(self, error: Exception, args: tuple[Any, ...]) -> Any:
         """Call the function with converted arguments; raise the error if none can be."""
+        if not self._is_about_arguments(error):
+            raise error
         converted = []
         for index, arg in enumerate(args):
             info = self.infos[index] if index < len(self.infos) else {}
@@ -139,6 +142,13 @@ class _Call:
         if all(new is old for new, old in zip(converted, args, strict=True)):
             raise error
         return self._detached(self.function(*converted))
+
+    def _is_about_arguments(self, error: Exception) -> bool:
+        """Say whether the function has not begun to run: it checks its arguments before."""
+        text = str(error)
+        if isinstance(error, BufferError) or "DLPack" in text:
+            return True
+        return re.match(rf"{re.escape(self.name)}: (field \d+ of )*argument ", text) is not None
 
     def _converted(self, value: Any, info: dict[str, Any], what: str) -> Any:
         """Return an argument as tvm-ffi takes it; the argument itself if there is no other way."""

@@ -685,10 +685,10 @@ def test_st07_least(drawn):
 @given(related(types, 2))
 def test_st07_of_a_subtype(drawn):
     sub, super_ = drawn
+    # Parameters that are not the same have no bound but Object.
+    assume("func" not in str(sub))
     assume(analysis.is_subtype(sub, super_))
     bound = analysis.unify_struct_info(sub, super_)
-    # Parameters that are not the same have no bound but Object.
-    assume(bound != parse("@object") and "func" not in str(bound))
     assert analysis.is_subtype(bound, super_) is True
 
 

@@ -88,3 +88,27 @@ def test_parameters_without_identifiers():
     assert add(1, 2) == 3
     with pytest.raises(TypeError):
         add(_relax_0=1, _relax_1=2)
+
+
+ONCE = """
+relax.func impure @main(%f: !relax.func<derive = @default_derive>, %s: !relax.prim<f64>)
+    -> !relax.object {
+  %0 = relax.call %f : !relax.func<derive = @default_derive> (%s)
+    : (!relax.prim<f64>) -> !relax.object
+  relax.return %0 : !relax.object
+}"""
+
+
+def test_error_of_a_function_that_runs_does_not_run_it_again(vm, exec_mode):
+    """Arguments that could be converted are not, once the function has begun."""
+    calls = []
+
+    def fail(number):
+        calls.append(number)
+        raise ValueError("no such number")
+
+    main = relax.VirtualMachine(relax.compile(ONCE, exec_mode=exec_mode))["main"]
+    fail.packed = tvm_ffi.convert(fail)
+    with pytest.raises(ValueError, match="no such number"):
+        main(fail, np.float64(2))
+    assert calls == [2]
