@@ -110,7 +110,7 @@ def describe(annotation: Any) -> str:
     Examples
     --------
     >>> describe(int | list[str] | None), describe(Literal["a", "b"])
-    ("an int, a list of str or None", "'a' or 'b'")
+    ('an int, a list of str or None', "'a' or 'b'")
     """
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (Union, types.UnionType):

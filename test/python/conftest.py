@@ -19,6 +19,15 @@ ROUND_TRIP = "RELAX_MLIR_TEST_ROUND_TRIP"
 
 
 @pytest.fixture(autouse=True)
+def number_of_threads():
+    """Leave the number of threads as it was."""
+    before = relax.runtime.get_num_threads()
+    yield
+    if relax.runtime.get_num_threads() != before:
+        relax.runtime.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
 def round_trip(request, monkeypatch):
     """Print and parse what `BlockBuilder.get` returns; a difference fails the test."""
     if not os.environ.get(ROUND_TRIP) or "script" in Path(request.node.fspath).parts:

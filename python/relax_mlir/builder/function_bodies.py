@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mlir import ir
 
+from .._warnings import warn
 from ..core.context import current_location
 from ..core.expr import GlobalVar, Var, require_context
 from ..core.ir import FuncStructInfo, ObjectStructInfo
@@ -95,11 +95,10 @@ class Body:
                 f"'{self.name}', but got {actual}"
             )
         if compatible is None:
-            warnings.warn(
+            warn(
                 f"a result of type {actual} may not be of the declared type {declared}: "
                 "match_cast would check it here, or else the function does on return",
                 StructInfoWarning,
-                stacklevel=5,
             )
 
     def release(self) -> None:

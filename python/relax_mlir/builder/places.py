@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mlir import ir
 
+from .._warnings import warn
 from ..core.expr import build, require_context
 from ..core.ir import Dim
 from ..core.struct_info import StructInfoWarning, binding_vars, check_compatibility
@@ -36,11 +36,10 @@ def declared_value(value: ir.Value, declared: ir.Type) -> ir.Value:
     if restate(value, declared):
         return value
     if compatible is None:
-        warnings.warn(
+        warn(
             f"the declared type {declared} says more than the type {value.type} of the value: it "
             "is checked at run time, as match_cast does",
             StructInfoWarning,
-            stacklevel=3,
         )
     return build(_ops.MatchCastOp, declared, value)
 

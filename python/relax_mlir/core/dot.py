@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mlir import ir
 
@@ -45,19 +45,23 @@ class _Graph:
         """Yield the lines of the graph."""
         yield '  node [shape=box, fontname="Helvetica"];'
         yield '  edge [fontname="Helvetica", fontsize=10];'
+        names = dict(function.attributes.items()).get("arg_names", ())
         for block in function.regions[0].blocks:
-            yield from self._block(block, "  ", "output")
+            yield from self._block(block, "  ", "output", [name.value for name in names])
         yield from self.edges
 
     def _new(self) -> str:
         self.count += 1
         return f"n{self.count}"
 
-    def _block(self, block: ir.Block, indent: str, end: str) -> Iterator[str]:
+    def _block(
+        self, block: ir.Block, indent: str, end: str, names: Sequence[str] = ()
+    ) -> Iterator[str]:
         """Yield the nodes of a block; what it ends with leads to the node `end`."""
-        for argument in block.arguments:
+        for number, argument in enumerate(block.arguments):
             node = self.nodes[argument] = self._new()
-            label = _quoted(_name_of(argument.location) or f"argument {argument.arg_number}")
+            name = names[number] if number < len(names) else _name_of(argument.location)
+            label = _quoted(name or f"argument {number}")
             yield f"{indent}{node} [label={label}, shape=ellipse];"
         for op in block.operations:
             operation = op.operation

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
+from .._warnings import warn
 from ..core.expr import as_value
 from ..core.struct_info import facts_at, is_subtype
 from ..core.variables import defining_op, walk
@@ -340,7 +340,7 @@ class Driver:
         )
         if message not in self._warned:
             self._warned.add(message)
-            warnings.warn(message, RewriteWarning, stacklevel=2)
+            warn(message, RewriteWarning)
 
     def _are_replaceable(
         self, found: Mapping[ir.Value, ir.Value], place: Mapping[int, int]

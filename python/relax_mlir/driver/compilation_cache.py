@@ -17,7 +17,6 @@ import re
 import stat
 import tempfile
 import time
-import warnings
 from pathlib import Path
 
 from mlir import ir
@@ -25,6 +24,7 @@ from mlir import ir
 from .. import native
 from .._mlir_libs import RUNTIME_LIBRARY
 from .._mlir_libs import _relax_mlir as _ext
+from .._warnings import warn
 from ..artefact import Executable, load
 from ..transform.options import CompileOptions
 
@@ -113,7 +113,7 @@ class CompilationCache:
         except FileNotFoundError:  # deleted by another process since
             return None
         except (OSError, ValueError) as error:
-            warnings.warn(f"compiled again: {error}", RuntimeWarning, stacklevel=3)
+            warn(f"compiled again: {error}", RuntimeWarning)
             return None
         with contextlib.suppress(OSError):
             os.utime(path)  # it is the one that was used last
@@ -139,7 +139,7 @@ class CompilationCache:
             self._write(self._path(key), ex)
             self.evict()
         except (OSError, ValueError) as error:
-            warnings.warn(f"not stored in {self.folder}: {error}", RuntimeWarning, stacklevel=3)
+            warn(f"not stored in {self.folder}: {error}", RuntimeWarning)
 
     def _write(self, path: Path, ex: Executable) -> None:
         """Write an entry under a name of its own, and give it its name when it is complete."""

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -13,6 +12,7 @@ import numpy as np
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
+from .._warnings import warn
 from ..core.expr import (
     GlobalVar,
     ShapeLike,
@@ -366,11 +366,10 @@ def call(
     except ValueError as error:
         raise ValueError(f"relax.call: {error}") from None
     for index, expected in unproven:
-        warnings.warn(
+        warn(
             f"relax.call: argument {index} of type {values[index].type} may not be of type "
             f"{expected}: match_cast would check it here, or else the function does",
             StructInfoWarning,
-            stacklevel=2,
         )
     given = _struct_info_args(sinfo_args)
     if sinfo_args is not None and callee.derive is None:
@@ -405,9 +404,8 @@ def match_cast(value: Any, struct_info: ir.Type) -> ir.Value:
     operand = as_value(value)
     result = build(_ops.MatchCastOp, struct_info, operand)
     if cast_always_fails(operand.type, struct_info):
-        warnings.warn(
+        warn(
             f"relax.match_cast: this cast from {operand.type} to {struct_info} always fails",
             StructInfoWarning,
-            stacklevel=2,
         )
     return result

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-_BOUND = ("_relax_function", "_relax_retry")
+_BOUND = ("_relax_function", "_relax_prepare", "_relax_again")
 
 
 def make_callable(
@@ -50,8 +50,9 @@ def make_callable(
     (3, 3)
     """
 
-    def retry(error: Exception, *args: Any) -> Any:
-        return _Call(name, function, params, struct_info, reads_only).retry(error, args)
+    def prepare(error: Exception, *args: Any) -> Callable[[], Any] | None:
+        call = _Call(name, function, params, struct_info, reads_only)
+        return call.prepare(args) if call.is_about_arguments(error) else None
 
     infos = json.loads(struct_info).get("params", []) if struct_info else []
     names = _identifiers(params)
@@ -69,15 +70,17 @@ def make_callable(
         f"def call({', '.join(listed)}):\n{unpacked}"
         f"    try:\n        return {_BOUND[0]}({given})\n"
         f"    except (BufferError, TypeError, ValueError) as error:\n"
-        f"        return {_BOUND[1]}(error, {given})\n"
+        f"        {_BOUND[2]} = {_BOUND[1]}(error, {given})\n"
+        f"        if {_BOUND[2]} is None:\n            raise\n"
+        f"    return {_BOUND[2]}()\n"
     )
     space: dict[str, Any] = {
         _BOUND[0]: function,
-        _BOUND[1]: retry,
+        _BOUND[1]: prepare,
         "_relax_unpacked": _unpacked,
     }
     exec(source, space)
-    call: Any = space["call"]
+    call: Any = space.pop("call")  # not a cycle
     call.__name__ = call.__qualname__ = name
     call.__module__ = __name__
     call.packed = function
@@ -130,20 +133,21 @@ class _Call:
         self.reads_only = reads_only
         self.borrowed: list[np.ndarray[Any, Any]] = []
 
-    def retry(self, error: Exception, args: tuple[Any, ...]) -> Any:
-        """Call the function with converted arguments; raise the error if none can be."""
-        if not self._is_about_arguments(error):
-            raise error
+    def prepare(self, args: tuple[Any, ...]) -> Callable[[], Any] | None:
+        """Return the call with converted arguments; None if none can be.
+
+        It does not refer to the error, whose traceback would keep the arguments alive.
+        """
         converted = []
         for index, arg in enumerate(args):
             info = self.infos[index] if index < len(self.infos) else {}
             label = self.params[index] if index < len(self.params) else str(index)
             converted.append(self._converted(arg, info, f"argument '{label}'"))
         if all(new is old for new, old in zip(converted, args, strict=True)):
-            raise error
-        return self._detached(self.function(*converted))
+            return None
+        return lambda: self._detached(self.function(*converted))
 
-    def _is_about_arguments(self, error: Exception) -> bool:
+    def is_about_arguments(self, error: Exception) -> bool:
         """Say whether the function has not begun to run: it checks its arguments before."""
         text = str(error)
         if isinstance(error, BufferError) or "DLPack" in text:

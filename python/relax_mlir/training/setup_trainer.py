@@ -73,14 +73,14 @@ class SetupTrainer:
     >>> x = relax.Var("x", relax.TensorStructInfo(("n", 4), "float32"))
     >>> w = relax.Var("w", relax.TensorStructInfo((4, 2), "float32"))
     >>> with bb.function("backbone", [x, w]):
-    ...     bb.emit_func_output(relax.op.matmul(x, w))
+    ...     _ = bb.emit_func_output(relax.op.matmul(x, w))
     >>> mod = bb.get()
     >>> for name, number in {"param_num": 1, "state_num": 0}.items():
     ...     mod.set_attr(name, ir.Attribute.parse(f"{number} : i64", mod.context))
     >>> pair = relax.TensorStructInfo(("n", 2), "float32")
     >>> made = SetupTrainer(loss.MSELoss(), optimizer.SGD(0.1), [pair, pair], legalize=False)(mod)
     >>> list(made)
-    ['backbone', 'backbone_loss', 'backbone_loss_adjoint', 'optimizer']
+    ['backbone', 'backbone_loss', 'backbone_loss_adjoint', 'number_of_elements', 'optimizer']
     """
 
     def __init__(

@@ -44,7 +44,7 @@ class Trainer:
     >>> x = relax.Var("x", relax.TensorStructInfo(("n", 1), "float32"))
     >>> w = relax.Var("w", relax.TensorStructInfo((1, 1), "float32"))
     >>> with bb.function("backbone", [x, w]):
-    ...     bb.emit_func_output(relax.op.matmul(x, w))
+    ...     _ = bb.emit_func_output(relax.op.matmul(x, w))
     >>> mod = bb.get()
     >>> for name, number in {"param_num": 1, "state_num": 0}.items():
     ...     mod.set_attr(name, ir.Attribute.parse(f"{number} : i64", mod.context))

@@ -52,7 +52,7 @@ class AppendLoss:
     >>> x = relax.Var("x", pair)
     >>> bb = relax.BlockBuilder()
     >>> with bb.function("predict", [x]):
-    ...     bb.emit_func_output(relax.op.tanh(x))
+    ...     _ = bb.emit_func_output(relax.op.tanh(x))
     >>> mod = AppendLoss("predict", loss.MSELoss()(pair, pair))(bb.get())
     >>> print(mod["predict_loss"].function_type.value)
     (!relax.tensor<[n, 2], f32>, !relax.tensor<[n, 2], f32>) -> !relax.tensor<[], f32>

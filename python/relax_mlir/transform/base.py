@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,6 +13,7 @@ from mlir.passmanager import PassManager
 
 from .._mlir_libs import _relax_mlir as _ext
 from .._near_misses import did_you_mean
+from .._warnings import warn
 from ..core.diagnostics import raise_errors
 from ..core.forks import compiling, within_compilation
 from ..core.ir_module import IRModule, ModuleLike, as_module
@@ -363,7 +363,7 @@ def run_pipeline(pipeline: str, module: ir.Module, name: str) -> None:
         except ir.MLIRError as error:
             raise PassError(name, error) from None
     for message in found:
-        warnings.warn(message, StructInfoWarning, stacklevel=2)
+        warn(message, StructInfoWarning)
 
 
 def _parsed(pipeline: str) -> PassManager:

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlir import ir
 
+from .._warnings import warn
 from ..core.variables import walk
 from ..core.violations import _place
 from ..dialects import relax as _ops
@@ -106,7 +106,7 @@ class LegalizeOps(_LegalizeOps):
         for op in _operations(module):
             if op.name in OPERATORS and op.name not in self._skipped:
                 message = f"{_place(op.location)}: there is no kernel for {op.name}, so it stays"
-                warnings.warn(message, LegalizationWarning, stacklevel=2)
+                warn(message, LegalizationWarning)
 
     def __repr__(self) -> str:
         return "LegalizeOps()"

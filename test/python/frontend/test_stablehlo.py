@@ -166,7 +166,7 @@ def test_bounds_are_checked():
     main = load(from_stablehlo(symbolic(jnp.tanh, "b", constraints=["b >= 2", "b <= 4"])))
     check(main, jnp.tanh, array(3))
     for length in (1, 5):
-        with pytest.raises(ValueError, match="shape variable 'b'"):
+        with pytest.raises(ValueError, match=r"shape variable 'b'|match_cast"):
             main(array(length))
 
 

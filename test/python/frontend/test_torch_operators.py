@@ -620,14 +620,13 @@ def test_programs_without_decompositions() -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda x: x[x[:, 0] > 0.5, 1], "a mask together with other indices"),
         (lambda x: x.unique(), r"aten\._unique2\.default \(.*custom_convert_map"),
         (lambda x: F.dropout(x, 0.5, True), "dropout"),
         (lambda x: F.max_pool2d(x[None], 2, return_indices=True)[1], "places of the largest"),
         (lambda x: F.adaptive_max_pool2d(x[None], 3)[0], "windows of different sizes"),
         (lambda x: x.int() ** x.int(), r"powers of integers .*\(File"),
     ],
-    ids=["mask", "unique", "dropout", "places", "adaptive", "powers"],
+    ids=["unique", "dropout", "places", "adaptive", "powers"],
 )
 def test_error_operators_that_are_not_supported(function: Any, message: str) -> None:
     with pytest.raises(NotImplementedError, match=message):

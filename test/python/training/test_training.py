@@ -78,14 +78,19 @@ def test_error_no_parameters():
     unknown = relax.Var("w", relax.TensorStructInfo(("n",), "float32"))
     with pytest.raises(ValueError, match="static"):
         optimizer.SGD(0.1).init(unknown)
-    x, y = (relax.Var(n, relax.TensorStructInfo((2,), t)) for n, t in (("x", "float32"), ("y", "float64")))
+    x, y = (
+        relax.Var(n, relax.TensorStructInfo((2,), t))
+        for n, t in (("x", "float32"), ("y", "float64"))
+    )
     with pytest.raises(ValueError, match="data type"):
         optimizer.SGD(0.1).init([x, y])
 
 
 def run(made, exec_mode, *args):
     mod = relax.IRModule({"loss": made})
-    return np.from_dlpack(relax.VirtualMachine(relax.compile(mod, exec_mode=exec_mode))["loss"](*args))
+    return np.from_dlpack(
+        relax.VirtualMachine(relax.compile(mod, exec_mode=exec_mode))["loss"](*args)
+    )
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])

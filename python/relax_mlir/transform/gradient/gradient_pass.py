@@ -62,7 +62,7 @@ class Gradient:
     >>> with bb.function("main", [x]):
     ...     with bb.dataflow():
     ...         y = bb.emit_output(relax.op.sum(relax.op.square(x)))
-    ...     bb.emit_func_output(y)
+    ...     _ = bb.emit_func_output(y)
     >>> mod = relax.transform.Gradient("main")(bb.get())
     >>> vm = relax.VirtualMachine(relax.compile(mod))
     >>> value, (gradient,) = vm["main_adjoint"](np.array([1, 2, 3], "float32"))
