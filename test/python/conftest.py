@@ -20,11 +20,9 @@ ROUND_TRIP = "RELAX_MLIR_TEST_ROUND_TRIP"
 
 @pytest.fixture(autouse=True)
 def number_of_threads():
-    """Leave the number of threads as it was."""
-    before = relax.runtime.get_num_threads()
+    """Leave the number of threads that is the default."""
     yield
-    if relax.runtime.get_num_threads() != before:
-        relax.runtime.set_num_threads(before)
+    relax.runtime.set_num_threads(None)
 
 
 @pytest.fixture(autouse=True)
