@@ -72,7 +72,32 @@ def _parameter(name: str, given: Any) -> Var:
     raise TypeError(f"expected a variable or a type as {name}, but got {given!r}")
 
 
-class L1Loss(Loss):
+class _Difference(Loss):
+    """A measure of the difference of predictions and targets, element by element."""
+
+    def _measured(self, difference: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}._measured")
+
+    def __call__(self, predictions: Any, targets: Any) -> Function:
+        """Return the loss as a function.
+
+        Parameters
+        ----------
+        predictions, targets : Var or StructInfo
+            Tensors of the same shape and data type.
+
+        Returns
+        -------
+        Function
+        """
+
+        def write(x: Any, y: Any) -> Any:
+            return self._reduced(self._measured(op.subtract(x, y)))
+
+        return self._function(write, ("predictions", predictions), ("targets", targets))
+
+
+class L1Loss(_Difference):
     """The absolute difference of predictions and targets, element by element.
 
     Parameters
@@ -90,26 +115,11 @@ class L1Loss(Loss):
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__("l1_loss", 1, reduction)
 
-    def __call__(self, predictions: Any, targets: Any) -> Function:
-        """Return the loss as a function.
-
-        Parameters
-        ----------
-        predictions, targets : Var or StructInfo
-            Tensors of the same shape and data type.
-
-        Returns
-        -------
-        Function
-        """
-
-        def write(x: Any, y: Any) -> Any:
-            return self._reduced(op.abs(op.subtract(x, y)))
-
-        return self._function(write, ("predictions", predictions), ("targets", targets))
+    def _measured(self, difference: Any) -> Any:
+        return op.abs(difference)
 
 
-class MSELoss(Loss):
+class MSELoss(_Difference):
     """The square of the difference of predictions and targets, element by element.
 
     Parameters
@@ -127,23 +137,8 @@ class MSELoss(Loss):
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__("mse_loss", 1, reduction)
 
-    def __call__(self, predictions: Any, targets: Any) -> Function:
-        """Return the loss as a function.
-
-        Parameters
-        ----------
-        predictions, targets : Var or StructInfo
-            Tensors of the same shape and data type.
-
-        Returns
-        -------
-        Function
-        """
-
-        def write(x: Any, y: Any) -> Any:
-            return self._reduced(op.square(op.subtract(x, y)))
-
-        return self._function(write, ("predictions", predictions), ("targets", targets))
+    def _measured(self, difference: Any) -> Any:
+        return op.square(difference)
 
 
 class CrossEntropyLoss(Loss):
