@@ -90,10 +90,9 @@ relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[], f32> {
 
 @pytest.fixture(autouse=True)
 def rest() -> Iterator[None]:
-    """Leave no failure and no setting for later tests."""
+    """Leave no failure for later tests."""
     yield
     _fail_after(-1)
-    set_num_threads(None)
 
 
 def _rows(n: int, m: int) -> np.ndarray:

@@ -134,7 +134,7 @@ def test_bucketize(load, write, tensor, dtype, right):
 
 def test_sorts_share_threads():
     """Lines are shared by threads, each with its own part of both copies."""
-    from relax_mlir.runtime.threads import get_num_threads, set_num_threads
+    from relax_mlir.runtime.threads import set_num_threads
 
     bb = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorStructInfo(("n", "m"), "float32"))
@@ -142,11 +142,7 @@ def test_sorts_share_threads():
         bb.emit_func_output(op.argsort(x))
     main = relax.VirtualMachine(relax.compile(bb.get()))["main"]
     data = np.random.default_rng(0).standard_normal((301, 257)).astype("float32")
-    before = get_num_threads()
-    try:
-        for count in (1, 2, 3):
-            set_num_threads(count)
-            result = np.from_dlpack(main(data))
-            np.testing.assert_array_equal(result, np.argsort(data, kind="stable"))
-    finally:
-        set_num_threads(before)
+    for count in (1, 2, 3):
+        set_num_threads(count)
+        result = np.from_dlpack(main(data))
+        np.testing.assert_array_equal(result, np.argsort(data, kind="stable"))
