@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from relax_mlir.cli import main
@@ -26,8 +28,9 @@ def python_blocks(page: Path) -> list[str]:
 def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # for the files that it writes
     namespace: dict[str, object] = {"__name__": "page"}
-    for block in python_blocks(page):
-        exec(compile(block, str(page), "exec"), namespace)
+    with mock.patch.dict(os.environ):  # a page shows how to set a variable
+        for block in python_blocks(page):
+            exec(compile(block, str(page), "exec"), namespace)
 
 
 def test_commands_of_the_command_line_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
