@@ -55,6 +55,7 @@ MODULES = (
     "relax_mlir.training.loss",
     "relax_mlir.training.optimizer",
     "relax_mlir.runtime",
+    "relax_mlir.vm",
     "relax_mlir.artefact",
     "relax_mlir.target",
     "relax_mlir.native",

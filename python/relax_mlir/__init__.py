@@ -42,6 +42,7 @@ from . import (
     topi,
     training,
     transform,
+    vm,
 )
 from . import packed as packed
 from ._arguments import explain_methods, explain_namespace
@@ -53,6 +54,7 @@ from .core import erasing as erasing
 from .core.context import default_context, load_dialect
 from .core.derive import register_derive_func
 from .core.expr import GlobalVar, Var
+from .core.function import Function
 from .core.ir import (
     Dim,
     Facts,
@@ -65,15 +67,27 @@ from .core.ir import (
     TupleStructInfo,
     shape_var,
 )
-from .core.ir_module import Function, IRModule, as_module
+from .core.ir_module import IRModule, as_module
+from .core.kinds import Call, DataflowBlock, DataflowVar, If, MatchCast, SeqExpr, TupleGetItem
+from .core.leaves import (
+    Constant,
+    DataTypeImm,
+    ExternFunc,
+    PrimValue,
+    StringImm,
+    Tuple,
+    const,
+    extern,
+)
 from .core.struct_info import StructInfoWarning
 from .core.values import Expr
 from .core.vdevice import VDevice, set_global_info
+from .driver.build import build
 from .driver.compiler import compile  # noqa: A004 (the name TVM uses)
-from .driver.pipeline import get_pipeline, register_pipeline
-from .expr_functor import PyExprMutator, PyExprVisitor
+from .driver.pipeline import default_build_pipeline, get_pipeline, register_pipeline
+from .expr_functor import BindingBlock, PyExprMutator, PyExprVisitor
 from .reference.bisect import bisect_wrong
-from .runtime import VirtualMachine, set_recursion_limit
+from .runtime import VirtualMachine, VMInstrumentReturnKind, cpu, set_recursion_limit
 from .transform.binding_rewrite import DataflowBlockRewrite
 from .transform.options import CompileOptions
 from .transform.phases import phases
@@ -83,38 +97,58 @@ PrimExpr = Dim
 var = shape_var
 
 __all__ = [
+    "BindingBlock",
     "BlockBuilder",
+    "Call",
     "CompileOptions",
+    "Constant",
+    "DataTypeImm",
+    "DataflowBlock",
     "DataflowBlockRewrite",
+    "DataflowVar",
     "Dim",
     "Executable",
     "Expr",
+    "ExternFunc",
     "Facts",
     "FuncStructInfo",
     "Function",
     "GlobalVar",
     "IRModule",
+    "If",
+    "MatchCast",
     "ObjectStructInfo",
     "PrimExpr",
     "PrimStructInfo",
+    "PrimValue",
     "PyExprMutator",
     "PyExprVisitor",
+    "SeqExpr",
     "ShapeExpr",
     "ShapeStructInfo",
+    "StringImm",
     "StructInfoWarning",
     "TensorStructInfo",
+    "Tuple",
+    "TupleGetItem",
     "TupleStructInfo",
     "VDevice",
+    "VMInstrumentReturnKind",
     "Var",
     "VirtualMachine",
     "analysis",
     "as_module",
     "assert_structural_equal",
     "bisect_wrong",
+    "build",
     "compile",
+    "const",
+    "cpu",
+    "default_build_pipeline",
     "default_context",
     "dpl",
     "expr_functor",
+    "extern",
     "frontend",
     "get_pipeline",
     "instrument",
@@ -138,6 +172,7 @@ __all__ = [
     "training",
     "transform",
     "var",
+    "vm",
 ]
 
 script.parser.entry.DEFAULT_NAMES["relax"] = sys.modules[__name__]

@@ -20,7 +20,7 @@ from .builder.block_builder import BlockBuilder
 from .core.expr import GlobalVar, as_value
 from .core.functions import referred
 from .core.ir import FuncStructInfo
-from .core.ir_module import Function, IRModule, as_module
+from .core.ir_module import FreeFunction, IRModule, as_module
 from .core.struct_info import (
     derive_call_ret_struct_info,
     erase_to_well_defined,
@@ -113,7 +113,7 @@ class _Functor:
         if isinstance(expr, ir.Value):
             kind = "visit_dataflow_var_" if is_dataflow_var(expr) else "visit_var_"
             return getattr(self, kind)(expr)
-        if isinstance(expr, (ir.Operation, Function)):
+        if isinstance(expr, (ir.Operation, FreeFunction)):
             expr = expr.operation.opview
         if isinstance(expr, ir.Block):
             return self.visit_seq_expr_(expr)
@@ -439,7 +439,7 @@ class PyExprMutator(_Functor):
             Of a function the new one, a ``relax.FuncOp`` that is in no module:
             ``builder_.update_func`` and `IRModule.update_func` take it.
         """
-        if isinstance(expr, Function):
+        if isinstance(expr, FreeFunction):
             expr = expr.op
         if isinstance(expr, ir.Operation):
             expr = expr.opview

@@ -9,7 +9,7 @@ from typing import Any
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..core.ir_module import Function, IRModule
+from ..core.ir_module import FreeFunction, IRModule
 from ..core.variables import operation_of
 from ..dialects import relax as _ops
 from ..transform import MLIRPass
@@ -43,12 +43,12 @@ def remove_all_unused(func: Any) -> Any:
     clean = MLIRPass("relax.func(relax-dead-code-elimination)", "remove_all_unused")
     if isinstance(func, (IRModule, ir.Module)):
         return clean(func)
-    if isinstance(func, Function):
-        return Function(clean(func.module), func.name)
+    if isinstance(func, FreeFunction):
+        return FreeFunction(clean(func.module), func.name)
     root = operation_of(func)
     if root is None or not isinstance(root.opview, _ops.FuncOp):
         raise TypeError(f"expected a Relax function or a module, but got {func!r}")
     if root.parent is None or root.parent.operation.name != "builtin.module":
         raise ValueError("expected a function in a module")
     copy = IRModule(_ext.copy_as_module(root.parent.operation))
-    return Function(clean(copy), root.attributes["sym_name"].value)
+    return FreeFunction(clean(copy), root.attributes["sym_name"].value)

@@ -83,6 +83,36 @@ class Var(Operators):
 _bind_parameter: list[Callable[[Var], None]] = []
 
 
+def opview_of(value: Any) -> ir.OpView | None:
+    """Return the operation that an expression is, or that makes a value; None if there is none."""
+    if isinstance(value, ir.Value):
+        value = value.owner
+    if isinstance(value, ir.Operation):
+        return value.opview
+    return value if isinstance(value, ir.OpView) else None
+
+
+class Kind(type):
+    """The class of the classes that expressions of a program belong to, by their operations."""
+
+    operations: builtins.tuple[Any, ...] = ()
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        if type.__instancecheck__(cls, value):
+            return True
+        return bool(cls.operations) and isinstance(opview_of(value), cls.operations)
+
+
+class Leaf(metaclass=Kind):
+    """An expression that belongs to no program yet: `relax_mlir.core.leaves` has them."""
+
+    struct_info: Any
+
+    def build(self) -> ir.Value:
+        """Insert it at the current place of the program."""
+        raise NotImplementedError(f"{type(self).__name__}.build")
+
+
 @dataclasses.dataclass(frozen=True)
 class GlobalVar:
     """A function of the module, by its name.
@@ -142,9 +172,9 @@ def global_var(function: GlobalVar | str) -> ir.Value:
 
 
 TensorLike: TypeAlias = (
-    ir.Value | Var | np.ndarray | np.generic | bool | int | float | Sequence[Any]
+    ir.Value | Var | Leaf | np.ndarray | np.generic | bool | int | float | Sequence[Any]
 )
-ShapeLike: TypeAlias = ir.Value | Var | ShapeExpr | Sequence[DimLike]
+ShapeLike: TypeAlias = ir.Value | Var | Leaf | ShapeExpr | Sequence[DimLike]
 
 name_annotation(TensorLike, "a tensor, a number or an array")
 name_annotation(ShapeLike, "a shape, such as (2, 'n')")
@@ -215,6 +245,8 @@ def _given(value: Any) -> ir.Value | None:
         return value
     if isinstance(value, Var):
         return value.value
+    if isinstance(value, Leaf):
+        return value.build()
     if isinstance(value, (ir.OpView, ir.Operation)):
         return value.results[0]
     return None
@@ -301,7 +333,7 @@ def known_number(value: Any, what: str) -> Any:
     >>> known_number(Dim(3), "an axis"), known_number(False, "a flag")
     (3, False)
     """
-    number: Any = _given(value) if isinstance(value, Var) else value
+    number: Any = _given(value) if isinstance(value, (Var, Leaf)) else value
     if isinstance(number, ir.Value):
         is_prim = isinstance(number.owner, _ops.PrimValueOp)
         number = number.owner.value if is_prim else None

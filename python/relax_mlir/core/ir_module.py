@@ -16,12 +16,12 @@ from .._annotations import name_annotation
 from .._arguments import shown
 from .._mlir_libs import _relax_mlir as _ext
 from .._near_misses import did_you_mean
-from ..dialects.relax import FuncOp
+from . import function
 from .context import current_context
 from .diagnostics import parse_module, raise_errors
 from .dot import to_dot
 from .expr import GlobalVar
-from .ir import FuncStructInfo
+from .function import Function, Printable
 from .vdevice import GLOBAL_INFO
 
 # The attribute with the attributes of a module: MLIR wants a prefix in the names of its own.
@@ -29,43 +29,6 @@ MODULE_ATTRS = "relax.module_attrs"
 # Constants with more elements are left out of what `print` shows.
 LARGE_ELEMENTS = 64
 _FILE = re.compile(r"\S+\.(mlir|mlirbc|py|rx|so|onnx|json|txt)")
-
-
-# Returns the module `relax_mlir.script.printer`; `relax_mlir.script` sets it.
-load_printer: Any = None
-
-
-class Printable:
-    """An object that prints itself as TVMScript: a module or a function."""
-
-    def script(self, **options: Any) -> str:
-        """Return it as TVMScript, which `relax_mlir.script.from_source` reads.
-
-        Parameters
-        ----------
-        **options
-            As of `relax_mlir.script.printer.script`.
-        """
-        return load_printer().script(self, **options)
-
-    def show(self, **options: Any) -> None:
-        """Print it as TVMScript, with colours where the output shows them.
-
-        Parameters
-        ----------
-        **options
-            As of `relax_mlir.script.printer.show`.
-        """
-        load_printer().show(self, **options)
-
-    def _repr_html_(self) -> str:
-        """Return it as notebooks show it."""
-        return str(load_printer().to_html(self))
-
-
-# A generated class, which has a base of MLIR.
-FuncOp.script, FuncOp.show = Printable.script, Printable.show
-FuncOp._repr_html_ = Printable._repr_html_
 
 
 class IRModule(Printable):
@@ -266,6 +229,39 @@ class IRModule(Printable):
         attrs = {**{item.name: item.attr for item in known}, name: value}
         attributes[MODULE_ATTRS] = ir.DictAttr.get(attrs, context=self.context)
 
+    def with_attr(self, name: str, value: Any) -> IRModule:
+        """Return a copy with an attribute; this module stays as it is.
+
+        Parameters
+        ----------
+        name : str
+        value : bool, int, float, str, list, dict or mlir.ir.Attribute
+
+        Examples
+        --------
+        >>> mod = IRModule().with_attr("workers", 2)
+        >>> print(mod.get_attr("workers"))
+        2 : i64
+        """
+        copy = self.clone()
+        copy.set_attr(name, function.make_attribute(name, value))
+        return copy
+
+    def without_attr(self, name: str) -> IRModule:
+        """Return a copy without an attribute, which the module may lack."""
+        copy = self.clone()
+        attributes = copy.operation.attributes
+        if name in attributes:
+            del attributes[name]
+        elif name in self.attrs:
+            kept = {item.name: item.attr for item in attributes[MODULE_ATTRS] if item.name != name}
+            attributes[MODULE_ATTRS] = ir.DictAttr.get(kept, context=copy.context)
+        return copy
+
+    def get_attr(self, name: str) -> ir.Attribute | None:
+        """Return an attribute of the module, None if it has none of this name."""
+        return self.attrs.get(name)
+
     def clone(self) -> IRModule:
         """Return a copy."""
         return IRModule(_ext.clone_module(self.module))
@@ -335,7 +331,7 @@ class IRModule(Printable):
         return f"<IRModule {self.name}: {reprlib.repr(list(self.functions))}>"
 
 
-class Function(Printable):
+class FreeFunction(Function):
     """A function that is not part of a program yet, in a module of its own.
 
     Attributes
@@ -359,25 +355,22 @@ class Function(Printable):
         """The operation, of the class that all operations have."""
         return self.op.operation
 
-    @property
-    def struct_info(self) -> FuncStructInfo:
-        """The type of the function."""
-        type_ = _ext.function_struct_info(self.operation)
-        if type_ is None:
-            raise ValueError(f"expected a function with StructInfo, but got '{self.name}'")
-        return type_
-
-    @property
-    def attrs(self) -> dict[str, ir.Attribute]:
-        """The attributes of the function."""
-        return dict(self.operation.attributes.items())
-
     def __str__(self) -> str:
         """Return the function as text to read: of large constants only the type."""
         return self.operation.get_asm(large_elements_limit=LARGE_ELEMENTS)
 
     def __repr__(self) -> str:
         return f"<Function {self.name}>"
+
+
+def _copy(given: Function) -> FreeFunction:
+    """Return a copy of a function in a module of its own."""
+    name = given.operation.attributes["sym_name"].value
+    with given.operation.context:
+        return FreeFunction(IRModule({name: given}), name)
+
+
+function.copy_function = _copy
 
 
 class ModuleWriter:
@@ -388,7 +381,7 @@ class ModuleWriter:
         raise NotImplementedError(f"{type(self).__name__}.get")
 
 
-ModuleLike: TypeAlias = IRModule | Function | ir.Module | str | ModuleWriter
+ModuleLike: TypeAlias = IRModule | FreeFunction | ir.Module | str | ModuleWriter
 
 
 def _name(name: str | GlobalVar) -> str:
@@ -403,14 +396,14 @@ def operation_of(function: Any) -> ir.Operation:
 
     Parameters
     ----------
-    function : Function, mlir.ir.Operation or mlir.ir.OpView
+    function : FreeFunction, mlir.ir.Operation or mlir.ir.OpView
 
     Raises
     ------
     TypeError
         If it is something else.
     """
-    found = function.op if isinstance(function, Function) else function
+    found = function.op if isinstance(function, FreeFunction) else function
     if not isinstance(found, (ir.OpView, ir.Operation)):
         raise TypeError(f"expected a function, as an operation of MLIR, but got {shown(function)}")
     return found.operation
@@ -430,7 +423,7 @@ def as_module(mod: ModuleLike) -> IRModule:
 
     Parameters
     ----------
-    mod : IRModule, Function, mlir.ir.Module, str or BlockBuilder
+    mod : IRModule, FreeFunction, mlir.ir.Module, str or BlockBuilder
         A function stands for the module that holds it alone; a str is text of MLIR. A module is
         not copied.
 
@@ -452,7 +445,7 @@ def as_module(mod: ModuleLike) -> IRModule:
     """
     if isinstance(mod, IRModule):
         return mod
-    if isinstance(mod, Function):
+    if isinstance(mod, FreeFunction):
         return mod.module
     check_no_file(mod, "a module, text of MLIR or a BlockBuilder")
     if isinstance(mod, (ir.Module, str)):

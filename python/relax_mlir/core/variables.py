@@ -28,9 +28,9 @@ from .ir import (
 from .struct_info import _dimensions, binding_vars
 
 if TYPE_CHECKING:
-    from .ir_module import Function, IRModule
+    from .ir_module import FreeFunction, IRModule
 
-Expr: TypeAlias = "ir.Value | ir.Operation | ir.OpView | IRModule | Function"
+Expr: TypeAlias = "ir.Value | ir.Operation | ir.OpView | IRModule | FreeFunction"
 
 
 def defining_op(value: ir.Value) -> ir.Operation | None:

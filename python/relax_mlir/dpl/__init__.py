@@ -24,10 +24,11 @@ True
 
 import sys
 
+from ..core.leaves import ExternFunc
 from . import pattern as _pattern
 from .context import PatternContext, PatternSeq, SameShapeConstraint
 from .driver import RewriteError, RewriteWarning
-from .expressions import ExternFunc, Op
+from .expressions import Op
 from .helpers import (
     has_attr,
     has_dtype,

@@ -18,7 +18,8 @@ from mlir import ir
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.expr import GlobalVar, Var
 from ..core.ir import TupleStructInfo
-from ..core.ir_module import Function
+from ..core.ir_module import FreeFunction
+from ..core.leaves import ExternFunc
 from ..core.variables import defining_op
 from ..dialects import relax as _ops
 from ..op._signatures import find_operation, operator_path
@@ -73,18 +74,6 @@ class Op:
         return value
 
 
-@dataclass(frozen=True)
-class ExternFunc:
-    """A packed function, by the name under which it is registered.
-
-    Parameters
-    ----------
-    name : str
-    """
-
-    name: str
-
-
 def find_op(name: str) -> Op:
     """Return an operator by its name, here or in TVM.
 
@@ -115,7 +104,7 @@ def as_expression(expr: Any) -> Expression:
         return expr
     if isinstance(expr, (tuple, list)):
         return tuple(as_expression(field) for field in expr)
-    if isinstance(expr, Function):
+    if isinstance(expr, FreeFunction):
         return expr.operation
     operation = getattr(expr, "operation", None)
     if isinstance(operation, ir.Operation):

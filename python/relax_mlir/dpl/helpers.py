@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .expressions import ExternFunc, find_op
+from ..core.leaves import ExternFunc
+from .expressions import find_op
 from .pattern import (
     ConstantPattern,
     DataflowVarPattern,

@@ -13,10 +13,11 @@ from mlir import ir
 from ..core.expr import GlobalVar
 from ..core.functions import all_global_vars
 from ..core.ir import Dim, ShapeExpr
-from ..core.ir_module import Function, IRModule
+from ..core.ir_module import FreeFunction, IRModule
+from ..core.leaves import ExternFunc
 from ..core.struct_info import get_shape_var_mapping, is_subtype, substitute
 from ..core.variables import defined_symbolic_vars, defining_op, free_symbolic_vars, walk
-from .expressions import LEAVES, Expression, ExternFunc, Op, call_of
+from .expressions import LEAVES, Expression, Op, call_of
 from .pattern import DFPattern, ExprPattern, ExternFuncPattern, GlobalVarPattern, WildcardPattern
 from .restriction import SameAttrsPattern, StructInfoPattern
 from .structure import CallPattern, TupleGetItemPattern, TuplePattern
@@ -106,7 +107,7 @@ def _pattern_of_op(op: ir.Operation, known: dict[ir.Value, DFPattern]) -> DFPatt
         if isinstance(expr, ir.Value):
             return _find(expr, known)
         if isinstance(expr, ExternFunc):
-            return ExternFuncPattern(expr.name)
+            return ExternFuncPattern(expr.global_symbol)
         return GlobalVarPattern(expr.name) if isinstance(expr, GlobalVar) else ExprPattern(expr)
 
     value = op.results[0]
@@ -364,7 +365,7 @@ def check_rule(module: IRModule) -> None:
                 f"'{name}' is publicly exposed"
             )
     pattern, replacement = (
-        Function(module, name).struct_info for name in ("pattern", "replacement")
+        FreeFunction(module, name).struct_info for name in ("pattern", "replacement")
     )
     if not is_subtype(replacement, pattern) or list(map(str, pattern.params)) != list(
         map(str, replacement.params)

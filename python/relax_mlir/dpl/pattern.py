@@ -11,8 +11,9 @@ from mlir import ir
 
 from ..core.expr import GlobalVar
 from ..core.ir import Dim, ShapeExpr
+from ..core.leaves import ExternFunc
 from ..core.variables import defining_op, is_dataflow_var, var_name
-from .expressions import Definitions, Expression, ExternFunc, Op, as_expression, is_leaf
+from .expressions import Definitions, Expression, Op, as_expression, is_leaf
 
 if TYPE_CHECKING:
     from .context import PatternSeq, SameShapeConstraint
@@ -421,7 +422,7 @@ class ExternFuncPattern(DFPattern):
     def expand(self, expr: Expression, matcher: Matcher) -> Iterator[Alternative]:
         """Match what names a packed function, and a value that is one by name."""
         found = _named(expr, matcher.definitions) if isinstance(expr, ir.Value) else expr
-        if isinstance(found, ExternFunc) and self.global_symbol in ("", found.name):
+        if isinstance(found, ExternFunc) and self.global_symbol in ("", found.global_symbol):
             yield expr, ()
 
     def copy(self, dup: Callable[[DFPattern], DFPattern]) -> DFPattern:

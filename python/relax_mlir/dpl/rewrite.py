@@ -10,7 +10,7 @@ from typing import Any
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
-from ..core.ir_module import Function, IRModule, ModuleLike, as_module
+from ..core.ir_module import FreeFunction, IRModule, ModuleLike, as_module
 from ..core.variables import bound_vars
 from ..dialects import relax as _ops
 from ..script import rewriter
@@ -151,14 +151,14 @@ class PatternMatchingRewriter(Pass):
         PassError
             If the result is not valid.
         """
-        if isinstance(obj, Function):
-            return Function(self._rewritten(obj.module, obj.name), obj.name)
+        if isinstance(obj, FreeFunction):
+            return FreeFunction(self._rewritten(obj.module, obj.name), obj.name)
         operation = getattr(obj, "operation", None)
         if isinstance(operation, ir.Operation) and isinstance(operation.opview, _ops.FuncOp):
             if operation.parent is None or operation.parent.operation.name != "builtin.module":
                 raise ValueError("expected a function in a module")
             name = operation.attributes["sym_name"].value
-            return Function(self._rewritten(operation.parent.operation, name), name)
+            return FreeFunction(self._rewritten(operation.parent.operation, name), name)
         is_module = isinstance(obj, (IRModule, ir.Module))
         if isinstance(operation, ir.Operation) and not is_module:
             raise TypeError(f"expected a Relax function or a module, but got {operation.name}")

@@ -28,6 +28,7 @@ from ..transform.find import find
 from ..transform.options import CompileOptions
 from ..transform.phases import phase, phases, pipeline_of
 from . import compilation_cache
+from .pipeline import run_before
 
 # Makes what evaluates a module: `relax_mlir.reference` sets it.
 make_reference: Any = None
@@ -94,11 +95,11 @@ def _needs_code(program: runtime.Executable) -> bool:
     return bool(program.kernels) or any(not f.is_bytecode for f in program.functions)
 
 
-def _evaluated(mod: ModuleLike, dump_phases: str | os.PathLike[str] | None) -> Executable:
+def _evaluated(mod: IRModule, dump_phases: str | os.PathLike[str] | None) -> Executable:
     """Return a module as what the reference interpreter evaluates."""
     if dump_phases is not None:
         raise ValueError('expected no dump_phases with the target "reference", which has no phases')
-    return make_reference(as_module(mod).clone())
+    return make_reference(mod.clone())
 
 
 def _lower(
@@ -168,6 +169,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     target: TargetLike = "llvm",
     options: CompileOptions | None = None,
     *,
+    relax_pipeline: str | Callable[..., IRModule] | None = None,
     dump_phases: str | os.PathLike[str] | None = None,
     progress: ProgressLike = None,
     **changes: Any,
@@ -187,6 +189,9 @@ def compile(  # noqa: A001 (the name TVM uses)
         more than this one can be saved and exported, and does not run here.
     options : CompileOptions, optional
         See there. The default ones by default.
+    relax_pipeline : str, Pass or function of a module, optional
+        What runs before the phases: a pass, or the name of a pipeline, as `get_pipeline` takes it.
+        "default" and None add nothing.
     dump_phases : path, optional
         A folder where the module is written as it was given, to ``00-input.mlir``, and as it is
         after each phase. ``relax-opt`` reads these files.
@@ -232,12 +237,12 @@ def compile(  # noqa: A001 (the name TVM uses)
     3
     """
     options = CompileOptions.of(options, changes)
+    given = run_before(as_module(mod), relax_pipeline)
     if target == "reference":
-        return _evaluated(mod, dump_phases)
+        return _evaluated(given, dump_phases)
     machine = Target.parse(target)
     info = native.describe_target(machine.machine)
     options = _for_machine(options, machine, info.vector_bits)
-    given = as_module(mod)
     # Those who watch want to see passes run.
     is_watched = dump_phases is not None or PassContext.current().instruments
     cache = None if is_watched else compilation_cache.from_environment()

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core.ir_module import IRModule
 from ..transform import Pass, Sequential
 from ..transform.options import CompileOptions
 from ..transform.phases import phase, phases
@@ -59,6 +60,10 @@ PIPELINE_MAP: dict[str, _Make] = {
 }
 
 
+# The pipelines that are all of `compile`.
+_WHOLE = ("default", "default_build")
+
+
 def get_pipeline(name: str = "zero", **kwargs: Any) -> Pass:
     """Return the pipeline of a name.
 
@@ -97,6 +102,33 @@ def get_pipeline(name: str = "zero", **kwargs: Any) -> Pass:
         known = ", ".join(PIPELINE_MAP)
         raise ValueError(f"expected the name of a pipeline, one of {known}, but got {name!r}")
     return make(**kwargs)
+
+
+def run_before(module: IRModule, pipeline: str | Callable[..., IRModule] | None) -> IRModule:
+    """Return a module after what `compile` is told to run before its phases.
+
+    Parameters
+    ----------
+    module : IRModule
+    pipeline : str, Pass or None
+        The name of a pipeline, as `get_pipeline` takes it, or a pass. None, and "default", which
+        is all of `compile`, leave the module as it is.
+
+    Raises
+    ------
+    ValueError
+        If there is no pipeline of that name.
+    TypeError
+        If it is neither a name nor a pass.
+    """
+    if pipeline is None or (isinstance(pipeline, str) and pipeline in _WHOLE):
+        return module
+    made = get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
+    if not callable(made):
+        known = ", ".join(PIPELINE_MAP)
+        raise TypeError(f"expected a pass, or the name of a pipeline ({known}), but got {made!r}")
+    result: IRModule = made(module)
+    return result
 
 
 def register_pipeline(name: str) -> Callable[[_Make], _Make]:

@@ -15,6 +15,7 @@ from .._mlir_libs import _relax_mlir as _ext
 from .._warnings import warn
 from ..core.expr import (
     GlobalVar,
+    Leaf,
     ShapeLike,
     TensorLike,
     Var,
@@ -70,7 +71,7 @@ def _kernel_args(name: str, args: Sequence[Any]) -> list[ir.Value]:
 
 
 def _kernel_arg(arg: Any, param: ir.Type | None) -> ir.Value:
-    is_value = isinstance(arg, (ir.Value, Var, ir.OpView, ir.Operation))
+    is_value = isinstance(arg, (ir.Value, Var, Leaf, ir.OpView, ir.Operation))
     if is_value and isinstance(as_value(arg).type, PrimStructInfo):
         return as_value(arg)
     if isinstance(arg, Dim):

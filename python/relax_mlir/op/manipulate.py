@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from mlir import ir
 
-from ..core.expr import ShapeLike, TensorLike, Var, as_shape, as_tensor, build, tensor_type
+from ..core.expr import Leaf, ShapeLike, TensorLike, Var, as_shape, as_tensor, build, tensor_type
 from ..core.ir import Dim, DimLike, ShapeExpr
 from ..dialects import relax as _ops
 
@@ -70,7 +70,7 @@ def reshape(x: TensorLike, shape: ShapeLike) -> ir.Value:
     !relax.tensor<[n * 2, 2], f32>
     """
     tensor = as_tensor(x)
-    if not isinstance(shape, (ir.Value, Var)):
+    if not isinstance(shape, (ir.Value, Var, Leaf)):
         if isinstance(shape, str):
             raise TypeError(f"expected a sequence of dimensions, but got {shape!r}")
         dims = shape.dims if isinstance(shape, ShapeExpr) else shape
@@ -116,7 +116,7 @@ def _places(values: Any) -> Any:
     """Return the places of slices as a shape."""
     if isinstance(values, ir.Value) and isinstance(values.owner, _ops.TupleOp):
         values = list(values.owner.operation.operands)
-    if isinstance(values, (ir.Value, Var, ShapeExpr)):
+    if isinstance(values, (ir.Value, Var, Leaf, ShapeExpr)):
         return values
     return [_place(value) for value in values]
 

@@ -5,10 +5,10 @@
 `docs/dev/vm.md` describes the machine, its text assembly and its builtins.
 """
 
+from .devices import cpu, has_device, tensor
 from .executable import ADT, Executable, FunctionInfo
 from .memory import (
     MemoryStats,
-    has_device,
     memory_stats,
     release_memory,
     reset_peak_memory,
@@ -35,6 +35,7 @@ __all__ = [
     "Tensor",
     "VMInstrumentReturnKind",
     "VirtualMachine",
+    "cpu",
     "get_num_threads",
     "has_device",
     "memory_stats",
@@ -45,4 +46,5 @@ __all__ = [
     "set_num_threads",
     "set_recursion_limit",
     "synchronize",
+    "tensor",
 ]

@@ -65,7 +65,7 @@ def make_callable(
     by_position = sum(each.startswith("_relax_") for each in names)
     listed = [*names[:by_position], *(["/"] if by_position else []), *names[by_position:]]
     given = "".join(f"{each}, " for each in names)
-    unpacked = "".join(f"    {each} = _relax_unpacked({each})\n" for each in may_be_functions)
+    unpacked = "".join(f"    {each} = _relax_packed({each})\n" for each in may_be_functions)
     source = (
         f"def call({', '.join(listed)}):\n{unpacked}"
         f"    try:\n        return {_BOUND[0]}({given})\n"
@@ -77,7 +77,7 @@ def make_callable(
     space: dict[str, Any] = {
         _BOUND[0]: function,
         _BOUND[1]: prepare,
-        "_relax_unpacked": _unpacked,
+        "_relax_packed": as_packed,
     }
     exec(source, space)
     call: Any = space.pop("call")  # not a cycle
@@ -104,12 +104,12 @@ def _may_hold_function(info: dict[str, Any]) -> bool:
     return kind not in ("tensor", "prim", "shape")
 
 
-def _unpacked(value: Any) -> Any:
+def as_packed(value: Any) -> Any:
     """Return the function of tvm-ffi in place of one of Python, also in a tuple."""
     if type(value) is types.FunctionType:
         return getattr(value, "packed", value)
     if type(value) in (tuple, list):
-        return tuple(map(_unpacked, value))
+        return tuple(map(as_packed, value))
     return value
 
 

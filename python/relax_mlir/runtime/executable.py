@@ -166,6 +166,15 @@ class Executable:
         """
         return cls(_assemble(text, [tvm_ffi.convert(c) for c in constants]))
 
+    @property
+    def mod(self) -> Executable:
+        """The executable itself: for programs of TVM, where it holds a module."""
+        return self
+
+    def jit(self) -> Executable:
+        """Return the executable itself, whose code is linked: for programs of TVM."""
+        return self
+
     def as_text(self, max_bytes: int = TEXT_BYTES) -> str:
         """Return the program as text assembly.
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 import tvm_ffi
 
-from .._near_misses import did_you_mean
 from ._ffi import runtime_function
+from .devices import as_device
 
 __all__ = [
     "MemoryStats",
-    "has_device",
     "memory_stats",
     "release_memory",
     "reset_peak_memory",
@@ -30,7 +29,6 @@ _reset_peak_memory = runtime_function("reset_peak_memory")
 _release_memory = runtime_function("release_memory")
 _set_memory_limit = runtime_function("set_memory_limit")
 _synchronize = runtime_function("synchronize")
-_has_device = runtime_function("has_device")
 
 
 @dataclass(frozen=True)
@@ -65,22 +63,6 @@ class MemoryStats:
     system_releases: int
 
 
-_KINDS = ("cpu", "cuda", "vulkan", "metal", "rocm", "hexagon", "opencl")
-
-
-def _device(device: str | tvm_ffi.Device) -> tvm_ffi.Device:
-    if not isinstance(device, str):
-        return device
-    try:
-        return tvm_ffi.device(device)
-    except ValueError:
-        kind, _, number = device.partition(":")
-        hint = did_you_mean(kind, _KINDS) if number.isdigit() or not number else ""
-        raise ValueError(
-            f"expected a device such as 'cpu', 'cpu:1' or 'cuda:0', but got {device!r}{hint}"
-        ) from None
-
-
 def memory_stats(device: str | tvm_ffi.Device = "cpu:0") -> MemoryStats:
     """Return the counters of the memory pool of a device.
 
@@ -104,7 +86,7 @@ def memory_stats(device: str | tvm_ffi.Device = "cpu:0") -> MemoryStats:
     >>> stats.in_use, stats.system_allocations
     (0, 0)
     """
-    return MemoryStats(*_memory_stats(_device(device)))
+    return MemoryStats(*_memory_stats(as_device(device)))
 
 
 def reset_peak_memory(device: str | tvm_ffi.Device = "cpu:0") -> None:
@@ -122,7 +104,7 @@ def reset_peak_memory(device: str | tvm_ffi.Device = "cpu:0") -> None:
     >>> stats.peak == stats.in_use
     True
     """
-    _reset_peak_memory(_device(device))
+    _reset_peak_memory(as_device(device))
 
 
 def release_memory(device: str | tvm_ffi.Device = "cpu:0") -> None:
@@ -141,7 +123,7 @@ def release_memory(device: str | tvm_ffi.Device = "cpu:0") -> None:
     >>> memory_stats("cpu:5").cached
     0
     """
-    _release_memory(_device(device))
+    _release_memory(as_device(device))
 
 
 def set_memory_limit(limit: int | None, device: str | tvm_ffi.Device = "cpu:0") -> None:
@@ -166,7 +148,7 @@ def set_memory_limit(limit: int | None, device: str | tvm_ffi.Device = "cpu:0") 
     """
     if limit is not None and limit < 0:
         raise ValueError(f"expected a limit of at least 0 bytes, or None, but got {limit}")
-    _set_memory_limit(_device(device), -1 if limit is None else limit)
+    _set_memory_limit(as_device(device), -1 if limit is None else limit)
 
 
 def synchronize(device: str | tvm_ffi.Device) -> None:
@@ -181,26 +163,4 @@ def synchronize(device: str | tvm_ffi.Device) -> None:
     --------
     >>> synchronize("cpu:0")
     """
-    _synchronize(_device(device))
-
-
-def has_device(device: str | tvm_ffi.Device) -> bool:
-    """Return whether programs can use a device here.
-
-    A CUDA device is there where the driver of the system finds it.
-
-    Parameters
-    ----------
-    device : str | tvm_ffi.Device
-        A device, or its name.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> has_device("cpu:1"), has_device("hexagon:0")
-    (True, False)
-    """
-    return bool(_has_device(_device(device)))
+    _synchronize(as_device(device))

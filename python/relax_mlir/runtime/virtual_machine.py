@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -15,8 +15,10 @@ import tvm_ffi
 from .._near_misses import did_you_mean
 from ._ffi import vm_function
 from .calls import make_callable
+from .devices import as_device, has_device
 from .executable import TEXT_BYTES, Executable
 from .profile_report import ProfileReport, make_report
+from .stateful_calls import StatefulCalls
 from .time_evaluator import BenchmarkResult, time_evaluator
 
 _set_instrument = vm_function("set_instrument")
@@ -45,6 +47,7 @@ class Replace:
     value: Any
 
 
+DeviceLike = str | tvm_ffi.Device
 Instrument = Callable[..., "VMInstrumentReturnKind | Replace | None"]
 
 
@@ -60,7 +63,31 @@ def _answer(kind: VMInstrumentReturnKind | Replace | None) -> Any:
     )
 
 
-class VirtualMachine:
+def _check_devices(device: DeviceLike | Sequence[DeviceLike] | None) -> None:
+    """Raise ValueError if a device is not there, or none is the processor."""
+    given: Any = device if isinstance(device, (list, tuple)) else [device]
+    devices = [as_device(each) for each in given if each is not None]
+    for each in devices:
+        if not isinstance(each, tvm_ffi.Device):
+            raise TypeError(f"expected a device, such as 'cpu', but got {each!r}")
+        if not has_device(each):
+            raise ValueError(f"expected a device of this machine, but got '{each}'")
+    if devices and all(each.type != "cpu" for each in devices):
+        names = ", ".join(map(str, devices))
+        raise ValueError(f"expected the processor among the devices, 'cpu', but got {names}")
+
+
+def _check_memory(config: str | Mapping[Any, str] | None) -> None:
+    """Raise ValueError if another allocator than pools is asked for."""
+    kinds = config.values() if isinstance(config, Mapping) else [config or "pooled"]
+    for kind in kinds:
+        if kind != "pooled":
+            raise ValueError(
+                f"expected the allocator 'pooled', which all devices have, not {kind!r}"
+            )
+
+
+class VirtualMachine(StatefulCalls):
     """The functions of an executable, by name.
 
     A function takes its arguments by position or by the names of its parameters: NumPy arrays,
@@ -82,11 +109,17 @@ class VirtualMachine:
     ----------
     executable : Executable
         Bytecode, machine code, or for the target "reference". Only bytecode can be observed.
+    device : str, tvm_ffi.Device or sequence of these, optional
+        For programs of TVM: the devices that it may use, with the processor among them, which runs
+        kernels. Where tensors are, the virtual devices of the program say.
+    memory_cfg : "pooled" or mapping of device to "pooled", optional
+        For programs of TVM: each device has a pool of memory.
 
     Raises
     ------
     ValueError
-        If it was compiled for another machine, and this one lacks something.
+        If it was compiled for another machine, and this one lacks something; if a device is not
+        there.
 
     Examples
     --------
@@ -113,10 +146,19 @@ class VirtualMachine:
     42
     """
 
-    def __init__(self, executable: Executable) -> None:
+    def __init__(
+        self,
+        executable: Executable,
+        device: DeviceLike | Sequence[DeviceLike] | None = None,
+        memory_cfg: str | Mapping[Any, str] | None = None,
+    ) -> None:
+        _check_devices(device)
+        _check_memory(memory_cfg)
         self.executable = executable
         self.handle = executable.make_machine()
         self._functions: dict[str, Callable[..., Any]] = {}
+        self._inputs: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
+        self._outputs: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """Return a public function."""
@@ -253,7 +295,12 @@ class VirtualMachine:
         return make_report(name, raw, self.executable.instructions)
 
     def time_evaluator(
-        self, name: str, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0
+        self,
+        name: str,
+        device: DeviceLike | None = None,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0,
     ) -> Callable[..., BenchmarkResult]:
         """Return a function that measures how long a function takes.
 
@@ -261,6 +308,8 @@ class VirtualMachine:
         ----------
         name : str
             A public function.
+        device : str or tvm_ffi.Device, optional
+            For programs of TVM: "cpu", where functions run.
         number : int
             How many calls make up a repetition.
         repeat : int
@@ -281,5 +330,6 @@ class VirtualMachine:
         >>> len(result.results), result.min <= result.median <= result.max
         (3, True)
         """
+        _check_devices(device)
         function: Any = self[name]
         return time_evaluator(function.packed, number, repeat, min_repeat_ms)

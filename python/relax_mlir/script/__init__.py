@@ -22,7 +22,7 @@ Examples
 
 import types
 
-from ..core import ir_module as _ir_module
+from ..core import function as _function
 from . import ir, relax, tir
 from .ir import ir_module
 from .parser.diagnostics import ScriptError
@@ -43,7 +43,7 @@ def _load_printer() -> types.ModuleType:
     return printer
 
 
-_ir_module.load_printer = _load_printer
+_function.load_printer = _load_printer
 _DEFAULT_NAMES.update({"I": ir, "R": relax, "T": tir, "tvm": tvm})
 
 __all__ = [

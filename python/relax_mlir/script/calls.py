@@ -15,6 +15,7 @@ from mlir import ir
 
 from .. import op as _op
 from .. import tir
+from ..core import leaves
 from ..core.dtypes import dtype_name
 from ..core.expr import GlobalVar
 from ..core.ir import (
@@ -23,7 +24,7 @@ from ..core.ir import (
     ShapeStructInfo,
     TensorStructInfo,
 )
-from ..core.ir_module import Function
+from ..core.ir_module import FreeFunction
 from ..dialects import relax as _ops
 from ..tir.attributes import attribute
 from . import state
@@ -78,7 +79,7 @@ def kernel(callee: Any) -> Any:
     """Return a kernel or function that a program names, as a function of its module."""
     if isinstance(callee, ExternFunc):
         return callee.global_symbol
-    if isinstance(callee, Function):
+    if isinstance(callee, FreeFunction):
         return state.current("a call").add_function(callee.name, callee)
     return callee
 
@@ -263,7 +264,7 @@ def invoke_pure_closure(
     return invoke_closure(closure, args, sinfo_args, ty_args)
 
 
-class ExternFunc:
+class ExternFunc(leaves.ExternFunc):
     """A packed function, by the name under which it is registered.
 
     Parameters
@@ -271,16 +272,9 @@ class ExternFunc:
     global_symbol : str
     """
 
-    def __init__(self, global_symbol: str) -> None:
-        self.global_symbol = global_symbol
-
     def __call__(self, *args: Any, **keywords: Any) -> ir.Value:
         """Call the function, as `call_packed` does."""
         return call_packed(self.global_symbol, *args, **keywords)
-
-    def to_relax(self) -> ir.Value:
-        """Return the function as a value of a program."""
-        return _op.extern_func(self.global_symbol)
 
 
 # ---------------------------------------------------------------------------------------------

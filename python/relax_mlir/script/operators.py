@@ -17,7 +17,7 @@ from .. import op as _op
 from .. import tir
 from .._near_misses import did_you_mean
 from ..core.dtypes import is_numpy
-from ..core.expr import build, scalar_tensor
+from ..core.expr import Leaf, build, scalar_tensor
 from ..core.ir import Dim, PrimStructInfo, ShapeExpr, TupleStructInfo
 from ..dialects import relax as _ops
 from .annotations import Annotation, Kind, as_dim
@@ -69,8 +69,8 @@ def argument(value: Any) -> Any:
         return build(_ops.ConstantOp, value)  # one that the metadata of a program lists
     if isinstance(value, tir.PrimExpr):
         return _scalar(value)
-    if hasattr(value, "to_relax"):
-        return value.to_relax()
+    if isinstance(value, Leaf):
+        return value.build()
     return value
 
 

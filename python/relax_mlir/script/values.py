@@ -11,30 +11,13 @@ from mlir import ir
 
 from .. import op as _op
 from .. import tir
+from ..core.leaves import Constant
 from . import state
 from .annotations import as_dim
 from .operators import argument
 
 _SCALARS = (tir.IntImm, tir.FloatImm)
 _NOT_FINITE = ("inf", "-inf", "nan")
-
-
-class Constant:
-    """A constant tensor that is made outside of a program, for programs that name it.
-
-    Parameters
-    ----------
-    value, dtype
-        As of `const`.
-    """
-
-    def __init__(self, value: Any, dtype: Any = None) -> None:
-        self.value = value
-        self.dtype = dtype
-
-    def to_relax(self) -> ir.Value:
-        """Return it as a value of the program that is being parsed."""
-        return _op.const(self.value, self.dtype)
 
 
 def const(value: Any, dtype: Any = None) -> Any:

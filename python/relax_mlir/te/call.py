@@ -82,7 +82,7 @@ class _Arguments:
             return self._value(arg.value, arg.name)
         if isinstance(arg, np.ndarray):
             return self._value(_relax.const(arg))
-        if isinstance(arg, (ir.Value, ir.OpView, ir.Operation)):
+        if isinstance(arg, (ir.Value, _relax.Leaf, ir.OpView, ir.Operation)):
             return self._value(_relax.as_value(arg))
         if isinstance(arg, _ir.ShapeExpr):
             return [from_dim(dim) for dim in arg.dims]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
+from ..core import function
 from ..core.context import current_context
 from .expr import FloatImm, IntImm, StringImm
 
@@ -78,3 +79,5 @@ _CONVERSIONS: tuple[tuple[Any, Any], ...] = (
     ((list, tuple), _items),
     (Mapping, _entries),
 )
+
+function.make_attribute = attribute

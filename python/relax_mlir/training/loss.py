@@ -11,7 +11,7 @@ from mlir import ir
 from .. import op
 from ..builder.block_builder import BlockBuilder
 from ..core.expr import Var
-from ..core.ir_module import Function
+from ..core.ir_module import FreeFunction
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -53,7 +53,7 @@ class Loss:
         reductions = {"mean": op.mean, "sum": op.sum, "none": lambda each: each}
         return reductions[self._reduction](losses)
 
-    def _function(self, write: Any, *params: tuple[str, Any]) -> Function:
+    def _function(self, write: Any, *params: tuple[str, Any]) -> FreeFunction:
         """Return the function of some parameters, each of a name and a variable or type."""
         variables = [_parameter(name, given) for name, given in params if given is not None]
         bb = BlockBuilder()
@@ -61,7 +61,7 @@ class Loss:
             with bb.dataflow():
                 loss = bb.emit_output(write(*variables), "loss")
             bb.emit_func_output(loss)
-        return Function(bb.get(), self._loss_name)
+        return FreeFunction(bb.get(), self._loss_name)
 
 
 def _parameter(name: str, given: Any) -> Var:
@@ -78,7 +78,7 @@ class _Difference(Loss):
     def _measured(self, difference: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__}._measured")
 
-    def __call__(self, predictions: Any, targets: Any) -> Function:
+    def __call__(self, predictions: Any, targets: Any) -> FreeFunction:
         """Return the loss as a function.
 
         Parameters
@@ -164,7 +164,7 @@ class CrossEntropyLoss(Loss):
         super().__init__("cross_entropy_loss", 1, reduction)
         self.ignore_index = ignore_index
 
-    def __call__(self, predictions: Any, targets: Any, weights: Any = None) -> Function:
+    def __call__(self, predictions: Any, targets: Any, weights: Any = None) -> FreeFunction:
         """Return the loss as a function.
 
         Parameters
@@ -243,7 +243,7 @@ class CategoricalCrossEntropyLoss(Loss):
         super().__init__("categorical_cross_entropy_loss", 1, reduction)
         self.ignore_index = ignore_index
 
-    def __call__(self, predictions: Any, targets: Any, weights: Any = None) -> Function:
+    def __call__(self, predictions: Any, targets: Any, weights: Any = None) -> FreeFunction:
         """Return the loss as a function.
 
         Parameters

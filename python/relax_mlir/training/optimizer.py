@@ -13,7 +13,7 @@ from .. import op
 from ..builder.block_builder import BlockBuilder
 from ..core.expr import Var, const
 from ..core.ir import TensorStructInfo, TupleStructInfo
-from ..core.ir_module import Function
+from ..core.ir_module import FreeFunction
 
 
 class Optimizer:
@@ -91,7 +91,7 @@ class Optimizer:
         self.state = (np.zeros((), "int64"), *numbers, *moments)
         return self
 
-    def get_function(self) -> Function:
+    def get_function(self) -> FreeFunction:
         """Return the function of one step.
 
         Returns
@@ -121,7 +121,7 @@ class Optimizer:
                 made = bb.emit_output(op.tuple(*params), "params_new")
                 new_state = bb.emit_output(op.tuple(*states), "optim_states_new")
             bb.emit_func_output((made, new_state))
-        return Function(bb.get(), self.name)
+        return FreeFunction(bb.get(), self.name)
 
     def _write(
         self, bb: BlockBuilder, params: Var, gradients: Var, states: Var

@@ -11,7 +11,7 @@ from mlir import ir
 from .. import op
 from ..core.expr import GlobalVar
 from ..core.ir import TupleStructInfo
-from ..core.ir_module import Function, IRModule
+from ..core.ir_module import FreeFunction, IRModule
 from ..core.struct_info import definable_tir_vars_in_struct_info
 from ..core.variables import walk
 from ..dialects import relax as _ops
@@ -81,7 +81,7 @@ class AppendLoss:
             raise ValueError(
                 f"AppendLoss: expected a new name for the function, but got {self._new_name!r}"
             )
-        own_name = self._loss.name if isinstance(self._loss, Function) else "loss"
+        own_name = self._loss.name if isinstance(self._loss, FreeFunction) else "loss"
         name = own_name if own_name not in mod else f"{self._new_name}.{own_name}"
         mod[name] = self._loss
         mod[name].operation.attributes["sym_visibility"] = ir.StringAttr.get("private")

@@ -123,7 +123,7 @@ def _check_result(signature: Any, bound: Mapping[int, Any]) -> None:
 
 def _constant(name: str, value: Any, type_: ir.Type) -> ir.Value:
     """Return a tensor as a value of the type of a parameter."""
-    array = value if isinstance(value, np.ndarray) else np.from_dlpack(value)
+    array = np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
     made = const(array)
     if made.type == type_:
         return made

@@ -11,7 +11,7 @@ from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.expr import as_value
-from ..core.ir_module import Function, IRModule, ModuleLike, as_module
+from ..core.ir_module import FreeFunction, IRModule, ModuleLike, as_module
 from ..core.variables import bound_vars, defining_op, walk
 from ..dialects import relax as _ops
 from .base import MLIRPass
@@ -64,7 +64,7 @@ class DataflowBlockRewrite:
     ['relax.multiply', 'relax.negative', 'relax.output']
     """
 
-    def __init__(self, dfb: ir.OpView, root_fn: ir.OpView | Function) -> None:
+    def __init__(self, dfb: ir.OpView, root_fn: ir.OpView | FreeFunction) -> None:
         if not isinstance(dfb, _ops.DataflowOp):
             raise TypeError(f"expected a dataflow block, but got {dfb!r}")
         function = root_fn.operation
@@ -76,7 +76,7 @@ class DataflowBlockRewrite:
             raise ValueError("expected a dataflow block of the function")
         self._given = root_fn  # its values are the keys of _copies
         name = function.attributes["sym_name"].value
-        self.root_fn = Function(IRModule(_ext.copy_as_module(parent.operation)), name)
+        self.root_fn = FreeFunction(IRModule(_ext.copy_as_module(parent.operation)), name)
         copies = list(walk(self.root_fn.operation))
         self.dfb = copies[places[0]].opview
         pairs = zip(bound_vars(function), bound_vars(self.root_fn), strict=True)
@@ -265,7 +265,7 @@ class DataflowBlockRewrite:
         with self.dfb.operation.context:
             self.dfb.operation.attributes[_MARK] = ir.UnitAttr.get()
         clean = MLIRPass("relax.func(relax-dead-code-elimination)", "remove_all_unused")
-        self.root_fn = Function(clean(self.root_fn.module), self.root_fn.name)
+        self.root_fn = FreeFunction(clean(self.root_fn.module), self.root_fn.name)
         found = [op for op in walk(self.root_fn.operation) if _MARK in op.attributes]
         if not found:
             raise ValueError("the block is gone, since nobody uses its outputs")
@@ -277,7 +277,7 @@ class DataflowBlockRewrite:
         """Return the block as it is now."""
         return self.dfb
 
-    def mutated_root_fn(self) -> Function:
+    def mutated_root_fn(self) -> FreeFunction:
         """Return the function as it is now, in a copy of its module."""
         return self.root_fn
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from mlir import ir
 
-from ..core.ir_module import Function, IRModule, as_module
+from ..core.ir_module import FreeFunction, IRModule, as_module
 from ..core.variables import walk
 from ..dialects import relax as _ops
 from .base import Pass, register_pass, verify
@@ -102,7 +102,7 @@ class DataflowBlockPass(PythonPass):
 
 def _check_result(result: Any, kind: type[ir.OpView], what: str) -> None:
     given = result.opview if isinstance(result, ir.Operation) else result
-    if given is not None and not isinstance(given, (kind, Function)):
+    if given is not None and not isinstance(given, (kind, FreeFunction)):
         raise TypeError(f"expected {what} or nothing from the function, but got {result!r}")
 
 

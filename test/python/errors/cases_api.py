@@ -581,14 +581,15 @@ CASES = [
         "VirtualMachine: expected executable to be an Executable, but got <IRModule Module: ['main']>",
     ),
     (
-        "relax.VirtualMachine(machine().executable, 'cpu')",
-        "TypeError",
-        "VirtualMachine: expected the argument executable, but got 2 by position",
+        "relax.VirtualMachine(machine().executable, 'cuda:9')",
+        "ValueError",
+        "expected a device of this machine, but got 'cuda:9'",
     ),
     (
-        "relax.VirtualMachine(machine().executable, device='cpu')",
+        "relax.VirtualMachine(machine().executable, devices='cpu')",
         "TypeError",
-        "VirtualMachine: expected the argument executable, but got 'device'",
+        "VirtualMachine: expected the arguments executable, device, memory_cfg, but got 'devices'; "
+        "did you mean 'device'?",
     ),
     (
         "machine()['mian']",

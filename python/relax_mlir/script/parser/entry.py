@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...core.ir_module import Function, IRModule, check_no_file
+from ...core.ir_module import FreeFunction, IRModule, check_no_file
 from .definitions import find_decorator
 from .environment import Environment, around_class, around_function
 from .expressions import Evaluator
@@ -159,7 +159,7 @@ def from_source(
     check = check_well_formed and bool(options.get("check_well_formed", True))
     if isinstance(node, ast.ClassDef):
         return parser.parse_class(node, check)
-    result: Function = parser.parse_function(node, check)
+    result: FreeFunction = parser.parse_function(node, check)
     return result
 
 

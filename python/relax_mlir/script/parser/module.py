@@ -17,7 +17,7 @@ from mlir import ir
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import GlobalVar
 from ...core.ir import ObjectStructInfo
-from ...core.ir_module import Function, IRModule
+from ...core.ir_module import FreeFunction, IRModule
 from ...core.vdevice import DUMMY_GLOBAL_INFO, DummyGlobalInfo, VDevice, set_global_info
 from ...core.violations import well_formed
 from ...dialects import relax as _ops
@@ -70,13 +70,13 @@ class ModuleParser(Evaluator):
         module.name = node.name
         return module
 
-    def parse_function(self, node: ast.FunctionDef, check_well_formed: bool = True) -> Function:
+    def parse_function(self, node: ast.FunctionDef, check_well_formed: bool = True) -> FreeFunction:
         """Return a function or kernel that stands alone."""
         with self._parsing():
             self._functions([node])
             name = self._name_by_symbol(node.name)
         module = self._finish(node, check_well_formed)
-        return Function(module, name)
+        return FreeFunction(module, name)
 
     def _name_by_symbol(self, name: str) -> str:
         """Give a function that stands alone the name that its attribute global_symbol states."""
@@ -171,7 +171,7 @@ class ModuleParser(Evaluator):
 
     def _add(self, name: str, value: Any) -> None:
         """Add a function that exists already, or bind a name of Python."""
-        if isinstance(value, Function):
+        if isinstance(value, FreeFunction):
             value = self.add_function(name, value)
         elif callable(value):
             self.names.declare(name, value)
@@ -190,7 +190,7 @@ class ModuleParser(Evaluator):
         node.name = name
         return name
 
-    def add_function(self, name: str, function: Function) -> GlobalVar:
+    def add_function(self, name: str, function: FreeFunction) -> GlobalVar:
         """Add a function that exists already under a name."""
         IRModule(self.builder._module)[name] = function
         added: GlobalVar = self.names.declare(name)

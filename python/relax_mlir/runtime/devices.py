@@ -1,0 +1,106 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Devices by their names, and tensors on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tvm_ffi
+
+from .._near_misses import did_you_mean
+from ._ffi import runtime_function
+from .tensor import Tensor
+
+__all__ = ["as_device", "cpu", "has_device", "tensor"]
+
+_has_device = runtime_function("has_device")
+
+_KINDS = ("cpu", "cuda", "vulkan", "metal", "rocm", "hexagon", "opencl")
+
+
+def as_device(device: str | tvm_ffi.Device) -> tvm_ffi.Device:
+    """Return a device, which may be given by its name.
+
+    Raises
+    ------
+    ValueError
+        If it is no name of a device.
+    """
+    if not isinstance(device, str):
+        return device
+    try:
+        return tvm_ffi.device(device)
+    except ValueError:
+        kind, _, number = device.partition(":")
+        hint = did_you_mean(kind, _KINDS) if number.isdigit() or not number else ""
+        raise ValueError(
+            f"expected a device such as 'cpu', 'cpu:1' or 'cuda:0', but got {device!r}{hint}"
+        ) from None
+
+
+def cpu(index: int = 0) -> tvm_ffi.Device:
+    """Return the processor, which has a memory for each index.
+
+    Parameters
+    ----------
+    index : int
+
+    Examples
+    --------
+    >>> cpu()
+    device(type='cpu', index=0)
+    """
+    return tvm_ffi.device("cpu", index)
+
+
+def has_device(device: str | tvm_ffi.Device) -> bool:
+    """Return whether programs can use a device here.
+
+    A CUDA device is there where the driver of the system finds it.
+
+    Parameters
+    ----------
+    device : str | tvm_ffi.Device
+        A device, or its name.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> has_device("cpu:1"), has_device("hexagon:0")
+    (True, False)
+    """
+    return bool(_has_device(as_device(device)))
+
+
+def tensor(
+    value: Any, device: str | tvm_ffi.Device | None = None, dtype: str | None = None
+) -> Tensor:
+    """Return a copy of an array as a tensor: for programs of TVM, since calls take arrays.
+
+    Parameters
+    ----------
+    value : array, number or nested sequence of numbers
+    device : str or tvm_ffi.Device, optional
+        The processor, which is the default.
+    dtype : str, optional
+        By default that of the array.
+
+    Raises
+    ------
+    ValueError
+        If the device is not the processor.
+
+    Examples
+    --------
+    >>> tensor([[1, 2]], dtype="int8")
+    Tensor([[1, 2]], dtype=int8)
+    """
+    if device is not None and as_device(device).type != "cpu":
+        raise ValueError(f"expected the processor, 'cpu', but got {as_device(device)}")
+    made: Any = tvm_ffi.from_dlpack(np.array(value, dtype, order="C"))
+    return made
