@@ -25,5 +25,7 @@ from . import windows as windows
 from .callable import CompiledModel as CompiledModel
 from .callable import compile as compile  # noqa: A004 (as torch.compile)
 from .exported_program import from_exported_program as from_exported_program
+from .fx import from_fx as from_fx
+from .fx import relax_dynamo as relax_dynamo
 
-_explain_namespace(_modules[__name__], "", ("from_exported_program",))
+_explain_namespace(_modules[__name__], "", ("from_exported_program", "from_fx"))

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch.export.graph_signature import InputKind
 
+from .shapes import symbol_name
+
 Bounds = dict[str, dict[str, int]]
 
 # PyTorch states 2 where it has only assumed that a size is neither 0 nor 1, which it allows.
@@ -60,7 +62,7 @@ def bounds_of(ranges: Mapping[Any, Any], inputs: Iterable[Any]) -> Bounds:
                 continue
             for name, limit in zip(("lower", "upper"), _range(ranges[symbol]), strict=True):
                 if limit is not None:
-                    bounds.setdefault(f"tir_var_{name}_bound", {})[str(symbol)] = limit
+                    bounds.setdefault(f"tir_var_{name}_bound", {})[symbol_name(symbol)] = limit
     return bounds
 
 

@@ -32,7 +32,7 @@ from ...core.ir import (
 )
 from .registry import number, part
 from .selection import sizes_found
-from .shapes import as_expr, as_struct_info
+from .shapes import as_expr, as_struct_info, symbol_name
 
 _COND = torch.ops.higher_order.cond
 
@@ -177,7 +177,7 @@ class _Parameters:
         """Return variables that graphs use and no operand has as a dimension."""
         tensors = [one.meta["val"] for one in self.operands]
         bound = {
-            str(size)
+            symbol_name(size.node.expr)
             for tensor in tensors
             for size in tensor.shape
             if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol
@@ -189,7 +189,7 @@ class _Parameters:
         ]
         metas = [one.meta["val"] for one in self._given if isinstance(one, torch.fx.Node)]
         metas += [meta for graph in graphs for meta in _metas(graph)]
-        names = dict.fromkeys(str(symbol) for symbol in _symbols(metas))
+        names = dict.fromkeys(symbol_name(symbol) for symbol in _symbols(metas))
         bound |= {name for graph in graphs for name in _found_in(graph)}
         return tuple(Dim(name) for name in names if name not in bound)
 

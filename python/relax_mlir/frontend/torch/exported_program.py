@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import itertools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -31,7 +31,13 @@ from .control import Function, is_control_flow, write_function
 from .registry import CONVERTERS, Converter, Graph
 from .scalars import SCALARS
 from .selection import sizes_found
-from .shapes import as_expr, as_struct_info, depends_on_data, sizes_are_found
+from .shapes import (
+    as_expr,
+    as_struct_info,
+    depends_on_data,
+    sizes_are_found,
+    sizes_are_named,
+)
 from .updates import Updater, find_updates, is_only_overwritten
 
 # Operators that only assert: facts that PyTorch has already established, or that inputs are valid.
@@ -66,15 +72,16 @@ def from_exported_program(
     *,
     keep_params_as_input: bool = False,
     unwrap_unit_return_tuple: bool = False,
+    no_bind_return_tuple: bool = False,
     custom_convert_map: Mapping[str, Converter] | None = None,
     run_ep_decomposition: bool = True,
 ) -> IRModule:
     """Return a program of ``torch.export`` as a module with a function ``main``.
 
-    Sizes that the program was exported with as dynamic are shape variables, by the names that
-    PyTorch gave them, and their ranges are bounds of the function (``tir_var_upper_bound``), which
-    it checks. Inputs that are None or strings are no arguments, and None as a result is an empty
-    tuple.
+    Sizes that the program was exported with as dynamic are shape variables, by the names of their
+    ``Dim`` or else those that PyTorch gave them. Their ranges are bounds of the function
+    (``tir_var_upper_bound``), which it checks. Inputs that are None or strings are no arguments,
+    and None as a result is an empty tuple.
 
     Parameters
     ----------
@@ -85,6 +92,8 @@ def from_exported_program(
         are before them.
     unwrap_unit_return_tuple : bool
         Whether a model with one output returns it and no tuple.
+    no_bind_return_tuple : bool
+        Without effect: an operation makes the tuple that is returned in any case.
     custom_convert_map : mapping of str to callable, optional
         How to convert more operators, or others: by name ("aten.relu.default"), a function that is
         called with a `Graph` and the arguments, tensors as values, and returns a value.
@@ -114,6 +123,8 @@ def from_exported_program(
     ...     Model(), (torch.ones(3, 4), torch.ones(4, 5)), dynamic_shapes=({0: n}, None)
     ... )
     >>> mod = from_exported_program(program, unwrap_unit_return_tuple=True)
+    >>> print(mod["main"].ret_struct_info)
+    !relax.tensor<[n, 5], f32>
     >>> import relax_mlir
     >>> main = relax_mlir.VirtualMachine(relax_mlir.compile(mod))["main"]
     >>> torch.from_dlpack(main(torch.ones(7, 4), torch.ones(4, 5))).shape
@@ -156,8 +167,16 @@ def import_program(
         As `from_exported_program`.
     """
     _check_operators(program, converters)
-    with sizes_are_found(sizes_found([one.graph for one in _graph_modules(program)])):
+    found = sizes_found([one.graph for one in _graph_modules(program)])
+    with sizes_are_found(found), sizes_are_named(_sizes_of_inputs(program)):
         return _Importer(program, converters).run(keep_params, unwrap)
+
+
+def _sizes_of_inputs(program: Program) -> Iterator[Any]:
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            value = node.meta.get("val")
+            yield from value.shape if isinstance(value, torch.Tensor) else (value,)
 
 
 def _graph_modules(program: Program) -> list[GraphModule]:

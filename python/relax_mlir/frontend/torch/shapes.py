@@ -8,7 +8,8 @@ import contextlib
 import contextvars
 import functools
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -33,6 +34,50 @@ def sizes_are_found(names: Iterable[str]) -> Iterator[None]:
         yield
     finally:
         _found.reset(token)
+
+
+# What the user calls sizes, by the names that PyTorch gave them.
+_names: contextvars.ContextVar[Mapping[str, str] | None] = contextvars.ContextVar(
+    "names", default=None
+)
+
+
+@contextlib.contextmanager
+def sizes_are_named(sizes: Iterable[Any]) -> Iterator[None]:
+    """Call sizes as their ``torch.export.Dim`` is called, in the body of the ``with`` statement.
+
+    Parameters
+    ----------
+    sizes : iterable of int or torch.SymInt
+        Those of the inputs.
+    """
+    found: dict[str, str] = {}
+    for size in sizes:
+        if isinstance(size, torch.SymInt):
+            found |= _names_in(size.node.shape_env)
+    token = _names.set(found)
+    try:
+        yield
+    finally:
+        _names.reset(token)
+
+
+def _names_in(env: Any) -> dict[str, str]:
+    """Return the names of ``Dim`` that PyTorch has kept; a file that is loaded has none."""
+    stated = getattr(env, "source_name_to_debug_name", None) or {}
+    taken = {str(symbol) for symbol in env.source_to_var.values()}
+    found: dict[str, str] = {}
+    for source, name in stated.items():
+        symbol = env.source_to_var.get(source)
+        is_name = re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) and name not in taken
+        if is_name and getattr(symbol, "is_Symbol", False):
+            found.setdefault(str(symbol), name)
+    return found
+
+
+def symbol_name(symbol: Any) -> str:
+    """Return the name of the shape variable for a variable of PyTorch."""
+    return (_names.get() or {}).get(str(symbol), str(symbol))
 
 
 def bound_symbols(node: torch.fx.Node) -> list[str]:
@@ -133,7 +178,7 @@ def _rounded(expr: Any, up: bool) -> Dim | None:
 
 def _from_sympy(expr: Any) -> Dim:
     if expr.is_Symbol:
-        return Dim(str(expr))
+        return Dim(symbol_name(expr))
     if expr.is_Integer:
         return Dim(int(expr))
     if expr.is_Pow and expr.exp.is_Integer and expr.exp.is_positive:
