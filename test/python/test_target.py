@@ -113,6 +113,12 @@ def test_wrong_targets_are_errors(given: Any, message: str) -> None:
     ("given", "message"),
     [
         ("llvm -mcpu=nonsense", "expected a processor of .*, but got 'nonsense'"),
+        ("llvm -mattr=+nosuch", r"expected a feature of .*, but got '\+nosuch'"),
+        ("llvm -mattr=-fna", "but got '-fna'; did you mean 'fma'"),
+        (
+            {"kind": "llvm", "mtriple": "aarch64-linux-gnu", "mattr": ["+avx2"]},
+            r"expected a feature of aarch64-unknown-linux-gnu, but got '\+avx2'",
+        ),
         ("llvm -mtriple=vax-dec-vms", "vax"),
         ("llvm -mtriple=armv7-linux-gnueabihf", "expected a processor of 64 bits, little-endian"),
     ],

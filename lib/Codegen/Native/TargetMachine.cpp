@@ -60,6 +60,33 @@ static std::string hostFeatures() {
   return llvm::join(features, ",");
 }
 
+/// Returns why LLVM would only warn of features, "+avx2,-fma"; empty if it
+/// knows them all.
+static std::string checkFeatures(const llvm::MCSubtargetInfo &info,
+                                 StringRef features) {
+  auto known = info.getAllProcessorFeatures();
+  for (StringRef feature : llvm::split(features, ',')) {
+    StringRef name = feature.drop_front(feature.empty() ? 0 : 1);
+    auto isNamed = [&](const auto &each) { return name == each.Key; };
+    if (name.empty() || llvm::any_of(known, isNamed))
+      continue;
+    auto distance = [&](const auto &each) {
+      return name.edit_distance(each.Key);
+    };
+    const auto *nearest =
+        llvm::min_element(known, [&](const auto &a, const auto &b) {
+          return distance(a) < distance(b);
+        });
+    std::string message = "expected a feature of " +
+                          info.getTargetTriple().str() + ", but got '" +
+                          feature.str() + "'";
+    if (nearest != known.end() && distance(*nearest) <= 2)
+      message += "; did you mean '" + std::string(nearest->Key) + "'?";
+    return message;
+  }
+  return "";
+}
+
 std::unique_ptr<llvm::TargetMachine>
 mlir::relax::makeTargetMachine(NativeTarget &target, unsigned optLevel,
                                std::string &error) {
@@ -96,6 +123,8 @@ mlir::relax::makeTargetMachine(NativeTarget &target, unsigned optLevel,
             target.cpu + "'";
     return nullptr;
   }
+  if (error = checkFeatures(*info, target.features); !error.empty())
+    return nullptr;
   llvm::TargetOptions options;
   // Not every linker makes .init_array of .ctors: lld and mold do not.
   options.UseInitArray = true;

@@ -577,6 +577,8 @@ class BlockBuilder(ModuleWriter):
         >>> print(y.type)
         !relax.tensor<ndim = 1>
         """
+        if expr is None:
+            raise TypeError("expected a value, but got None; op.null_value() is the null object")
         value = as_value(expr)
         if struct_info is not None and value.type != struct_info:
             value = declared_value(value, struct_info)

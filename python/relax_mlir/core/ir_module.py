@@ -448,6 +448,8 @@ def as_module(mod: ModuleLike) -> IRModule:
     if isinstance(mod, FreeFunction):
         return mod.module
     check_no_file(mod, "a module, text of MLIR or a BlockBuilder")
+    if isinstance(mod, str) and not mod.strip():
+        raise ValueError("expected a module, but got an empty text")
     if isinstance(mod, (ir.Module, str)):
         return IRModule(mod)
     if isinstance(mod, ModuleWriter):

@@ -451,6 +451,17 @@ CASES = [
         "expected a target of the kind llvm, but got 'lllvm'",
     ),
     (
+        "relax.compile(module(), target='llvm -mattr=+avx51f')",
+        "MLIRError",
+        "but got '+avx51f'; did you mean 'avx",
+    ),
+    ("relax.compile('')", "ValueError", "expected a module, but got an empty text"),
+    (
+        "emit(lambda x: relax.BlockBuilder.current().emit(None))",
+        "TypeError",
+        "expected a value, but got None; op.null_value() is the null object",
+    ),
+    (
         "relax.compile(module(), target='llvm -mcpu=zen99')",
         "MLIRError",
         "error: unknown: expected a processor of x86_64-unknown-linux-gnu, but got 'zen99'",
