@@ -47,6 +47,9 @@ class IRModule(Printable):
     module : mlir.ir.Module
     name : str
         The name of the class in TVMScript.
+    params : dict of str to list
+        Weights that an importer has kept beside the module, by the function whose last arguments
+        they are; `relax_mlir.frontend.detach_params` returns them.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class IRModule(Printable):
 
     def __init__(self, module: Any = None) -> None:
         self.name = "Module"
+        self.params: dict[str, list[Any]] = {}
         if isinstance(module, str):
             module = parse_module(module, current_context())
         if isinstance(module, IRModule):

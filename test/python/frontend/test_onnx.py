@@ -250,14 +250,18 @@ def test_weights_are_constants_once() -> None:
 
 
 def test_weights_as_parameters() -> None:
-    mod = from_onnx(cnn(), keep_params_in_input=True)
-    params = read_params(cnn())
+    model = cnn()
+    mod = from_onnx(model, keep_params_in_input=True)
+    params = read_params(model)
     assert names(mod) == ["x", *params]
     main = relax_mlir.VirtualMachine(relax_mlir.compile(mod))["main"]
     x = random(2, 3, 8, 8)
-    model = cnn()
-    got = np.from_dlpack(main(x, *(array.copy() for array in read_params(model).values())))
+    got = np.from_dlpack(main(x, *params.values()))
     np.testing.assert_allclose(got, ReferenceEvaluator(model).run(None, {"x": x})[0], rtol=1e-4)
+    detached, weights = relax_mlir.frontend.detach_params(mod)
+    assert not detached.params
+    for weight, (_, array) in zip(weights["main"], params.items(), strict=True):
+        np.testing.assert_array_equal(weight, array)
 
 
 def test_default_opset() -> None:

@@ -141,7 +141,10 @@ class Importer:
         else:
             for tensor in graph.initializer:
                 scope.values[tensor.name] = self.array(tensor)
-        return self._module(graph, scope, params, attrs)
+        module = self._module(graph, scope, params, attrs)
+        if keep_params:
+            module.params["main"] = [self.array(one) for one in graph.initializer]
+        return module
 
     def _weights_as_params(
         self, graph: onnx.GraphProto, scope: Scope, taken: list[str], sanitize: bool
@@ -470,7 +473,8 @@ def from_onnx(
         The version of ONNX's operators in place of the one that the model states.
     keep_params_in_input : bool
         Whether weights are parameters of the function after the inputs, which the attribute
-        ``num_input`` of the function counts, in place of constants. `read_params` returns them.
+        ``num_input`` of the function counts, in place of constants. `read_params` returns them, and
+        `relax_mlir.frontend.detach_params`.
     sanitize_input_names : bool
         Whether the names of inputs become identifiers.
 

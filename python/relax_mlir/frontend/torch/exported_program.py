@@ -89,7 +89,7 @@ def from_exported_program(
     keep_params_as_input : bool
         Whether parameters and buffers come as arguments, after the inputs of the model. By default
         they are constants. `num_input`, an attribute of the function, says how many inputs there
-        are before them.
+        are before them; `relax_mlir.frontend.detach_params` returns them.
     unwrap_unit_return_tuple : bool
         Whether a model with one output returns it and no tuple.
     no_bind_return_tuple : bool
@@ -331,7 +331,10 @@ class _Importer:
             with self._builder.dataflow():
                 result = self._body(nodes, unwrap)
             self._builder.emit_func_output(result)
-        return self._builder.get()
+        module = self._builder.get()
+        if keep_params:
+            module.params["main"] = [self._weight(spec) for _, spec in kept]
+        return module
 
     def _parameter(self, node: torch.fx.Node) -> Var:
         value = node.meta.get("val")
@@ -340,11 +343,15 @@ class _Importer:
         return variable
 
     def _constant(self, spec: InputSpec) -> ir.Value:
+        return as_constant(self._weight(spec))
+
+    def _weight(self, spec: InputSpec) -> torch.Tensor:
         program, target = self._program, spec.target
         tensors = program.constants if spec.kind == InputKind.CONSTANT_TENSOR else None
         if tensors is None or target not in tensors:
             tensors = program.constants if target in program.constants else program.state_dict
-        return as_constant(tensors[target])
+        weight: torch.Tensor = tensors[target].detach()
+        return weight
 
     def _attribute(self, node: torch.fx.Node) -> Any:
         value = operator.attrgetter(str(node.target))(self._graph_module)
