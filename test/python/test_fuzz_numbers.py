@@ -77,6 +77,41 @@ def test_a_wrong_number_is_found(modules):
     assert counts.compared == counts.tight == 1
 
 
+def test_saturated_numbers_may_be_equal(modules):
+    """The variance of numbers that are closer than the error of tanh may be 0."""
+    from compare import Expected
+    from plan import Data, Node, Param, Program, build
+
+    data = Data("uniform", 1, 2, 0)
+    nodes = (
+        Node("tanh", (1,), {}, 2),
+        Node("variance", (2,), {"axis": [0]}, 3),
+        Node("sign", (3,), {}, 4),
+    )
+    program = Program("", (Param(1, "!relax.tensor<[2, 3], f32>", data),), nodes, (4,))
+    x = np.array([[8.79735, 9.32615, 2], [13.113745, 19.768948, 3]], "float32")
+    expected = Expected(build(program), [x])
+    assert list(expected.exact[0].data) == [1, 1, 1]
+    expected.more(64, False)
+    for result, is_right in (([0, 0, 1], True), ([0, 0, 0], False)):
+        given = [(np.array(result, "float32"), "float32")]
+        assert (expected.compare(given, {}, False)[1] is None) is is_right
+
+
+def test_what_says_less_is_not_used_again(modules):
+    import random
+
+    from graphs import draw_match_cast, drawing
+
+    for seed in range(20):
+        with drawing(random.Random(seed), ("n",), ({"n": 3},)) as d:
+            x = d.fresh(d.dims(), "float32")
+            cast = draw_match_cast(d, {})
+            numbers = [value.number for value in d.pool]
+            assert x.number not in numbers
+            assert cast.number in numbers
+
+
 def test_denormals_may_be_zero_with_fast_math(modules):
     from compare import arithmetic_of
     from plan import Data, Node, Param, Program, build

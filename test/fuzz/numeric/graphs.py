@@ -223,6 +223,8 @@ def draw_match_cast(d: Drawer, names: dict[str, int]) -> Value:
     weak = d.choice("!relax.tensor<*>", f"!relax.tensor<ndim = {x.rank}, {element}>")
     d.writer.write(node := Node("weaken", (x.number,), {"type": weak}, d.number()))
     d.nodes.append(node)
+    # The operation says less from now on, so that what uses it says less, too.
+    d.pool = [value for value in d.pool if value.number != x.number]
     type_ = str(x.type)
     if x.rank and d.chance(0.4):
         dims = [
