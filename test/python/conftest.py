@@ -109,6 +109,9 @@ def exec_mode(request, monkeypatch):
         return compile_(mod, target, **{"exec_mode": mode, **level, **options})
 
     monkeypatch.setattr(relax, "compile", compile_in_mode)
+    for name in ("callable", "dynamo"):  # which compile what they import
+        if module := sys.modules.get(f"relax_mlir.frontend.torch.{name}"):
+            monkeypatch.setattr(module, "compile_module", compile_in_mode)
     return mode
 
 

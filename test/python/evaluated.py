@@ -14,6 +14,8 @@ ALWAYS_EVALUATED = (
     "test_operators_reduction",
     "test_operators_window",
     "test_semantics",
+    "test_torch_control",
+    "test_torch_selection",
 )
 
 _TRUSTED = 'checks="necessary" trusts the caller, and the interpreter checks all'
@@ -42,6 +44,7 @@ NOT_EVALUATED: dict[str, str] = {
     "test_transform.py::test_compile_runs_pass_by_pass_where_somebody_watches": _ARTEFACT,
     "test_vdevice.py": _DEVICES,
     "test_vm.py::test_error_reshape_of_unknown_size": _TEXT,
+    "test_wrong_inputs.py::test_error_of_calls": _TEXT,
     "test_vm.py::test_function_keeps_the_code_alive": _ARTEFACT,
 }
 

@@ -83,7 +83,10 @@ def _as_bits(tensor: tvm_ffi.Tensor, dtype: str) -> Any:
 
 
 def _take_tensor(tensor: tvm_ffi.Tensor) -> Tensor:
-    dtype = str(tensor.dtype)
+    try:
+        dtype = str(tensor.dtype)
+    except ValueError as error:  # complex numbers have no name in tvm-ffi
+        raise TypeError(f"expected a tensor of a known data type: {error}") from None
     if is_numpy(dtype):
         return Tensor(np.from_dlpack(tensor), dtype, [tensor])
     return Tensor(decode(_as_bits(tensor, dtype), dtype), dtype, [tensor])

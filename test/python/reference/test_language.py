@@ -211,6 +211,12 @@ def test_error_no_phases(increment, tmp_path):
         relax.compile(increment, target="reference", dump_phases=tmp_path)
 
 
+def test_error_argument_of_complex_numbers(increment):
+    main = relax.VirtualMachine(relax.compile(increment, "reference"))["main"]
+    with pytest.raises(TypeError, match="expected a tensor of a known data type"):
+        main(np.ones(3, "complex64"))
+
+
 def test_error_unknown_function(increment):
     with pytest.raises(KeyError, match="expected the name of a public function"):
         reference.run(increment, "other")
