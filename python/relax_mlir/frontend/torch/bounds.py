@@ -28,7 +28,8 @@ def _range(stated: Any) -> tuple[int | None, int | None]:
     return lower if is_stated else None, upper
 
 
-def _sizes(value: Any) -> Sequence[Any]:
+def sizes_of(value: Any) -> Sequence[Any]:
+    """Return the sizes of what an input is described as: of a tensor, or the number itself."""
     return value.shape if isinstance(value, torch.Tensor) else [value]
 
 
@@ -56,7 +57,7 @@ def bounds_of(ranges: Mapping[Any, Any], inputs: Iterable[Any]) -> Bounds:
     """
     bounds: Bounds = {}
     for value in inputs:
-        for size in _sizes(value):
+        for size in sizes_of(value):
             symbol = _symbol(size)
             if symbol is None or symbol not in ranges:
                 continue
@@ -81,8 +82,8 @@ def describe_violation(program: torch.export.ExportedProgram, leaves: Sequence[A
         A message, which is empty if none has.
     """
     for node, leaf in zip(_inputs(program), leaves, strict=True):
-        expected = _sizes(node.meta.get("val"))
-        got = _sizes(leaf)
+        expected = sizes_of(node.meta.get("val"))
+        got = sizes_of(leaf)
         if len(expected) != len(got):
             continue
         for axis, (size, actual) in enumerate(zip(expected, got, strict=True)):

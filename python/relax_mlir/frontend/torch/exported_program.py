@@ -26,7 +26,7 @@ from ..._arguments import shown
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import Var, as_value, const
 from ...core.ir_module import IRModule
-from .bounds import bounds_of
+from .bounds import bounds_of, sizes_of
 from .control import Function, is_control_flow, write_function
 from .registry import CONVERTERS, Converter, Graph
 from .scalars import SCALARS
@@ -175,8 +175,7 @@ def import_program(
 def _sizes_of_inputs(program: Program) -> Iterator[Any]:
     for node in program.graph.nodes:
         if node.op == "placeholder":
-            value = node.meta.get("val")
-            yield from value.shape if isinstance(value, torch.Tensor) else (value,)
+            yield from sizes_of(node.meta.get("val"))
 
 
 def _graph_modules(program: Program) -> list[GraphModule]:

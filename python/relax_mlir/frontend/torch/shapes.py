@@ -52,9 +52,8 @@ def sizes_are_named(sizes: Iterable[Any]) -> Iterator[None]:
         Those of the inputs.
     """
     found: dict[str, str] = {}
-    for size in sizes:
-        if isinstance(size, torch.SymInt):
-            found |= _names_in(size.node.shape_env)
+    for env in {size.node.shape_env for size in sizes if isinstance(size, torch.SymInt)}:
+        found |= _names_in(env)
     token = _names.set(found)
     try:
         yield
