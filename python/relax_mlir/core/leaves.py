@@ -144,7 +144,18 @@ class PrimValue(expr.Leaf, Operators):
 
 
 @dataclass(frozen=True)
-class StringImm(expr.Leaf):
+class _Name(expr.Leaf):
+    """What a text stands for; its type is `ObjectStructInfo`."""
+
+    value: str
+
+    @property
+    def struct_info(self) -> ir.Type:
+        """The type of strings and of data types, `ObjectStructInfo`."""
+        return ObjectStructInfo()
+
+
+class StringImm(_Name):
     """A string.
 
     Parameters
@@ -152,22 +163,14 @@ class StringImm(expr.Leaf):
     value : str
     """
 
-    operations: ClassVar[Any] = (_ops.StringOp,)
-
-    value: str
-
-    @property
-    def struct_info(self) -> ir.Type:
-        """The type of strings, `ObjectStructInfo`."""
-        return ObjectStructInfo()
+    operations = (_ops.StringOp,)
 
     def build(self) -> ir.Value:
         """Insert the string."""
         return expr.string(self.value)
 
 
-@dataclass(frozen=True)
-class DataTypeImm(expr.Leaf):
+class DataTypeImm(_Name):
     """A data type.
 
     Parameters
@@ -175,14 +178,7 @@ class DataTypeImm(expr.Leaf):
     value : str
     """
 
-    operations: ClassVar[Any] = (_ops.DTypeOp,)
-
-    value: str
-
-    @property
-    def struct_info(self) -> ir.Type:
-        """The type of data types, `ObjectStructInfo`."""
-        return ObjectStructInfo()
+    operations = (_ops.DTypeOp,)
 
     def build(self) -> ir.Value:
         """Insert the data type."""
