@@ -1093,7 +1093,7 @@ CASES = [
     (
         "from relax_mlir.frontend.torch import from_exported_program as f; f(None, keep_params=True)",
         "TypeError",
-        "expected the arguments exported_program, keep_params_as_input, unwrap_unit_return_tuple, custom_conv",
+        "expected the arguments exported_program, keep_params_as_input, unwrap_unit_return_tuple, no_bind_return_tuple, custom_conv",
     ),
     (
         "from relax_mlir.frontend.onnx import from_onnx as f; f(3)",
