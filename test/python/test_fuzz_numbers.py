@@ -112,21 +112,37 @@ def test_what_says_less_is_not_used_again(modules):
             assert cast.number in numbers
 
 
-def test_denormals_may_be_zero_with_fast_math(modules):
+def test_small_numbers_may_be_zero_with_fast_math(modules):
     from compare import arithmetic_of
     from plan import Data, Node, Param, Program, build
     from relax_mlir import reference
 
     data = Data("uniform", 1, 2, 0)
     nodes = (Node("exp", (1,), {}, 2),)
-    module = build(Program("", (Param(1, "!relax.tensor<[2], f32>", data),), nodes, (2,)))
-    x = np.array([-90, 1], "float32")
+    module = build(Program("", (Param(1, "!relax.tensor<[3], f32>", data),), nodes, (2,)))
+    x = np.array([-82, 1, -81], "float32")
     fast, exact = (
         reference.run(module, "main", x, arithmetic=arithmetic_of(0, mode)).data
         for mode in ("fast", "down")
     )
     assert fast[0] == 0 and exact[0] > 0
-    assert fast[1] == pytest.approx(np.e, rel=1e-4)
+    np.testing.assert_allclose(fast[1:], np.exp(x[1:]), rtol=1e-4)
+
+
+def test_what_fast_math_may_lose_is_bounded(modules):
+    """Less than 2^-118; silu multiplies an exponential that is 0 by its argument."""
+    from compare import Expected
+    from plan import Data, Node, Param, Program, build
+
+    data = Data("uniform", 1, 2, 0)
+    nodes = (Node("silu", (1,), {}, 2),)
+    module = build(Program("", (Param(1, "!relax.tensor<[2], f32>", data),), nodes, (2,)))
+    expected = Expected(module, [np.array([-87, -75], "float32")])
+    expected.more(6, True)
+    small, large = (float(number) for number in expected.exact[0].data)
+    for result, is_right in (([0, large], True), ([small, 0], False)):
+        given = [(np.array(result, "float32"), "float32")]
+        assert (expected.compare(given, {"fast_math": True}, False)[1] is None) is is_right
 
 
 def test_what_is_read_beyond_a_tensor_is_a_crash():

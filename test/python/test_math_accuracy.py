@@ -98,6 +98,33 @@ def test_fast_math_keeps_nan_and_infinities(opt_level: int) -> None:
     np.testing.assert_array_equal(np.from_dlpack(difference), np.full((4, 1), np.nan))
 
 
+@pytest.mark.parametrize("target", ["llvm -mcpu=x86-64-v2", "llvm"])
+@pytest.mark.parametrize(
+    ("function", "exact"),
+    [
+        (op.exp, np.exp),
+        (op.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
+        (op.nn.silu, lambda x: x / (1 + np.exp(-x))),
+        (op.nn.softplus, lambda x: np.log1p(np.exp(x))),
+        (
+            lambda x: op.nn.softmax(op.stack([x, op.zeros_like(x)], axis=1)),
+            lambda x: np.stack([1 / (1 + np.exp(-x)), 1 / (1 + np.exp(x))], axis=1),
+        ),
+    ],
+    ids=["exp", "sigmoid", "silu", "softplus", "softmax"],
+)
+def test_fast_math_keeps_results_above_its_underflow(function, exact, target: str) -> None:
+    """Where exponentials are too small, results are off by less than 2^-118."""
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo(("n",), "float32"))
+    with bb.function("main", [x]):
+        bb.emit_func_output(bb.emit(function(x)))
+    vm = relax.VirtualMachine(relax.compile(bb, fast_math=True, target=target))
+    values = np.linspace(-105, -70, 2001, dtype=np.float32)
+    actual = np.from_dlpack(vm["main"](values)).astype(np.float64)
+    np.testing.assert_allclose(actual, exact(values.astype(np.float64)), rtol=1e-5, atol=2.0**-118)
+
+
 def _run(body: str, x: np.ndarray, type_: str = "f32") -> np.ndarray:
     """Run the body of a loop, from %a to %r, on scalars."""
     text = f"""
