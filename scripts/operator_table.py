@@ -39,7 +39,7 @@ DTYPES = {
 # Converters use these to fit operands and results to those of another operator.
 GLUE = {"astype", "broadcast_to", "const", "expand_dims", "permute_dims", "reshape", "squeeze"}
 # Modules with functions that fit operands, such as numbers to tensors.
-HELPERS = ("relax_mlir.frontend.torch.registry", "relax_mlir.frontend.onnx.values")
+HELPERS = ("relax_mlir.frontend.torch.registry", "relax_mlir.frontend.values")
 # What `plain` makes of other names of an operator, and what it makes of the operator's.
 ALIASES = {
     "averagepool": "avgpool",

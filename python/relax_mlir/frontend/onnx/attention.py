@@ -15,10 +15,10 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ..values import agreed, cast, matched, number, rank_of, same, shape_of, size_tensor
 from .manipulate import part, split
 from .qlinear import to_float
 from .registry import Node, converter
-from .values import agreed, cast, matched, number, rank_of, same, shape_of, size_tensor
 
 _DOMAIN = "com.microsoft"
 

@@ -13,8 +13,8 @@ from onnx.backend.base import Backend as _Backend
 from onnx.backend.base import BackendRep as _BackendRep
 from onnx.backend.base import Device, DeviceType, namedtupledict
 
+from ..values import DataDependentError
 from .session import InferenceSession
-from .values import DataDependentError
 
 
 class BackendRep(_BackendRep):

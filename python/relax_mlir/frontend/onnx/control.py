@@ -14,9 +14,7 @@ import numpy as np
 from mlir import ir
 
 from ... import op
-from .manipulate import part, split
-from .registry import Node, converter
-from .values import (
+from ..values import (
     DataDependentError,
     Value,
     as_tensor,
@@ -27,6 +25,8 @@ from .values import (
     rank_of,
     shape_of,
 )
+from .manipulate import part, split
+from .registry import Node, converter
 
 # Longer loops would be programs of very many operations.
 _LONGEST = 1000

@@ -10,9 +10,9 @@ from typing import Any
 from mlir import ir
 
 from ... import op, topi
+from ..values import Operator, Value, agreed, cast, dtype_of, known_array, number
 from .model import dtype_of as dtype_of_onnx
 from .registry import Function, Node, converter
-from .values import Operator, Value, agreed, cast, dtype_of, known_array, number
 
 _UNARY: dict[str, Operator] = {
     "Abs": op.abs,

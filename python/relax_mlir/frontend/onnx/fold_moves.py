@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..values import normal_axis
 from .folds import LARGEST, NotFoldedError, fold_axes, folds, is_plain, unfolded
 from .model import array_of
 from .registry import Node
-from .values import normal_axis
 
 
 @folds("Identity")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...core.ir import Dim
+from ..values import facts, same
 from .folds import (
     FOLDS,
     FoldFunction,
@@ -25,7 +26,6 @@ from .folds import (
 )
 from .model import dtype_of
 from .registry import Node
-from .values import facts, same
 
 
 def _by_element(function: Callable[[Any, Any], Any]) -> FoldFunction:

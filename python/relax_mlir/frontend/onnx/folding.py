@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...core.ir import Dim
+from ..values import Sizes, Value, known, known_ints, normal_axis, objects, same, size
 
 # These register operators.
 from . import fold_moves as _fold_moves  # noqa: F401
@@ -21,7 +22,6 @@ from . import fold_numbers as _fold_numbers  # noqa: F401
 from .folds import FOLDS, LARGEST, NotFoldedError
 from .model import dtype_of
 from .registry import Node
-from .values import Sizes, Value, known, known_ints, normal_axis, objects, same, size
 
 
 def fold(node: Node, inputs: list[Value]) -> Value | None:

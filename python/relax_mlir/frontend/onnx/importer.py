@@ -19,12 +19,12 @@ from ...builder.block_builder import BlockBuilder
 from ...core.expr import Var
 from ...core.ir import Dim, TensorStructInfo, TupleStructInfo
 from ...core.ir_module import IRModule
+from ..values import DataDependentError, Sizes, Value, as_tensor, describe, same, shape_of, size
+from ..values import dtype_of as dtype_of_value
 from .folding import fold, fold_split
 from .inputs import InputReader, unique_names
 from .model import ModelLike, array_of, domains, dtype_of, element_type_of, load, opsets_of
 from .registry import Converter, Frame, Node, find
-from .values import DataDependentError, Sizes, Value, as_tensor, describe, same, shape_of, size
-from .values import dtype_of as dtype_of_value
 
 
 class Scope:

@@ -12,8 +12,7 @@ from mlir import ir
 from ... import op
 from ...core.expr import const
 from ...core.ir import TensorStructInfo
-from .registry import Node, converter
-from .values import (
+from ..values import (
     Value,
     cast,
     known_sizes,
@@ -23,6 +22,7 @@ from .values import (
     shape_of,
     size_tensor,
 )
+from .registry import Node, converter
 
 
 @converter("Gather", raw=(1,))

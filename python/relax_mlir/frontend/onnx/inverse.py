@@ -9,8 +9,8 @@ from mlir import ir
 from ... import op
 from ...core.ir import TensorStructInfo
 from ...script import from_source
+from ..values import cast, product, shape_of
 from .registry import Node, converter
-from .values import cast, product, shape_of
 
 # By elimination of one column after the other, with the largest element of each as the pivot.
 _KERNEL = """

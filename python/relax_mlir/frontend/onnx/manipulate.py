@@ -14,12 +14,7 @@ from mlir import ir
 from ... import op
 from ...core.expr import const
 from ...core.ir import Dim
-from .folding import part_sizes
-from .model import array_of
-from .model import dtype_of as dtype_of_onnx
-from .registry import Node, converter
-from .selection import part_by_data
-from .values import (
+from ..values import (
     Sizes,
     Value,
     cast,
@@ -41,6 +36,11 @@ from .values import (
     size_tensor,
     sizes,
 )
+from .folding import part_sizes
+from .model import array_of
+from .model import dtype_of as dtype_of_onnx
+from .registry import Node, converter
+from .selection import part_by_data
 
 
 @converter("Constant", raw=None)

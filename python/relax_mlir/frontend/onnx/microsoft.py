@@ -11,11 +11,11 @@ from mlir import ir
 
 from ... import op
 from ..compositions import along_channels
+from ..values import cast, number, rank_of, shape_of
 from .elementwise import hard_sigmoid, scaled
 from .manipulate import split
 from .nn import fitting, gemm, layer_norm
 from .registry import Node, converter
-from .values import cast, number, rank_of, shape_of
 from .windows import convolve
 
 _DOMAIN = "com.microsoft"

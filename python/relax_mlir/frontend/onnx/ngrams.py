@@ -12,8 +12,8 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
+from ..values import cast, number, rank_of, shape_of
 from .registry import Node, converter
-from .values import cast, number, rank_of, shape_of
 
 
 @converter("TfIdfVectorizer", since=9)

@@ -10,10 +10,10 @@ from mlir import ir
 
 from ... import op
 from ..compositions import along_channels
+from ..values import agreed, cast, matched, normal_axis, number, product, rank_of, same, shape_of
 from .elementwise import scaled
 from .manipulate import expand, pad
 from .registry import Node, converter
-from .values import agreed, cast, matched, normal_axis, number, product, rank_of, same, shape_of
 
 
 @converter("MatMul")

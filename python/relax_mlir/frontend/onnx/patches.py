@@ -12,9 +12,9 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
+from ..values import Value, known_ints, known_sizes, number, product, rank_of, same, shape_of
 from .manipulate import pad
 from .registry import Node, converter
-from .values import Value, known_ints, known_sizes, number, product, rank_of, same, shape_of
 
 
 def _places(sizes: list[int], blocks: list[int], node: Node) -> np.ndarray:

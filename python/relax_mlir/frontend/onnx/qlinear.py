@@ -11,10 +11,7 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
-from .index import gather
-from .quantize import dynamic_quantize, less_zero, quantize
-from .registry import Function, Node, converter
-from .values import (
+from ..values import (
     Operator,
     Value,
     agreed,
@@ -24,6 +21,9 @@ from .values import (
     rank_of,
     shape_of,
 )
+from .index import gather
+from .quantize import dynamic_quantize, less_zero, quantize
+from .registry import Function, Node, converter
 from .windows import average_pool
 
 _DOMAIN = "com.microsoft"

@@ -11,10 +11,10 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ..values import number, shape_of
 from .elementwise import hard_sigmoid, scaled, softplus
 from .manipulate import part
 from .registry import Node, converter
-from .values import number, shape_of
 
 Activation = Callable[[ir.Value], ir.Value]
 

@@ -10,10 +10,7 @@ from mlir import ir
 
 from ... import op
 from ...core.ir import Dim
-from .manipulate import axes_of
-from .registry import Function, Node, converter
-from .selection import part_by_data
-from .values import (
+from ..values import (
     Operator,
     Value,
     cast,
@@ -28,6 +25,9 @@ from .values import (
     shape_of,
     size_tensor,
 )
+from .manipulate import axes_of
+from .registry import Function, Node, converter
+from .selection import part_by_data
 
 
 def _l1(x: ir.Value, axes: Any, keep: bool) -> ir.Value:

@@ -15,9 +15,9 @@ from mlir import ir
 from ... import op
 from ...core.expr import const
 from ..compositions import along_channels
+from ..values import cast, number, rank_of, shape_of, size_tensor
 from .registry import Node, converter
 from .sample import Tap, tap, term
-from .values import cast, number, rank_of, shape_of, size_tensor
 
 
 def _float(value: float) -> ir.Value:

@@ -15,9 +15,9 @@ from mlir import ir
 from ... import op
 from ...core.expr import const
 from ...core.ir import Dim
+from ..values import Value, cast, known_array, known_sizes, normal_axis, rank_of, same, shape_of
 from .registry import Node, converter
 from .stretch import Stretch, scaled_length, stretched
-from .values import Value, cast, known_array, known_sizes, normal_axis, rank_of, same, shape_of
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,8 +12,8 @@ from mlir import ir
 
 from ... import op
 from ..compositions import cubic_weights
+from ..values import cast, number, rank_of, shape_of
 from .registry import Node, converter
-from .values import cast, number, rank_of, shape_of
 
 # The names of modes before opset 20.
 _MODES = {"bilinear": "linear", "bicubic": "cubic"}

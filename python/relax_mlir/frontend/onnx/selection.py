@@ -11,8 +11,8 @@ from mlir import ir
 from ... import op
 from ...core.ir import Dim
 from .. import compositions
+from ..values import facts, normal_axis, number, rank_of, shape_of, size_tensor
 from .registry import Node, converter
-from .values import facts, normal_axis, number, rank_of, shape_of, size_tensor
 
 
 def true_places(node: Node, flags: ir.Value) -> ir.Value:

@@ -11,9 +11,7 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
-from .model import dtype_of as dtype_of_onnx
-from .registry import Node, converter
-from .values import (
+from ..values import (
     Value,
     cast,
     known_array,
@@ -23,6 +21,8 @@ from .values import (
     rank_of,
     shape_of,
 )
+from .model import dtype_of as dtype_of_onnx
+from .registry import Node, converter
 
 # A matrix of twice as many rows and columns.
 _LONGEST = 4096

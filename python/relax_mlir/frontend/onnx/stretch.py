@@ -12,8 +12,8 @@ from mlir import ir
 
 from ... import op
 from ...core.ir import Dim
+from ..values import cast, number, rank_of, same, shape_of, size, size_tensor
 from .registry import Node
-from .values import cast, number, rank_of, same, shape_of, size, size_tensor
 
 _COORDINATES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
 # Of a scale as a quotient, so that lengths are expressions.

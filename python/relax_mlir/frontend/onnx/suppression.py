@@ -12,9 +12,9 @@ from mlir import ir
 from ... import op
 from ...core.ir import Dim, TensorStructInfo
 from ...script import from_source
+from ..values import Value, cast, facts, number, shape_of
 from .registry import Node, converter
 from .selection import coordinates, true_places
-from .values import Value, cast, facts, number, shape_of
 
 # Takes the best box that is left, again and again; -1 where there is none. Boxes are given by
 # their lowest and highest coordinates.

@@ -10,9 +10,9 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ..values import cast, number
 from .elementwise import scaled
 from .registry import Function, Node, converter
-from .values import cast, number
 
 _DOMAIN = "ai.onnx.preview.training"
 

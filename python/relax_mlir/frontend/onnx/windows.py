@@ -15,9 +15,9 @@ from mlir import ir
 from ... import op
 from ...core.expr import const
 from ..compositions import along_channels, mirrored_kernel, spread
+from ..values import cast, number, product, rank_of, shape_of
 from .manipulate import pad
 from .registry import Function, Node, converter
-from .values import cast, number, product, rank_of, shape_of
 
 
 def _spatial(node: Node, name: str, count: int) -> list[int]:

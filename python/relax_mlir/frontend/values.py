@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Values while a graph is imported: arrays, sizes, tensors of the program, and sequences.
+"""Values while a model is imported: arrays, sizes, tensors of the program, and sequences.
 
 What is known at import stays in Python: constants are arrays, and integers that follow from shapes
 are `Sizes`, so that reading a shape, computing with it and reshaping by it leaves symbolic
@@ -18,9 +18,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from mlir import ir
 
-from ... import op
-from ...core.expr import const
-from ...core.ir import Dim, Facts, TensorStructInfo
+from .. import op
+from ..core.expr import const
+from ..core.ir import Dim, Facts, TensorStructInfo
 
 
 @dataclasses.dataclass(frozen=True)
