@@ -1,0 +1,5 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs of Relay, the graph IR that TVM had before Relax, as modules."""
+
+from .registry import operators as operators
