@@ -2,4 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of Relay, the graph IR that TVM had before Relax, as modules."""
 
+from .parser import parse as parse
+from .parser import parse_expr as parse_expr
 from .registry import operators as operators
