@@ -122,9 +122,28 @@ class GlobalVar:
     Parameters
     ----------
     name : str
+    struct_info : FuncStructInfo, optional
+        The type of a function that is written later. By default it is found in the module.
+
+    Examples
+    --------
+    Two functions that call each other:
+
+    >>> import relax_mlir as relax
+    >>> from relax_mlir import op
+    >>> x = relax.Var("x", relax.TensorStructInfo((), "float32"))
+    >>> later = GlobalVar("twice", relax.FuncStructInfo([x.struct_info], x.struct_info))
+    >>> bb = relax.BlockBuilder()
+    >>> with bb.function("once", [x], ret_struct_info=x.struct_info):
+    ...     _ = bb.emit_func_output(op.call(later, x))
+    >>> with bb.function("twice", [x], ret_struct_info=x.struct_info):
+    ...     _ = bb.emit_func_output(op.call(GlobalVar("once"), op.add(x, x)))
+    >>> "relax.call @twice" in str(bb.get())
+    True
     """
 
     name: str
+    struct_info: FuncStructInfo | None = dataclasses.field(default=None, compare=False, repr=False)
 
     def __call__(self, *args: Any, **kwargs: Any) -> ir.Value:
         """Call the function, as `relax_mlir.op.call` does."""
@@ -139,6 +158,8 @@ def struct_info_of(function: GlobalVar) -> FuncStructInfo:
     ValueError
         If there is no such function.
     """
+    if function.struct_info is not None:
+        return function.struct_info
     op = ir.InsertionPoint.current.block.owner.operation
     while op.parent is not None:
         op = op.parent.operation

@@ -417,6 +417,17 @@ def pattern_vars(pattern: Pattern) -> Iterator[Var]:
             yield from pattern_vars(one)
 
 
+def bound_vars(expr: Expr) -> Sequence[Var]:
+    """Return the variables that an expression binds."""
+    if isinstance(expr, Function):
+        return expr.params
+    if isinstance(expr, Let):
+        return (expr.var,)
+    if isinstance(expr, Match):
+        return [var for clause in expr.clauses for var in pattern_vars(clause.pattern)]
+    return ()
+
+
 def children(expr: Expr) -> Sequence[Expr]:
     """Return the expressions that an expression is made of, in order of evaluation.
 

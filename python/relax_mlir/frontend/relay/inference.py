@@ -1,0 +1,371 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Types of variables and functions, which programs may leave out.
+
+Types are unified as in Hindley and Milner's algorithm. The type of what an operator returns is
+known once the types of its operands are: it is that of the operators of Relax which it becomes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...builder.block_builder import BlockBuilder
+from ...core.expr import Var as RelaxVar
+from . import ast
+from .ast import (
+    Clause,
+    DataType,
+    Expr,
+    FuncType,
+    Module,
+    RelayError,
+    TensorType,
+    TupleType,
+    Type,
+    TypeVar,
+)
+from .operators import convert
+from .patterns import uncovered
+from .struct_info import names, struct_info, type_of
+from .unification import (
+    Hole,
+    MismatchError,
+    is_known,
+    last,
+    mapped,
+    resolved,
+    substituted,
+    type_text,
+    unify,
+    with_holes,
+)
+
+_CONDITION = TensorType((), "bool")
+
+
+@dataclasses.dataclass
+class _Pending:
+    """What is known once the types of operands are; `solve` says whether it was."""
+
+    expr: Expr
+    solve: Callable[[], bool]
+
+
+class Inference:
+    """The types of the variables of functions that are in A-normal form.
+
+    Parameters
+    ----------
+    module : Module
+    entries : sequence of str
+        The functions that are needed; types of those that they call are inferred, too.
+    types : mapping of int to Type or None
+        The types of their parameters, by identity, as far as known.
+
+    Attributes
+    ----------
+    functions : set of str
+        The entries, and what they call.
+
+    Raises
+    ------
+    RelayError
+        If types are different where they have to be equal, or are not known.
+    """
+
+    def __init__(
+        self, module: Module, entries: Sequence[str], types: Mapping[int, Type | None]
+    ) -> None:
+        self._module, self._stated = module, types
+        self._vars: dict[int, Type] = {}
+        self._functions: dict[str, FuncType] = {}
+        self._uses: dict[int, tuple[Type, ...]] = {}
+        self._results: dict[int, Type] = {}
+        self._matched: dict[int, Type] = {}
+        self._pending: list[_Pending] = []
+        self._queue = list(entries)
+        self.functions: set[str] = set()
+        while self._queue:
+            name = self._queue.pop()
+            if name not in self.functions:
+                self.functions.add(name)
+                function, signature = module.functions[name], self._signature(name)
+                self._parameters(function, signature)
+                if name not in entries or _has_functions(function):
+                    self._body(function, signature.result)
+        self._solve()
+        for entry in entries:
+            for param in module.functions[entry].params:
+                if not is_known(self._vars[id(param)]):
+                    raise RelayError(
+                        f"the type of parameter '%{param.name}' is not known; state it, as in "
+                        f"%{param.name}: Tensor[(3), float32], or give its shape in shape_dict",
+                        param.span,
+                    )
+        if self._pending:
+            raise RelayError(
+                "the type is not known; state the types of parameters", self._pending[0].expr.span
+            )
+
+    # -- results ----------------------------------------------------------------------------------
+
+    def type_of(self, var: ast.Var) -> Type:
+        """Return the type of a variable, with the type parameters of the function around it."""
+        return _resolved(self._vars[id(var)])
+
+    def result_of(self, function: ast.Function) -> Type:
+        """Return the type that a function returns."""
+        return _resolved(self._results[id(function)])
+
+    def matched_type(self, match: ast.Match) -> Type:
+        """Return the type of the value that is matched."""
+        return _resolved(self._matched[id(match)])
+
+    def signature(self, name: str) -> FuncType:
+        """Return the type of a function of the module, with its type parameters."""
+        signature = self._functions[name]
+        params = tuple(_resolved(param) for param in signature.params)
+        return FuncType(params, _resolved(signature.result), signature.type_params)
+
+    def type_args(self, use: Expr) -> tuple[Type, ...]:
+        """Return what type parameters are where a `GlobalVar` or `ConstructorRef` is used."""
+        return tuple(_resolved(arg) for arg in self._uses[id(use)])
+
+    # -- functions --------------------------------------------------------------------------------
+
+    def _signature(self, name: str) -> FuncType:
+        if name not in self._functions:
+            function = self._module.functions[name]
+            stated = (self._stated.get(id(param), param.type) for param in function.params)
+            params = tuple(with_holes(type_) for type_ in stated)
+            result = with_holes(function.result)
+            self._functions[name] = FuncType(params, result, function.type_params)
+            self._queue.append(name)
+        return self._functions[name]
+
+    def _parameters(self, function: ast.Function, type_: FuncType) -> None:
+        for param, param_type in zip(function.params, type_.params, strict=True):
+            self._vars[id(param)] = param_type
+        self._results[id(function)] = type_.result
+
+    def _body(self, function: ast.Function, result: Type) -> None:
+        self._unify(self._block(function.body), result, function)
+
+    def _block(self, body: Expr) -> Type:
+        """Return the type of a sequence of lets."""
+        while isinstance(body, ast.Let):
+            self._let(body)
+            body = body.body
+        return self._atom(body)
+
+    def _let(self, let: ast.Let) -> None:
+        stated = with_holes(let.var.type)
+        self._vars[id(let.var)] = stated
+        self._unify(self._value(let.value), stated, let.value)
+
+    # -- expressions ------------------------------------------------------------------------------
+
+    def _atom(self, expr: Expr) -> Type:
+        if isinstance(expr, ast.Var):
+            if id(expr) not in self._vars:
+                raise RelayError(f"variable '%{expr.name}' is not bound", expr.span)
+            return self._vars[id(expr)]
+        if isinstance(expr, ast.Constant):
+            return TensorType(expr.data.shape, expr.data.dtype.name)
+        if isinstance(expr, ast.GlobalVar):
+            if expr.name not in self._module.functions:
+                raise RelayError(f"the module has no function '@{expr.name}'", expr.span)
+            return self._instance(expr, self._signature(expr.name))
+        if isinstance(expr, ast.ConstructorRef):
+            constructor = expr.constructor
+            params = self._module.types[constructor.type_name].params
+            result = DataType(constructor.type_name, params)
+            type_ = self._instance(expr, FuncType(constructor.fields, result, params))
+            return type_ if constructor.fields else type_.result
+        assert isinstance(expr, ast.OpRef)
+        raise RelayError(f"operator '{expr.name}' is no value: write a function", expr.span)
+
+    def _instance(self, use: Expr, type_: FuncType) -> FuncType:
+        """Return the type of a function where it is used, with holes for its type parameters."""
+        holes = tuple(Hole() for _ in type_.type_params)
+        self._uses[id(use)] = holes
+        by = dict(zip(type_.type_params, holes, strict=True))
+        result: FuncType = substituted(FuncType(type_.params, type_.result), by)
+        return result
+
+    def _value(self, expr: Expr) -> Type:
+        if isinstance(expr, ast.Tuple):
+            return TupleType(tuple(self._atom(field) for field in expr.fields))
+        if isinstance(expr, ast.TupleGetItem):
+            return self._item(expr)
+        if isinstance(expr, ast.Call):
+            return self._operator(expr) if isinstance(expr.op, ast.OpRef) else self._call(expr)
+        if isinstance(expr, ast.Function):
+            params = tuple(with_holes(param.type) for param in expr.params)
+            type_ = FuncType(params, with_holes(expr.result))
+            self._parameters(expr, type_)
+            self._body(expr, type_.result)
+            return type_
+        if isinstance(expr, ast.If):
+            self._unify(self._atom(expr.condition), _CONDITION, expr)
+            then = self._block(expr.then)
+            return self._unify(then, self._block(expr.otherwise), expr)
+        if isinstance(expr, ast.Match):
+            return self._match(expr)
+        if isinstance(expr, ast.RefCreate | ast.RefRead | ast.RefWrite):
+            raise RelayError("references have no counterpart in Relax", expr.span)
+        return self._atom(expr)
+
+    def _item(self, expr: ast.TupleGetItem) -> Type:
+        tuple_type, result = self._atom(expr.tuple_value), Hole()
+
+        def solve() -> bool:
+            known = last(tuple_type)
+            if isinstance(known, Hole):
+                return False
+            if not isinstance(known, TupleType) or not 0 <= expr.index < len(known.fields):
+                raise RelayError(
+                    f"expected a tuple of more than {expr.index} fields, but got {type_text(known)}",
+                    expr.span,
+                )
+            self._unify(known.fields[expr.index], result, expr)
+            return True
+
+        return self._later(expr, solve, result)
+
+    def _call(self, expr: ast.Call) -> Type:
+        callee, result = self._atom(expr.op), Hole()
+        args = [self._atom(arg) for arg in expr.args]
+        if isinstance(expr.op, ast.ConstructorRef) and not expr.op.constructor.fields:
+            callee = FuncType((), callee)
+        known = last(callee)
+        if isinstance(known, FuncType) and len(known.params) != len(args):
+            raise RelayError(
+                f"expected {len(known.params)} arguments, but got {len(args)}", expr.span
+            )
+        for hole, stated in zip(self._uses.get(id(expr.op), ()), expr.type_args, strict=False):
+            self._unify(hole, with_holes(stated), expr)
+        self._unify(callee, FuncType(tuple(args), result), expr)
+        return result
+
+    def _operator(self, expr: ast.Call) -> Type:
+        args, result = [self._atom(arg) for arg in expr.args], Hole()
+
+        def solve() -> bool:
+            if not all(is_known(arg) for arg in args):
+                return False
+            self._unify(_operator_type(expr, [resolved(arg) for arg in args]), result, expr)
+            return True
+
+        return self._later(expr, solve, result)
+
+    def _later(self, expr: Expr, solve: Callable[[], bool], result: Type) -> Type:
+        """Return a type that is known now, or once others are."""
+        if not solve():
+            self._pending.append(_Pending(expr, solve))
+        return result
+
+    def _solve(self) -> None:
+        count = len(self._pending) + 1
+        while self._pending and len(self._pending) < count:
+            count = len(self._pending)
+            self._pending = [one for one in self._pending if not one.solve()]
+
+    # -- patterns ---------------------------------------------------------------------------------
+
+    def _match(self, expr: ast.Match) -> Type:
+        value = self._matched[id(expr)] = self._atom(expr.value)
+        if expr.complete and (missing := uncovered(expr, self._module.types)) is not None:
+            raise RelayError(
+                f"no clause takes {missing}; write match? where values never are", expr.span
+            )
+        result: Type = Hole()
+        for clause in expr.clauses:
+            result = self._clause(expr, clause, value, result)
+        return result
+
+    def _clause(self, expr: ast.Match, clause: Clause, value: Type, result: Type) -> Type:
+        self._pattern(clause.pattern, value, expr)
+        return self._unify(self._block(clause.body), result, expr)
+
+    def _pattern(self, pattern: ast.Pattern, value: Type, around: Expr) -> None:
+        if isinstance(pattern, ast.VarPattern):
+            self._vars[id(pattern.var)] = self._unify(value, with_holes(pattern.var.type), around)
+        elif isinstance(pattern, ast.TuplePattern):
+            fields: tuple[Type, ...] = tuple(Hole() for _ in pattern.patterns)
+            self._unify(value, TupleType(fields), around)
+            self._patterns(pattern.patterns, fields, around)
+        elif isinstance(pattern, ast.ConstructorPattern):
+            constructor = pattern.constructor
+            params = self._module.types[constructor.type_name].params
+            by: dict[TypeVar, Any] = {param: Hole() for param in params}
+            self._unify(value, DataType(constructor.type_name, tuple(by.values())), around)
+            fields = tuple(substituted(field, by) for field in constructor.fields)
+            self._patterns(pattern.patterns, fields, around)
+
+    def _patterns(
+        self, patterns: Sequence[ast.Pattern], types: Sequence[Type], around: Expr
+    ) -> None:
+        if len(patterns) != len(types):
+            raise RelayError(
+                f"expected a pattern of {len(types)} fields, but got {len(patterns)}", around.span
+            )
+        for pattern, type_ in zip(patterns, types, strict=True):
+            self._pattern(pattern, type_, around)
+
+    # -- helpers ----------------------------------------------------------------------------------
+
+    def _unify(self, actual: Type, expected: Type, expr: Expr) -> Type:
+        try:
+            return unify(actual, expected)
+        except MismatchError:
+            raise RelayError(
+                f"expected type {typetype_text(expected)}, but got {typetype_text(actual)}",
+                expr.span,
+            ) from None
+
+
+def _has_functions(function: ast.Function) -> bool:
+    """Say whether types in a body have to be known to write it: those of functions and patterns."""
+    return any(
+        isinstance(expr, ast.Function | ast.Match | ast.GlobalVar | ast.ConstructorRef)
+        for expr in ast.post_order(function.body)
+    )
+
+
+def _resolved(type_: Type) -> Type:
+    """Return a type without holes; nothing depends on what a hole is that was not filled."""
+    filled: Type = mapped(
+        resolved(type_), lambda part: TupleType(()) if isinstance(part, Hole) else None
+    )
+    return filled
+
+
+def _operator_type(call: ast.Call, types: Sequence[Type]) -> Type:
+    """Return the type of what an operator returns."""
+    builder, fresh = BlockBuilder(), names("n")
+    operands: list[Any] = []
+    params: list[RelaxVar] = []
+    for arg, type_ in zip(call.args, types, strict=True):
+        if isinstance(arg, ast.Constant):
+            operands.append(arg.data)
+            continue
+        if not isinstance(type_, (TensorType, TupleType)):
+            raise RelayError(f"expected a tensor or tuple, but got {type_text(type_)}", call.span)
+        params.append(RelaxVar(f"x{len(params)}", struct_info(type_, fresh)))
+        operands.append(params[-1])
+    with builder.function("main", params):
+        given = [one.value if isinstance(one, RelaxVar) else one for one in operands]
+        result = convert(call, given)
+        if isinstance(result, np.ndarray):
+            type_ = TensorType(result.shape, result.dtype.name)
+            builder.emit_func_output(params[0] if params else ())
+            return type_
+        value = builder.emit(result)
+        builder.emit_func_output(value)
+        return type_of(value.type)
