@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of Relay, the graph IR that TVM had before Relax, as modules."""
 
+from .json_nodes import load_json as load_json
 from .parser import parse as parse
 from .parser import parse_expr as parse_expr
 from .registry import operators as operators
+from .tensors import load_params as load_params

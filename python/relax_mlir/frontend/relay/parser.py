@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 from ..._near_misses import did_you_mean
 from . import ast
 from .expr_parser import ExprParser
+from .json_nodes import load_metadata
 from .lexer import Token, tokenize
 from .variables import free_vars
 
@@ -105,7 +106,11 @@ def _read(text: str, source: str) -> tuple[list[Token], str, Mapping[str, Sequen
 
 
 def _metadata(token: Token, source: str) -> Mapping[str, Sequence[Any]]:
-    raise NotImplementedError(f"{source}:{token.line}:{token.column}: metadata")
+    """Return the objects of a metadata section."""
+    try:
+        return load_metadata(token.text)
+    except ast.RelayError as error:
+        raise ast.RelayError(error.message, ast.Span(source, token.line, token.column)) from None
 
 
 def _type_names(tokens: Sequence[Token]) -> Iterator[str]:
@@ -168,7 +173,7 @@ class _ModuleParser(ExprParser):
 
     def _fail_kernel(self, name: Token) -> NoReturn:
         raise NotImplementedError(
-            f"{self.span(name)}: functions other than those of Relay (kernels in TIR, external ones) are "
+            f"{self.span(name)}: functions other than those of Relay (such as kernels in TIR) are "
             f"not supported, but got {name}"
         )
 
