@@ -95,6 +95,27 @@ def product(dims: Iterable[int | Dim]) -> int | Dim:
     return functools.reduce(operator.mul, dims, 1)
 
 
+def quotient(dims: Sequence[int | Dim], divisors: Sequence[int | Dim]) -> int | Dim:
+    """Return what is left of the elements of a tensor beside some dimensions."""
+    left, below = list(dims), []
+    for divisor in divisors:
+        equal = next((dim for dim in left if same(dim, divisor)), None)
+        if equal is None:
+            below.append(divisor)
+        else:
+            left.remove(equal)
+    over, under = product(left), product(below)
+    if isinstance(over, int) and isinstance(under, int):
+        return over // under
+    # A multiple is what it is for one choice of sizes, if it is so for all.
+    names = {name for one in (over, under) if isinstance(one, Dim) for name in one.variables}
+    sample = {name: 101 + 6 * i for i, name in enumerate(sorted(names))}
+    values = [Dim(one).evaluate(sample) for one in (over, under)]
+    if values[0] and values[1] and same(over, under * (values[0] // values[1])):
+        return values[0] // values[1]
+    return size(over // under)
+
+
 def objects(value: Value) -> np.ndarray:
     """Return known elements as objects: int, float, bool or Dim."""
     return value.elements if isinstance(value, Sizes) else value.astype(object)

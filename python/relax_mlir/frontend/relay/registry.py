@@ -58,10 +58,12 @@ class Converter:
         ValueError
             If an attribute is unknown or missing, or the number of operands is wrong.
         """
-        given = {**self.attrs, **{k: v for k, v in attrs.items() if k not in _IGNORED}}
-        for name, value in given.items():
+        named = {k: v for k, v in attrs.items() if k not in _IGNORED}
+        for name in named:
             if name not in self.attrs:
                 raise ValueError(f"{self.name} has no attribute '{name}'{self._hint(name)}")
+        given = {**self.attrs, **named}
+        for name, value in given.items():
             if value is REQUIRED:
                 raise ValueError(f"{self.name} needs the attribute '{name}'")
         self._check_count(len(operands))
