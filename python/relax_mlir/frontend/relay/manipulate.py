@@ -112,6 +112,11 @@ class _NewShape:
         return self.made
 
 
+def new_shape(dims: Sequence[int | Dim], codes: Sequence[Any], keeps_zeros: bool) -> list[Any]:
+    """Return the shape that the codes of Relay mean for a tensor of given dimensions."""
+    return _NewShape(dims, keeps_zeros).add(codes)
+
+
 def reshaped(x: ir.Value, codes: Sequence[Any], keeps_zeros: bool = False) -> ir.Value:
     """Return a tensor in another shape.
 
@@ -128,8 +133,7 @@ def reshaped(x: ir.Value, codes: Sequence[Any], keeps_zeros: bool = False) -> ir
     ValueError
         If the codes do not fit the tensor, or the number of elements differs.
     """
-    dims = shape_of(x)
-    return _in_shape(x, _NewShape(dims, keeps_zeros).add(codes))
+    return _in_shape(x, new_shape(shape_of(x), codes, keeps_zeros))
 
 
 def _in_shape(x: ir.Value, dims: Sequence[Any]) -> ir.Value:
@@ -156,8 +160,8 @@ def _dyn_reshape(attrs: SimpleNamespace, data: Value, newshape: Value) -> ir.Val
 
 @converts("contrib_reverse_reshape", newshape=REQUIRED, allowzero=False)
 def _reverse_reshape(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
-    shape = _NewShape(shape_of(data)[::-1], bool(attrs.allowzero))
-    return _in_shape(data, shape.add(ints(attrs.newshape)[::-1])[::-1])
+    codes, keeps_zeros = ints(attrs.newshape)[::-1], bool(attrs.allowzero)
+    return _in_shape(data, new_shape(shape_of(data)[::-1], codes, keeps_zeros)[::-1])
 
 
 @converts("reshape_like", lhs_begin=0, lhs_end=None, rhs_begin=0, rhs_end=None)
@@ -264,7 +268,8 @@ def _fitting(tensors: Sequence[ir.Value], axis: int | None) -> list[ir.Value]:
     shapes = [shape_of(one) for one in tensors]
     if len({len(shape) for shape in shapes}) != 1:
         raise ValueError(f"expected tensors of one rank, but got {[len(one) for one in shapes]}")
-    common = [next((d for d in dims if isinstance(d, int)), dims[0]) for dims in zip(*shapes)]  # noqa: B905 (all of one rank)
+    columns = zip(*shapes, strict=True)
+    common = [next((d for d in dims if isinstance(d, int)), dims[0]) for dims in columns]
     return [
         matched(one, [shape[i] if i == axis else dim for i, dim in enumerate(common)])
         for one, shape in zip(tensors, shapes, strict=True)

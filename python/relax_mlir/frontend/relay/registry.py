@@ -67,8 +67,13 @@ class Converter:
             if value is REQUIRED:
                 raise ValueError(f"{self.name} needs the attribute '{name}'")
         self._check_count(len(operands))
+        namespace = SimpleNamespace(**given)
+        for fold in FOLDERS:
+            known = fold(self.name, namespace, operands)
+            if known is not None:
+                return known
         values = operands if self.raw else [as_tensor(operand) for operand in operands]
-        return self.function(SimpleNamespace(**given), *values)
+        return self.function(namespace, *values)
 
     def _check_count(self, count: int) -> None:
         """Raise an error unless the function takes so many operands."""
@@ -88,6 +93,9 @@ class Converter:
 
 
 CONVERTERS: dict[str, Converter] = {}
+
+FOLDERS: list[Callable[[str, SimpleNamespace, Sequence[Value]], Value | None]] = []
+"""What computes results of operands that are known at import; the first one that can is used."""
 
 
 def converts(*names: str, raw: bool = False, **attrs: Any) -> Callable[[Function], Function]:

@@ -58,10 +58,16 @@ def _slice_like(attrs: SimpleNamespace, data: ir.Value, shape_like: ir.Value) ->
 # -- strided slices -----------------------------------------------------------------------------
 
 
-def _bounds(
+def bounds(
     dims: Sequence[int | Dim], begin: Sequence[Any], end: Sequence[Any], strides: Sequence[int]
 ) -> tuple[list[Any], list[Any], list[int]]:
-    """Return places for each dimension, of which the last ones are left out."""
+    """Return places for each dimension, of which the last ones may be left out.
+
+    Raises
+    ------
+    ValueError
+        If a stride is 0.
+    """
     steps = [*strides, *[1] * (len(dims) - len(strides))]
     if 0 in steps:
         raise ValueError("expected strides other than 0")
@@ -78,7 +84,14 @@ def _bounds(
     return first, last, steps
 
 
-def _sizes_to_ends(dims: Sequence[int | Dim], begin: Sequence[Any], counts: Sequence[Any]) -> Any:
+def ends_of_sizes(dims: Sequence[int | Dim], begin: Sequence[Any], counts: Sequence[Any]) -> Any:
+    """Return places where slices end whose sizes are given; negative ones mean all that is left.
+
+    Raises
+    ------
+    ValueError
+        If a slice begins before the first element.
+    """
     if any(isinstance(one, int) and one < 0 for one in begin):
         raise ValueError(f"expected begins of 0 or more with slice_mode size, but got {begin}")
     return [
@@ -106,8 +119,8 @@ def sliced(
         raise ValueError(f"expected places for up to {len(axes)} axes, but got {len(begin)}")
     along_axes = [dims[axis] for axis in axes]
     if mode == "size":
-        end, strides = _sizes_to_ends(along_axes, begin, end), []
-    first, last, steps = _bounds(along_axes, begin, end, strides)
+        end, strides = ends_of_sizes(along_axes, begin, end), []
+    first, last, steps = bounds(along_axes, begin, end, strides)
     return op.strided_slice(x, axes, first, last, steps) if axes else x
 
 
