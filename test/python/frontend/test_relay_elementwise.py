@@ -128,6 +128,7 @@ def test_ry06_annotations_change_nothing(exec_mode):
         Case("annotation.compiler_begin", [x], x, {"compiler": "dnnl"}),
         Case("annotation.compiler_end", [x], x, {"compiler": "dnnl"}),
         Case("copy", [x], x),
+        Case("debug", [x], x),
         Case("device_copy", [x], x),
         Case("on_device", [x], x, {"constrain_result": True}),
     ])  # fmt: skip

@@ -131,6 +131,18 @@ def test_ry06_places(exec_mode):
     ])  # fmt: skip
 
 
+@pytest.mark.parametrize("shapes", [None, [("n", 2), ("n",)]], ids=["known", "symbolic"])
+def test_ry06_sparse_fill_empty_rows(exec_mode, shapes):
+    places, values = np.array([[0, 1], [0, 3], [2, 0], [3, 1]]), np.array([1, 2, 3, 4])
+    filled = np.array([[0, 1], [0, 3], [1, 0], [2, 0], [3, 1], [4, 0]])
+    check_cases([
+        Case("sparse_fill_empty_rows", [places, values, _known(5, 6), _known(10)],
+             [filled, np.array([1, 2, 10, 3, 4, 10]), np.array([0, 1, 0, 0, 1])], {}, shapes),
+        Case("sparse_fill_empty_rows", [places[:, :1], values, _known(4), _known(10)],
+             [filled[[0, 1, 2, 3, 4]][:, :1], np.array([1, 2, 10, 3, 4]), np.array([0, 1, 0, 0])]),
+    ])  # fmt: skip
+
+
 def test_ry06_order(exec_mode):
     equal = np.array([[3, 1, 3, 1], [0, 5, 5, 0]], "int32")
     both = [np.sort(X, 1)[:, ::-1][:, :2], np.argsort(X, 1)[:, ::-1][:, :2].astype("int32")]
@@ -258,6 +270,7 @@ AT = np.array([0, 1])
         ("scatter_nd", [X, AT, X], {"mode": "mean"}, "expected mode update, add"),
         ("scatter_nd", [X, AT], {}, "expected scatter_nd of data, indices, updates"),
         ("sparse_to_dense", [X.astype("int32"), AT, AT], {"output_shape": [3]}, "of rank 0 to 2"),
+        ("sparse_fill_empty_rows", [AT, X[0, 0], _known(1), _known(1)], {}, "values of integers"),
         ("sort", [X], {"axis": 3}, "expected an axis"),
         ("topk", [X], {"ret_type": "all"}, "expected ret_type both, values, indices"),
         ("dyn.topk", [X, _known(1, 2)], {}, "a number of elements of one element, but got 2"),

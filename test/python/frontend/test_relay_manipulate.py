@@ -139,6 +139,8 @@ def test_ry06_order(exec_mode):
         ("reshape", [X], {"newshape": [-4, -1, -1]}, "two sizes after -4"),
         ("reshape", [X], {"newshape": [-4, 2]}, "two sizes after -4"),
         ("reshape", [X], {"newshape": [0, -1], "allowzero": 1}, "no dimension of 0 beside"),
+        ("reshape", [X], {"newshape": ["n"]}, "expected an attribute of integers"),
+        ("reshape", [[X, X]], {"newshape": [-1]}, "expected tensors for reshape, but got"),
         ("reshape", [X], {}, "reshape needs the attribute 'newshape'"),
         ("reshape", [X], {"shape": [24]}, "reshape has no attribute 'shape'"),
         ("dyn.reshape", [X, _known(-2)], {}, "expected no codes -2 and -4"),

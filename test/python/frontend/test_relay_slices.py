@@ -5,6 +5,7 @@ import pytest
 from relay_programs import Case, Known, check_cases, run_operator
 
 X = np.arange(24, dtype="float32").reshape(2, 3, 4)
+ROW = np.arange(3)
 DIMS = [("n", 3, "m")]
 
 
@@ -32,6 +33,21 @@ def test_ry06_strided_slice(exec_mode):
         Case("dyn.strided_slice", [X, _known(0, 1), _known(2, 3), _known(1, 1)], X[:, 1:]),
         Case("dyn.strided_slice", [X, _known(0, 1), _known(1, -1), _known(1, 1)], X[:1, 1:],
              {"slice_mode": "size"}),
+    ])  # fmt: skip
+
+
+def test_ry06_slices_by_data(exec_mode):
+    begin, end = np.array([0, 1, -1], "int64"), np.array([9, -1, 0], "int64")
+    step, ones = _known(1, 1, -2), _known(1, 1)
+    counts = np.array([1, -1], "int32")
+    check_cases([
+        Case("dyn.strided_slice", [X, begin, end, step], X[0:9, 1:-1, -1:0:-2]),
+        Case("dyn.strided_slice", [X, begin, end, step], X[0:9, 1:-1, -1:0:-2], {},
+             [("n", "m", 4), (3,), (3,)]),
+        Case("dyn.strided_slice", [X, _known(0, 1), counts, ones], X[:1, 1:],
+             {"slice_mode": "size"}),
+        Case("dyn.strided_slice", [X, begin[1:2], end[1:2], _known(1)], X[..., 1:-1],
+             {"axes": [2]}),
     ])  # fmt: skip
 
 
@@ -154,12 +170,15 @@ ENDS = {"begin": [0], "end": [2]}
     "name, operands, attrs, message",
     [
         ("strided_slice", [X], {"begin": [0]}, "strided_slice needs the attribute 'end'"),
+        ("strided_slice", [X], {"begin": None, "end": [1]}, "expected an attribute of integers"),
         ("strided_slice", [X], {**ENDS, "strides": [0]}, "expected strides other than 0"),
         ("strided_slice", [X], {**ENDS, "axes": [3]}, "expected an axis from -3 to 2"),
         ("strided_slice", [X], {**ENDS, "axes": [0, 1]}, "a begin and an end for each of 2 axes"),
         ("strided_slice", [X], {**ENDS, "slice_mode": "all"}, "expected slice_mode end, size"),
         ("strided_slice", [X], {"begin": [-1], "end": [1], "slice_mode": "size"}, "begins of 0"),
         ("strided_slice", [X], {"begin": [0] * 4, "end": [1] * 4}, "places for up to 3 axes"),
+        ("dyn.strided_slice", [X, ROW, ROW[:2], _known(1)], {}, "as many begins as ends"),
+        ("dyn.strided_slice", [X, ROW, ROW, _known(0)], {}, "expected strides other than 0"),
         ("slice_like", [X, X[:, :, :2]], {"axes": [5]}, "expected an axis"),
         ("slice_like", [X[:1], X], {}, "expected up to 1 elements along axis 0, but got 2"),
         ("slice_like", [X, X], {"axes": []}, "expected axes to slice along"),

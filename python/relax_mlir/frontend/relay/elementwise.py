@@ -158,6 +158,8 @@ for _name in ("compiler_begin", "compiler_end"):
 converts(
     "on_device", raw=True, virtual_device=None, constrain_result=False, constrain_body=True
 )(_identity)  # fmt: skip
+# The hook is of TVM's interpreter alone.
+converts("debug", raw=True, debug_func=None)(_identity)
 # A program has one device.
 converts("device_copy", raw=True, src_virtual_device=None, dst_virtual_device=None)(_identity)
 

@@ -20,7 +20,7 @@ from .manipulate import new_shape
 from .operands import dtype_or, ints, normal_axes
 from .reduce import reduced_axes
 from .registry import FOLDERS
-from .slices import bounds, ends_of_sizes
+from .slices import bounds, ends_of_sizes, places_of
 
 Fold: TypeAlias = "Callable[..., np.ndarray | None]"
 
@@ -260,9 +260,7 @@ def _take(attrs: SimpleNamespace, data: np.ndarray, indices: np.ndarray) -> np.n
 
 @_folds("strided_slice")
 def _strided_slice(attrs: SimpleNamespace, data: np.ndarray) -> np.ndarray:
-    begin, end = (
-        list(one) if isinstance(one, (list, tuple)) else [one] for one in (attrs.begin, attrs.end)
-    )
+    begin, end = places_of(attrs.begin), places_of(attrs.end)
     axes = normal_axes(ints(attrs.axes), data.ndim) if attrs.axes else list(range(data.ndim))
     strides = [] if attrs.strides is None else ints(attrs.strides)
     dims = [data.shape[axis] for axis in axes]

@@ -11,7 +11,6 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
-from ..compositions import true_places
 from ..values import (
     Value,
     as_tensor,
@@ -25,11 +24,18 @@ from ..values import (
     shape_of,
     size_tensor,
 )
-from .operands import fields, ints, new_dims, one_of
+from .operands import fields, one_of, places_found
 from .registry import REQUIRED, converts
 
 
-def _require_indices(*tensors: ir.Value) -> None:
+def require_indices(*tensors: ir.Value) -> None:
+    """Raise an error unless tensors are of integers.
+
+    Raises
+    ------
+    ValueError
+        If one is not.
+    """
     for tensor in tensors:
         if not tensor.type.dtype.startswith(("int", "uint")):
             raise ValueError(f"expected indices of integers, but got {tensor.type.dtype}")
@@ -40,7 +46,7 @@ def _require_indices(*tensors: ir.Value) -> None:
 
 @converts("take", batch_dims=0, axis=None, mode="clip")
 def _take(attrs: SimpleNamespace, data: ir.Value, indices: ir.Value) -> ir.Value:
-    _require_indices(indices)
+    require_indices(indices)
     mode = one_of("mode", attrs.mode, "clip", "wrap", "fast")
     if attrs.axis is None:
         flat = data if rank_of(data) == 1 else op.reshape(data, [-1])
@@ -76,7 +82,7 @@ def _take_of_batch(data: ir.Value, indices: ir.Value, axis: int, batch: int, mod
 
 @converts("gather", axis=REQUIRED)
 def _gather(attrs: SimpleNamespace, data: ir.Value, indices: ir.Value) -> ir.Value:
-    _require_indices(indices)
+    require_indices(indices)
     if rank_of(data) != rank_of(indices):
         raise ValueError(f"expected indices of rank {rank_of(data)}, but got {rank_of(indices)}")
     return op.gather_elements(data, indices, normal_axis(int(attrs.axis), rank_of(data)))
@@ -84,7 +90,7 @@ def _gather(attrs: SimpleNamespace, data: ir.Value, indices: ir.Value) -> ir.Val
 
 def _places_last(indices: ir.Value, rank: int) -> ir.Value:
     """Return indices whose first dimension holds places with these in the last one."""
-    _require_indices(indices)
+    require_indices(indices)
     count = shape_of(indices)[0] if rank_of(indices) else None
     if not isinstance(count, int) or count > rank:
         raise ValueError(f"expected places in up to {rank} dimensions, but got {indices.type}")
@@ -101,7 +107,7 @@ def _gather_nd(attrs: SimpleNamespace, data: ir.Value, indices: ir.Value) -> ir.
 @converts("adv_index", raw=True)
 def _adv_index(_: SimpleNamespace, inputs: Value) -> ir.Value:
     data, *indices = fields(inputs)
-    _require_indices(*indices)
+    require_indices(*indices)
     return op.index_tensor(data, indices)
 
 
@@ -112,7 +118,7 @@ def _adv_index(_: SimpleNamespace, inputs: Value) -> ir.Value:
 def _scatter_elements(
     attrs: SimpleNamespace, data: ir.Value, indices: ir.Value, updates: ir.Value
 ) -> ir.Value:
-    _require_indices(indices)
+    require_indices(indices)
     how = one_of("reduction", attrs.reduction, "update", "add", "mul", "mean", "min", "max")
     axis = normal_axis(int(attrs.axis), rank_of(data))
     return op.scatter_elements(data, indices, updates, axis, how)
@@ -128,45 +134,10 @@ def _scatter_nd(
 
 @converts("invert_permutation")
 def _invert_permutation(_: SimpleNamespace, data: ir.Value) -> ir.Value:
-    _require_indices(data)
+    require_indices(data)
     count, dtype = shape_of(data)[0], data.type.dtype
     places = cast(op.arange(0, count, 1, "int64"), dtype)
     return op.scatter_elements(op.zeros_like(data), data, places, 0)
-
-
-def _dense(
-    shape: Sequence[object], indices: ir.Value, values: ir.Value, rest: ir.Value
-) -> ir.Value:
-    _require_indices(indices)
-    if rank_of(rest) or rank_of(indices) > 2 or rank_of(values) > 1:
-        raise ValueError(
-            "expected indices of rank 0 to 2, values of rank 0 or 1 and a default of rank 0, but "
-            f"got {indices.type}, {values.type} and {rest.type}"
-        )
-    if rank_of(indices) < 2:
-        # A place, or a vector of places in a vector.
-        indices = op.reshape(indices, [*(shape_of(indices) or [1]), 1])
-    count = shape_of(indices)[0]
-    values = op.broadcast_to(values, [count]) if rank_of(values) == 0 else values
-    filled = op.full(list(shape), cast(rest, values.type.dtype), values.type.dtype)
-    return op.scatter_nd(filled, indices, values)
-
-
-@converts("sparse_to_dense", output_shape=REQUIRED)
-def _sparse_to_dense(
-    attrs: SimpleNamespace, sparse_indices: ir.Value, sparse_values: ir.Value,
-    default_value: ir.Value,
-) -> ir.Value:  # fmt: skip
-    return _dense(ints(attrs.output_shape), sparse_indices, sparse_values, default_value)
-
-
-@converts("dyn.sparse_to_dense", raw=True)
-def _dyn_sparse_to_dense(
-    _: SimpleNamespace, sparse_indices: Value, sparse_values: Value, default_value: Value,
-    output_shape: Value,
-) -> ir.Value:  # fmt: skip
-    operands = [as_tensor(one) for one in (sparse_indices, sparse_values, default_value)]
-    return _dense(known_sizes(output_shape, "a shape"), *operands)
 
 
 # -- places -------------------------------------------------------------------------------------
@@ -189,16 +160,21 @@ def _argwhere(_: SimpleNamespace, condition: ir.Value) -> ir.Value:
         flags = op.not_equal(flags, number(0, flags.type.dtype))
     if len(dims) != 1:
         flags = op.reshape(flags, [product(dims)])
-    several, count = new_dims("found", 2)
-    places = true_places(flags, number(-1, "int64"), several, count)
+    places = places_found(flags)
     if not dims:
-        return op.zeros([count, 0], "int32")
+        return op.zeros([shape_of(places)[0], 0], "int32")
     parts = coordinates(places, [size_tensor(dim) for dim in dims])
     return cast(op.stack(parts, 1), "int32")
 
 
-def _elements(vector: Value, dtype: str) -> list[ir.Value]:
-    """Return the elements of a vector as tensors of rank 0."""
+def elements_of(vector: Value, dtype: str) -> list[ir.Value]:
+    """Return the elements of a vector as tensors of rank 0.
+
+    Raises
+    ------
+    NotImplementedError
+        If it is not known how many there are.
+    """
     if is_known(vector):
         return [size_tensor(one, dtype) for one in known_sizes(vector, "a shape")]
     count = shape_of(vector)[0]
@@ -210,28 +186,5 @@ def _elements(vector: Value, dtype: str) -> list[ir.Value]:
 @converts("unravel_index", raw=True)
 def _unravel_index(_: SimpleNamespace, indices: Value, shape: Value) -> ir.Value:
     places = as_tensor(indices)
-    _require_indices(places)
-    return op.stack(coordinates(places, _elements(shape, places.type.dtype)), 0)
-
-
-@converts("sparse_reshape", raw=True)
-def _sparse_reshape(
-    _: SimpleNamespace, sparse_indices: Value, prev_shape: Value, new_shape: Value
-) -> Value:
-    places = as_tensor(sparse_indices)
-    dtype = places.type.dtype
-    before, after = _elements(prev_shape, dtype), _elements(new_shape, dtype)
-    total = number(1, dtype)
-    flat = number(0, dtype)
-    for i, extent in reversed(list(enumerate(before))):
-        flat = op.add(flat, op.multiply(op.take(places, const(i, "int64"), 1), total))
-        total = op.multiply(total, extent)
-    # One new dimension may be -1: it has what the others leave.
-    others = number(1, dtype)
-    unknown = [op.less(one, number(0, dtype)) for one in after]
-    for is_unknown, one in zip(unknown, after, strict=True):
-        others = op.multiply(others, op.where(is_unknown, number(1, dtype), one))
-    left = op.divide(total, others)
-    sizes = [op.where(flag, left, one) for flag, one in zip(unknown, after, strict=True)]
-    shape = cast(op.stack(sizes, 0), as_tensor(new_shape).type.dtype)
-    return op.tuple(op.stack(coordinates(flat, sizes), 1), shape)
+    require_indices(places)
+    return op.stack(coordinates(places, elements_of(shape, places.type.dtype)), 0)

@@ -8,12 +8,14 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from mlir import ir
 
 from ... import op
 from ...builder.block_builder import BlockBuilder
 from ...builder.places import visible_here
 from ...core.ir import Dim
+from ..compositions import true_places
 from ..values import Value, agreed, as_tensor, known_ints, known_sizes, normal_axis, number
 
 # How TVM writes the data type that is not set.
@@ -51,8 +53,17 @@ def fields(value: Value) -> list[ir.Value]:
 
 
 def ints(value: Any) -> list[int]:
-    """Return an attribute that is an integer or a list of them as a list."""
-    return [int(one) for one in value] if isinstance(value, (list, tuple)) else [int(value)]
+    """Return an attribute that is an integer or a list of them as a list.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    values = value if isinstance(value, (list, tuple)) else [value]
+    if not all(isinstance(one, (int, np.integer)) for one in values):
+        raise ValueError(f"expected an attribute of integers, but got {value!r}")
+    return [int(one) for one in values]
 
 
 def dtype_or(value: str | None, default: str) -> str:
@@ -89,11 +100,12 @@ def of_one_dtype(*tensors: ir.Value) -> list[ir.Value]:
     return agreed(*tensors)
 
 
-def new_dims(name: str, count: int) -> list[Dim]:
-    """Return shape variables that are not known here, with numbers behind a name."""
+def places_found(flags: ir.Value) -> ir.Value:
+    """Return the places of a vector of bool that hold, as int64: how many, the program finds."""
     visible = visible_here()
-    names = (f"{name}_{i}" for i in itertools.count(1))
-    return [Dim(one) for one in itertools.islice((n for n in names if n not in visible), count)]
+    names = (f"found_{i}" for i in itertools.count(1))
+    several, count = itertools.islice((name for name in names if name not in visible), 2)
+    return true_places(flags, number(-1, "int64"), Dim(several), Dim(count))
 
 
 def scalar_int(value: Value, what: str) -> int:

@@ -11,6 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
+from mlir import ir
+
+from ...core.ir import TensorStructInfo
 from ..values import Value, as_tensor
 
 Function: TypeAlias = Callable[..., Value]
@@ -72,8 +75,14 @@ class Converter:
             known = fold(self.name, namespace, operands)
             if known is not None:
                 return known
-        values = operands if self.raw else [as_tensor(operand) for operand in operands]
+        values = operands if self.raw else [self._tensor(operand) for operand in operands]
         return self.function(namespace, *values)
+
+    def _tensor(self, operand: Value) -> ir.Value:
+        tensor = as_tensor(operand)
+        if not isinstance(tensor.type, TensorStructInfo):
+            raise ValueError(f"expected tensors for {self.name}, but got {tensor.type}")
+        return tensor
 
     def _check_count(self, count: int) -> None:
         """Raise an error unless the function takes so many operands."""

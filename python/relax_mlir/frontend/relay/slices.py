@@ -30,7 +30,7 @@ from ..values import (
     size,
     size_tensor,
 )
-from .operands import along, counted, ints, normal_axes, one_of, wrapped
+from .operands import along, counted, ints, normal_axes, one_of, places_found, wrapped
 from .registry import REQUIRED, converts
 
 
@@ -56,6 +56,18 @@ def _slice_like(attrs: SimpleNamespace, data: ir.Value, shape_like: ir.Value) ->
 
 
 # -- strided slices -----------------------------------------------------------------------------
+
+
+def places_of(value: Any) -> list[int | None]:
+    """Return an attribute of places of a slice, which may be left out one by one.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    given = value if isinstance(value, (list, tuple)) else ints(value)
+    return [None if one is None else ints(one)[0] for one in given]
 
 
 def bounds(
@@ -127,10 +139,7 @@ def sliced(
 @converts("strided_slice", begin=REQUIRED, end=REQUIRED, strides=None, slice_mode="end", axes=None)
 def _strided_slice(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
     strides = [] if attrs.strides is None else ints(attrs.strides)
-    begin, end = (
-        list(one) if isinstance(one, (list, tuple)) else [one] for one in (attrs.begin, attrs.end)
-    )
-    return sliced(data, attrs, begin, end, strides)
+    return sliced(data, attrs, places_of(attrs.begin), places_of(attrs.end), strides)
 
 
 @converts(
@@ -139,8 +148,39 @@ def _strided_slice(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
 def _dyn_strided_slice(
     attrs: SimpleNamespace, data: Value, begin: Value, end: Value, strides: Value
 ) -> ir.Value:
-    first, last = (known_sizes(one, "places of a slice") for one in (begin, end))
-    return sliced(as_tensor(data), attrs, first, last, known_ints(strides, "strides"))
+    x, steps = as_tensor(data), known_ints(strides, "strides")
+    if is_known(begin) and is_known(end):
+        first, last = (known_sizes(one, "places of a slice") for one in (begin, end))
+        return sliced(x, attrs, first, last, steps)
+    return _sliced_by_data(x, attrs, as_tensor(begin), as_tensor(end), steps)
+
+
+def _sliced_by_data(
+    x: ir.Value, attrs: SimpleNamespace, begin: ir.Value, end: ir.Value, strides: Sequence[int]
+) -> ir.Value:
+    """Return a slice whose places the program computes, and so how many elements there are."""
+    counts = [shape_of(one)[0] for one in (begin, end)]
+    axes = normal_axes(ints(attrs.axes), rank_of(x)) if attrs.axes else list(range(rank_of(x)))
+    if not isinstance(counts[0], int) or counts[0] != counts[1] or counts[0] > len(axes):
+        raise ValueError(
+            f"expected as many begins as ends, for up to {len(axes)} axes, but got {counts[0]} "
+            f"and {counts[1]}"
+        )
+    is_size = one_of("slice_mode", attrs.slice_mode, "end", "size") == "size"
+    steps = [*([] if is_size else strides), *[1] * len(axes)][: counts[0]]
+    if 0 in steps:
+        raise ValueError("expected strides other than 0")
+    for i, (axis, step) in enumerate(zip(axes, steps, strict=False)):
+        extent = shape_of(x)[axis]
+        stop = end
+        if is_size:
+            is_rest = op.less(end, number(0, dtype_of(end)))
+            rest = size_tensor(extent, dtype_of(end))
+            stop = op.where(is_rest, rest, op.add(cast(begin, dtype_of(end)), end))
+        is_set, _ = _steps(extent, begin, stop, step, i)
+        x = op.take(x, places_found(is_set), axis)
+        x = op.flip(x, axis) if step < 0 else x
+    return x
 
 
 # -- strided set --------------------------------------------------------------------------------
