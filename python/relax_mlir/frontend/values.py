@@ -152,7 +152,7 @@ def shape_of(value: Value) -> list[int | Dim]:
         return list(value.elements.shape)
     if isinstance(value, np.ndarray):
         return list(value.shape)
-    if isinstance(value, ir.Value):
+    if isinstance(value, ir.Value) and isinstance(value.type, TensorStructInfo):
         shape = value.type.shape
         if shape is None:
             raise NotImplementedError(
@@ -166,6 +166,8 @@ def describe(value: Value) -> str:
     """Return in words what kind of value it is."""
     if value is None:
         return "nothing"
+    if isinstance(value, ir.Value):
+        return f"a value of type {value.type}"
     return "a sequence" if isinstance(value, (list, tuple)) else f"{type(value).__name__}"
 
 

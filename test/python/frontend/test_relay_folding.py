@@ -109,6 +109,22 @@ def test_ry06_what_is_not_computed_is_left_to_the_program(exec_mode):
     np.testing.assert_array_equal(run(compute), [-128])
 
 
+def test_ry06_sizes_take_the_data_type_of_a_tensor(exec_mode):
+    def like(x):
+        sizes = call(
+            "cast_like", call("shape_of", x, dtype="int32"), call("cast", x, dtype="int64")
+        )
+        assert isinstance(sizes, Sizes) and sizes.dtype == "int64"
+        return call("cast_like", sizes, x)
+
+    np.testing.assert_array_equal(run(like), np.array([2, 3, 4], "float32"))
+
+
+def test_ry06_shape_of_a_tuple_rejects():
+    with pytest.raises(NotImplementedError, match="expected a tensor, but got a value of type"):
+        run(lambda x: call("shape_of", call("split", x, indices_or_sections=3, axis=1)))
+
+
 def test_ry06_sizes_of_two_data_types_reject():
     def add(x):
         sizes = call("shape_of", x, dtype="int32")

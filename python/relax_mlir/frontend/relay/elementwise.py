@@ -7,6 +7,7 @@ Operands that are broadcast with each other have one data type: Relay converts n
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -16,11 +17,9 @@ from mlir import ir
 
 from ... import op, topi
 from ..compositions import round_away, truncated_remainder
-from ..values import Value, agreed, cast, dtype_of, number, rank_of
+from ..values import Operator, Sizes, Value, agreed, as_tensor, cast, dtype_of, number, rank_of
 from .operands import builder_here, ints, normal_axes, of_one_dtype
 from .registry import REQUIRED, converts
-
-Operator = Callable[..., ir.Value]
 
 
 def is_integer(x: ir.Value) -> bool:
@@ -175,7 +174,9 @@ def _cast(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
 @converts("cast_like", raw=True)
 def _cast_like(_: SimpleNamespace, data: Value, dtype_like: Value) -> Value:
     dtype = dtype_of(dtype_like)
-    return cast(data, dtype) if isinstance(data, ir.Value) else data.astype(dtype)
+    if isinstance(data, Sizes) and dtype.startswith(("int", "uint")):
+        return dataclasses.replace(data, dtype=dtype)
+    return cast(as_tensor(data), dtype)
 
 
 def _bits(dtype: str) -> int:
