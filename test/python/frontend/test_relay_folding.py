@@ -52,14 +52,27 @@ def _copies(x):
     return call("multiply", row, np.array(3, "int32"))
 
 
+def _expanded(x):
+    """As exporters broadcast: to the greater of two shapes, of which one is shorter."""
+    wanted, shape = const(5, 2, 1, 4), call("shape_of", x, dtype="int64")
+    ones = call("full", const(1).reshape(()), shape=[1])
+    longer = call("concatenate", [ones, shape])
+    turned = call("reverse", call("reverse", call("maximum", longer, wanted), axis=0), axis=0)
+    assert is_known(call("max", call("tile", turned, reps=[2]), axis=[0]))
+    assert is_known(call("min", call("ones_like", turned)))
+    part = call("dyn.strided_slice", turned, const(0), const(4), const(1))
+    return call("dyn.broadcast_to", x, part)
+
+
 @pytest.mark.parametrize(
     "function, expected",
     [
         (_flattened, X.reshape(2, 12)),
         (_halves, X[..., :2]),
         (_copies, np.full(5, 3, "int32")),
+        (_expanded, np.broadcast_to(X, (5, 2, 3, 4))),
     ],
-    ids=["flattened", "halves", "copies"],
+    ids=["flattened", "halves", "copies", "expanded"],
 )
 def test_ry06_computed_shapes(exec_mode, function, expected):
     np.testing.assert_array_equal(run(function), expected)
@@ -76,6 +89,14 @@ def test_ry06_decided_comparisons(exec_mode):
         return compared
 
     np.testing.assert_array_equal(run(compare), [False, True, True])
+
+
+def test_ry06_known_conditions():
+    yes, no = np.array([True]), np.array([False])
+    assert call("logical_and", yes, no).tolist() == [False]
+    assert call("logical_or", yes, no).tolist() == [True]
+    assert call("logical_xor", yes, yes).tolist() == [False]
+    assert call("logical_not", no).dtype == "bool"
 
 
 @pytest.mark.parametrize(

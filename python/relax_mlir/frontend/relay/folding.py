@@ -8,6 +8,7 @@ sizes that follow from shapes the results are sizes again, and so known where a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, TypeAlias
@@ -26,6 +27,7 @@ Fold: TypeAlias = "Callable[..., np.ndarray | None]"
 
 # No size is computed from as many elements; what is larger is data.
 _MOST = 256
+_INTEGERS = ("int", "uint", "bool")
 
 FOLDS: dict[str, Fold] = {}
 """By operator, what computes elements, as objects, from those of operands; None where it cannot."""
@@ -43,7 +45,7 @@ def _folds(*names: str) -> Callable[[Fold], Fold]:
 def _is_size(value: Value) -> bool:
     if isinstance(value, (list, tuple)):
         return len(value) > 0 and all(_is_size(one) for one in value)
-    if not is_known(value) or not dtype_of(value).startswith(("int", "uint", "bool")):
+    if not is_known(value) or not dtype_of(value).startswith(_INTEGERS):
         return False
     count = value.elements.size if isinstance(value, Sizes) else value.size
     return bool(count <= _MOST)
@@ -53,7 +55,7 @@ def _is_of_one_dtype(name: str, operands: Sequence[Value]) -> bool:
     """Say whether an operator takes operands of such data types, as far as it is computed here."""
     if name in _ELEMENTWISE:
         dtypes = {dtype_of(one) for one in operands}
-        return len(dtypes) == 1 and "bool" not in dtypes
+        return len(dtypes) == 1 and ("bool" in dtypes) == (name in _LOGIC)
     if name == "where":
         return dtype_of(operands[1]) == dtype_of(operands[2])
     return all(
@@ -80,7 +82,7 @@ def folded(name: str, attrs: SimpleNamespace, operands: Sequence[Value]) -> Valu
         None where the program has to compute it.
     """
     fold = FOLDS.get(name)
-    if fold is None or not operands or not all(_is_size(one) for one in operands):
+    if fold is None or not all(_is_size(one) for one in operands):
         return None
     if not _is_of_one_dtype(name, operands):
         return None
@@ -89,9 +91,12 @@ def folded(name: str, attrs: SimpleNamespace, operands: Sequence[Value]) -> Valu
         for one in operands
     ]
     try:
-        result = fold(attrs, *elements)
+        computed = fold(attrs, *elements)
         dtype = _result_dtype(name, attrs, operands)
-        return None if result is None else known(np.asarray(result, object), dtype)
+        if computed is None or not dtype.startswith(_INTEGERS):
+            return None
+        result = np.asarray(computed, object)
+        return known(result, dtype) if result.size <= _MOST else None
     except (ValueError, IndexError, ArithmeticError, OverflowError):
         return None  # the converter says what is wrong
 
@@ -100,15 +105,15 @@ _CONDITIONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_e
 
 
 def _result_dtype(name: str, attrs: SimpleNamespace, operands: Sequence[Value]) -> str:
-    first = operands[0][0] if isinstance(operands[0], (list, tuple)) else operands[0]
     if name in _CONDITIONS:
         return "bool"
-    if name == "cast":
+    if name in ("cast", "ones", "zeros"):
         return str(attrs.dtype)
+    first = operands[0][0] if isinstance(operands[0], (list, tuple)) else operands[0]
+    if name == "full":
+        return dtype_or(attrs.dtype, dtype_of(first))
     if name in ("cast_like", "where"):
         return dtype_of(operands[1])
-    if name in ("cumsum", "cumprod"):
-        return dtype_or(attrs.dtype, dtype_of(first))
     return dtype_of(first)
 
 
@@ -168,7 +173,6 @@ def _not(answer: bool | None) -> bool | None:
 
 _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
-    "copy": lambda x: x,
     "divide": _quotient,
     "equal": same,
     "floor_divide": _by_floor(lambda x, y: x // y),
@@ -177,6 +181,10 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "greater_equal": lambda x, y: _less_equal(y, x),
     "less": lambda x, y: _not(_less_equal(y, x)),
     "less_equal": _less_equal,
+    "logical_and": lambda x, y: bool(x and y),
+    "logical_not": lambda x: not x,
+    "logical_or": lambda x, y: bool(x or y),
+    "logical_xor": lambda x, y: bool(x) != bool(y),
     "maximum": _extreme("max"),
     "minimum": _extreme("min"),
     "mod": _remainder,
@@ -187,6 +195,7 @@ _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "trunc_divide": _quotient,
     "trunc_mod": _remainder,
 }
+_LOGIC = ("logical_and", "logical_not", "logical_or", "logical_xor")
 for _name, _function in _ELEMENTWISE.items():
     FOLDS[_name] = _elementwise(_function)
 
@@ -258,11 +267,23 @@ def _take(attrs: SimpleNamespace, data: np.ndarray, indices: np.ndarray) -> np.n
     return np.take(data, indices.astype("int64"), attrs.axis, mode=mode)
 
 
-@_folds("strided_slice")
-def _strided_slice(attrs: SimpleNamespace, data: np.ndarray) -> np.ndarray:
-    begin, end = places_of(attrs.begin), places_of(attrs.end)
+@_folds("reverse")
+def _reverse(attrs: SimpleNamespace, data: np.ndarray) -> np.ndarray:
+    return np.flip(data, int(attrs.axis))
+
+
+@_folds("tile")
+def _tile(attrs: SimpleNamespace, data: np.ndarray) -> np.ndarray | None:
+    reps = ints(attrs.reps)
+    is_small = data.size * math.prod(reps) <= _MOST
+    return np.tile(data, reps) if is_small and min(reps, default=1) > 0 else None
+
+
+def _part(
+    attrs: SimpleNamespace, data: np.ndarray, begin: Sequence[Any], end: Sequence[Any],
+    strides: Sequence[int],
+) -> np.ndarray:  # fmt: skip
     axes = normal_axes(ints(attrs.axes), data.ndim) if attrs.axes else list(range(data.ndim))
-    strides = [] if attrs.strides is None else ints(attrs.strides)
     dims = [data.shape[axis] for axis in axes]
     if attrs.slice_mode == "size":
         end, strides = ends_of_sizes(dims, begin, end), []
@@ -270,6 +291,54 @@ def _strided_slice(attrs: SimpleNamespace, data: np.ndarray) -> np.ndarray:
     for axis, *place in zip(axes, *bounds(dims, begin, end, strides), strict=True):
         at[axis] = slice(*place)
     return data[tuple(at)]
+
+
+@_folds("strided_slice")
+def _strided_slice(attrs: SimpleNamespace, data: np.ndarray) -> np.ndarray:
+    strides = [] if attrs.strides is None else ints(attrs.strides)
+    return _part(attrs, data, places_of(attrs.begin), places_of(attrs.end), strides)
+
+
+@_folds("dyn.strided_slice")
+def _dyn_strided_slice(
+    attrs: SimpleNamespace, data: np.ndarray, *places: np.ndarray
+) -> np.ndarray | None:
+    if any(isinstance(one, Dim) for vector in places for one in vector.flat):
+        return None
+    begin, end, strides = (list(one) for one in places)
+    return _part(attrs, data, begin, end, strides)
+
+
+# -- made vectors -------------------------------------------------------------------------------
+
+
+def _filled(shape: Sequence[int], value: Any) -> np.ndarray | None:
+    return np.full(shape, value, object) if math.prod(shape) <= _MOST else None
+
+
+@_folds("zeros")
+def _zeros(attrs: SimpleNamespace) -> np.ndarray | None:
+    return _filled(ints(attrs.shape), 0)
+
+
+@_folds("ones")
+def _ones(attrs: SimpleNamespace) -> np.ndarray | None:
+    return _filled(ints(attrs.shape), 1)
+
+
+@_folds("full")
+def _full(attrs: SimpleNamespace, fill_value: np.ndarray) -> np.ndarray | None:
+    return _filled(ints(attrs.shape), fill_value.item())
+
+
+@_folds("zeros_like")
+def _zeros_like(_: SimpleNamespace, data: np.ndarray) -> np.ndarray:
+    return np.full(data.shape, 0, object)
+
+
+@_folds("ones_like")
+def _ones_like(_: SimpleNamespace, data: np.ndarray) -> np.ndarray:
+    return np.full(data.shape, 1, object)
 
 
 # -- reductions ---------------------------------------------------------------------------------
@@ -283,8 +352,14 @@ def _reduction(function: Callable[..., Any]) -> Fold:
     return fold
 
 
+def _along(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    return np.frompyfunc(function, 2, 1).reduce
+
+
 FOLDS["sum"] = _reduction(np.sum)
 FOLDS["prod"] = _reduction(np.prod)
+FOLDS["max"] = _reduction(_along(_extreme("max")))
+FOLDS["min"] = _reduction(_along(_extreme("min")))
 
 
 FOLDERS.append(folded)
