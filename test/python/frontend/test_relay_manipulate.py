@@ -89,6 +89,7 @@ def test_ry06_parts(exec_mode):
         Case("split", [X], np.split(X, 2, 2), {"indices_or_sections": 2, "axis": -1}),
         Case("split", [X], np.split(X, [1, 2], 1), {"indices_or_sections": [1, 2], "axis": 1}),
         Case("split", [X], np.split(X, 3, 1), {"indices_or_sections": 3, "axis": 1}, DIMS),
+        Case("split", [X], np.split(X, 2, 2), {"indices_or_sections": 2, "axis": 2}, DIMS),
         Case("split", [X], np.split(X, [1], 2), {"indices_or_sections": [1], "axis": 2}, DIMS),
         Case("concatenate", [[X, X + 1]], np.concatenate([X, X + 1])),
         Case("concatenate", [[X, X[:, :1]]], np.concatenate([X, X[:, :1]], 1), {"axis": -2},
@@ -167,6 +168,11 @@ def test_ry06_order(exec_mode):
 def test_ry06_movement_rejects(name, operands, attrs, message):
     with pytest.raises(ValueError, match=message):
         run_operator(name, *operands, **attrs)
+
+
+def test_ry06_unequal_parts_of_a_symbolic_dimension_reject(exec_mode):
+    with pytest.raises(ValueError, match="dimension 1 is 3"):
+        run_operator("split", X, shapes=[(2, "n", 4)], indices_or_sections=2, axis=1)
 
 
 def test_ry06_unknown_shapes_reject():

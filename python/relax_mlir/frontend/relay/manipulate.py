@@ -248,7 +248,10 @@ def _split(attrs: SimpleNamespace, data: ir.Value) -> Value:
         sections = int(given)
         if sections < 1 or (isinstance(extent, int) and extent % sections):
             raise ValueError(f"expected parts of equal size, but got {sections} of {extent}")
-        return op.split(data, sections, axis)
+        dims = shape_of(data)
+        # That they are of equal size is checked when the program runs.
+        dims[axis] = extent // sections * sections
+        return op.split(matched(data, dims), sections, axis)
     places = [0, *ints(given)]
     end = [extent] if isinstance(extent, int) else []
     if any(b <= a for a, b in zip(places, [*places[1:], *end], strict=False)):
