@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 from mlir import ir
 
 from .. import op
 from ..core.expr import const
 from ..core.ir import Dim, TensorStructInfo
-from .values import number, product, rank_of, shape_of
+from .values import number, product, rank_of, shape_of, size_tensor
 
 # Of the cubic kernel of Keys.
 _CUBIC = -0.75
@@ -241,3 +243,78 @@ def _pair(
     return batch + rows + columns, op.reshape(
         result, [*shape_of(result)[:b], *left[b : b + r], *right[b + s :]]
     )
+
+
+def pad(x: ir.Value, widths: Sequence[Any], mode: str, value: ir.Value) -> ir.Value:
+    """Return a tensor with elements added, or taken away, before and after each axis.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+    widths : sequence of int or Dim
+        Before each axis, then after each; negative ones take elements away.
+    mode : str
+        constant, edge, reflect, symmetric (as reflect, but with the elements at the ends) or wrap.
+    value : mlir.ir.Value
+        What is added with the mode constant, of rank 0.
+    """
+    modes = ("constant", "edge", "reflect", "symmetric", "wrap")
+    if mode not in modes:
+        raise NotImplementedError(f"expected mode {', '.join(modes)}, but got {mode}")
+    rank = len(widths) // 2
+    for axis in range(rank):
+        before, after = widths[axis], widths[axis + rank]
+        if mode == "constant":
+            x = _pad_axis(x, axis, before, after, value)
+        elif before != 0 or after != 0:
+            x = _repeat_axis(x, axis, before, after, mode)
+    return x
+
+
+def _pad_axis(x: ir.Value, axis: int, before: Any, after: Any, value: ir.Value) -> ir.Value:
+    if any(isinstance(one, int) and one < 0 for one in (before, after)):
+        first, last = -min(before, 0), shape_of(x)[axis] + min(after, 0)
+        x = op.strided_slice(x, [axis], [first], [last], [1], assume_inbound=True)
+        before, after = max(before, 0), max(after, 0)
+    dims = shape_of(x)
+
+    def block(width: Any) -> list[ir.Value]:
+        shape = [*dims[:axis], width, *dims[axis + 1 :]]
+        return [] if width == 0 else [op.full(shape, value, x.type.dtype)]
+
+    pieces = [*block(before), x, *block(after)]
+    return x if len(pieces) == 1 else op.concat(pieces, axis)
+
+
+def _repeat_axis(x: ir.Value, axis: int, before: Any, after: Any, mode: str) -> ir.Value:
+    extent = shape_of(x)[axis]
+    places = op.arange(0 - before, extent + after, 1, "int64")
+    if mode in ("wrap", "edge"):
+        return op.take(x, places, axis, mode="wrap" if mode == "wrap" else "clip")
+    whole, one, two = size_tensor(extent), number(1, "int64"), number(2, "int64")
+    # There and back again is twice the dimension, less the two ends where they are not repeated.
+    end = op.subtract(whole, one) if mode == "reflect" else whole
+    period = op.maximum(op.multiply(end, two), one)
+    place = op.floor_mod(places, period)
+    last = period if mode == "reflect" else op.subtract(period, one)
+    return op.take(x, op.minimum(place, op.subtract(last, place)), axis)
+
+
+def product_along(x: ir.Value, matrix: np.ndarray, axis: int) -> ir.Value:
+    """Return the product of a matrix with one dimension of a tensor.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+    matrix : numpy.ndarray
+        Its rows are the elements of the result, its columns those of `x`.
+    axis : int
+        Counted from the begin.
+    """
+    last = rank_of(x) - 1
+    weights = const(np.ascontiguousarray(matrix.T), x.type.dtype)
+    if axis == last:
+        return op.matmul(x, weights)
+    order = [*range(last + 1)]
+    order[axis], order[last] = last, axis
+    return op.permute_dims(op.matmul(op.permute_dims(x, order), weights), order)

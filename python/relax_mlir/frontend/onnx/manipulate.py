@@ -14,6 +14,7 @@ from mlir import ir
 from ... import op
 from ...core.expr import const
 from ...core.ir import Dim
+from ..compositions import pad
 from ..values import (
     Sizes,
     Value,
@@ -417,56 +418,3 @@ def _pad(
         widths[axis], widths[axis + rank] = given[i], given[i + len(given) // 2]
     filled = number(0, x.type.dtype) if value is None else op.reshape(value, [])
     return pad(x, widths, node.attr("mode", "constant"), filled)
-
-
-def pad(x: ir.Value, widths: Sequence[Any], mode: str, value: ir.Value) -> ir.Value:
-    """Return a tensor with elements added, or taken away, before and after each axis.
-
-    Parameters
-    ----------
-    x : mlir.ir.Value
-    widths : sequence of int or Dim
-        Before each axis, then after each; negative ones take elements away.
-    mode : str
-        constant, edge, reflect or wrap.
-    value : mlir.ir.Value
-        What is added with the mode constant, of rank 0.
-    """
-    if mode not in ("constant", "edge", "reflect", "wrap"):
-        raise NotImplementedError(f"expected mode constant, edge, reflect or wrap, but got {mode}")
-    rank = len(widths) // 2
-    for axis in range(rank):
-        before, after = widths[axis], widths[axis + rank]
-        if mode == "constant":
-            x = _pad_axis(x, axis, before, after, value)
-        elif before != 0 or after != 0:
-            x = _repeat_axis(x, axis, before, after, mode)
-    return x
-
-
-def _pad_axis(x: ir.Value, axis: int, before: Any, after: Any, value: ir.Value) -> ir.Value:
-    dims = shape_of(x)
-    if any(isinstance(one, int) and one < 0 for one in (before, after)):
-        first = -min(before, 0)
-        x = part(x, axis, first, dims[axis] + min(after, 0))
-        before, after = max(before, 0), max(after, 0)
-
-    def block(width: Any) -> list[ir.Value]:
-        shape = [*dims[:axis], width, *dims[axis + 1 :]]
-        return [] if width == 0 else [op.full(shape, value, x.type.dtype)]
-
-    pieces = [*block(before), x, *block(after)]
-    return x if len(pieces) == 1 else op.concat(pieces, axis)
-
-
-def _repeat_axis(x: ir.Value, axis: int, before: Any, after: Any, mode: str) -> ir.Value:
-    extent = shape_of(x)[axis]
-    if mode == "wrap" or mode == "edge":
-        places = op.arange(0 - before, extent + after, 1, "int64")
-        return op.take(x, places, axis, mode="wrap" if mode == "wrap" else "clip")
-    places = op.arange(0 - before, extent + after, 1, "int64")
-    # There and back again is twice the dimension less the two ends.
-    last = op.subtract(size_tensor(extent), number(1, "int64"))
-    period = op.maximum(op.multiply(last, number(2, "int64")), number(1, "int64"))
-    place = op.floor_mod(places, period)
-    return op.take(x, op.minimum(place, op.subtract(period, place)), axis)

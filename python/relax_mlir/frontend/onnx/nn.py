@@ -9,10 +9,10 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ..compositions import along_channels
+from ..compositions import along_channels, pad
 from ..values import agreed, cast, matched, normal_axis, number, product, rank_of, same, shape_of
 from .elementwise import scaled
-from .manipulate import expand, pad
+from .manipulate import expand
 from .registry import Node, converter
 
 

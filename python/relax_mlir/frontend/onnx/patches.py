@@ -12,8 +12,8 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
+from ..compositions import pad
 from ..values import Value, known_ints, known_sizes, number, product, rank_of, same, shape_of
-from .manipulate import pad
 from .registry import Node, converter
 
 

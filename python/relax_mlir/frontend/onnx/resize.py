@@ -15,6 +15,7 @@ from mlir import ir
 from ... import op
 from ...core.expr import const
 from ...core.ir import Dim
+from ..compositions import product_along
 from ..values import Value, cast, known_array, known_sizes, normal_axis, rank_of, same, shape_of
 from .registry import Node, converter
 from .stretch import Stretch, scaled_length, stretched
@@ -150,7 +151,7 @@ def _resized(node: Node, x: ir.Value, along: list[int], axes: list[_Axis]) -> ir
         if axis.size == axis.length and axis.scale == 1 and not crops:
             continue
         matrix = _weights(node, axis)
-        wide = op.take(wide, const(matrix.argmax(1)), place) if is_nearest else _product(
+        wide = op.take(wide, const(matrix.argmax(1)), place) if is_nearest else product_along(
             wide, matrix, place
         )  # fmt: skip
     result = wide
@@ -163,17 +164,6 @@ def _resized(node: Node, x: ir.Value, along: list[int], axes: list[_Axis]) -> ir
             shape[place] = axis.length
             result = op.where(const(_outside(node, axis).reshape(shape)), value, result)
     return cast(result, dtype)
-
-
-def _product(x: ir.Value, matrix: np.ndarray, axis: int) -> ir.Value:
-    """Return the product of a matrix with one dimension of a tensor."""
-    last = rank_of(x) - 1
-    weights = const(np.ascontiguousarray(matrix.T), x.type.dtype)
-    if axis == last:
-        return op.matmul(x, weights)
-    order = [*range(last + 1)]
-    order[axis], order[last] = last, axis
-    return op.permute_dims(op.matmul(op.permute_dims(x, order), weights), order)
 
 
 def _wanted(

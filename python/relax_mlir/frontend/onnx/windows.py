@@ -14,9 +14,8 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
-from ..compositions import along_channels, mirrored_kernel, spread
+from ..compositions import along_channels, mirrored_kernel, pad, spread
 from ..values import cast, number, product, rank_of, shape_of
-from .manipulate import pad
 from .registry import Function, Node, converter
 
 

@@ -1,0 +1,360 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sampling of images at places that tensors hold, and in regions of interest."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+from .. import op
+from ..core.expr import const
+from .compositions import cubic_weights
+from .values import cast, number, rank_of, shape_of, size_tensor
+
+MODES = ("nearest", "linear", "cubic")
+PADDINGS = ("zeros", "border", "reflection")
+
+
+@dataclasses.dataclass(frozen=True)
+class Tap:
+    """An element that counts along one dimension.
+
+    Parameters
+    ----------
+    place : mlir.ir.Value
+        Its index, of int64.
+    inside : mlir.ir.Value or None
+        Whether it is in the image; None where it always is.
+    weight : mlir.ir.Value or None
+        Its share; None for the whole.
+    """
+
+    place: ir.Value
+    inside: ir.Value | None
+    weight: ir.Value | None
+
+
+def _float(value: float) -> ir.Value:
+    return number(value, "float32")
+
+
+def _whole(value: int) -> ir.Value:
+    return number(value, "int64")
+
+
+def _unnormalized(x: ir.Value, size: int, corners: bool) -> ir.Value:
+    """Return places from -1 to 1 as places of elements."""
+    shifted = op.add(x, _float(1.0))
+    if corners:
+        return op.multiply(op.divide(shifted, _float(2.0)), _float(size - 1))
+    return op.divide(op.subtract(op.multiply(shifted, _float(size)), _float(1.0)), _float(2.0))
+
+
+def tap(place: ir.Value, weight: ir.Value | None, size: int, padding: str, corners: bool) -> Tap:
+    """Return the element at a place, with padding of the image.
+
+    Parameters
+    ----------
+    place : mlir.ir.Value
+        Of int64.
+    weight : mlir.ir.Value or None
+        Its share.
+    size : int
+        Of the image.
+    padding : str
+        One of `PADDINGS`.
+    corners : bool
+        Whether reflection is at the centres of the elements at the ends, not at their borders.
+    """
+    if padding == "reflection" and size > 1:
+        # There and back again: borders are the ends, or half an element beyond them.
+        period = 2 * (size - 1) if corners else 2 * size
+        turned = op.floor_mod(place, _whole(period))
+        last = period if corners else period - 1
+        return Tap(op.minimum(turned, op.subtract(_whole(last), turned)), None, weight)
+    nearest = op.clip(place, 0, size - 1)
+    return Tap(nearest, op.equal(nearest, place) if padding == "zeros" else None, weight)
+
+
+def _taps(x: ir.Value, size: int, mode: str, padding: str, corners: bool) -> list[Tap]:
+    places = _unnormalized(x, size, corners)
+    if mode == "nearest":
+        return [tap(op.astype(op.round(places), "int64"), None, size, padding, corners)]
+    floor = op.floor(places)
+    share, first = op.subtract(places, floor), op.astype(floor, "int64")
+    if mode == "linear":
+        weights, begin = [op.subtract(_float(1.0), share), share], 0
+    else:
+        weights, begin = cubic_weights(share), -1
+    return [
+        tap(op.add(first, _whole(begin + i)), weight, size, padding, corners)
+        for i, weight in enumerate(weights)
+    ]
+
+
+def term(rows: ir.Value, taps: tuple[Tap, ...]) -> ir.Value:
+    """Return the elements at one tap of each dimension, times their shares.
+
+    Parameters
+    ----------
+    rows : mlir.ir.Value
+        Images with the channels as the last dimension.
+    taps : tuple of Tap
+    """
+    last = rank_of(rows) - 1
+    indices = op.stack([tap.place for tap in taps], last)
+    value = op.gather_nd(rows, indices, 1)
+    for tap in taps:
+        if tap.weight is not None:
+            value = op.multiply(value, op.expand_dims(tap.weight, last))
+        if tap.inside is not None:
+            zero = number(0, value.type.dtype)
+            value = op.where(op.expand_dims(tap.inside, last), value, zero)
+    return value
+
+
+def grid_sample(x: ir.Value, grid: ir.Value, mode: str, padding: str, corners: bool) -> ir.Value:
+    """Return images sampled at points from -1 to 1.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+        Of the dimensions batch, channel, and those of the images.
+    grid : mlir.ir.Value
+        Of the dimensions batch, those of the result, and a coordinate of a point for each
+        dimension of the images, the last one first.
+    mode : str
+        One of `MODES`.
+    padding : str
+        One of `PADDINGS`.
+    corners : bool
+        Whether -1 and 1 are the centres of the elements at the ends, not their borders.
+
+    Raises
+    ------
+    NotImplementedError
+        If a mode is unknown, or the size of the images.
+    """
+    if mode not in MODES or padding not in PADDINGS:
+        raise NotImplementedError(f"expected known modes, but got {mode} and {padding}")
+    rank = rank_of(x)
+    sizes = [dim for dim in shape_of(x)[2:] if isinstance(dim, int) and dim > 0]
+    if len(sizes) < rank - 2:
+        raise NotImplementedError(f"expected images of known size, but got {shape_of(x)}")
+    points, last = cast(grid, "float32"), rank_of(grid) - 1
+    taps = []
+    for i, size in enumerate(sizes):
+        # Points have the last dimension first.
+        at = len(sizes) - 1 - i
+        one = op.strided_slice(points, [last], [at], [at + 1], [1], assume_inbound=True)
+        taps.append(_taps(op.squeeze(one, [last]), size, mode, padding, corners))
+    wide = x if mode == "nearest" else cast(x, "float32")
+    rows = op.permute_dims(wide, [0, *range(2, rank), 1])
+    terms = [term(rows, combination) for combination in itertools.product(*taps)]
+    total = functools.reduce(op.add, terms)
+    return cast(op.permute_dims(total, [0, rank - 1, *range(1, rank - 1)]), x.type.dtype)
+
+
+# -- deformable convolution ---------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Deformation:
+    """How windows of a deformable convolution of images move.
+
+    Parameters
+    ----------
+    strides, dilations : sequence of int
+        For both dimensions.
+    begins : sequence of int
+        The padding before both dimensions.
+    groups : int
+        Of the channels.
+    offset_groups : int
+        Channels of a group are shifted by the same offsets.
+    """
+
+    strides: Sequence[int]
+    dilations: Sequence[int]
+    begins: Sequence[int]
+    groups: int = 1
+    offset_groups: int = 1
+
+    def places(self, kernel: list[int], axis: int, outer: list[Any]) -> ir.Value:
+        """Return where each element of each window is along one dimension."""
+        inside = np.indices(kernel)[axis].reshape(-1, 1, 1) * self.dilations[axis]
+        begins = op.arange(0, outer[axis], 1, "int64")
+        shape = [1, -1, 1] if axis == 0 else [1, 1, -1]
+        first = op.reshape(op.multiply(begins, _whole(self.strides[axis])), shape)
+        shifted = const((inside - self.begins[axis]).astype("int64"))
+        return op.astype(op.add(shifted, first), "float32")
+
+
+def deform_conv(
+    x: ir.Value, weight: ir.Value, offset: ir.Value, mask: ir.Value | None, how: Deformation
+) -> ir.Value:
+    """Return the convolution of elements that offsets shift; those outside of images are 0.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+        Of the dimensions batch, channel, height and width.
+    weight : mlir.ir.Value
+        Of the dimensions output channel, channel of a group, and those of the window.
+    offset : mlir.ir.Value
+        Of the dimensions batch, offset group and element of the window and coordinate, and those
+        of the result.
+    mask : mlir.ir.Value or None
+        A factor for each element of each window.
+    how : Deformation
+
+    Raises
+    ------
+    NotImplementedError
+        If `x` is of another rank, or of unknown size.
+    """
+    if rank_of(x) != 4:
+        raise NotImplementedError(f"expected images of rank 4, but got rank {rank_of(x)}")
+    batch, channels = shape_of(x)[:2]
+    sizes = [dim for dim in shape_of(x)[2:] if isinstance(dim, int)]
+    kernel = [dim for dim in shape_of(weight)[2:] if isinstance(dim, int)]
+    if len(sizes) < 2 or len(kernel) < 2:
+        raise NotImplementedError(f"expected images of known size, but got {shape_of(x)}")
+    groups, taken, outer = how.offset_groups, math.prod(kernel), shape_of(offset)[2:]
+    shifts = op.reshape(cast(offset, "float32"), [batch * groups, taken, 2, *outer])
+    taps = [
+        _shifted(op.squeeze(part, [2]), sizes[i], how.places(kernel, i, outer))
+        for i, part in enumerate(_halves(shifts))
+    ]
+    rows = op.reshape(cast(x, "float32"), [batch * groups, channels // groups, *sizes])
+    rows = op.permute_dims(rows, [0, 2, 3, 1])
+    terms = [term(rows, combination) for combination in itertools.product(*taps)]
+    values = functools.reduce(op.add, terms)
+    values = op.reshape(values, [batch * groups, taken, *outer, channels // groups])
+    if mask is not None:
+        factor = op.reshape(cast(mask, "float32"), [batch * groups, taken, *outer, 1])
+        values = op.multiply(values, factor)
+    # Of the dimensions batch and group, element, place, channel.
+    columns = op.permute_dims(values, [0, 4, 1, 2, 3])
+    return cast(_product(how, columns, weight, [batch, channels, taken, *outer]), x.type.dtype)
+
+
+def _halves(shifts: ir.Value) -> list[ir.Value]:
+    return [op.strided_slice(shifts, [2], [i], [i + 1], [1], assume_inbound=True) for i in (0, 1)]
+
+
+def _shifted(shift: ir.Value, size: int, places: ir.Value) -> list[Tap]:
+    """Return the elements around shifted places; what is outside of the image is 0."""
+    at = op.add(shift, places)
+    images, taken, height, width = shape_of(at)
+    at = op.reshape(at, [images, taken * height, width])
+    floor = op.floor(at)
+    share, first = op.subtract(at, floor), op.astype(floor, "int64")
+    second = op.add(first, number(1, "int64"))
+    return [
+        tap(first, op.subtract(_float(1.0), share), size, "zeros", True),
+        tap(second, share, size, "zeros", True),
+    ]
+
+
+def _product(how: Deformation, columns: ir.Value, weight: ir.Value, dims: list[Any]) -> ir.Value:
+    batch, channels, taken, *outer = dims
+    groups, outputs = how.groups, shape_of(weight)[0]
+    rows, places = channels // groups * taken, outer[0] * outer[1]
+    left = op.reshape(cast(weight, "float32"), [groups, outputs // groups, rows])
+    right = op.reshape(columns, [batch, groups, rows, places])
+    return op.reshape(op.matmul(left, right), [batch, outputs, *outer])
+
+
+# -- regions of interest ------------------------------------------------------------------------
+
+
+def region_terms(
+    x: ir.Value, edges: ir.Value, images: ir.Value, outer: Sequence[int], samples: int,
+    is_forced: bool,
+) -> list[ir.Value]:  # fmt: skip
+    """Return the four elements around each sample of regions, times their shares.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+        Of the dimensions batch, channel, height and width.
+    edges : mlir.ir.Value
+        Of each region the first column and row, and the last ones.
+    images : mlir.ir.Value
+        The image of each region.
+    outer : sequence of int
+        Rows and columns of bins.
+    samples : int
+        Of each bin, along both dimensions.
+    is_forced : bool
+        Whether regions have at least the size of an element.
+    """
+    taps = [
+        _bins(edges, axis, size, samples, is_forced, shape_of(x)[2 + axis])
+        for axis, size in enumerate(outer)
+    ]
+    rows = op.permute_dims(cast(x, "float32"), [0, 2, 3, 1])
+    return [_corner(rows, images, *pair) for pair in itertools.product(*taps)]
+
+
+def bins_of_samples(
+    values: ir.Value, outer: Sequence[int], samples: int, is_mean: bool
+) -> ir.Value:
+    """Return the mean, or else the largest, of the samples of each bin of each region."""
+    count, _, _, channels = shape_of(values)
+    values = op.reshape(values, [count, outer[0], samples, outer[1], samples, channels])
+    pooled = (op.mean if is_mean else op.max)(values, [2, 4])
+    return op.permute_dims(pooled, [0, 3, 1, 2])
+
+
+def _bins(
+    edges: ir.Value, axis: int, bins: int, samples: int, is_forced: bool, extent: Any
+) -> list[tuple[ir.Value, ir.Value]]:
+    """Return the elements around the samples of one dimension of all regions, with shares."""
+    # Regions have the last dimension first.
+    begin, end = (
+        op.strided_slice(edges, [1], [i], [i + 1], [1], assume_inbound=True)
+        for i in (1 - axis, 3 - axis)
+    )
+    size = op.subtract(end, begin)
+    size = op.maximum(size, _float(1.0)) if is_forced else size
+    steps = (np.arange(bins * samples) + 0.5) / samples
+    each = op.divide(size, _float(bins))
+    at = op.add(begin, op.multiply(each, const(steps.astype("float32"))))
+    high = size_tensor(extent, "float32")
+    inside = op.logical_and(op.greater_equal(at, _float(-1.0)), op.less_equal(at, high))
+    last = op.subtract(high, _float(1.0))
+    at = op.minimum(op.maximum(at, _float(0.0)), last)
+    floor = op.floor(at)
+    share = op.subtract(at, floor)
+    zero = _float(0.0)
+    first, second = floor, op.minimum(op.add(floor, _float(1.0)), last)
+    shares = (op.subtract(_float(1.0), share), share)
+    return [
+        (op.astype(place, "int64"), op.where(inside, weight, zero))
+        for place, weight in zip((first, second), shares, strict=True)
+    ]
+
+
+def _corner(
+    rows: ir.Value, images: ir.Value, down: tuple[ir.Value, ir.Value],
+    right: tuple[ir.Value, ir.Value],
+) -> ir.Value:  # fmt: skip
+    """Return elements at rows and columns of images, times both shares."""
+    count, height = shape_of(down[0])
+    width = shape_of(right[0])[1]
+    dims = [count, height, width]
+    image = op.reshape(cast(images, "int64"), [count, 1, 1])
+    places = [image, op.expand_dims(down[0], 2), op.expand_dims(right[0], 1)]
+    indices = op.stack([op.broadcast_to(place, dims) for place in places], 3)
+    share = op.multiply(op.expand_dims(down[1], 2), op.expand_dims(right[1], 1))
+    return op.multiply(op.gather_nd(rows, indices), op.expand_dims(share, 3))
