@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -298,6 +299,26 @@ def _repeat_axis(x: ir.Value, axis: int, before: Any, after: Any, mode: str) -> 
     place = op.floor_mod(places, period)
     last = period if mode == "reflect" else op.subtract(period, one)
     return op.take(x, op.minimum(place, op.subtract(last, place)), axis)
+
+
+def window_sums(x: ir.Value, axis: int, before: int, size: int) -> ir.Value:
+    """Return the sums of windows along a dimension, one for each element.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+    axis, before, size : int
+        So many elements of the window are before its own one.
+    """
+    rank, extent = rank_of(x), shape_of(x)[axis]
+    widths = [0] * 2 * rank
+    widths[axis], widths[axis + rank] = before, size - 1 - before
+    wide = pad(x, widths, "constant", number(0, x.type.dtype))
+    parts = [
+        op.strided_slice(wide, [axis], [i], [extent + i], [1], assume_inbound=True)
+        for i in range(size)
+    ]
+    return functools.reduce(op.add, parts)
 
 
 def product_along(x: ir.Value, matrix: np.ndarray, axis: int) -> ir.Value:

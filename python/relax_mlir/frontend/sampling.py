@@ -303,7 +303,7 @@ def region_terms(
         for axis, size in enumerate(outer)
     ]
     rows = op.permute_dims(cast(x, "float32"), [0, 2, 3, 1])
-    return [_corner(rows, images, *pair) for pair in itertools.product(*taps)]
+    return [region_corner(rows, images, *pair) for pair in itertools.product(*taps)]
 
 
 def bins_of_samples(
@@ -345,11 +345,21 @@ def _bins(
     ]
 
 
-def _corner(
+def region_corner(
     rows: ir.Value, images: ir.Value, down: tuple[ir.Value, ir.Value],
     right: tuple[ir.Value, ir.Value],
 ) -> ir.Value:  # fmt: skip
-    """Return elements at rows and columns of images, times both shares."""
+    """Return elements at rows and columns of images, times both shares.
+
+    Parameters
+    ----------
+    rows : mlir.ir.Value
+        Images with the channels as the last dimension.
+    images : mlir.ir.Value
+        The image of each region.
+    down, right : tuple of mlir.ir.Value
+        Of each region, the places along a dimension, of int64, and the shares.
+    """
     count, height = shape_of(down[0])
     width = shape_of(right[0])[1]
     dims = [count, height, width]

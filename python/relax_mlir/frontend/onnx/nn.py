@@ -9,7 +9,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ..compositions import along_channels, pad
+from ..compositions import along_channels, window_sums
 from ..values import agreed, cast, matched, normal_axis, number, product, rank_of, same, shape_of
 from .elementwise import scaled
 from .manipulate import expand
@@ -249,15 +249,7 @@ def _lp_normalization(node: Node, x: ir.Value) -> ir.Value:
 @converter("LRN")
 def _lrn(node: Node, x: ir.Value) -> ir.Value:
     size, dtype = node.attr("size"), x.type.dtype
-    before, rank = (size - 1) // 2, rank_of(x)
-    widths = [0] * 2 * rank
-    widths[1], widths[1 + rank] = before, size - 1 - before
-    squares = pad(op.multiply(x, x), widths, "constant", number(0, dtype))
-    channels = shape_of(x)[1]
-    total = None
-    for i in range(size):
-        one = op.strided_slice(squares, [1], [i], [i + channels], [1], assume_inbound=True)
-        total = one if total is None else op.add(total, one)
+    total = window_sums(op.multiply(x, x), 1, (size - 1) // 2, size)
     sum_ = scaled(total, node.attr("alpha", 1e-4) / size)
     base = op.add(sum_, number(node.attr("bias", 1.0), dtype))
     return op.divide(x, op.power(base, number(node.attr("beta", 0.75), dtype)))

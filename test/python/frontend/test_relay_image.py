@@ -1,0 +1,241 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators on images of Relay, against PyTorch and NumPy."""
+
+import numpy as np
+import pytest
+from relay_programs import run_operator
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
+
+
+def images(*shape):
+    return np.random.default_rng(0).standard_normal(shape).astype("float32")
+
+
+def interpolated(x, size, mode, corners=None):
+    return F.interpolate(torch.tensor(x), size, mode=mode, align_corners=corners).numpy()
+
+
+# Name: shape, size, attributes, mode of PyTorch, corners.
+RESIZES = {
+    "linear1d": ((1, 2, 5), [8], {}, "linear", False),
+    "linear2d": ((1, 2, 4, 6), [7, 3], {}, "bilinear", False),
+    "corners2d": ((1, 2, 4, 6), [7, 3], {"coordinate_transformation_mode": "align_corners"},
+                  "bilinear", True),
+    "linear3d": ((1, 2, 3, 4, 2), [5, 4, 3], {}, "trilinear", False),
+    "cubic2d": ((1, 2, 4, 6), [7, 3], {"method": "cubic", "cubic_alpha": -0.75}, "bicubic", False),
+    "nearest2d": ((1, 2, 4, 6), [7, 3],
+                  {"method": "nearest_neighbor", "coordinate_transformation_mode": "asymmetric",
+                   "rounding_method": ""}, "nearest", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESIZES)
+def test_ry06_resizes(name, exec_mode):
+    shape, size, attrs, mode, corners = RESIZES[name]
+    x = images(*shape)
+    wanted = interpolated(x, size, mode, corners)
+    operator = f"image.resize{len(size)}d"
+    result = run_operator(operator, x, shapes=[("n", *shape[1:])], size=size, **attrs)
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+    if "cubic" in name:
+        return
+    symbolic = [(1, 2, *"dhw"[3 - len(size) :])]
+    result = run_operator(operator, x, shapes=symbolic, size=size, **attrs)
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+
+
+PLACES = {
+    "half_pixel": lambda at, size, length: (at + 0.5) * size / length - 0.5,
+    "asymmetric": lambda at, size, length: at * size / length,
+    "align_corners": lambda at, size, length: at * (size - 1) / (length - 1),
+    "tf_half_pixel_for_nn": lambda at, size, length: (at + 0.5) * size / length,
+    # Of the part from 0.25 to 1.5 of the image.
+    "tf_crop_and_resize": lambda at, size, length: (0.25 + at * 1.25 / (length - 1)) * (size - 1),
+}
+ROUNDINGS = {
+    "round": lambda x: np.floor(x + 0.5), "floor": np.floor, "ceil": np.ceil,
+    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
+    "round_prefer_ceil": lambda x: np.floor(x + 0.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mode", "rounding"),
+    [("half_pixel", "round_prefer_floor"), ("asymmetric", "ceil"), ("align_corners", "round"),
+     ("half_pixel", "round_prefer_ceil"), ("tf_half_pixel_for_nn", "floor")],
+)  # fmt: skip
+def test_ry06_nearest_elements(mode, rounding, exec_mode):
+    x, length = images(1, 2, 6), 8
+    places = ROUNDINGS[rounding](np.round(PLACES[mode](np.arange(length), 6, length), 6))
+    result = run_operator(
+        "image.resize1d", x, size=[length], method="nearest_neighbor", rounding_method=rounding,
+        coordinate_transformation_mode=mode,
+    )  # fmt: skip
+    np.testing.assert_array_equal(result, x[:, :, np.clip(places, 0, 5).astype(int)])
+
+
+def test_ry06_cubic_resize_without_elements_outside(exec_mode):
+    x, alpha = images(1, 1, 5), -0.5
+    places = PLACES["half_pixel"](np.arange(7), 5, 7)
+    wanted = np.zeros(7)
+    for i, place in enumerate(places):
+        taps = np.arange(np.floor(place) - 1, np.floor(place) + 3)
+        near = np.abs(taps - place)
+        shares = np.where(
+            near <= 1, (alpha + 2) * near**3 - (alpha + 3) * near**2 + 1,
+            alpha * near**3 - 5 * alpha * near**2 + 8 * alpha * near - 4 * alpha,
+        )  # fmt: skip
+        shares[(taps < 0) | (taps > 4)] = 0
+        wanted[i] = x[0, 0, np.clip(taps, 0, 4).astype(int)] @ shares / shares.sum()
+    result = run_operator("image.resize1d", x, size=[7], method="cubic", cubic_exclude=1)
+    np.testing.assert_allclose(result[0, 0], wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_ry06_resize_of_a_region(exec_mode):
+    x, length = images(1, 2, 5), 6
+    places = PLACES["tf_crop_and_resize"](np.arange(length), 5, length)
+    first = np.clip(np.floor(places), 0, 4).astype(int)
+    share = places - np.floor(places)
+    wanted = x[..., first] * (1 - share) + x[..., np.clip(first + 1, 0, 4)] * share
+    wanted[..., places > 4] = 9
+    result = run_operator(
+        "image.resize1d", x, size=[length], roi=[0.25, 1.5], extrapolation_value=9.0,
+        coordinate_transformation_mode="tf_crop_and_resize",
+    )  # fmt: skip
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_ry06_resize_layouts_and_types(exec_mode):
+    x = images(1, 4, 6, 2)
+    wanted = interpolated(x.transpose(0, 3, 1, 2), [3, 8], "bilinear", False)
+    result = run_operator("image.resize2d", x, size=[3, 8], layout="NHWC")
+    np.testing.assert_allclose(result, wanted.transpose(0, 2, 3, 1), rtol=1e-5, atol=1e-5)
+    pixels = np.random.default_rng(0).integers(0, 256, (1, 1, 4, 6)).astype("uint8")
+    wanted = interpolated(pixels.astype("float32"), [3, 8], "bilinear", False)
+    result = run_operator("image.resize2d", pixels, size=[3, 8])
+    assert result.dtype == np.uint8
+    np.testing.assert_array_equal(result, np.floor(wanted + 1e-4))
+    result = run_operator("image.resize2d", pixels, size=[3, 8], out_dtype="float32")
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-4)
+
+
+UPSAMPLINGS = {
+    "nearest": ("nn.upsampling", {"scale_h": 2.0, "scale_w": 3.0}, "nearest", None),
+    "bilinear": ("nn.upsampling",
+                 {"scale_h": 2.0, "scale_w": 1.5, "method": "bilinear", "align_corners": True},
+                 "bilinear", True),
+    "trilinear": ("nn.upsampling3d",
+                  {"scale_d": 2.0, "scale_h": 1.0, "scale_w": 1.5, "method": "trilinear"},
+                  "trilinear", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UPSAMPLINGS)
+def test_ry06_upsamplings(name, exec_mode):
+    operator, attrs, mode, corners = UPSAMPLINGS[name]
+    scales = [attrs[key] for key in ("scale_d", "scale_h", "scale_w") if key in attrs]
+    x = images(1, 2, *(2, 3, 4)[3 - len(scales) :])
+    size = [round(dim * scale) for dim, scale in zip(x.shape[2:], scales, strict=True)]
+    wanted = interpolated(x, size, mode, corners)
+    shapes = [("n", 2, "h", "w")] if name == "nearest" else None
+    result = run_operator(operator, x, shapes=shapes, **attrs)
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("method", "padding", "corners"),
+    [("bilinear", "zeros", True), ("bilinear", "border", False), ("nearest", "reflection", True),
+     ("bicubic", "zeros", False)],
+)  # fmt: skip
+def test_ry06_grid_sample(method, padding, corners, exec_mode):
+    x = images(2, 3, 4, 5)
+    grid = np.random.default_rng(1).uniform(-1.3, 1.3, (2, 2, 3, 2)).astype("float32")
+    points = torch.tensor(grid.transpose(0, 2, 3, 1).copy())
+    wanted = F.grid_sample(torch.tensor(x), points, method, padding, corners).numpy()
+    result = run_operator(
+        "image.grid_sample", x, grid, shapes=[("n", 3, 4, 5), ("n", 2, 3, 2)], method=method,
+        padding_mode=padding, align_corners=corners,
+    )  # fmt: skip
+    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_ry06_grid_sample_of_volumes(exec_mode):
+    x = images(1, 2, 3, 4, 2)
+    grid = np.random.default_rng(1).uniform(-1, 1, (1, 3, 2, 2, 2)).astype("float32")
+    points = torch.tensor(grid.transpose(0, 2, 3, 4, 1).copy())
+    wanted = F.grid_sample(torch.tensor(x), points, align_corners=True).numpy()
+    result = run_operator("image.grid_sample", x, grid, layout="NCDHW")
+    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_ry06_affine_grid(exec_mode):
+    matrices = images(2, 2, 3)
+    wanted = F.affine_grid(torch.tensor(matrices), [2, 1, 3, 4], align_corners=True).numpy()
+    result = run_operator("image.affine_grid", matrices, shapes=[("n", 2, 3)], target_shape=[3, 4])
+    np.testing.assert_allclose(result, wanted.transpose(0, 3, 1, 2), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["bilinear", "nearest_neighbor"])
+def test_ry06_crop_and_resize(method, exec_mode):
+    x, outer = images(2, 4, 5, 3), (3, 4)
+    boxes = np.array([[0.1, 0.2, 0.9, 0.8], [0.5, 0.9, -0.2, 1.1]], "float32")
+    wanted = np.zeros((2, *outer, 3))
+    for box, i, j in np.ndindex(2, *outer):
+        image, (top, left, bottom, right) = x[1 - box], boxes[box].astype("float64")
+        y, z = (top + (bottom - top) * i / 2) * 3, (left + (right - left) * j / 3) * 4
+        if not (0 <= y <= 3 and 0 <= z <= 4):
+            wanted[box, i, j] = 7
+            continue
+        if method == "nearest_neighbor":
+            wanted[box, i, j] = image[int(y + 0.5), int(z + 0.5)]
+            continue
+        for row, column in np.ndindex(4, 5):
+            share = max(0, 1 - abs(y - row)) * max(0, 1 - abs(z - column))
+            wanted[box, i, j] += share * image[row, column]
+    result = run_operator(
+        "image.crop_and_resize", x, boxes, np.array([1, 0], "int32"),
+        shapes=[("n", 4, 5, 3), ("boxes", 4), ("boxes",)], crop_size=outer, layout="NHWC",
+        method=method, extrapolation_value=7.0,
+    )  # fmt: skip
+    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_ry06_dilation(layout, exec_mode):
+    x, kernel = images(1, 2, 5, 6), images(2, 2, 3)
+    wide = np.pad(x, [(0, 0), (0, 0), (1, 1), (0, 1)])
+    wanted = np.full((1, 2, 3, 3), -np.inf)
+    for i, j in np.ndindex(2, 3):
+        part = wide[:, :, 2 * i : 2 * i + 5 : 2, j : j + 5 : 2]
+        wanted = np.maximum(wanted, part + kernel[:, i, j][:, None, None])
+    attrs = {"strides": [2, 2], "padding": [1, 0, 1, 1], "dilations": [2, 1]}
+    if layout == "NHWC":
+        x, wanted = x.transpose(0, 2, 3, 1).copy(), wanted.transpose(0, 2, 3, 1)
+        kernel = kernel.transpose(1, 2, 0).copy()
+        attrs.update(data_layout=layout, kernel_layout="HWI")
+    result = run_operator("image.dilation2d", x, kernel, **attrs)
+    np.testing.assert_allclose(result, wanted, rtol=1e-6, atol=1e-6)
+
+
+REFUSED = {
+    "method": ("image.resize2d", {"size": [2, 2], "method": "bilinear"}, ValueError,
+               "expected method nearest_neighbor, linear, cubic"),
+    "mode": ("image.resize2d", {"size": [2, 2], "coordinate_transformation_mode": "corners"},
+             ValueError, "expected coordinate_transformation_mode half_pixel"),
+    "rounding": ("image.resize2d", {"size": [2, 2], "rounding_method": "even"}, ValueError,
+                 "expected rounding_method round"),
+    "size": ("image.resize2d", {"size": [2, 2, 2]}, ValueError, "size of 1 or 2 numbers"),
+    "rank": ("image.resize3d", {"size": [2, 2, 2]}, ValueError, "layout NCDHW, but got rank 4"),
+    "cubic": ("image.resize2d", {"size": [2, 2], "method": "cubic"}, NotImplementedError,
+              "dimensions of known size for method cubic"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_ry06_images_refused(name):
+    operator, attrs, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        run_operator(operator, images(1, 2, 4, 4), shapes=[(1, 2, "h", "w")], **attrs)
