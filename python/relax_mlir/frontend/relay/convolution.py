@@ -11,6 +11,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ...core.ir import Dim
 from ..compositions import mirrored_kernel, spread
 from ..sampling import Deformation, deform_conv
 from ..values import cast, rank_of, same, shape_of
@@ -103,9 +104,21 @@ def _check_weight(attrs: SimpleNamespace, kernel: Sequence[Any], channels: Any) 
         )
 
 
-def _plain_weight(weight: ir.Value, attrs: SimpleNamespace, letters: str, inputs: Any) -> ir.Value:
-    """Return the weight in the usual order: output and input channels, then the window."""
-    layout = attrs.kernel_layout
+def plain_weight(
+    weight: ir.Value, attrs: SimpleNamespace, count: int, inputs: int | Dim
+) -> ir.Value:
+    """Return the weight in the usual order: output and input channels, then the window.
+
+    Parameters
+    ----------
+    weight : mlir.ir.Value
+    attrs : namespace
+        Of a convolution of `count` spatial dimensions.
+    count : int
+    inputs : int or Dim
+        The channels of the data.
+    """
+    layout, letters = attrs.kernel_layout, f"OI{SPATIAL[count]}"
     if "G" in layout:
         grouped = unpacked(weight, layout, f"G{letters}")
         groups, rows, *rest = shape_of(grouped)
@@ -141,7 +154,7 @@ def convolve(attrs: SimpleNamespace, x: ir.Value, weight: ir.Value, count: int) 
     data = x if plain else unpacked(x, attrs.data_layout, letters)
     layout = attrs.data_layout if plain else letters
     inputs = shape_of(data)[layout.index("C")]
-    kernel = _plain_weight(weight, attrs, f"OI{SPATIAL[count]}", inputs)
+    kernel = plain_weight(weight, attrs, count, inputs)
     outputs, _, *window = shape_of(kernel)
     _check_weight(attrs, window, outputs)
     result = _CONVOLUTIONS[count](

@@ -63,7 +63,14 @@ def _check_units(attrs: SimpleNamespace, units: Any) -> None:
 
 
 @converts("nn.dense", units=None, out_dtype="", meta_schedule_original_shape=())
-def _dense(attrs: SimpleNamespace, data: ir.Value, weight: ir.Value) -> ir.Value:
+def dense(attrs: SimpleNamespace, data: ir.Value, weight: ir.Value) -> ir.Value:
+    """Return the product of a tensor with a weight, of which each row gives one element.
+
+    Raises
+    ------
+    ValueError
+        If the weight is not what the attributes say.
+    """
     if rank_of(weight) != 2:
         raise ValueError(f"expected a weight of rank 2, but got rank {rank_of(weight)}")
     _check_units(attrs, shape_of(weight)[0])
@@ -73,7 +80,7 @@ def _dense(attrs: SimpleNamespace, data: ir.Value, weight: ir.Value) -> ir.Value
 @converts("nn.contrib_dense_pack", units=None, out_dtype="", weight_layout="NC")
 def _dense_pack(attrs: SimpleNamespace, data: ir.Value, weight: ir.Value) -> ir.Value:
     attrs.meta_schedule_original_shape = ()
-    return _dense(attrs, data, unpacked(weight, attrs.weight_layout, "NC"))
+    return dense(attrs, data, unpacked(weight, attrs.weight_layout, "NC"))
 
 
 _TRANSPOSES = {"transpose_a": False, "transpose_b": False, "meta_schedule_original_shape": ()}
