@@ -23,7 +23,7 @@ from . import ast
 from .ast import Expr, Type, TypeVar
 from .data_types import DataTypes
 from .inference import Inference
-from .operators import convert, is_raw
+from .operators import convert, is_raw, placed
 from .struct_info import struct_info
 from .unification import substituted
 
@@ -102,7 +102,8 @@ class Body:
     def block(self, expr: Expr, env: Env) -> ir.Value:
         """Write a sequence of lets, and return the value behind it."""
         while isinstance(expr, ast.Let):
-            env[id(expr.var)] = self._value(expr.value, env, expr.var)
+            with placed(expr.value.span, f"%{expr.var.name}"):
+                env[id(expr.var)] = self._value(expr.value, env, expr.var)
             expr = expr.body
         return self._tensor(self._atom(expr, env), env)
 
@@ -122,7 +123,9 @@ class Body:
 
     def _tensor(self, value: Value, env: Env) -> ir.Value:
         """Return a value of the program; large constants are written once."""
-        if not isinstance(value, np.ndarray) or value.size <= _SMALL:
+        if isinstance(value, list):
+            return self._emit(op.tuple(*(self._tensor(field, env) for field in value)))
+        if not _is_large(value):
             return as_value(as_tensor(value) if _is_known(value) else value)
         if id(value) not in env:
             env[id(value)] = self._builder.emit(as_tensor(value))
@@ -136,10 +139,9 @@ class Body:
         if isinstance(expr, ast.Call):
             return self._call(expr, env, name_hint(var))
         if isinstance(expr, ast.Tuple):
-            return self._emit(op.tuple(*self._tensors(expr.fields, env)), name_hint(var))
+            return [self._atom(field, env) for field in expr.fields]
         if isinstance(expr, ast.TupleGetItem):
-            source = self._tensor(self._atom(expr.tuple_value, env), env)
-            return self._emit(source[expr.index], name_hint(var))
+            return self._item(expr, env, name_hint(var))
         if isinstance(expr, ast.Function):
             is_inlined = id(var) in self._context.inlined
             return _Inlined(expr, env) if is_inlined else self._closure(expr, env, var)
@@ -147,7 +149,17 @@ class Body:
             return self._if(expr, env, name_hint(var))
         if isinstance(expr, ast.Match):
             return self._match(expr, env)
+        if isinstance(expr, ast.RefCreate | ast.RefRead | ast.RefWrite):
+            raise NotImplementedError("references have no counterpart in Relax")
         return self._atom(expr, env)
+
+    def _item(self, expr: ast.TupleGetItem, env: Env, hint: str) -> Value:
+        source = self._atom(expr.tuple_value, env)
+        if not isinstance(source, list):
+            return self._emit(self._tensor(source, env)[expr.index], hint)
+        if not 0 <= expr.index < len(source):
+            raise ValueError(f"expected an index below {len(source)}, but got {expr.index}")
+        return source[expr.index]
 
     def _emit(self, value: Any, hint: str = "") -> ir.Value:
         """Bind a value; dimensions of a tensor that are not known get names."""
@@ -162,10 +174,7 @@ class Body:
 
     def _call(self, expr: ast.Call, env: Env, hint: str) -> Value:
         if isinstance(expr.op, ast.OpRef):
-            operands: list[Value] = [self._atom(arg, env) for arg in expr.args]
-            if not is_raw(expr):
-                operands = [self._tensor(operand, env) for operand in operands]
-            result = convert(expr, operands)
+            result = convert(expr, self._operands(expr, env))
             return self._emit(result, hint) if isinstance(result, ir.Value) else result
         args = self._tensors(expr.args, env)
         if isinstance(expr.op, ast.ConstructorRef):
@@ -177,6 +186,15 @@ class Body:
             inner.update((id(param), arg) for param, arg in zip(params, args, strict=True))
             return self.block(callee.function.body, inner)
         return self._emit(op.call(callee, *args), hint)
+
+    def _operands(self, expr: ast.Call, env: Env) -> list[Value]:
+        """Return the operands of an operator; what is known at import is, but for large arrays."""
+        operands = [self._atom(arg, env) for arg in expr.args]
+        if is_raw(expr):
+            return operands
+        return [
+            self._tensor(operand, env) if _is_large(operand) else operand for operand in operands
+        ]
 
     def _constructor_function(self, use: ast.ConstructorRef) -> RelaxVar:
         """Write a constructor as a closure."""
@@ -286,6 +304,10 @@ def _is_inlined(let: ast.Let, calls: int) -> bool:
     assert isinstance(function, ast.Function)
     is_recursive = any(expr is let.var for expr in ast.post_order(function.body))
     return not is_recursive and (calls == 1 or bool(function.attrs.get("Primitive")))
+
+
+def _is_large(value: Value) -> bool:
+    return isinstance(value, np.ndarray) and value.size > _SMALL
 
 
 def _is_known(value: Value) -> bool:

@@ -12,10 +12,9 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import Var as RelaxVar
+from ..values import as_tensor
 from . import ast
 from .ast import (
     Clause,
@@ -218,7 +217,7 @@ class Inference:
         if isinstance(expr, ast.Match):
             return self._match(expr)
         if isinstance(expr, ast.RefCreate | ast.RefRead | ast.RefWrite):
-            raise RelayError("references have no counterpart in Relax", expr.span)
+            return Hole()  # refused where it is written
         return self._atom(expr)
 
     def _item(self, expr: ast.TupleGetItem) -> Type:
@@ -230,7 +229,8 @@ class Inference:
                 return False
             if not isinstance(known, TupleType) or not 0 <= expr.index < len(known.fields):
                 raise RelayError(
-                    f"expected a tuple of more than {expr.index} fields, but got {type_text(known)}",
+                    f"expected a tuple of more than {expr.index} fields, but got "
+                    f"{type_text(known)}",
                     expr.span,
                 )
             self._unify(known.fields[expr.index], result, expr)
@@ -325,7 +325,7 @@ class Inference:
             return unify(actual, expected)
         except MismatchError:
             raise RelayError(
-                f"expected type {typetype_text(expected)}, but got {typetype_text(actual)}",
+                f"expected type {type_text(expected)}, but got {type_text(actual)}",
                 expr.span,
             ) from None
 
@@ -362,10 +362,6 @@ def _operator_type(call: ast.Call, types: Sequence[Type]) -> Type:
     with builder.function("main", params):
         given = [one.value if isinstance(one, RelaxVar) else one for one in operands]
         result = convert(call, given)
-        if isinstance(result, np.ndarray):
-            type_ = TensorType(result.shape, result.dtype.name)
-            builder.emit_func_output(params[0] if params else ())
-            return type_
-        value = builder.emit(result)
+        value = builder.emit(as_tensor(result))
         builder.emit_func_output(value)
         return type_of(value.type)

@@ -1,17 +1,20 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of operators, with the place of each error in the program of Relay."""
+"""Calls of operators, and the place in the program of Relay that they and their errors have."""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mlir import ir
 
+from ...core.context import current_context
 from ..values import Value
 from .ast import Call, OpRef, RelayError, Span
-from .registry import CONVERTERS
+from .refused import why_refused
+from .registry import CONVERTERS, Converter
 
 
 def is_raw(call: Call) -> bool:
@@ -39,27 +42,65 @@ def convert(call: Call, operands: Sequence[Value]) -> Value:
     """
     assert isinstance(call.op, OpRef)
     name = call.op.name
-    converter = CONVERTERS.get(name)
-    if converter is None:
-        near = difflib.get_close_matches(name, CONVERTERS, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise NotImplementedError(_at(call.span, f"operator '{name}' has no converter{hint}"))
+    with placed(call.span, name):
+        return _converter(name)(call.attrs, operands)
+
+
+def _converter(name: str) -> Converter:
+    if name in CONVERTERS:
+        return CONVERTERS[name]
+    if (reason := why_refused(name)) is not None:
+        raise NotImplementedError(reason)
+    near = difflib.get_close_matches(name, CONVERTERS, 1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    raise NotImplementedError(f"the operator has no converter{hint}")
+
+
+@contextlib.contextmanager
+def placed(span: Span | None, what: str) -> Iterator[None]:
+    """Have operations be of a place in the source, and errors say it.
+
+    Parameters
+    ----------
+    span : Span, optional
+    what : str
+        What is written, which messages start with.
+
+    Raises
+    ------
+    RelayError
+        In place of an error of a wrong program.
+    NotImplementedError
+        With the place.
+    """
     try:
-        return converter(call.attrs, operands)
-    except NotImplementedError as error:
-        raise NotImplementedError(_at(call.span, f"{name}: {error}")) from error
+        with _location(span):
+            yield
     except RelayError:
         raise
-    except ir.MLIRError as error:
-        raise RelayError(f"{name}: {_message(error)}", call.span) from error
-    except (TypeError, ValueError, LookupError) as error:
-        raise RelayError(f"{name}: {error}", call.span) from error
+    except NotImplementedError as error:
+        if isinstance(error, _PlacedError):
+            raise
+        raise _PlacedError(_at(span, f"{what}: {error}")) from error
+    except (TypeError, ValueError, LookupError, ir.MLIRError) as error:
+        raise RelayError(f"{what}: {_message(error)}", span) from error
+
+
+class _PlacedError(NotImplementedError):
+    """Has its place already."""
+
+
+def _location(span: Span | None) -> contextlib.AbstractContextManager[object]:
+    if span is None:
+        return contextlib.nullcontext()
+    return ir.Location.file(span.source, span.line, span.column, context=current_context())
 
 
 def _at(span: Span | None, message: str) -> str:
     return f"{span}: {message}" if span else message
 
 
-def _message(error: ir.MLIRError) -> str:
+def _message(error: Exception) -> str:
     """Return what is wrong, without the place in the program that is being written."""
-    return "; ".join(one.message for one in error.error_diagnostics) or str(error)
+    diagnostics = getattr(error, "error_diagnostics", ())
+    return "; ".join(one.message for one in diagnostics) or str(error)

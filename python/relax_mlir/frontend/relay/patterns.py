@@ -68,7 +68,7 @@ def _missing_constructor(
 def _specialized(
     rows: Sequence[_Row], constructor: Constructor | None, size: int
 ) -> list[list[Pattern]]:
-    """Return the rows that take what a constructor made, or tuples, with a column for each field."""
+    """Return the rows that take what a constructor made, or tuples, a column for each field."""
     result = []
     for head, *rest in rows:
         if isinstance(head, ConstructorPattern | TuplePattern):
