@@ -10,6 +10,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op, topi
+from ..compositions import truncated_remainder
 from ..values import Operator, Value, agreed, cast, dtype_of, known_array, number
 from .model import dtype_of as dtype_of_onnx
 from .registry import Function, Node, converter
@@ -230,11 +231,7 @@ def _mod(node: Node, x: ir.Value, y: ir.Value) -> ir.Value:
     x, y = agreed(x, y)
     if not node.attr("fmod", 0):
         return op.floor_mod(x, y)
-    # The remainder has the sign of the dividend.
-    if x.type.dtype.startswith(("int", "uint")):
-        return op.subtract(x, op.multiply(op.divide(x, y), y))
-    size = op.floor_mod(op.abs(x), op.abs(y))
-    return op.where(op.less(x, number(0, x.type.dtype)), op.negative(size), size)
+    return truncated_remainder(x, y)
 
 
 @converter("Pow")

@@ -30,6 +30,7 @@ from ..values import (
     normal_axis,
     number,
     product,
+    quotient,
     rank_of,
     same,
     shape_of,
@@ -87,29 +88,8 @@ def reshape(x: ir.Value, dims: Sequence[int | Dim]) -> ir.Value:
         others = [dim for dim in wanted if dim != -1]
         if 0 in others:
             raise ValueError("expected no dimension of 0 beside one of -1")
-        wanted[wanted.index(-1)] = _quotient(shape_of(x), others)
+        wanted[wanted.index(-1)] = quotient(shape_of(x), others)
     return op.reshape(x, wanted)
-
-
-def _quotient(dims: Sequence[Any], divisors: Sequence[Any]) -> Any:
-    """Return what is left of the elements of a tensor beside some dimensions."""
-    left, below = list(dims), []
-    for divisor in divisors:
-        equal = next((dim for dim in left if same(dim, divisor)), None)
-        if equal is None:
-            below.append(divisor)
-        else:
-            left.remove(equal)
-    over, under = product(left), product(below)
-    if isinstance(over, int) and isinstance(under, int):
-        return over // under
-    # A multiple is what it is for one choice of sizes, if it is so for all.
-    names = {name for one in (over, under) if isinstance(one, Dim) for name in one.variables}
-    sample = {name: 101 + 6 * i for i, name in enumerate(sorted(names))}
-    values = [Dim(one).evaluate(sample) for one in (over, under)]
-    if values[0] and values[1] and same(over, under * (values[0] // values[1])):
-        return values[0] // values[1]
-    return size(over // under)
 
 
 @converter("Flatten")

@@ -15,7 +15,7 @@ import numpy as np
 from mlir import ir
 
 from ... import op, topi
-from ..compositions import expm1, log1p
+from ..compositions import expm1, log1p, round_away, truncated_remainder
 from .registry import Function, Node, converts
 from .values import (
     Size,
@@ -115,22 +115,6 @@ def _where_float(of_floats: Function, of_integers: Function) -> Function:
     return apply
 
 
-def _remainder_of_floats(x: ir.Value, y: ir.Value) -> ir.Value:
-    """Return what is left of a division, with the sign of the dividend."""
-    rest = op.mod(op.abs(x), op.abs(y))
-    return op.where(op.less(x, number(0, dtype_of(x))), op.negative(rest), rest)
-
-
-def _remainder_of_integers(x: ir.Value, y: ir.Value) -> ir.Value:
-    return op.subtract(x, op.multiply(op.divide(x, y), y))
-
-
-def _away_from_zero(x: ir.Value) -> ir.Value:
-    whole = op.trunc(x)
-    is_far = op.greater_equal(op.abs(op.subtract(x, whole)), number(0.5, dtype_of(x)))
-    return op.where(is_far, op.add(whole, op.sign(x)), whole)
-
-
 def _cube_root(x: ir.Value) -> ir.Value:
     dtype = dtype_of(x)
     root = op.power(op.abs(x), number(1 / 3, dtype))
@@ -209,8 +193,8 @@ _FUNCTIONS: dict[str, Function] = {
     "or": _logic(op.logical_or, op.bitwise_or),
     "popcnt": _ones_of_bits,
     "power": _where_float(op.power, _power_of_integers),
-    "remainder": _where_float(_remainder_of_floats, _remainder_of_integers),
-    "round_nearest_afz": _away_from_zero,
+    "remainder": truncated_remainder,
+    "round_nearest_afz": round_away,
     "round_nearest_even": op.round,
     "rsqrt": op.rsqrt,
     "select": op.where,
