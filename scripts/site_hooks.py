@@ -51,6 +51,7 @@ MODULES = (
     "relax_mlir.frontend.torch",
     "relax_mlir.frontend.onnx",
     "relax_mlir.frontend.stablehlo",
+    "relax_mlir.frontend.relay",
     "relax_mlir.training",
     "relax_mlir.training.loss",
     "relax_mlir.training.optimizer",

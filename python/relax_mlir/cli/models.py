@@ -26,6 +26,7 @@ SUFFIXES = {
     "onnx": (".onnx",),
     "pt2": (".pt2",),
     "stablehlo": (".stablehlo", ".stablehlo.mlir", ".vhlo"),
+    "relay": (".relay", ".rly"),
     "tvmscript": (".py",),
     "mlir": (".mlir", ".mlirbc"),
     "rx": (".rx",),
@@ -226,6 +227,11 @@ def _stablehlo(path: Path, shapes: dict[str, Any], keep_weights: bool) -> Model:
 # -- programs -------------------------------------------------------------------------------------
 
 
+def _relay(path: Path, shapes: dict[str, Any], keep_weights: bool) -> Model:
+    frontend: Any = import_module("relax_mlir.frontend.relay")
+    return Model(path, "relay", frontend.from_relay(path))
+
+
 def _tvmscript(path: Path, shapes: dict[str, Any], keep_weights: bool) -> Model:
     text = _text_of(path)
     program = from_source(text, filename=str(path), run_python=False)
@@ -254,6 +260,7 @@ _READERS: dict[str, Callable[[Path, dict[str, Any], bool], Model]] = {
     "onnx": _onnx,
     "pt2": _pt2,
     "stablehlo": _stablehlo,
+    "relay": _relay,
     "tvmscript": _tvmscript,
     "mlir": _mlir,
     "rx": _compiled("rx"),

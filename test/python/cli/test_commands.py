@@ -263,6 +263,13 @@ def test_content_counts_more_than_the_suffix(folder: Path) -> None:
     assert command("run", "model.onnx", "-i", "inputs.npz") == 0
 
 
+def test_programs_of_relay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "model.relay").write_text("def @main(%x: Tensor[(?, 2), float32]) { exp(%x) }")
+    assert command("run", "model.relay", "--random", "--shape", "x=3,2") == 0
+    (folder / "model.relay").write_text("def @main(%x: Tensor[(?, 2), float32]) { exp(%x }")
+    assert "model.relay:1:49: " in error_of(capsys, "inspect", "model.relay")
+
+
 def test_formats_that_are_given(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command("compile", "model.py", "-o", "model.mlir")
     (folder / "model.mlir").rename("model.text")

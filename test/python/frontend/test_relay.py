@@ -152,21 +152,46 @@ def test_ry01_files_of_text(exec_mode, tmp_path: Path) -> None:
     assert run(path, number(2)) == -2
 
 
-@pytest.mark.parametrize(
-    ("program", "message"),
-    [
-        ("def @main(%x: float32) { ad(%x, %x) }", "<relay>:1:26: ad: the operator has no converter; did you mean 'add'"),
-        ("def @main(%x) { add(%x, 1f) }", "the type of parameter '%x' is not known; state it"),
-        ("def @main(%x: float32) { @f(%x) }", "@f"),
-        ("def @f(%x: float32) { %x } def @main(%x: int32) { @f(%x) }", "<relay>:1:51: expected type"),
-        ("def @f(%x: float32) { %x } def @main(%x: float32) { @f(%x, %x) }", "expected 1 arguments, but got 2"),
-        ("def @main(%x: float32) { (%x, %x).2 }", "<relay>:1:26: %v1: expected an index below 2, but got 2"),
-        ("def @f() { () } def @main(%x: float32) { if (%x) { @f() } else { @f() } }", "expected type bool"),
-        ("def @main(%x: Tensor[(3), float32]) { sum(%x, axes=[0]) }", "sum has no attribute 'axes'; did you mean 'axis'"),
-        ("def @main(%x: Tensor[(3), float32]) { sum(%x, axis=[1]) }", "<relay>:1:39: sum: "),
-        ("def @main(%x: float32) { let %r = ref(%x); ref_read(%r) }", "references have no counterpart"),
-    ],
-)  # fmt: skip
+VECTOR = "def @main(%x: Tensor[(3), float32])"
+WRONG = {
+    "operator": (
+        "def @main(%x: float32) { ad(%x, %x) }",
+        "<relay>:1:26: ad: the operator has no converter; did you mean 'add'",
+    ),
+    "unknown type": (
+        "def @main(%x) { add(%x, 1f) }",
+        "<relay>:1:11: the type of parameter '%x' is not known; state it",
+    ),
+    "function": ("def @main(%x: float32) { @f(%x) }", "<relay>:1:26: "),
+    "type": (
+        "def @f(%x: float32) { %x } def @main(%x: int32) { @f(%x) }",
+        "<relay>:1:51: expected type fn (int32) -> ",
+    ),
+    "arguments": (
+        "def @f(%x: float32) { %x } def @main(%x: float32) { @f(%x, %x) }",
+        "<relay>:1:53: expected 1 arguments, but got 2",
+    ),
+    "projection": (
+        "def @main(%x: float32) { (%x, %x).2 }",
+        "<relay>:1:26: %v1: expected an index below 2, but got 2",
+    ),
+    "condition": (
+        "def @f() { () } def @main(%x: float32) { if (%x) { @f() } else { @f() } }",
+        "<relay>:1:42: expected type bool, but got float32",
+    ),
+    "attribute": (
+        VECTOR + " { sum(%x, axes=[0]) }",
+        "<relay>:1:39: sum: sum has no attribute 'axes'; did you mean 'axis'",
+    ),
+    "axis": (VECTOR + " { sum(%x, axis=[1]) }", "<relay>:1:39: sum: "),
+    "reference": (
+        "def @main(%x: float32) { let %r = ref(%x); ref_read(%r) }",
+        "<relay>:1:35: %r: references have no counterpart",
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "message"), WRONG.values(), ids=WRONG)
 def test_ry01_errors_have_their_place(program: str, message: str) -> None:
     with pytest.raises((RelayError, NotImplementedError)) as caught:
         from_relay(program)
@@ -327,6 +352,38 @@ def test_ry04_functions_that_are_called_once_leave_no_closure() -> None:
       %0(%1)
     }""")
     assert "closure" not in str(mod) and count(str(mod), "exp") == 2
+
+
+# -- RY05: gradients ------------------------------------------------------------------------------
+
+
+def test_ry05_gradient_of_a_model(exec_mode) -> None:
+    mod = from_relay("""
+    def @main(%x: Tensor[(?, 3), float32], %w: Tensor[(2, 3), float32]) {
+      %0 = nn.dense(%x, %w, units=2);
+      sum(multiply(sigmoid(%0), %0))
+    }""")
+    adjoint = relax.VirtualMachine(relax.compile(relax.transform.Gradient("main")(mod)))
+    rng = np.random.default_rng(0)
+    x, w = rng.random((4, 3), "float32"), rng.random((2, 3), "float32")
+    value, gradients = adjoint["main_adjoint"](x, w)
+    inputs = [torch.from_numpy(array).requires_grad_() for array in (x, w)]
+    exact = torch.nn.functional.silu(torch.nn.functional.linear(*inputs)).sum()
+    np.testing.assert_allclose(np.from_dlpack(value), exact.item(), rtol=1e-5)
+    for gradient, wanted in zip(gradients, torch.autograd.grad(exact, inputs), strict=True):
+        np.testing.assert_allclose(np.from_dlpack(gradient), wanted.numpy(), rtol=1e-5)
+
+
+def test_ry05_gradient_through_recursion_and_branches(exec_mode) -> None:
+    mod = from_relay("""
+    def @power(%x: float32, %n: int32) -> float32 {
+      if (%n == 0) { 1f } else { multiply(%x, @power(%x, %n - 1)) }
+    }
+    def @main(%x: float32) { @power(%x, 5) }""")
+    adjoint = relax.VirtualMachine(relax.compile(relax.transform.Gradient("main")(mod)))
+    value, gradients = adjoint["main_adjoint"](number(3))
+    assert np.from_dlpack(value) == 3**5
+    assert np.from_dlpack(gradients[0]) == 5 * 3**4
 
 
 # -- algebraic data types -------------------------------------------------------------------------
