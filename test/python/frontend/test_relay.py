@@ -184,6 +184,7 @@ WRONG = {
         "<relay>:1:39: sum: sum has no attribute 'axes'; did you mean 'axis'",
     ),
     "axis": (VECTOR + " { sum(%x, axis=[1]) }", "<relay>:1:39: sum: "),
+    "main": ("def @main[A](%x: A) { %x }", "<relay>:1:1: expected '@main' without type parameters"),
     "reference": (
         "def @main(%x: float32) { let %r = ref(%x); ref_read(%r) }",
         "<relay>:1:35: %r: references have no counterpart",
@@ -343,6 +344,16 @@ def test_ry04_functions_as_arguments(exec_mode) -> None:
       (@twice(fn (%y) { multiply(%y, %x) }, 1f), @twice(fn (%i) { add(%i, 3) }, %k))
     }"""
     assert run(program, number(3), scalar(1)) == [9, 7]
+
+
+def test_ry04_type_parameters_of_inner_functions(exec_mode) -> None:
+    program = """
+    def @apply[A, B](%f: fn(A) -> B, %x: A) -> B { %f(%x) }
+    def @main(%x: float32) {
+      %0 = fn [A](%y: A) -> A { let %z: A = %y; %z };
+      @apply(%0, %x)
+    }"""
+    assert run(program, number(3)) == 3
 
 
 def test_ry04_functions_that_are_called_once_leave_no_closure() -> None:

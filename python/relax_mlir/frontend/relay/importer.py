@@ -57,8 +57,7 @@ def from_relay(
     RelayError
         If the program is wrong. The message has its place.
     NotImplementedError
-        If an operator has no converter, or a construct no counterpart: references, and functions
-        with type parameters inside of others.
+        If an operator has no converter, or a construct no counterpart: references.
     ValueError
         If a parameter is unknown.
 
@@ -130,6 +129,9 @@ def _free_vars(program: Expr) -> list[Var]:
 
 def _entries(module: Module) -> list[str]:
     if "main" in module.functions:
+        main = module.functions["main"]
+        if main.type_params:
+            raise RelayError("expected '@main' without type parameters", main.span)
         return ["main"]
     entries = [name for name, one in module.functions.items() if not one.type_params]
     if not entries:

@@ -86,6 +86,8 @@ class Inference:
         self._uses: dict[int, tuple[Type, ...]] = {}
         self._results: dict[int, Type] = {}
         self._matched: dict[int, Type] = {}
+        # What type parameters of functions inside of others are: one type each.
+        self._local: dict[TypeVar, Type] = {}
         self._pending: list[_Pending] = []
         self._queue = list(entries)
         self.functions: set[str] = set()
@@ -163,7 +165,7 @@ class Inference:
         return self._atom(body)
 
     def _let(self, let: ast.Let) -> None:
-        stated = with_holes(let.var.type)
+        stated = self._stated_type(let.var.type)
         self._vars[id(let.var)] = stated
         self._unify(self._value(let.value), stated, let.value)
 
@@ -205,8 +207,9 @@ class Inference:
         if isinstance(expr, ast.Call):
             return self._operator(expr) if isinstance(expr.op, ast.OpRef) else self._call(expr)
         if isinstance(expr, ast.Function):
-            params = tuple(with_holes(param.type) for param in expr.params)
-            type_ = FuncType(params, with_holes(expr.result))
+            self._local.update((param, Hole()) for param in expr.type_params)
+            params = tuple(self._stated_type(param.type) for param in expr.params)
+            type_ = FuncType(params, self._stated_type(expr.result))
             self._parameters(expr, type_)
             self._body(expr, type_.result)
             return type_
@@ -249,7 +252,7 @@ class Inference:
                 f"expected {len(known.params)} arguments, but got {len(args)}", expr.span
             )
         for hole, stated in zip(self._uses.get(id(expr.op), ()), expr.type_args, strict=False):
-            self._unify(hole, with_holes(stated), expr)
+            self._unify(hole, self._stated_type(stated), expr)
         self._unify(callee, FuncType(tuple(args), result), expr)
         return result
 
@@ -295,7 +298,9 @@ class Inference:
 
     def _pattern(self, pattern: ast.Pattern, value: Type, around: Expr) -> None:
         if isinstance(pattern, ast.VarPattern):
-            self._vars[id(pattern.var)] = self._unify(value, with_holes(pattern.var.type), around)
+            self._vars[id(pattern.var)] = self._unify(
+                value, self._stated_type(pattern.var.type), around
+            )
         elif isinstance(pattern, ast.TuplePattern):
             fields: tuple[Type, ...] = tuple(Hole() for _ in pattern.patterns)
             self._unify(value, TupleType(fields), around)
@@ -319,6 +324,11 @@ class Inference:
             self._pattern(pattern, type_, around)
 
     # -- helpers ----------------------------------------------------------------------------------
+
+    def _stated_type(self, type_: Type | None) -> Type:
+        """Return a type that the program states, with holes for what it leaves out."""
+        stated: Type = substituted(with_holes(type_), self._local)
+        return stated
 
     def _unify(self, actual: Type, expected: Type, expr: Expr) -> Type:
         try:
