@@ -71,11 +71,15 @@ class ExprParser(AttributeParser):
 
     def _let(self) -> _Binding:
         span = self.span(self.advance())
-        # A function sees its own name.
         var = self._variable("a variable, such as '%x'")
-        self.variables.bind(var.name, var)
         self.expect("=")
+        # A function sees its own name; other values see the one that it hides.
+        sees_itself = self.at("fn") or self.variables.find(var.name) is None
+        if sees_itself:
+            self.variables.bind(var.name, var)
         value = self.infix()
+        if not sees_itself:
+            self.variables.bind(var.name, var)
         self._end_of_binding()
         return var, value, span
 

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,9 @@ class _Printer(TypePrinter):
         self.written: dict[int, str] = {}
         self.uses: collections.Counter[int] = collections.Counter()
         self.lines: list[list[str]] = []
+        # The variables of the scopes that are open, and of those that are closed.
+        self.bound: list[int] = []
+        self.closed: set[int] = set()
 
     def module(self, module: ast.Module) -> str:
         """Return definitions in alphabetical order, as TVM has them."""
@@ -111,15 +115,24 @@ class _Printer(TypePrinter):
         """Return the lines of a scope, whose first binding may be one that has a name."""
         lines: list[str] = []
         self.lines.append(lines)
-        while isinstance(root, ast.Let) and (is_open or self._is_inline(root)):
-            is_open = False
-            # A function sees its own name.
-            name = self._variable(root.var)
-            lines.append(f"let {name} = {self._value(root.value)};")
-            root = root.body
-        lines.append(self._value(root))
+        with self._scope():
+            while isinstance(root, ast.Let) and (is_open or self._is_inline(root)):
+                is_open = False
+                # A function sees its own name.
+                name = self._bind(root.var)
+                lines.append(f"let {name} = {self._value(root.value)};")
+                root = root.body
+            lines.append(self._value(root))
         self.lines.pop()
         return "\n".join(lines)
+
+    @contextlib.contextmanager
+    def _scope(self) -> Iterator[None]:
+        """Open a scope of variables, and close it."""
+        start = len(self.bound)
+        yield
+        self.closed.update(self.bound[start:])
+        del self.bound[start:]
 
     def _braces(self, root: ast.Expr) -> str:
         return f"{{\n{_indented(self._block(root))}\n}}"
@@ -149,6 +162,9 @@ class _Printer(TypePrinter):
 
     def _name(self, expr: ast.Expr) -> str:
         """Return what stands for an expression, and bind it in the current scope if it is new."""
+        if id(expr) in self.closed:
+            assert isinstance(expr, ast.Var)
+            raise ast.RelayError(f"expected '%{expr.name}' to be used in its scope", expr.span)
         if id(expr) in self.texts:
             return self.texts[id(expr)]
         if isinstance(expr, _LEAVES):
@@ -160,8 +176,14 @@ class _Printer(TypePrinter):
         self.texts[id(expr)] = text
         return text
 
-    def _variable(self, var: ast.Var) -> str:
+    def _bind(self, var: ast.Var) -> str:
         """Return a variable where it is bound, with its type."""
+        text = self._variable(var)
+        self.bound.append(id(var))
+        return text
+
+    def _variable(self, var: ast.Var) -> str:
+        """Return a variable with its type, where its name stands first."""
         if id(var) in self.texts:
             raise ast.RelayError(
                 f"expected '%{var.name}' to be bound once, before its uses", var.span
@@ -224,26 +246,28 @@ class _Printer(TypePrinter):
 
     def _function(self, prefix: str, function: ast.Function) -> str:
         type_params = self.type_params(function.type_params)
-        params = [self._variable(param) for param in function.params]
-        params += self.attrs(function.attrs)
-        result = f"-> {self.type(function.result)} " if function.result else ""
-        head = f"{prefix}{type_params}({', '.join(params)}) {result}"
-        return head + self._braces(function.body)
+        with self._scope():
+            params = [self._bind(param) for param in function.params]
+            params += self.attrs(function.attrs)
+            result = f"-> {self.type(function.result)} " if function.result else ""
+            head = f"{prefix}{type_params}({', '.join(params)}) {result}"
+            return head + self._braces(function.body)
 
     # -- matching -------------------------------------------------------------------------------
 
     def _match(self, match: ast.Match) -> str:
-        clauses = [
-            f"{self._pattern(clause.pattern)} => {self._braces(clause.body)},\n"
-            for clause in match.clauses
-        ]
+        clauses = [self._clause(clause) for clause in match.clauses]
         keyword = "match" if match.complete else "match?"
         body = _indented("".join(clauses).rstrip("\n"))
         return f"{keyword} ({self._text(match.value)}) {{\n{body}\n}}"
 
+    def _clause(self, clause: ast.Clause) -> str:
+        with self._scope():
+            return f"{self._pattern(clause.pattern)} => {self._braces(clause.body)},\n"
+
     def _pattern(self, pattern: ast.Pattern) -> str:
         if isinstance(pattern, ast.VarPattern):
-            return self._variable(pattern.var)
+            return self._bind(pattern.var)
         if isinstance(pattern, ast.WildcardPattern):
             return "_"
         assert isinstance(pattern, ast.TuplePattern | ast.ConstructorPattern), pattern
