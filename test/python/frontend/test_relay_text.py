@@ -344,6 +344,33 @@ def test_ry01_long_programs_need_no_deep_stack(kind):
     assert len(calls) == number
 
 
+def test_ry01_definitions_and_metadata_may_come_from_outside():
+    lists = parse(LISTS + "def @head[A](%xs: List[A]) -> A { match? (%xs) { Cons(%x, _) => %x } }")
+    text = "def @main() { @head(Cons(meta[relay.Constant][0], Nil)) }"
+    array = np.arange(3)
+    module = parse(text, module=lists, metadata={"relay.Constant": [array]})
+    printed(module)
+    assert list(module.functions) == ["head", "main"]
+    assert list(lists.functions) == ["head"]
+    (cons,) = module.functions["main"].body.args
+    assert cons.op.constructor is lists.types["List"].constructors[0]
+    assert cons.args[0].data is array
+    with pytest.raises(ast.RelayError, match="expected one function '@head'"):
+        parse("def @head() { 1 }", module=lists)
+    with pytest.raises(ast.RelayError, match="a function that is defined, but got '@head'"):
+        parse("def @main() { @head(1) }")
+
+
+def test_ry01_devices_need_no_metadata():
+    text = "on_device(1, virtual_device=meta[VirtualDevice][3], constrain_result=True)"
+    assert parse_expr(text).attrs["constrain_result"] is True
+
+
+def test_ry01_data_types_without_a_width_have_32_bits():
+    params = expression("fn (%a: int, %b: float, %c: uint) { %a }").params
+    assert [param.type.dtype for param in params] == ["int32", "float32", "uint32"]
+
+
 # -- sharing --------------------------------------------------------------------------------------
 
 

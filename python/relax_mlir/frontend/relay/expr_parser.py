@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..._near_misses import did_you_mean
 from . import ast, literals
-from .attribute_parser import AttributeParser
+from .binder_parser import BinderParser
 from .lexer import Token
-from .scopes import Scopes
 
 # Operators with their precedence; all associate to the left.
 _INFIX = {
@@ -25,7 +23,7 @@ _ALIASES = {"mul": "multiply", "sub": "subtract", "div": "divide"}
 _Binding = tuple[ast.Var, ast.Expr, ast.Span]
 
 
-class ExprParser(AttributeParser):
+class ExprParser(BinderParser):
     """Reads expressions.
 
     Parameters
@@ -34,20 +32,12 @@ class ExprParser(AttributeParser):
         See `TypeParser`.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.variables: Scopes[ast.Var] = Scopes()
-        # TVM prints a node where it is used first, even if it is used outside again.
-        self.nodes: Scopes[ast.Expr] = Scopes(escapes=True)
-        self.constructors: dict[str, ast.Constructor] = {}
-        self.calls_of_functions: list[Token] = []
-
     # -- sequences of bindings ------------------------------------------------------------------
 
     def expr(self) -> ast.Expr:
         """Read bindings, and what they are for."""
         bindings: list[_Binding] = []
-        with self._scope():
+        with self.scope():
             while True:
                 if self.at("let"):
                     bindings.append(self._let())
@@ -64,14 +54,9 @@ class ExprParser(AttributeParser):
             value = ast.Let(var, bound, value, span=span)
         return value
 
-    @contextlib.contextmanager
-    def _scope(self) -> Iterator[None]:
-        with self.variables.scope(), self.nodes.scope():
-            yield
-
     def _let(self) -> _Binding:
         span = self.span(self.advance())
-        var = self._variable("a variable, such as '%x'")
+        var = self.variable("a variable, such as '%x'")
         self.expect("=")
         # A function sees its own name; other values see the one that it hides.
         sees_itself = self.at("fn") or self.variables.find(var.name) is None
@@ -91,7 +76,7 @@ class ExprParser(AttributeParser):
         self.nodes.bind(name, value)
 
     def _free_var(self) -> None:
-        var = self._variable("the name of a free variable, such as '%x'")
+        var = self.variable("the name of a free variable, such as '%x'")
         self._end_of_binding()
         self.variables.bind_outside(var.name, var)
 
@@ -99,21 +84,6 @@ class ExprParser(AttributeParser):
         """Take the semicolon, which the end of a line may stand for."""
         if not self.accept(";") and not (self.lines_end and self.starts_line()):
             self.fail("';' after a binding")
-
-    def _variable(self, what: str) -> ast.Var:
-        """Read a variable that is bound here, with its type if it has one."""
-        token = self.expect("local", what)
-        if self.accept("{"):
-            while not self.accept("}"):
-                self._variable_attribute()
-        type_ = self.type() if self.accept(":") else None
-        return ast.Var(token.text, type_, span=self.span(token))
-
-    def _variable_attribute(self) -> None:
-        if not self.at_attribute():
-            self.fail("an attribute of a variable, such as 'virtual_device_=...', or '}'")
-        self.attribute({})
-        self.accept(",")
 
     # -- operators and calls --------------------------------------------------------------------
 
@@ -163,7 +133,7 @@ class ExprParser(AttributeParser):
         attrs: dict[str, Any] = {}
         self.sequence("(", ")", lambda: self._argument(args, attrs))
         if isinstance(op, ast.ConstructorRef):
-            self._check_fields(op, len(args))
+            self.check_fields(op, len(args))
         return ast.Call(op, args, attrs, tuple(types), span=op.span)
 
     def _argument(self, args: list[ast.Expr], attrs: dict[str, Any]) -> None:
@@ -190,12 +160,6 @@ class ExprParser(AttributeParser):
             raise self.error(f"expected an expression, but got {token}, which is {value!r}", token)
         value.span = value.span or self.span(token)
         return value
-
-    def _check_fields(self, op: ast.ConstructorRef, count: int) -> None:
-        wanted = len(op.constructor.fields)
-        if count != wanted:
-            message = f"expected {wanted} fields of '{op.constructor.name}', but got {count}"
-            raise ast.RelayError(message, op.span)
 
     # -- atoms ----------------------------------------------------------------------------------
 
@@ -263,12 +227,8 @@ class ExprParser(AttributeParser):
         if constructor is not None:
             return ast.ConstructorRef(constructor, span=self.span(token))
         if token.text[0].isupper() and "." not in token.text:
-            raise self._unknown_constructor(token, "a constructor or an operator")
+            raise self.unknown_constructor(token, "a constructor or an operator")
         return ast.OpRef(_ALIASES.get(token.text, token.text), span=self.span(token))
-
-    def _unknown_constructor(self, token: Token, expected: str) -> ast.RelayError:
-        hint = did_you_mean(token.text, self.constructors)
-        return self.error(f"expected {expected}, but got {token}{hint}", token)
 
     def _meta(self) -> ast.Expr:
         token = self.token
@@ -342,7 +302,7 @@ class ExprParser(AttributeParser):
         """
         params: list[ast.Var] = []
         attrs: dict[str, Any] = {}
-        with self._scope(), self.type_vars.scope():
+        with self.scope(), self.type_vars.scope():
             type_params = self.type_params()
             self.sequence("(", ")", lambda: self._param(params, attrs))
             result = self.type() if self.accept("->") else None
@@ -353,7 +313,7 @@ class ExprParser(AttributeParser):
         if self.at_attribute():
             self.attribute(attrs)
             return
-        var = self._variable("a parameter, such as '%x', or an attribute, such as 'Primitive=1'")
+        var = self.variable("a parameter, such as '%x', or an attribute, such as 'Primitive=1'")
         if any(var.name == other.name for other in params):
             message = f"expected parameters of different names, but got two '%{var.name}'"
             raise ast.RelayError(message, var.span)
@@ -369,28 +329,10 @@ class ExprParser(AttributeParser):
         return ast.Match(value, clauses, token.kind == "match", span=self.span(token))
 
     def _clause(self) -> ast.Clause:
-        with self._scope():
-            pattern = self._pattern()
+        with self.scope():
+            pattern = self.pattern()
             self.expect("=>")
             return ast.Clause(pattern, self.expr())
-
-    def _pattern(self) -> ast.Pattern:
-        if self.accept("_"):
-            return ast.WildcardPattern()
-        if self.at("local"):
-            var = self._variable("a variable")
-            self.variables.bind(var.name, var)
-            return ast.VarPattern(var)
-        if self.at("("):
-            return ast.TuplePattern(self.sequence("(", ")", self._pattern))
-        token = self.expect("ident", "a pattern: '_', '%x', a constructor or a tuple")
-        constructor = self.constructors.get(token.text)
-        if constructor is None:
-            raise self._unknown_constructor(token, f"a constructor, or a variable '%{token.text}'")
-        patterns = self.sequence("(", ")", self._pattern) if self.at("(") else []
-        ref = ast.ConstructorRef(constructor, span=self.span(token))
-        self._check_fields(ref, len(patterns))
-        return ast.ConstructorPattern(constructor, patterns)
 
     _ATOMS: Mapping[str, Callable[[ExprParser], ast.Expr]] = {
         "number": _constant, "bool": _bool, "local": _local, "graph": _graph, "global": _global,

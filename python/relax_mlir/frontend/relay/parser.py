@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
+
+import numpy as np
 
 from ..._near_misses import did_you_mean
 from . import ast
@@ -16,10 +18,17 @@ from .lexer import Token, tokenize
 from .variables import free_vars
 
 T = TypeVar("T")
+Metadata: TypeAlias = Mapping[str, Sequence[Any]]
 _VERSIONS = ("0.0.4", "0.0.5")
 
 
-def parse(text: str, source: str = "<relay>") -> ast.Module:
+def parse(
+    text: str,
+    source: str = "<relay>",
+    *,
+    module: ast.Module | None = None,
+    metadata: Metadata | None = None,
+) -> ast.Module:
     """Return the module that a text is.
 
     Parameters
@@ -30,6 +39,11 @@ def parse(text: str, source: str = "<relay>") -> ast.Module:
         parameters.
     source : str
         The name of the file, for errors.
+    module : Module, optional
+        Definitions that the text may use, which become part of the result.
+    metadata : mapping of str to sequence, optional
+        Objects that ``meta[relay.Constant][0]`` and the like refer to, lists by kind, after those
+        of the text. A constant may be an array.
 
     Raises
     ------
@@ -49,13 +63,13 @@ def parse(text: str, source: str = "<relay>") -> ast.Module:
     >>> module.functions["main"].params[0].type
     TensorType(shape=(2, 3), dtype='float32')
     """
-    tokens, version, meta = _read(text, source)
-    types = set(_type_names(tokens))
-    parser = _ModuleParser(tokens, source, meta, types, version)
-    return _guarded(parser, parser.module)
+    tokens, version, meta = _read(text, source, metadata)
+    base = module or ast.Module()
+    parser = _ModuleParser(tokens, source, meta, {*base.types, *_type_names(tokens)}, version)
+    return _guarded(parser, lambda: parser.module(base))
 
 
-def parse_expr(text: str, source: str = "<relay>") -> ast.Expr:
+def parse_expr(text: str, source: str = "<relay>", *, metadata: Metadata | None = None) -> ast.Expr:
     """Return the expression that a text is.
 
     Parameters
@@ -65,6 +79,8 @@ def parse_expr(text: str, source: str = "<relay>") -> ast.Expr:
         algebraic data types need not be known.
     source : str
         The name of the file, for errors.
+    metadata : mapping of str to sequence, optional
+        See `parse`.
 
     Raises
     ------
@@ -76,7 +92,7 @@ def parse_expr(text: str, source: str = "<relay>") -> ast.Expr:
     >>> parse_expr("free_var %x: float32; %x * 2f").op
     OpRef(span=Span(source='<relay>', line=1, column=26), name='multiply')
     """
-    tokens, version, meta = _read(text, source)
+    tokens, version, meta = _read(text, source, metadata)
     parser = ExprParser(tokens, source, meta, None, version)
 
     def whole() -> ast.Expr:
@@ -88,10 +104,12 @@ def parse_expr(text: str, source: str = "<relay>") -> ast.Expr:
     return _guarded(parser, whole)
 
 
-def _read(text: str, source: str) -> tuple[list[Token], str, Mapping[str, Sequence[Any]] | None]:
-    """Return the tokens of the program, its version, and the objects of the metadata section."""
+def _read(
+    text: str, source: str, metadata: Metadata | None
+) -> tuple[list[Token], str, Metadata | None]:
+    """Return the tokens of the program, its version, and the objects that it may refer to."""
     tokens = tokenize(text, source)
-    version, meta = _VERSIONS[-1], None
+    version, meta = _VERSIONS[-1], metadata and _joined({}, metadata)
     if tokens[0].kind == "version":
         header = tokens.pop(0)
         version = header.text
@@ -101,11 +119,22 @@ def _read(text: str, source: str) -> tuple[list[Token], str, Mapping[str, Sequen
             message = f"expected text of Relay, version {known}, but got version '{version}'"
             raise ast.RelayError(message, span)
     if len(tokens) > 1 and tokens[-2].kind == "metadata":
-        meta = _metadata(tokens.pop(-2), source)
+        meta = _joined(_metadata(tokens.pop(-2), source), metadata or {})
     return tokens, version, meta
 
 
-def _metadata(token: Token, source: str) -> Mapping[str, Sequence[Any]]:
+def _joined(first: Metadata, second: Metadata) -> Metadata:
+    """Return the objects of two sections, arrays as constants."""
+    return {
+        kind: [
+            ast.Constant(value) if isinstance(value, np.ndarray) else value
+            for value in (*first.get(kind, ()), *second.get(kind, ()))
+        ]
+        for kind in (*first, *second)
+    }
+
+
+def _metadata(token: Token, source: str) -> Metadata:
     """Return the objects of a metadata section."""
     try:
         return load_metadata(token.text)
@@ -129,11 +158,13 @@ def _guarded(parser: ExprParser, read: Callable[[], T]) -> T:
 
 
 class _ModuleParser(ExprParser):
-    def module(self) -> ast.Module:
-        """Read definitions up to the end."""
+    def module(self, base: ast.Module) -> ast.Module:
+        """Read definitions up to the end, which may use others."""
+        module = ast.Module(dict(base.functions), dict(base.types))
+        for definition in base.types.values():
+            self.constructors.update({each.name: each for each in definition.constructors})
         if not self.at("def", "type", "extern", "end", "global"):
-            return self._expression()
-        module = ast.Module()
+            return self._expression(module)
         self._read_types(module)
         while not self.at("end"):
             token = self.token
@@ -146,13 +177,13 @@ class _ModuleParser(ExprParser):
         self._check_functions(module)
         return module
 
-    def _expression(self) -> ast.Module:
+    def _expression(self, module: ast.Module) -> ast.Module:
         token, body = self.token, self.expr()
         if not self.at("end"):
             self.fail("an operator, ';' or the end of the text")
         if not isinstance(body, ast.Function):
             body = ast.Function(free_vars(body), body, span=self.span(token))
-        module = ast.Module({"main": body})
+        module.functions["main"] = body
         self._check_functions(module)
         return module
 

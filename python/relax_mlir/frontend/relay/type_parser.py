@@ -11,6 +11,7 @@ from typing import Any
 from ..._near_misses import did_you_mean
 from . import ast, literals
 from .cursor import Cursor
+from .json_graph import Unread
 from .lexer import Token
 from .scopes import Scopes
 
@@ -19,6 +20,9 @@ _DTYPE = re.compile(
 )
 _VECTOR = re.compile(rf"(?:{_DTYPE.pattern})x\d+")
 _SCALAR = re.compile(r"bool|(?:u?int|b?float)\d.*")
+# Data types without a width.
+_WIDTHLESS = {"int": "int32", "uint": "uint32", "float": "float32"}
+_DEVICE = "VirtualDevice"
 _KINDS = ("Type", "Shape", "ShapeVar", "BaseType", "Constraint", "AdtHandle", "TypeData")
 
 
@@ -81,6 +85,8 @@ class TypeParser(Cursor):
         """Read a reference to the metadata section, and return what it refers to."""
         token = self.expect("meta")
         kind, _, index = token.text[len("meta[") : -1].partition("][")
+        if kind == _DEVICE and kind not in (self.meta or ()):
+            return Unread(kind)  # where a program runs is not part of what it computes
         if self.meta is None:
             raise self.error(
                 f"expected a metadata section that has {token}, but the text has none; print it "
@@ -182,6 +188,8 @@ class TypeParser(Cursor):
         var = self.type_vars.find(token.text)
         if var is not None and not args:
             return var
+        if token.text in _WIDTHLESS and not args:
+            return ast.TensorType((), _WIDTHLESS[token.text])
         if self.type_names is not None and token.text not in self.type_names:
             known = {
                 *self.type_names,
