@@ -9,9 +9,11 @@ import json
 import re
 import struct
 
+import hypothesis
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 from relax_mlir.frontend.relay import (
     ast,
     load_json,
@@ -315,6 +317,34 @@ def test_ry01_damaged_files_are_refused_in_words(change, message):
     assert isinstance(load_json(text), ast.Call)
     with pytest.raises(ast.RelayError, match=message):
         load_json(change(text))
+
+
+def damaged_module():
+    saved = Saved()
+    x = saved.var("x", saved.type(1, None))
+    attrs = saved.add("relay.attrs.ReduceAttrs", axis=saved.ints(1), keepdims=1, exclude=0)
+    total = saved.call(saved.op("sum"), x, attrs=attrs)
+    body = saved.call(saved.op("add"), total, saved.constant(np.ones(2, "float32")))
+    return saved.text(saved.module(main=saved.function([x], body)))
+
+
+SAVED = damaged_module()
+
+
+@hypothesis.settings(max_examples=150, deadline=None)
+@hypothesis.given(
+    st.integers(0, len(SAVED)), st.integers(0, 3), st.text('0123456789"{}[],:Aa', max_size=3)
+)
+def test_ry01_damaged_json_is_refused_and_nothing_worse(start, length, piece):
+    assert isinstance(load_json(SAVED), ast.Module)
+    try:
+        program = load_json(SAVED[:start] + piece + SAVED[start + length :])
+    except ast.RelayError as error:
+        assert "expected" in error.message
+    except NotImplementedError as error:
+        assert "not" in str(error)
+    else:
+        assert isinstance(program, ast.Module | ast.Expr)
 
 
 def test_ry01_a_cycle_of_objects_is_refused():

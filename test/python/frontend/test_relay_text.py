@@ -363,7 +363,7 @@ def test_ry01_definitions_and_metadata_may_come_from_outside():
 
 def test_ry01_devices_need_no_metadata():
     text = "on_device(1, virtual_device=meta[VirtualDevice][3], constrain_result=True)"
-    assert parse_expr(text).attrs["constrain_result"] is True
+    assert expression(text).attrs == {"constrain_result": True}
 
 
 def test_ry01_data_types_without_a_width_have_32_bits():
@@ -483,6 +483,34 @@ def programs(draw):
 @hypothesis.given(programs())
 def test_ry02_random_programs_come_through_their_text(program):
     printed(program)
+
+
+PROGRAM = (
+    HEADER
+    + LISTS
+    + """def @main[A](%x: Tensor[(2, ?), float32], %l: List[A], Primitive=1) -> (float32, List[A]) {
+  let %f: fn (int32) -> int32 = fn (%n: int32) { %f(subtract(%n, 1i64)) }; // a comment
+  %0 = nn.conv2d(%x, %x, padding=[1, -1], eps=1e-05f, layout="NC\\"HW", axis=None);
+  %1 = match? (%l) { Cons(%h, _) => %0, Nil => { if (True) { %0 } else { ref_read(ref(%x)) } } };
+  (%1.0, (%0 + %x, -inff)) /* ty=? */
+}"""
+)
+PIECES = st.sampled_from([*'%@#(){}[]<>.,;:=-+*/?_"\n 017fex', "%0", "->", "meta[a][0]", "fn "])
+
+
+@hypothesis.settings(max_examples=150, deadline=None)
+@hypothesis.given(st.integers(0, len(PROGRAM)), st.integers(0, 30), st.lists(PIECES, max_size=4))
+def test_ry01_damaged_text_is_refused_and_nothing_worse(start, length, pieces):
+    damaged = PROGRAM[:start] + "".join(pieces) + PROGRAM[start + length :]
+    try:
+        program = parse(damaged)
+    except ast.RelayError as error:
+        assert error.span is not None
+        assert "expected" in error.message
+    except NotImplementedError as error:
+        assert "<relay>:" in str(error)
+    else:
+        assert isinstance(program, ast.Module)
 
 
 # -- errors ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import ast, literals
+from .json_graph import is_device
 from .lexer import KEYWORDS
 from .type_parser import TypeParser
 
@@ -31,7 +32,9 @@ class AttributeParser(TypeParser):
         elif token.text in attrs:
             raise self.error(f"expected attributes of different names, but got two {token}", token)
         else:
-            attrs[token.text] = self.attribute_value()
+            value = self.attribute_value()
+            if not is_device(value):
+                attrs[token.text] = value
 
     def attribute_value(self) -> Any:
         """Read the value of an attribute: a number, bool, string, None, a list, or metadata."""

@@ -20,6 +20,7 @@ from . import ast, tensors
 from .attribute_kinds import BOOL, DTYPE, FLOAT, INT, NODE, STR, kind_of
 
 TENSOR = "tensor"
+DEVICE = "VirtualDevice"
 # A name: a node of its own since TVM 0.7.
 NAME = "name"
 _STRING = "runtime.String"
@@ -40,6 +41,11 @@ class Unread:
 
     def __repr__(self) -> str:
         return f"an object of TVM of type {self.type_key}"
+
+
+def is_device(value: Any) -> bool:
+    """Say whether a value is a device: where a program runs is not part of what it computes."""
+    return isinstance(value, Unread) and value.type_key == DEVICE
 
 
 class Pairs(list[tuple[Any, Any]]):
@@ -167,11 +173,9 @@ class Graph:
         if key in self.builders:
             return self._object(index, node)
         if is_attributes(key):
-            return {
-                name: self._field(index, node, name)
-                for name in self._fields(node)
-                if name != "span"
-            }
+            names = [name for name in self._fields(node) if name != "span"]
+            values = {name: self._field(index, node, name) for name in names}
+            return {name: value for name, value in values.items() if not is_device(value)}
         return Unread(key)
 
     def _map(self, index: int, node: Mapping[str, Any]) -> Any:

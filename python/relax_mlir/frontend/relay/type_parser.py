@@ -11,7 +11,7 @@ from typing import Any
 from ..._near_misses import did_you_mean
 from . import ast, literals
 from .cursor import Cursor
-from .json_graph import Unread
+from .json_graph import DEVICE, Unread
 from .lexer import Token
 from .scopes import Scopes
 
@@ -22,7 +22,6 @@ _VECTOR = re.compile(rf"(?:{_DTYPE.pattern})x\d+")
 _SCALAR = re.compile(r"bool|(?:u?int|b?float)\d.*")
 # Data types without a width.
 _WIDTHLESS = {"int": "int32", "uint": "uint32", "float": "float32"}
-_DEVICE = "VirtualDevice"
 _KINDS = ("Type", "Shape", "ShapeVar", "BaseType", "Constraint", "AdtHandle", "TypeData")
 
 
@@ -85,8 +84,8 @@ class TypeParser(Cursor):
         """Read a reference to the metadata section, and return what it refers to."""
         token = self.expect("meta")
         kind, _, index = token.text[len("meta[") : -1].partition("][")
-        if kind == _DEVICE and kind not in (self.meta or ()):
-            return Unread(kind)  # where a program runs is not part of what it computes
+        if kind == DEVICE and kind not in (self.meta or ()):
+            return Unread(kind)
         if self.meta is None:
             raise self.error(
                 f"expected a metadata section that has {token}, but the text has none; print it "
