@@ -18,6 +18,7 @@ import numpy as np
 
 from . import ast, tensors
 from .attribute_kinds import BOOL, DTYPE, FLOAT, INT, NODE, STR, kind_of
+from .json_fields import Fields, Pairs, Unread
 
 TENSOR = "tensor"
 DEVICE = "VirtualDevice"
@@ -27,32 +28,12 @@ _STRING = "runtime.String"
 _UNREAD_FIELDS = ("_checked_type_", "checked_type_", "virtual_device_", "struct_info_")
 
 
-class Unread:
-    """An object of TVM that has no counterpart here.
-
-    Parameters
-    ----------
-    type_key : str
-        Its type in TVM.
-    """
-
-    def __init__(self, type_key: str) -> None:
-        self.type_key = type_key
-
-    def __repr__(self) -> str:
-        return f"an object of TVM of type {self.type_key}"
-
-
 def is_device(value: Any) -> bool:
     """Say whether a value is a device: where a program runs is not part of what it computes."""
     return isinstance(value, Unread) and value.type_key == DEVICE
 
 
-class Pairs(list[tuple[Any, Any]]):
-    """A map of TVM whose keys are objects."""
-
-
-Build = Callable[[Mapping[str, Any]], Any]
+Build = Callable[[Fields], Any]
 Kinds = Mapping[str, str]
 
 
@@ -181,8 +162,9 @@ class Graph:
     def _map(self, index: int, node: Mapping[str, Any]) -> Any:
         values = [self._values[each] for each in node.get("data") or ()]
         keys = node.get("keys")
-        if keys is None:
+        if keys is None and len(values) % 2 == 0:
             return Pairs(zip(values[::2], values[1::2], strict=True))
+        keys = keys if isinstance(keys, list) else []
         if len(keys) != len(values):
             raise ast.RelayError(
                 f"expected {len(keys)} values, one for each key, {self._at(index)}, but got "
@@ -194,18 +176,7 @@ class Graph:
         build = self.builders[_type_key(node)][1]
         fields = {name: self._field(index, node, name) for name in self._fields(node)}
         fields["repr"] = _representation(node)
-        try:
-            return build(fields)
-        except ast.RelayError:
-            raise
-        except KeyError as error:
-            raise ast.RelayError(
-                f"expected a field {error} {self._at(index)}, but got none"
-            ) from None
-        except (AttributeError, TypeError, ValueError) as error:
-            raise ast.RelayError(
-                f"expected fields of the right types {self._at(index)}, but {error}"
-            ) from None
+        return build(Fields(fields, self._at(index)))
 
     def _field(self, index: int, node: Mapping[str, Any], name: str) -> Any:
         text = node["attrs"][name]
@@ -280,7 +251,7 @@ def _decoded(text: str) -> str:
 
 
 def _bool(text: str) -> bool:
-    return bool(int(text)) if text.lstrip("-").isdigit() else {"true": True, "false": False}[text]
+    return bool(int(text))
 
 
 def dtype(text: str) -> str:

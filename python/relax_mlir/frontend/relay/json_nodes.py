@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from . import ast
 from .attribute_kinds import BOOL, DTYPE, FLOAT, INT, NODE
-from .json_graph import NAME, TENSOR, Build, Graph, Kinds, Pairs, Unread
+from .json_fields import Fields, describe
+from .json_graph import NAME, TENSOR, Build, Graph, Kinds
 
-Fields = Mapping[str, Any]
+T = TypeVar("T", int, float)
 BUILDERS: dict[str, tuple[Kinds, Build]] = {}
 
 
@@ -40,7 +41,7 @@ def load_json(text: str) -> ast.Module | ast.Expr:
     value = Graph(text, BUILDERS).load()
     if isinstance(value, ast.Module | ast.Expr):
         return value
-    raise ast.RelayError(f"expected JSON of a module or an expression, but got {_name(value)}")
+    raise ast.RelayError(f"expected JSON of a module or an expression, but got {describe(value)}")
 
 
 def load_metadata(text: str) -> dict[str, list[Any]]:
@@ -61,12 +62,8 @@ def load_metadata(text: str) -> dict[str, list[Any]]:
     if value == []:  # of no entries, with no keys
         return {}
     if not isinstance(value, dict) or not all(isinstance(each, list) for each in value.values()):
-        raise ast.RelayError(f"expected lists of objects by type, but got {_name(value)}")
+        raise ast.RelayError(f"expected lists of objects by type, but got {describe(value)}")
     return value
-
-
-def _name(value: Any) -> str:
-    return repr(value) if isinstance(value, Unread) else f"a {type(value).__name__}"
 
 
 def _builds(*keys: str, **kinds: str) -> Callable[[Build], Build]:
@@ -85,55 +82,58 @@ def _builds(*keys: str, **kinds: str) -> Callable[[Build], Build]:
 
 @_builds("runtime.String", "SourceName", "relay.SourceName", "EnvFunc")
 def _string(fields: Fields) -> str:
-    return str(fields["repr"])
+    return fields.one("repr", str)
 
 
 @_builds("StringImm", "tir.StringImm", value=NAME)
 def _string_value(fields: Fields) -> str:
-    return str(fields["value"])
+    return fields.one("value", str)
 
 
 @_builds("IntImm", dtype=DTYPE, value=INT)
 def _integer(fields: Fields) -> int:
-    return bool(fields["value"]) if fields.get("dtype") == "bool" else int(fields["value"])
+    value = fields.one("value", int)
+    return bool(value) if fields.get("dtype") == "bool" else value
 
 
 @_builds("FloatImm", value=FLOAT)
 def _float(fields: Fields) -> float:
-    return float(fields["value"])
+    return fields.one("value", float)
 
 
 @_builds("runtime.BoxInt")
 def _boxed_integer(fields: Fields) -> int:
-    return int(fields["repr"])
+    return _number(fields, int)
 
 
 @_builds("runtime.BoxFloat")
 def _boxed_float(fields: Fields) -> float:
-    return float(fields["repr"])
+    return _number(fields, float)
+
+
+def _number(fields: Fields, kind: type[T]) -> T:
+    text = fields.one("repr", str)
+    try:
+        return kind(text)
+    except ValueError:
+        raise ast.RelayError(f"expected a number {fields.where}, but got {text!r}") from None
 
 
 @_builds("runtime.BoxBool")
 def _boxed_bool(fields: Fields) -> bool:
-    return str(fields["repr"]) == "true"
+    return fields.one("repr", str) == "true"
 
 
 @_builds("DictAttrs", __dict__=NODE)
 def _dict_attrs(fields: Fields) -> dict[str, Any]:
-    return _str_map(fields.get("__dict__"))
+    return fields.attrs("__dict__")
 
 
-def _str_map(value: Any) -> dict[str, Any]:
-    """Return a map by str; one without entries has no keys to tell it by."""
-    return dict(value or {})
-
-
-@_builds("Span", "relay.Span", source_name=NODE, line=INT, column=INT)
+@_builds("Span", "relay.Span", source_name=NODE, line=INT, column=INT, col_offset=INT)
 def _span(fields: Fields) -> ast.Span | None:
-    source = fields.get("source_name")
-    if not isinstance(source, str):
-        return None
-    return ast.Span(source, fields.get("line", 1), fields.get("column", fields.get("col", 1)))
+    source, line = fields.maybe("source_name", str), fields.maybe("line", int)
+    column = fields.get("column", fields.get("col_offset"))  # the latter in TVM 0.6
+    return None if source is None else ast.Span(source, line or 1, column or 1)
 
 
 # -- types --------------------------------------------------------------------------------------
@@ -146,52 +146,51 @@ def _any(fields: Fields) -> ast.AnyDim:
 
 @_builds("Variable", "SizeVar", "tir.Var", "tir.SizeVar", name=NAME)
 def _dim_var(fields: Fields) -> ast.TypeVar:
-    return ast.TypeVar(str(fields["name"]))
+    return ast.TypeVar(fields.one("name", str))
 
 
 @_builds("TypeVar", "relay.TypeVar", name_hint=NAME, var=NODE)
 def _type_var(fields: Fields) -> ast.TypeVar:
-    var = fields.get("var")  # of TVM 0.6
-    return var if isinstance(var, ast.TypeVar) else ast.TypeVar(str(fields["name_hint"]))
+    var = fields.maybe("var", ast.TypeVar)  # of TVM 0.6
+    return var or ast.TypeVar(fields.one("name_hint", str))
 
 
 @_builds("GlobalTypeVar", "relay.GlobalTypeVar", name_hint=NAME, var=NODE)
 def _data_type(fields: Fields) -> ast.DataType:
-    var = fields.get("var")  # of TVM 0.6
-    name = var.name if isinstance(var, ast.TypeVar) else fields["name_hint"]
-    return ast.DataType(str(name))
+    var = fields.maybe("var", ast.TypeVar)  # of TVM 0.6
+    return ast.DataType(var.name if var else fields.one("name_hint", str))
 
 
 @_builds("TypeCall", "relay.TypeCall", func=NODE, args=NODE)
 def _type_call(fields: Fields) -> ast.DataType:
-    return ast.DataType(fields["func"].name, tuple(fields["args"] or ()))
+    return ast.DataType(fields.one("func", ast.DataType).name, fields.types("args"))
 
 
 @_builds("relay.TensorType", "TensorType", shape=NODE, dtype=DTYPE)
 def _tensor_type(fields: Fields) -> ast.TensorType:
-    shape = tuple(fields["shape"] or ())
+    shape = tuple(fields.many("shape", object))
     for dim in shape:
         if not isinstance(dim, int | ast.AnyDim | ast.TypeVar):
             raise NotImplementedError(
-                f"dimensions that are expressions are not supported, but got {_name(dim)}"
+                f"dimensions that are expressions are not supported, but got {describe(dim)}"
             )
-    return ast.TensorType(shape, fields["dtype"])
+    return ast.TensorType(cast("tuple[ast.TypeDim, ...]", shape), fields.one("dtype", str))
 
 
 @_builds("TupleType", "relay.TupleType", fields=NODE)
 def _tuple_type(fields: Fields) -> ast.TupleType:
-    return ast.TupleType(tuple(fields["fields"] or ()))
+    return ast.TupleType(fields.types("fields"))
 
 
 @_builds("FuncType", "relay.FuncType", arg_types=NODE, ret_type=NODE, type_params=NODE)
 def _func_type(fields: Fields) -> ast.FuncType:
-    params, type_params = fields["arg_types"] or (), fields["type_params"] or ()
-    return ast.FuncType(tuple(params), fields["ret_type"], tuple(type_params))
+    type_params = tuple(fields.many("type_params", ast.TypeVar))
+    return ast.FuncType(fields.types("arg_types"), fields.one("ret_type", ast.Type), type_params)
 
 
 @_builds("relay.RefType", "RelayRefType", value=NODE)
 def _ref_type(fields: Fields) -> ast.RefType:
-    return ast.RefType(fields["value"])
+    return ast.RefType(fields.one("value", ast.Type))
 
 
 @_builds("IncompleteType", "relay.IncompleteType")
@@ -204,14 +203,16 @@ def _incomplete_type(fields: Fields) -> ast.IncompleteType:
 
 @_builds("relay.Constructor", "Constructor", name_hint=NAME, inputs=NODE, belong_to=NODE, tag=INT)
 def _constructor(fields: Fields) -> ast.Constructor:
-    inputs, owner = tuple(fields["inputs"] or ()), fields["belong_to"]
-    return ast.Constructor(str(fields["name_hint"]), inputs, owner.name)
+    owner = fields.one("belong_to", ast.DataType)
+    return ast.Constructor(fields.one("name_hint", str), fields.types("inputs"), owner.name)
 
 
 @_builds("relay.TypeData", "TypeData", header=NODE, type_vars=NODE, constructors=NODE)
 def _type_def(fields: Fields) -> ast.TypeDef:
-    params, constructors = tuple(fields["type_vars"] or ()), list(fields["constructors"] or ())
-    return ast.TypeDef(fields["header"].name, params, constructors, not constructors)
+    params = tuple(fields.many("type_vars", ast.TypeVar))
+    constructors = fields.many("constructors", ast.Constructor)
+    name = fields.one("header", ast.DataType).name
+    return ast.TypeDef(name, params, constructors, not constructors)
 
 
 # -- expressions --------------------------------------------------------------------------------
@@ -219,104 +220,87 @@ def _type_def(fields: Fields) -> ast.TypeDef:
 
 @_builds("relay.Id", name_hint=NAME)
 def _id(fields: Fields) -> str:
-    return str(fields["name_hint"])
+    return fields.one("name_hint", str)
 
 
 @_builds("relay.Var", vid=NODE, type_annotation=NODE)
 def _var(fields: Fields) -> ast.Var:
-    return ast.Var(fields["vid"], fields.get("type_annotation"), span=fields.get("span"))
+    type_ = fields.maybe("type_annotation", ast.Type)
+    return ast.Var(fields.one("vid", str), type_, span=fields.span)
 
 
 @_builds("GlobalVar", "relay.GlobalVar", name_hint=NAME)
 def _global_var(fields: Fields) -> ast.GlobalVar:
-    return ast.GlobalVar(str(fields["name_hint"]), span=fields.get("span"))
+    return ast.GlobalVar(fields.one("name_hint", str), span=fields.span)
 
 
 @_builds("Op", "relay.Op")
 def _op(fields: Fields) -> ast.OpRef:
-    return ast.OpRef(fields["repr"])
+    name = fields.one("repr", str)
+    if not name:
+        raise ast.RelayError(f"expected the name of an operator {fields.where}, but got none")
+    return ast.OpRef(name)
 
 
 @_builds("relay.Constant", data=TENSOR)
 def _constant(fields: Fields) -> ast.Constant:
-    data: np.ndarray[Any, Any] = fields["data"]
-    return ast.Constant(data, span=fields.get("span"))
+    return ast.Constant(fields.one("data", np.ndarray), span=fields.span)
 
 
 @_builds("relay.Tuple", fields=NODE)
 def _tuple(fields: Fields) -> ast.Tuple:
-    return ast.Tuple(_exprs(fields["fields"]), span=fields.get("span"))
+    return ast.Tuple(fields.exprs("fields"), span=fields.span)
 
 
 @_builds("relay.TupleGetItem", tuple_value=NODE, tuple=NODE, index=INT)
 def _tuple_get_item(fields: Fields) -> ast.TupleGetItem:
-    value = fields.get("tuple_value", fields.get("tuple"))
-    return ast.TupleGetItem(_expr(value), fields["index"], span=fields.get("span"))
+    value = fields.expr("tuple" if "tuple" in fields else "tuple_value")
+    return ast.TupleGetItem(value, fields.one("index", int), span=fields.span)
 
 
 @_builds("relay.Call", op=NODE, args=NODE, attrs=NODE, type_args=NODE)
 def _call(fields: Fields) -> ast.Call:
-    attrs, types = _attributes(fields.get("attrs")), tuple(fields.get("type_args") or ())
-    op, args = _expr(fields["op"]), _exprs(fields["args"])
-    return ast.Call(op, args, attrs, types, span=fields.get("span"))
-
-
-def _attributes(value: Any) -> dict[str, Any]:
-    if isinstance(value, Unread):
-        raise NotImplementedError(f"attributes that are {value} are not supported")
-    return _str_map(value)
+    op, args, attrs = fields.expr("op"), fields.exprs("args"), fields.attrs("attrs")
+    return ast.Call(op, args, attrs, fields.types("type_args"), span=fields.span)
 
 
 @_builds("relay.Function", params=NODE, body=NODE, ret_type=NODE, type_params=NODE, attrs=NODE)
 def _function(fields: Fields) -> ast.Function:
     return ast.Function(
-        list(fields["params"] or ()),
-        _expr(fields["body"]),
-        fields.get("ret_type"),
-        tuple(fields.get("type_params") or ()),
-        _attributes(fields.get("attrs")),
-        span=fields.get("span"),
+        fields.many("params", ast.Var),
+        fields.expr("body"),
+        fields.maybe("ret_type", ast.Type),
+        tuple(fields.many("type_params", ast.TypeVar)),
+        fields.attrs("attrs"),
+        span=fields.span,
     )
 
 
 @_builds("relay.Let", var=NODE, value=NODE, body=NODE)
 def _let(fields: Fields) -> ast.Let:
-    value, body = _expr(fields["value"]), _expr(fields["body"])
-    return ast.Let(fields["var"], value, body, span=fields.get("span"))
+    value, body = fields.expr("value"), fields.expr("body")
+    return ast.Let(fields.one("var", ast.Var), value, body, span=fields.span)
 
 
 @_builds("relay.If", cond=NODE, true_branch=NODE, false_branch=NODE)
 def _if(fields: Fields) -> ast.If:
-    parts = [_expr(fields[name]) for name in ("cond", "true_branch", "false_branch")]
-    return ast.If(*parts, span=fields.get("span"))
+    condition, then = fields.expr("cond"), fields.expr("true_branch")
+    return ast.If(condition, then, fields.expr("false_branch"), span=fields.span)
 
 
 @_builds("relay.RefCreate", value=NODE)
 def _ref_create(fields: Fields) -> ast.RefCreate:
-    return ast.RefCreate(_expr(fields["value"]), span=fields.get("span"))
+    return ast.RefCreate(fields.expr("value"), span=fields.span)
 
 
 @_builds("relay.RefRead", ref=NODE)
 def _ref_read(fields: Fields) -> ast.RefRead:
-    return ast.RefRead(_expr(fields["ref"]), span=fields.get("span"))
+    return ast.RefRead(fields.expr("ref"), span=fields.span)
 
 
 @_builds("relay.RefWrite", ref=NODE, value=NODE)
 def _ref_write(fields: Fields) -> ast.RefWrite:
-    return ast.RefWrite(_expr(fields["ref"]), _expr(fields["value"]), span=fields.get("span"))
-
-
-def _expr(value: Any) -> ast.Expr:
-    """Return an expression; a constructor becomes one."""
-    if isinstance(value, ast.Constructor):
-        return ast.ConstructorRef(value)
-    if not isinstance(value, ast.Expr):
-        raise ast.RelayError(f"expected an expression of Relay, but got {_name(value)}")
-    return value
-
-
-def _exprs(values: Sequence[Any] | None) -> list[ast.Expr]:
-    return [_expr(value) for value in values or ()]
+    return ast.RefWrite(fields.expr("ref"), fields.expr("value"), span=fields.span)
 
 
 # -- matching -----------------------------------------------------------------------------------
@@ -329,28 +313,29 @@ def _wildcard(fields: Fields) -> ast.WildcardPattern:
 
 @_builds("relay.PatternVar", var=NODE)
 def _pattern_var(fields: Fields) -> ast.VarPattern:
-    return ast.VarPattern(fields["var"])
+    return ast.VarPattern(fields.one("var", ast.Var))
 
 
 @_builds("relay.PatternTuple", patterns=NODE)
 def _pattern_tuple(fields: Fields) -> ast.TuplePattern:
-    return ast.TuplePattern(list(fields["patterns"] or ()))
+    return ast.TuplePattern(fields.many("patterns", ast.Pattern))
 
 
 @_builds("relay.PatternConstructor", constructor=NODE, patterns=NODE)
 def _pattern_constructor(fields: Fields) -> ast.ConstructorPattern:
-    return ast.ConstructorPattern(fields["constructor"], list(fields["patterns"] or ()))
+    patterns = fields.many("patterns", ast.Pattern)
+    return ast.ConstructorPattern(fields.one("constructor", ast.Constructor), patterns)
 
 
 @_builds("relay.Clause", lhs=NODE, rhs=NODE)
 def _clause(fields: Fields) -> ast.Clause:
-    return ast.Clause(fields["lhs"], _expr(fields["rhs"]))
+    return ast.Clause(fields.one("lhs", ast.Pattern), fields.expr("rhs"))
 
 
 @_builds("relay.Match", data=NODE, clauses=NODE, complete=BOOL)
 def _match(fields: Fields) -> ast.Match:
-    value, clauses = _expr(fields["data"]), list(fields["clauses"] or ())
-    return ast.Match(value, clauses, fields.get("complete", True), span=fields.get("span"))
+    value, clauses = fields.expr("data"), fields.many("clauses", ast.Clause)
+    return ast.Match(value, clauses, fields.get("complete", True), span=fields.span)
 
 
 # -- modules ------------------------------------------------------------------------------------
@@ -359,17 +344,19 @@ def _match(fields: Fields) -> ast.Match:
 @_builds("IRModule", "relay.Module", functions=NODE, type_definitions=NODE)
 def _module(fields: Fields) -> ast.Module:
     module = ast.Module()
-    for name, type_def in _pairs(fields.get("type_definitions")):
-        module.types[name.name] = type_def
-    for name, function in _pairs(fields.get("functions")):
+    for name, definition in fields.pairs("type_definitions"):
+        if not isinstance(name, ast.DataType) or not isinstance(definition, ast.TypeDef):
+            raise ast.RelayError(
+                f"expected types by name {fields.where}, but got {describe(definition)}"
+            )
+        module.types[name.name] = definition
+    for name, function in fields.pairs("functions"):
+        if not isinstance(name, ast.GlobalVar):
+            raise ast.RelayError(f"expected functions by name {fields.where}, but got {name!r}")
         if not isinstance(function, ast.Function):
             raise NotImplementedError(
                 "functions other than those of Relay (such as kernels in TIR) are not supported, "
-                f"but '@{name.name}' is {_name(function)}"
+                f"but '@{name.name}' is {describe(function)}"
             )
         module.functions[name.name] = function
     return module
-
-
-def _pairs(value: Any) -> Pairs:
-    return value if isinstance(value, Pairs) else Pairs()

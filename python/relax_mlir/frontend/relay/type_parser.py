@@ -11,7 +11,8 @@ from typing import Any
 from ..._near_misses import did_you_mean
 from . import ast, literals
 from .cursor import Cursor
-from .json_graph import DEVICE, Unread
+from .json_fields import Unread
+from .json_graph import DEVICE
 from .lexer import Token
 from .scopes import Scopes
 
