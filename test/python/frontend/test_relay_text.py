@@ -92,6 +92,14 @@ def test_ry01_bindings_may_end_with_their_line(header):
     assert branch.otherwise.value.op.name == "divide"
 
 
+def test_ry01_parentheses_on_the_next_line_are_a_call_of_a_name_alone():
+    assert isinstance(parse_expr("free_var %x; exp\n(%x)"), ast.Call)
+    body = parse("def @main(%x) {\n %0 = exp(%x)\n (%0, %0) }").functions["main"].body
+    assert isinstance(body, ast.Tuple)
+    call = parse("def @main(%x) { exp(\n fn (%y) { %y }\n (%x)) }").functions["main"].body
+    assert isinstance(call.args[0], ast.Call)
+
+
 def test_ry01_text_that_is_an_expression_is_the_function_main():
     module = parse("fn (%x) {\n %1 = log(%x)\n fn(%y) { add(%y, %1) }\n}")
     assert isinstance(module.functions["main"].body, ast.Function)

@@ -82,7 +82,7 @@ class ExprParser(BinderParser):
 
     def _end_of_binding(self) -> None:
         """Take the semicolon, which the end of a line may stand for."""
-        if not self.accept(";") and not (self.lines_end and self.starts_line()):
+        if not self.accept(";") and not self._may_end():
             self.fail("';' after a binding")
 
     # -- operators and calls --------------------------------------------------------------------
@@ -108,8 +108,8 @@ class ExprParser(BinderParser):
     def postfix(self) -> ast.Expr:
         """Read an expression with the calls and projections after it."""
         expr = head = self.atom()
-        while not (self.at("(") and self.lines_end and self.starts_line()):
-            if self.at("("):
+        while True:
+            if self.at("(") and (isinstance(expr, _NAMED) or not self._may_end()):
                 expr = self._call(expr, ())
             elif self.at("[") and isinstance(expr, _CALLABLE):
                 types = self.sequence("[", "]", self.type)
@@ -122,9 +122,13 @@ class ExprParser(BinderParser):
             return ast.Call(expr, [], span=expr.span)
         return expr
 
+    def _may_end(self) -> bool:
+        """Say whether the line before may have been a binding, and the next token starts anew."""
+        return self.lines_end and self.starts_line()
+
     def _field(self, expr: ast.Expr) -> ast.Expr:
         token = self.expect("number", "the number of a field of a tuple")
-        if not token.text.isdigit():
+        if not token.text.isdecimal():
             raise self.error(f"expected the number of a field of a tuple, but got {token}", token)
         return ast.TupleGetItem(expr, int(token.text), span=expr.span)
 
@@ -188,7 +192,7 @@ class ExprParser(BinderParser):
         name, fields = token.text, list[str]()
         while (var := self.variables.find(name)) is None:
             name, dot, field = name.rpartition(".")
-            if not dot or not field.isdigit():
+            if not dot or not field.isdecimal():
                 raise self._unbound(token)
             fields.insert(0, field)
         expr: ast.Expr = var
@@ -324,7 +328,7 @@ class ExprParser(BinderParser):
 
     def _match(self) -> ast.Expr:
         token = self.advance()
-        value = self.atom()
+        value = self.postfix()
         clauses = self.sequence("{", "}", self._clause)
         return ast.Match(value, clauses, token.kind == "match", span=self.span(token))
 
@@ -342,4 +346,6 @@ class ExprParser(BinderParser):
     }  # fmt: skip
 
 
-_CALLABLE = (ast.GlobalVar, ast.OpRef, ast.ConstructorRef, ast.Var)
+# A line that ends with one of these is not complete: they are called on the next one.
+_NAMED = (ast.GlobalVar, ast.OpRef, ast.ConstructorRef)
+_CALLABLE = (*_NAMED, ast.Var)

@@ -118,12 +118,12 @@ class Graph:
         if kind == NAME:
             return STR if self.has_plain_names else NODE
         # Strings of some classes became nodes in later versions.
-        if kind == STR and text.isdigit() and int(text) < len(self.nodes):
+        if kind == STR and text.isdecimal() and int(text) < len(self.nodes):
             return NODE if _type_key(self.nodes[int(text)]) in (_STRING, "") else STR
         return kind
 
     def _number(self, index: int, name: str, text: str) -> int:
-        if not str(text).isdigit():
+        if not str(text).isdecimal():
             raise ast.RelayError(
                 f"expected the number of an object as '{name}' {self._at(index)}, but got {text!r}"
             )
@@ -193,7 +193,7 @@ class Graph:
             ) from None
 
     def _tensor(self, index: int, text: str) -> np.ndarray[Any, Any]:
-        number = int(text) if text.isdigit() else -1
+        number = int(text) if text.isdecimal() else -1
         if not 0 <= number < len(self._tensors):
             raise ast.RelayError(
                 f"expected the number of one of {len(self._tensors)} tensors {self._at(index)}, "

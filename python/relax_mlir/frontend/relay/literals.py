@@ -58,7 +58,7 @@ def number(text: str) -> int | float:
         If it has an integer's suffix and is none.
     """
     sign, digits, kind, _ = split(text)
-    if kind in ("i", "u") or (kind is None and digits.isdigit()):
+    if kind in ("i", "u") or (kind is None and digits.isdecimal()):
         return _whole(sign + digits)
     return float(sign + digits)
 
@@ -71,7 +71,7 @@ def split(text: str) -> tuple[str, str, str | None, str | None]:
 
 
 def _default(digits: str) -> tuple[str, str]:
-    if not digits.isdigit():
+    if not digits.isdecimal():
         return "f", "32"
     return "i", "32" if int(digits) <= np.iinfo("int32").max else "64"
 
