@@ -24,14 +24,11 @@ class Cursor:
     """
 
     def __init__(self, tokens: Sequence[Token], source: str) -> None:
-        self.tokens, self.source, self.position = tokens, source, 0
+        self.tokens, self.source = tokens, source
+        # Where it is, and the next token.
+        self.position, self.token = 0, tokens[0]
         # Whether the end of a line may end a binding: it does not between parentheses.
         self.lines_end = True
-
-    @property
-    def token(self) -> Token:
-        """The next token."""
-        return self.tokens[self.position]
 
     def after(self) -> Token:
         """Return the token after the next one."""
@@ -44,8 +41,13 @@ class Cursor:
     def advance(self) -> Token:
         """Take the next token."""
         token = self.token
-        self.position += token.kind != "end"
+        if token.kind != "end":
+            self.go_to(self.position + 1)
         return token
+
+    def go_to(self, position: int) -> None:
+        """Go to a token by its number."""
+        self.position, self.token = position, self.tokens[position]
 
     def accept(self, *kinds: str) -> Token | None:
         """Take the next token if it is of one of some kinds."""

@@ -20,6 +20,7 @@ _INFIX = {
 }  # fmt: skip
 # Other names of operators, which are in texts about Relay.
 _ALIASES = {"mul": "multiply", "sub": "subtract", "div": "divide"}
+_PLAIN = ("local", "graph", "number", "bool")
 _Binding = tuple[ast.Var, ast.Expr, ast.Span]
 
 
@@ -144,6 +145,8 @@ class ExprParser(BinderParser):
         """Read an argument or an attribute; attributes come last."""
         if self.at_attribute():
             self.attribute(attrs)
+        elif self.token.kind in _PLAIN and self.after().kind in (",", ")") and not attrs:
+            args.append(self.atom())  # most arguments, without scopes and operators
         elif attrs:
             self.fail("an attribute after an attribute, such as 'axis=1'")
         elif self.at("meta") and self.after().kind in (")", ","):

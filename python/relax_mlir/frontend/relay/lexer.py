@@ -54,8 +54,7 @@ _NAME = r"[A-Za-z_](?:\w|/(?![/*]))*"
 _PART = r"\w(?:\w|/(?![/*]))*"
 _PATTERN = re.compile(
     rf"""
-      (?P<space>[ \t\r\n\f]+ | //[^\n]*)
-    | (?P<block>/\*)
+      (?P<block>/\*)
     | (?P<version>\#\[\s*version\s*=\s*"?(?P<number_of_version>[^]"]*?)"?\s*\])
     | (?P<metadata>\#\[\s*metadata\s*\] | METADATA:)
     | (?P<string>"(?:\\.|[^"\\])*")
@@ -70,6 +69,7 @@ _PATTERN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_SPACE = re.compile(r"(?:[ \t\r\n\f]+|//[^\n]*)*")
 _OLD_VERSION = re.compile(r"v(\d+\.\d+\.\d+)(?!\w)")
 _SIGNS = re.compile(r"-+(?=\d|(?:inf|nan)f)")
 _INDEX = re.compile(r"\d+")
@@ -110,15 +110,17 @@ class _Lexer:
 
     def tokens(self) -> Iterator[Token]:
         """Yield the tokens up to the end."""
+        self._skip_space()
         while self.position < len(self.text):
             token = self._next()
+            self._skip_space()
             if token is not None:
                 self.last = token
                 yield token
         yield self._token("end", "", self.position)
 
     def _next(self) -> Token | None:
-        """Return the next token; None for space and comments."""
+        """Return the next token; None for a comment."""
         special = self._special()
         if special is not None:
             return special
@@ -129,14 +131,17 @@ class _Lexer:
         if kind == "block":
             self._skip_comment()
             return None
-        if kind == "space":
-            self._advance(match.end())
-            return None
         if kind == "metadata":
             return self._token("metadata", self.text[match.end() :], len(self.text))
         if kind == "version":
             text = match["number_of_version"].strip()
         return self._token(*_kind(kind, text), match.end())
+
+    def _skip_space(self) -> None:
+        """Skip space, and comments up to the ends of lines."""
+        match = _SPACE.match(self.text, self.position)
+        if match and match.end() > self.position:
+            self._advance(match.end())
 
     def _special(self) -> Token | None:
         """Return a token that depends on the one before."""
@@ -148,6 +153,8 @@ class _Lexer:
             match = _INDEX.match(self.text, self.position)
             if match:
                 return self._token("number", match.group(), match.end())
+        if self.text[self.position] != "-":
+            return None
         signs = _SIGNS.match(self.text, self.position)
         if signs is None or self._continues():
             return None
@@ -169,9 +176,8 @@ class _Lexer:
 
     def _advance(self, end: int) -> None:
         """Go on to an offset, and count lines."""
-        lines = self.text.count("\n", self.position, end)
-        if lines:
-            self.line += lines
+        if "\n" in self.text[self.position : end]:
+            self.line += self.text.count("\n", self.position, end)
             self.line_start = self.text.rindex("\n", self.position, end) + 1
         self.position = end
 

@@ -225,7 +225,7 @@ class _ModuleParser(ExprParser):
                 self._type_definition(module)
             else:
                 self.advance()
-        self.position = start
+        self.go_to(start)
 
     def _type_definition(self, module: ast.Module) -> None:
         is_extern = self.accept("extern") is not None
