@@ -302,6 +302,13 @@ def test_ry01_texts_are_as_tvm_prints_them():
     assert "free_var %v1;" in printed(ast.Var("1"))
 
 
+def test_ry01_nodes_are_numbered_when_they_are_needed():
+    """TVM names the operands of a call together, after those that they need themselves."""
+    text = printed(parse_expr("fn (%x) { add(exp(%x), log(tanh(%x))) }"))
+    numbers = ["%0 = tanh(%x);", "%1 = exp(%x);", "%2 = log(%0);", "add(%1, %2)"]
+    assert [line.strip() for line in text.splitlines()[2:-1]] == numbers
+
+
 def test_ry01_defaults_of_attributes_are_left_out():
     name = "test.relay_text_defaults"
     converts(name, axis=-1, layout="NCHW", pads=(0, 0))(lambda attrs, x: x)
@@ -551,6 +558,7 @@ WRONG = [
     ("def @f(%x) { add(%x, axis=1.5i32) }", 1, 27, "an integer before its suffix"),
     ("def @f(%x) { %0 = 1 %0 }", 1, 21, "';' after a binding, but got '%0'"),
     ("def @f(%x) { let %y = 1; }", 1, 26, "an expression, but got '}'"),
+    ("def @f() { let %x = add(%x, 1); %x }", 1, 25, "used by functions in its own value"),
     ("def @f() { let x = 1; () }", 1, 16, "a variable, such as '%x', but got 'x'"),
     ("def @f() { let @x = 1; () }", 1, 16, "a variable, such as '%x', but got '@x'"),
     ("def @f() { if (True) { 1 } }", 1, 28, "'else'"),

@@ -31,6 +31,10 @@ class BinderParser(AttributeParser):
         self.nodes: Scopes[ast.Expr] = Scopes(escapes=True)
         self.constructors: dict[str, ast.Constructor] = {}
         self.calls_of_functions: list[Token] = []
+        # How many functions are open, and how many were where variables are bound whose values are
+        # being read: only functions inside may use these.
+        self.depth = 0
+        self.unfinished: dict[int, int] = {}
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:

@@ -63,7 +63,9 @@ class ExprParser(BinderParser):
         sees_itself = self.at("fn") or self.variables.find(var.name) is None
         if sees_itself:
             self.variables.bind(var.name, var)
+            self.unfinished[id(var)] = self.depth
         value = self.infix()
+        self.unfinished.pop(id(var), None)
         if not sees_itself:
             self.variables.bind(var.name, var)
         self._end_of_binding()
@@ -198,6 +200,8 @@ class ExprParser(BinderParser):
             if not dot or not field.isdecimal():
                 raise self._unbound(token)
             fields.insert(0, field)
+        if self.unfinished.get(id(var)) == self.depth:
+            raise self.error(f"expected {token} to be used by functions in its own value", token)
         expr: ast.Expr = var
         for field in fields:
             expr = ast.TupleGetItem(expr, int(field), span=self.span(token))
@@ -309,11 +313,13 @@ class ExprParser(BinderParser):
         """
         params: list[ast.Var] = []
         attrs: dict[str, Any] = {}
+        self.depth += 1
         with self.scope(), self.type_vars.scope():
             type_params = self.type_params()
             self.sequence("(", ")", lambda: self._param(params, attrs))
             result = self.type() if self.accept("->") else None
             body = self.block()
+        self.depth -= 1
         return ast.Function(params, body, result, type_params, attrs, span=self.span(token))
 
     def _param(self, params: list[ast.Var], attrs: dict[str, Any]) -> None:
