@@ -227,7 +227,7 @@ def test_ry02_objects_that_are_saved_once_are_one_object():
 
 
 def test_ry02_long_chains_that_are_saved_need_no_deep_stack():
-    saved, number = Saved(), 5000
+    saved, number = Saved(), 2000
     names = [saved.var("x") for _ in range(number + 1)]
     body, op = names[-1], saved.op("exp")
     for i in reversed(range(number)):
@@ -331,7 +331,7 @@ def damaged_module():
 SAVED = damaged_module()
 
 
-@hypothesis.settings(max_examples=150, deadline=None)
+@hypothesis.settings(max_examples=80, deadline=None)
 @hypothesis.given(
     st.integers(0, len(SAVED)), st.integers(0, 3), st.text('0123456789"{}[],:Aa', max_size=3)
 )

@@ -497,7 +497,7 @@ def programs(draw):
     return ast.Function(params, nodes[-1])
 
 
-@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.settings(max_examples=40, deadline=None)
 @hypothesis.given(programs())
 def test_ry02_random_programs_come_through_their_text(program):
     printed(program)
@@ -516,7 +516,7 @@ PROGRAM = (
 PIECES = st.sampled_from([*'%@#(){}[]<>.,;:=-+*/?_"\n 017fex', "%0", "->", "meta[a][0]", "fn "])
 
 
-@hypothesis.settings(max_examples=150, deadline=None)
+@hypothesis.settings(max_examples=80, deadline=None)
 @hypothesis.given(st.integers(0, len(PROGRAM)), st.integers(0, 30), st.lists(PIECES, max_size=4))
 def test_ry01_damaged_text_is_refused_and_nothing_worse(start, length, pieces):
     damaged = PROGRAM[:start] + "".join(pieces) + PROGRAM[start + length :]
@@ -602,6 +602,13 @@ def test_ry01_wrong_text_is_refused_at_its_place(text, line, column, message):
     assert (span.source, span.line) == ("a.txt", line)
     assert column in (None, span.column)
     assert str(caught.value).startswith(f"a.txt:{line}:{span.column}: expected ")
+
+
+def test_ry01_an_expression_is_all_of_its_text():
+    with pytest.raises(ast.RelayError, match=r"1:1: .*parse reads definitions.* got 'def'"):
+        parse_expr("def @main() { 1 }")
+    with pytest.raises(ast.RelayError, match=r"1:3: expected an operator.*, but got '2'"):
+        parse_expr("1 2")
 
 
 def test_ry01_a_wrong_reference_to_metadata_is_refused():

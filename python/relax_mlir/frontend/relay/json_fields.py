@@ -6,25 +6,10 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from ...script.tvm_json import Unread
 from . import ast
 
 T = TypeVar("T")
-
-
-class Unread:
-    """An object of TVM that has no counterpart here.
-
-    Parameters
-    ----------
-    type_key : str
-        Its type in TVM.
-    """
-
-    def __init__(self, type_key: str) -> None:
-        self.type_key = type_key
-
-    def __repr__(self) -> str:
-        return f"an object of TVM of type {self.type_key}"
 
 
 class Pairs(list[tuple[Any, Any]]):

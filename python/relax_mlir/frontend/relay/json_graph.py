@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from ...script.tvm_json import Unread
 from . import ast, tensors
 from .attribute_kinds import BOOL, DTYPE, FLOAT, INT, NODE, STR, kind_of
-from .json_fields import Fields, Pairs, Unread
+from .json_fields import Fields, Pairs
 
 TENSOR = "tensor"
 DEVICE = "VirtualDevice"

@@ -96,6 +96,8 @@ def parse_expr(text: str, source: str = "<relay>", *, metadata: Metadata | None 
     parser = ExprParser(tokens, source, meta, None, version)
 
     def whole() -> ast.Expr:
+        if parser.at("def", "type", "extern"):
+            parser.fail("an expression (parse reads definitions)")
         expr = parser.expr()
         if not parser.at("end"):
             parser.fail("an operator, ';' or the end of the text")

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..._near_misses import did_you_mean
+from ...script.tvm_json import Unread
 from . import ast, literals
 from .cursor import Cursor
-from .json_fields import Unread
 from .json_graph import DEVICE
 from .lexer import Token
 from .scopes import Scopes
