@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -301,8 +300,8 @@ def _repeat_axis(x: ir.Value, axis: int, before: Any, after: Any, mode: str) -> 
     return op.take(x, op.minimum(place, op.subtract(last, place)), axis)
 
 
-def window_sums(x: ir.Value, axis: int, before: int, size: int) -> ir.Value:
-    """Return the sums of windows along a dimension, one for each element.
+def window_means(x: ir.Value, axis: int, before: int, size: int) -> ir.Value:
+    """Return the means of windows along a dimension, one for each element; zeros are around them.
 
     Parameters
     ----------
@@ -310,15 +309,13 @@ def window_sums(x: ir.Value, axis: int, before: int, size: int) -> ir.Value:
     axis, before, size : int
         So many elements of the window are before its own one.
     """
-    rank, extent = rank_of(x), shape_of(x)[axis]
-    widths = [0] * 2 * rank
-    widths[axis], widths[axis + rank] = before, size - 1 - before
-    wide = pad(x, widths, "constant", number(0, x.type.dtype))
-    parts = [
-        op.strided_slice(wide, [axis], [i], [extent + i], [1], assume_inbound=True)
-        for i in range(size)
-    ]
-    return functools.reduce(op.add, parts)
+    dims = shape_of(x)
+    image = [product(dims[:axis]), 1, dims[axis], product(dims[axis + 1 :])]
+    padding = [before, 0, size - 1 - before, 0]
+    means = op.nn.avg_pool2d(
+        op.reshape(x, image), [size, 1], padding=padding, count_include_pad=True
+    )
+    return op.reshape(means, dims)
 
 
 def product_along(x: ir.Value, matrix: np.ndarray, axis: int) -> ir.Value:

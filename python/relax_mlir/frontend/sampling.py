@@ -17,7 +17,7 @@ from mlir import ir
 from .. import op
 from ..core.expr import const
 from .compositions import cubic_weights
-from .values import cast, number, rank_of, shape_of, size_tensor
+from .values import cast, number, product, rank_of, shape_of, size_tensor
 
 MODES = ("nearest", "linear", "cubic")
 PADDINGS = ("zeros", "border", "reflection")
@@ -100,6 +100,15 @@ def _taps(x: ir.Value, size: int, mode: str, padding: str, corners: bool) -> lis
     ]
 
 
+def _elements(rows: ir.Value, places: Sequence[ir.Value]) -> ir.Value:
+    """Return the last dimension of a tensor at places along each other one, which broadcast."""
+    *dims, channels = shape_of(rows)
+    flat = places[0]
+    for dim, place in zip(dims[1:], places[1:], strict=True):
+        flat = op.add(op.multiply(flat, size_tensor(dim)), place)
+    return op.take(op.reshape(rows, [product(dims), channels]), flat, 0)
+
+
 def term(rows: ir.Value, taps: tuple[Tap, ...]) -> ir.Value:
     """Return the elements at one tap of each dimension, times their shares.
 
@@ -109,9 +118,10 @@ def term(rows: ir.Value, taps: tuple[Tap, ...]) -> ir.Value:
         Images with the channels as the last dimension.
     taps : tuple of Tap
     """
-    last = rank_of(rows) - 1
-    indices = op.stack([tap.place for tap in taps], last)
-    value = op.gather_nd(rows, indices, 1)
+    last, places = rank_of(rows) - 1, [tap.place for tap in taps]
+    batch = op.arange(0, shape_of(rows)[0], 1, "int64")
+    images = op.expand_dims(batch, list(range(1, rank_of(places[0]))))
+    value = _elements(rows, [images, *places])
     for tap in taps:
         if tap.weight is not None:
             value = op.multiply(value, op.expand_dims(tap.weight, last))
@@ -244,7 +254,7 @@ def deform_conv(
         values = op.multiply(values, factor)
     # Of the dimensions batch and group, element, place, channel.
     columns = op.permute_dims(values, [0, 4, 1, 2, 3])
-    return cast(_product(how, columns, weight, [batch, channels, taken, *outer]), x.type.dtype)
+    return cast(_convolved(how, columns, weight, [batch, channels, taken, *outer]), x.type.dtype)
 
 
 def _halves(shifts: ir.Value) -> list[ir.Value]:
@@ -265,7 +275,7 @@ def _shifted(shift: ir.Value, size: int, places: ir.Value) -> list[Tap]:
     ]
 
 
-def _product(how: Deformation, columns: ir.Value, weight: ir.Value, dims: list[Any]) -> ir.Value:
+def _convolved(how: Deformation, columns: ir.Value, weight: ir.Value, dims: list[Any]) -> ir.Value:
     batch, channels, taken, *outer = dims
     groups, outputs = how.groups, shape_of(weight)[0]
     rows, places = channels // groups * taken, outer[0] * outer[1]
@@ -360,11 +370,7 @@ def region_corner(
     down, right : tuple of mlir.ir.Value
         Of each region, the places along a dimension, of int64, and the shares.
     """
-    count, height = shape_of(down[0])
-    width = shape_of(right[0])[1]
-    dims = [count, height, width]
-    image = op.reshape(cast(images, "int64"), [count, 1, 1])
+    image = op.expand_dims(cast(images, "int64"), [1, 2])
     places = [image, op.expand_dims(down[0], 2), op.expand_dims(right[0], 1)]
-    indices = op.stack([op.broadcast_to(place, dims) for place in places], 3)
     share = op.multiply(op.expand_dims(down[1], 2), op.expand_dims(right[1], 1))
-    return op.multiply(op.gather_nd(rows, indices), op.expand_dims(share, 3))
+    return op.multiply(_elements(rows, places), op.expand_dims(share, 3))

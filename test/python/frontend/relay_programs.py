@@ -139,3 +139,43 @@ def _value(operand: Any, rest: Any) -> Any:
     if isinstance(operand, list):
         return op.tuple(*(next(rest).value for _ in operand))
     return next(rest).value
+
+
+def run_operators(
+    calls: Sequence[tuple[str, dict[str, Any]]],
+    *operands: Any,
+    shapes: Sequence[Sequence[Any]] | None = None,
+) -> list[Any]:
+    """Run several operators on the same operands in one program, which has equal kernels once.
+
+    Parameters
+    ----------
+    calls : sequence of pairs
+        The name of an operator, and its attributes.
+    *operands, shapes
+        As `run_operator` takes them.
+
+    Returns
+    -------
+    list
+        Of each call what `run_operator` returns.
+    """
+    builder = relax.BlockBuilder()
+    arrays = [one for operand in operands for one in _arrays(operand)]
+    dims = shapes or [array.shape for array in arrays]
+    params = [
+        relax.Var(f"x{i}", relax.TensorStructInfo(tuple(shape), array.dtype.name))
+        for i, (shape, array) in enumerate(zip(dims, arrays, strict=True))
+    ]
+    with builder.function("main", params):
+        rest = iter(params)
+        values = [_value(operand, rest) for operand in operands]
+        results = [builder.emit(CONVERTERS[name](attrs, values)) for name, attrs in calls]
+        builder.emit_func_output(results)
+    return _as_numpy(relax.VirtualMachine(relax.compile(builder))["main"](*arrays))
+
+
+def _as_numpy(result: Any) -> Any:
+    if isinstance(result, (tuple, list)) or type(result).__name__ == "Array":
+        return [_as_numpy(one) for one in result]
+    return np.from_dlpack(result)

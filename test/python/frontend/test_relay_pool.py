@@ -99,7 +99,7 @@ def test_ry06_adaptive_pools(kind, shape, size, exec_mode):
     name = f"nn.adaptive_{kind}_pool{count}d"
     result = run_operator(name, x, shapes=[("n", *shape[1:])], output_size=size)
     np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-6)
-    if count == 2:
+    if kind == "max" and count == 2:
         result = run_operator(name, last(x), output_size=size, layout="NHWC")
         np.testing.assert_allclose(result, last(wanted), rtol=1e-5, atol=1e-6)
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from relay_programs import Known, run_operator
+from relay_programs import Known, run_operator, run_operators
 
 
 def images(*shape):
@@ -50,53 +50,63 @@ def suppressed(rows, count, limit, threshold, top=-1, force=False):
     return result + [None] * (len(rows) - count)
 
 
-@pytest.mark.parametrize("id_index", [0, -1])
-def test_ry06_valid_counts(id_index, exec_mode):
+def test_ry06_valid_counts(exec_mode):
     x = detections(2, 7)
     threshold = np.array(0.1, "float32")
-    counts, rows, places = run_operator(
-        "vision.get_valid_counts", x, threshold, shapes=[("b", "n", 6), ()], id_index=id_index
-    )
-    assert counts.dtype == places.dtype == np.int32
-    for i in range(2):
-        chosen = [j for j in range(7) if x[i, j, 1] > threshold and (id_index or x[i, j, 0] >= 0)]
-        assert counts[i] == len(chosen)
-        np.testing.assert_array_equal(places[i], chosen + [-1] * (7 - len(chosen)))
-        np.testing.assert_array_equal(rows[i, : len(chosen)], x[i, chosen])
-        assert (rows[i, len(chosen) :] == -1).all()
+    numbers = (0, -1)
+    results = run_operators(
+        [("vision.get_valid_counts", {"id_index": number}) for number in numbers], x, threshold,
+        shapes=[("b", "n", 6), ()],
+    )  # fmt: skip
+    for number, (counts, rows, places) in zip(numbers, results, strict=True):
+        assert counts.dtype == places.dtype == np.int32
+        for i in range(2):
+            known = (x[i, :, 1] > threshold) & ((x[i, :, 0] >= 0) | (number < 0))
+            chosen = np.flatnonzero(known).tolist()
+            assert counts[i] == len(chosen)
+            np.testing.assert_array_equal(places[i], chosen + [-1] * (7 - len(chosen)))
+            np.testing.assert_array_equal(rows[i, : len(chosen)], x[i, chosen])
+            assert (rows[i, len(chosen) :] == -1).all()
 
 
-SUPPRESSIONS = {
-    "plain": (-1, 0.3, {}), "limit": (2, 0.3, {}), "top": (-1, 0.3, {"top_k": 4}),
-    "force": (-1, 0.2, {"force_suppress": True}),
-}  # fmt: skip
+# The options, and what is returned.
+SUPPRESSIONS = [
+    ({}, "indices"), ({"force_suppress": True}, "rows"), ({"top_k": 4}, "top"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SUPPRESSIONS)
-def test_ry06_suppression(name, exec_mode):
-    limit, threshold, attrs = SUPPRESSIONS[name]
-    x, counts = detections(2, 8), np.array([8, 5], "int32")
+def test_ry06_suppression(exec_mode):
+    x, counts, threshold, limit = detections(2, 8), np.array([8, 5], "int32"), 0.25, 3
     indices = np.arange(16, dtype="int32").reshape(2, 8)[:, ::-1].copy()
-    operands = [
-        x, counts, indices, Known(np.array(limit, "int32")), Known(np.array(threshold, "float32"))
-    ]  # fmt: skip
-    shapes = [("b", "n", 6), ("b",), ("b", "n")]
-    operator = "vision.non_max_suppression"
-    places, found = run_operator(operator, *operands, shapes=shapes, **attrs)
-    rows = run_operator(operator, *operands, return_indices=False, **attrs)
-    top = run_operator(operator, *operands, return_indices=False, invalid_to_bottom=True, **attrs)
+    calls = [
+        {**options, "return_indices": kind == "indices", "invalid_to_bottom": kind == "top"}
+        for options, kind in SUPPRESSIONS
+    ]
+    results = run_operators(
+        [("vision.non_max_suppression", attrs) for attrs in calls], x, counts, indices,
+        Known(np.array(limit, "int32")), Known(np.array(threshold, "float32")),
+        shapes=[("b", "n", 6), ("b",), ("b", "n")],
+    )  # fmt: skip
     for i in range(2):
-        options = {"top": attrs.get("top_k", -1), "force": "force_suppress" in attrs}
-        kept = suppressed(x[i], counts[i], limit, threshold, **options)
-        wanted = np.stack([np.full(6, -1) if k is None else x[i, k] for k in kept])
-        np.testing.assert_array_equal(rows[i], wanted)
+        for (attrs, kind), result in zip(SUPPRESSIONS, results, strict=True):
+            options = {"top": attrs.get("top_k", -1), "force": "force_suppress" in attrs}
+            kept = suppressed(x[i], counts[i], limit, threshold, **options)
+            check_suppressed(x[i], indices[i], kept, result, i, kind)
+
+
+def check_suppressed(x, indices, kept, result, i, kind):
+    wanted = np.stack([np.full(6, -1) if k is None else x[k] for k in kept])
+    if kind == "indices":
         chosen = [k for k in kept if k is not None]
-        assert found[i, 0] == len(chosen)
-        np.testing.assert_array_equal(places[i, : len(chosen)], indices[i, chosen])
-        assert (places[i, len(chosen) :] == -1).all()
+        assert result[1][i, 0] == len(chosen)
+        np.testing.assert_array_equal(result[0][i, : len(chosen)], indices[chosen])
+        assert (result[0][i, len(chosen) :] == -1).all()
+    elif kind == "rows":
+        np.testing.assert_array_equal(result[i], wanted)
+    else:
         known = wanted[wanted[:, 0] >= 0]
-        np.testing.assert_array_equal(top[i, : len(known)], known)
-        assert (top[i, len(known) :] == -1).all()
+        np.testing.assert_array_equal(result[i, : len(known)], known)
+        assert (result[i, len(known) :] == -1).all()
 
 
 def test_ry06_suppression_without_threshold(exec_mode):
@@ -141,10 +151,9 @@ def between(image, y, x):
     return total
 
 
-@pytest.mark.parametrize("mode", ["avg", "max"])
-def test_ry06_roi_align(mode, exec_mode):
+def test_ry06_roi_align(exec_mode):
     x = images(2, 3, 6, 7)
-    wanted = np.zeros((3, 3, 2, 3))
+    wanted = {mode: np.zeros((3, 3, 2, 3)) for mode in ("avg", "max")}
     for r, p, q in np.ndindex(3, 2, 3):
         image, left, top, right, bottom = REGIONS[r] * [1, 0.5, 0.5, 0.5, 0.5]
         high, wide = max(bottom - top, 1) / 2, max(right - left, 1) / 3
@@ -152,16 +161,18 @@ def test_ry06_roi_align(mode, exec_mode):
         for i, j in np.ndindex(2, 2):
             y, z = top + high * (p + (i + 0.5) / 2), left + wide * (q + (j + 0.5) / 2)
             samples.append(between(x[int(image)], y, z))
-        wanted[r, :, p, q] = (np.mean if mode == "avg" else np.max)(samples, 0)
-    attrs = {"pooled_size": [2, 3], "spatial_scale": 0.5, "sample_ratio": 2, "mode": mode}
-    result = run_operator(
-        "vision.roi_align", x, REGIONS, shapes=[("n", 3, "h", "w"), ("r", 5)], **attrs
-    )
-    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+        wanted["avg"][r, :, p, q] = np.mean(samples, 0)
+        wanted["max"][r, :, p, q] = np.max(samples, 0)
+    attrs = {"pooled_size": [2, 3], "spatial_scale": 0.5, "sample_ratio": 2}
+    results = run_operators(
+        [("vision.roi_align", {**attrs, "mode": mode}) for mode in wanted], x, REGIONS,
+        shapes=[("n", 3, "h", "w"), ("r", 5)],
+    )  # fmt: skip
+    for mode, result in zip(wanted, results, strict=True):
+        np.testing.assert_allclose(result, wanted[mode], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
-def test_ry06_roi_pool(layout, exec_mode):
+def test_ry06_roi_pool(exec_mode):
     x = images(2, 3, 6, 7)
     wanted = np.zeros((3, 3, 2, 3), "float32")
     for r, p, q in np.ndindex(3, 2, 3):
@@ -172,12 +183,11 @@ def test_ry06_roi_pool(layout, exec_mode):
         columns = np.clip([math.floor(q * wide) + left, math.ceil((q + 1) * wide) + left], 0, 7)
         part = x[int(image)][:, slice(*rows.astype(int)), slice(*columns.astype(int))]
         wanted[r, :, p, q] = part.max((1, 2)) if part.size else 0
-    data = x if layout == "NCHW" else x.transpose(0, 2, 3, 1).copy()
     result = run_operator(
-        "vision.roi_pool", data, REGIONS, pooled_size=[2, 3], spatial_scale=0.5, layout=layout
-    )
-    wanted = wanted if layout == "NCHW" else wanted.transpose(0, 2, 3, 1)
-    np.testing.assert_array_equal(result, wanted)
+        "vision.roi_pool", x.transpose(0, 2, 3, 1).copy(), REGIONS, pooled_size=[2, 3],
+        spatial_scale=0.5, layout="NHWC",
+    )  # fmt: skip
+    np.testing.assert_array_equal(result, wanted.transpose(0, 2, 3, 1))
 
 
 def test_ry06_multibox_prior(exec_mode):
@@ -197,32 +207,35 @@ def test_ry06_multibox_prior(exec_mode):
     np.testing.assert_allclose(result[0], np.clip(wanted, 0, 1), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("background", [False, True])
-def test_ry06_multibox_transform(background, exec_mode):
+def located(anchor, move):
+    """Return an anchor moved and stretched, inside of the image."""
+    low, high = anchor[:2], anchor[2:]
+    centre = move[:2] * 0.1 * (high - low) + (low + high) / 2
+    reach = np.exp(move[2:] * 0.2) * (high - low) / 2
+    return np.clip([*(centre - reach), *(centre + reach)], 0, 1)
+
+
+def test_ry06_multibox_transform(exec_mode):
     rng = np.random.default_rng(0)
     scores = rng.uniform(0, 1, (2, 3, 4)).astype("float32")
     moves = images(2, 16)
     anchors = rng.uniform(0, 0.5, (1, 4, 4)).astype("float32")
     anchors[..., 2:] += 0.5
-    rows, counts = run_operator(
-        "vision.multibox_transform_loc", scores, moves, anchors,
-        shapes=[("b", 3, 4), ("b", 16), (1, 4, 4)], threshold=0.6, keep_background=background,
+    attrs = [{"threshold": 0.6, "keep_background": first == 0} for first in (0, 1)]
+    results = run_operators(
+        [("vision.multibox_transform_loc", one) for one in attrs], scores, moves, anchors,
+        shapes=[("b", 3, 4), ("b", 16), (1, 4, 4)],
     )  # fmt: skip
-    for i in range(2):
-        wanted = []
-        for j in range(4):
-            found = scores[i, :, j] if background else scores[i, 1:, j]
-            if found.max() < 0.6:
-                continue
-            low, high = anchors[0, j, :2], anchors[0, j, 2:]
-            move = moves[i].reshape(4, 4)[j]
-            centre = move[:2] * 0.1 * (high - low) + (low + high) / 2
-            reach = np.exp(move[2:] * 0.2) * (high - low) / 2
-            box = np.clip([*(centre - reach), *(centre + reach)], 0, 1)
-            wanted.append([found.argmax(), found.max(), *box])
-        assert counts[i] == len(wanted)
-        np.testing.assert_allclose(rows[i, : len(wanted)], wanted, rtol=1e-5, atol=1e-6)
-        assert (rows[i, len(wanted) :] == -1).all()
+    for first, (rows, counts) in enumerate(results):
+        for i in range(2):
+            wanted = []
+            for j in range(4):
+                found, move = scores[i, first:, j], moves[i].reshape(4, 4)[j]
+                if found.max() >= 0.6:
+                    wanted.append([found.argmax(), found.max(), *located(anchors[0, j], move)])
+            assert counts[i] == len(wanted)
+            np.testing.assert_allclose(rows[i, : len(wanted)], wanted, rtol=1e-5, atol=1e-6)
+            assert (rows[i, len(wanted) :] == -1).all()
 
 
 def test_ry06_yolo_reorg(exec_mode):

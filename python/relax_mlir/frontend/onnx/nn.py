@@ -9,7 +9,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ..compositions import along_channels, einsum, window_sums
+from ..compositions import along_channels, einsum, window_means
 from ..values import agreed, cast, matched, normal_axis, number, rank_of, same, shape_of
 from .elementwise import scaled
 from .manipulate import expand
@@ -169,9 +169,8 @@ def _lp_normalization(node: Node, x: ir.Value) -> ir.Value:
 @converter("LRN")
 def _lrn(node: Node, x: ir.Value) -> ir.Value:
     size, dtype = node.attr("size"), x.type.dtype
-    total = window_sums(op.multiply(x, x), 1, (size - 1) // 2, size)
-    sum_ = scaled(total, node.attr("alpha", 1e-4) / size)
-    base = op.add(sum_, number(node.attr("bias", 1.0), dtype))
+    means = window_means(op.multiply(x, x), 1, (size - 1) // 2, size)
+    base = op.add(scaled(means, node.attr("alpha", 1e-4)), number(node.attr("bias", 1.0), dtype))
     return op.divide(x, op.power(base, number(node.attr("beta", 0.75), dtype)))
 
 

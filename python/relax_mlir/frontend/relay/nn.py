@@ -83,7 +83,9 @@ def _dense_pack(attrs: SimpleNamespace, data: ir.Value, weight: ir.Value) -> ir.
     return dense(attrs, data, unpacked(weight, attrs.weight_layout, "NC"))
 
 
-_TRANSPOSES = {"transpose_a": False, "transpose_b": False, "meta_schedule_original_shape": ()}
+_TRANSPOSES: dict[str, Any] = {
+    "transpose_a": False, "transpose_b": False, "meta_schedule_original_shape": (),
+}  # fmt: skip
 
 
 @converts("nn.matmul", units=None, out_dtype="", **_TRANSPOSES)

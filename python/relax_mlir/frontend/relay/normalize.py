@@ -5,18 +5,19 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 from mlir import ir
 
 from ... import op
-from ..compositions import window_sums
+from ..compositions import window_means
 from ..values import normal_axis, number, rank_of
 from .registry import REQUIRED, converts
 
-_AFFINE = {"epsilon": 1e-5, "center": True, "scale": True}
+_AFFINE: dict[str, Any] = {"epsilon": 1e-5, "center": True, "scale": True}
 
 
-def _options(attrs: SimpleNamespace) -> dict[str, float | bool]:
+def _options(attrs: SimpleNamespace) -> dict[str, Any]:
     return {
         "epsilon": float(attrs.epsilon), "center": bool(attrs.center), "scale": bool(attrs.scale),
     }  # fmt: skip
@@ -79,6 +80,6 @@ def _lrn(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
     if size % 2 == 0:
         raise ValueError(f"expected an odd size, but got {size}")
     axis = normal_axis(int(attrs.axis), rank_of(data))
-    sums = window_sums(op.multiply(data, data), axis, size // 2, size)
-    base = op.add(op.multiply(sums, number(attrs.alpha / size, dtype)), number(attrs.bias, dtype))
+    means = window_means(op.multiply(data, data), axis, size // 2, size)
+    base = op.add(op.multiply(means, number(attrs.alpha, dtype)), number(attrs.bias, dtype))
     return op.divide(data, op.power(base, number(attrs.beta, dtype)))

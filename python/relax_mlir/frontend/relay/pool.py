@@ -176,6 +176,6 @@ def _largest(x: ir.Value, sizes: list[Any], layout: str, count: int) -> ir.Value
 
 
 for _count in (1, 2, 3):
-    _attrs = {"output_size": (), "layout": data_letters(_count), "out_layout": ""}
+    _attrs: dict[str, Any] = {"output_size": (), "layout": data_letters(_count), "out_layout": ""}
     converts(f"nn.adaptive_avg_pool{_count}d", **_attrs)(_adaptive(_count, False))
     converts(f"nn.adaptive_max_pool{_count}d", **_attrs)(_adaptive(_count, True))

@@ -115,11 +115,10 @@ def _batch_matmul(
 ) -> ir.Value:  # fmt: skip
     _require_quantized(x, y)
     dtype = _wide_dtype(attrs)
-    factors = [
-        less_zero(one, zero, -1, dtype) for one, zero in ((x, x_zero_point), (y, y_zero_point))
-    ]
-    plain = _with(attrs, out_dtype=dtype)
-    return multiplied(plain, *factors, attrs.transpose_a, attrs.transpose_b)
+    return multiplied(
+        _with(attrs, out_dtype=dtype), less_zero(x, x_zero_point, -1, dtype),
+        less_zero(y, y_zero_point, -1, dtype), attrs.transpose_a, attrs.transpose_b,
+    )  # fmt: skip
 
 
 @converts("qnn.avg_pool2d", raw=True, **pool_attrs(2), count_include_pad=False)
