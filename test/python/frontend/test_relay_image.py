@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from relay_programs import run_operator, run_operators
+from relay_programs import Known, run_operator, run_operators
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -140,6 +140,21 @@ def test_ry06_upsamplings(name, exec_mode):
     wanted = interpolated(x, size, mode, corners)
     shapes = [("n", 2, "h", "w")] if name == "nearest" else None
     result = run_operator(operator, x, shapes=shapes, **attrs)
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_ry06_sizes_and_scales_as_operands(exec_mode):
+    x = images(1, 2, 4, 6)
+    size, roi = Known(np.array([7, 3], "int64")), Known(np.zeros(4, "float32"))
+    result = run_operator("dyn.image.resize2d", x, size, roi)
+    wanted = interpolated(x, [7, 3], "bilinear", False)
+    np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+    scales = [Known(np.array(scale, "float32")) for scale in (2, 3)]
+    result = run_operator("dyn.nn.upsampling", x, *scales)
+    np.testing.assert_array_equal(result, interpolated(x, [8, 18], "nearest"))
+    x, scales = images(1, 1, 2, 2, 2), [Known(np.array(2, "float32"))] * 3
+    result = run_operator("dyn.nn.upsampling3d", x, *scales, method="trilinear")
+    wanted = interpolated(x, [4, 4, 4], "trilinear", False)
     np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
 
 

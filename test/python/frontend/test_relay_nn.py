@@ -208,6 +208,13 @@ def test_ry06_negative_padding(exec_mode):
     np.testing.assert_array_equal(result, np.pad(x[1:, :2], [(0, 0), (1, 0)], constant_values=7))
 
 
+def test_ry06_padding_as_operand(exec_mode):
+    (x,) = arrays((3, 4))
+    widths, fill = Known(np.array([[1, 0], [0, 2]], "int64")), np.array(7, "float32")
+    result = run_operator("dyn.nn.pad", x, widths, fill, shapes=[("n", "m"), ()])
+    np.testing.assert_array_equal(result, np.pad(x, [(1, 0), (0, 2)], constant_values=7))
+
+
 def test_ry06_dilate(exec_mode):
     (x,) = arrays((2, 3))
     wanted = np.full((3, 7), 1.5, "float32")

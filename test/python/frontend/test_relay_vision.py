@@ -76,7 +76,7 @@ SUPPRESSIONS = [
 
 
 def test_ry06_suppression(exec_mode):
-    x, counts, threshold, limit = detections(2, 8), np.array([8, 5], "int32"), 0.25, 3
+    x, counts, threshold, limit = detections(2, 8), np.array([8, 5], "int32"), 0.25, 4
     indices = np.arange(16, dtype="int32").reshape(2, 8)[:, ::-1].copy()
     calls = [
         {**options, "return_indices": kind == "indices", "invalid_to_bottom": kind == "top"}

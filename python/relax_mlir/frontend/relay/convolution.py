@@ -19,6 +19,9 @@ from .layouts import SPATIAL, data_letters, is_plain, packed, unpacked
 from .padding import padded
 from .registry import Function, converts
 
+# How TVM writes a data type that is not set.
+_UNSET = (None, "", "void", "handle", "handle0")
+
 _CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
 
 
@@ -75,7 +78,7 @@ def refuse_rewritten(attrs: SimpleNamespace) -> None:
 def result_dtype(attrs: SimpleNamespace, x: ir.Value) -> str:
     """Return the data type of the result: the attribute ``out_dtype``, or that of the input."""
     given = attrs.out_dtype
-    return str(x.type.dtype if given in (None, "", "void") else given)
+    return str(x.type.dtype if given in _UNSET else given)
 
 
 def widened(x: ir.Value, weight: ir.Value, dtype: str) -> tuple[ir.Value, ir.Value]:

@@ -16,7 +16,17 @@ from mlir import ir
 from ... import op
 from ...core.expr import const
 from ..sampling import grid_sample, region_corner
-from ..values import cast, number, rank_of, shape_of, size_tensor
+from ..values import (
+    Value,
+    as_tensor,
+    cast,
+    known_array,
+    known_ints,
+    number,
+    rank_of,
+    shape_of,
+    size_tensor,
+)
 from .convolution import numbers, padding_numbers, result_dtype
 from .layouts import SPATIAL, data_letters, packed, unpacked
 from .padding import padded
@@ -64,6 +74,18 @@ for _count in (1, 2, 3):
     )(_resize(_count))  # fmt: skip
 
 
+@converts(
+    "dyn.image.resize2d", raw=True, size=None, roi=None, layout="NCHW", method="linear",
+    coordinate_transformation_mode="half_pixel", rounding_method="round", cubic_alpha=-0.5,
+    cubic_exclude=0, extrapolation_value=0.0, out_dtype="",
+)  # fmt: skip
+def _resize_by_operands(attrs: SimpleNamespace, data: Value, size: Value, roi: Value) -> ir.Value:
+    attrs.size = known_ints(size, "size")
+    if attrs.coordinate_transformation_mode == "tf_crop_and_resize":
+        attrs.roi = known_array(roi, "roi").reshape(-1).tolist()
+    return _resize(2)(attrs, as_tensor(data))
+
+
 def _upsampled(attrs: SimpleNamespace, x: ir.Value, mode: str, count: int) -> ir.Value:
     """Return images as many times as large as attributes say."""
     letters = data_letters(count)
@@ -105,6 +127,37 @@ def _upsampling(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
 )  # fmt: skip
 def _upsampling3d(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
     return _upsampled(attrs, data, attrs.coordinate_transformation_mode, 3)
+
+
+def _scale(value: Value) -> float:
+    """Return a scale that is an operand as a number."""
+    array = known_array(value, "a scale")
+    if array.size != 1:
+        raise ValueError(f"expected one number as a scale, but got {array.size}")
+    return float(array.reshape(-1)[0])
+
+
+@converts(
+    "dyn.nn.upsampling", raw=True, scale_h=None, scale_w=None, layout="NCHW",
+    method="nearest_neighbor", align_corners=False,
+)  # fmt: skip
+def _upsampling_by_operands(
+    attrs: SimpleNamespace, data: Value, scale_h: Value, scale_w: Value
+) -> ir.Value:
+    attrs.scale_h, attrs.scale_w = _scale(scale_h), _scale(scale_w)
+    return _upsampling(attrs, as_tensor(data))
+
+
+@converts(
+    "dyn.nn.upsampling3d", raw=True, scale_d=None, scale_h=None, scale_w=None, layout="NCDHW",
+    method="nearest_neighbor", coordinate_transformation_mode="half_pixel",
+)  # fmt: skip
+def _upsampling3d_by_operands(
+    attrs: SimpleNamespace, data: Value, scale_d: Value, scale_h: Value, scale_w: Value
+) -> ir.Value:
+    attrs.scale_d = _scale(scale_d)
+    attrs.scale_h, attrs.scale_w = _scale(scale_h), _scale(scale_w)
+    return _upsampling3d(attrs, as_tensor(data))
 
 
 # -- sampling -----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from mlir import ir
 
 from ... import op
 from .. import compositions
-from ..values import cast, number, rank_of, shape_of
+from ..values import Value, as_tensor, cast, known_ints, number, rank_of, shape_of
 from .layouts import packed, unpacked
 from .registry import REQUIRED, converts
 
@@ -63,13 +63,27 @@ def padded(
     return compositions.pad(x, flat, mode, fill)
 
 
+def _padded_by(
+    x: ir.Value, widths: Sequence[Sequence[Any]], mode: str, value: ir.Value
+) -> ir.Value:
+    if mode not in ("constant", "edge", "reflect"):
+        raise ValueError(f"expected pad_mode constant, edge or reflect, but got '{mode}'")
+    pairs = _pairs(widths, rank_of(x), "pad_width")
+    return padded(x, pairs, mode, op.reshape(cast(value, x.type.dtype), []))
+
+
 @converts("nn.pad", pad_width=REQUIRED, pad_mode="constant")
 def _pad(attrs: SimpleNamespace, data: ir.Value, pad_value: ir.Value) -> ir.Value:
-    if attrs.pad_mode not in ("constant", "edge", "reflect"):
-        raise ValueError(f"expected pad_mode constant, edge or reflect, but got '{attrs.pad_mode}'")
-    widths = _pairs(attrs.pad_width, rank_of(data), "pad_width")
-    fill = op.reshape(cast(pad_value, data.type.dtype), [])
-    return padded(data, widths, attrs.pad_mode, fill)
+    return _padded_by(data, attrs.pad_width, attrs.pad_mode, pad_value)
+
+
+@converts("dyn.nn.pad", raw=True, pad_width=(), pad_mode="constant")
+def _pad_by_operand(
+    attrs: SimpleNamespace, data: Value, pad_width: Value, pad_value: Value
+) -> ir.Value:
+    flat = known_ints(pad_width, "pad_width")
+    pairs = list(zip(flat[::2], flat[1::2], strict=True))
+    return _padded_by(as_tensor(data), pairs, attrs.pad_mode, as_tensor(pad_value))
 
 
 @converts("nn.mirror_pad", pad_width=REQUIRED, mode="SYMMETRIC")

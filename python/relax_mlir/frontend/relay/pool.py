@@ -10,9 +10,9 @@ from typing import Any
 from mlir import ir
 
 from ... import op, topi
-from ...builder.block_builder import BlockBuilder
 from ..values import Operator, rank_of, shape_of
 from .convolution import numbers, padding_numbers
+from .kernels import call_te
 from .layouts import SPATIAL, data_letters, is_plain, packed, unpacked
 from .registry import REQUIRED, Function, converts
 
@@ -170,9 +170,7 @@ def _largest(x: ir.Value, sizes: list[Any], layout: str, count: int) -> ir.Value
     function = {
         1: topi.nn.adaptive_pool1d, 2: topi.nn.adaptive_pool, 3: topi.nn.adaptive_pool3d,
     }[count]  # fmt: skip
-    builder = BlockBuilder.current()
-    assert builder is not None, "converters write into a function"
-    return builder.call_te(function, x, sizes, "max", layout)
+    return call_te(function, x, sizes, "max", layout)
 
 
 for _count in (1, 2, 3):

@@ -10,10 +10,9 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ...builder.block_builder import BlockBuilder
 from ...core.ir import TensorStructInfo
-from ...script import from_source
 from ..values import cast, number, rank_of, shape_of, size_tensor
+from .kernels import add_kernel
 from .registry import converts
 
 # Keeps boxes, the best one first, that overlap with no box that is kept and of the same group.
@@ -134,12 +133,8 @@ def kept_boxes(
         The quotient of what two boxes have in common and of what they cover, from which on one of
         them is left out.
     """
-    builder = BlockBuilder.current()
-    if builder is None:
-        raise RuntimeError("expected a function that is being written")
-    kernel = builder.add_kernel(next(iter(from_source(_KERNEL).functions.values())), "kept_boxes")
     flags = op.call_tir(
-        kernel,
+        add_kernel(_KERNEL, "kept_boxes"),
         [cast(corners, "float32"), cast(groups, "float32"), op.astype(judged, "int8"),
          cast(counts, "int32"), cast(op.reshape(limit, []), "int32"),
          cast(op.reshape(overlap, []), "float32"), op.astype(suppressing, "int8")],

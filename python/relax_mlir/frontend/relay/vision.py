@@ -13,11 +13,11 @@ import numpy as np
 from mlir import ir
 
 from ... import op, te
-from ...builder.block_builder import BlockBuilder
 from ...core.expr import const
 from ..sampling import bins_of_samples, region_terms
 from ..values import cast, number, rank_of, shape_of, size_tensor
 from .convolution import numbers
+from .kernels import call_te
 from .layouts import packed, unpacked
 from .registry import REQUIRED, converts
 from .requantize import round_away
@@ -129,10 +129,7 @@ def _roi_pool(attrs: SimpleNamespace, data: ir.Value, rois: ir.Value) -> ir.Valu
         for i in (0, 1)
         for bound in _bounds(regions, i, outer[i], shape_of(x)[2 + i], float(attrs.spatial_scale))
     ]
-    builder = BlockBuilder.current()
-    if builder is None:
-        raise RuntimeError("expected a function that is being written")
-    pooled = builder.call_te(_largest_in_bins, cast(x, "float32"), images, *bounds)
+    pooled = call_te(_largest_in_bins, cast(x, "float32"), images, *bounds)
     return packed(cast(pooled, data.type.dtype), "NCHW", attrs.layout)
 
 
