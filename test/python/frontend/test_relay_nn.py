@@ -286,6 +286,25 @@ def test_ry06_fifo_buffer(exec_mode):
     np.testing.assert_array_equal(result, np.concatenate([buffer[:, 2:], data], 1))
 
 
+@pytest.mark.parametrize("is_multiply", [True, False])
+def test_ry06_correlation(is_multiply, exec_mode):
+    x, y = arrays((1, 2, 5, 6), (1, 2, 5, 6))
+    a, b = (np.pad(one, [(0, 0), (0, 0), (2, 2), (2, 2)]) for one in (x, y))
+    wanted = np.zeros((1, 9, 2, 2), "float32")
+    # Patches of 3 x 3, up to 2 away in steps of 2, at every second place.
+    for q, i, j in np.ndindex(9, 2, 2):
+        top, left = 2 * i + 2, 2 * j + 2
+        down, right = (q // 3 - 1) * 2, (q % 3 - 1) * 2
+        one = a[0, :, top : top + 3, left : left + 3]
+        other = b[0, :, top + down : top + down + 3, left + right : left + right + 3]
+        wanted[0, q, i, j] = (one * other if is_multiply else np.abs(one - other)).mean()
+    result = run_operator(
+        "nn.correlation", x, y, shapes=[("n", 2, 5, 6)] * 2, kernel_size=3, max_displacement=2,
+        stride1=2, stride2=2, padding=[2, 2], is_multiply=is_multiply,
+    )  # fmt: skip
+    close(result, wanted)
+
+
 REFUSED = {
     "units": ("nn.dense", [(2, 4), (5, 4)], {"units": 6}, ValueError, "weight for units=6"),
     "inner": ("nn.dense", [(2, 4), (5, 3)], {}, ValueError, "relax.matmul"),

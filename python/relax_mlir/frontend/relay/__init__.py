@@ -4,6 +4,7 @@
 
 # These have converters.
 from . import convolution as convolution
+from . import correlation as correlation
 from . import create as create
 from . import elementwise as elementwise
 from . import folding as folding
