@@ -123,7 +123,7 @@ def _params(case: Case, number: int) -> list[relax.Var]:
 
 def _numpy(result: Any) -> Any:
     if isinstance(result, (tuple, list)) or type(result).__name__ == "Array":
-        return [np.from_dlpack(one) for one in result]
+        return [_numpy(one) for one in result]
     return np.from_dlpack(result)
 
 
@@ -172,10 +172,4 @@ def run_operators(
         values = [_value(operand, rest) for operand in operands]
         results = [builder.emit(CONVERTERS[name](attrs, values)) for name, attrs in calls]
         builder.emit_func_output(results)
-    return _as_numpy(relax.VirtualMachine(relax.compile(builder))["main"](*arrays))
-
-
-def _as_numpy(result: Any) -> Any:
-    if isinstance(result, (tuple, list)) or type(result).__name__ == "Array":
-        return [_as_numpy(one) for one in result]
-    return np.from_dlpack(result)
+    return _numpy(relax.VirtualMachine(relax.compile(builder))["main"](*arrays))

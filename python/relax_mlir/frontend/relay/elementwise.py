@@ -18,7 +18,8 @@ from mlir import ir
 from ... import op, topi
 from ..compositions import round_away, truncated_remainder
 from ..values import Operator, Sizes, Value, agreed, as_tensor, cast, dtype_of, number, rank_of
-from .operands import builder_here, ints, normal_axes, of_one_dtype
+from .kernels import call_te
+from .operands import ints, normal_axes, of_one_dtype
 from .registry import REQUIRED, converts
 
 
@@ -192,7 +193,7 @@ def _reinterpret(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
         return data
     if all(name.startswith(("int", "uint")) for name in (source, dtype)):
         return op.astype(data, dtype)
-    return builder_here().call_te(topi.reinterpret, data, dtype)
+    return call_te(topi.reinterpret, data, dtype)
 
 
 # -- selections, bounds -------------------------------------------------------------------------

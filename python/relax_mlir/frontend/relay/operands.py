@@ -12,7 +12,6 @@ import numpy as np
 from mlir import ir
 
 from ... import op
-from ...builder.block_builder import BlockBuilder
 from ...builder.places import visible_here
 from ...core.ir import Dim
 from ..compositions import true_places
@@ -20,20 +19,6 @@ from ..values import Value, agreed, as_tensor, known_ints, known_sizes, normal_a
 
 # How TVM writes the data type that is not set.
 _UNSET = (None, "", "void", "handle", "handle0")
-
-
-def builder_here() -> BlockBuilder:
-    """Return the builder whose function is being written.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
-    builder = BlockBuilder.current()
-    if builder is None:
-        raise ValueError("expected the function of a BlockBuilder, but got none")
-    return builder
 
 
 def fields(value: Value) -> list[ir.Value]:

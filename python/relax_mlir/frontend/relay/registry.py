@@ -19,7 +19,9 @@ from ..values import Value, as_tensor
 Function: TypeAlias = Callable[..., Value]
 
 # Attributes that every call may have, and that say nothing about its result.
-_IGNORED = ("schedule_rule", "span", "auto_scheduler_rewritten_layout")
+_IGNORED = ("schedule_rule", "span")
+# Say how TVM's tuners have laid out weights, where they have.
+_REWRITTEN = ("auto_scheduler_rewritten_layout", "meta_schedule_original_shape")
 
 
 class _Required:
@@ -61,7 +63,8 @@ class Converter:
         ValueError
             If an attribute is unknown or missing, or the number of operands is wrong.
         """
-        named = {k: v for k, v in attrs.items() if k not in _IGNORED}
+        unset = {k for k in _REWRITTEN if k not in self.attrs and not attrs.get(k)}
+        named = {k: v for k, v in attrs.items() if k not in _IGNORED and k not in unset}
         for name in named:
             if name not in self.attrs:
                 raise ValueError(f"{self.name} has no attribute '{name}'{self._hint(name)}")

@@ -13,6 +13,7 @@ from mlir import ir
 
 from ... import op
 from ...core.expr import const
+from ..compositions import round_away
 from ..values import (
     Value,
     as_tensor,
@@ -25,14 +26,6 @@ from ..values import (
 )
 
 ROUNDINGS = ("UPWARD", "TONEAREST")
-
-
-def round_away(x: ir.Value) -> ir.Value:
-    """Return floats rounded to the nearest integer, halves away from zero."""
-    dtype = x.type.dtype
-    whole = op.trunc(x)
-    is_more = op.greater_equal(op.abs(op.subtract(x, whole)), number(0.5, dtype))
-    return op.where(is_more, op.add(whole, op.sign(x)), whole)
 
 
 def saturated(x: ir.Value, dtype: str) -> ir.Value:

@@ -14,13 +14,13 @@ from mlir import ir
 
 from ... import op, te
 from ...core.expr import const
+from ..compositions import round_away
 from ..sampling import bins_of_samples, region_terms
 from ..values import cast, number, rank_of, shape_of, size_tensor
 from .convolution import numbers
 from .kernels import call_te
 from .layouts import packed, unpacked
 from .registry import REQUIRED, converts
-from .requantize import round_away
 from .suppression import less_below, rows_of, to_the_top
 
 
