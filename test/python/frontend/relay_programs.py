@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import relax_mlir as relax
 from relax_mlir import op
-from relax_mlir.frontend.relay.registry import CONVERTERS
+from relax_mlir.frontend.relay.converters.registry import CONVERTERS
 from relax_mlir.frontend.values import as_tensor, is_known
 
 

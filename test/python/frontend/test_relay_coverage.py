@@ -2,8 +2,8 @@
 
 import pytest
 from relax_mlir.frontend.relay import operators
-from relax_mlir.frontend.relay.refused import why_refused
-from relax_mlir.frontend.relay.registry import CONVERTERS
+from relax_mlir.frontend.relay.converters.refused import why_refused
+from relax_mlir.frontend.relay.converters.registry import CONVERTERS
 
 # What TVM registers, but for neural networks, images, vision and quantized tensors.
 REGISTERED = """

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import relax_mlir as relax
-from relax_mlir.frontend.relay.registry import CONVERTERS
+from relax_mlir.frontend.relay.converters.registry import CONVERTERS
 from relax_mlir.frontend.values import Sizes, as_tensor, is_known
 
 X = np.arange(24, dtype="float32").reshape(2, 3, 4)

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 import relax_mlir as relax
-from relax_mlir.frontend.relay.registry import CONVERTERS
+from relax_mlir.frontend.relay.converters.registry import CONVERTERS
 from relay_programs import Known, run_operator, run_operators
 
 torch = pytest.importorskip("torch")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from relax_mlir.frontend.relay import ast, parse, parse_expr, structurally_equal, to_text
-from relax_mlir.frontend.relay.registry import CONVERTERS, converts
+from relax_mlir.frontend.relay.converters.registry import CONVERTERS, converts
 
 LISTS = "type List[A] { Cons(A, List[A]), Nil, }\n"
 HEADER = '#[version = "0.0.5"]\n'

@@ -23,7 +23,7 @@ from . import ast
 from .ast import Expr, Type, TypeVar
 from .data_types import DataTypes
 from .inference import Inference
-from .operators import convert, is_raw, placed
+from .calls import convert, is_raw, placed
 from .struct_info import struct_info
 from .unification import substituted
 

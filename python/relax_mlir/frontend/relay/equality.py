@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import ast
-from .registry import CONVERTERS
-from .type_printer import arrays_equal, attributes_equal
+from .converters.registry import CONVERTERS
+from .text.type_printer import arrays_equal, attributes_equal
 
 
 def structurally_equal(first: ast.Module | ast.Expr, second: ast.Module | ast.Expr) -> bool:

@@ -15,9 +15,9 @@ from ...core.ir_module import IRModule
 from ...core.struct_info import StructInfoWarning
 from . import ast
 from .ast import ANY, Expr, Function, Module, RelayError, TensorType, Type, Var
-from .json_nodes import load_json
 from .normal_form import normalized
-from .parser import parse
+from .saved.json_nodes import load_json
+from .text.parser import parse
 from .translator import Translator
 from .unification import MismatchError, type_text, unify, with_holes
 

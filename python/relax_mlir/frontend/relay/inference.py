@@ -28,7 +28,7 @@ from .ast import (
     Type,
     TypeVar,
 )
-from .operators import convert
+from .calls import convert
 from .patterns import uncovered
 from .struct_info import names, struct_info, type_of
 from .unification import (

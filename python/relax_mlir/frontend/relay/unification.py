@@ -19,7 +19,7 @@ from .ast import (
     Type,
     TypeVar,
 )
-from .type_printer import TypePrinter
+from .text.type_printer import TypePrinter
 
 
 class Hole(Type):

@@ -1,0 +1,282 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions, and transposed ones, of all layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from mlir import ir
+
+from .... import op
+from ....core.ir import Dim
+from ...compositions import mirrored_kernel, spread
+from ...sampling import Deformation, deform_conv
+from ...values import cast, rank_of, same, shape_of
+from .layouts import SPATIAL, data_letters, is_plain, packed, unpacked
+from .padding import padded
+from .registry import Function, converts
+
+# How TVM writes a data type that is not set.
+_UNSET = (None, "", "void", "handle", "handle0")
+
+_CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
+
+
+def numbers(value: Any, count: int, what: str) -> list[int]:
+    """Return an attribute that has a number for each spatial dimension, or one for all.
+
+    Raises
+    ------
+    ValueError
+        If there are more or fewer of them.
+    """
+    given = [int(one) for one in (value if isinstance(value, (list, tuple)) else [value])]
+    if len(given) not in (1, count):
+        raise ValueError(f"expected {what} of 1 or {count} numbers, but got {given}")
+    return given * count if len(given) == 1 else given
+
+
+def padding_numbers(value: Any, count: int) -> list[int]:
+    """Return padding before each spatial dimension, then after each.
+
+    Parameters
+    ----------
+    value : int or sequence of int
+        For all sides, for each dimension, or for each side.
+    count : int
+
+    Raises
+    ------
+    ValueError
+        If there are more or fewer numbers.
+    """
+    given = [int(one) for one in (value if isinstance(value, (list, tuple)) else [value])]
+    if len(given) not in (1, count, 2 * count):
+        raise ValueError(f"expected padding of 1, {count} or {2 * count} numbers, but got {given}")
+    if len(given) == 2 * count:
+        return given
+    return numbers(given, count, "padding") * 2
+
+
+def refuse_rewritten(attrs: SimpleNamespace) -> None:
+    """Raise an error if weights have the order that a search for schedules gave them.
+
+    Raises
+    ------
+    NotImplementedError
+    """
+    if attrs.meta_schedule_original_shape:
+        raise NotImplementedError(
+            "expected weights as the model has them, but got some that meta_schedule rewrote: "
+            "build the program without its layout rewrite"
+        )
+
+
+def result_dtype(attrs: SimpleNamespace, x: ir.Value) -> str:
+    """Return the data type of the result: the attribute ``out_dtype``, or that of the input."""
+    given = attrs.out_dtype
+    return str(x.type.dtype if given in _UNSET else given)
+
+
+def widened(x: ir.Value, weight: ir.Value, dtype: str) -> tuple[ir.Value, ir.Value]:
+    """Return factors whose products have a data type; integers are widened before."""
+    first, second = x.type.dtype, weight.type.dtype
+    if first == second and (first == dtype or first.startswith(("float", "bfloat"))):
+        return x, weight
+    return cast(x, dtype), cast(weight, dtype)
+
+
+def _check_weight(attrs: SimpleNamespace, kernel: Sequence[Any], channels: Any) -> None:
+    """Raise an error if attributes say something else about the weight than it is."""
+    if attrs.kernel_size:
+        given = [int(one) for one in attrs.kernel_size]
+        is_other = len(given) != len(kernel) or any(
+            same(one, other) is False for one, other in zip(given, kernel, strict=True)
+        )
+        if is_other:
+            raise ValueError(
+                f"expected a weight with kernel_size={given}, but got one with "
+                f"{[str(one) for one in kernel]}"
+            )
+    if attrs.channels is not None and same(int(attrs.channels), channels) is False:
+        raise ValueError(
+            f"expected a weight for channels={attrs.channels}, but got one for {channels}"
+        )
+
+
+def plain_weight(
+    weight: ir.Value, attrs: SimpleNamespace, count: int, inputs: int | Dim
+) -> ir.Value:
+    """Return the weight in the usual order: output and input channels, then the window.
+
+    Parameters
+    ----------
+    weight : mlir.ir.Value
+    attrs : namespace
+        Of a convolution of `count` spatial dimensions.
+    count : int
+    inputs : int or Dim
+        The channels of the data.
+    """
+    layout, letters = attrs.kernel_layout, f"OI{SPATIAL[count]}"
+    if "G" in layout:
+        grouped = unpacked(weight, layout, f"G{letters}")
+        groups, rows, *rest = shape_of(grouped)
+        return op.reshape(grouped, [groups * rows, *rest])
+    plain = unpacked(weight, layout, letters)
+    outputs, each, *kernel = shape_of(plain)
+    if attrs.groups > 1 and outputs == attrs.groups == inputs and each != 1:
+        # One filter or more for each channel, which the second dimension counts.
+        return op.reshape(plain, [outputs * each, 1, *kernel])
+    return plain
+
+
+def convolve(attrs: SimpleNamespace, x: ir.Value, weight: ir.Value, count: int) -> ir.Value:
+    """Return the convolution that attributes describe.
+
+    Parameters
+    ----------
+    attrs : namespace
+        Of a convolution of `count` spatial dimensions.
+    x, weight : mlir.ir.Value
+        Of the layouts that the attributes give.
+    count : int
+
+    Raises
+    ------
+    ValueError
+        If the attributes do not fit the operands.
+    """
+    refuse_rewritten(attrs)
+    letters, dtype = data_letters(count), result_dtype(attrs, x)
+    out_layout = attrs.out_layout or attrs.data_layout
+    plain = is_plain(attrs.data_layout, letters) and is_plain(out_layout, letters)
+    data = x if plain else unpacked(x, attrs.data_layout, letters)
+    layout = attrs.data_layout if plain else letters
+    inputs = shape_of(data)[layout.index("C")]
+    kernel = plain_weight(weight, attrs, count, inputs)
+    outputs, _, *window = shape_of(kernel)
+    _check_weight(attrs, window, outputs)
+    result = _CONVOLUTIONS[count](
+        *widened(data, kernel, dtype),
+        numbers(attrs.strides, count, "strides"),
+        padding_numbers(attrs.padding, count),
+        numbers(attrs.dilation, count, "dilation"),
+        int(attrs.groups), layout, f"OI{SPATIAL[count]}", out_layout if plain else letters, dtype,
+    )  # fmt: skip
+    return result if plain else packed(result, letters, out_layout)
+
+
+def _convolution(count: int) -> Function:
+    def convert(attrs: SimpleNamespace, data: ir.Value, weight: ir.Value) -> ir.Value:
+        return convolve(attrs, data, weight, count)
+
+    return convert
+
+
+def convolution_attrs(count: int) -> dict[str, Any]:
+    """Return the attributes of a convolution with their defaults."""
+    return {
+        "strides": [1] * count, "padding": [0] * count, "dilation": [1] * count, "groups": 1,
+        "channels": None, "kernel_size": None, "data_layout": data_letters(count),
+        "kernel_layout": f"OI{SPATIAL[count]}", "out_layout": "", "out_dtype": "",
+        "meta_schedule_original_shape": (),
+    }  # fmt: skip
+
+
+for _count in (1, 2, 3):
+    converts(f"nn.conv{_count}d", **convolution_attrs(_count))(_convolution(_count))
+converts(
+    "nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc", **convolution_attrs(2)
+)(_convolution(2))  # fmt: skip
+
+
+def transposed_attrs(count: int) -> dict[str, Any]:
+    """Return the attributes of a transposed convolution with their defaults."""
+    return {
+        **convolution_attrs(count), "kernel_layout": f"IO{SPATIAL[count]}",
+        "output_padding": [0] * count,
+    }  # fmt: skip
+
+
+def convolve_transposed(
+    attrs: SimpleNamespace, x: ir.Value, weight: ir.Value, count: int
+) -> ir.Value:
+    """Return the transposed convolution that attributes describe.
+
+    Parameters
+    ----------
+    attrs : namespace
+        Of a transposed convolution of `count` spatial dimensions.
+    x, weight : mlir.ir.Value
+        Of the layouts that the attributes give.
+    count : int
+
+    Raises
+    ------
+    ValueError
+        If the attributes do not fit the operands.
+    """
+    letters, dtype = data_letters(count), result_dtype(attrs, x)
+    layout = attrs.kernel_layout
+    if "G" in layout:
+        grouped = unpacked(weight, layout, f"GIO{SPATIAL[count]}")
+        groups, rows, *rest = shape_of(grouped)
+        kernel = op.reshape(grouped, [groups * rows, *rest])
+    else:
+        kernel = unpacked(weight, layout, f"IO{SPATIAL[count]}")
+    inputs, outputs, *window = shape_of(kernel)
+    if not all(isinstance(dim, int) for dim in (inputs, outputs, *window)):
+        raise NotImplementedError(f"expected a weight of known size, but got {shape_of(weight)}")
+    _check_weight(attrs, window, outputs * attrs.groups)
+    dilations = numbers(attrs.dilation, count, "dilation")
+    reach = [(size - 1) * dilation for size, dilation in zip(window, dilations, strict=True)]
+    pads = padding_numbers(attrs.padding, count)
+    extra = numbers(attrs.output_padding, count, "output_padding")
+    widths = [(0, 0), (0, 0)] + [
+        (reach[i] - pads[i], reach[i] - pads[i + count] + extra[i]) for i in range(count)
+    ]
+    data, kernel = widened(unpacked(x, attrs.data_layout, letters), kernel, dtype)
+    wide = spread(data, numbers(attrs.strides, count, "strides"))
+    around = padded(wide, widths, "constant")
+    mirrored = mirrored_kernel(kernel, [inputs, outputs, *window], int(attrs.groups))
+    result = _CONVOLUTIONS[count](
+        around, mirrored, 1, 0, dilations, int(attrs.groups), out_dtype=dtype
+    )
+    return packed(result, letters, attrs.out_layout or attrs.data_layout)
+
+
+def _transposed(count: int) -> Function:
+    def convert(attrs: SimpleNamespace, data: ir.Value, weight: ir.Value) -> ir.Value:
+        refuse_rewritten(attrs)
+        if rank_of(data) != count + 2:
+            raise ValueError(f"expected data of rank {count + 2}, but got rank {rank_of(data)}")
+        return convolve_transposed(attrs, data, weight, count)
+
+    return convert
+
+
+for _count in (1, 2, 3):
+    converts(f"nn.conv{_count}d_transpose", **transposed_attrs(_count))(_transposed(_count))
+
+
+_DEFORMABLE = {name: value for name, value in convolution_attrs(2).items() if "meta" not in name}
+
+
+@converts("nn.deformable_conv2d", **_DEFORMABLE, deformable_groups=1)
+def _deformable(
+    attrs: SimpleNamespace, data: ir.Value, offset: ir.Value, weight: ir.Value
+) -> ir.Value:
+    x, shifts = (unpacked(one, attrs.data_layout, "NCHW") for one in (data, offset))
+    kernel = unpacked(weight, attrs.kernel_layout, "OIHW")
+    outputs, _, *window = shape_of(kernel)
+    _check_weight(attrs, window, outputs)
+    how = Deformation(
+        numbers(attrs.strides, 2, "strides"), numbers(attrs.dilation, 2, "dilation"),
+        padding_numbers(attrs.padding, 2)[:2], int(attrs.groups), int(attrs.deformable_groups),
+    )  # fmt: skip
+    result = cast(deform_conv(x, kernel, shifts, None, how), result_dtype(attrs, x))
+    return packed(result, "NCHW", attrs.out_layout or attrs.data_layout)

@@ -1,0 +1,286 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators on images: resizing, sampling, morphology."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+from .... import op
+from ....core.expr import const
+from ...sampling import grid_sample, region_corner
+from ...values import (
+    Value,
+    as_tensor,
+    cast,
+    known_array,
+    known_ints,
+    number,
+    rank_of,
+    shape_of,
+    size_tensor,
+)
+from .convolution import numbers, padding_numbers, result_dtype
+from .layouts import SPATIAL, data_letters, packed, unpacked
+from .padding import padded
+from .registry import REQUIRED, Function, converts
+from .resize import Resampling, resized
+
+
+def _resize(count: int) -> Function:
+    def convert(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
+        letters, mode = data_letters(count), attrs.coordinate_transformation_mode
+        roi = [float(one) for one in attrs.roi or ()] if mode == "tf_crop_and_resize" else []
+        if roi and len(roi) != 2 * count:
+            raise ValueError(f"expected roi of {2 * count} numbers, but got {roi}")
+        how = Resampling(
+            attrs.method, mode, attrs.rounding_method, float(attrs.cubic_alpha),
+            bool(attrs.cubic_exclude), float(attrs.extrapolation_value),
+        )  # fmt: skip
+        sizes = numbers(attrs.size, count, "size")
+        images = unpacked(_of_rank(data, attrs.layout), attrs.layout, letters)
+        result = resized(images, sizes, how, roi, result_dtype(attrs, data))
+        return packed(result, letters, attrs.layout)
+
+    return convert
+
+
+def _of_rank(x: ir.Value, layout: str) -> ir.Value:
+    """Return a tensor that has a dimension for each letter of a layout.
+
+    Raises
+    ------
+    ValueError
+        If it has more or fewer.
+    """
+    rank = sum(letter.isalpha() for letter in layout)
+    if rank_of(x) != rank:
+        raise ValueError(f"expected a tensor of the layout {layout}, but got rank {rank_of(x)}")
+    return x
+
+
+for _count in (1, 2, 3):
+    converts(
+        f"image.resize{_count}d", size=REQUIRED, roi=None, layout=data_letters(_count),
+        method="linear", coordinate_transformation_mode="half_pixel", rounding_method="round",
+        cubic_alpha=-0.5, cubic_exclude=0, extrapolation_value=0.0, out_dtype="",
+    )(_resize(_count))  # fmt: skip
+
+
+@converts(
+    "dyn.image.resize2d", raw=True, size=None, roi=None, layout="NCHW", method="linear",
+    coordinate_transformation_mode="half_pixel", rounding_method="round", cubic_alpha=-0.5,
+    cubic_exclude=0, extrapolation_value=0.0, out_dtype="",
+)  # fmt: skip
+def _resize_by_operands(attrs: SimpleNamespace, data: Value, size: Value, roi: Value) -> ir.Value:
+    attrs.size = known_ints(size, "size")
+    if attrs.coordinate_transformation_mode == "tf_crop_and_resize":
+        attrs.roi = known_array(roi, "roi").reshape(-1).tolist()
+    return _resize(2)(attrs, as_tensor(data))
+
+
+def _upsampled(attrs: SimpleNamespace, x: ir.Value, mode: str, count: int) -> ir.Value:
+    """Return images as many times as large as attributes say."""
+    letters = data_letters(count)
+    names = [f"scale_{letter.lower()}" for letter in SPATIAL[count]]
+    scales = [float(getattr(attrs, name)) for name in names]
+    images = unpacked(_of_rank(x, attrs.layout), attrs.layout, letters)
+    method = attrs.method
+    if method.startswith(("bi", "tri")):
+        method = method.removeprefix("bi").removeprefix("tri")
+    how = Resampling(method, mode)
+    repeats = how.method == "nearest_neighbor" and mode == "asymmetric"
+    sizes: list[Any] = []
+    for axis, (dim, scale) in enumerate(zip(shape_of(images)[2:], scales, strict=True), 2):
+        if isinstance(dim, int):
+            sizes.append(math.floor(dim * scale + 0.5))
+        elif scale.is_integer() and repeats:
+            images = op.repeat(images, int(scale), axis)
+            sizes.append(shape_of(images)[axis])
+        else:
+            raise NotImplementedError(
+                f"expected a dimension of known size for method {attrs.method} and scale {scale}, "
+                f"but got {dim}"
+            )
+    return packed(resized(images, sizes, how), letters, attrs.layout)
+
+
+@converts(
+    "nn.upsampling", scale_h=REQUIRED, scale_w=REQUIRED, layout="NCHW", method="nearest_neighbor",
+    align_corners=False,
+)  # fmt: skip
+def _upsampling(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
+    mode = "align_corners" if attrs.align_corners else "asymmetric"
+    return _upsampled(attrs, data, mode, 2)
+
+
+@converts(
+    "nn.upsampling3d", scale_d=REQUIRED, scale_h=REQUIRED, scale_w=REQUIRED, layout="NCDHW",
+    method="nearest_neighbor", coordinate_transformation_mode="half_pixel",
+)  # fmt: skip
+def _upsampling3d(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
+    return _upsampled(attrs, data, attrs.coordinate_transformation_mode, 3)
+
+
+def _scale(value: Value) -> float:
+    """Return a scale that is an operand as a number."""
+    array = known_array(value, "a scale")
+    if array.size != 1:
+        raise ValueError(f"expected one number as a scale, but got {array.size}")
+    return float(array.reshape(-1)[0])
+
+
+@converts(
+    "dyn.nn.upsampling", raw=True, scale_h=None, scale_w=None, layout="NCHW",
+    method="nearest_neighbor", align_corners=False,
+)  # fmt: skip
+def _upsampling_by_operands(
+    attrs: SimpleNamespace, data: Value, scale_h: Value, scale_w: Value
+) -> ir.Value:
+    attrs.scale_h, attrs.scale_w = _scale(scale_h), _scale(scale_w)
+    return _upsampling(attrs, as_tensor(data))
+
+
+@converts(
+    "dyn.nn.upsampling3d", raw=True, scale_d=None, scale_h=None, scale_w=None, layout="NCDHW",
+    method="nearest_neighbor", coordinate_transformation_mode="half_pixel",
+)  # fmt: skip
+def _upsampling3d_by_operands(
+    attrs: SimpleNamespace, data: Value, scale_d: Value, scale_h: Value, scale_w: Value
+) -> ir.Value:
+    attrs.scale_d = _scale(scale_d)
+    attrs.scale_h, attrs.scale_w = _scale(scale_h), _scale(scale_w)
+    return _upsampling3d(attrs, as_tensor(data))
+
+
+# -- sampling -----------------------------------------------------------------------------------
+
+_SAMPLINGS = {"nearest": "nearest", "bilinear": "linear", "bicubic": "cubic"}
+
+
+@converts(
+    "image.grid_sample", method="bilinear", layout="NCHW", padding_mode="zeros",
+    align_corners=True,
+)  # fmt: skip
+def _grid_sample(attrs: SimpleNamespace, data: ir.Value, grid: ir.Value) -> ir.Value:
+    letters = "NCDHW" if rank_of(data) == 5 else "NCHW"
+    if attrs.method not in _SAMPLINGS:
+        raise ValueError(f"expected method {', '.join(_SAMPLINGS)}, but got '{attrs.method}'")
+    rank = rank_of(grid)
+    # The coordinates of points are the second dimension.
+    points = op.permute_dims(grid, [0, *range(2, rank), 1])
+    images = unpacked(_of_rank(data, attrs.layout), attrs.layout, letters)
+    method, corners = _SAMPLINGS[attrs.method], bool(attrs.align_corners)
+    return packed(
+        grid_sample(images, points, method, attrs.padding_mode, corners), letters, attrs.layout
+    )
+
+
+@converts("image.affine_grid", target_shape=REQUIRED)
+def _affine_grid(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
+    height, width = numbers(attrs.target_shape, 2, "target_shape")
+    dims = shape_of(data)
+    if len(dims) != 3 or dims[1:] != [2, 3]:
+        raise ValueError(f"expected matrices of 2 rows and 3 columns, but got {dims}")
+    down, right = np.meshgrid(np.linspace(-1, 1, height), np.linspace(-1, 1, width), indexing="ij")
+    points = np.stack([right.ravel(), down.ravel(), np.ones(height * width)])
+    flat = op.matmul(data, const(points, data.type.dtype))
+    return op.reshape(flat, [dims[0], 2, height, width])
+
+
+def _crop_places(boxes: ir.Value, axis: int, length: int, extent: Any) -> tuple[ir.Value, ir.Value]:
+    """Return where the elements of boxes are along one dimension, and whether in the image."""
+    begin, end = (
+        op.strided_slice(boxes, [1], [i], [i + 1], [1], assume_inbound=True)
+        for i in (axis, axis + 2)
+    )
+    last = op.subtract(size_tensor(extent, "float32"), number(1.0, "float32"))
+    share = np.linspace(0, 1, length) if length > 1 else np.array([0.5])
+    step = op.multiply(op.subtract(end, begin), const(share.astype("float32")))
+    places = op.multiply(op.add(begin, step), last)
+    inside = op.logical_and(
+        op.greater_equal(places, number(0.0, "float32")), op.less_equal(places, last)
+    )
+    return op.clip(places, 0.0, 3.0e38), inside
+
+
+def _crop_taps(places: ir.Value, extent: Any, is_nearest: bool) -> list[tuple[ir.Value, ir.Value]]:
+    """Return the elements that count for places, and their shares."""
+    last = op.subtract(size_tensor(extent), number(1, "int64"))
+    one = number(1.0, "float32")
+    floor = op.floor(op.add(places, number(0.5, "float32")) if is_nearest else places)
+    first = op.minimum(op.astype(floor, "int64"), last)
+    if is_nearest:
+        return [(first, op.ones_like(places))]
+    share = op.subtract(places, floor)
+    second = op.minimum(op.add(first, number(1, "int64")), last)
+    return [(first, op.subtract(one, share)), (second, share)]
+
+
+@converts(
+    "image.crop_and_resize", crop_size=REQUIRED, layout="NCHW", method="bilinear",
+    extrapolation_value=0.0, out_dtype="",
+)  # fmt: skip
+def _crop_and_resize(
+    attrs: SimpleNamespace, data: ir.Value, boxes: ir.Value, box_indices: ir.Value
+) -> ir.Value:
+    if attrs.method not in ("bilinear", "nearest_neighbor"):
+        raise ValueError(f"expected method bilinear or nearest_neighbor, but got '{attrs.method}'")
+    outer = numbers(attrs.crop_size, 2, "crop_size")
+    x = unpacked(_of_rank(data, attrs.layout), attrs.layout, "NCHW")
+    edges, is_nearest = cast(boxes, "float32"), attrs.method == "nearest_neighbor"
+    found = [_crop_places(edges, i, outer[i], shape_of(x)[2 + i]) for i in (0, 1)]
+    down, right = (
+        _crop_taps(places, shape_of(x)[2 + i], is_nearest) for i, (places, _) in enumerate(found)
+    )
+    rows = op.permute_dims(cast(x, "float32"), [0, 2, 3, 1])
+    terms = [region_corner(rows, box_indices, *pair) for pair in itertools.product(down, right)]
+    values = functools.reduce(op.add, terms)
+    inside = op.logical_and(op.expand_dims(found[0][1], 2), op.expand_dims(found[1][1], 1))
+    outside = number(attrs.extrapolation_value, "float32")
+    values = op.where(op.expand_dims(inside, 3), values, outside)
+    result = cast(op.permute_dims(values, [0, 3, 1, 2]), result_dtype(attrs, data))
+    return packed(result, "NCHW", attrs.layout)
+
+
+@converts(
+    "image.dilation2d", strides=[1, 1], padding=[0, 0], dilations=[1, 1], data_layout="NCHW",
+    kernel_layout="IHW", out_dtype="",
+)  # fmt: skip
+def _dilation(attrs: SimpleNamespace, data: ir.Value, weight: ir.Value) -> ir.Value:
+    """Return the largest sums of elements and of those of a window."""
+    kernel = unpacked(_of_rank(weight, attrs.kernel_layout), attrs.kernel_layout, "IHW")
+    channels, *window = shape_of(kernel)
+    if not all(isinstance(size, int) for size in window):
+        raise NotImplementedError(f"expected a window of known size, but got {window}")
+    strides, dilations = (
+        numbers(attrs.strides, 2, "strides"),
+        numbers(attrs.dilations, 2, "dilations"),
+    )
+    pads = padding_numbers(attrs.padding, 2)
+    # As TVM has it, there are zeros around the image.
+    widths = [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])]
+    image = padded(unpacked(_of_rank(data, attrs.data_layout), attrs.data_layout, "NCHW"),
+                   widths, "constant")  # fmt: skip
+    lengths = [
+        (shape_of(image)[2 + i] - (window[i] - 1) * dilations[i] - 1) // strides[i] + 1
+        for i in (0, 1)
+    ]
+    sums = []
+    for place in np.ndindex(*window):
+        begins = [place[i] * dilations[i] for i in (0, 1)]
+        ends = [begins[i] + (lengths[i] - 1) * strides[i] + 1 for i in (0, 1)]
+        part = op.strided_slice(image, [2, 3], begins, ends, strides, assume_inbound=True)
+        each = op.strided_slice(
+            kernel, [1, 2], list(place), [one + 1 for one in place], [1, 1], assume_inbound=True
+        )
+        sums.append(op.add(part, op.reshape(each, [1, channels, 1, 1])))
+    largest = functools.reduce(op.maximum, sums)
+    return packed(cast(largest, result_dtype(attrs, data)), "NCHW", attrs.data_layout)

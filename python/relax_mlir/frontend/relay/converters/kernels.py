@@ -1,0 +1,43 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels for what no operator of Relax computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlir import ir
+
+from ....builder.block_builder import BlockBuilder
+from ....core.expr import GlobalVar
+from ....script import from_source
+
+
+def _builder() -> BlockBuilder:
+    builder = BlockBuilder.current()
+    if builder is None:
+        raise ValueError("expected the function of a BlockBuilder, but got none")
+    return builder
+
+
+def call_te(function: Callable[..., Any], *args: Any) -> ir.Value:
+    """Call a function of tensor expressions at the current place of the program.
+
+    Raises
+    ------
+    ValueError
+        If no function is being written.
+    """
+    return _builder().call_te(function, *args)
+
+
+def add_kernel(source: str, name: str) -> GlobalVar:
+    """Add the kernel of a module in TVMScript to the program, unless it has it.
+
+    Raises
+    ------
+    ValueError
+        If no function is being written.
+    """
+    return _builder().add_kernel(next(iter(from_source(source).functions.values())), name)

@@ -1,0 +1,3 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs and parameters as TVM saves them: JSON, and tensors in binary files."""
