@@ -356,6 +356,17 @@ def test_ry04_type_parameters_of_inner_functions(exec_mode) -> None:
     assert run(program, number(3)) == 3
 
 
+def test_ry04_operators_that_only_annotate_take_functions(exec_mode) -> None:
+    program = """
+    def @main(%x: float32) {
+      let %f = annotation.checkpoint(fn (%y: float32) { add(%y, %x) });
+      let %pair = copy((%f, %x));
+      let %g = %pair.0;
+      %g(%pair.1)
+    }"""
+    assert run(program, number(3)) == 6
+
+
 def test_ry04_functions_that_are_called_once_leave_no_closure() -> None:
     mod = from_relay("""def @main(%x: Tensor[(2), float32]) {
       %0 = fn (%p: Tensor[(2), float32], Primitive=1) { nn.relu(exp(%p)) };

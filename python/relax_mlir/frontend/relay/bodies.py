@@ -21,9 +21,9 @@ from ...core.ir import ObjectStructInfo, TensorStructInfo
 from ..values import Value, as_tensor
 from . import ast
 from .ast import Expr, Type, TypeVar
+from .calls import convert, is_identity, is_raw, placed
 from .data_types import DataTypes
 from .inference import Inference
-from .calls import convert, is_raw, placed
 from .struct_info import struct_info
 from .unification import substituted
 
@@ -174,6 +174,8 @@ class Body:
 
     def _call(self, expr: ast.Call, env: Env, hint: str) -> Value:
         if isinstance(expr.op, ast.OpRef):
+            if is_identity(expr):
+                return convert(expr, [self._atom(expr.args[0], env)])
             result = convert(expr, self._operands(expr, env))
             return self._emit(result, hint) if isinstance(result, ir.Value) else result
         args = self._tensors(expr.args, env)

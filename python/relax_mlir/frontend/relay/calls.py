@@ -14,13 +14,19 @@ from ...core.context import current_context
 from ..values import Value
 from .ast import Call, OpRef, RelayError, Span
 from .converters.refused import why_refused
-from .converters.registry import CONVERTERS, Converter
+from .converters.registry import CONVERTERS, Converter, identity
 
 
 def is_raw(call: Call) -> bool:
     """Say whether an operator takes operands that are known at import as they are."""
     converter = CONVERTERS.get(call.op.name) if isinstance(call.op, OpRef) else None
     return converter is not None and converter.raw
+
+
+def is_identity(call: Call) -> bool:
+    """Say whether an operator returns its operand, which may be a function or of a data type."""
+    converter = CONVERTERS.get(call.op.name) if isinstance(call.op, OpRef) else None
+    return converter is not None and converter.function is identity and len(call.args) == 1
 
 
 def convert(call: Call, operands: Sequence[Value]) -> Value:

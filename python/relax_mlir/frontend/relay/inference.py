@@ -28,7 +28,7 @@ from .ast import (
     Type,
     TypeVar,
 )
-from .calls import convert
+from .calls import convert, is_identity
 from .patterns import uncovered
 from .struct_info import names, struct_info, type_of
 from .unification import (
@@ -258,6 +258,8 @@ class Inference:
 
     def _operator(self, expr: ast.Call) -> Type:
         args, result = [self._atom(arg) for arg in expr.args], Hole()
+        if is_identity(expr):
+            return args[0]
 
         def solve() -> bool:
             if not all(is_known(arg) for arg in args):

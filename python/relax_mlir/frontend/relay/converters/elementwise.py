@@ -20,7 +20,7 @@ from ...compositions import round_away, truncated_remainder
 from ...values import Operator, Sizes, Value, agreed, as_tensor, cast, dtype_of, number, rank_of
 from .kernels import call_te
 from .operands import ints, normal_axes, of_one_dtype
-from .registry import REQUIRED, converts
+from .registry import REQUIRED, converts, identity
 
 
 def is_integer(x: ir.Value) -> bool:
@@ -145,23 +145,19 @@ for _name, _operator in _BINARY.items():
 # -- annotations --------------------------------------------------------------------------------
 
 
-def _identity(_: SimpleNamespace, data: Value) -> Value:
-    return data
-
-
 for _name in ("stop_fusion", "bitpack_start", "bitpack_end", "checkpoint"):
-    converts(f"annotation.{_name}", raw=True)(_identity)
-converts("copy", raw=True)(_identity)
-converts("annotation.cast_hint", raw=True, dtype=None)(_identity)
+    converts(f"annotation.{_name}", raw=True)(identity)
+converts("copy", raw=True)(identity)
+converts("annotation.cast_hint", raw=True, dtype=None)(identity)
 for _name in ("compiler_begin", "compiler_end"):
-    converts(f"annotation.{_name}", raw=True, compiler="")(_identity)
+    converts(f"annotation.{_name}", raw=True, compiler="")(identity)
 converts(
     "on_device", raw=True, virtual_device=None, constrain_result=False, constrain_body=True
-)(_identity)  # fmt: skip
+)(identity)  # fmt: skip
 # The hook is of TVM's interpreter alone.
-converts("debug", raw=True, debug_func=None)(_identity)
+converts("debug", raw=True, debug_func=None)(identity)
 # A program has one device.
-converts("device_copy", raw=True, src_virtual_device=None, dst_virtual_device=None)(_identity)
+converts("device_copy", raw=True, src_virtual_device=None, dst_virtual_device=None)(identity)
 
 
 # -- conversions --------------------------------------------------------------------------------

@@ -110,6 +110,11 @@ class Converter:
         return f"; it has {', '.join(self.attrs)}" if self.attrs else ""
 
 
+def identity(_: SimpleNamespace, data: Value) -> Value:
+    """Return the operand of an operator that says something of it; it may be of any type."""
+    return data
+
+
 CONVERTERS: dict[str, Converter] = {}
 
 FOLDERS: list[Callable[[str, SimpleNamespace, Sequence[Value]], Value | None]] = []
