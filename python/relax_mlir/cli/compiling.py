@@ -85,8 +85,8 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         type=Path,
-        metavar="FILE.npz",
-        help="have inputs of these names be constants",
+        metavar="FILE",
+        help="have inputs of these names be constants: .npz, or .params of TVM",
     )
 
 
@@ -110,13 +110,26 @@ def load_model(given: argparse.Namespace) -> Model:
 
 
 def _bind(module: IRModule, function: str, paths: list[Path]) -> IRModule:
-    unnamed = [str(path) for path in paths if path.suffix != ".npz"]
+    unnamed = [str(path) for path in paths if path.suffix not in (".npz", ".params")]
     if unnamed:
-        raise CommandError(f"expected weights in a file .npz, but got {', '.join(unnamed)}")
-    weights: Any = read_arrays(paths, ())
+        raise CommandError(
+            f"expected weights in a file .npz or .params, but got {', '.join(unnamed)}"
+        )
+    weights: dict[str, Any] = {}
+    for path in paths:
+        weights |= read_arrays([path], ()) if path.suffix == ".npz" else _params_of_tvm(path)
     bind: Any = BindParams(function, weights)
     bound: IRModule = bind(module)
     return bound
+
+
+def _params_of_tvm(path: Path) -> dict[str, Any]:
+    from ..frontend.relay import load_params
+
+    try:
+        return load_params(path.read_bytes())
+    except (ValueError, NotImplementedError) as error:
+        raise CommandError(f"{path}: {error}") from error
 
 
 def executable_of(model: Model, given: argparse.Namespace) -> Executable:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 from relax_mlir.cli import main, options
+from relax_mlir.frontend.relay import save_params
 from relax_mlir.transform.options import CompileOptions
 
 RNG = np.random.default_rng(0)
@@ -193,7 +194,7 @@ def test_shapes_of_onnx(onnx_model: Path) -> None:
         (["--shape", "x=3"], r"expected a shape of input 'x', !relax.tensor<[n, 4], f32>, but got"),
         (["--shape", "x=3,5"], r"expected a shape of input 'x', !relax.tensor<[n, 4], f32>, but"),
         (["--function", "other"], r"expected the name of a function (main), but got 'other'"),
-        (["--bind-weights", "x.npy"], "expected weights in a file .npz, but got x.npy"),
+        (["--bind-weights", "x.npy"], "expected weights in a file .npz or .params, but"),
         (["--weights", "inputs"], "to take weights as inputs, but the format is tvmscript"),
         (["--save-weights", "w.npz"], "expected --weights inputs with --save-weights"),
         (["-O", "2"], "expected no --opt-level, as out.mlir is not compiled"),
@@ -266,6 +267,14 @@ def test_content_counts_more_than_the_suffix(folder: Path) -> None:
 def test_programs_of_relay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "model.relay").write_text("def @main(%x: Tensor[(?, 2), float32]) { exp(%x) }")
     assert command("run", "model.relay", "--random", "--shape", "x=3,2") == 0
+    (folder / "model.relay").write_text(
+        "def @main(%x: Tensor[(?, 2), float32], %w: float32) { multiply(%x, %w) }"
+    )
+    (folder / "w.params").write_bytes(save_params({"w": np.array(2, "float32")}))
+    given = ("--bind-weights", "w.params")
+    assert command("run", "model.relay", "--random", "--shape", "x=3,2", *given) == 0
+    (folder / "w.params").write_bytes(b"nothing")
+    assert "w.params: expected" in error_of(capsys, "inspect", "model.relay", *given)
     (folder / "model.relay").write_text("def @main(%x: Tensor[(?, 2), float32]) { exp(%x }")
     assert "model.relay:1:49: " in error_of(capsys, "inspect", "model.relay")
 

@@ -152,6 +152,8 @@ class TypeParser(Cursor):
         if _VECTOR.fullmatch(token.text):
             message = f"{self.span(token)}: tensors of vectors are not supported, but got {token}"
             raise NotImplementedError(message)
+        if token.text in _WIDTHLESS:
+            return _WIDTHLESS[token.text]
         if not _DTYPE.fullmatch(token.text):
             raise self.error(f"expected a data type, such as 'float32', but got {token}", token)
         return "bool" if token.text == "uint1" else token.text
