@@ -337,6 +337,18 @@ def test_ry04_loops_are_recursive_closures(exec_mode) -> None:
     np.testing.assert_array_equal(run(program, scalar(2), x), np.concatenate([x, x, x]))
 
 
+def test_ry04_loops_need_no_stack(exec_mode) -> None:
+    program = """
+    def @main(%n: int32, %x: Tensor[(?), float32]) {
+      let %loop = fn (%i: int32, %y: Tensor[(?), float32]) -> Tensor[(?), float32] {
+        if (less(%i, %n)) { %loop(%i + 1, add(%y, 1f)) } else { %y }
+      };
+      exp(%loop(0, %x))
+    }"""
+    x = np.array([-50000, -50001], "float32")
+    np.testing.assert_allclose(run(program, scalar(50000), x), np.exp([0, -1]), rtol=1e-6)
+
+
 def test_ry04_functions_as_arguments(exec_mode) -> None:
     program = """
     def @twice[A](%f: fn(A) -> A, %x: A) -> A { %f(%f(%x)) }

@@ -8,7 +8,7 @@ import dataclasses
 import re
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from mlir import ir
@@ -103,7 +103,9 @@ class Body:
         """Write a sequence of lets, and return the value behind it."""
         while isinstance(expr, ast.Let):
             with placed(expr.value.span, f"%{expr.var.name}"):
-                env[id(expr.var)] = self._value(expr.value, env, expr.var)
+                value = self._value(expr.value, env, expr.var)
+                # What is returned as it is may be the result of a call in tail position.
+                env[id(expr.var)] = value if expr.body is expr.var else self._opened(value)
             expr = expr.body
         return self._tensor(self._atom(expr, env), env)
 
@@ -124,7 +126,7 @@ class Body:
     def _tensor(self, value: Value, env: Env) -> ir.Value:
         """Return a value of the program; large constants are written once."""
         if isinstance(value, list):
-            return self._emit(op.tuple(*(self._tensor(field, env) for field in value)))
+            return self._builder.emit(op.tuple(*(self._tensor(field, env) for field in value)))
         if not _is_large(value):
             return as_value(as_tensor(value) if _is_known(value) else value)
         if id(value) not in env:
@@ -156,19 +158,18 @@ class Body:
     def _item(self, expr: ast.TupleGetItem, env: Env, hint: str) -> Value:
         source = self._atom(expr.tuple_value, env)
         if not isinstance(source, list):
-            return self._emit(self._tensor(source, env)[expr.index], hint)
+            return self._builder.emit(self._tensor(source, env)[expr.index], hint)
         if not 0 <= expr.index < len(source):
             raise ValueError(f"expected an index below {len(source)}, but got {expr.index}")
         return source[expr.index]
 
-    def _emit(self, value: Any, hint: str = "") -> ir.Value:
-        """Bind a value; dimensions of a tensor that are not known get names."""
-        emitted = self._builder.emit(value, hint)
-        info = emitted.type
+    def _opened(self, value: Value) -> Value:
+        """Give names to the dimensions of a tensor that are not known."""
+        info = value.type if isinstance(value, ir.Value) else None
         if isinstance(info, TensorStructInfo) and info.shape is None and info.ndim >= 0:
             dims = [self._context.fresh() for _ in range(info.ndim)]
-            return self._builder.match_cast(emitted, TensorStructInfo(dims, info.dtype))
-        return emitted
+            return self._builder.match_cast(value, TensorStructInfo(dims, info.dtype))
+        return value
 
     # -- calls ------------------------------------------------------------------------------------
 
@@ -177,7 +178,7 @@ class Body:
             if is_identity(expr):
                 return convert(expr, [self._atom(expr.args[0], env)])
             result = convert(expr, self._operands(expr, env))
-            return self._emit(result, hint) if isinstance(result, ir.Value) else result
+            return self._builder.emit(result, hint) if isinstance(result, ir.Value) else result
         args = self._tensors(expr.args, env)
         if isinstance(expr.op, ast.ConstructorRef):
             return self._data.make(expr.op.constructor, args)
@@ -187,7 +188,7 @@ class Body:
             params = callee.function.params
             inner.update((id(param), arg) for param, arg in zip(params, args, strict=True))
             return self.block(callee.function.body, inner)
-        return self._emit(op.call(callee, *args), hint)
+        return self._builder.emit(op.call(callee, *args), hint)
 
     def _operands(self, expr: ast.Call, env: Env) -> list[Value]:
         """Return the operands of an operator; what is known at import is, but for large arrays."""
@@ -235,13 +236,11 @@ class Body:
 
     def _if(self, expr: ast.If, env: Env, hint: str) -> ir.Value:
         condition = self._tensor(self._atom(expr.condition, env), env)
-        return self._emit(
-            self._builder.if_(
-                condition,
-                lambda: self.block(expr.then, env.new_child()),
-                lambda: self.block(expr.otherwise, env.new_child()),
-                hint,
-            )
+        return self._builder.if_(
+            condition,
+            lambda: self.block(expr.then, env.new_child()),
+            lambda: self.block(expr.otherwise, env.new_child()),
+            hint,
         )
 
     # -- matches ----------------------------------------------------------------------------------
@@ -270,7 +269,7 @@ class Body:
             return self._clauses(expr, index + 1, value, type_, env.new_child())
 
         if test is not None and not is_last:
-            return self._emit(self._builder.if_(test, taken, others))
+            return self._builder.if_(test, taken, others)
         if test is not None:
             message = f"{expr.span or 'match'}: no clause takes the value"
             self._builder.emit(op.assert_op(test, format=message))
