@@ -533,6 +533,35 @@ def test_rf18_a_residual_network(exec_mode, is_constant: bool) -> None:
     np.testing.assert_allclose(actual, network_by_torch(x, weights), rtol=1e-5)
 
 
+ATTENTION = """
+def @heads(%x: Tensor[(?, 8), float32], %w: Tensor[(8, 8), float32]) -> Tensor[(2, ?, 4), float32] {
+  transpose(reshape(nn.dense(%x, %w), newshape=[-1, 2, 4]), axes=[1, 0, 2])
+}
+def @main(%x: Tensor[(?, 8), float32], %wq: Tensor[(8, 8), float32],
+          %wk: Tensor[(8, 8), float32], %wv: Tensor[(8, 8), float32]) {
+  %0 = nn.batch_matmul(@heads(%x, %wq), @heads(%x, %wk), transpose_b=True);
+  %1 = nn.softmax(divide(%0, 2f));
+  %2 = nn.batch_matmul(%1, @heads(%x, %wv));
+  %3 = shape_of(%x, dtype="int64");
+  dyn.reshape(transpose(%2, axes=[1, 0, 2]), %3)
+}
+"""
+
+
+def test_rf18_attention_of_any_length(exec_mode) -> None:
+    rng = np.random.default_rng(0)
+    weights = [rng.standard_normal((8, 8)).astype("float32") for _ in range(3)]
+    main = relax.VirtualMachine(relax.compile(from_relay(ATTENTION)))["main"]
+    for length in (1, 5, 33):
+        x = rng.standard_normal((length, 8)).astype("float32")
+        q, k, v = (torch.from_numpy((x @ w.T).reshape(-1, 2, 4)).transpose(0, 1) for w in weights)
+        exact = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        actual = np.from_dlpack(main(x, *weights))
+        np.testing.assert_allclose(
+            actual, exact.transpose(0, 1).reshape(-1, 8).numpy(), rtol=1e-4, atol=1e-5
+        )
+
+
 def test_rf18_a_model_becomes_operators_and_dataflow() -> None:
     text = str(from_relay(NETWORK))
     assert "relax.dataflow" in text and count(text, "conv2d") == 2

@@ -8,6 +8,7 @@ known once the types of its operands are: it is that of the operators of Relax w
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -23,6 +24,7 @@ from .ast import (
     FuncType,
     Module,
     RelayError,
+    Span,
     TensorType,
     TupleType,
     Type,
@@ -108,34 +110,36 @@ class Inference:
                         f"%{param.name}: Tensor[(3), float32], or give its shape in shape_dict",
                         param.span,
                     )
-        if self._pending:
-            raise RelayError(
-                "the type is not known; state the types of parameters", self._pending[0].expr.span
-            )
 
     # -- results ----------------------------------------------------------------------------------
 
     def type_of(self, var: ast.Var) -> Type:
-        """Return the type of a variable, with the type parameters of the function around it."""
-        return _resolved(self._vars[id(var)])
+        """Return the type of a variable, with the type parameters of the function around it.
+
+        This, and the types below, raise RelayError where a type is not known.
+        """
+        return _known(self._vars[id(var)], f"%{var.name}", var.span)
 
     def result_of(self, function: ast.Function) -> Type:
         """Return the type that a function returns."""
-        return _resolved(self._results[id(function)])
+        return _known(self._results[id(function)], "the result", function.span)
 
     def matched_type(self, match: ast.Match) -> Type:
         """Return the type of the value that is matched."""
-        return _resolved(self._matched[id(match)])
+        return _known(self._matched[id(match)], "what is matched", match.span)
 
     def signature(self, name: str) -> FuncType:
         """Return the type of a function of the module, with its type parameters."""
-        signature = self._functions[name]
-        params = tuple(_resolved(param) for param in signature.params)
-        return FuncType(params, _resolved(signature.result), signature.type_params)
+        function, signature = self._module.functions[name], self._functions[name]
+        params = tuple(self.type_of(param) for param in function.params)
+        return FuncType(params, self.result_of(function), signature.type_params)
 
     def type_args(self, use: Expr) -> tuple[Type, ...]:
-        """Return what type parameters are where a `GlobalVar` or `ConstructorRef` is used."""
-        return tuple(_resolved(arg) for arg in self._uses[id(use)])
+        """Return what type parameters are where a `GlobalVar` or `ConstructorRef` is used.
+
+        One that nothing depends on, as of an empty list, is the empty tuple.
+        """
+        return tuple(_filled(arg) for arg in self._uses[id(use)])
 
     # -- functions --------------------------------------------------------------------------------
 
@@ -264,7 +268,9 @@ class Inference:
         def solve() -> bool:
             if not all(is_known(arg) for arg in args):
                 return False
-            self._unify(_operator_type(expr, [resolved(arg) for arg in args]), result, expr)
+            with contextlib.suppress(NotImplementedError):  # a size that the program knows
+                type_ = _operator_type(expr, [resolved(arg) for arg in args])
+                self._unify(type_, result, expr)
             return True
 
         return self._later(expr, solve, result)
@@ -350,8 +356,14 @@ def _has_functions(function: ast.Function) -> bool:
     )
 
 
-def _resolved(type_: Type) -> Type:
-    """Return a type without holes; nothing depends on what a hole is that was not filled."""
+def _known(type_: Type, what: str, span: Span | None) -> Type:
+    """Return a type without holes; so is one of those that no program has values of."""
+    if isinstance(last(type_), Hole):
+        raise RelayError(f"the type of {what} is not known; state it", span)
+    return _filled(type_)
+
+
+def _filled(type_: Type) -> Type:
     filled: Type = mapped(
         resolved(type_), lambda part: TupleType(()) if isinstance(part, Hole) else None
     )

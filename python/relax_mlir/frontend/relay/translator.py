@@ -139,13 +139,15 @@ class Translator:
             RelaxVar(name_hint(param), context.param_info(type_))
             for param, type_ in zip(given, types, strict=True)
         ]
-        result = context.result_info(self._inference.result_of(function))
+        result = None
+        if self._is_recursive(instance):
+            result = context.result_info(self._inference.result_of(function))
         with self._builder.function(
             self._names[instance],
             params,
             pure=self._is_pure,
             private=not is_entry,
-            ret_struct_info=result if self._is_recursive(instance) else None,
+            ret_struct_info=result,
         ):
             env: Env = ChainMap(
                 {
