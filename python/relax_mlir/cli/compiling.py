@@ -115,7 +115,7 @@ def _bind(module: IRModule, function: str, paths: list[Path]) -> IRModule:
         raise CommandError(
             f"expected weights in a file .npz or .params, but got {', '.join(unnamed)}"
         )
-    weights: dict[str, Any] = {}
+    weights: dict[Any, Any] = {}
     for path in paths:
         weights |= read_arrays([path], ()) if path.suffix == ".npz" else _params_of_tvm(path)
     bind: Any = BindParams(function, weights)
