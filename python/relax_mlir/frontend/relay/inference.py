@@ -91,6 +91,7 @@ class Inference:
         # What type parameters of functions inside of others are: one type each.
         self._local: dict[TypeVar, Type] = {}
         self._pending: list[_Pending] = []
+        self._operator_types: dict[tuple[str, str, tuple[Type, ...]], Type] = {}
         self._queue = list(entries)
         self.functions: set[str] = set()
         while self._queue:
@@ -269,11 +270,21 @@ class Inference:
             if not all(is_known(arg) for arg in args):
                 return False
             with contextlib.suppress(NotImplementedError):  # a size that the program knows
-                type_ = _operator_type(expr, [resolved(arg) for arg in args])
+                type_ = self._operator_type(expr, tuple(resolved(arg) for arg in args))
                 self._unify(type_, result, expr)
             return True
 
         return self._later(expr, solve, result)
+
+    def _operator_type(self, call: ast.Call, types: tuple[Type, ...]) -> Type:
+        """Return the type of what an operator returns; that of equal calls is known."""
+        if any(isinstance(arg, ast.Constant) for arg in call.args):
+            return _operator_type(call, types)
+        assert isinstance(call.op, ast.OpRef)
+        key = call.op.name, repr(call.attrs), types
+        if key not in self._operator_types:
+            self._operator_types[key] = _operator_type(call, types)
+        return self._operator_types[key]
 
     def _later(self, expr: Expr, solve: Callable[[], bool], result: Type) -> Type:
         """Return a type that is known now, or once others are."""
