@@ -154,6 +154,7 @@ for _name in ("compiler_begin", "compiler_end"):
 converts(
     "on_device", raw=True, virtual_device=None, constrain_result=False, constrain_body=True
 )(identity)  # fmt: skip
+converts("annotation.with_funcid", raw=True, fid=None)(identity)
 # The hook is of TVM's interpreter alone.
 converts("debug", raw=True, debug_func=None)(identity)
 # A program has one device.
