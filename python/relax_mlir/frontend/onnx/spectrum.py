@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from mlir import ir
 
 from ... import op
 from ...core.expr import const
+from ..fourier import known_length, turns
 from ..values import (
     Value,
     cast,
@@ -24,27 +23,10 @@ from ..values import (
 from .model import dtype_of as dtype_of_onnx
 from .registry import Node, converter
 
-# A matrix of twice as many rows and columns.
-_LONGEST = 4096
-
-
-def _length(value: Any, what: str) -> int:
-    if not isinstance(value, int) or not 0 < value <= _LONGEST:
-        raise NotImplementedError(
-            f"expected {what} from 1 to {_LONGEST} that is known at import, but got {value}"
-        )
-    return value
-
-
-def _turns(rows: int, columns: int, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return cosine and sine of all products of a row and a column, of a turn of a length."""
-    angles = np.outer(np.arange(rows), np.arange(columns)) % length * (2 * np.pi / length)
-    return np.cos(angles), np.sin(angles)
-
 
 def _transform(rows: int, columns: int, length: int, inverse: bool) -> np.ndarray:
     """Return the factors from real and imaginary parts to real and imaginary parts."""
-    cosine, sine = _turns(rows, columns, length)
+    cosine, sine = turns(rows, columns, length)
     sine = sine if inverse else -sine
     factors = np.stack(
         [np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)], axis=1
@@ -54,7 +36,7 @@ def _transform(rows: int, columns: int, length: int, inverse: bool) -> np.ndarra
 
 def _to_real(rows: int, length: int) -> np.ndarray:
     """Return the factors from the first half of a spectrum to a real signal."""
-    cosine, sine = _turns(rows, length, length)
+    cosine, sine = turns(rows, length, length)
     places = np.arange(rows)
     # The frequencies that are left out are the conjugates of those between the ends.
     shares = np.where((places == 0) | (2 * places == length), 1.0, 2.0)[:, None] / length
@@ -79,15 +61,15 @@ def _apply(x: ir.Value, axis: int, factors: np.ndarray) -> ir.Value:
 
 def _fourier(x: ir.Value, axis: int, wanted: int | None, inverse: bool, half: bool) -> ir.Value:
     dims = shape_of(x)
-    extent, parts = _length(dims[axis], "a dimension"), dims[-1]
+    extent, parts = known_length(dims[axis], "a dimension"), dims[-1]
     if parts not in (1, 2):
         raise ValueError(f"expected 1 or 2 numbers in the last dimension, but got {parts}")
     if half and inverse:
         length = 2 * (extent - 1) if wanted is None else wanted
-        rows = min(extent, _length(length, "a length") // 2 + 1)
+        rows = min(extent, known_length(length) // 2 + 1)
         factors = _to_real(rows, length)
     else:
-        length = _length(extent if wanted is None else wanted, "a length")
+        length = known_length(extent if wanted is None else wanted)
         if half and parts == 2:
             raise NotImplementedError("expected a real signal for onesided=1")
         columns = length // 2 + 1 if half else length
@@ -126,7 +108,7 @@ def _stft(
     width = _number(length, "a length")
     if width is None:
         width = shape_of(x)[1] if window is None else shape_of(window)[0]
-    size = _length(width, "a length of frames")
+    size = known_length(width, "a length of frames")
     if rank_of(x) == 2:
         x = op.expand_dims(x, 2)
     frames = (shape_of(x)[1] - size) // every + 1

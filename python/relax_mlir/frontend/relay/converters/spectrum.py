@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from mlir import ir
@@ -13,12 +12,10 @@ from mlir import ir
 from .... import op
 from ....core.expr import const
 from ...compositions import einsum
+from ...fourier import known_length, turns
 from ...values import Value, cast, normal_axis, number, rank_of, shape_of
 from .operands import counted, fields
 from .registry import REQUIRED, converts
-
-# A matrix of as many rows and columns.
-_LONGEST = 4096
 
 
 @converts("einsum", raw=True, equation=REQUIRED)
@@ -28,20 +25,6 @@ def _einsum(attrs: SimpleNamespace, data: Value) -> ir.Value:
     if len(dtypes) != 1:
         raise ValueError(f"expected operands of one data type, but got {' and '.join(dtypes)}")
     return einsum(attrs.equation, tensors)
-
-
-def _length(dim: Any) -> int:
-    if not isinstance(dim, int) or not 0 < dim <= _LONGEST:
-        raise NotImplementedError(
-            f"expected a length from 1 to {_LONGEST} that is known at import, but got {dim}"
-        )
-    return dim
-
-
-def _turns(rows: int, columns: int, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return cosine and sine of all products of a row and a column, of a turn of a length."""
-    angles = np.outer(np.arange(rows), np.arange(columns)) % length * (2 * np.pi / length)
-    return np.cos(angles), np.sin(angles)
 
 
 def _times(x: ir.Value, matrix: np.ndarray) -> ir.Value:
@@ -54,8 +37,8 @@ def _dft(attrs: SimpleNamespace, re_data: ir.Value, im_data: ir.Value) -> Value:
     wide = dtype if dtype == "float64" else "float32"
     if not rank_of(re_data):
         raise ValueError("expected a signal of rank 1 or more, but got rank 0")
-    length = _length(shape_of(re_data)[-1])
-    cosine, sine = _turns(length, length, length)
+    length = known_length(shape_of(re_data)[-1])
+    cosine, sine = turns(length, length, length)
     if attrs.inverse:
         cosine, sine = cosine / length, -sine / length
     real, imaginary = cast(re_data, wide), cast(im_data, wide)
@@ -67,7 +50,7 @@ def _dft(attrs: SimpleNamespace, re_data: ir.Value, im_data: ir.Value) -> Value:
 
 def _weights(window: ir.Value, length: int, dtype: str) -> ir.Value:
     """Return a window of a length, with zeros before and after one that is shorter."""
-    width = _length(shape_of(window)[0])
+    width = known_length(shape_of(window)[0])
     if width > length:
         raise ValueError(f"expected a window of up to {length} elements, but got {width}")
     before = (length - width) // 2
@@ -82,7 +65,7 @@ def _weights(window: ir.Value, length: int, dtype: str) -> ir.Value:
 
 @converts("stft", n_fft=-1, hop_length=-1, win_length=-1, normalized=False, onesided=True)
 def _stft(attrs: SimpleNamespace, data: ir.Value, window: ir.Value) -> ir.Value:
-    rank, dtype, length = rank_of(data), data.type.dtype, _length(int(attrs.n_fft))
+    rank, dtype, length = rank_of(data), data.type.dtype, known_length(int(attrs.n_fft))
     if rank not in (1, 2) or attrs.hop_length < 1:
         raise ValueError(
             f"expected a signal of rank 1 or 2 and a hop of 1 or more, but got rank {rank} and "
@@ -94,7 +77,7 @@ def _stft(attrs: SimpleNamespace, data: ir.Value, window: ir.Value) -> ir.Value:
     wide = dtype if dtype == "float64" else "float32"
     frames = cast(op.take(data, op.add(begins, counted(length, 1, 2)), axis), wide)
     frames = op.multiply(frames, _weights(window, length, wide))
-    cosine, sine = _turns(length, length // 2 + 1 if attrs.onesided else length, length)
+    cosine, sine = turns(length, length // 2 + 1 if attrs.onesided else length, length)
     share = 1 / np.sqrt(length) if attrs.normalized else 1.0
     parts = op.stack([_times(frames, cosine * share), _times(frames, -sine * share)], rank + 1)
     # Frequencies come before frames.
