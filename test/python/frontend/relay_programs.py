@@ -161,12 +161,8 @@ def run_operators(
         Of each call what `run_operator` returns.
     """
     builder = relax.BlockBuilder()
-    arrays = [one for operand in operands for one in _arrays(operand)]
-    dims = shapes or [array.shape for array in arrays]
-    params = [
-        relax.Var(f"x{i}", relax.TensorStructInfo(tuple(shape), array.dtype.name))
-        for i, (shape, array) in enumerate(zip(dims, arrays, strict=True))
-    ]
+    case = Case("", operands, None, shapes=shapes)
+    arrays, params = [one for operand in operands for one in _arrays(operand)], _params(case, 0)
     with builder.function("main", params):
         rest = iter(params)
         values = [_value(operand, rest) for operand in operands]

@@ -468,3 +468,17 @@ def post_order(root: Expr) -> Iterator[Expr]:
             seen.add(id(expr))
             stack.append((expr, True))
             stack.extend((child, False) for child in reversed(children(expr)))
+
+
+def free_vars(root: Expr) -> list[Var]:
+    """Return the variables that are used and not bound, in the order of their first use.
+
+    Examples
+    --------
+    >>> x, y = Var("x"), Var("y")
+    >>> [var.name for var in free_vars(Function([x], Tuple([y, x])))]
+    ['y']
+    """
+    exprs = list(post_order(root))
+    bound = {id(var) for expr in exprs for var in bound_vars(expr)}
+    return [expr for expr in exprs if isinstance(expr, Var) and id(expr) not in bound]

@@ -110,7 +110,7 @@ def as_module(program: Module | Expr | str | Path) -> Module:
     if isinstance(program, Module):
         return program
     if not isinstance(program, Function):
-        program = Function(_free_vars(program), program)
+        program = Function(ast.free_vars(program), program)
     return Module({"main": program})
 
 
@@ -118,13 +118,6 @@ def _read(program: str | Path) -> Module | Expr:
     source = str(program) if isinstance(program, Path) else "<relay>"
     text = program.read_text() if isinstance(program, Path) else program
     return load_json(text) if text.lstrip().startswith("{") else parse(text, source)
-
-
-def _free_vars(program: Expr) -> list[Var]:
-    """Return the variables that an expression does not bind, in order of their first use."""
-    exprs = list(ast.post_order(program))
-    bound = {id(var) for expr in exprs for var in ast.bound_vars(expr)}
-    return [expr for expr in exprs if isinstance(expr, Var) and id(expr) not in bound]
 
 
 def _entries(module: Module) -> list[str]:

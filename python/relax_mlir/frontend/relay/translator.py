@@ -9,7 +9,7 @@ is known of the dimensions of their results is known to it.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -75,6 +75,7 @@ class Translator:
         self._fresh = names("n")
         self._names: dict[Instance, str] = {}
         self._written: set[Instance] = set()
+        self._called: dict[Instance, list[Instance]] = {}
 
     def run(self) -> IRModule:
         """Return the module of Relax."""
@@ -107,16 +108,21 @@ class Translator:
         args = self._inference.type_args(use)
         return Instance(use.name, tuple(substituted(arg, around) for arg in args))
 
-    def _callees(self, instance: Instance) -> Iterator[Instance]:
-        types = self._types(instance)
-        for expr in ast.post_order(self._module.functions[instance.name]):
-            if isinstance(expr, ast.GlobalVar):
-                yield self._instance(expr, types)
+    def _callees(self, instance: Instance) -> list[Instance]:
+        """Return what a function calls, or passes on."""
+        if instance not in self._called:
+            types = self._types(instance)
+            self._called[instance] = [
+                self._instance(expr, types)
+                for expr in ast.post_order(self._module.functions[instance.name])
+                if isinstance(expr, ast.GlobalVar)
+            ]
+        return self._called[instance]
 
     def _is_recursive(self, instance: Instance) -> bool:
         """Say whether a function may call itself; then it states its result."""
         seen: set[Instance] = set()
-        stack = list(self._callees(instance))
+        stack = [*self._callees(instance)]
         while stack:
             callee = stack.pop()
             if callee == instance:

@@ -21,6 +21,22 @@ from ...values import Value, agreed, as_tensor, known_ints, known_sizes, normal_
 _UNSET = (None, "", "void", "handle", "handle0")
 
 
+def known_fields(value: Value, what: str = "tensors") -> list[Value]:
+    """Return the fields of a tuple; those that are known at import stay so.
+
+    Raises
+    ------
+    ValueError
+        If it is no tuple.
+    """
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    types = getattr(value.type, "fields", None) if isinstance(value, ir.Value) else None
+    if types is None:
+        raise ValueError(f"expected a tuple of {what}, but got {getattr(value, 'type', value)}")
+    return [op.get_item(value, i) for i in range(len(types))]
+
+
 def fields(value: Value) -> list[ir.Value]:
     """Return the fields of a tuple as tensors of the program.
 
@@ -29,12 +45,7 @@ def fields(value: Value) -> list[ir.Value]:
     ValueError
         If it is no tuple.
     """
-    if isinstance(value, (list, tuple)):
-        return [as_tensor(one) for one in value]
-    types = getattr(value.type, "fields", None) if isinstance(value, ir.Value) else None
-    if types is None:
-        raise ValueError(f"expected a tuple of tensors, but got {getattr(value, 'type', value)}")
-    return [op.get_item(value, i) for i in range(len(types))]
+    return [as_tensor(field) for field in known_fields(value)]
 
 
 def ints(value: Any) -> list[int]:

@@ -23,6 +23,7 @@ from ...values import (
     number,
     rank_of,
 )
+from .operands import known_fields
 from .registry import REQUIRED, Function, converts
 from .requantize import (
     FixedPoint,
@@ -223,23 +224,13 @@ def _shifted(x: ir.Value, bits: int) -> ir.Value:
 # -- several tensors ----------------------------------------------------------------------------
 
 
-def _fields(value: Value, what: str) -> list[Value]:
-    """Return the fields of a tuple."""
-    if isinstance(value, (list, tuple)):
-        return list(value)
-    fields = getattr(getattr(value, "type", None), "fields", None)
-    if fields is None:
-        raise ValueError(f"expected a tuple of {what}, but got {type(value).__name__}")
-    return [op.get_item(value, i) for i in range(len(fields))]
-
-
 @converts("qnn.concatenate", raw=True, axis=0)
 def _concatenate(
     attrs: SimpleNamespace, data: Value, input_scales: Value, input_zero_points: Value,
     output_scale: Value, output_zero_point: Value,
 ) -> ir.Value:  # fmt: skip
-    tensors, scales = _fields(data, "tensors"), _fields(input_scales, "scales")
-    zeros = _fields(input_zero_points, "zero points")
+    tensors, scales = known_fields(data, "tensors"), known_fields(input_scales, "scales")
+    zeros = known_fields(input_zero_points, "zero points")
     if not len(tensors) == len(scales) == len(zeros):
         raise ValueError(
             f"expected as many scales and zero points as tensors, but got {len(tensors)} tensors, "

@@ -15,7 +15,6 @@ from .. import ast
 from ..saved.json_nodes import load_metadata
 from .expr_parser import ExprParser
 from .lexer import Token, tokenize
-from .variables import free_vars
 
 T = TypeVar("T")
 Metadata: TypeAlias = Mapping[str, Sequence[Any]]
@@ -184,7 +183,7 @@ class _ModuleParser(ExprParser):
         if not self.at("end"):
             self.fail("an operator, ';' or the end of the text")
         if not isinstance(body, ast.Function):
-            body = ast.Function(free_vars(body), body, span=self.span(token))
+            body = ast.Function(ast.free_vars(body), body, span=self.span(token))
         module.functions["main"] = body
         self._check_functions(module)
         return module
