@@ -10,8 +10,10 @@ import pytest
 import relax_mlir as relax
 from evaluated import ALWAYS_EVALUATED, why_not_evaluated
 
-# How long an example takes says nothing where machines and sanitizers differ.
-hypothesis.settings.register_profile("untimed", deadline=None)
+# How long an example takes, or is found, says nothing where machines and sanitizers differ.
+hypothesis.settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("untimed")
 
 # If this variable is set, each module that a test builds goes through TVMScript and back, too.

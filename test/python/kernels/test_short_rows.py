@@ -34,7 +34,10 @@ from relax_mlir.op.nn import layer_norm, log_softmax, rms_norm, softmax
 ROWS = st.sampled_from([0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 100, 2100])
 SIZES = st.integers(0, 9)
 BITS = st.sampled_from([0, 128, 256])
-SOME = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings(
+    max_examples=15,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 
 
 def both(
