@@ -61,6 +61,11 @@ mlirRelaxTargetDescriptionGetTarget(MlirRelaxTargetDescription description);
 /// The width of vector registers in bits.
 MLIR_CAPI_EXPORTED intptr_t
 mlirRelaxTargetDescriptionGetVectorBits(MlirRelaxTargetDescription description);
+/// The features that the target has, of those that the runtime can query.
+MLIR_CAPI_EXPORTED intptr_t mlirRelaxTargetDescriptionGetNumFeatures(
+    MlirRelaxTargetDescription description);
+MLIR_CAPI_EXPORTED MlirStringRef mlirRelaxTargetDescriptionGetFeature(
+    MlirRelaxTargetDescription description, intptr_t index);
 /// The features that the target has and this machine lacks.
 MLIR_CAPI_EXPORTED intptr_t
 mlirRelaxTargetDescriptionGetNumMissing(MlirRelaxTargetDescription description);

@@ -57,6 +57,16 @@ MlirRelaxNativeTarget toNative(const Target &target) {
           toRef(std::get<2>(target))};
 }
 
+// The texts of a list of a description.
+Names toNames(MlirRelaxTargetDescription description,
+              intptr_t (*getCount)(MlirRelaxTargetDescription),
+              MlirStringRef (*get)(MlirRelaxTargetDescription, intptr_t)) {
+  Names names;
+  for (intptr_t i = 0, count = getCount(description); i < count; ++i)
+    names.push_back(toString(get(description, i)));
+  return names;
+}
+
 Target toTuple(const MlirRelaxNativeTarget &target) {
   return {toString(target.triple), toString(target.cpu),
           toString(target.features)};
@@ -152,20 +162,21 @@ void bindNative(nb::module_ &m) {
   m.def(
       "describe_target",
       [](MlirContext context, const Target &target)
-          -> std::optional<std::tuple<Target, intptr_t, Names>> {
+          -> std::optional<std::tuple<Target, intptr_t, Names, Names>> {
         MlirRelaxTargetDescription description =
             mlirRelaxDescribeTarget(context, toNative(target));
         if (!description.ptr)
           return std::nullopt;
-        Names missing;
-        intptr_t count = mlirRelaxTargetDescriptionGetNumMissing(description);
-        for (intptr_t i = 0; i < count; ++i)
-          missing.push_back(
-              toString(mlirRelaxTargetDescriptionGetMissing(description, i)));
+        Names features =
+            toNames(description, mlirRelaxTargetDescriptionGetNumFeatures,
+                    mlirRelaxTargetDescriptionGetFeature);
+        Names missing =
+            toNames(description, mlirRelaxTargetDescriptionGetNumMissing,
+                    mlirRelaxTargetDescriptionGetMissing);
         std::tuple result(
             toTuple(mlirRelaxTargetDescriptionGetTarget(description)),
             mlirRelaxTargetDescriptionGetVectorBits(description),
-            std::move(missing));
+            std::move(features), std::move(missing));
         mlirRelaxTargetDescriptionDestroy(description);
         return result;
       },

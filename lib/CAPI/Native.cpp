@@ -91,6 +91,17 @@ intptr_t mlirRelaxTargetDescriptionGetVectorBits(
   return unwrap(description).vectorBits;
 }
 
+intptr_t mlirRelaxTargetDescriptionGetNumFeatures(
+    MlirRelaxTargetDescription description) {
+  return unwrap(description).features.size();
+}
+
+MlirStringRef
+mlirRelaxTargetDescriptionGetFeature(MlirRelaxTargetDescription description,
+                                     intptr_t index) {
+  return wrap(StringRef(unwrap(description).features[index]));
+}
+
 intptr_t mlirRelaxTargetDescriptionGetNumMissing(
     MlirRelaxTargetDescription description) {
   return unwrap(description).missing.size();

@@ -44,6 +44,8 @@ struct TargetDescription {
   NativeTarget target;
   /// The width of its vector registers.
   unsigned vectorBits = 0;
+  /// Those of its features that the runtime can query (Processor.cc).
+  std::vector<std::string> features;
   /// The features that it has and this machine lacks.
   std::vector<std::string> missing;
 };

@@ -22,7 +22,6 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace mlir;
@@ -35,7 +34,7 @@ public:
       : module(module), builder(module.getContext()), ptr(builder.getPtrTy()) {}
 
   void build(ArrayRef<std::string> symbols, ArrayRef<std::string> exports,
-             ArrayRef<StringRef> features);
+             ArrayRef<std::string> features);
 
 private:
   llvm::Constant *string(StringRef text);
@@ -108,7 +107,7 @@ void TableBuilder::addConstructor(llvm::Value *library) {
 
 void TableBuilder::build(ArrayRef<std::string> symbols,
                          ArrayRef<std::string> exports,
-                         ArrayRef<StringRef> features) {
+                         ArrayRef<std::string> features) {
   SmallVector<llvm::Constant *> names, addresses, exported, needed;
   for (const std::string &symbol : symbols) {
     names.push_back(string(symbol));
@@ -134,27 +133,6 @@ void TableBuilder::build(ArrayRef<std::string> symbols,
   addConstructor(library);
 }
 
-/// Returns the features of the target processor, of those that the runtime can
-/// query (Processor.cc).
-static SmallVector<StringRef> findFeatures(const llvm::TargetMachine &machine) {
-  if (!machine.getTargetTriple().isX86())
-    return {};
-  SmallVector<StringRef> features = {
-      "sse3",        "ssse3",      "sse4.1",       "sse4.2",
-      "sse4a",       "popcnt",     "aes",          "pclmul",
-      "bmi",         "bmi2",       "avx",          "avx2",
-      "fma",         "fma4",       "xop",          "gfni",
-      "vpclmulqdq",  "avx512f",    "avx512bw",     "avx512cd",
-      "avx512dq",    "avx512vl",   "avx512ifma",   "avx512vbmi",
-      "avx512vbmi2", "avx512vnni", "avx512bitalg", "avx512vpopcntdq",
-      "avx512bf16"};
-  const llvm::MCSubtargetInfo &info = *machine.getMCSubtargetInfo();
-  llvm::erase_if(features, [&](StringRef feature) {
-    return !info.checkFeatures(("+" + feature).str());
-  });
-  return features;
-}
-
 LogicalResult mlir::relax::emitLibraryTable(MLIRContext *context,
                                             const NativeTarget &target,
                                             ArrayRef<std::string> symbols,
@@ -173,7 +151,7 @@ LogicalResult mlir::relax::emitLibraryTable(MLIRContext *context,
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
   module.setPICLevel(llvm::PICLevel::BigPIC);
-  TableBuilder(module).build(symbols, exports, findFeatures(*machine));
+  TableBuilder(module).build(symbols, exports, getQueryableFeatures(*machine));
   if (failed(writeObject(module, *machine, object.bytes)))
     return emitError(loc, "no object files are written for ")
            << object.target.triple;

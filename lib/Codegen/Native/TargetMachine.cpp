@@ -147,6 +147,29 @@ static unsigned findVectorBits(const llvm::Triple &triple,
   return info.checkFeatures("+avx") ? 256 : 128;
 }
 
+/// Of x86: the features that the runtime can query, as LLVM names them.
+constexpr StringLiteral kQueryableFeatures[] = {
+    "sse3",        "ssse3",      "sse4.1",       "sse4.2",
+    "sse4a",       "popcnt",     "aes",          "pclmul",
+    "bmi",         "bmi2",       "avx",          "avx2",
+    "fma",         "fma4",       "xop",          "gfni",
+    "vpclmulqdq",  "avx512f",    "avx512bw",     "avx512cd",
+    "avx512dq",    "avx512vl",   "avx512ifma",   "avx512vbmi",
+    "avx512vbmi2", "avx512vnni", "avx512bitalg", "avx512vpopcntdq",
+    "avx512bf16"};
+
+std::vector<std::string>
+mlir::relax::getQueryableFeatures(const llvm::TargetMachine &machine) {
+  std::vector<std::string> features;
+  if (!machine.getTargetTriple().isX86())
+    return features;
+  const llvm::MCSubtargetInfo &info = *machine.getMCSubtargetInfo();
+  for (StringRef feature : kQueryableFeatures)
+    if (info.checkFeatures(("+" + feature).str()))
+      features.push_back(feature.str());
+  return features;
+}
+
 /// Returns the features that the target has and this processor lacks.
 static std::vector<std::string> findMissing(const llvm::Triple &triple,
                                             const llvm::MCSubtargetInfo &info) {
@@ -171,6 +194,7 @@ mlir::relax::describeTarget(const NativeTarget &target, std::string &error) {
     return std::nullopt;
   const llvm::MCSubtargetInfo &info = *machine->getMCSubtargetInfo();
   description.vectorBits = findVectorBits(machine->getTargetTriple(), info);
+  description.features = getQueryableFeatures(*machine);
   description.missing = findMissing(machine->getTargetTriple(), info);
   return description;
 }

@@ -23,6 +23,10 @@ void initializeNativeTarget();
 std::unique_ptr<llvm::TargetMachine>
 makeTargetMachine(NativeTarget &target, unsigned optLevel, std::string &error);
 
+/// Returns the features of the processor, of those that the runtime can query.
+std::vector<std::string>
+getQueryableFeatures(const llvm::TargetMachine &machine);
+
 /// Runs LLVM's passes on a module: all of a level from 0 to 3 where there are
 /// loops over numbers, else those that clean up.
 llvm::Error optimizeModule(llvm::Module &module, llvm::TargetMachine &machine,

@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Artefact.h"
+#include "ObjectLinker.h"
+#include "Processor.h"
 
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -123,6 +125,28 @@ static void bind(vm::Executable executable,
   bindSymbols(std::move(executable), addresses, std::move(keepAlive), source);
 }
 
+// Links an object file and gives an executable the code of these symbols.
+static void link(vm::Executable executable, ffi::Bytes object,
+                 ffi::Array<ffi::String> symbols, ffi::String source) {
+  auto code = ffi::make_object<LinkedCodeObj>(
+      std::string_view(object.data(), object.size()), source);
+  std::vector<std::pair<std::string, void *>> addresses;
+  for (const ffi::String &symbol : symbols)
+    addresses.emplace_back(symbol, code->lookUp(symbol));
+  bindSymbols(std::move(executable), addresses,
+              ffi::Any(ffi::ObjectRef(std::move(code))), source);
+}
+
+// Of features by their names in LLVM, those that this processor lacks.
+static ffi::Array<ffi::String>
+getMissingFeatures(ffi::Array<ffi::String> features) {
+  ffi::Array<ffi::String> missing;
+  for (const ffi::String &feature : features)
+    if (!hasFeature(feature))
+      missing.push_back(feature);
+  return missing;
+}
+
 // A row for each section: name, offset, size, checksum.
 static ffi::Array<ffi::Array<ffi::Any>> getSections(ffi::String path) {
   Container container(Image::map(path), Verify::All, "");
@@ -146,5 +170,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("relax_mlir.artefact.load_library",
            [](ffi::String path) { return loadLibrary(path); })
       .def("relax_mlir.artefact.bind", bind)
+      .def("relax_mlir.artefact.link", link)
+      .def("relax_mlir.artefact.missing_features", getMissingFeatures)
       .def("relax_mlir.artefact.sections", getSections);
 }
