@@ -124,3 +124,28 @@ else()
         MLIRTranslateLib
     )
 endif()
+
+# The library of the Python bindings, which holds MLIR for the extension.
+find_library(
+    RELAX_MLIR_PYTHON_CAPI
+    MLIRPythonCAPI
+    PATHS ${RELAX_WHEEL_MLIR}/_mlir_libs
+    NO_DEFAULT_PATH
+)
+
+# What our tools link. From the wheels it is the library of the bindings, so that
+# an installation has MLIR once; only the main functions of tools, which it
+# lacks, and what they alone use come from static libraries.
+if(RELAX_WHEEL_VERSION AND RELAX_MLIR_PYTHON AND RELAX_MLIR_PYTHON_CAPI)
+    get_property(translations GLOBAL PROPERTY MLIR_TRANSLATION_LIBS)
+    set(RELAX_TOOL_LIBS
+        ${RELAX_MLIR_PYTHON_CAPI}
+        LLVM
+        MLIRLspServerLib
+        MLIROptLib
+        MLIRTranslateLib
+        ${translations}
+    )
+else()
+    set(RELAX_TOOL_LIBS ${RELAX_MLIR_LIBS})
+endif()

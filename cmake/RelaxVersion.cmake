@@ -1,8 +1,8 @@
-# Sets RELAX_VERSION to what python/relax_mlir/_version.py says, and configures
-# again when that file changes.
+# Sets RELAX_VERSION to what runtime/python/relax_runtime/_version.py says, and
+# configures again when that file changes.
 
 set(RELAX_VERSION_FILE
-    ${CMAKE_CURRENT_LIST_DIR}/../python/relax_mlir/_version.py
+    ${CMAKE_CURRENT_LIST_DIR}/../runtime/python/relax_runtime/_version.py
 )
 file(STRINGS ${RELAX_VERSION_FILE} RELAX_VERSION_LINE REGEX "^__version__ = ")
 string(REGEX MATCH "[0-9]+(\\.[0-9]+)+" RELAX_VERSION "${RELAX_VERSION_LINE}")
