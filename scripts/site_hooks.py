@@ -55,15 +55,15 @@ MODULES = (
     "relax_mlir.training",
     "relax_mlir.training.loss",
     "relax_mlir.training.optimizer",
-    "relax_mlir.runtime",
     "relax_mlir.vm",
     "relax_mlir.artefact",
     "relax_mlir.target",
     "relax_mlir.native",
-    "relax_mlir.packed",
     "relax_mlir.progress",
     "relax_mlir.reference",
     "relax_mlir.reference.operators",
+    "relax_runtime",
+    "relax_runtime.packed",
 )
 
 
@@ -95,19 +95,26 @@ def computed_names(module: Any) -> list[str]:
 def _is_own(member: Any, *, anywhere: bool) -> bool:
     """Whether a member is no module, and `anywhere`, or of the package."""
     if member.is_alias:
-        if not member.target_path.startswith("relax_mlir."):
+        if not member.target_path.startswith(("relax_mlir.", "relax_runtime.")):
             return anywhere
         member = member.final_target
-    return not member.is_module and (anywhere or member.path.startswith("relax_mlir."))
+    return not member.is_module and (
+        anywhere or member.path.startswith(("relax_mlir.", "relax_runtime."))
+    )
 
 
 def _pages() -> Iterator[tuple[str, str, list[str]]]:
     """Yield the path, the text and the documented names of each page."""
-    package = griffe.load("relax_mlir", search_paths=[str(PACKAGE)], allow_inspection=False)
+    packages = griffe.ModulesCollection()
+    for name in ("relax_runtime", "relax_mlir"):
+        griffe.load(
+            name,
+            search_paths=[str(PACKAGE)],
+            allow_inspection=False,
+            modules_collection=packages,
+        )
     for path in MODULES:
-        module = package
-        for part in path.split(".")[1:]:
-            module = module.members[part]
+        module = packages[path]
         names = [f"{path}.{name}" for name in public_names(module)]
         options = "{members: false, show_root_heading: false, show_root_toc_entry: false}"
         blocks = [f"# {path}", f"::: {path}\n    options: {options}"]

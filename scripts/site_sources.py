@@ -18,7 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "generated"
 WORK = ROOT / "build" / "docs"
-PACKAGE = WORK / "package" / "relax_mlir"
+PACKAGES = WORK / "package"
+PACKAGE = PACKAGES / "relax_mlir"
+SOURCES = ("python/relax_mlir", "runtime/python/relax_runtime")
 DIALECT = "dialect/RelaxOps.td"
 NAMESPACES = ("builtin", "grad", "nn")  # as in python/CMakeLists.txt
 
@@ -53,13 +55,14 @@ def write_pages(wheels: Path) -> None:
         (PAGES / f"{name}Passes.md").write_text(f"# Passes: {name}\n\n{text}")
 
 
-def write_package(wheels: Path) -> None:
-    """Write the package with the Python functions that are generated."""
+def write_packages(wheels: Path) -> None:
+    """Write the packages, with the Python functions that are generated."""
     tblgen = (*_tblgen(wheels, "llvm"), "--dump-json")
-    shutil.rmtree(PACKAGE, ignore_errors=True)
-    shutil.copytree(
-        ROOT / "python" / "relax_mlir", PACKAGE, ignore=shutil.ignore_patterns("__pycache__")
-    )
+    shutil.rmtree(PACKAGES, ignore_errors=True)
+    for folder in SOURCES:
+        package = ROOT / folder
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(package, PACKAGES / package.name, ignore=ignored)
     records = WORK / "RelaxOps.json"
     records.write_text(_run(*tblgen, DIALECT))
     script = ("scripts/generate_ops.py", records, "--folder", PACKAGE / "op", "--namespaces")
@@ -78,7 +81,7 @@ def main(arguments: list[str]) -> None:
         sys.exit(__doc__)
     wheels = Path(arguments[0])
     write_pages(wheels)
-    write_package(wheels)
+    write_packages(wheels)
 
 
 if __name__ == "__main__":

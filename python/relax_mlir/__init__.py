@@ -24,6 +24,8 @@ array([1., 1., 1., 1., 1., 1., 1., 1.], dtype=float32)
 
 import sys
 
+from relax_runtime import __version__ as __version__
+
 # _dependencies comes first: it checks what the other modules import.
 from . import _dependencies as _dependencies
 from . import (
@@ -44,9 +46,7 @@ from . import (
     transform,
     vm,
 )
-from . import packed as packed
 from ._arguments import explain_methods, explain_namespace
-from ._version import __version__ as __version__
 from .artefact import Executable, load
 from .builder.block_builder import BlockBuilder
 from .builder.equality import assert_structural_equal, structural_equal

@@ -19,11 +19,22 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from relax_runtime.near_misses import did_you_mean
+
 from ._annotations import describe, fits
-from ._near_misses import did_you_mean
 
 # Beginnings of modules whose errors are about what this package gave them.
-_OURS = ("relax_mlir", "mlir", "tvm_ffi", "numpy", "dataclasses", "re", "inspect", "contextlib")
+_OURS = (
+    "relax_mlir",
+    "relax_runtime",
+    "mlir",
+    "tvm_ffi",
+    "numpy",
+    "dataclasses",
+    "re",
+    "inspect",
+    "contextlib",
+)
 # What MLIR's bindings, tvm-ffi and NumPy say of an argument of another type.
 _FOREIGN = (
     "incompatible function arguments",
@@ -259,7 +270,7 @@ def explain_namespace(module: types.ModuleType, prefix: str, eager: Iterable[str
     for key in public:
         member: Any = space.get(key)
         owner = str(getattr(member, "__module__", ""))
-        if not owner.startswith("relax_mlir"):
+        if not owner.startswith(("relax_mlir", "relax_runtime")):
             continue
         if _is_python(member):
             # Other names of the same function stay the same.

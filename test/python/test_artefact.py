@@ -17,8 +17,8 @@ import pytest
 import relax_mlir as relax
 import tvm_ffi
 from relax_mlir import artefact, op
-from relax_mlir._mlir_libs import RUNTIME_LIBRARY
 from relax_mlir.op import const
+from relax_runtime import LIBRARY
 
 MODES = pytest.mark.parametrize("exec_mode", relax.transform.options.EXEC_MODES)
 EXAMPLES = Path(__file__).parents[2] / "examples" / "cpp"
@@ -221,7 +221,7 @@ def environment(self_contained: bool) -> dict[str, str]:
     """Return an environment in which libraries are found without the package."""
     folders = [str(Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent)]
     if not self_contained:
-        folders.append(str(Path(RUNTIME_LIBRARY).parent))
+        folders.append(str(Path(LIBRARY).parent))
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return {**kept, "LD_LIBRARY_PATH": os.pathsep.join(folders)}
 

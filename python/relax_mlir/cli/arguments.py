@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import tvm_ffi
+from relax_runtime.near_misses import did_you_mean
 
-from .._near_misses import did_you_mean
 from ..core.ir import Dim
 from .errors import CommandError
 from .signature import Signature, Spec

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mlir import ir
+from relax_runtime.near_misses import did_you_mean
 
 from .._mlir_libs import _relax_mlir as _ext
-from .._near_misses import did_you_mean
 from ..core.ir import Dim, ShapeExpr, TensorStructInfo
 from ..core.ir_module import IRModule
 from ..core.struct_info import substitute, tir_vars_in_struct_info

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mlir import ir
+from relax_runtime.near_misses import did_you_mean
 
 from .._mlir_libs import _relax_mlir as _ext
-from .._near_misses import did_you_mean
 from ..dialects import relax as _ops
 from .context import current_context
 

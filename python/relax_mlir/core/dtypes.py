@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from mlir import ir
+from relax_runtime.near_misses import did_you_mean
 
-from .._near_misses import did_you_mean
 from .context import current_context
 
 # By their names in NumPy, TVM and ml_dtypes.

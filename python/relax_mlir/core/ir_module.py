@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from mlir import ir
+from relax_runtime.near_misses import did_you_mean
 
 from .._annotations import name_annotation
 from .._arguments import shown
 from .._mlir_libs import _relax_mlir as _ext
-from .._near_misses import did_you_mean
 from . import function
 from .context import current_context
 from .diagnostics import parse_module, raise_errors

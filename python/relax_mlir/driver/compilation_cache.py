@@ -20,9 +20,9 @@ import time
 from pathlib import Path
 
 from mlir import ir
+from relax_runtime import LIBRARY
 
 from .. import native
-from .._mlir_libs import RUNTIME_LIBRARY
 from .._mlir_libs import _relax_mlir as _ext
 from .._warnings import warn
 from ..artefact import Executable, load
@@ -249,7 +249,7 @@ def parse_size(text: str) -> int:
 def _build() -> str:
     """Return a key that changes when this package or LLVM is another one."""
     package = Path(__file__).parents[1]
-    files = [Path(_ext.__file__), Path(RUNTIME_LIBRARY)]
+    files = [Path(_ext.__file__), Path(LIBRARY)]
     files += sorted(Path(ir.__file__).with_name("_mlir_libs").glob("*.so*"))
     files += sorted(package.rglob("*.py"))
     stats = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]

@@ -65,8 +65,9 @@ Operators that compute the places of elements:
 from sys import modules as _modules
 from typing import Any as _Any
 
+from relax_runtime.near_misses import did_you_mean as _did_you_mean
+
 from .._arguments import explain_namespace as _explain_namespace
-from .._near_misses import did_you_mean as _did_you_mean
 from ..core.expr import const as const
 from ..core.expr import dtype as dtype
 from ..core.expr import global_var as global_var

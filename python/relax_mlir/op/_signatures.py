@@ -9,9 +9,9 @@ import inspect
 from typing import Any
 
 from mlir import ir
+from relax_runtime.near_misses import did_you_mean
 
 from .. import op as _namespace
-from .._near_misses import did_you_mean
 from ..core.context import current_context
 from ._builtin_ops_gen import __all__ as _builtin
 from ._grad_ops_gen import __all__ as _grad

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import tvm_ffi
+from relax_runtime._ffi import runtime_function
 
 from ..core.dtypes import is_numpy
-from ..runtime._ffi import runtime_function
 from .tensor import Array, Tensor, decode, encode, is_float, round_float
 from .values import Closure, DataType, Shape
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mlir import ir
+from relax_runtime import packed
 
-from .. import packed
 from ..core.dtypes import dtype_name, is_numpy
 from ..core.ir import Dim, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
 from .boundary import call_packed, give

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from mlir import ir
+from relax_runtime.near_misses import did_you_mean
 
 from .. import op as _op
 from .. import tir
-from .._near_misses import did_you_mean
 from ..core.dtypes import is_numpy
 from ..core.expr import Leaf, build, scalar_tensor
 from ..core.ir import Dim, PrimStructInfo, ShapeExpr, TupleStructInfo

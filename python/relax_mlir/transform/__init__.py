@@ -20,7 +20,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .._near_misses import did_you_mean as _did_you_mean
+from relax_runtime.near_misses import did_you_mean as _did_you_mean
+
 from .base import MLIRPass, Pass, PassError, Sequential
 from .bind_params import BindParams
 from .combine_parallel_matmul import CombineParallelMatmul

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 from mlir import ir
 from mlir.passmanager import PassManager
+from relax_runtime.near_misses import did_you_mean
 
 from .._mlir_libs import _relax_mlir as _ext
-from .._near_misses import did_you_mean
 from .._warnings import warn
 from ..core.diagnostics import raise_errors
 from ..core.forks import compiling, within_compilation

@@ -8,7 +8,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from .._near_misses import did_you_mean
+from relax_runtime.near_misses import did_you_mean
 
 #: How functions run.
 EXEC_MODES = ("compiled", "bytecode")

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from relax_runtime.near_misses import did_you_mean
+
 from .._arguments import shown
-from .._near_misses import did_you_mean
 
 if TYPE_CHECKING:
     from ..core.ir_module import IRModule

@@ -19,7 +19,7 @@ from plan import Node, Program, build, dims_of, needs_shape, size_of
 from relax_mlir import VirtualMachine, compile  # noqa: A004
 from relax_mlir.core.context import current_context
 from relax_mlir.reference import Tensor
-from relax_mlir.runtime.threads import set_num_threads
+from relax_mlir.runtime import set_num_threads
 
 CONFIRMATIONS = 64
 MEASURED = 8  # one of so many programs is measured

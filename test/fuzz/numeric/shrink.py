@@ -237,7 +237,7 @@ Options that matter: {changed}
 import numpy as np
 import relax_mlir as relax
 from relax_mlir import reference
-from relax_mlir.runtime.threads import set_num_threads
+from relax_mlir.runtime import set_num_threads
 from relax_mlir.script import from_source
 
 PROGRAM = r{quotes}

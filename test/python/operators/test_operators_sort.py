@@ -134,7 +134,7 @@ def test_bucketize(load, write, tensor, dtype, right):
 
 def test_sorts_share_threads():
     """Lines are shared by threads, each with its own part of both copies."""
-    from relax_mlir.runtime.threads import set_num_threads
+    from relax_mlir.runtime import set_num_threads
 
     bb = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorStructInfo(("n", "m"), "float32"))

@@ -170,7 +170,7 @@ def test_nothing_holds_an_exception_that_was_caught() -> None:
 
 def test_many_exceptions_that_never_arrive() -> None:
     """An exception that C++ drops waits no longer than a few others."""
-    from relax_mlir.runtime import _exceptions
+    from relax_runtime import _exceptions
 
     for number in range(100):
         try:

@@ -9,7 +9,7 @@ import pytest
 import relax_mlir as relax
 import tvm_ffi
 from relax_mlir import op
-from relax_mlir.runtime.calls import make_callable
+from relax_runtime.calls import make_callable
 
 MATRIX = relax.TensorStructInfo(("n", 2), "float32")
 

@@ -12,7 +12,7 @@ import tvm_ffi
 from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager
 from relax_mlir import op
-from relax_mlir._mlir_libs import RUNTIME_LIBRARY
+from relax_runtime import LIBRARY
 
 make_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_function")
 make_engine_function = tvm_ffi.get_global_func("relax_mlir.runtime.make_engine_function")
@@ -152,7 +152,7 @@ def test_engine_function_runs_compiled_code():
     module = relax.as_module(build_double()).clone().module
     with module.context:
         PassManager.parse("builtin.module(relax-to-llvm)").run(module.operation)
-        engine = ExecutionEngine(module, shared_libs=[RUNTIME_LIBRARY])
+        engine = ExecutionEngine(module, shared_libs=[LIBRARY])
     address = engine.raw_lookup("__tvm_ffi_double")
     alive = weakref.ref(engine)
     function = make_engine_function(address, UNARY, engine)

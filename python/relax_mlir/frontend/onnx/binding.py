@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-
-from ..._near_misses import did_you_mean
+from relax_runtime.near_misses import did_you_mean
 
 Array = np.ndarray[Any, Any]
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 import onnx
+from relax_runtime import VirtualMachine, get_num_threads, set_num_threads
+from relax_runtime.near_misses import did_you_mean
 
-from ..._near_misses import did_you_mean
 from ...driver.compiler import compile as compile_module
-from ...runtime.threads import get_num_threads, set_num_threads
-from ...runtime.virtual_machine import VirtualMachine
 from .binding import IOBinding, OrtValue, RunOptions, SessionOptions
 from .importer import import_model
 from .model import ModelLike, dtype_of, load

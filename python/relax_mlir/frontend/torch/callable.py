@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 
 from ...core.ir_module import IRModule
 from ...driver.compiler import compile as compile_module
-from ...runtime.virtual_machine import VirtualMachine
+from ...runtime import VirtualMachine
 from .bounds import describe_violation
 from .exported_program import from_exported_program, is_omitted
 from .registry import Converter

@@ -32,7 +32,7 @@ from torch.export.graph_signature import (
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ...driver.compiler import compile as compile_module
-from ...runtime.virtual_machine import VirtualMachine
+from ...runtime import VirtualMachine
 from .callable import as_torch
 from .exported_program import import_program
 from .registry import CONVERTERS

@@ -10,7 +10,8 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..._near_misses import did_you_mean
+from relax_runtime.near_misses import did_you_mean
+
 from ...core.expr import GlobalVar
 
 _MISSING = object()

@@ -8,7 +8,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from ...._near_misses import did_you_mean
+from relax_runtime.near_misses import did_you_mean
+
 from .. import ast
 from .attribute_parser import AttributeParser
 from .lexer import Token

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...._near_misses import did_you_mean
+from relax_runtime.near_misses import did_you_mean
+
 from .. import ast
 from . import literals
 from .binder_parser import BinderParser

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
+from relax_runtime.near_misses import did_you_mean
 
-from ...._near_misses import did_you_mean
 from .. import ast
 from ..saved.json_nodes import load_metadata
 from .expr_parser import ExprParser

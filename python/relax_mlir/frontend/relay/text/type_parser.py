@@ -8,7 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...._near_misses import did_you_mean
+from relax_runtime.near_misses import did_you_mean
+
 from ....script.tvm_json import Unread
 from .. import ast
 from ..saved.json_graph import DEVICE

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlir import ir
+from relax_runtime.near_misses import did_you_mean
 
-from ...._near_misses import did_you_mean
 from ....core.expr import GlobalVar
 from ....tir import expr as tir
 from ....tir import stmt as st

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from .._near_misses import did_you_mean
 from ._ffi import runtime_function
+from .near_misses import did_you_mean
 from .tensor import Tensor
 
 __all__ = ["as_device", "cpu", "has_device", "tensor"]

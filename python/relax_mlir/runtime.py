@@ -1,26 +1,36 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Execution of compiled programs: bytecode, the virtual machine, memory, threads.
+"""Execution of compiled programs: the public names of `relax_runtime`.
 
-`docs/dev/vm.md` describes the machine, its text assembly and its builtins.
+Programs that only run compiled programs import that package, which needs no compiler.
 """
 
-from .devices import cpu, has_device, tensor
-from .executable import ADT, Executable, FunctionInfo
-from .memory import (
+from relax_runtime import (
+    ADT,
+    BenchmarkResult,
+    Executable,
+    FunctionInfo,
     MemoryStats,
+    ProfileEvent,
+    ProfileReport,
+    ProfileRow,
+    Replace,
+    Tensor,
+    VirtualMachine,
+    VMInstrumentReturnKind,
+    cpu,
+    get_num_threads,
+    has_device,
     memory_stats,
+    recursion_limit,
     release_memory,
     reset_peak_memory,
     set_memory_limit,
+    set_num_threads,
+    set_recursion_limit,
     synchronize,
+    tensor,
 )
-from .profile_report import ProfileEvent, ProfileReport, ProfileRow
-from .recursion import recursion_limit, set_recursion_limit
-from .tensor import Tensor
-from .threads import get_num_threads, set_num_threads
-from .time_evaluator import BenchmarkResult
-from .virtual_machine import Replace, VirtualMachine, VMInstrumentReturnKind
 
 __all__ = [
     "ADT",

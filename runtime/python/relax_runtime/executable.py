@@ -109,9 +109,6 @@ class Executable:
     ----------
     handle : tvm_ffi.Object
         The object of the runtime, of type ``relax_mlir.Executable``.
-
-    Attributes
-    ----------
     exec_mode : str
         "bytecode", of which machines see every call, or how functions run otherwise.
 
@@ -125,12 +122,11 @@ class Executable:
     'main'
     """
 
-    exec_mode = "bytecode"
-
-    def __init__(self, handle: tvm_ffi.Object) -> None:
+    def __init__(self, handle: tvm_ffi.Object, exec_mode: str = "bytecode") -> None:
         if not isinstance(handle, _Handle):
             raise TypeError(f"expected an object of type relax_mlir.Executable, but got {handle!r}")
         self.handle = handle
+        self.exec_mode = exec_mode
         self._known: dict[str, Any] = {}
 
     def __repr__(self) -> str:

@@ -12,11 +12,11 @@ from typing import Any
 
 import tvm_ffi
 
-from .._near_misses import did_you_mean
 from ._ffi import vm_function
 from .calls import make_callable
 from .devices import as_device, has_device
 from .executable import TEXT_BYTES, Executable
+from .near_misses import did_you_mean
 from .profile_report import ProfileReport, make_report
 from .stateful_calls import StatefulCalls
 from .time_evaluator import BenchmarkResult, time_evaluator

@@ -5,16 +5,26 @@
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 
 import tvm_ffi
 
-from .._mlir_libs import RUNTIME_LIBRARY
 from . import _exceptions, tensor
 
+LIBRARY = str(Path(__file__).parent / "lib" / "librelax_runtime.so")
+
 # Registers the functions of the runtime; generated code finds the same library.
-_library = ctypes.CDLL(RUNTIME_LIBRARY)
+_library = ctypes.CDLL(LIBRARY)
 # tvm-ffi does not know these by itself and would raise RuntimeError instead.
-for _error in (MemoryError, RecursionError, ZeroDivisionError, KeyboardInterrupt, SystemExit):
+_ERRORS = (
+    KeyboardInterrupt,
+    MemoryError,
+    OSError,
+    RecursionError,
+    SystemExit,
+    ZeroDivisionError,
+)
+for _error in _ERRORS:
     tvm_ffi.error.register_error(_error.__name__, _error)
 _exceptions.install()
 tensor.install()
@@ -28,3 +38,8 @@ def vm_function(name: str) -> tvm_ffi.Function:
 def runtime_function(name: str) -> tvm_ffi.Function:
     """Return a function of the runtime that is no part of the virtual machine."""
     return tvm_ffi.get_global_func(f"relax_mlir.runtime.{name}")
+
+
+def artefact_function(name: str) -> tvm_ffi.Function:
+    """Return a function about files of compiled programs."""
+    return tvm_ffi.get_global_func(f"relax_mlir.artefact.{name}")

@@ -1,0 +1,234 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files of compiled programs: ``model.rx``, and the shared library ``model.so``.
+
+`docs/Deployment.md` describes both. Their machine code is linked here without LLVM, so programs run
+where there is no compiler.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ._ffi import artefact_function
+from .executable import Executable
+
+_load_file = artefact_function("load_file")
+_load_bytes = artefact_function("load_bytes")
+_load_library = artefact_function("load_library")
+_bind = artefact_function("bind")
+_link = artefact_function("link")
+_missing_features = artefact_function("missing_features")
+_sections = artefact_function("sections")
+
+_EXEC_MODES = ("compiled", "bytecode")
+# The key of the metadata that lists the features of processors that machine code uses.
+FEATURES = "features"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds, with its machine code as an object file.
+
+    Attributes
+    ----------
+    name : str
+        What errors call the file.
+    handle : tvm_ffi.Object
+        The program, whose code is not bound.
+    exec_mode : str
+    triple, cpu, features : str
+        The machine that the code is for, as LLVM describes it.
+    symbols : tuple of str
+        The symbols that the code defines.
+    object_file : bytes
+        Empty where there is no code.
+    needs : tuple of str, optional
+        The features of processors that the code uses; None where the file does not say.
+    """
+
+    name: str
+    handle: Any
+    exec_mode: str
+    triple: str
+    cpu: str
+    features: str
+    symbols: tuple[str, ...]
+    object_file: bytes
+    needs: tuple[str, ...] | None
+
+    def bind(self, addresses: Mapping[str, int], keep_alive: Any = None) -> None:
+        """Give the program its code, whose owner is kept as long as the program.
+
+        Raises
+        ------
+        ValueError
+            If code of a function or a kernel is missing.
+        """
+        _bind(self.handle, dict(addresses), keep_alive, self.name)
+
+
+def read(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Contents:
+    """Read a file, whose code is neither linked nor checked.
+
+    Parameters
+    ----------
+    source : path or bytes
+    verify : bool
+        Whether to compare the checksums of the elements of constants.
+
+    Returns
+    -------
+    Contents
+
+    Raises
+    ------
+    OSError, ValueError
+        As `load` does.
+    """
+    if isinstance(source, bytes):
+        name = "bytes"
+        handle, code, metadata = _load_bytes(source, verify)
+    else:
+        name = os.fspath(source)
+        handle, code, metadata = _load_file(name, verify)
+    exec_mode = metadata.get("exec_mode", "")
+    if exec_mode not in _EXEC_MODES:
+        raise ValueError(
+            f"{name}: section 'metadata': expected exec_mode to be compiled or bytecode, "
+            f"but got {exec_mode!r}"
+        )
+    needs = metadata.get(FEATURES)
+    return Contents(
+        name,
+        handle,
+        str(exec_mode),
+        str(code["triple"]),
+        str(code["cpu"]),
+        str(code["features"]),
+        tuple(map(str, code["symbols"])),
+        bytes(code["object"]),
+        None if needs is None else tuple(filter(None, str(needs).split(","))),
+    )
+
+
+def is_library(path: str | os.PathLike[str]) -> bool:
+    """Say whether a path is that of a shared library."""
+    return os.fspath(path).endswith(".so")
+
+
+def load_library(path: str | os.PathLike[str]) -> Executable:
+    """Return the program of a shared library, which stays loaded.
+
+    Raises
+    ------
+    OSError, ValueError
+        As `load` does.
+    """
+    executable = Executable(_load_library(str(Path(path).absolute())))
+    if not any(function.is_bytecode for function in executable.functions):
+        executable.exec_mode = "compiled"
+    return executable
+
+
+def _check_processor(contents: Contents) -> None:
+    """Raise ValueError where this processor cannot run the code."""
+    if (processor := contents.triple.partition("-")[0]) != platform.machine():
+        raise ValueError(
+            f"{contents.name}: section 'native': the code is for {processor}, but this processor "
+            f"is {platform.machine()}"
+        )
+    if contents.needs is None:
+        raise ValueError(
+            f"{contents.name}: section 'metadata': expected the features of the processor that the "
+            "code needs, which earlier versions did not write: compile the model again, or load "
+            "the file with relax_mlir.load"
+        )
+    if missing := list(map(str, _missing_features(list(contents.needs)))):
+        target = " ".join(filter(None, (contents.triple, contents.cpu)))
+        raise ValueError(
+            f"{contents.name}: section 'native': the code is for {target}, and this processor "
+            f"lacks {', '.join(missing)}"
+        )
+
+
+def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Executable:
+    """Load a compiled program.
+
+    The elements of constants are mapped from the file when they are used, so the file must stay as
+    it is as long as anything of it is in use; replacing it by another file is fine.
+
+    Parameters
+    ----------
+    source : path or bytes
+        What ``save``, ``to_bytes`` or ``export_library`` of a `relax_mlir.Executable` made. A path
+        that ends in ``.so`` is that of a shared library.
+    verify : bool
+        Whether to compare the checksums of the elements of constants, which reads all of them. All
+        other sections are always compared.
+
+    Returns
+    -------
+    Executable
+        For `VirtualMachine`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is damaged, of another version, for another machine, or no such file at all. The
+        message names the section.
+    """
+    if not isinstance(source, bytes) and is_library(source):
+        return load_library(source)
+    contents = read(source, verify=verify)
+    if not contents.object_file:
+        contents.bind({})  # says what is missing
+    else:
+        _check_processor(contents)
+        _link(contents.handle, contents.object_file, list(contents.symbols), contents.name)
+    return Executable(contents.handle, contents.exec_mode)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a file.
+
+    Attributes
+    ----------
+    name : str
+    offset, size : int
+        In bytes.
+    checksum : int
+        CRC-32C of the content.
+    """
+
+    name: str
+    offset: int
+    size: int
+    checksum: int
+
+
+def sections(path: str | os.PathLike[str]) -> tuple[Section, ...]:
+    """Return the sections of a file.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    tuple of Section
+
+    Raises
+    ------
+    OSError, ValueError
+        As `load` does.
+    """
+    return tuple(Section(*row) for row in _sections(os.fspath(path)))
