@@ -30,6 +30,7 @@ from relax_runtime import __version__ as __version__
 from . import _dependencies as _dependencies
 from . import (
     analysis,
+    composites,
     dpl,
     expr_functor,
     frontend,
@@ -142,6 +143,7 @@ __all__ = [
     "bisect_wrong",
     "build",
     "compile",
+    "composites",
     "const",
     "cpu",
     "default_build_pipeline",

@@ -10,17 +10,17 @@ dimensions and no kernels.
 from __future__ import annotations
 
 import dataclasses
-import functools
-import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 from mlir import ir
 
 from .. import op
+from ..composites import tensors
+from ..composites.tensors import cast, size, size_tensor
 from ..core.expr import const
-from ..core.ir import Dim, Facts, TensorStructInfo
+from ..core.ir import Dim
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,49 +73,6 @@ def is_known(value: Value) -> bool:
     return isinstance(value, (np.ndarray, Sizes))
 
 
-def size(dim: int | Dim) -> int | Dim:
-    """Return a dimension as a number where it is one."""
-    number = dim if isinstance(dim, int) else dim.value
-    return dim if number is None else number
-
-
-def facts(*dims: int | Dim) -> Facts:
-    """Return that no dimension is negative, of those in some expressions."""
-    names = {name for dim in dims if isinstance(dim, Dim) for name in dim.variables}
-    return Facts(bounds=dict.fromkeys(names, (0, None)))
-
-
-def same(first: int | Dim, second: int | Dim) -> bool | None:
-    """Say whether two sizes are equal; None where it is not decided."""
-    return Dim(first).prove_equal(second, facts(first, second))
-
-
-def product(dims: Iterable[int | Dim]) -> int | Dim:
-    """Return the product of dimensions."""
-    return functools.reduce(operator.mul, dims, 1)
-
-
-def quotient(dims: Sequence[int | Dim], divisors: Sequence[int | Dim]) -> int | Dim:
-    """Return what is left of the elements of a tensor beside some dimensions."""
-    left, below = list(dims), []
-    for divisor in divisors:
-        equal = next((dim for dim in left if same(dim, divisor)), None)
-        if equal is None:
-            below.append(divisor)
-        else:
-            left.remove(equal)
-    over, under = product(left), product(below)
-    if isinstance(over, int) and isinstance(under, int):
-        return over // under
-    # A multiple is what it is for one choice of sizes, if it is so for all.
-    names = {name for one in (over, under) if isinstance(one, Dim) for name in one.variables}
-    sample = {name: 101 + 6 * i for i, name in enumerate(sorted(names))}
-    values = [Dim(one).evaluate(sample) for one in (over, under)]
-    if values[0] and values[1] and same(over, under * (values[0] // values[1])):
-        return values[0] // values[1]
-    return size(over // under)
-
-
 def objects(value: Value) -> np.ndarray:
     """Return known elements as objects: int, float, bool or Dim."""
     return value.elements if isinstance(value, Sizes) else value.astype(object)
@@ -152,13 +109,8 @@ def shape_of(value: Value) -> list[int | Dim]:
         return list(value.elements.shape)
     if isinstance(value, np.ndarray):
         return list(value.shape)
-    if isinstance(value, ir.Value) and isinstance(value.type, TensorStructInfo):
-        shape = value.type.shape
-        if shape is None:
-            raise NotImplementedError(
-                f"expected a tensor of known shape, but got one of type {value.type}"
-            )
-        return [size(dim) for dim in shape]
+    if isinstance(value, ir.Value):
+        return tensors.shape_of(value)
     raise NotImplementedError(f"expected a tensor, but got {describe(value)}")
 
 
@@ -183,22 +135,6 @@ def dtype_of(value: Value) -> str:
     return value.dtype.name if isinstance(value, np.ndarray) else value.type.dtype
 
 
-def number(value: Any, dtype: str) -> ir.Value:
-    """Return a number as a constant of rank 0; floats become integers where the type is."""
-    if dtype.startswith(("int", "uint")):
-        value = int(value)
-    return const(bool(value) if dtype == "bool" else value, dtype)
-
-
-def size_tensor(dim: int | Dim, dtype: str = "int64") -> ir.Value:
-    """Return a size as a tensor of rank 0."""
-    if isinstance(dim, int):
-        return number(dim, dtype)
-    # A range of one number: it is computed like any other tensor, in a kernel.
-    vector = op.arange(dim, dim + 1, 1, "int64")
-    return cast(op.reshape(vector, []), dtype)
-
-
 def as_tensor(value: Value) -> ir.Value:
     """Return a tensor as a value of the program.
 
@@ -216,53 +152,6 @@ def as_tensor(value: Value) -> ir.Value:
         vector = vectors[0] if len(vectors) == 1 else op.concat(vectors, 0)
         return cast(op.reshape(vector, list(value.elements.shape)), value.dtype)
     raise NotImplementedError(f"expected a tensor, but got {describe(value)}")
-
-
-def agreed(*tensors: ir.Value) -> list[ir.Value]:
-    """Return operands of one operator on elements, whose dimensions are known to broadcast.
-
-    Two dimensions of which it is not known whether they are equal are taken to be so, which the
-    program checks when it runs: that one of them is 1 is an error then.
-    """
-    ranks = [rank_of(tensor) for tensor in tensors]
-    common: list[int | Dim] = [1] * max(ranks)
-    for tensor in tensors:
-        for i, dim in enumerate(reversed(shape_of(tensor))):
-            # A number says more than an expression.
-            if common[-1 - i] == 1 or (isinstance(dim, int) and dim != 1):
-                common[-1 - i] = dim
-    return [
-        matched(tensor, [
-            dim if dim == 1 else wanted
-            for dim, wanted in zip(shape_of(tensor), common[len(common) - rank :], strict=True)
-        ])
-        for tensor, rank in zip(tensors, ranks, strict=True)
-    ]  # fmt: skip
-
-
-def matched(value: ir.Value, dims: Sequence[int | Dim]) -> ir.Value:
-    """Return a tensor as one of given dimensions, checked when the program runs.
-
-    Raises
-    ------
-    ValueError
-        If it never has these dimensions.
-    """
-    known_dims = shape_of(value)
-    answers = [same(mine, other) for mine, other in zip(known_dims, dims, strict=True)]
-    if False in answers:
-        raise ValueError(
-            f"expected dimensions {[str(dim) for dim in dims]}, but got "
-            f"{[str(dim) for dim in known_dims]}"
-        )
-    if all(answers):
-        return value
-    return op.match_cast(value, TensorStructInfo(list(dims), value.type.dtype))
-
-
-def cast(value: ir.Value, dtype: str) -> ir.Value:
-    """Return a tensor of another data type."""
-    return value if value.type.dtype == dtype else op.astype(value, dtype)
 
 
 def known_ints(value: Value, what: str) -> list[int]:
@@ -313,19 +202,6 @@ def known_array(value: Value, what: str) -> np.ndarray:
     if isinstance(value, ir.Value):
         raise DataDependentError(what, value)
     raise NotImplementedError(f"expected {what} as numbers, but got {describe(value)}")
-
-
-def normal_axis(axis: int, rank: int) -> int:
-    """Return an axis counted from the begin.
-
-    Raises
-    ------
-    ValueError
-        If there is no such axis.
-    """
-    if not -rank <= axis < max(rank, 1):
-        raise ValueError(f"expected an axis from {-rank} to {rank - 1}, but got {axis}")
-    return axis % rank if rank else 0
 
 
 Operator: TypeAlias = Callable[..., ir.Value]

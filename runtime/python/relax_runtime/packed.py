@@ -62,6 +62,66 @@ def unique(x: Any, *results: bool | int) -> Any:
     return tensors if others else tensors[0]
 
 
+def nonzero(x: Any) -> Any:
+    """Return where the elements of a tensor are that are not 0, a row for each dimension.
+
+    Parameters
+    ----------
+    x : tvm_ffi.Tensor
+
+    Returns
+    -------
+    tvm_ffi.Tensor
+    """
+    places = np.stack(np.nonzero(np.atleast_1d(np.from_dlpack(x))))
+    return tvm_ffi.from_dlpack(np.ascontiguousarray(places.astype("int64")))
+
+
+def dynamic_strided_slice(x: Any, begin: Any, end: Any, strides: Any) -> Any:
+    """Return the elements from `begin`, by `strides`, up to `end`, as in a slice of Python.
+
+    Parameters
+    ----------
+    x, begin, end, strides : tvm_ffi.Tensor
+
+    Returns
+    -------
+    tvm_ffi.Tensor
+
+    Raises
+    ------
+    ValueError
+        If a stride is 0.
+    """
+    bounds = [np.from_dlpack(one).tolist() for one in (begin, end, strides)]
+    if 0 in bounds[2]:
+        raise ValueError(f"dynamic_strided_slice: expected strides other than 0, not {bounds[2]}")
+    part = np.from_dlpack(x)[tuple(slice(*one) for one in zip(*bounds, strict=True))]
+    return tvm_ffi.from_dlpack(part.copy(order="C"))
+
+
+def tensor_to_shape(x: Any) -> Any:
+    """Return the elements of a vector as a shape.
+
+    Parameters
+    ----------
+    x : tvm_ffi.Tensor
+
+    Returns
+    -------
+    tvm_ffi.Shape
+
+    Raises
+    ------
+    ValueError
+        If one is negative.
+    """
+    dims = np.from_dlpack(x).tolist()
+    if any(dim < 0 for dim in dims):
+        raise ValueError(f"tensor_to_shape: expected dimensions of at least 0, but got {dims}")
+    return tvm_ffi.Shape(dims)
+
+
 def scalar_tensor(value: Any, dtype: str) -> Any:
     """Return a scalar as a tensor of rank 0.
 
@@ -160,7 +220,18 @@ def to_device(tensor: Any, device_type: int, device_id: int) -> Any:
     return tvm_ffi.from_dlpack(array.copy())
 
 
-for _function in (assert_op, call_dps_packed, print, scalar_tensor, truth, unique):
+_FUNCTIONS = (
+    assert_op,
+    call_dps_packed,
+    dynamic_strided_slice,
+    nonzero,
+    print,
+    scalar_tensor,
+    tensor_to_shape,
+    truth,
+    unique,
+)
+for _function in _FUNCTIONS:
     tvm_ffi.register_global_func(f"relax_mlir.run.{_function.__name__}", _function, override=True)
 
 # Those that TVM's passes leave in programs, unless the process has TVM's own.

@@ -15,7 +15,8 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ..values import agreed, cast, matched, number, rank_of, same, shape_of, size_tensor
+from ...composites.tensors import agreed, cast, matched, number, same, size_tensor
+from ..values import rank_of, shape_of
 from .manipulate import part, split
 from .qlinear import to_float
 from .registry import Node, converter

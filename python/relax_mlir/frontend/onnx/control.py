@@ -14,6 +14,7 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.tensors import normal_axis
 from ..values import (
     DataDependentError,
     Value,
@@ -21,7 +22,6 @@ from ..values import (
     known_array,
     known_ints,
     known_sizes,
-    normal_axis,
     rank_of,
     shape_of,
 )

@@ -10,8 +10,9 @@ from typing import Any
 from mlir import ir
 
 from ... import op, topi
-from ..compositions import truncated_remainder
-from ..values import Operator, Value, agreed, cast, dtype_of, known_array, number
+from ...composites.arithmetic import truncated_remainder
+from ...composites.tensors import agreed, cast, number
+from ..values import Operator, Value, dtype_of, known_array
 from .model import dtype_of as dtype_of_onnx
 from .registry import Function, Node, converter
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..values import normal_axis
+from ...composites.tensors import normal_axis
 from .folds import LARGEST, NotFoldedError, fold_axes, folds, is_plain, unfolded
 from .model import array_of
 from .registry import Node

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ...composites.tensors import facts, same
 from ...core.ir import Dim
-from ..values import facts, same
 from .folds import (
     FOLDS,
     FoldFunction,

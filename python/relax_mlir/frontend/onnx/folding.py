@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ...composites.tensors import normal_axis, same, size
 from ...core.ir import Dim
-from ..values import Sizes, Value, known, known_ints, normal_axis, objects, same, size
+from ..values import Sizes, Value, known, known_ints, objects
 
 # These register operators.
 from . import fold_moves as _fold_moves  # noqa: F401

@@ -16,10 +16,11 @@ from mlir import ir
 
 from ... import op
 from ...builder.block_builder import BlockBuilder
+from ...composites.tensors import same, size
 from ...core.expr import Var
 from ...core.ir import Dim, TensorStructInfo, TupleStructInfo
 from ...core.ir_module import IRModule
-from ..values import DataDependentError, Sizes, Value, as_tensor, describe, same, shape_of, size
+from ..values import DataDependentError, Sizes, Value, as_tensor, describe, shape_of
 from ..values import dtype_of as dtype_of_value
 from .folding import fold, fold_split
 from .inputs import InputReader, unique_names

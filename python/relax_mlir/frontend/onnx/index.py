@@ -10,18 +10,10 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.tensors import cast, normal_axis, number, size_tensor
 from ...core.expr import const
 from ...core.ir import TensorStructInfo
-from ..values import (
-    Value,
-    cast,
-    known_sizes,
-    normal_axis,
-    number,
-    rank_of,
-    shape_of,
-    size_tensor,
-)
+from ..values import Value, known_sizes, rank_of, shape_of
 from .registry import Node, converter
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 from mlir import ir
 
 from ... import op
+from ...composites.tensors import cast, product
 from ...core.ir import TensorStructInfo
 from ...script import from_source
-from ..values import cast, product, shape_of
+from ..values import shape_of
 from .registry import Node, converter
 
 # By elimination of one column after the other, with the largest element of each as the pivot.

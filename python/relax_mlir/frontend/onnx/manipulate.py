@@ -12,30 +12,32 @@ import numpy as np
 from mlir import ir
 
 from ... import op
-from ...core.expr import const
-from ...core.ir import Dim
-from ..compositions import pad
-from ..values import (
-    Sizes,
-    Value,
+from ...composites.padding import pad
+from ...composites.tensors import (
     cast,
-    dtype_of,
     facts,
-    is_known,
-    known,
-    known_array,
-    known_ints,
-    known_sizes,
     matched,
     normal_axis,
     number,
     product,
     quotient,
-    rank_of,
     same,
-    shape_of,
     size,
     size_tensor,
+)
+from ...core.expr import const
+from ...core.ir import Dim
+from ..values import (
+    Sizes,
+    Value,
+    dtype_of,
+    is_known,
+    known,
+    known_array,
+    known_ints,
+    known_sizes,
+    rank_of,
+    shape_of,
     sizes,
 )
 from .folding import part_sizes

@@ -10,8 +10,9 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ..compositions import along_channels
-from ..values import cast, number, rank_of, shape_of
+from ...composites.convolution import along_channels
+from ...composites.tensors import cast, number
+from ..values import rank_of, shape_of
 from .elementwise import hard_sigmoid, scaled
 from .manipulate import split
 from .nn import fitting, gemm, layer_norm

@@ -11,8 +11,9 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.tensors import cast, number
 from ...core.expr import const
-from ..values import cast, number, rank_of, shape_of
+from ..values import rank_of, shape_of
 from .registry import Node, converter
 
 

@@ -9,8 +9,11 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ..compositions import along_channels, einsum, window_means
-from ..values import agreed, cast, matched, normal_axis, number, rank_of, same, shape_of
+from ...composites.convolution import along_channels
+from ...composites.einsum import einsum
+from ...composites.padding import window_means
+from ...composites.tensors import agreed, cast, matched, normal_axis, number, same
+from ..values import rank_of, shape_of
 from .elementwise import scaled
 from .manipulate import expand
 from .registry import Node, converter

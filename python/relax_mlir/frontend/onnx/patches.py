@@ -11,9 +11,10 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.padding import pad
+from ...composites.tensors import number, product, same
 from ...core.expr import const
-from ..compositions import pad
-from ..values import Value, known_ints, known_sizes, number, product, rank_of, same, shape_of
+from ..values import Value, known_ints, known_sizes, rank_of, shape_of
 from .registry import Node, converter
 
 

@@ -10,17 +10,9 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.tensors import agreed, cast, normal_axis, number
 from ...core.expr import const
-from ..values import (
-    Operator,
-    Value,
-    agreed,
-    cast,
-    normal_axis,
-    number,
-    rank_of,
-    shape_of,
-)
+from ..values import Operator, Value, rank_of, shape_of
 from .index import gather
 from .quantize import dynamic_quantize, less_zero, quantize
 from .registry import Function, Node, converter

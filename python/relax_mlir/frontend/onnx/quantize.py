@@ -10,7 +10,8 @@ import numpy as np
 from mlir import ir
 
 from ... import op
-from ..values import cast, normal_axis, number, rank_of, shape_of
+from ...composites.tensors import cast, normal_axis, number
+from ..values import rank_of, shape_of
 from .model import dtype_of as dtype_of_onnx
 from .registry import Node, converter
 from .windows import integer_convolution

@@ -11,7 +11,8 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ..values import number, shape_of
+from ...composites.tensors import number
+from ..values import shape_of
 from .elementwise import hard_sigmoid, scaled, softplus
 from .manipulate import part
 from .registry import Node, converter

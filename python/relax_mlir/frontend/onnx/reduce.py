@@ -9,22 +9,9 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ...composites.tensors import cast, facts, normal_axis, number, product, size_tensor
 from ...core.ir import Dim
-from ..values import (
-    Operator,
-    Value,
-    cast,
-    facts,
-    is_known,
-    known_ints,
-    known_sizes,
-    normal_axis,
-    number,
-    product,
-    rank_of,
-    shape_of,
-    size_tensor,
-)
+from ..values import Operator, Value, is_known, known_ints, known_sizes, rank_of, shape_of
 from .manipulate import axes_of
 from .registry import Function, Node, converter
 from .selection import part_by_data

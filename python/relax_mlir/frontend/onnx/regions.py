@@ -9,9 +9,9 @@ import functools
 from mlir import ir
 
 from ... import op
-from ..compositions import along_channels
-from ..sampling import Deformation, bins_of_samples, deform_conv, region_terms
-from ..values import cast, number
+from ...composites.convolution import along_channels
+from ...composites.sampling import Deformation, bins_of_samples, deform_conv, region_terms
+from ...composites.tensors import cast, number
 from .registry import Node, converter
 
 

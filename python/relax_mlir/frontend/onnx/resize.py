@@ -13,10 +13,10 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.tensors import cast, normal_axis, product_along, same
 from ...core.expr import const
 from ...core.ir import Dim
-from ..compositions import product_along
-from ..values import Value, cast, known_array, known_sizes, normal_axis, rank_of, same, shape_of
+from ..values import Value, known_array, known_sizes, rank_of, shape_of
 from .registry import Node, converter
 from .stretch import Stretch, scaled_length, stretched
 

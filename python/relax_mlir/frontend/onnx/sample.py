@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from mlir import ir
 
-from ..sampling import grid_sample
+from ...composites.sampling import grid_sample
 from .registry import Node, converter
 
 # The names of modes before opset 20.

@@ -4,31 +4,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlir import ir
 
 from ... import op
+from ...composites import selection
+from ...composites.selection import coordinates
+from ...composites.tensors import facts, normal_axis, number, size_tensor
 from ...core.ir import Dim
-from .. import compositions
-from ..values import facts, normal_axis, number, rank_of, shape_of, size_tensor
+from ..values import rank_of, shape_of
 from .registry import Node, converter
 
 
 def true_places(node: Node, flags: ir.Value) -> ir.Value:
     """Return the places of a vector of bool that hold, as int64, in order."""
     several, count = node.importer.fresh_dim(), node.importer.fresh_dim()
-    return compositions.true_places(flags, number(-1, "int64"), several, count)
-
-
-def coordinates(places: ir.Value, dims: list[Any]) -> list[ir.Value]:
-    """Return places in a flat tensor as places along each dimension."""
-    result: list[ir.Value] = []
-    for dim in reversed(dims):
-        extent = size_tensor(dim)
-        result.append(op.floor_mod(places, extent))
-        places = op.floor_divide(places, extent)
-    return result[::-1]
+    return selection.true_places(flags, number(-1, "int64"), several, count)
 
 
 def part_by_data(

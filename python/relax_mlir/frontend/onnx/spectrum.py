@@ -8,18 +8,10 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.tensors import cast, normal_axis, number
 from ...core.expr import const
 from ..fourier import known_length, turns
-from ..values import (
-    Value,
-    cast,
-    known_array,
-    known_ints,
-    normal_axis,
-    number,
-    rank_of,
-    shape_of,
-)
+from ..values import Value, known_array, known_ints, rank_of, shape_of
 from .model import dtype_of as dtype_of_onnx
 from .registry import Node, converter
 

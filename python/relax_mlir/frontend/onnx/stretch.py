@@ -11,8 +11,9 @@ import math
 from mlir import ir
 
 from ... import op
+from ...composites.tensors import cast, number, same, size, size_tensor
 from ...core.ir import Dim
-from ..values import cast, number, rank_of, same, shape_of, size, size_tensor
+from ..values import rank_of, shape_of
 from .registry import Node
 
 _COORDINATES = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")

@@ -10,9 +10,10 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.tensors import cast, facts, number
 from ...core.ir import Dim, TensorStructInfo
 from ...script import from_source
-from ..values import Value, cast, facts, number, shape_of
+from ..values import Value, shape_of
 from .registry import Node, converter
 from .selection import coordinates, true_places
 

@@ -10,7 +10,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ..values import cast, number
+from ...composites.tensors import cast, number
 from .elementwise import scaled
 from .registry import Function, Node, converter
 

@@ -13,9 +13,11 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.convolution import along_channels, mirrored_kernel
+from ...composites.padding import pad, spread
+from ...composites.tensors import cast, number, product
 from ...core.expr import const
-from ..compositions import along_channels, mirrored_kernel, pad, spread
-from ..values import cast, number, product, rank_of, shape_of
+from ..values import rank_of, shape_of
 from .registry import Function, Node, converter
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from mlir import ir
 
 from ... import op, topi
-from ..compositions import expm1, log1p, round_away, truncated_remainder
+from ...composites.arithmetic import expm1, log1p, round_away, truncated_remainder
 from .registry import Function, Node, converts
 from .values import (
     Size,

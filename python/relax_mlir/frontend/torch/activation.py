@@ -9,7 +9,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op
-from ..compositions import expm1
+from ...composites.arithmetic import expm1
 from .elementwise import clamp
 from .registry import Graph, along, converts, normal_axis, number, part
 

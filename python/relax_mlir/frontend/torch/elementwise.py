@@ -11,8 +11,8 @@ import torch
 from mlir import ir
 
 from ... import op
+from ...composites.arithmetic import expm1, log1p
 from ...core.dtypes import dtype_name
-from ..compositions import expm1, log1p
 from .registry import Converter, Graph, cast, converts, dtype_of, is_float, number, operand
 
 # They compute in the data type of the result, which for floats of integers is float32.

@@ -11,8 +11,8 @@ import torch
 from mlir import ir
 
 from ... import op
+from ...composites.convolution import along_channels
 from ...core.dtypes import dtype_name
-from ..compositions import along_channels
 from .registry import (
     Converter,
     Graph,

@@ -11,8 +11,8 @@ import itertools
 from mlir import ir
 
 from ... import op
+from ...composites.sampling import cubic_weights
 from ...core.ir import Dim
-from ..compositions import cubic_weights
 from .registry import Graph, cast, converts, dtype_of, number, rank_of
 
 _BILINEAR, _NEAREST, _BICUBIC = range(3)

@@ -11,8 +11,8 @@ import torch
 from mlir import ir
 
 from ... import op
+from ...composites.selection import true_places
 from ...core.ir import Dim
-from ..compositions import true_places
 from .registry import Graph, cast, converts, number, product, rank_of, shape_of
 from .shapes import as_shape, bound_symbols
 

@@ -9,8 +9,9 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ...composites.convolution import mirrored_kernel
+from ...composites.padding import spread
 from ...core.ir import Dim
-from ..compositions import mirrored_kernel, spread
 from .pad import pad_constant
 from .registry import (
     Converter,

@@ -21,5 +21,4 @@ from . import reduce as reduce
 from . import slices as slices
 from . import sparse as sparse
 from . import spectrum as spectrum
-from . import suppression as suppression
 from . import vision as vision

@@ -11,54 +11,23 @@ from typing import Any
 from mlir import ir
 
 from .... import op
+from ....composites.convolution import (
+    CONVOLUTIONS,
+    Convolution,
+    numbers,
+    padding_numbers,
+    transposed,
+    widened,
+)
+from ....composites.layouts import SPATIAL, data_letters, is_plain, packed, unpacked
+from ....composites.sampling import Deformation, deform_conv
+from ....composites.tensors import cast, same
 from ....core.ir import Dim
-from ...compositions import mirrored_kernel, spread
-from ...sampling import Deformation, deform_conv
-from ...values import cast, rank_of, same, shape_of
-from .layouts import SPATIAL, data_letters, is_plain, packed, unpacked
-from .padding import padded
+from ...values import rank_of, shape_of
 from .registry import Function, converts
 
 # How TVM writes a data type that is not set.
 _UNSET = (None, "", "void", "handle", "handle0")
-
-_CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
-
-
-def numbers(value: Any, count: int, what: str) -> list[int]:
-    """Return an attribute that has a number for each spatial dimension, or one for all.
-
-    Raises
-    ------
-    ValueError
-        If there are more or fewer of them.
-    """
-    given = [int(one) for one in (value if isinstance(value, (list, tuple)) else [value])]
-    if len(given) not in (1, count):
-        raise ValueError(f"expected {what} of 1 or {count} numbers, but got {given}")
-    return given * count if len(given) == 1 else given
-
-
-def padding_numbers(value: Any, count: int) -> list[int]:
-    """Return padding before each spatial dimension, then after each.
-
-    Parameters
-    ----------
-    value : int or sequence of int
-        For all sides, for each dimension, or for each side.
-    count : int
-
-    Raises
-    ------
-    ValueError
-        If there are more or fewer numbers.
-    """
-    given = [int(one) for one in (value if isinstance(value, (list, tuple)) else [value])]
-    if len(given) not in (1, count, 2 * count):
-        raise ValueError(f"expected padding of 1, {count} or {2 * count} numbers, but got {given}")
-    if len(given) == 2 * count:
-        return given
-    return numbers(given, count, "padding") * 2
 
 
 def refuse_rewritten(attrs: SimpleNamespace) -> None:
@@ -79,14 +48,6 @@ def result_dtype(attrs: SimpleNamespace, x: ir.Value) -> str:
     """Return the data type of the result: the attribute ``out_dtype``, or that of the input."""
     given = attrs.out_dtype
     return str(x.type.dtype if given in _UNSET else given)
-
-
-def widened(x: ir.Value, weight: ir.Value, dtype: str) -> tuple[ir.Value, ir.Value]:
-    """Return factors whose products have a data type; integers are widened before."""
-    first, second = x.type.dtype, weight.type.dtype
-    if first == second and (first == dtype or first.startswith(("float", "bfloat"))):
-        return x, weight
-    return cast(x, dtype), cast(weight, dtype)
 
 
 def _check_weight(attrs: SimpleNamespace, kernel: Sequence[Any], channels: Any) -> None:
@@ -160,7 +121,7 @@ def convolve(attrs: SimpleNamespace, x: ir.Value, weight: ir.Value, count: int) 
     kernel = plain_weight(weight, attrs, count, inputs)
     outputs, _, *window = shape_of(kernel)
     _check_weight(attrs, window, outputs)
-    result = _CONVOLUTIONS[count](
+    result = CONVOLUTIONS[count](
         *widened(data, kernel, dtype),
         numbers(attrs.strides, count, "strides"),
         padding_numbers(attrs.padding, count),
@@ -228,24 +189,15 @@ def convolve_transposed(
         kernel = op.reshape(grouped, [groups * rows, *rest])
     else:
         kernel = unpacked(weight, layout, f"IO{SPATIAL[count]}")
-    inputs, outputs, *window = shape_of(kernel)
-    if not all(isinstance(dim, int) for dim in (inputs, outputs, *window)):
-        raise NotImplementedError(f"expected a weight of known size, but got {shape_of(weight)}")
+    _, outputs, *window = shape_of(kernel)
     _check_weight(attrs, window, outputs * attrs.groups)
-    dilations = numbers(attrs.dilation, count, "dilation")
-    reach = [(size - 1) * dilation for size, dilation in zip(window, dilations, strict=True)]
-    pads = padding_numbers(attrs.padding, count)
-    extra = numbers(attrs.output_padding, count, "output_padding")
-    widths = [(0, 0), (0, 0)] + [
-        (reach[i] - pads[i], reach[i] - pads[i + count] + extra[i]) for i in range(count)
-    ]
-    data, kernel = widened(unpacked(x, attrs.data_layout, letters), kernel, dtype)
-    wide = spread(data, numbers(attrs.strides, count, "strides"))
-    around = padded(wide, widths, "constant")
-    mirrored = mirrored_kernel(kernel, [inputs, outputs, *window], int(attrs.groups))
-    result = _CONVOLUTIONS[count](
-        around, mirrored, 1, 0, dilations, int(attrs.groups), out_dtype=dtype
-    )
+    how = Convolution(
+        numbers(attrs.strides, count, "strides"), padding_numbers(attrs.padding, count),
+        numbers(attrs.dilation, count, "dilation"), int(attrs.groups),
+        numbers(attrs.output_padding, count, "output_padding"),
+    )  # fmt: skip
+    data = unpacked(x, attrs.data_layout, letters)
+    result = transposed(data, kernel, how, dtype)
     return packed(result, letters, attrs.out_layout or attrs.data_layout)
 
 

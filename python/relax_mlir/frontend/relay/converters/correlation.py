@@ -11,10 +11,11 @@ from typing import Any
 from mlir import ir
 
 from .... import op, te
-from ...values import number, rank_of, shape_of
-from .convolution import padding_numbers
-from .kernels import call_te
-from .padding import padded
+from ....composites.convolution import padding_numbers
+from ....composites.kernels import call_te
+from ....composites.padding import padded
+from ....composites.tensors import number
+from ...values import rank_of, shape_of
 from .registry import converts
 
 

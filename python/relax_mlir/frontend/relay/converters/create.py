@@ -12,20 +12,18 @@ import numpy as np
 from mlir import ir
 
 from .... import op
+from ....composites.tensors import cast, number, product
 from ....core.expr import const
 from ....core.ir import Dim
 from ...values import (
     Sizes,
     Value,
     as_tensor,
-    cast,
     dtype_of,
     is_known,
     known,
     known_array,
     known_sizes,
-    number,
-    product,
     rank_of,
     shape_of,
 )

@@ -16,9 +16,10 @@ from typing import Any
 from mlir import ir
 
 from .... import op, topi
-from ...compositions import round_away, truncated_remainder
-from ...values import Operator, Sizes, Value, agreed, as_tensor, cast, dtype_of, number, rank_of
-from .kernels import call_te
+from ....composites.arithmetic import round_away, truncated_remainder
+from ....composites.kernels import call_te
+from ....composites.tensors import agreed, cast, number
+from ...values import Operator, Sizes, Value, as_tensor, dtype_of, rank_of
 from .operands import ints, normal_axes, of_one_dtype
 from .registry import REQUIRED, converts, identity
 

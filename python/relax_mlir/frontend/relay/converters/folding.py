@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ....composites.tensors import facts, same
 from ....core.ir import Dim
-from ...values import Sizes, Value, dtype_of, facts, is_known, known, objects, same
+from ...values import Sizes, Value, dtype_of, is_known, known, objects
 from .manipulate import new_shape
 from .operands import dtype_or, ints, normal_axes
 from .reduce import reduced_axes

@@ -14,56 +14,30 @@ import numpy as np
 from mlir import ir
 
 from .... import op
+from ....composites import image
+from ....composites.convolution import numbers, padding_numbers
+from ....composites.layouts import SPATIAL, data_letters, of_layout, packed, unpacked
+from ....composites.padding import padded
+from ....composites.resize import Resampling, resized
+from ....composites.sampling import region_corner
+from ....composites.tensors import cast, number, size_tensor
 from ....core.expr import const
-from ...sampling import grid_sample, region_corner
-from ...values import (
-    Value,
-    as_tensor,
-    cast,
-    known_array,
-    known_ints,
-    number,
-    rank_of,
-    shape_of,
-    size_tensor,
-)
-from .convolution import numbers, padding_numbers, result_dtype
-from .layouts import SPATIAL, data_letters, packed, unpacked
-from .padding import padded
+from ...values import Value, as_tensor, known_array, known_ints, rank_of, shape_of
+from .convolution import result_dtype
 from .registry import REQUIRED, Function, converts
-from .resize import Resampling, resized
+
+_RESIZE = {1: image.resize1d, 2: image.resize2d, 3: image.resize3d}
 
 
 def _resize(count: int) -> Function:
     def convert(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
-        letters, mode = data_letters(count), attrs.coordinate_transformation_mode
-        roi = [float(one) for one in attrs.roi or ()] if mode == "tf_crop_and_resize" else []
-        if roi and len(roi) != 2 * count:
-            raise ValueError(f"expected roi of {2 * count} numbers, but got {roi}")
-        how = Resampling(
-            attrs.method, mode, attrs.rounding_method, float(attrs.cubic_alpha),
-            bool(attrs.cubic_exclude), float(attrs.extrapolation_value),
+        return _RESIZE[count](
+            data, numbers(attrs.size, count, "size"), attrs.roi or None, attrs.layout, attrs.method,
+            attrs.coordinate_transformation_mode, attrs.rounding_method, float(attrs.cubic_alpha),
+            int(attrs.cubic_exclude), float(attrs.extrapolation_value), result_dtype(attrs, data),
         )  # fmt: skip
-        sizes = numbers(attrs.size, count, "size")
-        images = unpacked(_of_rank(data, attrs.layout), attrs.layout, letters)
-        result = resized(images, sizes, how, roi, result_dtype(attrs, data))
-        return packed(result, letters, attrs.layout)
 
     return convert
-
-
-def _of_rank(x: ir.Value, layout: str) -> ir.Value:
-    """Return a tensor that has a dimension for each letter of a layout.
-
-    Raises
-    ------
-    ValueError
-        If it has more or fewer.
-    """
-    rank = sum(letter.isalpha() for letter in layout)
-    if rank_of(x) != rank:
-        raise ValueError(f"expected a tensor of the layout {layout}, but got rank {rank_of(x)}")
-    return x
 
 
 for _count in (1, 2, 3):
@@ -91,7 +65,7 @@ def _upsampled(attrs: SimpleNamespace, x: ir.Value, mode: str, count: int) -> ir
     letters = data_letters(count)
     names = [f"scale_{letter.lower()}" for letter in SPATIAL[count]]
     scales = [float(getattr(attrs, name)) for name in names]
-    images = unpacked(_of_rank(x, attrs.layout), attrs.layout, letters)
+    images = unpacked(of_layout(x, attrs.layout), attrs.layout, letters)
     method = attrs.method
     if method.startswith(("bi", "tri")):
         method = method.removeprefix("bi").removeprefix("tri")
@@ -162,37 +136,22 @@ def _upsampling3d_by_operands(
 
 # -- sampling -----------------------------------------------------------------------------------
 
-_SAMPLINGS = {"nearest": "nearest", "bilinear": "linear", "bicubic": "cubic"}
-
 
 @converts(
     "image.grid_sample", method="bilinear", layout="NCHW", padding_mode="zeros",
     align_corners=True,
 )  # fmt: skip
 def _grid_sample(attrs: SimpleNamespace, data: ir.Value, grid: ir.Value) -> ir.Value:
-    letters = "NCDHW" if rank_of(data) == 5 else "NCHW"
-    if attrs.method not in _SAMPLINGS:
-        raise ValueError(f"expected method {', '.join(_SAMPLINGS)}, but got '{attrs.method}'")
-    rank = rank_of(grid)
     # The coordinates of points are the second dimension.
-    points = op.permute_dims(grid, [0, *range(2, rank), 1])
-    images = unpacked(_of_rank(data, attrs.layout), attrs.layout, letters)
-    method, corners = _SAMPLINGS[attrs.method], bool(attrs.align_corners)
-    return packed(
-        grid_sample(images, points, method, attrs.padding_mode, corners), letters, attrs.layout
+    points = op.permute_dims(grid, [0, *range(2, rank_of(grid)), 1])
+    return image.grid_sample(
+        data, points, attrs.method, attrs.layout, attrs.padding_mode, bool(attrs.align_corners)
     )
 
 
 @converts("image.affine_grid", target_shape=REQUIRED)
 def _affine_grid(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
-    height, width = numbers(attrs.target_shape, 2, "target_shape")
-    dims = shape_of(data)
-    if len(dims) != 3 or dims[1:] != [2, 3]:
-        raise ValueError(f"expected matrices of 2 rows and 3 columns, but got {dims}")
-    down, right = np.meshgrid(np.linspace(-1, 1, height), np.linspace(-1, 1, width), indexing="ij")
-    points = np.stack([right.ravel(), down.ravel(), np.ones(height * width)])
-    flat = op.matmul(data, const(points, data.type.dtype))
-    return op.reshape(flat, [dims[0], 2, height, width])
+    return image.affine_grid(data, numbers(attrs.target_shape, 2, "target_shape"))
 
 
 def _crop_places(boxes: ir.Value, axis: int, length: int, extent: Any) -> tuple[ir.Value, ir.Value]:
@@ -234,7 +193,7 @@ def _crop_and_resize(
     if attrs.method not in ("bilinear", "nearest_neighbor"):
         raise ValueError(f"expected method bilinear or nearest_neighbor, but got '{attrs.method}'")
     outer = numbers(attrs.crop_size, 2, "crop_size")
-    x = unpacked(_of_rank(data, attrs.layout), attrs.layout, "NCHW")
+    x = unpacked(of_layout(data, attrs.layout), attrs.layout, "NCHW")
     edges, is_nearest = cast(boxes, "float32"), attrs.method == "nearest_neighbor"
     found = [_crop_places(edges, i, outer[i], shape_of(x)[2 + i]) for i in (0, 1)]
     down, right = (
@@ -256,7 +215,7 @@ def _crop_and_resize(
 )  # fmt: skip
 def _dilation(attrs: SimpleNamespace, data: ir.Value, weight: ir.Value) -> ir.Value:
     """Return the largest sums of elements and of those of a window."""
-    kernel = unpacked(_of_rank(weight, attrs.kernel_layout), attrs.kernel_layout, "IHW")
+    kernel = unpacked(of_layout(weight, attrs.kernel_layout), attrs.kernel_layout, "IHW")
     channels, *window = shape_of(kernel)
     if not all(isinstance(size, int) for size in window):
         raise NotImplementedError(f"expected a window of known size, but got {window}")
@@ -267,7 +226,7 @@ def _dilation(attrs: SimpleNamespace, data: ir.Value, weight: ir.Value) -> ir.Va
     pads = padding_numbers(attrs.padding, 2)
     # As TVM has it, there are zeros around the image.
     widths = [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])]
-    image = padded(unpacked(_of_rank(data, attrs.data_layout), attrs.data_layout, "NCHW"),
+    image = padded(unpacked(of_layout(data, attrs.data_layout), attrs.data_layout, "NCHW"),
                    widths, "constant")  # fmt: skip
     lengths = [
         (shape_of(image)[2 + i] - (window[i] - 1) * dilations[i] - 1) // strides[i] + 1

@@ -10,20 +10,9 @@ from types import SimpleNamespace
 from mlir import ir
 
 from .... import op
+from ....composites.tensors import cast, normal_axis, number, product, size_tensor
 from ....core.expr import const
-from ...values import (
-    Value,
-    as_tensor,
-    cast,
-    is_known,
-    known_sizes,
-    normal_axis,
-    number,
-    product,
-    rank_of,
-    shape_of,
-    size_tensor,
-)
+from ...values import Value, as_tensor, is_known, known_sizes, rank_of, shape_of
 from .operands import fields, one_of, places_found
 from .registry import REQUIRED, converts
 

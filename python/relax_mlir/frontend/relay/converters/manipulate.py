@@ -11,20 +11,9 @@ from typing import Any
 from mlir import ir
 
 from .... import op
+from ....composites.tensors import matched, normal_axis, product, quotient, same
 from ....core.ir import Dim
-from ...values import (
-    Value,
-    as_tensor,
-    known_ints,
-    known_sizes,
-    matched,
-    normal_axis,
-    product,
-    quotient,
-    rank_of,
-    same,
-    shape_of,
-)
+from ...values import Value, as_tensor, known_ints, known_sizes, rank_of, shape_of
 from .operands import fields, ints, normal_axes, scalar_int
 from .registry import REQUIRED, converts
 

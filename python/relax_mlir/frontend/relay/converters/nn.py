@@ -10,18 +10,11 @@ from typing import Any
 from mlir import ir
 
 from .... import op
-from ...values import (
-    Operator,
-    cast,
-    normal_axis,
-    number,
-    rank_of,
-    same,
-    shape_of,
-    size_tensor,
-)
-from .convolution import refuse_rewritten, result_dtype, widened
-from .layouts import unpacked
+from ....composites.convolution import widened
+from ....composites.layouts import unpacked
+from ....composites.tensors import cast, normal_axis, number, same, size_tensor
+from ...values import Operator, rank_of, shape_of
+from .convolution import refuse_rewritten, result_dtype
 from .registry import REQUIRED, Function, converts
 
 

@@ -10,8 +10,9 @@ from typing import Any
 from mlir import ir
 
 from .... import op
-from ...compositions import window_means
-from ...values import normal_axis, number, rank_of
+from ....composites.padding import window_means
+from ....composites.tensors import normal_axis, number
+from ...values import rank_of
 from .registry import REQUIRED, converts
 
 _AFFINE: dict[str, Any] = {"epsilon": 1e-5, "center": True, "scale": True}

@@ -13,9 +13,10 @@ from mlir import ir
 
 from .... import op
 from ....builder.places import visible_here
+from ....composites.selection import true_places
+from ....composites.tensors import agreed, normal_axis, number
 from ....core.ir import Dim
-from ...compositions import true_places
-from ...values import Value, agreed, as_tensor, known_ints, known_sizes, normal_axis, number
+from ...values import Value, as_tensor, known_ints, known_sizes
 
 # How TVM writes the data type that is not set.
 _UNSET = (None, "", "void", "handle", "handle0")

@@ -10,7 +10,8 @@ from typing import Any
 from mlir import ir
 
 from .... import op
-from ...values import Value, as_tensor, cast, normal_axis, number, rank_of, shape_of
+from ....composites.tensors import cast, normal_axis, number
+from ...values import Value, as_tensor, rank_of, shape_of
 from .operands import dtype_or, one_of, scalar_int
 from .registry import converts
 

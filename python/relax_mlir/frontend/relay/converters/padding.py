@@ -12,9 +12,10 @@ from typing import Any
 from mlir import ir
 
 from .... import op
-from ... import compositions
-from ...values import Value, as_tensor, cast, known_ints, number, rank_of, shape_of
-from .layouts import packed, unpacked
+from ....composites.layouts import packed, unpacked
+from ....composites.padding import padded
+from ....composites.tensors import cast, number
+from ...values import Value, as_tensor, known_ints, rank_of, shape_of
 from .registry import REQUIRED, converts
 
 
@@ -30,37 +31,6 @@ def _pairs(given: Sequence[Sequence[Any]], count: int, what: str) -> list[tuple[
     if len(pairs) != count or any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"expected {what} of {count} pairs of numbers, but got {list(given)}")
     return [(pair[0], pair[1]) for pair in pairs]
-
-
-def padded(
-    x: ir.Value, widths: Sequence[tuple[int, int]], mode: str, value: ir.Value | None = None
-) -> ir.Value:
-    """Return a tensor with elements before and after each dimension.
-
-    Parameters
-    ----------
-    x : mlir.ir.Value
-    widths : sequence of pairs of int
-    mode : str
-        One of those of `compositions.pad`.
-    value : mlir.ir.Value, optional
-        What is added with the mode constant, by default 0.
-
-    Raises
-    ------
-    ValueError
-        If a dimension has not as many elements as a mode repeats.
-    """
-    most = {"reflect": 1, "symmetric": 0}
-    for (before, after), dim in zip(widths, shape_of(x), strict=True):
-        if mode in most and isinstance(dim, int) and max(before, after) > dim - most[mode]:
-            raise ValueError(
-                f"expected padding of up to {dim - most[mode]} elements for mode {mode} of a "
-                f"dimension of {dim}, but got {max(before, after)}"
-            )
-    fill = number(0, x.type.dtype) if value is None else value
-    flat = [before for before, _ in widths] + [after for _, after in widths]
-    return compositions.pad(x, flat, mode, fill)
 
 
 def _padded_by(

@@ -10,10 +10,10 @@ from typing import Any
 from mlir import ir
 
 from .... import op, topi
+from ....composites.convolution import numbers, padding_numbers
+from ....composites.kernels import call_te
+from ....composites.layouts import SPATIAL, data_letters, is_plain, packed, unpacked
 from ...values import Operator, rank_of, shape_of
-from .convolution import numbers, padding_numbers
-from .kernels import call_te
-from .layouts import SPATIAL, data_letters, is_plain, packed, unpacked
 from .registry import REQUIRED, Function, converts
 
 _MAX = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}

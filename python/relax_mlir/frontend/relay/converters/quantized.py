@@ -11,18 +11,8 @@ import numpy as np
 from mlir import ir
 
 from .... import op
-from ...values import (
-    Operator,
-    Value,
-    agreed,
-    as_tensor,
-    cast,
-    dtype_of,
-    known_array,
-    normal_axis,
-    number,
-    rank_of,
-)
+from ....composites.tensors import agreed, cast, normal_axis, number
+from ...values import Operator, Value, as_tensor, dtype_of, known_array, rank_of
 from .operands import known_fields
 from .registry import REQUIRED, Function, converts
 from .requantize import (

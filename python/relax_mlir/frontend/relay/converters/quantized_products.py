@@ -9,7 +9,9 @@ from typing import Any
 
 from mlir import ir
 
-from ...values import Value, as_tensor, cast, dtype_of, shape_of
+from ....composites.layouts import unpacked
+from ....composites.tensors import cast
+from ...values import Value, as_tensor, dtype_of, shape_of
 from .convolution import (
     convolution_attrs,
     convolve,
@@ -17,7 +19,6 @@ from .convolution import (
     plain_weight,
     transposed_attrs,
 )
-from .layouts import unpacked
 from .nn import dense, multiplied
 from .pool import average_pool, pool_attrs
 from .registry import converts

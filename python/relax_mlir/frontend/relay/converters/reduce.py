@@ -11,18 +11,9 @@ from typing import Any
 from mlir import ir
 
 from .... import op
+from ....composites.tensors import agreed, cast, normal_axis, number, product, size_tensor
 from ....core.ir import Dim
-from ...values import (
-    Value,
-    agreed,
-    cast,
-    normal_axis,
-    number,
-    product,
-    rank_of,
-    shape_of,
-    size_tensor,
-)
+from ...values import Value, rank_of, shape_of
 from .elementwise import is_integer
 from .operands import dtype_or, ints, normal_axes
 from .registry import converts

@@ -12,18 +12,10 @@ import numpy as np
 from mlir import ir
 
 from .... import op
+from ....composites.arithmetic import round_away
+from ....composites.tensors import cast, normal_axis, number
 from ....core.expr import const
-from ...compositions import round_away
-from ...values import (
-    Value,
-    as_tensor,
-    cast,
-    known_array,
-    normal_axis,
-    number,
-    rank_of,
-    shape_of,
-)
+from ...values import Value, as_tensor, known_array, rank_of, shape_of
 
 ROUNDINGS = ("UPWARD", "TONEAREST")
 

@@ -12,23 +12,18 @@ from typing import Any
 from mlir import ir
 
 from .... import op
+from ....composites.tensors import cast, number, product, same, size, size_tensor
 from ....core.expr import const
 from ....core.ir import Dim
 from ...values import (
     Value,
     as_tensor,
-    cast,
     dtype_of,
     is_known,
     known_ints,
     known_sizes,
-    number,
-    product,
     rank_of,
-    same,
     shape_of,
-    size,
-    size_tensor,
 )
 from .operands import along, counted, ints, normal_axes, one_of, places_found, wrapped
 from .registry import REQUIRED, converts

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 from mlir import ir
 
 from .... import op
+from ....composites.tensors import cast, number
 from ....core.expr import const
-from ...values import Value, as_tensor, cast, known_sizes, number, rank_of, shape_of
+from ...values import Value, as_tensor, known_sizes, rank_of, shape_of
 from .index import coordinates, elements_of, require_indices
 from .operands import ints, places_found
 from .registry import REQUIRED, converts

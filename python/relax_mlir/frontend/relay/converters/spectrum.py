@@ -10,10 +10,11 @@ import numpy as np
 from mlir import ir
 
 from .... import op
+from ....composites.einsum import einsum
+from ....composites.tensors import cast, normal_axis, number
 from ....core.expr import const
-from ...compositions import einsum
 from ...fourier import known_length, turns
-from ...values import Value, cast, normal_axis, number, rank_of, shape_of
+from ...values import Value, rank_of, shape_of
 from .operands import counted, fields
 from .registry import REQUIRED, converts
 

@@ -1,39 +1,27 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators of object detection: regions of interest, and anchors."""
+"""Operators of object detection: regions of interest, boxes, and anchors."""
 
 from __future__ import annotations
 
-import functools
 import math
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from mlir import ir
 
-from .... import op, te
+from .... import op
+from ....composites import vision
+from ....composites.boxes import best_of_each_class, less_below, rows_of, to_the_top
+from ....composites.convolution import numbers
+from ....composites.tensors import number
 from ....core.expr import const
-from ...compositions import round_away
-from ...sampling import bins_of_samples, region_terms
-from ...values import cast, number, rank_of, shape_of, size_tensor
-from .convolution import numbers
-from .kernels import call_te
-from .layouts import packed, unpacked
+from ...values import rank_of, shape_of
 from .registry import REQUIRED, converts
-from .suppression import less_below, rows_of, to_the_top
 
 
 def _part(x: ir.Value, axis: int, begin: int, end: int) -> ir.Value:
     return op.strided_slice(x, [axis], [begin], [end], [1], assume_inbound=True)
-
-
-def _require_regions(data: ir.Value, rois: ir.Value) -> None:
-    if rank_of(data) != 4 or rank_of(rois) != 2 or shape_of(rois)[1] not in (5,):
-        raise ValueError(
-            "expected images of rank 4 and regions of 5 numbers (image, begins and ends), but got "
-            f"dimensions {shape_of(data)} and {shape_of(rois)}"
-        )
 
 
 @converts(
@@ -41,96 +29,55 @@ def _require_regions(data: ir.Value, rois: ir.Value) -> None:
     layout="NCHW", mode="avg",
 )  # fmt: skip
 def _roi_align(attrs: SimpleNamespace, data: ir.Value, rois: ir.Value) -> ir.Value:
-    _require_regions(data, rois)
-    if attrs.mode not in ("avg", "max"):
-        raise ValueError(f"expected mode avg or max, but got '{attrs.mode}'")
-    samples = int(attrs.sample_ratio)
-    if samples <= 0:
-        raise NotImplementedError(
-            f"expected sample_ratio of 1 or more, but got {samples}: how many samples there are "
-            "would depend on the regions"
-        )
-    outer = numbers(attrs.pooled_size, 2, "pooled_size")
-    x, regions = unpacked(data, attrs.layout, "NCHW"), cast(rois, "float32")
-    images = op.squeeze(_part(regions, 1, 0, 1), [1])
-    edges = op.multiply(_part(regions, 1, 1, 5), number(attrs.spatial_scale, "float32"))
-    values = functools.reduce(op.add, region_terms(x, edges, images, outer, samples, True))
-    pooled = bins_of_samples(values, outer, samples, attrs.mode == "avg")
-    return packed(cast(pooled, data.type.dtype), "NCHW", attrs.layout)
-
-
-# -- the largest elements of regions ------------------------------------------------------------
-
-
-def _bounds(
-    rois: ir.Value, axis: int, bins: int, extent: Any, scale: float
-) -> tuple[ir.Value, ir.Value]:
-    """Return the first element of each bin along one dimension, and the one after the last."""
-    # Regions have the last dimension first.
-    begin, end = (
-        op.multiply(_part(rois, 1, i, i + 1), number(scale, "float32"))
-        for i in (2 - axis, 4 - axis)
-    )
-    first, last = round_away(begin), round_away(end)
-    size = op.maximum(op.add(op.subtract(last, first), number(1, "float32")),
-                      number(1, "float32"))  # fmt: skip
-    each = op.divide(size, number(bins, "float32"))
-    epsilon = number(1e-5, "float32")
-    at = np.arange(bins, dtype=np.float32)
-    low = op.floor(op.add(op.multiply(each, const(at)), epsilon))
-    high = op.ceil(op.subtract(op.multiply(each, const(at + 1)), epsilon))
-    most, zero = size_tensor(extent, "float32"), number(0, "float32")
-    bounds = [
-        op.astype(op.minimum(op.maximum(op.add(one, first), zero), most), "int64")
-        for one in (low, high)
-    ]
-    return bounds[0], bounds[1]
-
-
-def _largest_in_bins(
-    x: te.Tensor, images: te.Tensor, top: te.Tensor, bottom: te.Tensor, left: te.Tensor,
-    right: te.Tensor,
-) -> te.Tensor:  # fmt: skip
-    """Return the largest elements of the bins of regions, columns first; 0 of empty ones."""
-    _, channels, height, width = x.shape
-    regions, rows = top.shape
-    columns = left.shape[1]
-    lowest = te.const(float(np.finfo(np.float32).min), "float32")
-    column = te.reduce_axis((0, width), name="column")
-    row = te.reduce_axis((0, height), name="row")
-
-    def along_columns(r: Any, c: Any, h: Any, q: Any) -> Any:
-        inside = te.all(column.var >= left(r, q), column.var < right(r, q))
-        return te.max(te.if_then_else(inside, x(images(r), c, h, column.var), lowest), axis=column)
-
-    parts = te.compute((regions, channels, height, columns), along_columns, name="parts")
-
-    def along_rows(r: Any, c: Any, p: Any, q: Any) -> Any:
-        inside = te.all(row.var >= top(r, p), row.var < bottom(r, p))
-        return te.max(te.if_then_else(inside, parts(r, c, row.var, q), lowest), axis=row)
-
-    bins = te.compute((regions, channels, rows, columns), along_rows, name="bins")
-
-    def unless_empty(r: Any, c: Any, p: Any, q: Any) -> Any:
-        is_full = te.all(top(r, p) < bottom(r, p), left(r, q) < right(r, q))
-        return te.if_then_else(is_full, bins(r, c, p, q), te.const(0.0, "float32"))
-
-    return te.compute((regions, channels, rows, columns), unless_empty, name="roi_pool")
+    return vision.roi_align(
+        data, rois, numbers(attrs.pooled_size, 2, "pooled_size"), float(attrs.spatial_scale),
+        int(attrs.sample_ratio), layout=attrs.layout, mode=attrs.mode,
+    )  # fmt: skip
 
 
 @converts("vision.roi_pool", pooled_size=REQUIRED, spatial_scale=REQUIRED, layout="NCHW")
 def _roi_pool(attrs: SimpleNamespace, data: ir.Value, rois: ir.Value) -> ir.Value:
-    _require_regions(data, rois)
-    outer = numbers(attrs.pooled_size, 2, "pooled_size")
-    x, regions = unpacked(data, attrs.layout, "NCHW"), cast(rois, "float32")
-    images = op.astype(op.squeeze(_part(regions, 1, 0, 1), [1]), "int64")
-    bounds = [
-        bound
-        for i in (0, 1)
-        for bound in _bounds(regions, i, outer[i], shape_of(x)[2 + i], float(attrs.spatial_scale))
-    ]
-    pooled = call_te(_largest_in_bins, cast(x, "float32"), images, *bounds)
-    return packed(cast(pooled, data.type.dtype), "NCHW", attrs.layout)
+    size = numbers(attrs.pooled_size, 2, "pooled_size")
+    return vision.roi_pool(data, rois, size, float(attrs.spatial_scale), attrs.layout)
+
+
+# -- boxes --------------------------------------------------------------------------------------
+
+
+@converts("vision.get_valid_counts", id_index=0, score_index=1)
+def _get_valid_counts(
+    attrs: SimpleNamespace, data: ir.Value, score_threshold: ir.Value
+) -> ir.Value:
+    return vision.get_valid_counts(
+        data, score_threshold, int(attrs.id_index), int(attrs.score_index)
+    )
+
+
+@converts(
+    "vision.non_max_suppression", force_suppress=False, top_k=-1, coord_start=2, score_index=1,
+    id_index=0, return_indices=True, invalid_to_bottom=False,
+)  # fmt: skip
+def _non_max_suppression(
+    attrs: SimpleNamespace, data: ir.Value, valid_count: ir.Value, indices: ir.Value,
+    max_output_size: ir.Value, iou_threshold: ir.Value,
+) -> ir.Value:  # fmt: skip
+    return vision.non_max_suppression(
+        data, valid_count, indices, max_output_size, iou_threshold, bool(attrs.force_suppress),
+        int(attrs.top_k), int(attrs.coord_start), int(attrs.score_index), int(attrs.id_index),
+        bool(attrs.return_indices), bool(attrs.invalid_to_bottom),
+    )  # fmt: skip
+
+
+@converts("vision.all_class_non_max_suppression", output_format="onnx")
+def _all_classes(
+    attrs: SimpleNamespace, boxes: ir.Value, scores: ir.Value,
+    max_output_boxes_per_class: ir.Value, iou_threshold: ir.Value, score_threshold: ir.Value,
+) -> ir.Value:  # fmt: skip
+    if attrs.output_format != "onnx":
+        raise NotImplementedError(f"expected output_format 'onnx', but got '{attrs.output_format}'")
+    limits = (max_output_boxes_per_class, iou_threshold, score_threshold)
+    # Relay has rows for all boxes; those after the last one that is kept are not to be read.
+    return best_of_each_class(boxes, scores, *limits)
 
 
 # -- anchors ------------------------------------------------------------------------------------

@@ -4,16 +4,15 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import dataclasses
 from typing import Any
 
 from mlir import ir
 
-from .... import op
-from ....core.ir import TensorStructInfo
-from ...values import cast, number, rank_of, shape_of, size_tensor
+from .. import op
+from ..core.ir import TensorStructInfo
 from .kernels import add_kernel
-from .registry import converts
+from .tensors import cast, number, rank_of, shape_of, size_tensor
 
 # Keeps boxes, the best one first, that overlap with no box that is kept and of the same group.
 _KERNEL = """
@@ -148,106 +147,155 @@ def _require_boxes(data: ir.Value) -> None:
         raise ValueError(f"expected boxes of rank 3, but got rank {rank_of(data)}")
 
 
-@converts("vision.get_valid_counts", id_index=0, score_index=1)
-def _get_valid_counts(
-    attrs: SimpleNamespace, data: ir.Value, score_threshold: ir.Value
-) -> ir.Value:
+@dataclasses.dataclass(frozen=True)
+class Suppression:
+    """How boxes are left out that overlap with better ones.
+
+    Parameters
+    ----------
+    is_forced : bool
+        Whether boxes of all classes are compared.
+    most : int
+        How many of the best boxes are looked at, -1 for all.
+    start, score, class_ : int
+        The places of the coordinates, the score and the class; a negative class says that there
+        are none.
+    gives_numbers : bool
+        Whether the result has the numbers of boxes, not the boxes.
+    moves : bool
+        Whether boxes that are kept come first.
+    """
+
+    is_forced: bool
+    most: int
+    start: int
+    score: int
+    class_: int
+    gives_numbers: bool
+    moves: bool
+
+
+def valid_boxes(data: ir.Value, threshold: ir.Value, class_: int, score: int) -> ir.Value:
+    """Return how many boxes have a score above a threshold, these first, and where they were.
+
+    Parameters
+    ----------
+    data : mlir.ir.Value
+        Of the dimensions batch, box, and what is known of it.
+    threshold : mlir.ir.Value
+        Of rank 0.
+    class_, score : int
+        The places of the class and the score of a box; a negative `class_`: there is none.
+    """
     _require_boxes(data)
-    score = _column(data, int(attrs.score_index))
-    flags = op.greater(score, cast(op.reshape(score_threshold, []), data.type.dtype))
-    if attrs.id_index >= 0:
-        number_ = _column(data, int(attrs.id_index))
-        is_known = op.greater_equal(number_, number(0, data.type.dtype))
+    flags = op.greater(_column(data, score), threshold)
+    if class_ >= 0:
+        is_known = op.greater_equal(_column(data, class_), number(0, data.type.dtype))
         flags = op.logical_and(flags, is_known)
     order, count = to_the_top(flags)
     rows = less_below(rows_of(data, order), count)
     return op.tuple(count, rows, less_below(op.astype(order, "int32"), count))
 
 
-def _sorted(
-    attrs: SimpleNamespace, data: ir.Value, valid_count: ir.Value
-) -> tuple[ir.Value, ir.Value]:
+def _sorted(how: Suppression, data: ir.Value, valid_count: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Return the order of boxes by score, and how many of them are looked at."""
     boxes = shape_of(data)[1]
-    score = cast(_column(data, int(attrs.score_index)), "float32")
+    score = cast(_column(data, how.score), "float32")
     lowest = number(float("-inf"), "float32")
     score = op.where(_before(valid_count, boxes), score, lowest)
     count = cast(valid_count, "int32")
-    if attrs.top_k > 0:
-        count = op.minimum(count, number(attrs.top_k, "int32"))
+    if how.most > 0:
+        count = op.minimum(count, number(how.most, "int32"))
     return op.argsort(score, 1, True, "int64"), count
 
 
-def _suppressed(
-    attrs: SimpleNamespace, rows: ir.Value, count: ir.Value, limit: ir.Value, overlap: ir.Value
+def _flags_of_kept(
+    how: Suppression, rows: ir.Value, count: ir.Value, limit: ir.Value, overlap: ir.Value
 ) -> ir.Value:
     """Return which boxes are kept."""
     zero = number(0, rows.type.dtype)
-    judged = op.greater(_column(rows, int(attrs.score_index)), zero)
+    judged = op.greater(_column(rows, how.score), zero)
     groups, suppressing = op.zeros(shape_of(rows)[:2], "float32"), judged
-    if attrs.id_index >= 0:
-        number_ = _column(rows, int(attrs.id_index))
+    if how.class_ >= 0:
+        number_ = _column(rows, how.class_)
         suppressing = op.logical_and(judged, op.greater_equal(number_, zero))
-        groups = groups if attrs.force_suppress else number_
-    corners = _corners(rows, int(attrs.coord_start))
+        groups = groups if how.is_forced else number_
+    corners = _corners(rows, how.start)
     return kept_boxes(corners, groups, judged, suppressing, count, limit, overlap)
 
 
-@converts(
-    "vision.non_max_suppression", force_suppress=False, top_k=-1, coord_start=2, score_index=1,
-    id_index=0, return_indices=True, invalid_to_bottom=False,
-)  # fmt: skip
-def _non_max_suppression(
-    attrs: SimpleNamespace, data: ir.Value, valid_count: ir.Value, indices: ir.Value,
-    max_output_size: ir.Value, iou_threshold: ir.Value,
+def suppressed(
+    data: ir.Value, valid_count: ir.Value, indices: ir.Value, limit: ir.Value, overlap: ir.Value,
+    how: Suppression,
 ) -> ir.Value:  # fmt: skip
+    """Return the boxes that do not overlap with better ones, or their numbers.
+
+    Parameters
+    ----------
+    data : mlir.ir.Value
+        Of the dimensions batch, box, and what is known of it.
+    valid_count : mlir.ir.Value
+        How many boxes each batch has.
+    indices : mlir.ir.Value
+        The number of each box.
+    limit, overlap : mlir.ir.Value
+        As for `kept_boxes`; with an overlap of 0 or less all boxes stay where they are.
+    how : Suppression
+    """
     _require_boxes(data)
     batch, boxes, _ = shape_of(data)
-    order, count = _sorted(attrs, data, valid_count)
+    order, count = _sorted(how, data, valid_count)
     rows = rows_of(data, order)
-    flags = _suppressed(attrs, rows, count, max_output_size, iou_threshold)
-    # With no threshold all boxes stay where they are.
-    has_threshold = op.greater(cast(op.reshape(iou_threshold, []), "float32"),
-                               number(0, "float32"))  # fmt: skip
+    flags = _flags_of_kept(how, rows, count, limit, overlap)
+    threshold = cast(op.reshape(overlap, []), "float32")
+    has_threshold = op.greater(threshold, number(0, "float32"))
     plain = op.broadcast_to(op.expand_dims(op.arange(0, boxes, 1, "int64"), 0), [batch, boxes])
     order = op.where(has_threshold, order, plain)
     flags = op.where(has_threshold, flags, _before(valid_count, boxes))
-    if attrs.return_indices:
+    if how.gives_numbers:
         given = op.gather_elements(indices, order, 1)
         given = op.where(flags, given, number(-1, indices.type.dtype))
         top, found = to_the_top(op.greater_equal(given, number(0, indices.type.dtype)))
         places = less_below(op.gather_elements(given, top, 1), found)
         return op.tuple(cast(places, "int32"), op.expand_dims(found, 1))
-    kept = op.where(op.expand_dims(flags, 2), op.where(has_threshold, rows, data),
-                    number(-1, data.type.dtype))  # fmt: skip
-    if not attrs.invalid_to_bottom:
+    lowest = number(-1, data.type.dtype)
+    kept = op.where(op.expand_dims(flags, 2), op.where(has_threshold, rows, data), lowest)
+    if not how.moves:
         return kept
     top, found = to_the_top(op.greater_equal(_column(kept, 0), number(0, data.type.dtype)))
     return less_below(rows_of(kept, top), found)
 
 
-@converts("vision.all_class_non_max_suppression", output_format="onnx")
-def _all_classes(
-    attrs: SimpleNamespace, boxes: ir.Value, scores: ir.Value,
-    max_output_boxes_per_class: ir.Value, iou_threshold: ir.Value, score_threshold: ir.Value,
-) -> ir.Value:  # fmt: skip
-    if attrs.output_format != "onnx":
-        raise NotImplementedError(f"expected output_format 'onnx', but got '{attrs.output_format}'")
+def best_of_each_class(
+    boxes: ir.Value, scores: ir.Value, limit: ir.Value, overlap: ir.Value, threshold: ir.Value
+) -> ir.Value:
+    """Return the batch, class and box of each box that is kept, and how many there are.
+
+    Parameters
+    ----------
+    boxes : mlir.ir.Value
+        Of the dimensions batch, box, coordinate.
+    scores : mlir.ir.Value
+        Of the dimensions batch, class, box.
+    limit, overlap : mlir.ir.Value
+        As for `kept_boxes`.
+    threshold : mlir.ir.Value
+        Boxes with a score up to it are left out.
+    """
     _require_boxes(boxes)
     batch, classes, count = shape_of(scores)
     rows = batch * classes
     flat = op.reshape(cast(scores, "float32"), [rows, count])
-    flags = op.greater(flat, cast(op.reshape(score_threshold, []), "float32"))
+    flags = op.greater(flat, cast(op.reshape(threshold, []), "float32"))
     order = op.argsort(op.where(flags, flat, number(float("-inf"), "float32")), 1, True, "int64")
     corners = op.expand_dims(_corners(boxes, 0), 1)
     corners = op.reshape(op.broadcast_to(corners, [batch, classes, count, 4]), [rows, count, 4])
     all_, found = op.ones([rows, count], "bool"), op.sum(op.astype(flags, "int32"), [1])
     kept = kept_boxes(
-        rows_of(corners, order), op.zeros([rows, count], "float32"), all_, all_, found,
-        max_output_boxes_per_class, iou_threshold,
+        rows_of(corners, order), op.zeros([rows, count], "float32"), all_, all_, found, limit,
+        overlap,
     )  # fmt: skip
-    flat_kept = op.reshape(kept, [1, rows * count])
-    top, total = to_the_top(flat_kept)
+    top, total = to_the_top(op.reshape(kept, [1, rows * count]))
     place = op.reshape(top, [rows * count])
     extent = size_tensor(count)
     row = op.floor_divide(place, extent)

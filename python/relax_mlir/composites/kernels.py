@@ -9,9 +9,9 @@ from typing import Any
 
 from mlir import ir
 
-from ....builder.block_builder import BlockBuilder
-from ....core.expr import GlobalVar
-from ....script import from_source
+from ..builder.block_builder import BlockBuilder
+from ..core.expr import GlobalVar
+from ..script import from_source
 
 
 def _builder() -> BlockBuilder:

@@ -9,8 +9,8 @@ from typing import Any
 
 from mlir import ir
 
-from .... import op
-from ...values import shape_of
+from .. import op
+from .tensors import rank_of, shape_of
 
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 """The letters of spatial dimensions, by their number."""
@@ -38,6 +38,20 @@ def is_plain(layout: str, letters: str) -> bool:
     (True, False)
     """
     return sorted(layout) == sorted(letters)
+
+
+def of_layout(x: ir.Value, layout: str) -> ir.Value:
+    """Return a tensor that has a dimension for each letter of a layout.
+
+    Raises
+    ------
+    ValueError
+        If it has more or fewer.
+    """
+    rank = sum(letter.isalpha() for letter in layout)
+    if rank_of(x) != rank:
+        raise ValueError(f"expected a tensor of the layout {layout}, but got rank {rank_of(x)}")
+    return x
 
 
 def _dimensions(layout: str, letters: str) -> list[tuple[str, int]]:

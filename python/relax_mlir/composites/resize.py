@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
-from .... import op
-from ....core.expr import const
-from ...values import cast, number, rank_of, same, shape_of, size_tensor
+from .. import op
+from ..core.expr import const
+from .tensors import cast, number, rank_of, same, shape_of, size_tensor
 
 _METHODS = ("nearest_neighbor", "linear", "cubic")
 _EPSILON = 1e-5
@@ -82,9 +82,8 @@ class _Axis:
     ----------
     place : int
         Which one it is.
-    size : int or Dim
-    length : int
-        The size of the result; as `size` where that is no number.
+    size, length : int or Dim
+        Its size, and that of the result.
     roi : tuple of float
         The begin and the end of what is resized, of the whole dimension.
     """
@@ -178,7 +177,7 @@ def _taps(how: Resampling, axis: _Axis) -> list[tuple[np.ndarray, np.ndarray]]:
 
 def _resized(x: ir.Value, how: Resampling, axis: _Axis) -> ir.Value:
     """Return a tensor with one dimension resized."""
-    if not isinstance(axis.size, int):
+    if not isinstance(axis.size, int) or not isinstance(axis.length, int):
         return _resized_symbolic(x, how, axis)
     if how.method == "nearest_neighbor":
         places = _ROUNDINGS[how.nearest](_COORDINATES[how.mode](axis))
@@ -194,8 +193,29 @@ def _resized(x: ir.Value, how: Resampling, axis: _Axis) -> ir.Value:
     return functools.reduce(op.add, terms)
 
 
+def _places_of_symbolic_length(how: Resampling, axis: _Axis) -> ir.Value:
+    """Return where the elements of a result of unknown size are in a dimension."""
+    half, one = number(0.5, "float32"), number(1.0, "float32")
+    at = op.astype(op.arange(0, axis.length, 1, "int64"), "float32")
+    size, length = size_tensor(axis.size, "float32"), size_tensor(axis.length, "float32")
+    if how.mode == "align_corners":
+        gaps = op.maximum(op.subtract(length, one), one)
+        return op.divide(op.multiply(at, op.subtract(size, one)), gaps)
+    if how.mode == "asymmetric":
+        return op.divide(op.multiply(at, size), length)
+    if how.mode in ("half_pixel", "pytorch_half_pixel"):
+        middle = op.divide(op.multiply(op.add(at, half), size), length)
+        places = op.subtract(middle, half)
+        if how.mode == "half_pixel":
+            return places
+        return op.where(op.greater(length, one), places, number(0.0, "float32"))
+    raise NotImplementedError(f"expected a result of known size for {how.mode}")
+
+
 def _symbolic_places(how: Resampling, axis: _Axis) -> ir.Value:
     """Return where the elements of the result are in a dimension of unknown size."""
+    if not isinstance(axis.length, int):
+        return _places_of_symbolic_length(how, axis)
     at = np.arange(axis.length, dtype=np.float32)
     size, one = size_tensor(axis.size, "float32"), number(1.0, "float32")
     if how.mode == "align_corners":

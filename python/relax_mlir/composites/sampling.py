@@ -16,8 +16,10 @@ from mlir import ir
 
 from .. import op
 from ..core.expr import const
-from .compositions import cubic_weights
-from .values import cast, number, product, rank_of, shape_of, size_tensor
+from .tensors import cast, number, product, rank_of, shape_of, size_tensor
+
+# Of the cubic kernel of Keys.
+_CUBIC = -0.75
 
 MODES = ("nearest", "linear", "cubic")
 PADDINGS = ("zeros", "border", "reflection")
@@ -40,6 +42,33 @@ class Tap:
     place: ir.Value
     inside: ir.Value | None
     weight: ir.Value | None
+
+
+def cubic_weights(share: ir.Value) -> list[ir.Value]:
+    """Return the shares of four elements in a row in a value between the middle ones.
+
+    Parameters
+    ----------
+    share : mlir.ir.Value
+        How far it is from the second element, from 0 to 1.
+    """
+    dtype, a = share.type.dtype, _CUBIC
+
+    def polynomial(distance: ir.Value, *factors: float) -> ir.Value:
+        total = const(float(factors[0]), dtype)
+        for factor in factors[1:]:
+            total = op.add(op.multiply(total, distance), const(float(factor), dtype))
+        return total
+
+    def far(distance: ir.Value) -> ir.Value:
+        return polynomial(distance, a, -5 * a, 8 * a, -4 * a)
+
+    def near(distance: ir.Value) -> ir.Value:
+        return polynomial(distance, a + 2, -(a + 3), 0.0, 1.0)
+
+    one = const(1.0, dtype)
+    rest = op.subtract(one, share)
+    return [far(op.add(share, one)), near(share), near(rest), far(op.add(rest, one))]
 
 
 def _float(value: float) -> ir.Value:

@@ -1,0 +1,26 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators that are written with others.
+
+`relax_mlir.op` has them under TVM's names: a call inserts the operators that compose it. Importers
+use them, and the parts that they are made of.
+"""
+
+from sys import modules as _modules
+
+from .. import op as _op
+from .._arguments import explain_namespace as _explain_namespace
+from . import basic as basic
+from . import image as image
+from . import nn as nn
+from . import vision as vision
+
+# `op` is below this package, so that composites can use it.
+for _module, _prefix in ((basic, ""), (nn, "nn."), (image, "image."), (vision, "vision.")):
+    _explain_namespace(_module, f"op.{_prefix}")
+for _name in basic.__all__:
+    setattr(_op, _name, getattr(basic, _name))
+for _name in nn.__all__:
+    setattr(_op.nn, _name, getattr(nn, _name))
+_op.image, _op.vision = image, vision
+_modules[_op.__name__ + ".image"], _modules[_op.__name__ + ".vision"] = image, vision

@@ -1,0 +1,179 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors and their dimensions, as composite operators ask for them."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from mlir import ir
+
+from .. import op
+from ..core.expr import const
+from ..core.ir import Dim, Facts, TensorStructInfo
+
+
+def size(dim: int | Dim) -> int | Dim:
+    """Return a dimension as a number where it is one."""
+    number = dim if isinstance(dim, int) else dim.value
+    return dim if number is None else number
+
+
+def facts(*dims: int | Dim) -> Facts:
+    """Return that no dimension is negative, of those in some expressions."""
+    names = {name for dim in dims if isinstance(dim, Dim) for name in dim.variables}
+    return Facts(bounds=dict.fromkeys(names, (0, None)))
+
+
+def same(first: int | Dim, second: int | Dim) -> bool | None:
+    """Say whether two sizes are equal; None where it is not decided."""
+    return Dim(first).prove_equal(second, facts(first, second))
+
+
+def product(dims: Iterable[int | Dim]) -> int | Dim:
+    """Return the product of dimensions."""
+    return functools.reduce(operator.mul, dims, 1)
+
+
+def quotient(dims: Sequence[int | Dim], divisors: Sequence[int | Dim]) -> int | Dim:
+    """Return what is left of the elements of a tensor beside some dimensions."""
+    left, below = list(dims), []
+    for divisor in divisors:
+        equal = next((dim for dim in left if same(dim, divisor)), None)
+        if equal is None:
+            below.append(divisor)
+        else:
+            left.remove(equal)
+    over, under = product(left), product(below)
+    if isinstance(over, int) and isinstance(under, int):
+        return over // under
+    # A multiple is what it is for one choice of sizes, if it is so for all.
+    names = {name for one in (over, under) if isinstance(one, Dim) for name in one.variables}
+    sample = {name: 101 + 6 * i for i, name in enumerate(sorted(names))}
+    values = [Dim(one).evaluate(sample) for one in (over, under)]
+    if values[0] and values[1] and same(over, under * (values[0] // values[1])):
+        return values[0] // values[1]
+    return size(over // under)
+
+
+def shape_of(value: ir.Value) -> list[int | Dim]:
+    """Return the dimensions of a tensor.
+
+    Raises
+    ------
+    NotImplementedError
+        If they are not known.
+    """
+    if not isinstance(value, ir.Value) or not isinstance(value.type, TensorStructInfo):
+        kind = f"a value of type {value.type}" if isinstance(value, ir.Value) else repr(value)
+        raise NotImplementedError(f"expected a tensor, but got {kind}")
+    if value.type.shape is None:
+        raise NotImplementedError(
+            f"expected a tensor of known shape, but got one of type {value.type}"
+        )
+    return [size(dim) for dim in value.type.shape]
+
+
+def rank_of(value: ir.Value) -> int:
+    """Return the number of dimensions of a tensor."""
+    return len(shape_of(value))
+
+
+def number(value: Any, dtype: str) -> ir.Value:
+    """Return a number as a constant of rank 0; floats become integers where the type is."""
+    if dtype.startswith(("int", "uint")):
+        value = int(value)
+    return const(bool(value) if dtype == "bool" else value, dtype)
+
+
+def size_tensor(dim: int | Dim, dtype: str = "int64") -> ir.Value:
+    """Return a size as a tensor of rank 0."""
+    if isinstance(dim, int):
+        return number(dim, dtype)
+    # A range of one number: it is computed like any other tensor, in a kernel.
+    vector = op.arange(dim, dim + 1, 1, "int64")
+    return cast(op.reshape(vector, []), dtype)
+
+
+def agreed(*tensors: ir.Value) -> list[ir.Value]:
+    """Return operands of one operator on elements, whose dimensions are known to broadcast.
+
+    Two dimensions of which it is not known whether they are equal are taken to be so, which the
+    program checks when it runs: that one of them is 1 is an error then.
+    """
+    ranks = [rank_of(tensor) for tensor in tensors]
+    common: list[int | Dim] = [1] * max(ranks)
+    for tensor in tensors:
+        for i, dim in enumerate(reversed(shape_of(tensor))):
+            # A number says more than an expression.
+            if common[-1 - i] == 1 or (isinstance(dim, int) and dim != 1):
+                common[-1 - i] = dim
+    return [
+        matched(tensor, [
+            dim if dim == 1 else wanted
+            for dim, wanted in zip(shape_of(tensor), common[len(common) - rank :], strict=True)
+        ])
+        for tensor, rank in zip(tensors, ranks, strict=True)
+    ]  # fmt: skip
+
+
+def matched(value: ir.Value, dims: Sequence[int | Dim]) -> ir.Value:
+    """Return a tensor as one of given dimensions, checked when the program runs.
+
+    Raises
+    ------
+    ValueError
+        If it never has these dimensions.
+    """
+    known_dims = shape_of(value)
+    answers = [same(mine, other) for mine, other in zip(known_dims, dims, strict=True)]
+    if False in answers:
+        raise ValueError(
+            f"expected dimensions {[str(dim) for dim in dims]}, but got "
+            f"{[str(dim) for dim in known_dims]}"
+        )
+    if all(answers):
+        return value
+    return op.match_cast(value, TensorStructInfo(list(dims), value.type.dtype))
+
+
+def cast(value: ir.Value, dtype: str) -> ir.Value:
+    """Return a tensor of another data type."""
+    return value if value.type.dtype == dtype else op.astype(value, dtype)
+
+
+def normal_axis(axis: int, rank: int) -> int:
+    """Return an axis counted from the begin.
+
+    Raises
+    ------
+    ValueError
+        If there is no such axis.
+    """
+    if not -rank <= axis < max(rank, 1):
+        raise ValueError(f"expected an axis from {-rank} to {rank - 1}, but got {axis}")
+    return axis % rank if rank else 0
+
+
+def product_along(x: ir.Value, matrix: np.ndarray, axis: int) -> ir.Value:
+    """Return the product of a matrix with one dimension of a tensor.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+    matrix : numpy.ndarray
+        Its rows are the elements of the result, its columns those of `x`.
+    axis : int
+        Counted from the begin.
+    """
+    last = rank_of(x) - 1
+    weights = const(np.ascontiguousarray(matrix.T), x.type.dtype)
+    if axis == last:
+        return op.matmul(x, weights)
+    order = [*range(last + 1)]
+    order[axis], order[last] = last, axis
+    return op.permute_dims(op.matmul(op.permute_dims(x, order), weights), order)
