@@ -17,6 +17,9 @@ std::string mlir::relax::getLocationText(Location loc) {
   auto file = loc->findInstanceOf<FileLineColLoc>();
   if (!file)
     return "";
+  // A place in something that has no lines, such as a graph.
+  if (file.getLine() == 0)
+    return file.getFilename().str();
   return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
           Twine(file.getColumn()))
       .str();

@@ -59,6 +59,26 @@ def current_context() -> ir.Context:
     return context
 
 
+def at_place(name: str, line: int = 0, column: int = 0) -> ir.Location:
+    """Return a place in what a program comes from; operations in its `with` statement are of it.
+
+    Parameters
+    ----------
+    name : str
+        A file, or a part of something that has no lines, such as a node of a graph.
+    line, column : int
+
+    Examples
+    --------
+    >>> from relax_mlir import op
+    >>> with at_place("node 'Gelu_3'"):
+    ...     x = op.const(1.0, "float32")
+    >>> x.owner.location
+    loc("node 'Gelu_3'":0:0)
+    """
+    return ir.Location.file(name, line, column, context=current_context())
+
+
 def current_location() -> ir.Location:
     """Return the current location, or the line of Python that called into this package."""
     if ir.Location.current is not None:

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that others compose: against PyTorch and NumPy, in symbolic shapes, and what is refused."""
+"""Operators that others compose: against PyTorch and NumPy, and what is refused."""
 
 from __future__ import annotations
 
@@ -157,9 +157,7 @@ TRANSPOSED = [
 @pytest.mark.parametrize(
     ("dims", "kernel", "strides", "padding", "extra", "dilation", "groups"), TRANSPOSED
 )
-def test_transposed_convolution(
-    run, dims, kernel, strides, padding, extra, dilation, groups
-):
+def test_transposed_convolution(run, dims, kernel, strides, padding, extra, dilation, groups):
     x, weight = floats(*dims), floats(*kernel)
     count = len(dims) - 2
     ours = getattr(op.nn, f"conv{count}d_transpose")

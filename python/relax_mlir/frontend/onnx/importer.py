@@ -17,6 +17,7 @@ from mlir import ir
 from ... import op
 from ...builder.block_builder import BlockBuilder
 from ...composites.tensors import same, size
+from ...core.context import at_place
 from ...core.expr import Var
 from ...core.ir import Dim, TensorStructInfo, TupleStructInfo
 from ...core.ir_module import IRModule
@@ -219,7 +220,8 @@ class Importer:
             node = self._node(proto, scope, frame)
             try:
                 inputs = [scope[name] if name else None for name in proto.input]
-                results = self._convert(node, inputs)
+                with at_place(str(node)):
+                    results = self._convert(node, inputs)
             except (TypeError, ValueError, NotImplementedError, IndexError, ir.MLIRError) as error:
                 if isinstance(error, DataDependentError) and not error.inputs:
                     error.inputs = self._inputs_of(error.value)

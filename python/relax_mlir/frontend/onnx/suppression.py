@@ -10,12 +10,13 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.selection import coordinates
 from ...composites.tensors import cast, facts, number
 from ...core.ir import Dim, TensorStructInfo
 from ...script import from_source
 from ..values import Value, shape_of
 from .registry import Node, converter
-from .selection import coordinates, true_places
+from .selection import true_places
 
 # Takes the best box that is left, again and again; -1 where there is none. Boxes are given by
 # their lowest and highest coordinates.

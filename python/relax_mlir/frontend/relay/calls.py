@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from mlir import ir
 
-from ...core.context import current_context
+from ...core.context import at_place
 from ..values import Value
 from .ast import Call, OpRef, RelayError, Span
 from .converters.refused import why_refused
@@ -99,7 +99,7 @@ class _PlacedError(NotImplementedError):
 def _location(span: Span | None) -> contextlib.AbstractContextManager[object]:
     if span is None:
         return contextlib.nullcontext()
-    return ir.Location.file(span.source, span.line, span.column, context=current_context())
+    return at_place(span.source, span.line, span.column)
 
 
 def _at(span: Span | None, message: str) -> str:

@@ -21,7 +21,7 @@ from ...core.ir_module import IRModule
 from .arguments import Argument, arguments_of
 from .folding import fold
 from .reader import Source, load
-from .registry import CONVERTERS, Node, TensorType, is_token, location_text, python_value
+from .registry import CONVERTERS, Node, TensorType, is_token, location_text, place_of, python_value
 from .scope import Dimensions, RestartError, Scope
 from .values import Rows, Spread, Value, as_tensor, dtype_of, shape_of
 
@@ -106,7 +106,8 @@ class Importer:
                 return [scope[operand] for operand in operation.operands]
             node = Node(operation, self, scope)
             try:
-                results = self._convert(node)
+                with place_of(operation) or contextlib.nullcontext():
+                    results = self._convert(node)
             except OperationError:
                 raise
             except _ERRORS as error:

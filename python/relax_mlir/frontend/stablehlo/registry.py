@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir as jax_ir
+from mlir import ir
 
+from ...core.context import at_place
 from ...core.dtypes import dtype_name
 from .values import Size, Value, shape_of
 
@@ -224,6 +227,21 @@ def python_value(attribute: Any) -> Any:
     if isinstance(attribute, jax_ir.DictAttr):
         return {one.name: python_value(one.attr) for one in attribute}
     return attribute.value if hasattr(attribute, "value") else attribute
+
+
+_FILE = re.compile(r'"([^"]+)":(\d+):(\d+)')
+
+
+def place_of(operation: Any) -> ir.Location | None:
+    """Return the line of the program that an operation comes from, None where it is unknown.
+
+    Where there is no line, the place is the name of the operation in JAX, "jit(f)/dot_general".
+    """
+    text = location_text(operation.location)
+    if found := _FILE.search(text):
+        return at_place(found[1], int(found[2]), int(found[3]))
+    name = re.match(r'"([^"]+)"', text)
+    return at_place(name[1]) if name else None
 
 
 def location_text(location: Any) -> str:

@@ -28,6 +28,7 @@ from ...core.expr import Var, as_value, const
 from ...core.ir_module import IRModule
 from .bounds import bounds_of, sizes_of
 from .control import Function, is_control_flow, write_function
+from .places import at_place_of, place_of
 from .registry import CONVERTERS, Converter, Graph
 from .scalars import SCALARS
 from .selection import sizes_found
@@ -238,8 +239,8 @@ def _check_operators(program: Program, converters: Mapping[str, Converter]) -> N
 
 def _place_of(node: torch.fx.Node) -> str:
     """Return where a model calls an operator, in brackets."""
-    lines = (node.meta.get("stack_trace") or "").strip().splitlines()
-    return f" ({' '.join(line.strip() for line in lines[-2:])})" if lines else ""
+    place = place_of(node)
+    return f" ({place})" if place else ""
 
 
 def _no_conversion(node: torch.fx.Node, error: Exception) -> NotImplementedError:
@@ -432,7 +433,8 @@ class _Importer:
         if str(node.target) in _ASSERTIONS or is_only_overwritten(node):
             return None
         try:
-            result = self._converted(node)
+            with at_place_of(node):
+                result = self._converted(node)
         except (TypeError, ValueError, LookupError, NotImplementedError) as error:
             raise _no_conversion(node, error) from error
         if isinstance(result, ir.Value):
