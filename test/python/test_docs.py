@@ -85,7 +85,7 @@ def test_site_has_all_pages() -> None:
     pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
     assert {name for name in pages if not name.startswith("generated/")} <= names
     hooks = (ROOT / "scripts" / "site_hooks.py").read_text()
-    modules = re.findall(r'^    "(relax_mlir[\w.]*)",$', hooks, re.MULTILINE)
+    modules = re.findall(r'^    "(relax_(?:mlir|runtime)[\w.]*)",$', hooks, re.MULTILINE)
     assert {f"api/{module}.md" for module in modules} == {n for n in names if n.startswith("api/")}
 
 
