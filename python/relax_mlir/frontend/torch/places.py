@@ -69,7 +69,7 @@ def place_of(node: torch.fx.Node) -> Place | None:
     """
     lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines()]
     found = []
-    for line, code in zip(lines, [*lines[1:], ""], strict=True):
+    for line, code in zip(lines, [*lines[1:], ""], strict=False):
         if frame := _FRAME.match(line):
             has_code = code and not _FRAME.match(code)
             found.append(
