@@ -21,6 +21,7 @@ from typing import Any
 
 import relax_runtime
 import tvm_ffi
+from relax_runtime._ffi import artefact_function
 from relax_runtime.artefact import FEATURES, Section, is_library, load_library, read, sections
 
 from . import native
@@ -28,16 +29,10 @@ from . import native
 __all__ = ["Executable", "LinkedCode", "MachineCode", "Section", "load", "sections"]
 
 
-def _artefact_function(name: str) -> tvm_ffi.Function:
-    function = tvm_ffi.get_global_func(f"relax_mlir.artefact.{name}")
-    assert function is not None
-    return function
-
-
-_save = _artefact_function("save")
-_to_bytes = _artefact_function("to_bytes")
-_append = _artefact_function("append")
-_bind = _artefact_function("bind")
+_save = artefact_function("save")
+_to_bytes = artefact_function("to_bytes")
+_append = artefact_function("append")
+_bind = artefact_function("bind")
 
 _STATIC_RUNTIME = str(Path(relax_runtime.LIBRARY).with_name("librelax_runtime_static.a"))
 
