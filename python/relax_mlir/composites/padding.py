@@ -55,10 +55,11 @@ def pad(x: ir.Value, widths: Sequence[Any], mode: str, value: ir.Value) -> ir.Va
 
 
 def _pad_axis(x: ir.Value, axis: int, before: Any, after: Any, value: ir.Value) -> ir.Value:
-    if any(isinstance(one, int) and one < 0 for one in (before, after)):
-        first, last = -min(before, 0), shape_of(x)[axis] + min(after, 0)
-        x = op.strided_slice(x, [axis], [first], [last], [1], assume_inbound=True)
-        before, after = max(before, 0), max(after, 0)
+    less = [min(one, 0) if isinstance(one, int) else 0 for one in (before, after)]
+    if any(less):
+        last = shape_of(x)[axis] + less[1]
+        x = op.strided_slice(x, [axis], [-less[0]], [last], [1], assume_inbound=True)
+        before, after = before - less[0], after - less[1]
     dims = shape_of(x)
 
     def block(width: Any) -> list[ir.Value]:

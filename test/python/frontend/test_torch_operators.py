@@ -414,7 +414,24 @@ def windows() -> Functions:
         "adaptive": lambda x: [
             F.adaptive_avg_pool2d(x, (3, None)), F.adaptive_avg_pool1d(x[:, 0], 4),
             F.adaptive_avg_pool3d(x, (2, 1, 5)), F.adaptive_max_pool2d(x, (4, 1)),
-            F.adaptive_max_pool2d(x, 1),
+            F.adaptive_max_pool2d(x, 1), F.adaptive_max_pool2d(x, (3, 5)),
+            F.adaptive_max_pool1d(x[0, 0], 3),
+        ],
+        "places": lambda x: [
+            F.max_pool2d(x, 2, return_indices=True),
+            F.max_pool2d(x, 3, 2, 1, ceil_mode=True, return_indices=True),
+            F.max_pool2d(-x[0], 3, 1, 1, 2, return_indices=True),
+            F.max_pool1d(x[:, 0], 3, 2, return_indices=True),
+            F.max_pool3d((x * 9).int().float().unsqueeze(2), (1, 2, 3), return_indices=True),
+            F.adaptive_max_pool2d(x, (3, 5), return_indices=True),
+            F.adaptive_max_pool2d(x[1], 1, return_indices=True),
+            F.adaptive_max_pool3d((x * 3).round()[None], (2, 2, 3), return_indices=True),
+        ],
+        "unpooled": lambda x: [
+            F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2),
+            F.max_unpool2d(*F.max_pool2d(x, 3, 2, return_indices=True), 3, 2, output_size=(8, 10)),
+            F.max_unpool1d(*F.max_pool1d(x[0], 2, return_indices=True), 2),
+            F.max_unpool3d(*F.max_pool3d(x[None], 2, return_indices=True), 2),
         ],
         "shuffles": lambda x: [F.pixel_shuffle(x, 2), F.pixel_unshuffle(x, 2),
                                F.channel_shuffle(x, 2)],
@@ -533,6 +550,19 @@ class Ordered(torch.nn.Module):
         ]
 
 
+def test_places_of_elements_that_are_no_numbers() -> None:
+    x = random(2, 3, 7, 8)
+    x[0, 0, 2:5, 1:4] = x[1, 2, 6, 7] = x[1, 0, 0, 0] = float("nan")
+    x[0, 1] = float("-inf")
+    functions: Functions = {
+        "windows": lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True, return_indices=True),
+        "dilated": lambda x: F.max_pool2d(x, 2, 1, 1, 3, return_indices=True),
+        "adaptive": lambda x: F.adaptive_max_pool2d(x, (3, 5), return_indices=True),
+        "all": lambda x: F.adaptive_max_pool2d(x, 1, return_indices=True),
+    }
+    check(functions, x)
+
+
 def test_orders_of_dynamic_length(exec_mode: str) -> None:
     dims = {0: torch.export.Dim("n", min=3), 1: torch.export.Dim("m", min=3)}
     program = torch.export.export(Ordered(), (random(7, 9),), dynamic_shapes=(dims,))
@@ -622,11 +652,9 @@ def test_programs_without_decompositions() -> None:
     [
         (lambda x: x.unique(), r"aten\._unique2\.default \(.*custom_convert_map"),
         (lambda x: F.dropout(x, 0.5, True), "dropout"),
-        (lambda x: F.max_pool2d(x[None], 2, return_indices=True)[1], "places of the largest"),
-        (lambda x: F.adaptive_max_pool2d(x[None], 3)[0], "windows of different sizes"),
         (lambda x: x.int() ** x.int(), r"powers of integers .*\(File"),
     ],
-    ids=["unique", "dropout", "places", "adaptive", "powers"],
+    ids=["unique", "dropout", "powers"],
 )
 def test_error_operators_that_are_not_supported(function: Any, message: str) -> None:
     with pytest.raises(NotImplementedError, match=message):

@@ -4,19 +4,22 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from mlir import ir
 
 from ... import op
-from ...composites.convolution import along_channels, mirrored_kernel
-from ...composites.padding import pad, spread
-from ...composites.tensors import cast, number, product
-from ...core.expr import const
+from ...composites.convolution import (
+    CONVOLUTIONS,
+    Convolution,
+    along_channels,
+    transposed,
+)
+from ...composites.pooling import places_of_largest
+from ...composites.tensors import cast, number, product, size
 from ..values import rank_of, shape_of
 from .registry import Function, Node, converter
 
@@ -44,8 +47,8 @@ def _padding(
     if kind not in ("SAME_UPPER", "SAME_LOWER"):
         raise ValueError(f"expected a known auto_pad, but got {kind}")
     begins, ends = [], []
-    for dim, size, stride, dilation in zip(dims, kernel, strides, dilations, strict=True):
-        reach = (size - 1) * dilation
+    for dim, extent, stride, dilation in zip(dims, kernel, strides, dilations, strict=True):
+        reach = (extent - 1) * dilation
         if stride != 1 and not isinstance(dim, int):
             raise NotImplementedError(
                 f"expected auto_pad={kind} of known dimensions, but got {dim}"
@@ -58,9 +61,6 @@ def _padding(
     return begins + ends
 
 
-_CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
-
-
 @converter("Conv")
 def _conv(node: Node, x: ir.Value, weight: ir.Value, bias: ir.Value | None = None) -> ir.Value:
     result = convolve(node, x, weight)
@@ -70,7 +70,7 @@ def _conv(node: Node, x: ir.Value, weight: ir.Value, bias: ir.Value | None = Non
 def convolve(node: Node, x: ir.Value, weight: ir.Value) -> ir.Value:
     """Return the convolution that the attributes of a node describe."""
     dims, count = shape_of(x)[2:], rank_of(x) - 2
-    if count not in _CONVOLUTIONS:
+    if count not in CONVOLUTIONS:
         raise NotImplementedError(f"expected 1 to 3 spatial dimensions, but got {count}")
     kernel = [_known(dim) for dim in shape_of(weight)[2:]]
     if node.attr("kernel_shape", kernel) != kernel:
@@ -78,7 +78,7 @@ def convolve(node: Node, x: ir.Value, weight: ir.Value) -> ir.Value:
     strides, dilations = _spatial(node, "strides", count), _spatial(node, "dilations", count)
     padding = _padding(node, dims, kernel, strides, dilations)
     groups = node.attr("group", 1)
-    return _CONVOLUTIONS[count](x, weight, strides, padding, dilations, groups)
+    return CONVOLUTIONS[count](x, weight, strides, padding, dilations, groups)
 
 
 def _known(dim: Any) -> int:
@@ -94,41 +94,34 @@ def _conv_transpose(
     dims, count = shape_of(x)[2:], rank_of(x) - 2
     kernel = [_known(dim) for dim in shape_of(weight)[2:]]
     strides, dilations = _spatial(node, "strides", count), _spatial(node, "dilations", count)
-    groups = node.attr("group", 1)
-    padding = _transposed_padding(node, dims, kernel, strides, dilations)
-    widths = [0, 0, *padding[:count], 0, 0, *padding[count:]]
-    around = pad(spread(x, strides), widths, "constant", number(0, x.type.dtype))
-    mirrored = mirrored_kernel(weight, [_known(dim) for dim in shape_of(weight)], groups)
-    result = _CONVOLUTIONS[count](around, mirrored, 1, 0, dilations, groups)
+    extra = list(node.attr("output_padding", [0] * count))
+    reach = [(one - 1) * dilation + 1 for one, dilation in zip(kernel, dilations, strict=True)]
+    # The dimensions of the result without padding.
+    whole = [
+        (dim - 1) * stride + more + one
+        for dim, stride, more, one in zip(dims, strides, extra, reach, strict=True)
+    ]
+    padding = _transposed_padding(node, dims, whole, strides)
+    how = Convolution(strides, padding, dilations, node.attr("group", 1), extra)
+    result = transposed(x, weight, how, x.type.dtype)
     return result if bias is None else op.add(result, along_channels(bias, rank_of(x)))
 
 
 def _transposed_padding(
-    node: Node, dims: Sequence[Any], kernel: Sequence[int], strides: Sequence[int],
-    dilations: Sequence[int],
-) -> list[Any]:  # fmt: skip
-    """Return what is added around the spread input, before each dimension, then after each."""
-    count, kind = len(kernel), node.attr("auto_pad", "NOTSET")
-    extra = list(node.attr("output_padding", [0] * count))
-    reach = [(size - 1) * dilation for size, dilation in zip(kernel, dilations, strict=True)]
-    pads = list(node.attr("pads", [0] * 2 * count))
+    node: Node, dims: Sequence[Any], whole: Sequence[Any], strides: Sequence[int]
+) -> list[int]:
+    """Return what is taken away before each dimension, then after each."""
+    count, kind = len(dims), node.attr("auto_pad", "NOTSET")
     wanted = node.attr("output_shape", None)
-    if wanted is not None or kind in ("SAME_UPPER", "SAME_LOWER"):
-        sizes = wanted or [dim * stride for dim, stride in zip(dims, strides, strict=True)]
-        for i in range(count):
-            total = strides[i] * (dims[i] - 1) + extra[i] + reach[i] + 1 - sizes[i]
-            if not isinstance(total, int) and getattr(total, "value", None) is None:
-                raise NotImplementedError(
-                    f"expected output_shape of known dimensions, but got {dims}"
-                )
-            total = getattr(total, "value", total)
-            less, more = total // 2, total - total // 2
-            begin, end = (less, more) if kind == "SAME_UPPER" else (more, less)
-            pads[i], pads[i + count] = begin, end
-    elif kind == "VALID":
-        pads = [0] * 2 * count
-    begins = [reach[i] - pads[i] for i in range(count)]
-    return begins + [reach[i] - pads[i + count] + extra[i] for i in range(count)]
+    if wanted is None and kind not in ("SAME_UPPER", "SAME_LOWER"):
+        return [0] * 2 * count if kind == "VALID" else list(node.attr("pads", [0] * 2 * count))
+    sizes = wanted or [dim * stride for dim, stride in zip(dims, strides, strict=True)]
+    totals = [size(one - length) for one, length in zip(whole, sizes, strict=True)]
+    if not all(isinstance(total, int) for total in totals):
+        raise NotImplementedError(f"expected output_shape of known dimensions, but got {dims}")
+    halves = [total // 2 for total in totals]
+    rest = [total - half for total, half in zip(totals, halves, strict=True)]
+    return halves + rest if kind == "SAME_UPPER" else rest + halves
 
 
 _MAX = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}
@@ -154,11 +147,11 @@ def _max_pool(node: Node, x: ir.Value) -> ir.Value:
     result = _MAX[len(kernel)](x, kernel, **options)
     if not node.wants(1):
         return result
-    return result, _places(node, x, shape_of(result)[2:], kernel, options)
+    return result, _places(node, x, result, kernel, options)
 
 
 def _places(
-    node: Node, x: ir.Value, windows: list[Any], kernel: list[int], options: dict[str, Any]
+    node: Node, x: ir.Value, pooled: ir.Value, kernel: list[int], options: dict[str, Any]
 ) -> ir.Value:
     """Return where in a flat tensor the first largest element of each window is."""
     dims, count = shape_of(x), len(kernel)
@@ -168,38 +161,12 @@ def _places(
     numbers = np.arange(math.prod(image)).reshape(image)
     if node.attr("storage_order", 0):
         numbers = np.arange(numbers.size).reshape(image[::-1]).T
-    best, place = None, None
-    for value, at in _elements(x, numbers, windows, kernel, options):
-        if best is None or place is None:
-            best, place = value, op.broadcast_to(const(at), shape_of(value))
-            continue
-        is_none = op.less(place, number(0, "int64"))
-        better = op.logical_and(const(at >= 0), op.logical_or(is_none, op.greater(value, best)))
-        best, place = op.where(better, value, best), op.where(better, const(at), place)
+    place = places_of_largest(
+        x, pooled, kernel, options["strides"], options["padding"], options["dilation"], numbers
+    )
     batch = op.arange(0, dims[0] * dims[1], 1, "int64")
     begins = op.multiply(batch, number(numbers.size, "int64"))
     return op.add(op.reshape(begins, [*dims[:2], *[1] * count]), place)
-
-
-def _elements(
-    x: ir.Value, numbers: np.ndarray, windows: list[Any], kernel: list[int],
-    options: dict[str, Any],
-) -> Iterator[tuple[ir.Value, np.ndarray]]:  # fmt: skip
-    """Return each element of all windows, and its number, which is -1 in the padding."""
-    count, strides, dilations = len(kernel), options["strides"], options["dilation"]
-    begins, ends = options["padding"][:count], []
-    for i, begin in enumerate(begins):
-        reach = (windows[i] - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1
-        ends.append(max(0, reach - numbers.shape[i] - begin))
-    wide = pad(x, [0, 0, *begins, 0, 0, *ends], "constant", number(0, x.type.dtype))
-    framed = np.pad(numbers, list(zip(begins, ends, strict=True)), constant_values=-1)
-    axes = list(range(2, 2 + count))
-    for offset in itertools.product(*map(range, kernel)):
-        firsts = [i * step for i, step in zip(offset, dilations, strict=True)]
-        lasts = [firsts[i] + (windows[i] - 1) * strides[i] + 1 for i in range(count)]
-        cuts = [slice(*cut) for cut in zip(firsts, lasts, strides, strict=True)]
-        value = op.strided_slice(wide, axes, firsts, lasts, strides, assume_inbound=True)
-        yield value, framed[tuple(cuts)]
 
 
 @converter("AveragePool")

@@ -11,7 +11,8 @@ import torch
 from mlir import ir
 
 from ... import op
-from ...composites.selection import true_places
+from ...composites import tensors
+from ...composites.selection import coordinates, true_places
 from ...core.ir import Dim
 from .registry import Graph, cast, converts, number, product, rank_of, shape_of
 from .shapes import as_shape, bound_symbols
@@ -38,12 +39,7 @@ def _nonzero(graph: Graph, x: ir.Value) -> ir.Value:
     if rank_of(x) == 0:
         raise NotImplementedError("the places of nonzero elements of a tensor of rank 0")
     places = _places(graph, cast(x, "bool"))
-    axes: list[ir.Value] = []
-    for dim in reversed(shape_of(x)):
-        extent = number(dim, "int64")
-        axes.append(op.floor_mod(places, extent))
-        places = op.floor_divide(places, extent)
-    return op.stack(axes[::-1], 1)
+    return op.stack(coordinates(places, tensors.shape_of(x)), 1)
 
 
 @converts("masked_select.default")

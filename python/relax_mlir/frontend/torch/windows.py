@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from mlir import ir
 
 from ... import op
-from ...composites.convolution import mirrored_kernel
-from ...composites.padding import spread
+from ...composites.convolution import CONVOLUTIONS, Convolution, transposed
+from ...composites.pooling import adaptive_max_pool, places_of_largest
 from ...core.ir import Dim
-from .pad import pad_constant
 from .registry import (
     Converter,
     Graph,
@@ -20,11 +22,11 @@ from .registry import (
     is_float,
     known,
     number,
+    product,
     rank_of,
     shape_of,
 )
 
-_CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
 _MAX = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}
 _AVG = {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}
 _ADAPTIVE = {
@@ -40,11 +42,14 @@ def _each(value: Any, count: int) -> list[int]:
     return given * count if len(given) == 1 else given
 
 
-def _batched(function: Converter, x: ir.Value, count: int) -> ir.Value:
+def _batched(function: Converter, x: ir.Value, count: int) -> Any:
     """Apply a function of a batch to one, or to a single element without its dimension."""
     if rank_of(x) == count + 2:
         return function(x)
-    return op.squeeze(function(op.expand_dims(x, 0)), [0])
+    result = function(op.expand_dims(x, 0))
+    if isinstance(result, ir.Value):
+        return op.squeeze(result, [0])
+    return [op.squeeze(one, [0]) for one in result]
 
 
 def _plus_bias(x: ir.Value, bias: Any) -> ir.Value:
@@ -66,7 +71,7 @@ def _conv(
         padding = [*(one // 2 for one in reach), *(one - one // 2 for one in reach)]
 
     def convolve(one: ir.Value) -> ir.Value:
-        result = _CONVOLUTIONS[count](one, weight, stride, padding, dilation, groups)
+        result = CONVOLUTIONS[count](one, weight, stride, padding, dilation, groups)
         return _plus_bias(result, bias)
 
     return _batched(convolve, x, count)
@@ -79,17 +84,10 @@ def _conv_transpose(
 ) -> ir.Value:  # fmt: skip
     count = rank_of(weight) - 2
     strides, pads, dilations = (_each(one, count) for one in (stride, padding, dilation))
-    extras = _each(extra, count)
-    inputs, outputs, *kernel = known(shape_of(weight), "a weight")
-    mirrored = mirrored_kernel(weight, [inputs, outputs, *kernel], groups)
-    widths: list[int] = []
-    for i in reversed(range(count)):
-        begin = (kernel[i] - 1) * dilations[i] - pads[i]
-        widths += [begin, begin + extras[i]]
+    how = Convolution(strides, pads * 2, dilations, groups, _each(extra, count))
 
     def convolve(one: ir.Value) -> ir.Value:
-        around = pad_constant(spread(one, strides), widths, 0)
-        return _plus_bias(_CONVOLUTIONS[count](around, mirrored, 1, 0, dilations, groups), bias)
+        return _plus_bias(transposed(one, weight, how, graph.dtype), bias)
 
     return _batched(convolve, x, count)
 
@@ -121,10 +119,40 @@ def _max_pool(
 
 @converts("max_pool2d_with_indices.default", "max_pool3d_with_indices.default",
           "max_pool1d_with_indices.default")  # fmt: skip
-def _max_pool_with_indices(graph: Graph, x: ir.Value, *arguments: Any) -> list[ir.Value]:
-    if graph.uses(1):
-        raise NotImplementedError("the places of the largest elements as a result")
-    return [_max_pool(graph, x, *arguments)]
+def _max_pool_with_indices(
+    graph: Graph, x: ir.Value, size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> list[ir.Value]:  # fmt: skip
+    pooled = _max_pool(graph, x, size, stride, padding, dilation, ceil_mode)
+    if not graph.uses(1):
+        return [pooled]
+    count = _dimensions(graph)
+    numbers = _numbers(shape_of(x)[-count:])
+    kernel, strides = _each(size, count), _each(stride or size, count)
+    pads, dilations = _each(padding, count) * 2, _each(dilation, count)
+
+    def places(one: ir.Value) -> ir.Value:
+        best = op.expand_dims(pooled, 0) if one is not x else pooled
+        return places_of_largest(one, best, kernel, strides, pads, dilations, numbers)
+
+    return [pooled, _batched(places, x, count)]
+
+
+def _numbers(image: Sequence[Dim]) -> np.ndarray:
+    """Return the number of each element of an image."""
+    dims = known(image, "an image")
+    return np.arange(math.prod(dims)).reshape(dims)
+
+
+@converts("max_unpool2d.default", "max_unpool3d.default")
+def _max_unpool(graph: Graph, x: ir.Value, places: ir.Value, *_: Any) -> ir.Value:
+    count = _dimensions(graph)
+    dims, wanted = shape_of(x), graph.shape
+    images, size = product(dims[:-count]), product(wanted[-count:])
+    flat = [images, product(dims[-count:])]
+    begin = op.zeros([images, size], graph.dtype)
+    elements, at = op.reshape(x, flat), op.reshape(places, flat)
+    return op.reshape(op.scatter_elements(begin, at, elements, 1), wanted)
 
 
 @converts("avg_pool1d.default", "avg_pool2d.default", "avg_pool3d.default")
@@ -162,14 +190,12 @@ def _adaptive_avg_pool(graph: Graph, x: ir.Value, size: Any) -> ir.Value:
 @converts("adaptive_max_pool1d.default", "adaptive_max_pool2d.default",
           "adaptive_max_pool3d.default")  # fmt: skip
 def _adaptive_max_pool(graph: Graph, x: ir.Value, size: Any) -> list[ir.Value]:
-    if graph.uses(1):
-        raise NotImplementedError("the places of the largest elements as a result")
     count = _dimensions(graph)
     sizes = known([Dim(one) for one in size], "the result")
-    if all(one == 1 for one in sizes):
+    if not graph.uses(1) and all(one == 1 for one in sizes):
         return [op.max(x, list(range(-count, 0)), True)]
     dims = known(graph.shape_of(0)[-count:], "a dimension")
-    if any(dim % one for dim, one in zip(dims, sizes, strict=True)):
-        raise NotImplementedError(f"windows of different sizes, for {sizes} of {dims} elements")
+    if graph.uses(1) or any(dim % one for dim, one in zip(dims, sizes, strict=True)):
+        return list(_batched(lambda one: adaptive_max_pool(one, sizes), x, count))
     kernel = [dim // one for dim, one in zip(dims, sizes, strict=True)]
     return [_batched(lambda one: _MAX[count](one, kernel, kernel), x, count)]
