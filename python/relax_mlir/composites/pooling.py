@@ -59,9 +59,9 @@ def places_of_largest(
     framed = np.pad(numbers, widths, constant_values=-1)
     best, place = None, None
     for cuts in _cuts(windows, kernel, strides, dilations):
-        begin, end, step = zip(*((cut.start, cut.stop, cut.step) for cut in cuts), strict=True)
+        firsts, lasts, steps = zip(*((c.start, c.stop, c.step) for c in cuts), strict=True)
         axes = list(range(2, 2 + count))
-        value = op.strided_slice(wide, axes, begin, end, step, assume_inbound=True)
+        value = op.strided_slice(wide, axes, firsts, lasts, steps, assume_inbound=True)
         at = framed[cuts]
         if best is None or place is None:
             best, place = value, op.broadcast_to(const(at), shape_of(value))
