@@ -227,6 +227,14 @@ def normalizations() -> Functions:
                                     F.instance_norm(x)],
         "layer_norm": lambda x: [F.layer_norm(x, (5, 6)), F.layer_norm(x, (6,), random(6))],
         "native_layer_norm": lambda x: torch.native_layer_norm(x, [6], None, None, 1e-5),
+        "native_group_norm": lambda x: torch.native_group_norm(
+            x, weight, None, x.shape[0], 4, 30, 2, 1e-5
+        ),
+        "native_batch_norm": lambda x: [
+            torch.native_batch_norm(x, weight, bias, None, None, True, 0.1, 1e-5),
+            aten._native_batch_norm_legit_no_training(x, None, bias, bias, weight, 0.1, 1e-5),
+        ],
+        "fused_rms_norm": lambda x: aten._fused_rms_norm(x, [5, 6], None, 1e-3),
         "rms_norm": lambda x: [F.rms_norm(x, (6,), random(6)), F.rms_norm(x, (5, 6), eps=1e-3)],
         "batch_norm": lambda x: F.batch_norm(x, weight, random(4), bias, random(4)),
         "of_batch": lambda x: F.batch_norm(x, None, None, weight, bias, training=True),

@@ -16,8 +16,9 @@ from ...core.ir_module import IRModule
 from ...driver.compiler import compile as compile_module
 from ...runtime import VirtualMachine
 from .bounds import describe_violation
-from .exported_program import from_exported_program, is_omitted
-from .registry import Converter
+from .exported_program import decomposed, import_program, is_omitted
+from .registry import CONVERTERS, Converter
+from .updates import changed_arguments
 
 _is_grad_enabled = torch.is_grad_enabled
 
@@ -50,6 +51,9 @@ class CompiledModel:
         The model, as PyTorch exported it.
     module : IRModule
         The model, as it was imported.
+    buffers : dict of str to torch.Tensor
+        By name those that the model changes, as they are now: they are its own, no longer those of
+        the model of PyTorch.
 
     See Also
     --------
@@ -64,9 +68,16 @@ class CompiledModel:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.program = program
-        self.module: IRModule = from_exported_program(program, custom_convert_map=converters)
+        converters = {**CONVERTERS, **(converters or {})}
+        pure = decomposed(program, converters)
+        self.module: IRModule = import_program(pure, converters)
         executable = compile_module(self.module, **(options or {}))
         self._main = VirtualMachine(executable)["main"]
+        inputs = pure.graph_signature.input_specs
+        kept = {one.target for one in inputs if one.kind != InputKind.USER_INPUT}
+        names = [name for name in changed_arguments(pure) if name in kept]
+        weights = self.module.params.get("main", [])
+        self.buffers = {name: one.clone() for name, one in zip(names, weights, strict=True)}
         self._signature = signature
         self._in_spec, self._out_spec = program.call_spec.in_spec, program.call_spec.out_spec
         specs = program.graph_signature.input_specs
@@ -116,7 +127,7 @@ class CompiledModel:
             pairs = zip(leaves, self._inputs, strict=True)
             given = [leaf for leaf, one in pairs if not _is_omitted(one)]
         try:
-            results = self._main(*given)
+            results = self._main(*given, *self.buffers.values())
         except ValueError as error:
             if problem := describe_violation(self.program, leaves):
                 raise ValueError(problem) from error

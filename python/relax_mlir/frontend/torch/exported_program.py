@@ -7,7 +7,7 @@ from __future__ import annotations
 import copy
 import itertools
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -39,7 +39,13 @@ from .shapes import (
     sizes_are_found,
     sizes_are_named,
 )
-from .updates import Updater, find_updates, is_only_overwritten
+from .updates import (
+    Updater,
+    changed_arguments,
+    find_updates,
+    is_name_of,
+    is_only_overwritten,
+)
 
 # Operators that only assert: facts that PyTorch has already established, or that inputs are valid.
 _ASSERTIONS = {
@@ -84,13 +90,16 @@ def from_exported_program(
     (``tir_var_upper_bound``), which it checks. Inputs that are None or strings are no arguments,
     and None as a result is an empty tuple.
 
+    Inputs and buffers that the program changes are changed where they lie. Such buffers are
+    arguments, after the inputs: the attribute `num_input` of the function says how many inputs
+    there are, and `relax_mlir.frontend.detach_params` returns what buffers are at first.
+
     Parameters
     ----------
     exported_program : torch.export.ExportedProgram
     keep_params_as_input : bool
-        Whether parameters and buffers come as arguments, after the inputs of the model. By default
-        they are constants. `num_input`, an attribute of the function, says how many inputs there
-        are before them; `relax_mlir.frontend.detach_params` returns them.
+        Whether all parameters and buffers come as arguments, after the inputs of the model. By
+        default those that do not change are constants.
     unwrap_unit_return_tuple : bool
         Whether a model with one output returns it and no tuple.
     no_bind_return_tuple : bool
@@ -109,9 +118,7 @@ def from_exported_program(
     Raises
     ------
     NotImplementedError
-        If the program has operators that are not converted, which it names, or changes its buffers,
-        or its inputs in another way than by writing slices of them (``x[:, 2:4] = y``). These are
-        written where they lie.
+        If the program has operators that are not converted, which it names.
 
     Examples
     --------
@@ -137,7 +144,7 @@ def from_exported_program(
             f"{shown(exported_program)}"
         )
     converters = {**CONVERTERS, **(custom_convert_map or {})}
-    exported_program = _decompose(exported_program, converters, run_ep_decomposition)
+    exported_program = decomposed(exported_program, converters, run_ep_decomposition)
     return import_program(
         exported_program, converters, keep_params_as_input, unwrap_unit_return_tuple
     )
@@ -209,12 +216,26 @@ def _is_of_conditions(node: torch.fx.Node) -> bool:
 
 def _changes_tensors(node: torch.fx.Node) -> bool:
     schema = getattr(node.target, "_schema", None)
+    if str(node.target) in ("aten.batch_norm.default", "aten.instance_norm.default"):
+        # Arguments: tensor, weight, bias, moving mean and variance, whether these change.
+        return node.args[3] is not None and bool(node.args[5])
     return schema is not None and schema.is_mutable
 
 
-def _decompose(
-    program: torch.export.ExportedProgram, converters: Mapping[str, Converter], is_wanted: bool
+def decomposed(
+    program: torch.export.ExportedProgram,
+    converters: Mapping[str, Converter],
+    is_wanted: bool = True,
 ) -> torch.export.ExportedProgram:
+    """Return a program of operators that are converted and change no tensor, as far as it can be.
+
+    Parameters
+    ----------
+    program : torch.export.ExportedProgram
+    converters : mapping of str to callable
+    is_wanted : bool
+        Whether operators that are not converted are decomposed, too.
+    """
     calls = _calls(program)
     if not is_wanted:
         return program.run_decompositions({}) if any(map(_changes_tensors, calls)) else program
@@ -299,6 +320,7 @@ class _Importer:
         self._functions: dict[torch.fx.Node, Function] = {}
         self.builder = self._builder = BlockBuilder()
         self._updates = find_updates(program)
+        self._changed = list(changed_arguments(program).values())
         self._updater = Updater(self._builder)
 
     def run(self, keep_params: bool, unwrap: bool) -> IRModule:
@@ -310,29 +332,33 @@ class _Importer:
             for node, spec in pairs
             if spec.kind == InputKind.USER_INPUT and not is_omitted(node.meta.get("val"))
         ]
-        kept = [pair for pair in pairs if pair[1].kind != InputKind.USER_INPUT]
-        params = [self._parameter(node) for node in inputs]
+        others = [pair for pair in pairs if pair[1].kind != InputKind.USER_INPUT]
+        kept = others if keep_params else [pair for pair in others if pair[0] in self._changed]
+        params = [self._parameter(node) for node in [*inputs, *(node for node, _ in kept)]]
         metas = [node.meta.get("val") for node in inputs]
         attrs: dict[str, Any] = {**bounds_of(self._program.range_constraints, metas)}
-        if keep_params:
-            params += [self._parameter(node) for node, _ in kept]
+        if keep_params or kept:
             attrs["num_input"] = len(inputs)
         self._write_functions()
         with self._builder.function("main", params, attrs=attrs, pure=not self._updates):
-            if not keep_params:
-                for node, spec in kept:
+            for node, spec in others:
+                if node not in self._values:
                     self._values[node] = self._constant(spec)
             nodes = []
             for node in self._program.graph.nodes:
                 nodes.append(node)
-                if node in self._updates:
+                if node in self._updates.slices:
                     self._update(nodes)
                     nodes = []
             with self._builder.dataflow():
-                result = self._body(nodes, unwrap)
-            self._builder.emit_func_output(result)
+                results, new = self._body(nodes)
+                if not new:
+                    results = [self._builder.emit_output(self._result(results, unwrap))]
+            for node, value in new.items():
+                self._updater.overwrite(self._argument(node), value)
+            self._builder.emit_func_output(self._result(results, unwrap) if new else results[0])
         module = self._builder.get()
-        if keep_params:
+        if keep_params or kept:
             module.params["main"] = [self._weight(spec) for _, spec in kept]
         return module
 
@@ -401,33 +427,55 @@ class _Importer:
                     self._values[node] = self._convert(node)
                 for node in calls:
                     if not behind.isdisjoint(node.users):
-                        self._values[node] = self._emit_outputs(self._values[node])
+                        self._values[node] = self._emit_outputs(self._values[node], self._changed)
         tensor, source, *rest = (self._argument(argument) for argument in update.args)
         self._updater.write(update, tensor, source, rest[1] if len(rest) > 1 else None)
         self._values[update] = tensor
 
-    def _emit_outputs(self, value: Any) -> Any:
+    def _emit_outputs(self, value: Any, written: Iterable[torch.fx.Node]) -> Any:
+        """Return values that are known outside of a dataflow block, and no names of others."""
         if isinstance(value, (list, tuple)):
-            return [self._emit_outputs(element) for element in value]
-        return self._builder.emit_output(value) if isinstance(value, ir.Value) else value
+            return [self._emit_outputs(element, written) for element in value]
+        if isinstance(value, Var):
+            value = as_value(value)
+        if not isinstance(value, ir.Value):
+            return value
+        if any(is_name_of(value, self._argument(node)) for node in written):
+            value = self._updater.copied(value)
+        return self._builder.emit_output(value)
 
-    def _body(self, nodes: list[torch.fx.Node], unwrap: bool) -> Any:
-        for node in nodes:
+    def _body(
+        self, nodes: list[torch.fx.Node]
+    ) -> tuple[list[ir.Value], dict[torch.fx.Node, ir.Value]]:
+        """Write nodes up to the output.
+
+        Returns
+        -------
+        list of mlir.ir.Value
+            The results.
+        dict of torch.fx.Node to mlir.ir.Value
+            By argument what has to be copied to it.
+        """
+        for node in nodes[:-1]:
             if node.op == "call_function":
                 self._values[node] = self._convert(node)
             elif node.op == "get_attr":
                 self._values[node] = self._attribute(node)
-            elif node.op == "output":
-                specs: list[OutputSpec] = self._program.graph_signature.output_specs
-                results = [
-                    op.tuple() if value is None else self._argument(value)
-                    for value, spec in zip(node.args[0], specs, strict=True)
-                    if spec.kind == OutputKind.USER_OUTPUT
-                ]
-                single = unwrap and len(results) == 1
-                value = results[0] if single else op.tuple(*results)
-                return self._builder.emit_output(value)
-        raise AssertionError("a graph ends with its output")
+        specs: list[OutputSpec] = self._program.graph_signature.output_specs
+        results = [
+            op.tuple() if value is None else self._argument(value)
+            for value, spec in zip(nodes[-1].args[0], specs, strict=True)
+            if spec.kind == OutputKind.USER_OUTPUT
+        ]
+        copies = self._updates.copies
+        if not copies:
+            return results, {}
+        new = {node: self._emit_outputs(self._argument(value), copies)
+               for node, value in copies.items()}  # fmt: skip
+        return self._emit_outputs(results, copies), new
+
+    def _result(self, results: list[ir.Value], unwrap: bool) -> ir.Value:
+        return results[0] if unwrap and len(results) == 1 else op.tuple(*results)
 
     def _convert(self, node: torch.fx.Node) -> Any:
         if str(node.target) in _ASSERTIONS or is_only_overwritten(node):

@@ -22,6 +22,7 @@ from .registry import (
     dtype_of,
     normal_axis,
     number,
+    product,
     shape_of,
     wide,
 )
@@ -87,9 +88,15 @@ def _rms_norm(
 def _fused_rms_norm(
     graph: Graph, x: ir.Value, normalized: Sequence[Any], weight: Any, epsilon: float | None
 ) -> list[ir.Value]:
-    if graph.uses(1):
-        raise NotImplementedError("the deviation as a result")
-    return [_rms_norm(graph, x, normalized, weight, epsilon)]
+    result = _rms_norm(graph, x, normalized, weight, epsilon)
+    if not graph.uses(1):
+        return [result]
+    values, axes = wide(x), list(range(-len(normalized), 0))
+    if epsilon is None:
+        epsilon = torch.finfo(graph.meta(0).dtype).eps
+    squares = op.mean(op.multiply(values, values), axes, True)
+    inverse = op.rsqrt(op.add(squares, number(epsilon, dtype_of(values))))
+    return [result, cast(inverse, dtype_name(graph.results[1].dtype))]
 
 
 def _affine(x: ir.Value, weight: Any, bias: Any, axis: int) -> ir.Value:
@@ -122,9 +129,15 @@ def _native_group_norm(
     graph: Graph, x: ir.Value, weight: Any, bias: Any, batch: Any, channels: Any, size: Any,
     groups: int, epsilon: float,
 ) -> list[ir.Value]:  # fmt: skip
-    if graph.uses(1) or graph.uses(2):
-        raise NotImplementedError("mean and deviation as results")
-    return [_group_norm(graph, x, groups, weight, bias, epsilon)]
+    result = _group_norm(graph, x, groups, weight, bias, epsilon)
+    if not (graph.uses(1) or graph.uses(2)):
+        return [result]
+    images, each, *_ = graph.shape_of(0)
+    elements = product(graph.shape_of(0)[2:])
+    rows = op.reshape(wide(x), [images, groups, each // groups * elements])
+    mean, inverse = (op.squeeze(one, [2]) for one in _moments(rows, [2], epsilon))
+    others = [dtype_name(one.dtype) for one in graph.results[1:]]
+    return [result, cast(mean, others[0]), cast(inverse, others[1])]
 
 
 @converts("instance_norm.default")
@@ -134,8 +147,6 @@ def _instance_norm(
 ) -> ir.Value:  # fmt: skip
     if not of_input:
         return _batch_norm(graph, x, weight, bias, mean, variance, False, momentum, epsilon)
-    if mean is not None:
-        raise NotImplementedError("moving averages in training: export after model.eval()")
     channels, dtype = graph.shape_of(0)[1], graph.dtype
     gamma, beta = _vector(weight, channels, dtype, 1), _vector(bias, channels, dtype, 0)
     return op.nn.instance_norm(x, gamma, beta, 1, list(range(2, graph.rank_of(0))), epsilon)
@@ -146,10 +157,8 @@ def _batch_norm(
     graph: Graph, x: ir.Value, weight: Any, bias: Any, mean: Any, variance: Any, training: bool,
     momentum: float, epsilon: float, *_: Any,
 ) -> ir.Value:  # fmt: skip
-    if training and mean is not None:
-        raise NotImplementedError("batch_norm in training: export the model after model.eval()")
-    if mean is None:
-        return _by_batch(graph, x, weight, bias, epsilon)
+    if training or mean is None:
+        return _by_batch(graph, x, weight, bias, epsilon)[0]
     rank = graph.rank_of(0)
     scale = op.rsqrt(op.add(variance, number(epsilon, dtype_of(variance))))
     if weight is not None:
@@ -161,14 +170,18 @@ def _batch_norm(
     return cast(op.add(result, along_channels(shift, rank)), graph.dtype)
 
 
-def _by_batch(graph: Graph, x: ir.Value, weight: Any, bias: Any, epsilon: float) -> ir.Value:
-    """Normalize by mean and variance of the batch."""
+def _by_batch(
+    graph: Graph, x: ir.Value, weight: Any, bias: Any, epsilon: float
+) -> tuple[ir.Value, ir.Value, ir.Value, ir.Value]:
+    """Normalize by the batch; return also its mean, variance, and one over the deviation."""
     axes = [axis for axis in range(graph.rank_of(0)) if axis != 1]
     values = wide(x)
-    mean, inverse = _moments(values, axes, epsilon)
+    mean, variance = op.mean(values, axes, True), op.variance(values, axes, True)
+    inverse = op.rsqrt(op.add(variance, number(epsilon, dtype_of(values))))
     result = op.multiply(op.subtract(values, mean), inverse)
     weight, bias = (None if one is None else cast(one, dtype_of(values)) for one in (weight, bias))
-    return cast(_affine(result, weight, bias, 1), graph.dtype)
+    moments = (op.squeeze(one, axes) for one in (mean, variance, inverse))
+    return cast(_affine(result, weight, bias, 1), graph.dtype), *moments
 
 
 @converts(
@@ -177,12 +190,32 @@ def _by_batch(graph: Graph, x: ir.Value, weight: Any, bias: Any, epsilon: float)
     "_native_batch_norm_legit_functional.default",
 )  # fmt: skip
 def _native_batch_norm(graph: Graph, x: ir.Value, weight: Any, bias: Any, *rest: Any) -> list[Any]:
-    if any(graph.uses(i) for i in range(1, len(graph.results))):
-        raise NotImplementedError("mean and deviation as results")
     *moving, epsilon = rest
     if "no_stats" in str(graph.node.target):
         moving = [None, None, *moving]
     elif "no_training" in str(graph.node.target):
         moving.insert(2, False)
     mean, variance, training, momentum = moving
-    return [_batch_norm(graph, x, weight, bias, mean, variance, training, momentum, epsilon)]
+    if not training and mean is not None:
+        result = _batch_norm(graph, x, weight, bias, mean, variance, False, momentum, epsilon)
+        empty = [op.zeros([0], dtype_name(one.dtype)) for one in graph.results[1:3]]
+        return [result, *empty, mean, variance][: len(graph.results)]
+    result, ours, spread, inverse = _by_batch(graph, x, weight, bias, epsilon)
+    found = [result, ours, inverse]
+    if len(graph.results) > len(found):
+        # The moving variance is that of a sample.
+        channels = graph.shape_of(0)[1]
+        count = number(product(graph.shape_of(0)), "float32")
+        count = op.divide(count, number(channels, "float32"))
+        sample = op.divide(count, op.subtract(count, number(1, "float32")))
+        spread = op.multiply(spread, cast(sample, dtype_of(spread)))
+        found += [_moved(mean, ours, momentum), _moved(variance, spread, momentum)]
+    types = [dtype_name(one.dtype) for one in graph.results]
+    return [cast(one, dtype) for one, dtype in zip(found, types, strict=True)]
+
+
+def _moved(average: ir.Value, value: ir.Value, momentum: float) -> ir.Value:
+    """Return a moving average after a value."""
+    dtype = dtype_of(value)
+    old = op.multiply(cast(average, dtype), number(1 - momentum, dtype))
+    return op.add(old, op.multiply(value, number(momentum, dtype)))
