@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels for what no operator of Relax computes."""
+"""What composite operators add to a function that is being written: kernels, shape variables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from mlir import ir
 
 from ..builder.block_builder import BlockBuilder
 from ..core.expr import GlobalVar
+from ..core.ir import Dim, ShapeExpr, ShapeStructInfo
 from ..script import from_source
 
 
@@ -41,3 +42,14 @@ def add_kernel(source: str, name: str) -> GlobalVar:
         If no function is being written.
     """
     return _builder().add_kernel(next(iter(from_source(source).functions.values())), name)
+
+
+def bind_size(size: Dim, shape: ir.Value | ShapeExpr) -> None:
+    """Bind a new shape variable to the one dimension of a shape, for what follows.
+
+    Raises
+    ------
+    ValueError
+        If no function is being written.
+    """
+    _builder().match_cast(shape, ShapeStructInfo([size]))

@@ -99,25 +99,32 @@ def size_tensor(dim: int | Dim, dtype: str = "int64") -> ir.Value:
     return cast(op.reshape(vector, []), dtype)
 
 
+def common_shape(*tensors: ir.Value) -> list[int | Dim]:
+    """Return the dimensions that tensors are broadcast to."""
+    common: list[int | Dim] = [1] * max(map(rank_of, tensors))
+    for tensor in tensors:
+        for i, dim in enumerate(reversed(shape_of(tensor))):
+            # A number says more than an expression.
+            if common[-1 - i] == 1 or (isinstance(dim, int) and dim != 1):
+                common[-1 - i] = dim
+    return common
+
+
 def agreed(*tensors: ir.Value) -> list[ir.Value]:
     """Return operands of one operator on elements, whose dimensions are known to broadcast.
 
     Two dimensions of which it is not known whether they are equal are taken to be so, which the
     program checks when it runs: that one of them is 1 is an error then.
     """
-    ranks = [rank_of(tensor) for tensor in tensors]
-    common: list[int | Dim] = [1] * max(ranks)
-    for tensor in tensors:
-        for i, dim in enumerate(reversed(shape_of(tensor))):
-            # A number says more than an expression.
-            if common[-1 - i] == 1 or (isinstance(dim, int) and dim != 1):
-                common[-1 - i] = dim
+    common = common_shape(*tensors)
     return [
         matched(tensor, [
             dim if dim == 1 else wanted
-            for dim, wanted in zip(shape_of(tensor), common[len(common) - rank :], strict=True)
+            for dim, wanted in zip(
+                shape_of(tensor), common[len(common) - rank_of(tensor) :], strict=True
+            )
         ])
-        for tensor, rank in zip(tensors, ranks, strict=True)
+        for tensor in tensors
     ]  # fmt: skip
 
 

@@ -207,6 +207,19 @@ def test_input_info():
         from_stablehlo(text, [((3, 4), "float32")] * 2)
 
 
+def test_powers_of_integers(exec_mode):
+    text = """func.func @main(%x: tensor<?xi32>, %y: tensor<?xi32>) -> tensor<?xi32> {
+      %0 = stablehlo.power %x, %y : tensor<?xi32>
+      return %0 : tensor<?xi32>
+    }"""
+    x, y = (np.array(one, "int32") for one in ([3, -2, -1, 7, 1, 0, 2], [4, 31, -3, 20, -9, 0, -1]))
+    compiled = relax_mlir.compile(from_stablehlo(text), exec_mode=exec_mode)
+    got = relax_mlir.VirtualMachine(compiled)["main"](x, y).numpy()
+    # NumPy has no negative exponents.
+    wanted = np.array([81, 2**31, 2**32 - 1, 7**20 % 2**32, 1, 1, 0], "uint32").view("int32")
+    np.testing.assert_array_equal(got, wanted)
+
+
 def test_sizes_of_inputs_are_compared():
     text = """func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
       %0 = stablehlo.add %x, %y : tensor<?xf32>

@@ -23,6 +23,55 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+def put_rows(x: torch.Tensor) -> torch.Tensor:
+    result = x.clone()
+    result[x[:, 0] > 0] = x[x[:, 0] > 0].exp()
+    result[:, x[0] > 0] = result[:, x[0] > 0] * 2 + 1
+    return result
+
+
+def put_elements(x: torch.Tensor) -> torch.Tensor:
+    result = x.clone()
+    result[x > 0] = x[x > 0] * 10
+    result[:, x[0] < 0] += 7
+    return result
+
+
+def first(x: torch.Tensor) -> Any:
+    count = (x[:, 0] > 0).sum().item()
+    torch._check(count <= x.shape[0])
+    return [x[:count] * count, x[:, :1] + count, torch.arange(count), x.new_zeros(count + 1, 2)]
+
+
+def counted(x: torch.Tensor) -> Any:
+    whole = (x * 10).long()
+    return [
+        torch.bincount(whole.abs().flatten()),
+        torch.bincount(whole[:, 0].abs(), x[:, 1], minlength=7),
+        x.repeat_interleave(whole.abs()[:, 0], 0),
+        x.repeat_interleave(torch.tensor(2), 1),
+        x[0].repeat_interleave(whole.abs()[0]),
+    ]
+
+
+def distinct(x: torch.Tensor) -> Any:
+    whole = (x * 3).long()
+    return [
+        *torch.unique(x, return_inverse=True, return_counts=True),
+        torch.unique(whole[:, 0]) * 2,
+        torch.unique(whole[:, :1], sorted=False),
+        *torch.unique_consecutive(whole, return_inverse=True, return_counts=True),
+        torch.unique(whole, dim=0),
+        *torch.unique(whole, dim=1, return_counts=True),
+    ]
+
+
+FUNCTIONS |= {
+    "put_rows": put_rows, "put_elements": put_elements, "first": first, "counted": counted,
+    "distinct": distinct,
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_elements_that_are_chosen(name: str, exec_mode: str) -> None:
     function = FUNCTIONS[name]
@@ -33,16 +82,41 @@ def test_elements_that_are_chosen(name: str, exec_mode: str) -> None:
         torch.testing.assert_close(compiled(given), function(given))
 
 
+def test_numbers_that_are_none_are_distinct(exec_mode: str) -> None:
+    x = torch.tensor([2.0, float("nan"), 1.0, float("nan"), 2.0, float("inf")])
+
+    def function(x: torch.Tensor) -> Any:
+        return torch.unique(x, return_inverse=True, return_counts=True)
+
+    compiled = frontend.compile(function, (x,), exec_mode=exec_mode)
+    for got, wanted in zip(compiled(x), function(x), strict=True):
+        torch.testing.assert_close(got, wanted, equal_nan=True)
+
+
+def test_error_sizes_in_data_that_are_out_of_range(exec_mode: str) -> None:
+    def function(x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+        size = count.item()
+        torch._check(size <= x.shape[0])
+        return x[:size]
+
+    compiled = frontend.compile(
+        function, (torch.ones(5), torch.tensor(2)), exec_mode=exec_mode, dynamic=({0: N}, None)
+    )
+    assert len(compiled(torch.ones(5), torch.tensor(5))) == 5
+    for count in (6, -1, 2**40):
+        with pytest.raises(Exception, match="expected"):
+            compiled(torch.ones(5), torch.tensor(count))
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
         (lambda x: torch.bernoulli(x), r"aten\.(bernoulli|rand)"),
         (lambda x: x + torch.rand_like(x), r"aten\.rand"),
         (lambda x: torch.dropout(x, 0.5, True), "dropout"),
-        (lambda x: torch.unique(x), r"aten\._unique2"),
-        (lambda x: torch.zeros(x.argmax().item()), "depends on data"),
+        (lambda x: torch.unique_consecutive(x, dim=1), "dimension 1"),
     ],
-    ids=["bernoulli", "rand", "dropout", "unique", "item"],
+    ids=["bernoulli", "rand", "dropout", "unique"],
 )
 def test_error_of_data_and_of_random_numbers(function: Any, message: str) -> None:
     with pytest.raises(NotImplementedError, match=message):

@@ -10,7 +10,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op, topi
-from ...composites.arithmetic import truncated_remainder
+from ...composites.arithmetic import integer_power, truncated_remainder
 from ...composites.tensors import agreed, cast, number
 from ..values import Operator, Value, dtype_of, known_array
 from .model import dtype_of as dtype_of_onnx
@@ -241,8 +241,11 @@ def _pow(_: Node, x: ir.Value, y: ir.Value) -> ir.Value:
     dtype, exponent = x.type.dtype, y.type.dtype
     if dtype == exponent and dtype.startswith(("float", "bfloat")):
         return op.power(x, y)
-    # Kernels have powers of floats alone; those of 64 bits are exact up to 2**53.
     are_floats = [name.startswith(("float", "bfloat")) for name in (dtype, exponent)]
+    if not any(are_floats):
+        wide = dtype if dtype == exponent else "int64"
+        return cast(integer_power(cast(x, wide), cast(y, wide)), dtype)
+    # Those of 64 bits are exact up to 2**53.
     wide = dtype if are_floats == [True, False] and dtype != "bfloat16" else "float64"
     return cast(op.power(cast(x, wide), cast(y, wide)), dtype)
 

@@ -15,7 +15,13 @@ import numpy as np
 from mlir import ir
 
 from ... import op, topi
-from ...composites.arithmetic import expm1, log1p, round_away, truncated_remainder
+from ...composites.arithmetic import (
+    expm1,
+    integer_power,
+    log1p,
+    round_away,
+    truncated_remainder,
+)
 from .registry import Function, Node, converts
 from .values import (
     Size,
@@ -125,10 +131,6 @@ def _cube_root(x: ir.Value) -> ir.Value:
     return op.multiply(op.sign(x), op.where(usable, op.subtract(root, step), root))
 
 
-def _power_of_integers(x: ir.Value, y: ir.Value) -> ir.Value:
-    raise NotImplementedError("expected powers of floats, but got integers")
-
-
 def _logical_shift(x: ir.Value, y: ir.Value) -> ir.Value:
     dtype = dtype_of(x)
     if dtype.startswith("u"):
@@ -192,7 +194,7 @@ _FUNCTIONS: dict[str, Function] = {
     "not": _logic(op.logical_not, op.bitwise_not),
     "or": _logic(op.logical_or, op.bitwise_or),
     "popcnt": _ones_of_bits,
-    "power": _where_float(op.power, _power_of_integers),
+    "power": _where_float(op.power, integer_power),
     "remainder": truncated_remainder,
     "round_nearest_afz": round_away,
     "round_nearest_even": op.round,

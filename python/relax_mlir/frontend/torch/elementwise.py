@@ -11,7 +11,7 @@ import torch
 from mlir import ir
 
 from ... import op
-from ...composites.arithmetic import expm1, log1p
+from ...composites.arithmetic import expm1, integer_power, log1p
 from ...core.dtypes import dtype_name
 from .registry import Converter, Graph, cast, converts, dtype_of, is_float, number, operand
 
@@ -228,7 +228,7 @@ def _pow(graph: Graph, x: Any, y: Any) -> ir.Value:
     if isinstance(x, int) and x == 2:
         # Of negative exponents it is 0 in both.
         return op.left_shift(number(1, graph.dtype), cast(y, graph.dtype))
-    raise NotImplementedError("powers of integers by tensors")
+    return integer_power(*(operand(graph, one, graph.dtype) for one in (x, y)))
 
 
 @converts("round.decimals")
@@ -318,12 +318,10 @@ def _masked_fill(graph: Graph, x: ir.Value, mask: ir.Value, value: Any) -> ir.Va
 
 @converts(
     "_to_copy.default", "to.dtype", "to.dtype_layout", "to.other", "to.device", "type_as.default",
-    "float.default", "half.default", "_local_scalar_dense.default", "item.default",
-    "scalar_tensor.default",
+    "float.default", "half.default", "scalar_tensor.default",
 )  # fmt: skip
 def _astype(graph: Graph, x: Any, *_: Any, **__: Any) -> ir.Value:
-    value = cast(x, graph.dtype)
-    return op.reshape(value, []) if graph.kind in ("item", "_local_scalar_dense") else value
+    return cast(x, graph.dtype)
 
 
 @converts(

@@ -25,6 +25,7 @@ from ... import op
 from ..._arguments import shown
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import Var, as_value, const
+from ...core.ir import ShapeExpr, ShapeStructInfo
 from ...core.ir_module import IRModule
 from .bounds import bounds_of, sizes_of
 from .control import Function, is_control_flow, write_function
@@ -36,6 +37,7 @@ from .shapes import (
     as_expr,
     as_struct_info,
     depends_on_data,
+    relied_on,
     sizes_are_found,
     sizes_are_named,
 )
@@ -478,6 +480,8 @@ class _Importer:
         return results[0] if unwrap and len(results) == 1 else op.tuple(*results)
 
     def _convert(self, node: torch.fx.Node) -> Any:
+        if str(node.target) == "aten._assert_scalar.default":
+            self._check_sizes(node)
         if str(node.target) in _ASSERTIONS or is_only_overwritten(node):
             return None
         try:
@@ -488,6 +492,13 @@ class _Importer:
         if isinstance(result, ir.Value):
             return self._builder.emit(result, node.name)
         return result
+
+    def _check_sizes(self, node: torch.fx.Node) -> None:
+        """Write that sizes, which the program found in data, are what PyTorch relies on."""
+        condition = node.args[0]
+        value = condition.meta.get("val") if isinstance(condition, torch.fx.Node) else condition
+        for expected, size in relied_on(value):
+            self._builder.match_cast(ShapeExpr([size]), ShapeStructInfo([expected]))
 
     def _converted(self, node: torch.fx.Node) -> Any:
         value = node.meta.get("val")
@@ -500,7 +511,8 @@ class _Importer:
             if not all(_is_of_conditions(user) for user in node.users):
                 raise NotImplementedError("a condition on sizes as a value")
             return None
-        if isinstance(value, (int, torch.SymInt)) and not depends_on_data(value):
+        is_size = isinstance(value, (int, torch.SymInt)) and not depends_on_data(value)
+        if is_size and str(node.target) not in self._converters:
             return as_expr(value)
         arguments, named = _arguments(node)
         arguments = [self._argument(argument) for argument in arguments]

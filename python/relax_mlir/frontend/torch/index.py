@@ -153,19 +153,26 @@ def _index_put(
 def _put_where(
     graph: Graph, x: ir.Value, indices: Sequence[Any], values: ir.Value, accumulate: bool
 ) -> ir.Value:
-    mask, count = indices[0], len([one for one in indices if one is not None])
-    if count > 1 or mask is None:
+    (axis, mask), *others = ((i, one) for i, one in enumerate(indices) if one is not None)
+    if others:
         raise NotImplementedError("a mask beside other indices")
-    lasting = graph.rank_of(0) - rank_of(mask)
-    if rank_of(values) > lasting and [dim.value for dim in shape_of(values)] != [1] * (
-        rank_of(values)
-    ):
-        raise NotImplementedError("an element for each place where a mask is true")
-    if rank_of(values) > lasting:
-        values = op.reshape(values, [])
-    if lasting:
-        mask = op.expand_dims(mask, list(range(rank_of(mask), graph.rank_of(0))))
-    return op.where(cast(mask, "bool"), op.add(x, values) if accumulate else values, x)
+    dims, end = graph.shape_of(0), axis + rank_of(mask)
+    # In what is put there, one dimension stands for those of the mask.
+    behind, rank = len(dims) - end, rank_of(values)
+    flags = cast(op.expand_dims(mask, list(range(rank_of(mask), rank_of(mask) + behind)))
+                 if behind else mask, "bool")  # fmt: skip
+    if rank > behind:
+        place = rank - behind - 1
+        given = shape_of(values)
+        if given[place].value == 1:
+            ones = [Dim(1)] * rank_of(mask)
+            values = op.reshape(values, [*given[:place], *ones, *given[place + 1 :]])
+        else:
+            places = op.reshape(cast(mask, "int64"), [product(dims[axis:end])])
+            before = op.cumsum(places, 0, exclusive=True)
+            taken = op.take(values, before, place, mode="clip")
+            values = op.reshape(taken, [*given[:place], *dims[axis:end], *given[place + 1 :]])
+    return op.where(flags, op.add(x, values) if accumulate else values, x)
 
 
 @converts("masked_scatter.default")

@@ -12,10 +12,11 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.kernels import bind_size
 from ...core.expr import const
-from ...core.ir import Dim
+from ...core.ir import Dim, ShapeExpr
 from .registry import Graph, cast, converts, known, normal_axis, part, product, shape_of
-from .shapes import as_shape
+from .shapes import as_shape, bound_symbols
 
 
 @converts(
@@ -110,6 +111,8 @@ def _slice(
     graph: Graph, x: ir.Value, axis: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> ir.Value:
     axis = normal_axis(axis, graph.rank_of(0))
+    if found := bound_symbols(graph.node):
+        return _slice_of_data(x, axis, start, end, step, Dim(found[0]))
     extent, size = graph.shape_of(0)[axis], graph.shape[axis]
     if extent == size and step == 1:
         return x
@@ -118,6 +121,24 @@ def _slice(
     if size.value == 0:
         last = begin
     return op.strided_slice(x, [axis], [begin], [last], [step], assume_inbound=True)
+
+
+def _slice_of_data(x: ir.Value, axis: int, start: Any, end: Any, step: int, size: Dim) -> ir.Value:
+    """Return a slice whose places were found in data, and bind its size."""
+    if step != 1:
+        raise NotImplementedError(f"a slice by {step} of a size that depends on data")
+    extent = shape_of(x)[axis]
+    begin = Dim(0) if start is None else _inside(Dim(start), extent)
+    last = extent if end is None else _inside(Dim(end), extent)
+    bind_size(size, ShapeExpr([last.max(begin) - begin]))
+    return part(x, axis, begin, begin + size)
+
+
+def _inside(place: Dim, extent: Dim) -> Dim:
+    """Return a place counted from the begin, and none beyond the end."""
+    if place.value is not None and place.value < 0:
+        return (extent + place).max(0)
+    return place.min(extent)
 
 
 @converts("narrow.default")

@@ -58,6 +58,10 @@ class Graph:
         """The name of the operator without namespace and overload."""
         return str(self.node.target).split(".")[1]
 
+    def kind_is(self, overload: str) -> bool:
+        """Say whether the operator is this one of those with its name."""
+        return str(self.node.target).endswith(f".{overload}")
+
     @property
     def results(self) -> list[torch.Tensor]:
         """The results of an operator that has several, as PyTorch describes them."""

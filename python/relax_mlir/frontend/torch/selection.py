@@ -1,30 +1,75 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elements that are chosen by their values: how many there are depends on data."""
+"""Elements that are chosen by their values, and sizes that elements say: they depend on data."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from mlir import ir
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils import _pytree as pytree
 
 from ... import op
 from ...composites import tensors
+from ...composites.distinct import distinct, named_size, runs
 from ...composites.selection import coordinates, true_places
-from ...core.ir import Dim
-from .registry import Graph, cast, converts, number, product, rank_of, shape_of
-from .shapes import as_shape, bound_symbols
+from ...composites.tensors import matched
+from ...core.dtypes import dtype_name
+from ...core.ir import Dim, TensorStructInfo
+from .registry import Graph, cast, converts, normal_axis, number, product, rank_of, shape_of
+from .shapes import as_shape, bound_symbols, depends_on_data
 
 # Operators that find out how many elements there are, and so bind that size.
-SELECTIONS = {"aten.nonzero.default", "aten.masked_select.default", "aten.index.Tensor"}
+SELECTIONS = {
+    "aten._unique2.default",
+    "aten.bincount.default",
+    "aten.index.Tensor",
+    "aten.masked_select.default",
+    "aten.nonzero.default",
+    "aten.repeat_interleave.Tensor",
+    "aten.repeat_interleave.self_Tensor",
+    "aten.slice.Tensor",
+    "aten.unique_consecutive.default",
+    "aten.unique_dim.default",
+}
+# Operators that return an element as a number.
+_ITEMS = {"aten._local_scalar_dense.default", "aten.item.default"}
 
 
 def sizes_found(graphs: Sequence[torch.fx.Graph]) -> set[str]:
     """Return the variables of sizes that depend on data and that operators here find out."""
-    nodes = (node for graph in graphs for node in graph.nodes if str(node.target) in SELECTIONS)
-    return {name for node in nodes for name in bound_symbols(node)}
+    nodes = [node for graph in graphs for node in graph.nodes]
+    sizes = {str(symbol) for node in nodes for size in _sizes(node)
+             for symbol in free_unbacked_symbols(size)}  # fmt: skip
+    return {
+        name
+        for node in nodes
+        for name in bound_symbols(node)
+        if str(node.target) in SELECTIONS or (str(node.target) in _ITEMS and name in sizes)
+    }
+
+
+def _sizes(node: torch.fx.Node) -> Iterator[Any]:
+    """Return the sizes of what a node computes, and those among its arguments."""
+    for value in pytree.tree_leaves(node.meta.get("val")):
+        yield from value.shape if isinstance(value, torch.Tensor) else ()
+    schema = getattr(node.target, "_schema", None)
+    for argument, value in zip([] if schema is None else schema.arguments, node.args, strict=False):
+        if "int" in str(argument.type):
+            given = (one for one in pytree.tree_leaves(value) if isinstance(one, torch.fx.Node))
+            yield from (one.meta.get("val") for one in given)
+
+
+@converts("item.default", "_local_scalar_dense.default")
+def _item(graph: Graph, x: ir.Value) -> ir.Value | Dim:
+    value = graph.node.meta["val"]
+    names = bound_symbols(graph.node)
+    if names and isinstance(value, torch.SymInt) and not depends_on_data(value):
+        return named_size(x, names[0])
+    return op.reshape(cast(x, graph.dtype), [])
 
 
 def _places(graph: Graph, flags: ir.Value) -> ir.Value:
@@ -66,3 +111,76 @@ def select_where(graph: Graph, x: ir.Value, indices: Sequence[Any]) -> ir.Value:
     dims, end = shape_of(x), axis + rank_of(mask)
     merged = [*dims[:axis], product(dims[axis:end]), *dims[end:]]
     return op.take(op.reshape(x, merged), _places(graph, cast(mask, "bool")), axis)
+
+
+@converts("_unique2.default", "unique_consecutive.default")
+def _unique(graph: Graph, x: ir.Value, *arguments: Any) -> list[ir.Value]:
+    of_runs = graph.kind == "unique_consecutive"
+    axis = arguments[2] if of_runs and len(arguments) > 2 else None
+    if axis is not None and graph.rank_of(0) > 1:
+        raise NotImplementedError(f"the dimension {axis} as one along which rows are compared")
+    dims = graph.shape_of(0)
+    flat = op.reshape(x, [product(dims)]) if len(dims) != 1 else x
+    values, places, counts = (runs if of_runs else distinct)(flat, _count(graph))
+    found = [values, op.reshape(places, dims) if len(dims) != 1 else places, counts]
+    return _wanted(graph, found)
+
+
+@converts("unique_dim.default")
+def _unique_rows(graph: Graph, x: ir.Value, axis: int, *_: Any) -> list[ir.Value]:
+    place, count = normal_axis(axis, graph.rank_of(0)), Dim(_count(graph))
+    found = op.unique(x, True, False, True, True, place)
+    dims = graph.shape_of(0)
+    rows = dims[place]
+    dims[place] = count
+    types = [
+        TensorStructInfo(dims, graph.dtype),
+        TensorStructInfo([rows], "int64"),
+        TensorStructInfo([count], "int64"),
+    ]
+    return _wanted(
+        graph, [op.match_cast(op.get_item(found, i), one) for i, one in enumerate(types)]
+    )
+
+
+def _wanted(graph: Graph, found: list[ir.Value]) -> list[ir.Value]:
+    """Return results, in place of those that PyTorch does not compute a tensor without elements."""
+    return [
+        op.zeros([0], dtype_name(meta.dtype)) if str(list(meta.shape)) == "[0]" else one
+        for one, meta in zip(found, graph.results, strict=True)
+    ]
+
+
+def _count(graph: Graph) -> str:
+    """Return the name of the size that an operator finds out."""
+    return (bound_symbols(graph.node) or [f"{graph.node.name}_count"])[0]
+
+
+@converts("repeat_interleave.self_Tensor", "repeat_interleave.Tensor")
+def _repeat_interleave(graph: Graph, x: ir.Value, *arguments: Any) -> ir.Value:
+    repeats, *rest = arguments if graph.kind_is("self_Tensor") else (x, *arguments)
+    axis = rest[0] if rest and graph.kind_is("self_Tensor") else None
+    if axis is None and rank_of(x) != 1:
+        x, axis = op.reshape(x, [-1]), 0
+    axis = normal_axis(axis or 0, rank_of(x))
+    extent = tensors.shape_of(x)[axis]
+    times = cast(repeats, "int64")
+    times = op.broadcast_to(times, [extent]) if rank_of(times) == 0 else times
+    times = op.broadcast_to(times, [extent]) if tensors.shape_of(times) == [1] else times
+    ends = op.cumsum(matched(times, [extent]), 0)
+    total = graph.shape[axis]
+    if total.value is None and bound_symbols(graph.node):
+        total = named_size(op.sum(times), _count(graph))
+    places = op.bucketize(op.arange(0, total, 1, "int64"), ends, False, True)
+    return op.take(x, places, axis) if graph.kind_is("self_Tensor") else places
+
+
+@converts("bincount.default")
+def _bincount(graph: Graph, x: ir.Value, weights: Any = None, least: int = 0) -> ir.Value:
+    places = cast(x, "int64")
+    # A vector without elements has none that is larger than -1.
+    highest = op.max(op.concat([places, op.reshape(number(least - 1, "int64"), [1])], 0))
+    total = named_size(op.add(highest, number(1, "int64")), _count(graph))
+    each = op.ones(tensors.shape_of(x), graph.dtype) if weights is None else weights
+    begin = op.zeros([total], graph.dtype)
+    return op.scatter_elements(begin, places, cast(each, graph.dtype), 0, "add")

@@ -18,6 +18,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._sympy.functions import Max, Min
 from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
+from ...composites.tensors import facts
 from ...core.ir import Dim, PrimStructInfo, TensorStructInfo, TupleStructInfo
 
 # The variables of sizes that depend on data, and that a program finds out.
@@ -89,6 +90,36 @@ def depends_on_data(size: Any) -> bool:
     if not isinstance(size, torch.SymInt):
         return False
     return any(str(symbol) not in _found.get() for symbol in free_unbacked_symbols(size))
+
+
+def relied_on(condition: Any) -> list[tuple[Dim, Dim]]:
+    """Return pairs of sizes that are equal where a condition on sizes found in data holds.
+
+    Parameters
+    ----------
+    condition : torch.SymBool or object
+        Others than conditions on such sizes have no pairs, nor have those that sizes differ.
+    """
+    if not isinstance(condition, torch.SymBool):
+        return []
+    expr = condition.node.expr
+    found = {str(symbol) for symbol in free_unbacked_symbols(condition)}
+    if not found or not found <= _found.get():
+        return []
+    parts = expr.args if type(expr).__name__ == "And" else [expr]
+    return [pair for one in parts if one.is_Relational for pair in _equal_sizes(one)]
+
+
+def _equal_sizes(relation: Any) -> list[tuple[Dim, Dim]]:
+    if relation.rel_op not in ("==", "<", "<=", ">", ">="):
+        return []
+    left, right = _from_sympy(relation.lhs), _from_sympy(relation.rhs)
+    if relation.rel_op == "==":
+        return [(left, right)]
+    less, more = (left, right) if relation.rel_op.startswith("<") else (right, left)
+    if len(relation.rel_op) == 1:
+        less = less + 1
+    return [] if less.prove_less_equal(more, facts(less, more)) else [(less, less.min(more))]
 
 
 def as_expr(size: Any) -> Dim:
