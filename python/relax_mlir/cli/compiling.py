@@ -44,7 +44,7 @@ def add_parser(commands: Any) -> None:
         "--save-weights",
         type=Path,
         metavar="FILE.npz",
-        help="write the weights that are arguments (--weights inputs), by name",
+        help="write the weights that are arguments (--weights inputs, or buffers that change)",
     )
     options.add_compile_options(parser)
     parser.set_defaults(run=run)
@@ -148,12 +148,14 @@ def run(given: argparse.Namespace) -> int:
         raise CommandError(f"expected an output that ends in {known}, but got {output}")
     if given.self_contained and output.suffix != ".so":
         raise CommandError(f"expected an output that ends in .so to be self-contained: {output}")
-    if given.save_weights and given.weights != "inputs":
-        raise CommandError("expected --weights inputs with --save-weights")
     if not output.absolute().parent.is_dir():
         raise CommandError(f"expected the folder {output.absolute().parent} to be there")
     start = time.monotonic()
     model = load_model(given)
+    if given.save_weights and not model.weights:
+        raise CommandError(
+            "expected --weights inputs with --save-weights: no weight is an argument"
+        )
     if given.save_weights:
         np.savez(given.save_weights, **model.weights)
     if output.suffix in _TEXTS:

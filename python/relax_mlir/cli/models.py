@@ -185,16 +185,13 @@ def _pt2(path: Path, shapes: dict[str, Any], keep_weights: bool) -> Model:
         program, unwrap_unit_return_tuple=True, keep_params_as_input=keep_weights
     )
     model = Model(path, "pt2", module)
-    if keep_weights:
-        tensors = {**program.state_dict, **program.constants}
-        kept = [
-            one
-            for one in program.graph_signature.input_specs
-            if one.kind != torch.export.graph_signature.InputKind.USER_INPUT
-        ]
-        model.weights = {
-            one.arg.name: tensors[one.target].detach().cpu().contiguous().numpy() for one in kept
-        }
+    # Buffers that the model changes are arguments in any case.
+    tensors = module.params.get("main", [])
+    names = _parameter_names(module)
+    model.weights = {
+        name: tensor.detach().cpu().contiguous().numpy()
+        for name, tensor in zip(names[len(names) - len(tensors) :], tensors, strict=True)
+    }
     return model
 
 

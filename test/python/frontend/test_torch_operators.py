@@ -637,6 +637,36 @@ def test_resizing_of_sizes_that_are_not_known() -> None:
         torch.testing.assert_close(torch.from_dlpack(main(x)[0]), Model()(x))
 
 
+class Pyramid(nn.Module):
+    """Resizes images to the size of others."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
+        size = y.shape[-2:]
+        return [
+            F.interpolate(x, size=size, mode="bilinear"),
+            F.interpolate(x, size=size, mode="bilinear", align_corners=True),
+            F.interpolate(x, size=size),
+            F.interpolate(x, size=size, mode="nearest-exact"),
+            F.interpolate(x[:, :, 0], size=y.shape[-1], mode="linear"),
+            F.interpolate(x, size=(3, y.shape[-1]), mode="bilinear"),
+        ]
+
+
+def test_resizing_to_sizes_that_are_not_known(exec_mode: str) -> None:
+    h, w, other_h, other_w = (torch.export.Dim(name, min=2) for name in ("h", "w", "oh", "ow"))
+    program = torch.export.export(
+        Pyramid(),
+        (random(1, 2, 5, 6), random(1, 2, 9, 4)),
+        dynamic_shapes=({2: h, 3: w}, {2: other_h, 3: other_w}),
+    )
+    mod = from_exported_program(program)
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(mod, exec_mode=exec_mode))["main"]
+    for first, second in (((5, 6), (9, 4)), ((7, 3), (14, 9)), ((8, 13), (3, 2)), ((4, 4), (4, 4))):
+        x, y = random(1, 2, *first), random(1, 2, *second)
+        for actual, expected in zip(main(x, y), Pyramid()(x, y), strict=True):
+            torch.testing.assert_close(torch.from_dlpack(actual), expected)
+
+
 def test_bidirectional_lstm() -> None:
     torch.manual_seed(0)
     model = nn.LSTM(3, 4, bidirectional=True, batch_first=True).eval()

@@ -219,8 +219,9 @@ def _is_of_conditions(node: torch.fx.Node) -> bool:
 def _changes_tensors(node: torch.fx.Node) -> bool:
     schema = getattr(node.target, "_schema", None)
     if str(node.target) in ("aten.batch_norm.default", "aten.instance_norm.default"):
-        # Arguments: tensor, weight, bias, moving mean and variance, whether these change.
-        return node.args[3] is not None and bool(node.args[5])
+        # Of moving averages the schema does not say that they change.
+        _, _, _, mean, _, is_training, *_ = _arguments(node)[0]
+        return mean is not None and bool(is_training)
     return schema is not None and schema.is_mutable
 
 

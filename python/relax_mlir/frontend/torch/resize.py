@@ -1,6 +1,9 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Resizing of ATen: each dimension after the other, by places that are known at import."""
+"""Resizing of ATen: each dimension after the other.
+
+Places in the input are constants where sizes are known, and else computed when the program runs.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,17 @@ from mlir import ir
 from ... import op
 from ...core.expr import const
 from ...core.ir import Dim
-from .registry import Converter, Graph, cast, converts, dtype_of, known, rank_of, shape_of
+from .registry import (
+    Converter,
+    Graph,
+    cast,
+    converts,
+    dtype_of,
+    known,
+    number,
+    rank_of,
+    shape_of,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,18 +118,40 @@ def _smooth(x: ir.Value, place: int, axis: _Axis, mode: str, corners: bool) -> i
 
 
 _Resize = Callable[[ir.Value, int, _Axis], ir.Value]
+_ResizeDynamic = Callable[[ir.Value, int, Dim], ir.Value]
 
 
 def _resized(
-    graph: Graph, x: ir.Value, factors: Any, resize: _Resize, keeps: bool = True
+    graph: Graph,
+    x: ir.Value,
+    factors: Any,
+    resize: _Resize,
+    keeps: bool = True,
+    dynamic: _ResizeDynamic | None = None,
 ) -> ir.Value:
-    """Resize dimension by dimension; those whose size stays are kept, or if no factor says more."""
+    """Resize dimension by dimension; those whose size stays are kept, or if no factor says more.
+
+    Parameters
+    ----------
+    graph : Graph
+    x : mlir.ir.Value
+    factors : sequence of float, optional
+    resize : callable
+        Resizes one dimension of a known size to another.
+    keeps : bool
+        Whether a dimension is as it was if its size stays, whatever its factor.
+    dynamic : callable, optional
+        Resizes one dimension of sizes that are not known, by the ratio of the sizes.
+    """
     count, rank = len(graph.shape) - 2, len(graph.shape)
     given = list(factors) if factors else [None] * count
     for i, factor in enumerate(given):
         place = rank - count + i
         size, length = shape_of(x)[place], graph.shape[place]
         if size == length and (keeps or factor in (None, 1)):
+            continue
+        if dynamic and factor is None and None in (size.value, length.value):
+            x = dynamic(x, place, length)
             continue
         dims = known([size, length], "a dimension that is resized")
         x = resize(x, place, _Axis(dims[0], dims[1], factor))
@@ -133,6 +168,42 @@ def _nearest_places(axis: _Axis, exact: bool) -> np.ndarray:
     else:
         places = np.floor(at * scale)
     return np.minimum(places.astype(np.int64), axis.size - 1)
+
+
+def _grid(x: ir.Value, place: int, length: Dim, dtype: str) -> tuple[ir.Value, ...]:
+    """Return the elements of a result of any size as numbers, its size and that of the input."""
+    at = cast(op.arange(0, length, 1, "int64"), dtype)
+    return at, number(length, dtype), number(shape_of(x)[place], dtype)
+
+
+def _elements(x: ir.Value, place: int, at: ir.Value) -> ir.Value:
+    """Return elements of a dimension, the last one in place of those beyond it."""
+    last = number(shape_of(x)[place] - 1, "int64")
+    return op.take(x, op.minimum(cast(at, "int64"), last), place)
+
+
+def _nearest_dynamic(x: ir.Value, place: int, length: Dim, exact: bool) -> ir.Value:
+    at, extent, size = _grid(x, place, length, "float32")
+    middle = op.add(at, number(0.5, "float32")) if exact else at
+    return _elements(x, place, op.floor(op.multiply(middle, op.divide(size, extent))))
+
+
+def _blend_dynamic(x: ir.Value, place: int, length: Dim, corners: bool) -> ir.Value:
+    """Return sums of two neighbours along a dimension, times their shares."""
+    dtype = dtype_of(x)
+    at, extent, size = _grid(x, place, length, dtype)
+    zero, half, one = (number(value, dtype) for value in (0, 0.5, 1))
+    if corners:
+        gaps = op.maximum(op.subtract(extent, one), one)
+        places = op.multiply(at, op.divide(op.subtract(size, one), gaps))
+    else:
+        middle = op.multiply(op.add(at, half), op.divide(size, extent))
+        places = op.maximum(op.subtract(middle, half), zero)
+    first = op.floor(places)
+    axes = [i for i in range(rank_of(x)) if i != place]
+    share = op.expand_dims(op.subtract(places, first), axes)
+    near, far = (_elements(x, place, one) for one in (first, op.add(first, one)))
+    return op.add(op.multiply(near, op.subtract(one, share)), op.multiply(far, share))
 
 
 def _multiple(x: ir.Value, place: int, length: Dim, times: int) -> ir.Value:
@@ -163,7 +234,8 @@ def _nearest(graph: Graph, x: ir.Value, factors: Any) -> ir.Value:
     def resize(one: ir.Value, place: int, axis: _Axis) -> ir.Value:
         return op.take(one, const(_nearest_places(axis, exact)), place)
 
-    return _resized(graph, x, given, resize, keeps=not exact)
+    dynamic = functools.partial(_nearest_dynamic, exact=exact)
+    return _resized(graph, x, given, resize, keeps=not exact, dynamic=dynamic)
 
 
 def _interpolation(mode: str, smooth: bool = False) -> Converter:
@@ -176,7 +248,9 @@ def _interpolation(mode: str, smooth: bool = False) -> Converter:
         def resize(one: ir.Value, place: int, axis: _Axis) -> ir.Value:
             return function(one, place, axis, mode, corners)
 
-        result = _resized(graph, wide, factors, resize, keeps=mode == "linear" and not smooth)
+        is_linear = mode == "linear" and not smooth
+        dynamic = functools.partial(_blend_dynamic, corners=corners) if is_linear else None
+        result = _resized(graph, wide, factors, resize, keeps=is_linear, dynamic=dynamic)
         return cast(result, graph.dtype)
 
     return convert
