@@ -88,12 +88,12 @@ def _rms_norm(
 def _fused_rms_norm(
     graph: Graph, x: ir.Value, normalized: Sequence[Any], weight: Any, epsilon: float | None
 ) -> list[ir.Value]:
+    if epsilon is None:
+        epsilon = torch.finfo(graph.meta(0).dtype).eps
     result = _rms_norm(graph, x, normalized, weight, epsilon)
     if not graph.uses(1):
         return [result]
     values, axes = wide(x), list(range(-len(normalized), 0))
-    if epsilon is None:
-        epsilon = torch.finfo(graph.meta(0).dtype).eps
     squares = op.mean(op.multiply(values, values), axes, True)
     inverse = op.rsqrt(op.add(squares, number(epsilon, dtype_of(values))))
     return [result, cast(inverse, dtype_name(graph.results[1].dtype))]

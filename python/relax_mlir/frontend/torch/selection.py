@@ -42,14 +42,15 @@ _ITEMS = {"aten._local_scalar_dense.default", "aten.item.default"}
 def sizes_found(graphs: Sequence[torch.fx.Graph]) -> set[str]:
     """Return the variables of sizes that depend on data and that operators here find out."""
     nodes = [node for graph in graphs for node in graph.nodes]
-    sizes = {str(symbol) for node in nodes for size in _sizes(node)
-             for symbol in free_unbacked_symbols(size)}  # fmt: skip
-    return {
-        name
-        for node in nodes
-        for name in bound_symbols(node)
-        if str(node.target) in SELECTIONS or (str(node.target) in _ITEMS and name in sizes)
-    }
+    found, items = (
+        {name for node in nodes if str(node.target) in targets for name in bound_symbols(node)}
+        for targets in (SELECTIONS, _ITEMS)
+    )
+    if not items:
+        return found
+    sizes = (size for node in nodes for size in _sizes(node))
+    used = {str(symbol) for size in sizes for symbol in free_unbacked_symbols(size)}
+    return found | (items & used)
 
 
 def _sizes(node: torch.fx.Node) -> Iterator[Any]:
@@ -74,8 +75,7 @@ def _item(graph: Graph, x: ir.Value) -> ir.Value | Dim:
 
 def _places(graph: Graph, flags: ir.Value) -> ir.Value:
     flat = op.reshape(flags, [-1]) if rank_of(flags) != 1 else flags
-    # The number of elements, as the shape variable that PyTorch names.
-    (count,) = bound_symbols(graph.node) or [f"{graph.node.name}_count"]
+    count = _count(graph)
     return true_places(flat, number(-1, "int64"), Dim(f"{count}_and_one"), Dim(count))
 
 
@@ -152,8 +152,9 @@ def _wanted(graph: Graph, found: list[ir.Value]) -> list[ir.Value]:
 
 
 def _count(graph: Graph) -> str:
-    """Return the name of the size that an operator finds out."""
-    return (bound_symbols(graph.node) or [f"{graph.node.name}_count"])[0]
+    """Return the name of the size that an operator finds out, that of PyTorch if it has one."""
+    (name,) = bound_symbols(graph.node) or [f"{graph.node.name}_count"]
+    return name
 
 
 @converts("repeat_interleave.self_Tensor", "repeat_interleave.Tensor")
@@ -165,8 +166,8 @@ def _repeat_interleave(graph: Graph, x: ir.Value, *arguments: Any) -> ir.Value:
     axis = normal_axis(axis or 0, rank_of(x))
     extent = tensors.shape_of(x)[axis]
     times = cast(repeats, "int64")
-    times = op.broadcast_to(times, [extent]) if rank_of(times) == 0 else times
-    times = op.broadcast_to(times, [extent]) if tensors.shape_of(times) == [1] else times
+    if tensors.shape_of(times) in ([], [1]):
+        times = op.broadcast_to(times, [extent])
     ends = op.cumsum(matched(times, [extent]), 0)
     total = graph.shape[axis]
     if total.value is None and bound_symbols(graph.node):
