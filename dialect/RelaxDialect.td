@@ -49,6 +49,9 @@ def Relax_Dialect : Dialect {
     "::mlir::DictionaryAttr":$global_info,
     // On a function: impure calls inside are disregarded (DR15, WF21).
     "::mlir::BoolAttr":$force_pure,
+    // On a function: memory is planned for the sizes of each call, though these
+    // have upper bounds, which may be far from what calls have.
+    "::mlir::BoolAttr":$plan_each_call,
     // On a function: how many of its first arguments are captured values, which
     // the closure, and no caller, passes.
     "::mlir::IntegerAttr":$captures,

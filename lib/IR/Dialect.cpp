@@ -74,6 +74,16 @@ static LogicalResult verifyForcePure(Operation *op, NamedAttribute attribute) {
   return success();
 }
 
+/// Verifies how the memory of a function is planned.
+static LogicalResult verifyPlanEachCall(Operation *op,
+                                        NamedAttribute attribute) {
+  if (!isa<FuncOp>(op))
+    return emitMisplaced(op, attribute, "a relax.func");
+  if (!isa<BoolAttr>(attribute.getValue()))
+    return emitMistyped(op, attribute, "true or false");
+  return success();
+}
+
 /// Captured values are passed by closures of the module only. The function is
 /// not verified yet.
 static LogicalResult verifyCaptures(Operation *op, NamedAttribute attribute) {
@@ -127,6 +137,7 @@ LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
           attribute.getName().getValue())
           .Case(GlobalInfoAttrHelper::getNameStr(), verifyGlobalInfo)
           .Case(ForcePureAttrHelper::getNameStr(), verifyForcePure)
+          .Case(PlanEachCallAttrHelper::getNameStr(), verifyPlanEachCall)
           .Case(CapturesAttrHelper::getNameStr(), verifyCaptures)
           .Case(ConstantsAttrHelper::getNameStr(), verifyConstants)
           .Case(RuntimeStructInfoAttrHelper::getNameStr(),

@@ -11,10 +11,11 @@
 // 1. The tensors that do not escape are collected, with their sizes.
 // 2. A tensor that a kernel may write over an input that dies there becomes one
 //    buffer with it.
-// 3. Buffers of known size, or of one with an upper bound, are laid out in one
-//    storage for each device. The others get storages that serve one after the
-//    other, the largest first; storages that are never in use together become
-//    one of the maximum of their sizes.
+// 3. Buffers of known size, or of one with an upper bound that the function
+//    lets plans rely on, are laid out in one storage for each device. The
+//    others get storages that serve one after the other, the largest first;
+//    storages that are never in use together become one of the maximum of their
+//    sizes.
 // 4. Storages are allocated in front of the first operation that needs them, in
 //    the innermost block around all those.
 //
@@ -55,10 +56,18 @@ struct Storage {
   double sample; // about how large it is
 };
 
+/// Whether memory is planned for the sizes of each call, whatever their bounds.
+bool isPlannedEachCall(FuncOp func) {
+  auto flag =
+      RelaxDialect::PlanEachCallAttrHelper(func.getContext()).getAttr(func);
+  return flag && flag.getValue();
+}
+
 class MemoryPlanner {
 public:
   explicit MemoryPlanner(FuncOp func)
-      : func(func), liveness(func), builder(func.getContext()) {}
+      : func(func), liveness(func), builder(func.getContext()),
+        planForBounds(!isPlannedEachCall(func)) {}
 
   void run(bool inplace);
 
@@ -90,6 +99,7 @@ private:
   FuncOp func;
   TensorLiveness liveness;
   OpBuilder builder;
+  bool planForBounds;
   std::vector<Buffer> buffers;
   DenseMap<unsigned, unsigned> bufferOf; // of a tensor
   llvm::StringSet<> signatureVars;
@@ -117,8 +127,11 @@ void MemoryPlanner::addTensor(unsigned index, const PrimExprFacts &facts) {
   if (tensor.escapes || tensor.alloc.getStorage() || !size || size.isTooLarge())
     return;
   Buffer buffer{{index}, clampSize(size, facts), {}, type.getVdevice()};
-  if (std::optional<int64_t> upper = getRange(size, facts).upper)
-    buffer.bytes = std::max<int64_t>(*upper, 0);
+  std::optional<int64_t> bytes = size.getConstant();
+  if (!bytes && planForBounds)
+    bytes = getRange(size, facts).upper;
+  if (bytes)
+    buffer.bytes = std::max<int64_t>(*bytes, 0);
   bufferOf[index] = buffers.size();
   buffers.push_back(std::move(buffer));
 }

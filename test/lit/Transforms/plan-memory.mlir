@@ -92,6 +92,24 @@ relax.func @RF10_upper_bound(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], 
   relax.return %2 : !relax.tensor<[n], f32>
 }
 
+// The function says that memory is planned for what a call needs: two storages
+// of the size that it has serve one after the other.
+// CHECK-LABEL: relax.func @RF10_plan_each_call
+// CHECK-NOT: size <1024>
+// CHECK: relax.builtin.alloc_storage size <n * 4>
+// CHECK: relax.builtin.alloc_storage size <n * 4>
+// CHECK-NOT: alloc_storage
+// CHECK: relax.return
+relax.func @RF10_plan_each_call(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> attributes {relax.plan_each_call = true, tir_var_upper_bound = {n = 128 : i64}} {
+  %0 = relax.builtin.alloc_tensor : !relax.tensor<[n], f32>
+  relax.builtin.call_kernel @f(%x) outs(%0) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %1 = relax.builtin.alloc_tensor : !relax.tensor<[n], f32>
+  relax.builtin.call_kernel @f(%0) outs(%1) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %2 = relax.builtin.alloc_tensor : !relax.tensor<[n], f32>
+  relax.builtin.call_kernel @f(%1) outs(%2) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.return %2 : !relax.tensor<[n], f32>
+}
+
 // A size that depends on what a cast finds cannot be allocated before it.
 // CHECK-LABEL: relax.func @RF10_bound_late
 // CHECK: relax.builtin.alloc_storage size <n * 4>

@@ -109,14 +109,20 @@ def test_ranges_are_bounds_that_calls_are_checked_against(exec_mode: str) -> Non
         compiled(torch.rand(5, 3), torch.rand(9, 3))
 
 
-def test_ranges_bound_the_plan_of_memory() -> None:
+def test_memory_is_planned_for_sizes_of_calls_unless_ranges_are_to_bound_it() -> None:
     def model(x: torch.Tensor) -> torch.Tensor:
         return x.softmax(0).softmax(0).softmax(0) + x
 
-    dims = {"x": {0: Dim("rows", max=64)}}
+    dims = {"x": {0: Dim("rows", max=1 << 40)}}
     compiled = frontend.compile(model, (torch.rand(5),), dynamic=dims)
-    usage = relax_mlir.analysis.estimate_memory_usage(compiled.module)["main"]
-    assert [one.bytes for one in usage.storages if one.is_shared] == [512]
+    x = torch.rand(7)
+    torch.testing.assert_close(compiled(x), model(x))
+    mod = compiled.module
+    usage = relax_mlir.analysis.estimate_memory_usage(mod, sizes={"rows": 64})["main"]
+    assert [one.bytes for one in usage.storages if one.is_shared] == [256, 256]
+    mod["main"] = mod["main"].without_attr("relax.plan_each_call")
+    usage = relax_mlir.analysis.estimate_memory_usage(mod)["main"]
+    assert [one.bytes for one in usage.storages if one.is_shared] == [1 << 43]
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,8 @@ class Importer:
         main = self.functions["main"]
         params = [one.value for one in arguments if isinstance(one.value, Var)]
         lower, upper = self.dimensions.bounds()
-        attrs = {"tir_var_lower_bound": lower, "tir_var_upper_bound": upper}
+        attrs: dict[str, Any] = {"tir_var_lower_bound": lower, "tir_var_upper_bound": upper}
+        attrs["relax.plan_each_call"] = bool(upper)  # what a model accepts, not what calls need
         with self.builder.function("main", params, attrs={k: v for k, v in attrs.items() if v}):
             around = contextlib.nullcontext() if self._branches else self.builder.dataflow()
             with around:

@@ -340,6 +340,8 @@ class _Importer:
         params = [self._parameter(node) for node in [*inputs, *(node for node, _ in kept)]]
         metas = [node.meta.get("val") for node in inputs]
         attrs: dict[str, Any] = {**bounds_of(self._program.range_constraints, metas)}
+        if "tir_var_upper_bound" in attrs:  # what a model accepts, not what calls need
+            attrs["relax.plan_each_call"] = True
         if keep_params or kept:
             attrs["num_input"] = len(inputs)
         self._write_functions()
