@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Objects.h"
+#include "Packed.h"
 
 using namespace relax_runtime;
 
@@ -31,14 +32,13 @@ RELAX_COLD static int raiseMissing(const relax_site *site,
 
 RELAX_COLD static int findFunction(const relax_site *site, void **cache,
                                    const char *name) noexcept {
-  TVMFFIByteArray key = {name, std::strlen(name)};
-  TVMFFIObjectHandle function = nullptr;
-  if (TVMFFIFunctionGetGlobal(&key, &function))
-    return -1;
+  RELAX_SAFE_CALL_BEGIN();
+  std::optional<ffi::Function> function = findPackedFunction(name);
   if (!function)
     return raiseMissing(site, name);
-  publish(cache, function);
-  return 0;
+  publish(cache, ffi::details::ObjectUnsafe::MoveObjectRefToTVMFFIObjectPtr(
+                     std::move(*function)));
+  RELAX_SAFE_CALL_END();
 }
 
 int relax_function_get(const relax_site *site, TVMFFIAny *dst, void **cache,

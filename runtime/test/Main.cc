@@ -21,6 +21,7 @@ int main() {
   testFrame();
   testFunction();
   testHeader();
+  testPacked();
   testParallel();
   testPool();
   testScratch();

@@ -88,6 +88,7 @@ void testClosure();
 void testFrame();
 void testFunction();
 void testHeader();
+void testPacked();
 void testParallel();
 void testPool();
 void testScratch();

@@ -28,6 +28,7 @@ from .boundary import call_packed
 from .dimensions import evaluate, resolve
 from .matching import Matcher, Place, location_name, tensor_types
 from .operations import run
+from .packed import FUNCTIONS
 from .tensor import Tensor
 from .values import Closure, count, describe
 
@@ -139,7 +140,7 @@ class Interpreter:
             attributes = op.operation.attributes
             if "global_symbol" in attributes and attributes["global_symbol"].value == name:
                 return self.function(symbol)
-        found = tvm_ffi.get_global_func(name, allow_missing=True)
+        found = tvm_ffi.get_global_func(name, allow_missing=True) or FUNCTIONS.get(name)
         if found is None:
             raise ValueError(
                 f"{frame.name}: packed function {name!r} is not registered; register it with "

@@ -1,0 +1,561 @@
+//===- Packed.cc - Packed functions of the runtime --------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Cases: results whose shapes depend on data; scalars; effects; packed
+// functions that write into a tensor. They throw as functions of tvm-ffi do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Packed.h"
+
+#include "Elements.h"
+#include "Tensor.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <numeric>
+
+using namespace relax_runtime;
+
+//===----------------------------------------------------------------------===//
+// Operands and results
+//===----------------------------------------------------------------------===//
+
+namespace {
+// A tensor in host memory as a list of elements in row-major order.
+class Operand {
+public:
+  Operand(const relax_site &site, ffi::AnyView value);
+
+  // Compact.
+  const DLTensor &tensor() const { return *data; }
+  DLDataType dtype() const { return data->dtype; }
+  int32_t ndim() const { return data->ndim; }
+  int64_t dim(int64_t axis) const { return data->shape[axis]; }
+  int64_t count() const {
+    return ffi::ShapeView(data->shape, static_cast<size_t>(data->ndim))
+        .Product();
+  }
+  int64_t elementSize() const { return data->dtype.bits / 8; }
+  const char *at(int64_t index) const {
+    return address(*data) + index * elementSize();
+  }
+  Element operator[](int64_t index) const {
+    return readElement(at(index), data->dtype);
+  }
+  // The elements, which have to be integers.
+  std::vector<int64_t> integers() const;
+
+private:
+  ffi::Any holder; // of the tensor, or of a compact copy
+  const DLTensor *data;
+};
+} // namespace
+
+Operand::Operand(const relax_site &site, ffi::AnyView value) : holder(value) {
+  auto *slot = reinterpret_cast<TVMFFIAny *>(&holder);
+  data = getTensor(slot);
+  if (!data)
+    TVM_FFI_THROW(TypeError)
+        << site.function << ": expected a tensor, but got " << describe(slot);
+  if (!hasElements(data->dtype))
+    TVM_FFI_THROW(TypeError)
+        << site.function << ": expected integers, Booleans or floats, but got "
+        << describeTensor(*data);
+  if (data->device.device_type != kDLCPU)
+    TVM_FFI_CHECK_SAFE_CALL(raiseDevice(&site, "read", data->device));
+  if (isCompact(*data))
+    return;
+  ffi::Any copy;
+  auto *to = reinterpret_cast<TVMFFIAny *>(&copy);
+  TVM_FFI_CHECK_SAFE_CALL(copyTensor(&site, to, *data, data->device));
+  holder = std::move(copy);
+  data = getTensor(slot);
+}
+
+std::vector<int64_t> Operand::integers() const {
+  std::vector<int64_t> result;
+  for (int64_t i = 0; i < count(); ++i)
+    result.push_back(std::visit(
+        [](auto value) { return static_cast<int64_t>(value); }, (*this)[i]));
+  return result;
+}
+
+static ffi::Tensor makeTensor(const relax_site &site,
+                              const std::vector<int64_t> &dims,
+                              DLDataType dtype) {
+  ffi::Any result;
+  auto *slot = reinterpret_cast<TVMFFIAny *>(&result);
+  TVM_FFI_CHECK_SAFE_CALL(allocTensor(&site, slot,
+                                      static_cast<int32_t>(dims.size()),
+                                      dims.data(), dtype, hostPool().device));
+  return result.cast<ffi::Tensor>();
+}
+
+constexpr DLDataType kInt64 = {kDLInt, 64, 1};
+
+static ffi::Tensor makeVector(const relax_site &site,
+                              const std::vector<int64_t> &numbers) {
+  ffi::Tensor result =
+      makeTensor(site, {static_cast<int64_t>(numbers.size())}, kInt64);
+  std::copy(numbers.begin(), numbers.end(),
+            static_cast<int64_t *>(result.data_ptr()));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes that depend on data
+//===----------------------------------------------------------------------===//
+
+namespace {
+// The different ones among equally long parts of a tensor, sorted.
+class Parts {
+public:
+  // `isNaNEqual`: whether NaN is equal to itself, not a part of its own.
+  Parts(const Operand &x, int64_t numParts, bool isNaNEqual)
+      : x(x), partSize(numParts ? x.count() / numParts : 0),
+        isNaNEqual(isNaNEqual), order(numParts) {
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t i, int64_t j) { return compare(i, j) < 0; });
+    for (size_t i = 0; i < order.size(); ++i)
+      if (i == 0 || differ(order[i - 1], order[i]))
+        begins.push_back(i);
+    begins.push_back(order.size());
+  }
+
+  size_t count() const { return begins.size() - 1; }
+
+  // Where each first comes up.
+  std::vector<int64_t> indices() const {
+    std::vector<int64_t> result;
+    for (size_t k = 0; k < count(); ++k)
+      result.push_back(order[begins[k]]);
+    return result;
+  }
+  // Where each part of the tensor is among them.
+  std::vector<int64_t> inverse() const {
+    std::vector<int64_t> result(order.size());
+    for (size_t k = 0; k < count(); ++k)
+      for (size_t i = begins[k]; i < begins[k + 1]; ++i)
+        result[order[i]] = static_cast<int64_t>(k);
+    return result;
+  }
+  // How often each comes up.
+  std::vector<int64_t> counts() const {
+    std::vector<int64_t> result;
+    for (size_t k = 0; k < count(); ++k)
+      result.push_back(static_cast<int64_t>(begins[k + 1] - begins[k]));
+    return result;
+  }
+  // Writes them one after the other.
+  void write(char *to) const {
+    size_t bytes = static_cast<size_t>(partSize * x.elementSize());
+    for (size_t k = 0; bytes && k < count(); ++k)
+      std::memcpy(to + k * bytes, x.at(order[begins[k]] * partSize), bytes);
+  }
+
+private:
+  int compare(int64_t lhs, int64_t rhs) const {
+    int order = 0;
+    for (int64_t i = 0; i < partSize && order == 0; ++i)
+      order = compareElements(x[lhs * partSize + i], x[rhs * partSize + i]);
+    return order;
+  }
+  bool differ(int64_t lhs, int64_t rhs) const {
+    if (compare(lhs, rhs) != 0)
+      return true;
+    for (int64_t i = 0; !isNaNEqual && i < partSize; ++i)
+      if (isNaN(x[lhs * partSize + i]))
+        return true;
+    return false;
+  }
+
+  const Operand &x;
+  int64_t partSize;
+  bool isNaNEqual;
+  std::vector<int64_t> order; // of the parts, sorted
+  std::vector<size_t> begins; // where in `order` equal ones begin, and its end
+};
+} // namespace
+
+// A compact tensor with the same elements, an axis moved to another place.
+static ffi::Tensor moveAxis(const relax_site *site, const DLTensor &x,
+                            int64_t from, int64_t to) {
+  std::vector<int64_t> dims(x.shape, x.shape + x.ndim), strides(dims.size());
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0; stride *= dims[i])
+    strides[i] = stride;
+  for (std::vector<int64_t> *list : {&dims, &strides}) {
+    int64_t moved = (*list)[from];
+    list->erase(list->begin() + from);
+    list->insert(list->begin() + to, moved);
+  }
+  DLTensor view = x;
+  view.shape = dims.data();
+  view.strides = strides.data();
+  ffi::Any result;
+  auto *slot = reinterpret_cast<TVMFFIAny *>(&result);
+  TVM_FFI_CHECK_SAFE_CALL(copyTensor(site, slot, view, view.device));
+  return result.cast<ffi::Tensor>();
+}
+
+// unique(x[, index, inverse, counts[, axis]]): the different elements, or the
+// different parts along an axis, and the vectors that are asked for, as of
+// numpy.unique.
+static ffi::Any unique(ffi::PackedArgs args) {
+  const relax_site site = {"unique", "", "", ""};
+  if (args.size() != 1 && args.size() != 4 && args.size() != 5)
+    TVM_FFI_THROW(TypeError)
+        << "unique: expected 1, 4 or 5 arguments, but got " << args.size();
+  Operand x(site, args[0]);
+  bool hasAxis = args.size() == 5;
+  int64_t axis = hasAxis ? args[4].cast<int64_t>() : 0;
+  if (hasAxis && (axis < -x.ndim() || axis >= x.ndim()))
+    TVM_FFI_THROW(ValueError) << "unique: expected an axis from " << -x.ndim()
+                              << " to " << x.ndim() - 1 << ", but got " << axis;
+  axis += axis < 0 ? x.ndim() : 0;
+  std::vector<int64_t> dims = {0};
+  if (hasAxis && axis != 0)
+    x = Operand(site, moveAxis(&site, x.tensor(), axis, 0));
+  int64_t numParts = hasAxis ? x.dim(0) : x.count();
+  for (int32_t i = 1; hasAxis && i < x.ndim(); ++i)
+    dims.push_back(x.dim(i));
+  Parts parts(x, numParts, /*isNaNEqual=*/dims.size() == 1);
+  dims[0] = static_cast<int64_t>(parts.count());
+  ffi::Tensor values = makeTensor(site, dims, x.dtype());
+  parts.write(static_cast<char *>(values.data_ptr()));
+  if (axis != 0)
+    values = moveAxis(&site, *values.GetDLTensorPtr(), 0, axis);
+  ffi::Array<ffi::Any> results = {values};
+  auto isWanted = [&](int i) {
+    return args.size() > i && args[i].cast<bool>();
+  };
+  if (isWanted(1))
+    results.push_back(makeVector(site, parts.indices()));
+  if (isWanted(2))
+    results.push_back(makeVector(site, parts.inverse()));
+  if (isWanted(3))
+    results.push_back(makeVector(site, parts.counts()));
+  return results.size() == 1 ? ffi::Any(values) : ffi::Any(results);
+}
+
+// nonzero(x): where the elements that are not 0 are, a row for each dimension.
+static ffi::Tensor nonzero(ffi::AnyView value) {
+  const relax_site site = {"nonzero", "", "", ""};
+  Operand x(site, value);
+  std::vector<int64_t> found;
+  for (int64_t i = 0, e = x.count(); i < e; ++i)
+    if (!isZero(x[i]))
+      found.push_back(i);
+  int64_t rank = std::max(x.ndim(), 1),
+          count = static_cast<int64_t>(found.size());
+  ffi::Tensor result = makeTensor(site, {rank, count}, kInt64);
+  auto *to = static_cast<int64_t *>(result.data_ptr());
+  for (int64_t axis = rank; axis-- > 0;) {
+    int64_t size = x.ndim() == 0 ? 1 : x.dim(axis);
+    for (int64_t i = 0; i < count; ++i) {
+      to[axis * count + i] = found[i] % size;
+      found[i] /= size;
+    }
+  }
+  return result;
+}
+
+// dynamic_strided_slice(x, begin, end, strides): a slice of Python for each of
+// the first dimensions.
+static ffi::Any stridedSlice(ffi::AnyView value, ffi::AnyView begin,
+                             ffi::AnyView end, ffi::AnyView stride) {
+  const relax_site site = {"dynamic_strided_slice", "", "", ""};
+  Operand x(site, value);
+  std::vector<int64_t> begins = Operand(site, begin).integers(),
+                       ends = Operand(site, end).integers(),
+                       steps = Operand(site, stride).integers();
+  if (ends.size() != begins.size() || steps.size() != begins.size() ||
+      begins.size() > static_cast<size_t>(x.ndim()))
+    TVM_FFI_THROW(ValueError)
+        << site.function
+        << ": expected as many begins, ends and strides, at most " << x.ndim()
+        << ", but got " << begins.size() << ", " << ends.size() << " and "
+        << steps.size();
+  DLTensor view = x.tensor();
+  std::vector<int64_t> dims(view.shape, view.shape + view.ndim);
+  std::vector<int64_t> strides(dims.size());
+  int64_t size = 1, offset = 0;
+  for (size_t i = dims.size(); i-- > 0; size *= view.shape[i])
+    strides[i] = size;
+  for (size_t i = 0; i < begins.size(); ++i) {
+    int64_t step = steps[i], last = dims[i] - 1;
+    if (step == 0)
+      TVM_FFI_THROW(ValueError)
+          << site.function << ": expected strides other than 0";
+    // Places from the end; then those outside are the nearest ones inside, or
+    // just before or after them.
+    auto clamp = [&](int64_t place) {
+      place += place < 0 ? dims[i] : 0;
+      return step > 0 ? std::clamp<int64_t>(place, 0, dims[i])
+                      : std::clamp<int64_t>(place, -1, last);
+    };
+    int64_t first = clamp(begins[i]), stop = clamp(ends[i]);
+    int64_t distance = step > 0 ? stop - first : first - stop;
+    uint64_t stepSize = step > 0 ? uint64_t(step) : -uint64_t(step);
+    dims[i] =
+        distance > 0 ? int64_t((uint64_t(distance) - 1) / stepSize) + 1 : 0;
+    // A step that is taken at most once may be too large to multiply with.
+    if (dims[i] > 0)
+      offset += first * strides[i];
+    strides[i] *= dims[i] > 1 ? step : 0;
+  }
+  view.shape = dims.data();
+  view.strides = strides.data();
+  view.byte_offset += static_cast<uint64_t>(offset * x.elementSize());
+  ffi::Any result;
+  auto *slot = reinterpret_cast<TVMFFIAny *>(&result);
+  TVM_FFI_CHECK_SAFE_CALL(copyTensor(&site, slot, view, view.device));
+  return result;
+}
+
+// tensor_to_shape(x): the elements of a vector as a shape.
+static ffi::Shape toShape(ffi::AnyView value) {
+  const relax_site site = {"tensor_to_shape", "", "", ""};
+  std::vector<int64_t> dims = Operand(site, value).integers();
+  if (std::any_of(dims.begin(), dims.end(),
+                  [](int64_t dim) { return dim < 0; }))
+    TVM_FFI_THROW(ValueError)
+        << "tensor_to_shape: expected dimensions of at least 0, but got "
+        << dimsText(dims.data(), static_cast<int64_t>(dims.size()));
+  return ffi::Shape(dims);
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+// scalar_tensor(value, dtype): a number as a tensor of rank 0.
+static ffi::Tensor makeScalar(ffi::AnyView value, DLDataType dtype) {
+  const relax_site site = {"scalar_tensor", "", "", ""};
+  TVMFFIAny raw = value.CopyToTVMFFIAny();
+  Element number;
+  if (raw.type_index == kTVMFFIFloat)
+    number = raw.v_float64;
+  else if (raw.type_index == kTVMFFIInt || raw.type_index == kTVMFFIBool)
+    number = raw.v_int64;
+  else
+    TVM_FFI_THROW(TypeError)
+        << "scalar_tensor: expected a number, but got " << describe(&raw);
+  if (!hasElements(dtype))
+    TVM_FFI_THROW(TypeError)
+        << "scalar_tensor: no tensor of " << dtypeText(dtype) << " is made";
+  ffi::Tensor result = makeTensor(site, {}, dtype);
+  if (!writeElement(static_cast<char *>(result.data_ptr()), number, dtype))
+    TVM_FFI_THROW(ValueError)
+        << "scalar_tensor: " << elementText(number, {kDLFloat, 64, 1})
+        << " is no number of " << dtypeText(dtype);
+  return result;
+}
+
+// truth(value): whether a number is not 0.
+static bool isTrue(int64_t value) { return value != 0; }
+
+//===----------------------------------------------------------------------===//
+// Effects
+//===----------------------------------------------------------------------===//
+
+// Writes the elements of a tensor as nested lists; of long dimensions only both
+// ends.
+static void writeElements(std::string &text, const Operand &x, int32_t axis,
+                          int64_t place, bool isShort) {
+  constexpr int64_t kEnds = 3;
+  if (axis == x.ndim()) {
+    text += elementText(x[place], x.dtype());
+    return;
+  }
+  int64_t size = x.dim(axis);
+  text += '[';
+  for (int64_t i = 0; i < size; ++i) {
+    if (i > 0)
+      text += ", ";
+    if (isShort && size > 2 * kEnds && i == kEnds) {
+      text += "..., ";
+      i = size - kEnds;
+    }
+    writeElements(text, x, axis + 1, place * size + i, isShort);
+  }
+  text += ']';
+}
+
+// A value as it is printed.
+static std::string valueText(ffi::AnyView value) {
+  constexpr int64_t kMost = 1000; // elements that are printed one by one
+  TVMFFIAny raw = value.CopyToTVMFFIAny();
+  if (const DLTensor *tensor = getTensor(&raw)) {
+    if (tensor->device.device_type != kDLCPU || !hasElements(tensor->dtype))
+      return describeTensor(*tensor);
+    Operand x({"print", "", "", ""}, value);
+    std::string text;
+    writeElements(text, x, 0, 0, x.count() > kMost);
+    return text;
+  }
+  if (auto fields = value.as<ffi::Array<ffi::Any>>()) {
+    std::string text = "(";
+    for (const ffi::Any &field : *fields)
+      text += (text.size() > 1 ? ", " : "") + valueText(field);
+    return text + ")";
+  }
+  if (auto shape = value.as<ffi::Shape>())
+    return dimsText(shape->data(), static_cast<int64_t>(shape->size()));
+  if (auto string = value.try_cast<std::string>())
+    return *string;
+  switch (raw.type_index) {
+  case kTVMFFIBool:
+    return raw.v_int64 ? "True" : "False";
+  case kTVMFFIInt:
+    return std::to_string(raw.v_int64);
+  case kTVMFFIFloat:
+    return elementText(raw.v_float64, {kDLFloat, 64, 1});
+  default:
+    return describe(&raw);
+  }
+}
+
+// `format` with the next value in place of each "{}", and value 1 in place of
+// "{1}"; the values alone where it is empty. Other fields stay as they are.
+static std::string formatValues(std::string_view format, ffi::PackedArgs values,
+                                const char *separator) {
+  std::string text;
+  if (format.empty()) {
+    for (int i = 0; i < values.size(); ++i)
+      text += (i ? separator : "") + valueText(values[i]);
+    return text;
+  }
+  int next = 0;
+  for (size_t i = 0; i < format.size(); ++i) {
+    char c = format[i], after = i + 1 < format.size() ? format[i + 1] : 0;
+    if ((c == '{' || c == '}') && after == c) { // escaped
+      text += format[i++];
+      continue;
+    }
+    size_t end = c == '{' ? format.find_first_not_of("0123456789", i + 1)
+                          : std::string_view::npos;
+    int index = next;
+    if (end < format.size() && format[end] == '}') {
+      if (after != '}')
+        std::from_chars(&format[i + 1], &format[end], index);
+      else
+        ++next;
+      if (index < values.size()) {
+        text += valueText(values[index]);
+        i = end;
+        continue;
+      }
+    }
+    text += c;
+  }
+  return text;
+}
+
+// print(format, values...)
+static void print(ffi::PackedArgs args) {
+  auto format = args[0].cast<std::string>();
+  std::string text = formatValues(format, args.Slice(1), " ") + "\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+// assert_op(condition, format, values...)
+static void assertTrue(ffi::PackedArgs args) {
+  TVMFFIAny raw = args[0].CopyToTVMFFIAny();
+  bool holds;
+  if (const DLTensor *tensor = getTensor(&raw)) {
+    if (tensor->ndim != 0 || !isBool(tensor->dtype))
+      TVM_FFI_THROW(TypeError)
+          << "relax.assert_op: expected a condition that is a scalar of data "
+             "type bool, but got "
+          << describeTensor(*tensor);
+    holds = !isZero(Operand({"assert_op", "", "", ""}, args[0])[0]);
+  } else {
+    holds = args[0].cast<bool>();
+  }
+  if (holds)
+    return;
+  auto format = args[1].cast<std::string>();
+  std::string text = formatValues(format, args.Slice(2), ", ");
+  TVM_FFI_THROW(AssertionError) << (text.empty() ? "Assertion Failed" : text);
+}
+
+//===----------------------------------------------------------------------===//
+// Packed functions that write into a tensor
+//===----------------------------------------------------------------------===//
+
+// call_dps_packed(name, shape, dtype, args...): calls a function with a tensor
+// for its result after the other arguments.
+static ffi::Tensor callDPS(ffi::PackedArgs args) {
+  auto name = args[0].cast<std::string>();
+  auto shape = args[1].cast<ffi::Shape>();
+  std::optional<ffi::Function> function = findPackedFunction(name);
+  if (!function)
+    TVM_FFI_THROW(ValueError) << "call_dps_packed: packed function '" << name
+                              << "' is not registered; register it with "
+                                 "tvm_ffi.register_global_func";
+  const relax_site site = {"call_dps_packed", "", "", ""};
+  ffi::Tensor output =
+      makeTensor(site, std::vector<int64_t>(shape.begin(), shape.end()),
+                 args[2].cast<DLDataType>());
+  std::vector<ffi::AnyView> given;
+  for (int i = 3; i < args.size(); ++i)
+    given.push_back(args[i]);
+  given.push_back(output);
+  ffi::Any ignored;
+  function->CallPacked(given.data(), static_cast<int32_t>(given.size()),
+                       &ignored);
+  return output;
+}
+
+//===----------------------------------------------------------------------===//
+// Lookup
+//===----------------------------------------------------------------------===//
+
+template <auto entry> static ffi::Function packed() {
+  return ffi::Function::FromPacked([](ffi::PackedArgs args, ffi::Any *result) {
+    if constexpr (std::is_void_v<decltype(entry(args))>)
+      entry(args);
+    else
+      *result = entry(args);
+  });
+}
+template <auto entry> static ffi::Function typed() {
+  return ffi::Function::FromTyped(entry);
+}
+
+static constexpr std::string_view kPrefix = "relax_mlir.run.";
+static constexpr struct {
+  std::string_view name;
+  ffi::Function (*make)();
+} kFunctions[] = {
+    {"assert_op", packed<assertTrue>},
+    {"call_dps_packed", packed<callDPS>},
+    {"dynamic_strided_slice", typed<stridedSlice>},
+    {"nonzero", typed<nonzero>},
+    {"print", packed<print>},
+    {"scalar_tensor", typed<makeScalar>},
+    {"tensor_to_shape", typed<toShape>},
+    {"truth", typed<isTrue>},
+    {"unique", packed<unique>},
+};
+
+std::optional<ffi::Function>
+relax_runtime::findPackedFunction(std::string_view name) {
+  if (std::optional<ffi::Function> found = ffi::Function::GetGlobal(name))
+    return found;
+  if (name.substr(0, kPrefix.size()) == kPrefix)
+    for (const auto &function : kFunctions)
+      if (name.substr(kPrefix.size()) == function.name)
+        return function.make();
+  return std::nullopt;
+}
