@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiled functions as functions of Python: parameters by name, and more kinds of arguments.
 
-A call passes its arguments on as they are. Only if that fails, arguments that tvm-ffi does not take
-are converted, and the call is made again: the function has not begun to run then.
+A call passes its arguments on as they are, in C where the extension `_calls` is there. Only if that
+fails, arguments that tvm-ffi does not take are converted, and the call is made again: the function
+has not begun to run then.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-_BOUND = ("_relax_function", "_relax_prepare", "_relax_again")
+_Function: Any  # the type of `_calls`, None without
+try:
+    from ._calls import Function as _Function
+except ImportError:  # another Python than CPython, or built without its headers
+    _Function = None
+
+_BOUND = ("_relax_function", "_relax_retry", "_relax_again")
 
 
 def make_callable(
@@ -50,7 +57,7 @@ def make_callable(
     (3, 3)
     """
 
-    def prepare(error: Exception, *args: Any) -> Callable[[], Any] | None:
+    def retry(error: Exception, args: tuple[Any, ...]) -> Callable[[], Any] | None:
         call = _Call(name, function, params, struct_info, reads_only)
         return call.prepare(args) if call.is_about_arguments(error) else None
 
@@ -70,20 +77,25 @@ def make_callable(
         f"def call({', '.join(listed)}):\n{unpacked}"
         f"    try:\n        return {_BOUND[0]}({given})\n"
         f"    except (BufferError, TypeError, ValueError) as error:\n"
-        f"        {_BOUND[2]} = {_BOUND[1]}(error, {given})\n"
+        f"        {_BOUND[2]} = {_BOUND[1]}(error, ({given}))\n"
         f"        if {_BOUND[2]} is None:\n            raise\n"
         f"    return {_BOUND[2]}()\n"
     )
     space: dict[str, Any] = {
         _BOUND[0]: function,
-        _BOUND[1]: prepare,
+        _BOUND[1]: retry,
         "_relax_packed": as_packed,
     }
     exec(source, space)
-    call: Any = space.pop("call")  # not a cycle
-    call.__name__ = call.__qualname__ = name
-    call.__module__ = __name__
-    call.packed = function
+    general: Any = space.pop("call")  # not a cycle
+    general.packed = function
+    is_general = may_be_functions or _Function is None
+    call: Any = general if is_general else _Function(function, general, retry, len(names))
+    for each in (general, call):
+        each.__name__ = each.__qualname__ = name
+        each.__module__ = __name__
+    if not is_general:
+        call.__wrapped__ = general  # whose signature it has
     return call
 
 
@@ -106,7 +118,7 @@ def _may_hold_function(info: dict[str, Any]) -> bool:
 
 def as_packed(value: Any) -> Any:
     """Return the function of tvm-ffi in place of one of Python, also in a tuple."""
-    if type(value) is types.FunctionType:
+    if type(value) in (types.FunctionType, _Function):
         return getattr(value, "packed", value)
     if type(value) in (tuple, list):
         return tuple(map(as_packed, value))

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arguments of compiled functions: by name, lists, producers of DLPack, read-only arrays."""
 
+import gc
 import inspect
+import sys
 
 import numpy as np
 import pytest
@@ -14,8 +16,10 @@ from relax_runtime.calls import make_callable
 MATRIX = relax.TensorStructInfo(("n", 2), "float32")
 
 
-@pytest.fixture
-def vm(exec_mode):
+@pytest.fixture(params=["extension", "python"])
+def vm(exec_mode, request, monkeypatch):
+    if request.param == "python":  # as where the extension was not built
+        monkeypatch.setattr("relax_runtime.calls._Function", None)
     bb = relax.BlockBuilder()
     x, y = relax.Var("x", MATRIX), relax.Var("y", MATRIX)
     with bb.function("minus", [x, y]):
@@ -31,6 +35,30 @@ def vm(exec_mode):
 
 ONE, TWO = [[1, 2], [3, 4]], [[5.5, 6], [7, 8]]
 WANTED = np.subtract(ONE, TWO).astype("float32")
+
+
+def test_functions_say_what_they_are(vm):
+    minus = vm["minus"]
+    assert minus.__name__ == minus.__qualname__ == "minus"
+    assert "function minus" in repr(minus)
+    with pytest.raises(TypeError, match=r"minus\(\) missing 1 required .* argument: 'y'"):
+        minus(ONE)
+    with pytest.raises(TypeError, match=r"minus\(\) got an unexpected keyword argument 'z'"):
+        minus(ONE, TWO, z=1)
+
+
+def test_functions_and_arguments_are_released(vm):
+    minus = vm["minus"]
+    minus.cycle = minus
+    argument = np.array(ONE, "float32")
+    with pytest.raises(ValueError, match="argument 'y'"):
+        minus(argument, np.zeros((3, 2), "float32"))
+    minus(argument, TWO)  # called again, with arrays
+    gc.collect()
+    assert sys.getrefcount(argument) == 2
+    vm._functions.clear()
+    del minus
+    assert gc.collect() > 0
 
 
 def test_by_name(vm):

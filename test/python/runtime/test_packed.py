@@ -150,8 +150,13 @@ def test_libraries_run_without_the_packages(tmp_path, exec_mode, self_contained)
     path = tmp_path / "model.so"
     executable = relax.compile(bb, exec_mode=exec_mode)
     executable.export_library(path, self_contained=self_contained)
-    done = subprocess.run([sys.executable, "-c", CODE, str(path)], check=True,
-                          env=environment(self_contained), capture_output=True, text=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, str(path)],
+        check=True,
+        env=environment(self_contained),
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.splitlines() == [
         "x = [2, 0, 2, 5]",
         "[0.0, 2.0, 5.0] [[0, 2, 3]] (3,)",

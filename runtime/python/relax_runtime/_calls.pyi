@@ -1,0 +1,21 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Types of the extension `_calls`, src/PythonCalls.c."""
+
+from collections.abc import Callable
+from typing import Any
+
+class Function:
+    packed: Any
+    __name__: str
+    __qualname__: str
+    __module__: str
+    __wrapped__: Callable[..., Any]
+    def __init__(
+        self,
+        packed: Any,
+        general: Callable[..., Any],
+        retry: Callable[[Exception, tuple[Any, ...]], Callable[[], Any] | None],
+        num_params: int,
+    ) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...

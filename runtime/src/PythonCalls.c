@@ -1,0 +1,184 @@
+//===- PythonCalls.c - Calls of compiled functions from Python ----*- C -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The module relax_runtime._calls, of the stable ABI of CPython 3.10: its type
+// Function is a callable that passes arguments on as they are. Names of
+// arguments, and calls that fail, are the business of functions of Python
+// (calls.py), which do all of it where this module was not built.
+//
+//===----------------------------------------------------------------------===//
+
+#define Py_LIMITED_API 0x030A0000
+#include <Python.h>
+#include <structmember.h>
+
+typedef struct {
+  PyObject_HEAD
+  PyObject *attributes;   // __dict__
+  PyObject *packed;       // the function of tvm-ffi
+  PyObject *general;      // takes arguments by name, and reports wrong numbers
+  PyObject *retry;        // (error, arguments) -> another call, or None
+  Py_ssize_t numParams;
+} Function;
+
+static PyObject *Function_new(PyTypeObject *type, PyObject *args,
+                              PyObject *kwargs) {
+  PyObject *packed, *general, *retry;
+  Py_ssize_t numParams;
+  (void)kwargs;
+  if (!PyArg_ParseTuple(args, "OOOn", &packed, &general, &retry, &numParams))
+    return NULL;
+  allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  Function *self = (Function *)allocate(type, 0);
+  if (!self)
+    return NULL;
+  Py_INCREF(packed);
+  Py_INCREF(general);
+  Py_INCREF(retry);
+  self->packed = packed;
+  self->general = general;
+  self->retry = retry;
+  self->numParams = numParams;
+  self->attributes = PyDict_New();
+  if (!self->attributes) {
+    Py_DECREF(self);
+    return NULL;
+  }
+  return (PyObject *)self;
+}
+
+static int Function_traverse(Function *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(self->attributes);
+  Py_VISIT(self->packed);
+  Py_VISIT(self->general);
+  Py_VISIT(self->retry);
+  return 0;
+}
+
+static int Function_clear(Function *self) {
+  Py_CLEAR(self->attributes);
+  Py_CLEAR(self->packed);
+  Py_CLEAR(self->general);
+  Py_CLEAR(self->retry);
+  return 0;
+}
+
+static void Function_dealloc(Function *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  Function_clear(self);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(self);
+  Py_DECREF(type);
+}
+
+// Makes the call again, with other arguments, where that may mend the error
+// that is set.
+static PyObject *callAgain(Function *self, PyObject *args) {
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  PyObject *again =
+      PyObject_CallFunctionObjArgs(self->retry, error, args, NULL);
+  if (again == Py_None) {
+    Py_DECREF(again);
+    PyErr_Restore(type, error, traceback);
+    return NULL;
+  }
+  // Before the call, since a traceback keeps the arguments alive.
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(traceback);
+  if (!again)
+    return NULL;
+  PyObject *result = PyObject_CallObject(again, NULL);
+  Py_DECREF(again);
+  return result;
+}
+
+static PyObject *Function_call(Function *self, PyObject *args,
+                               PyObject *kwargs) {
+  if ((kwargs && PyDict_Size(kwargs) != 0) ||
+      PyTuple_Size(args) != self->numParams)
+    return PyObject_Call(self->general, args, kwargs);
+  PyObject *result = PyObject_Call(self->packed, args, NULL);
+  if (result || !(PyErr_ExceptionMatches(PyExc_TypeError) ||
+                  PyErr_ExceptionMatches(PyExc_ValueError) ||
+                  PyErr_ExceptionMatches(PyExc_BufferError)))
+    return result;
+  return callAgain(self, args);
+}
+
+static PyObject *Function_repr(Function *self) {
+  PyObject *name = PyObject_GetAttrString((PyObject *)self, "__qualname__");
+  if (!name)
+    return NULL;
+  PyObject *text = PyUnicode_FromFormat("<compiled function %U>", name);
+  Py_DECREF(name);
+  return text;
+}
+
+static PyMemberDef members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(Function, attributes), READONLY,
+     NULL},
+    {"packed", T_OBJECT_EX, offsetof(Function, packed), READONLY,
+     "The function of tvm-ffi."},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyGetSetDef accessors[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "A compiled function.\n\n"
+                "Parameters\n"
+                "----------\n"
+                "packed : tvm_ffi.Function\n"
+                "general : callable\n"
+                "    Called instead where arguments have names, or are more or "
+                "fewer.\n"
+                "retry : callable\n"
+                "    From an error and the arguments to another call, or None.\n"
+                "num_params : int\n"},
+    {Py_tp_new, (void *)Function_new},
+    {Py_tp_dealloc, (void *)Function_dealloc},
+    {Py_tp_traverse, (void *)Function_traverse},
+    {Py_tp_clear, (void *)Function_clear},
+    {Py_tp_call, (void *)Function_call},
+    {Py_tp_repr, (void *)Function_repr},
+    {Py_tp_members, members},
+    {Py_tp_getset, accessors},
+    {0, NULL}};
+
+static PyType_Spec spec = {"relax_runtime.Function", sizeof(Function), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+
+static int addTypes(PyObject *module) {
+  PyObject *type = PyType_FromSpec(&spec);
+  if (!type)
+    return -1;
+  int code = PyModule_AddObjectRef(module, "Function", type);
+  Py_DECREF(type);
+  return code;
+}
+
+static PyModuleDef_Slot moduleSlots[] = {{Py_mod_exec, (void *)addTypes},
+                                         {0, NULL}};
+
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                 "relax_runtime._calls",
+                                 "Calls of compiled functions.",
+                                 0,
+                                 NULL,
+                                 moduleSlots,
+                                 NULL,
+                                 NULL,
+                                 NULL};
+
+PyMODINIT_FUNC PyInit__calls(void) { return PyModuleDef_Init(&definition); }
