@@ -107,6 +107,14 @@ struct ConvParts {
            columns.stride == 1 && !isPadded;
   }
 
+  /// Whether output channels have one input channel each, and windows that are
+  /// small enough to be unrolled.
+  bool isDepthwise() const {
+    constexpr int64_t kMostProducts = 64;
+    return groups > 1 && inChannels == 1 && !tile &&
+           rows.size * columns.size <= kMostProducts;
+  }
+
 private:
   bool matchLoops();
   bool matchGroups(Value &data, Value &filter, Value &result);
@@ -119,6 +127,10 @@ void emitDirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
                     ValueRange arguments);
 
 /// Emits a convolution whose weights are transformed, and in panels.
+/// Emits a convolution of single channels.
+void emitDepthwiseConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
+                       ValueRange arguments);
+
 void emitWinogradConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
                       ValueRange arguments);
 

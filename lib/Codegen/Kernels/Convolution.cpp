@@ -186,9 +186,10 @@ mlir::relax::matchConv2d(func::FuncOp kernel, const TargetModel &target) {
   std::optional<ConvParts> parts = ConvParts::match(kernel, target);
   if (!parts)
     return nullptr;
-  auto *emit = parts->winograd ? emitWinogradConv
-               : parts->tile   ? emitDirectConv
-                               : emitImplicitGemm;
+  auto *emit = parts->winograd        ? emitWinogradConv
+               : parts->tile          ? emitDirectConv
+               : parts->isDepthwise() ? emitDepthwiseConv
+                                      : emitImplicitGemm;
   return makeEmitter([=, parts = *std::move(parts)](
                          IndexBuilder &b, ValueRange arguments) mutable {
     emit(b, kernel, parts, arguments);

@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Three algorithms: direct with weights in panels (ConvDirect.cpp), Winograd's
-// for windows of 3 x 3 (ConvWinograd.cpp), and an implicit GEMM for everything
-// else (Convolution.cpp).
+// Four algorithms: direct with weights in panels (ConvDirect.cpp), Winograd's
+// for windows of 3 x 3 (ConvWinograd.cpp), one for channels that are alone
+// (ConvDepthwise.cpp), and an implicit GEMM for everything else
+// (Convolution.cpp).
 //
 //===----------------------------------------------------------------------===//
 

@@ -144,6 +144,16 @@ FORMS = {
     "groups-1x1": ((8, 3, 1, 1), {"groups": 2}),
     "depthwise": ((5, 1, 3, 3), {"padding": (1, 1, 1, 1), "groups": 5}),
     "depthwise-stride-2": ((5, 1, 3, 3), {"padding": (1, 1, 0, 0), "groups": 5, "strides": (2, 2)}),
+    "depthwise-multiplier": ((9, 1, 3, 3), {"padding": (0, 2, 1, 0), "groups": 3}),
+    "depthwise-inside": ((4, 1, 2, 5), {"groups": 4, "strides": (1, 2)}),
+    "depthwise-7x7": ((3, 1, 7, 7), {"padding": (3, 3, 3, 3), "groups": 3}),
+    "depthwise-dilated": (
+        (4, 1, 3, 5),
+        {"padding": (5, 2, 1, 7), "groups": 4, "dilation": (3, 2), "strides": (3, 1)},
+    ),
+    "depthwise-stride-3": ((4, 1, 1, 4), {"padding": (0, 3, 0, 3), "groups": 4, "strides": (2, 3)}),
+    "depthwise-padding-beyond": ((3, 1, 2, 2), {"padding": (5, 5, 5, 5), "groups": 3}),
+    "depthwise-large": ((2, 1, 9, 9), {"padding": (4, 4, 4, 4), "groups": 2}),
     "one-output": ((1, 4, 5, 1), {"padding": (4, 0, 4, 0)}),
     "padding-beyond": ((4, 2, 2, 2), {"padding": (5, 5, 5, 5)}),
 }
@@ -285,7 +295,7 @@ def test_epilogues(form, n, h, w, steps):
     check(weight, n, h, w, options, steps=steps)
 
 
-@pytest.mark.parametrize("form", ["1x1", "3x3", "groups"])
+@pytest.mark.parametrize("form", ["1x1", "3x3", "groups", "depthwise"])
 def test_both_modes(form, exec_mode):
     weight, options = FORMS[form]
     rng = np.random.default_rng(0)
@@ -298,7 +308,7 @@ def test_both_modes(form, exec_mode):
 
 @settings(max_examples=15)
 @given(
-    st.sampled_from(["1x1", "3x3", "stride-2", "stride-3", "dilated"]),
+    st.sampled_from(["1x1", "3x3", "stride-2", "stride-3", "dilated", "depthwise-7x7"]),
     st.integers(5, 20),
     st.integers(0),
     st.sampled_from([np.nan, np.inf, -np.inf]),
@@ -306,7 +316,8 @@ def test_both_modes(form, exec_mode):
 def test_nan_and_infinity_reach_only_their_windows(form, size, place, value):
     weight, options = FORMS[form]
     rng = np.random.default_rng(size)
-    x = rng.standard_normal((2, weight[1], size, size)).astype("float32")
+    channels = weight[1] * options.get("groups", 1)
+    x = rng.standard_normal((2, channels, size, size)).astype("float32")
     x.reshape(-1)[place % x.size] = value
     k = rng.standard_normal(weight).astype("float32")
     out = np.from_dlpack(load(weight, tuple(sorted(options.items())))(x, k))

@@ -1,0 +1,190 @@
+//===- ConvDepthwise.cpp - Convolutions of single channels ------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each output channel has one input channel, so that there is no depth to
+// block: a task computes the image of a channel. A vector holds neighboring
+// pixels of a row; several rows are computed together and share their loads.
+// Columns outside of the image are masked, and rows are checked only where a
+// window may leave the image.
+//
+// Cases: rows that are inside, by several and one by one; rows at the edges.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConvParts.h"
+
+#include "Contraction.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+namespace {
+/// Emits the loops of a kernel.
+class DepthwiseConv {
+public:
+  DepthwiseConv(ConvParts &parts, int64_t lanes) : parts(parts), lanes(lanes) {}
+
+  void emit(IndexBuilder &b, func::FuncOp kernel, ValueRange arguments);
+
+private:
+  /// What is known of a task.
+  struct Channel {
+    Value image, channel; // of the result
+    Value source;         // where the image of its input begins
+    SmallVector<Value> weights;
+    Value column;                       // the first pixel of a vector
+    SmallVector<RowLoader::Load> loads; // for each column of the window
+  };
+
+  void emitChannel(IndexBuilder &b, Value task);
+  void emitColumns(IndexBuilder &b, Channel &channel);
+  /// Rows from `begin` to `end`, `count` at a time.
+  void emitRows(IndexBuilder &b, const Channel &channel, Value begin, Value end,
+                int64_t count, bool isChecked);
+  Value loadRow(IndexBuilder &b, const Channel &channel, int64_t column,
+                Value row, bool isChecked);
+
+  ConvParts &parts;
+  int64_t lanes;
+  VectorType type;
+  Value zero; // a vector
+  Value image, weight, height, width, readable;
+  Value outChannels, outHeight, outWidth;
+};
+} // namespace
+
+/// A vector of pixels that a column of the window meets in a row of the image,
+/// which may be outside of it where it is checked.
+Value DepthwiseConv::loadRow(IndexBuilder &b, const Channel &channel,
+                             int64_t column, Value row, bool isChecked) {
+  auto load = [&](Value row) {
+    return channel.loads[column](b, b.add(channel.source, b.mul(row, width)));
+  };
+  if (!isChecked)
+    return load(row);
+  Value first = b.index(0);
+  Value isInside =
+      arith::AndIOp::create(b, b.compare(arith::CmpIPredicate::sge, row, first),
+                            b.compare(arith::CmpIPredicate::slt, row, height));
+  // The index is clamped: what is read of another row is ignored.
+  Value near = b.max(b.min(row, b.sub(height, b.index(1))), first);
+  return arith::SelectOp::create(b, isInside, load(near), zero);
+}
+
+void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,
+                             Value begin, Value end, int64_t count,
+                             bool isChecked) {
+  const Window &rows = parts.rows;
+  b.loop(begin, end, count, [&](IndexBuilder &b, Value y) {
+    Value top = b.sub(b.mul(y, rows.stride), b.index(rows.padding));
+    SmallVector<Value> sums(count, zero);
+    llvm::DenseMap<std::pair<int64_t, int64_t>, Value> loaded;
+    for (int64_t i = 0; i < rows.size; ++i)
+      for (int64_t j = 0; j < parts.columns.size; ++j)
+        for (int64_t k = 0; k < count; ++k) {
+          int64_t row = k * rows.stride + i * rows.dilation;
+          Value &pixels = loaded[{row, j}];
+          if (!pixels)
+            pixels = loadRow(b, channel, j, b.add(top, row), isChecked);
+          sums[k] = vector::FMAOp::create(
+              b, pixels, channel.weights[i * parts.columns.size + j], sums[k]);
+        }
+    Value mask =
+        makeLaneMask(b, lanes, b.index(0), b.sub(outWidth, channel.column));
+    for (auto [k, sum] : llvm::enumerate(sums)) {
+      Value indices[] = {channel.image, channel.channel, b.add(y, k),
+                         channel.column};
+      parts.epilogue.finish(b, sum, indices, mask);
+    }
+  });
+}
+
+void DepthwiseConv::emitColumns(IndexBuilder &b, Channel &channel) {
+  // As many rows as hide the latency of products with two vectors of sums in
+  // flight, and leave registers for weights.
+  constexpr int64_t kRows = 4;
+  const Window &columns = parts.columns, &rows = parts.rows;
+  RowLoader loader(image, readable, columns.stride, zero);
+  for (int64_t j = 0; j < columns.size; ++j) {
+    Value first = b.sub(b.add(b.mul(channel.column, columns.stride),
+                              b.index(j * columns.dilation)),
+                        b.index(columns.padding));
+    channel.loads.push_back(
+        loader.prepare(b, first, b.index(lanes), /*isInside=*/Value()));
+  }
+  // Windows of rows from `top` to `bottom` are inside of the image.
+  Value none = b.index(0), stride = b.index(rows.stride);
+  Value top =
+      b.min(b.index(llvm::divideCeil(rows.padding, rows.stride)), outHeight);
+  int64_t reach = (rows.size - 1) * rows.dilation + 1;
+  Value fits = b.sub(b.add(height, rows.padding + rows.stride), b.index(reach));
+  Value bottom =
+      b.min(b.max(b.floorDiv(b.max(fits, none), stride), top), outHeight);
+  Value blocks = b.mul(b.floorDiv(b.sub(bottom, top), b.index(kRows)), kRows);
+  Value middle = b.add(top, blocks);
+  emitRows(b, channel, none, top, 1, /*isChecked=*/true);
+  emitRows(b, channel, top, middle, kRows, /*isChecked=*/false);
+  emitRows(b, channel, middle, bottom, 1, /*isChecked=*/false);
+  emitRows(b, channel, bottom, outHeight, 1, /*isChecked=*/true);
+}
+
+void DepthwiseConv::emitChannel(IndexBuilder &b, Value task) {
+  Channel channel;
+  channel.image = b.floorDiv(task, outChannels);
+  channel.channel = b.rem(task, outChannels);
+  // Each input channel has as many output channels.
+  channel.source =
+      b.mul(b.floorDiv(task, b.index(parts.outChannels)), b.mul(height, width));
+  int64_t size = parts.rows.size * parts.columns.size;
+  Value first = b.mul(channel.channel, size);
+  for (int64_t i = 0; i < size; ++i) {
+    Value number = memref::LoadOp::create(b, weight, b.add(first, i));
+    channel.weights.push_back(vector::BroadcastOp::create(b, type, number));
+  }
+  b.loop(b.index(0), outWidth, lanes, [&](IndexBuilder &b, Value x) {
+    Channel here = channel;
+    here.column = x;
+    emitColumns(b, here);
+  });
+}
+
+void DepthwiseConv::emit(IndexBuilder &b, func::FuncOp kernel,
+                         ValueRange arguments) {
+  // Products that are worth a thread.
+  constexpr int64_t kGrain = 1 << 15;
+  Value data = arguments[parts.image.getArgNumber()];
+  Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
+  parts.epilogue.begin(b, kernel, arguments);
+  type = VectorType::get(lanes, b.getF32Type());
+  zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  image = flatten(b, data);
+  weight = flatten(b, arguments[parts.weight.getArgNumber()]);
+  height = getDim(b, data, 2);
+  width = getDim(b, data, 3);
+  Value none = b.index(0);
+  readable =
+      b.createOrFold<arith::SelectOp>(b.isEqual(height, none), none, width);
+  outChannels = getDim(b, output, 1);
+  outHeight = getDim(b, output, 2);
+  outWidth = getDim(b, output, 3);
+  int64_t pixels = 1; // of a channel, as far as it is known
+  for (int64_t size : {parts.getHeight(), parts.getWidth()})
+    pixels *= ShapedType::isDynamic(size) ? 16 : std::max<int64_t>(size, 1);
+  int64_t products = pixels * parts.rows.size * parts.columns.size;
+  b.parallel(b.mul(getDim(b, output, 0), outChannels),
+             llvm::divideCeil(kGrain, products),
+             [&](IndexBuilder &b, Value task) { emitChannel(b, task); });
+}
+
+void mlir::relax::emitDepthwiseConv(IndexBuilder &b, func::FuncOp kernel,
+                                    ConvParts &parts, ValueRange arguments) {
+  DepthwiseConv(parts, parts.blocking.lanes).emit(b, kernel, arguments);
+}
