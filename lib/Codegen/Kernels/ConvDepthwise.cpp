@@ -12,7 +12,8 @@
 // Columns outside of the image are masked, and rows are checked only where a
 // window may leave the image.
 //
-// Cases: rows that are inside, by several and one by one; rows at the edges.
+// Cases: rows whose windows are inside of the image; rows at the edges; those
+// that are left.
 //
 //===----------------------------------------------------------------------===//
 
@@ -120,7 +121,8 @@ void DepthwiseConv::emitColumns(IndexBuilder &b, Channel &channel) {
     channel.loads.push_back(
         loader.prepare(b, first, b.index(lanes), /*isInside=*/Value()));
   }
-  // Windows of rows from `top` to `bottom` are inside of the image.
+  // Windows of rows from `top` to `bottom` are inside of the image; blocks that
+  // have others are checked.
   Value none = b.index(0), stride = b.index(rows.stride);
   Value top =
       b.min(b.index(llvm::divideCeil(rows.padding, rows.stride)), outHeight);
@@ -128,12 +130,18 @@ void DepthwiseConv::emitColumns(IndexBuilder &b, Channel &channel) {
   Value fits = b.sub(b.add(height, rows.padding + rows.stride), b.index(reach));
   Value bottom =
       b.min(b.max(b.floorDiv(b.max(fits, none), stride), top), outHeight);
-  Value blocks = b.mul(b.floorDiv(b.sub(bottom, top), b.index(kRows)), kRows);
-  Value middle = b.add(top, blocks);
-  emitRows(b, channel, none, top, 1, /*isChecked=*/true);
-  emitRows(b, channel, top, middle, kRows, /*isChecked=*/false);
-  emitRows(b, channel, middle, bottom, 1, /*isChecked=*/false);
-  emitRows(b, channel, bottom, outHeight, 1, /*isChecked=*/true);
+  auto roundDown = [&](Value row) {
+    return b.mul(b.floorDiv(row, b.index(kRows)), kRows);
+  };
+  Value whole = roundDown(outHeight);
+  Value first = b.min(b.roundUp(top, kRows), whole);
+  Value last = b.max(roundDown(bottom), first);
+  bool isKnown = !ShapedType::isDynamic(parts.getHeight());
+  int64_t left = isKnown ? parts.getHeight() % kRows : 0;
+  emitRows(b, channel, none, first, kRows, /*isChecked=*/true);
+  emitRows(b, channel, first, last, kRows, /*isChecked=*/false);
+  emitRows(b, channel, last, whole, kRows, /*isChecked=*/true);
+  emitRows(b, channel, whole, outHeight, left ? left : 1, /*isChecked=*/true);
 }
 
 void DepthwiseConv::emitChannel(IndexBuilder &b, Value task) {
