@@ -26,6 +26,7 @@ from .base import MLIRPass, Pass, PassError, Sequential
 from .bind_params import BindParams
 from .combine_parallel_matmul import CombineParallelMatmul
 from .convert_layout import ConvertLayout
+from .expand_conv1d import ExpandConv1D
 from .find import find
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
@@ -49,6 +50,7 @@ __all__ = [
     "ConfigOption",
     "ConvertLayout",
     "DataflowBlockPass",
+    "ExpandConv1D",
     "FoldBatchnormToConv2D",
     "FoldConstant",
     "FunctionPass",

@@ -15,6 +15,7 @@ from ..core.ir_module import IRModule
 from ..core.variables import walk
 from ..op._ops_gen import CONVOLUTIONS, ELEMENTWISE, POOLS, REDUCTIONS
 from .fold_constant import is_computed_of_constants
+from .operations import copy_operation, rank_of, text_attribute
 from .pass_context import PassContext
 from .python_pass import module_pass
 
@@ -134,8 +135,11 @@ class _Converter:
 
     def convert_convolution(self, conv: ir.Operation) -> None:
         data, kernel = _CONVOLUTIONS[conv.name]
-        given = _text(conv, "data_layout", data), _text(conv, "kernel_layout", kernel)
-        given_out = _text(conv, "out_layout", given[0])
+        given = (
+            text_attribute(conv, "data_layout", data),
+            text_attribute(conv, "kernel_layout", kernel),
+        )
+        given_out = text_attribute(conv, "out_layout", given[0])
         wanted = self.layouts[conv.name]
         if (*given, given_out) == wanted:
             return
@@ -147,7 +151,7 @@ class _Converter:
         if wanted[2] != wanted[0]:
             layouts["out_layout"] = wanted[2]
         attributes = {name: ir.StringAttr.get(layout) for name, layout in layouts.items()}
-        new = _copy(conv, operands, attributes, without=("out_layout",))
+        new = copy_operation(conv, operands, attributes, without=("out_layout",))
         self.replace(conv, new.results[0], tuple(map(wanted[2].index, given_out)))
 
     def carry(self, found: ir.Operation) -> None:
@@ -159,15 +163,15 @@ class _Converter:
         elif name == "relax.concat":
             if all(self.permuted.get(v, (None, None))[1] == axes for v in found.operands):
                 operands = [self.permuted[v][0] for v in found.operands]
-                new = _copy(found, operands, {"axis": _moved_axis(found, axes)})
+                new = copy_operation(found, operands, {"axis": _moved_axis(found, axes)})
                 self.replace(found, new.results[0], axes)
         elif name in POOLS:
             rank = len(axes)
-            layout = _text(found, "layout", {3: "NCW", 4: "NCHW", 5: "NCDHW"}[rank])
-            if _text(found, "out_layout", layout) == layout:
+            layout = text_attribute(found, "layout", {3: "NCW", 4: "NCHW", 5: "NCDHW"}[rank])
+            if text_attribute(found, "out_layout", layout) == layout:
                 moved = "".join(layout[axes.index(i)] for i in range(rank))
                 attributes = {"layout": ir.StringAttr.get(moved)}
-                new = _copy(found, [source], attributes, without=("out_layout",))
+                new = copy_operation(found, [source], attributes, without=("out_layout",))
                 self.replace(found, new.results[0], axes)
         elif name == "relax.batch_norm" and found.operands[0] in self.permuted:
             self.carry_batch_norm(found, source, axes)
@@ -182,7 +186,7 @@ class _Converter:
         inverse = tuple(axes.index(i) for i in range(len(axes)))
         operands = []
         for operand in found.operands:
-            rank = _rank(operand)
+            rank = rank_of(operand)
             if operand in self.permuted:
                 if self.permuted[operand][1] != axes:
                     return
@@ -197,14 +201,14 @@ class _Converter:
                     operand = op.expand_dims(operand, list(range(len(axes) - rank)))
                 operand = op.permute_dims(operand, list(inverse))
             operands.append(operand)
-        self.replace(found, _copy(found, operands).results[0], axes)
+        self.replace(found, copy_operation(found, operands).results[0], axes)
 
     def carry_batch_norm(self, norm: ir.Operation, source: ir.Value, axes: Axes) -> None:
         fields = [use.owner.operation for use in norm.results[0].uses]
         if any(field.name != "relax.get_item" for field in fields):
             return
         operands = [source, *list(norm.operands)[1:]]
-        new = _copy(norm, operands, {"axis": _moved_axis(norm, axes)})
+        new = copy_operation(norm, operands, {"axis": _moved_axis(norm, axes)})
         self.normalized[new.results[0]] = axes
         self.replace(norm, new.results[0])
 
@@ -212,12 +216,12 @@ class _Converter:
         """Take a field of the result of a batch normalization, which has another type now."""
         if field.attributes["index"].value == 0:
             axes = self.normalized[field.operands[0]]
-            self.replace(field, _copy(field, list(field.operands)).results[0], axes)
+            self.replace(field, copy_operation(field, list(field.operands)).results[0], axes)
 
     def carry_reduction(self, found: ir.Operation, source: ir.Value, axes: Axes) -> None:
         reduced = {i % len(axes) for i in found.attributes["axis"]}
         moved = ir.DenseI64ArrayAttr.get(sorted(axes[i] for i in reduced))
-        new = _copy(found, [source], {"axis": moved}).results[0]
+        new = copy_operation(found, [source], {"axis": moved}).results[0]
         if "keepdims" in found.attributes and found.attributes["keepdims"].value:
             self.replace(found, new, axes)
             return
@@ -242,34 +246,7 @@ class _Converter:
         old.erase()
 
 
-def _copy(
-    found: ir.Operation,
-    operands: Sequence[ir.Value],
-    attributes: Mapping[str, ir.Attribute] | None = None,
-    without: Sequence[str] = (),
-) -> ir.Operation:
-    """Make an operation of other operands, with other attributes; its type is derived."""
-    kept = {named.name: named.attr for named in _attributes(found) if named.name not in without}
-    return ir.Operation.create(
-        found.name, operands=operands, attributes=kept | dict(attributes or {}), infer_type=True
-    )
-
-
-def _attributes(found: ir.Operation) -> list[ir.NamedAttribute]:
-    return [found.attributes[i] for i in range(len(found.attributes))]
-
-
-def _text(found: ir.Operation, name: str, default: str) -> str:
-    return str(found.attributes[name].value) if name in found.attributes else default
-
-
 def _moved_axis(found: ir.Operation, axes: Axes) -> ir.Attribute:
     """Return the attribute `axis`, which is another one of what is permuted."""
     axis = found.attributes["axis"].value if "axis" in found.attributes else 0
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axes[axis % len(axes)])
-
-
-def _rank(value: ir.Value) -> int | None:
-    if not isinstance(value.type, TensorStructInfo) or value.type.shape is None:
-        return None
-    return len(value.type.shape)

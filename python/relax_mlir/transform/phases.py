@@ -14,6 +14,7 @@ from ..core.context import current_context
 from .base import MLIRPass, Pass, Sequential
 from .combine_parallel_matmul import CombineParallelMatmul
 from .convert_layout import ConvertLayout
+from .expand_conv1d import ExpandConv1D
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .options import CompileOptions
@@ -64,8 +65,8 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     if not options.fold_constants:
         return []
     # Those of the kernels of convolutions.
-    layouts = {"relax.nn.conv2d": ["NCHW", "OIHW"]}
-    passes: list[Any] = [ConvertLayout(layouts), FoldBatchnormToConv2D()]
+    layouts = {"relax.nn.conv1d": ["NCW", "OIW"], "relax.nn.conv2d": ["NCHW", "OIHW"]}
+    passes: list[Any] = [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D()]
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.
         passes.append(CombineParallelMatmul(worthwhile=True))
