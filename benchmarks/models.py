@@ -145,6 +145,67 @@ class ResNet18(nn.Module):
         return self.head(self.blocks(self.stem(x)).mean((2, 3)))
 
 
+def _normalized(
+    before: int, after: int, window: int, stride: int = 1, groups: int = 1
+) -> nn.Module:
+    padding = (window - 1) // 2
+    conv = nn.Conv2d(before, after, window, stride, padding, groups=groups, bias=False)
+    return nn.Sequential(conv, nn.BatchNorm2d(after))
+
+
+class Bottleneck(nn.Module):
+    """A block of MobileNetV2: up, depthwise, down."""
+
+    def __init__(self, before: int, after: int, stride: int, factor: int) -> None:
+        super().__init__()
+        width = before * factor
+        up = [_normalized(before, width, 1), nn.ReLU6()] if factor != 1 else []
+        middle = [_normalized(width, width, 3, stride, width), nn.ReLU6()]
+        self.steps = nn.Sequential(*up, *middle, _normalized(width, after, 1))
+        self.is_residual = stride == 1 and before == after
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.steps(x) if self.is_residual else self.steps(x)
+
+
+class MobileNetV2(nn.Module):
+    """MobileNetV2."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layers, width = [_normalized(3, 32, 3, 2), nn.ReLU6()], 32
+        for factor, after, count, stride in (
+            (1, 16, 1, 1),
+            (6, 24, 2, 2),
+            (6, 32, 3, 2),
+            (6, 64, 4, 2),
+            (6, 96, 3, 1),
+            (6, 160, 3, 2),
+            (6, 320, 1, 1),
+        ):
+            for i in range(count):
+                layers.append(Bottleneck(width, after, stride if i == 0 else 1, factor))
+                width = after
+        self.layers = nn.Sequential(*layers, _normalized(width, 1280, 1), nn.ReLU6())
+        self.head = nn.Linear(1280, 1000)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.layers(x).mean((2, 3)))
+
+
+class AudioStem(nn.Module):
+    """The convolutions that an encoder of speech begins with, and one that is depthwise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv1d(80, 384, 3, 1, 1), nn.Conv1d(384, 384, 3, 2, 1)
+        self.third = nn.Conv1d(384, 384, 31, 1, 15, groups=384)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = F.gelu(self.second(F.gelu(self.first(x))))
+        return (y + F.silu(self.third(y))).permute(0, 2, 1)
+
+
 def make(case: Case) -> nn.Module:
     """Return the model of a case, always with the same parameters."""
     torch.manual_seed(0)
@@ -160,6 +221,8 @@ def make(case: Case) -> nn.Module:
             cases.DECODER_WIDTH, cases.DECODER_HEADS, cases.DECODER_LAYERS, cases.VOCABULARY
         ),
         "resnet18": ResNet18,
+        "mobilenetv2": MobileNetV2,
+        "audio": AudioStem,
         "chain": Chain,
         "sgemm": Matmul,
         "add": Add,

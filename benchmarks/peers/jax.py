@@ -115,6 +115,8 @@ class Peer(Base):
         """Compile the model."""
         with np.load(folder / f"{case.name}-parameters.npz") as saved:
             parameters = {name: jnp.asarray(value) for name, value in saved.items()}
+        if case.name not in _MODELS and not case.name.startswith("linear_"):
+            raise NotImplementedError(f"{case.name} is not written in JAX")
         model = _MODELS.get(case.name, lambda p, x: _linear(x, p, ""))
         jitted = jax.jit(lambda *arguments: model(parameters, *arguments))
 
