@@ -112,6 +112,7 @@ struct ConvParts {
   bool isDepthwise() const {
     constexpr int64_t kMostProducts = 64;
     return groups > 1 && inChannels == 1 && !tile &&
+           !ShapedType::isDynamic(outChannels) &&
            rows.size * columns.size <= kMostProducts;
   }
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 import torch
+import tvm_ffi
 from hypothesis import example, given, settings
 from kernel_programs import classes
 from relax_mlir import op
@@ -184,6 +185,27 @@ def test_forms(form):
 def test_constant_weights(form, n, h, w):
     weight, options = FORMS[form]
     check(weight, n, h, w, options, constant=True)
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_channels_of_unknown_number(groups):
+    """As many output channels for each input channel, or group of them, as a call says."""
+    x = relax.Var("x", relax.TensorStructInfo(("n", 4, "h", "w"), "float32"))
+    k = relax.Var("k", relax.TensorStructInfo((f"c * {groups}", 4 // groups, 3, 3), "float32"))
+    count = relax.Var("count", relax.ShapeStructInfo(("c",)))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, k, count]):
+        with bb.dataflow():
+            out = bb.emit_output(op.nn.conv2d(x, k, groups=groups))
+        bb.emit_func_output(out)
+    main = relax.VirtualMachine(relax.compile(bb))["main"]
+    rng = np.random.default_rng(0)
+    image = rng.standard_normal((2, 4, 9, 11)).astype("float32")
+    for c in (1, 3):
+        weights = rng.standard_normal((c * groups, 4 // groups, 3, 3)).astype("float32")
+        exact, bound = reference(image, weights, {"groups": groups})
+        out = np.from_dlpack(main(image, weights, tvm_ffi.Shape((c,))))
+        assert np.all(abs(out - exact) <= bound)
 
 
 # Enough output channels for panels of them, and not.
