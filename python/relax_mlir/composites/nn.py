@@ -26,13 +26,14 @@ from .. import op
 from ..core.expr import TensorLike, as_tensor
 from .convolution import Convolution, numbers, padding_numbers, transposed
 from .layouts import SPATIAL, data_letters, of_layout, packed, unpacked
-from .tensors import cast, number, product, rank_of, shape_of
+from .tensors import cast, number, product, rank_of, shape_of, size_tensor
 
 __all__ = [
     "batch_flatten",
     "conv1d_transpose",
     "conv2d_transpose",
     "conv3d_transpose",
+    "cross_entropy_with_logits",
     "dropout",
     "nll_loss",
 ]
@@ -192,6 +193,46 @@ def dropout(data: TensorLike, rate: float = 0.5) -> ir.Value:
         raise ValueError(f"expected rate to be at least 0 and less than 1, but got {rate}")
     x = as_tensor(data)
     return op.tuple(x, op.ones_like(x))
+
+
+def cross_entropy_with_logits(predictions: TensorLike, labels: TensorLike) -> ir.Value:
+    """Return the cross entropy of labels and of logarithms of probabilities, its mean over a batch.
+
+    Parameters
+    ----------
+    predictions : tensor, number or array
+        Logarithms of probabilities. From two dimensions on, the first one is the batch.
+    labels : tensor, number or array
+        Probabilities, of the same shape.
+
+    Returns
+    -------
+    mlir.ir.Value
+        Of rank 0: the negative of the sum of the products, divided by the size of the batch.
+
+    Raises
+    ------
+    ValueError
+        If the ranks differ.
+
+    Examples
+    --------
+    >>> from relax_mlir import BlockBuilder, TensorStructInfo, Var, op
+    >>> bb = BlockBuilder()
+    >>> x, y = (Var(name, TensorStructInfo(("n", 10), "float32")) for name in "xy")
+    >>> with bb.function("main", [x, y]):
+    ...     loss = op.nn.cross_entropy_with_logits(op.nn.log_softmax(x), y)
+    ...     _ = bb.emit_func_output(loss)
+    >>> print(loss.type)
+    !relax.tensor<[], f32>
+    """
+    x, y = as_tensor(predictions), as_tensor(labels)
+    if rank_of(x) != rank_of(y):
+        raise ValueError(f"expected labels of rank {rank_of(x)}, but got rank {rank_of(y)}")
+    loss = op.negative(op.sum(op.multiply(x, y)))
+    if rank_of(x) < 2:
+        return loss
+    return op.divide(loss, size_tensor(shape_of(x)[0], x.type.dtype))
 
 
 def nll_loss(

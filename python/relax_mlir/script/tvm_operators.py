@@ -93,7 +93,6 @@ attention_var_len : queries keys values seqstart_q max_seqlen_q seqstart_k max_s
 batch_flatten gelu gelu_tanh relu relu6 selu silu : data
 conv1d_transpose conv2d_transpose conv3d_transpose : data weight strides padding output_padding
   dilation groups data_layout kernel_layout out_layout out_dtype
-cross_entropy_with_logits : predictions labels
 dropout : data rate
 log_softmax softmax : data axis
 nll_loss : predictions targets weights reduction ignore_index

@@ -175,6 +175,15 @@ def test_transposed_convolution(run, dims, kernel, strides, padding, extra, dila
     close(result, expected, 1e-4, 1e-4)
 
 
+@pytest.mark.parametrize("dims", [(5,), (3, 5), (2, 3, 4)])
+def test_cross_entropy_with_logits(run, dims):
+    x, y = RNG.standard_normal((2, *dims)).astype("float32")
+    count = dims[0] if len(dims) > 1 else 1
+    np.testing.assert_allclose(
+        run(op.nn.cross_entropy_with_logits, x, y), -(x * y).sum() / count, rtol=1e-5
+    )
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dims", [(5,), (2, 5), (2, 5, 3, 4)])
@@ -511,6 +520,7 @@ ERRORS = [
     (lambda x: op.image.affine_grid(x, 3), "expected matrices of 2 rows and 3 columns"),
     (lambda x: op.nn.conv2d_transpose(x, np.ones((4, 2, 2, 2), "float32")), "for 3 channels"),
     (lambda x: op.nn.nll_loss(x, x, reduction="max"), "expected reduction mean, sum, none"),
+    (lambda x: op.nn.cross_entropy_with_logits(x, op.sum(x, 0)), "expected labels of rank "),
     (lambda x: op.nn.dropout(x, 1.5), "expected rate to be at least 0 and less than 1"),
     (lambda x: op.einsum([x], "ij->i"), "expected a tensor of rank 2 for 'ij', but got rank 4"),
     (lambda x: op.einsum([x], "nchw,n->n"), "expected 2 operands"),

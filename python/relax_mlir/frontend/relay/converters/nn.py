@@ -12,7 +12,7 @@ from mlir import ir
 from .... import op
 from ....composites.convolution import widened
 from ....composites.layouts import unpacked
-from ....composites.tensors import cast, normal_axis, number, same, size_tensor
+from ....composites.tensors import cast, normal_axis, number, same
 from ...values import Operator, rank_of, shape_of
 from .convolution import refuse_rewritten, result_dtype
 from .registry import REQUIRED, Function, converts
@@ -141,22 +141,16 @@ def _dropout(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
 # -- losses -------------------------------------------------------------------------------------
 
 
-def _mean_of_rows(x: ir.Value) -> ir.Value:
-    """Return the negated sum of the elements, for each row."""
-    rows = size_tensor(shape_of(x)[0], x.type.dtype)
-    return op.divide(op.negative(op.sum(x)), rows)
-
-
 @converts("nn.cross_entropy")
 def _cross_entropy(attrs: SimpleNamespace, x: ir.Value, y: ir.Value) -> ir.Value:
     _require_matrices(x, y)
-    return _mean_of_rows(op.multiply(op.log(x), y))
+    return op.nn.cross_entropy_with_logits(op.log(x), y)
 
 
 @converts("nn.cross_entropy_with_logits")
 def _cross_entropy_with_logits(attrs: SimpleNamespace, x: ir.Value, y: ir.Value) -> ir.Value:
     _require_matrices(x, y)
-    return _mean_of_rows(op.multiply(x, y))
+    return op.nn.cross_entropy_with_logits(x, y)
 
 
 def _require_matrices(*operands: ir.Value) -> None:
