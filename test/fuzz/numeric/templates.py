@@ -109,15 +109,21 @@ def draw_matmul(d: Drawer) -> Value:
 
 
 def draw_convolution(d: Drawer) -> Value:
-    """Draw a convolution of images."""
+    """Draw a convolution of images, or of rows."""
     if d.chance(0.3):  # of Winograd
         inputs, outputs = d.choice(8, 16, 17, 32), d.choice(16, 32, 33)
         return convolved(d, 2, True, 1, inputs, outputs, 3, True, "float32")
+    count = d.choice(1, 2, 2, 2)
+    if d.chance(0.3):  # of single channels
+        groups = d.choice(2, 5, 16, 17)
+        outputs = groups * d.choice(1, 1, 1, 3)
+        return convolved(d, count, d.chance(0.6), groups, 1, outputs, dtype="float32")
     groups = d.choice(1, 1, 1, 2, 4)
     inputs = d.choice(1, 2, 3, 4, 8, 16)
     outputs = groups * d.choice(1, 1, 2, 3, 8, 16, 17)
     dtype = d.choice("float32", "float32", "float32", "float16", "float64")
-    return convolved(d, 2, d.chance(0.6), groups, inputs, outputs, plain=d.chance(0.3), dtype=dtype)
+    is_constant, plain = d.chance(0.6), d.chance(0.3)
+    return convolved(d, count, is_constant, groups, inputs, outputs, plain=plain, dtype=dtype)
 
 
 def draw_pool(d: Drawer) -> Value:
