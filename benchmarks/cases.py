@@ -41,6 +41,8 @@ class Case:
         From a size to the multiplications and additions of matrices, twice the multiply-adds.
     traffic : callable
         From a size to the bytes that have to be read and written.
+    least : int
+        The least dynamic size that the model takes.
     is_inplace : bool
         Whether inputs are changed, as few peers do.
     """
@@ -53,6 +55,7 @@ class Case:
     exported: int = 0
     flops: Callable[[int], float] = lambda size: 0.0
     traffic: Callable[[int], float] = lambda size: 0.0
+    least: int = 1
     is_inplace: bool = False
 
     def inputs(self, size: int) -> Inputs:
@@ -169,6 +172,7 @@ _ALL = (
         ((0, 2),),
         64,
         lambda n: 2.0 * n * 384 * (80 * 3 + 384 * 3 / 2 + 31 / 2),
+        least=4,
     ),
     Case(
         "chain",

@@ -249,7 +249,7 @@ def dynamic_shapes(case: Case) -> Any:
     names = dict.fromkeys(case.dynamic, "n")
     if case.name == "sgemm":
         names = {(0, 0): "m", (0, 1): "k", (1, 0): "k", (1, 1): "n"}
-    dims = {name: torch.export.Dim(name, min=1, max=1 << 16) for name in names.values()}
+    dims = {name: torch.export.Dim(name, min=case.least, max=1 << 16) for name in names.values()}
     count = len(case.shapes(case.exported))
     shapes = [
         {axis: dims[names[i, axis]] for i, axis in case.dynamic if i == argument} or None

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -418,9 +420,12 @@ class Body:
 
     def _reshape(self, op: ir.Operation) -> None:
         source = self.raising._buffer_of(op.operands[0])
-        rank = len(op.results[0].type.shape)
-        if rank == 1 and source.shape:
-            shape = [self._count(op.results[0], source)]
+        if op.name.endswith(".collapse_shape"):
+            groups = [[item.value for item in group] for group in op.attributes["reassociation"]]
+            shape = [
+                self._count(op.results[0], axis, [source.shape[i] for i in group])
+                for axis, group in enumerate(groups)
+            ]
         else:
             dynamic = ir.ShapedType.get_dynamic_size()
             values = iter(list(op.operands)[1:])
@@ -430,14 +435,21 @@ class Body:
             ]
         self._new_view(op, shape, source, None, [])
 
-    def _count(self, value: ir.Value, source: st.Buffer) -> PrimExpr:
-        """Return the number of elements: a dimension that is known to be it, or the product."""
-        known = value.type.shape[0]
+    def _count(self, value: ir.Value, axis: int, sizes: Sequence[PrimExpr]) -> PrimExpr:
+        """Return a dimension that is the product of others: what is known to be it, or the product.
+
+        Parameters
+        ----------
+        value : mlir.ir.Value
+        axis : int
+        sizes : sequence of PrimExpr
+        """
+        known = value.type.shape[axis]
         if known != ir.ShapedType.get_dynamic_size():
             return _expr.const(known)
         dims = self.raising.dims
-        variable = None if dims is None else dims.variables.get(dims.find((value, 0)))
-        return source.size if variable is None else variable
+        variable = None if dims is None else dims.variables.get(dims.find((value, axis)))
+        return functools.reduce(operator.mul, sizes) if variable is None else variable
 
     def _new_view(
         self,
