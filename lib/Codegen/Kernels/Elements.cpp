@@ -35,13 +35,21 @@ static bool isContiguous(AffineMap map, RankedTensorType type,
                          VectorLoops loops) {
   if (map.getNumSymbols() != 0)
     return false;
+  // Of several loops, the index in the last one counts the elements of all.
+  auto hasElements = [&](size_t axis) {
+    AffineExpr expr = map.getResult(axis);
+    unsigned last = loops.first + loops.count - 1;
+    return loops.vary(expr) &&
+           (type.getDimSize(axis) != 1 ||
+            (loops.count > 1 && expr.isFunctionOfDim(last)));
+  };
   // Along one loop, dimensions with one element may be anywhere.
   auto varies = [&](size_t axis) {
-    return loops.vary(map.getResult(axis)) &&
-           (loops.count > 1 || type.getDimSize(axis) != 1);
+    return loops.count > 1 ? loops.vary(map.getResult(axis))
+                           : hasElements(axis);
   };
   size_t end = map.getNumResults();
-  if (llvm::none_of(llvm::seq(end), varies))
+  if (llvm::none_of(llvm::seq(end), hasElements))
     return true;
   while (loops.count == 1 && end > 0 && type.getDimSize(end - 1) == 1)
     --end;

@@ -62,6 +62,26 @@ def test_numbers(exec_mode, name, constant):
         np.testing.assert_allclose(main(x, *weights), wanted, rtol=1e-4, atol=1e-5)
 
 
+def test_epilogue(exec_mode):
+    """A bias has the dimension of size 1 of images, too, and is the same for all pixels."""
+    rng = np.random.default_rng(4)
+    k, bias = (rng.standard_normal(s).astype("float32") for s in ((40, 6, 3), (40, 1)))
+    other = relax.Var("other", relax.TensorStructInfo(("n", 40, "w"), "float32"))
+
+    def make(other):
+        y = op.nn.conv1d(X, op.const(k), padding=1)
+        return op.add(op.nn.relu(op.add(y, op.const(bias))), other)
+
+    mod = program(make, other)
+    assert classes(optimized(mod)) == ["conv2d"]
+    main = relax.VirtualMachine(relax.compile(mod, exec_mode=exec_mode))["main"]
+    for n, width in ((2, 33), (1, 1), (3, 16)):
+        x, o = (rng.standard_normal((n, c, width)).astype("float32") for c in (6, 40))
+        y = functional.conv1d(torch.from_numpy(x), torch.from_numpy(k), padding=1)
+        wanted = torch.relu(y + torch.from_numpy(bias)) + torch.from_numpy(o)
+        np.testing.assert_allclose(main(x, o), wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_class_of_other_layouts():
     x = relax.Var("x", relax.TensorStructInfo((2, "w", 6), "float32"))
     weight = np.ones((8, 6, 3), "float32")
