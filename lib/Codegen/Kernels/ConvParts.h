@@ -127,11 +127,11 @@ private:
 void emitDirectConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
                     ValueRange arguments);
 
-/// Emits a convolution whose weights are transformed, and in panels.
 /// Emits a convolution of single channels.
 void emitDepthwiseConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
                        ValueRange arguments);
 
+/// Emits a convolution whose weights are transformed, and in panels.
 void emitWinogradConv(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
                       ValueRange arguments);
 
