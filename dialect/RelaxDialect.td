@@ -77,6 +77,8 @@ def Relax_Dialect : Dialect {
     "::mlir::StringAttr":$checks,
     // On arithmetic of dimensions: the expression that it is a step of.
     "::mlir::StringAttr":$expr,
+    // On a kernel: the #relax.vdevice that runs it; none for the host.
+    "::mlir::Attribute":$device,
     // On the module: the constants that `relax.builtin.load_constant` counts.
     "::mlir::ArrayAttr":$constants,
     // On a function whose shapes are lowered: its StructInfo before, as the

@@ -9,6 +9,7 @@
 #include "relax-mlir/Analysis/HostProgram.h"
 
 #include "relax-mlir/IR/Constants.h"
+#include "relax-mlir/IR/RuntimeSteps.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
 
@@ -56,9 +57,9 @@ static LogicalResult verifyDevice(Operation *op) {
   if (!device || getDLDeviceType(device))
     return success();
   return op->emitOpError() << "needs virtual device " << device
-                           << ", but target 'llvm' cannot run on '"
+                           << ", but there is no code for '"
                            << device.getTarget()
-                           << "', only on 'llvm', 'c' and 'cpu'";
+                           << "', only for 'llvm', 'c', 'cpu' and 'cuda'";
 }
 
 LogicalResult mlir::relax::verifyHostProgram(FuncOp func) {
@@ -83,7 +84,8 @@ bool mlir::relax::isReturned(Value result) {
 }
 
 bool mlir::relax::mayAliasConstant(ToDeviceOp op) {
-  return op.getData().getDefiningOp<LoadConstantOp>() &&
+  return getDLDeviceType(op.getDevice()) == kCpu &&
+         op.getData().getDefiningOp<LoadConstantOp>() &&
          isOnlyRead(op.getResult()) &&
          llvm::none_of(op->getUsers(), llvm::IsaPred<CheckOp>);
 }

@@ -130,11 +130,17 @@ static std::string getTargetKind(StringRef target) {
 }
 
 std::optional<int32_t> mlir::relax::getDLDeviceType(VDeviceAttr device) {
-  constexpr int32_t kDLCPU = 1;
+  constexpr int32_t kDLCPU = 1, kDLCUDA = 2;
   return llvm::StringSwitch<std::optional<int32_t>>(
              getTargetKind(device.getTarget()))
       .Cases({"", "llvm", "c", "cpu"}, kDLCPU)
+      .Case("cuda", kDLCUDA)
       .Default(std::nullopt);
+}
+
+VDeviceAttr mlir::relax::getKernelDevice(Operation *kernel) {
+  return dyn_cast_or_null<VDeviceAttr>(
+      RelaxDialect::DeviceAttrHelper(kernel->getContext()).getAttr(kernel));
 }
 
 //===----------------------------------------------------------------------===//

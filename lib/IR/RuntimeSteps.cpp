@@ -14,6 +14,8 @@
 
 #include "relax-mlir/IR/RuntimeSteps.h"
 
+#include "relax-mlir/IR/Constants.h"
+
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/VDevice.h"
 
@@ -210,7 +212,11 @@ void ViewOp::getRuntimeSteps(Steps &steps) {
 }
 
 void ToDeviceOp::getRuntimeSteps(Steps &steps) {
-  steps.emplace_back("tensor_to_device", "to_vdevice")
+  auto constant = getData().getDefiningOp<LoadConstantOp>();
+  bool isShared = constant && !constant.getFresh() && isOnlyRead(getResult());
+  steps
+      .emplace_back(isShared ? "constant_to_device" : "tensor_to_device",
+                    "to_vdevice")
       .addValue(getData())
       .addDevice(getDevice());
 }

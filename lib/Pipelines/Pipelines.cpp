@@ -19,6 +19,8 @@
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -37,6 +39,7 @@ static void buildNormalize(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void buildLegalize(OpPassManager &pm, const CompileOptions &options) {
+  pm.addPass(createRelaxAssignVDevicePass({options.device, options.deviceArch}));
   pm.addPass(createRelaxRealizeVDevicePass());
   pm.addPass(createRelaxLambdaLiftPass());
   if (options.planMemory)
@@ -89,6 +92,7 @@ static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
+  pm.addNestedPass<func::FuncOp>(createRelaxMapKernelsToGPUPass());
   if (options.emitKernels)
     pm.addNestedPass<func::FuncOp>(createRelaxLowerLinalgPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
@@ -105,6 +109,35 @@ static void addToFunctions(OpPassManager &pm,
   add(pm.nest<LLVM::LLVMFuncOp>());
 }
 
+/// From launches to images and calls of the runtime.
+static void addDeviceCode(OpPassManager &pm) {
+  pm.addPass(createGpuLaunchSinkIndexComputationsPass());
+  pm.addPass(createGpuKernelOutliningPass());
+  pm.addPass(createRelaxGatherDeviceKernelsPass());
+  OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
+  device.addPass(createConvertNVGPUToNVVMPass());
+  arith::ArithEmulateUnsupportedFloatsOptions emulate;
+  emulate.sourceTypeStrs = {"bf16"};
+  emulate.targetTypeStr = "f32";
+  device.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
+  device.addPass(memref::createExpandStridedMetadataPass());
+  device.addPass(createLowerAffinePass());
+  device.addPass(arith::createArithExpandOpsPass());
+  device.addPass(createSCFToControlFlowPass());
+  ConvertGpuOpsToNVVMOpsOptions convert;
+  convert.indexBitwidth = 64;
+  device.addPass(createConvertGpuOpsToNVVMOps(convert));
+  device.addPass(createConvertMathToLLVMPass());
+  device.addPass(createConvertNVVMToLLVMPass());
+  device.addPass(createReconcileUnrealizedCastsPass());
+  device.addPass(createCanonicalizerPass());
+  device.addPass(createCSEPass());
+  GpuModuleToBinaryPassOptions binary;
+  binary.compilationTarget = "isa";
+  pm.addPass(createGpuModuleToBinaryPass(binary));
+  pm.addPass(createRelaxLowerLaunchesPass());
+}
+
 static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   // For kernels that come on memrefs and did not go through the phase before:
   // what is lowered below asserts that there is none of it.
@@ -115,6 +148,7 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   pm.addNestedPass<func::FuncOp>(createConvertVectorToSCFPass());
   pm.addNestedPass<func::FuncOp>(memref::createExpandStridedMetadataPass());
   pm.addNestedPass<func::FuncOp>(createLowerAffinePass());
+  addDeviceCode(pm);
   pm.addPass(createRelaxOutlineParallelLoopsPass());
   pm.addNestedPass<func::FuncOp>(createSCFToControlFlowPass());
   // Before the passes that call kernels, as some return a status from here on.

@@ -4,18 +4,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from . import native
-from .transform.options import VECTOR_BITS
+from .transform.options import DEVICES, VECTOR_BITS
 
 # The caches of a core of another machine, in bytes, where nothing is said of them.
 _L1_BYTES, _L2_BYTES = 32 << 10, 512 << 10
 
 _HOST = native.NativeTarget()
+_DEVICES = tuple(device for device in DEVICES if device)
+_DEVICE_OPTIONS = ("arch", "host")
 _OPTIONS = ("mcpu", "mattr", "mtriple", "vector-width", "l1-bytes", "l2-bytes")
 
 
@@ -31,6 +35,10 @@ class Target:
         The width of a vector register; 0 is what the processor has.
     l1_bytes, l2_bytes : int
         The caches of a core; 0 is what this machine has.
+    device : str
+        The kind of the device that computes, such as "cuda"; "" is the processor itself.
+    device_arch : str
+        Its architecture, such as "sm_90"; "" is the oldest that kernels are written for.
 
     Examples
     --------
@@ -44,6 +52,8 @@ class Target:
     vector_bits: int = 0
     l1_bytes: int = 0
     l2_bytes: int = 0
+    device: str = ""
+    device_arch: str = ""
 
     @classmethod
     def parse(cls, given: TargetLike) -> Target:
@@ -55,7 +65,9 @@ class Target:
             ``"llvm"`` is this machine. Options follow, as TVM writes them: ``-mcpu`` (a processor
             that LLVM knows), ``-mattr`` (features, such as ``+avx2,-fma``), ``-mtriple`` (of LLVM),
             ``-vector-width`` (in bits), ``-l1-bytes`` and ``-l2-bytes`` (the caches of a core). A
-            mapping has them as keys, beside ``"kind": "llvm"``.
+            mapping has them as keys, beside ``"kind": "llvm"``. ``"cuda"`` is a GPU of this
+            processor: ``-arch=sm_90`` says which (code for ``sm_80``, the default, runs on all
+            newer ones, too), and ``host`` in a mapping which processor.
 
         Raises
         ------
@@ -75,14 +87,12 @@ class Target:
             )
         options = _from_text(given) if isinstance(given, str) else dict(given)
         kind = options.pop("kind", None)
+        if kind in _DEVICES:
+            return _of_device(kind, options)
         if kind != "llvm":
-            raise ValueError(f"expected a target of the kind llvm, but got {given!r}")
-        unknown = sorted(set(options) - set(_OPTIONS))
-        if unknown:
-            raise ValueError(
-                f"expected options of a target, any of {', '.join(_OPTIONS)}, "
-                f"but got {', '.join(unknown)}"
-            )
+            known = " or ".join(("llvm", *_DEVICES))
+            raise ValueError(f"expected a target of the kind {known}, but got {given!r}")
+        _check_known(options, _OPTIONS)
         triple, cpu = str(options.get("mtriple", "")), str(options.get("mcpu", ""))
         machine = native.NativeTarget(
             triple, cpu or ("generic" if triple else "host"), _features(options.get("mattr", ""))
@@ -103,6 +113,24 @@ class Target:
 
 
 TargetLike: TypeAlias = str | Mapping[str, Any] | native.NativeTarget | Target
+
+
+def _check_known(options: Mapping[str, Any], known: Iterable[str]) -> None:
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise ValueError(
+            f"expected options of a target, any of {', '.join(known)}, "
+            f"but got {', '.join(unknown)}"
+        )
+
+
+def _of_device(kind: str, options: Mapping[str, Any]) -> Target:
+    _check_known(options, _DEVICE_OPTIONS)
+    arch = str(options.get("arch", ""))
+    if not re.fullmatch(r"(sm_\d+[af]?)?", arch):
+        raise ValueError(f"expected arch to be like sm_90, but got {arch!r}")
+    host = Target.parse(options.get("host", "llvm"))
+    return dataclasses.replace(host, device=kind, device_arch=arch)
 
 
 def _from_text(text: str) -> dict[str, Any]:

@@ -202,6 +202,13 @@ RELAX_RUNTIME_API int relax_tensor_data_inplace(const relax_site *site,
                                                 const TVMFFIAny *value,
                                                 void **data);
 
+// The same for a kernel that runs on a device other than the host: the address
+// there. Raises RuntimeError for a tensor of the host, and ValueError for one
+// that is not compact.
+RELAX_RUNTIME_API int relax_tensor_device_data(const relax_site *site,
+                                               const TVMFFIAny *value,
+                                               void **data);
+
 // Raises ValueError where argument `index` of a kernel, a tensor that it
 // updates, shares memory with its argument `other_index`. Both tensors (checked
 // before) are compact at these addresses.
@@ -219,6 +226,14 @@ RELAX_RUNTIME_API int relax_tensor_to_device(const relax_site *site,
                                              const TVMFFIAny *src,
                                              int32_t device_type,
                                              int32_t device_id);
+
+// The same for a constant, which is copied once for each device: the copy lives
+// as long as the constant, and is shared.
+RELAX_RUNTIME_API int relax_constant_to_device(const relax_site *site,
+                                               TVMFFIAny *dst,
+                                               const TVMFFIAny *constant,
+                                               int32_t device_type,
+                                               int32_t device_id);
 
 // A constant tensor. With fresh == 0 one tensor that views `data` is made, kept
 // in *cache (atomically) and shared: right where it is only read. With fresh ==
@@ -325,6 +340,29 @@ RELAX_RUNTIME_API void *relax_scratch_alloc(const relax_site *site,
 
 // Frees scratch memory, on the thread that allocated it. NULL is fine.
 RELAX_RUNTIME_API void relax_scratch_free(void *memory);
+
+// Scratch memory of a device other than the host, aligned to 64 bytes; as
+// above. What was launched before it is freed may still use it: launches of a
+// device run one after the other.
+RELAX_RUNTIME_API void *relax_device_scratch_alloc(const relax_site *site,
+                                                   int64_t bytes,
+                                                   int32_t device_type,
+                                                   int32_t device_id);
+
+// Frees scratch memory of a device, on the thread that allocated it.
+RELAX_RUNTIME_API void relax_device_scratch_free(void *memory);
+
+// Launches a kernel of an image (PTX text for CUDA) on a device, after all that
+// was launched before. Does not wait for it. `sizes` are the blocks in x, y and
+// z, the threads of a block in x, y and z, and bytes of dynamic shared memory;
+// without blocks nothing is launched. A parameter lies in the low bytes of its
+// number in `args`. *image_cache, one for an image, and *kernel_cache, one for
+// a kernel of it, are NULL at first. Raises RuntimeError with the driver's
+// words.
+RELAX_RUNTIME_API int32_t relax_device_launch(
+    const relax_site *site, void **kernel_cache, void **image_cache,
+    const char *image, const char *name, int32_t device_type, int32_t device_id,
+    const int64_t *sizes, const int64_t *args, int32_t num_args);
 
 // Stands for the scratch memory that this thread has now.
 RELAX_RUNTIME_API int64_t relax_scratch_mark(void);

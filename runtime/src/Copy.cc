@@ -13,7 +13,11 @@
 
 #include "Tensor.h"
 
+#include <tvm/ffi/reflection/registry.h>
+
 #include <algorithm>
+#include <mutex>
+#include <unordered_map>
 
 using namespace relax_runtime;
 
@@ -174,9 +178,98 @@ static int copyToDevice(const relax_site *site, TVMFFIAny *dst,
   return copyTensor(site, dst, *tensor, device);
 }
 
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+// The copies of constants, by the object of the constant. It is gone where the
+// weak reference says so, also where another object has its address.
+class ConstantCopies {
+public:
+  struct Entry {
+    ffi::WeakObjectPtr<ffi::Object> constant;
+    Device *device;
+    ffi::Any copy;
+  };
+
+  // The copy; NULL where there is none.
+  const ffi::Any *find(ffi::Object *constant, const Device &device) {
+    auto [begin, end] = entries.equal_range(constant);
+    for (auto it = begin; it != end; ++it)
+      if (it->second.device == &device && !it->second.constant.expired())
+        return &it->second.copy;
+    return nullptr;
+  }
+
+  const ffi::Any &add(ffi::ObjectPtr<ffi::Object> constant, Device &device,
+                      ffi::Any copy) {
+    for (auto it = entries.begin(); it != entries.end();)
+      it = it->second.constant.expired() ? entries.erase(it) : std::next(it);
+    Entry entry{ffi::WeakObjectPtr<ffi::Object>(constant), &device,
+                std::move(copy)};
+    return entries.emplace(constant.get(), std::move(entry))->second.copy;
+  }
+
+  std::mutex mutex;
+
+private:
+  std::unordered_multimap<ffi::Object *, Entry> entries;
+};
+
+} // namespace
+
+int relax_constant_to_device(const relax_site *site, TVMFFIAny *dst,
+                             const TVMFFIAny *constant, int32_t device_type,
+                             int32_t device_id) {
+  RELAX_SAFE_CALL_BEGIN();
+  // Never destroyed: the driver may be gone before.
+  static ConstantCopies &copies = *new ConstantCopies();
+  std::string wrong;
+  Device *device =
+      findDevice(TVMFFIDLDeviceFromIntPair(device_type, device_id), &wrong);
+  if (!device)
+    return raiseError(site, "RuntimeError", wrong);
+  auto held = reinterpret_cast<const ffi::Any *>(constant)
+                  ->cast<ffi::ObjectRef>();
+  auto object = ffi::detail::ObjectUnsafe::ObjectPtrFromObjectRef<ffi::Object>(
+      held);
+  std::lock_guard<std::mutex> lock(copies.mutex);
+  const ffi::Any *copy = copies.find(object.get(), *device);
+  if (!copy) {
+    ffi::Any made;
+    if (relax_tensor_to_device(site, reinterpret_cast<TVMFFIAny *>(&made),
+                               constant, device_type, device_id))
+      return -1;
+    copy = &copies.add(std::move(object), *device, std::move(made));
+  }
+  owned(dst) = *copy;
+  RELAX_SAFE_CALL_END();
+}
+
 int relax_tensor_to_device(const relax_site *site, TVMFFIAny *dst,
                            const TVMFFIAny *src, int32_t device_type,
                            int32_t device_id) {
   DLDevice device = TVMFFIDLDeviceFromIntPair(device_type, device_id);
   return copyToDevice(site, dst, src, device, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Python
+//===----------------------------------------------------------------------===//
+
+static ffi::Any toDevice(ffi::Any value, DLDevice device) {
+  static const relax_site site = {"relax_mlir.runtime.to_device", "", "", ""};
+  ffi::Any result;
+  TVM_FFI_CHECK_SAFE_CALL(relax_tensor_to_device(
+      &site, reinterpret_cast<TVMFFIAny *>(&result),
+      reinterpret_cast<const TVMFFIAny *>(&value), device.device_type,
+      device.device_id));
+  return result;
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  tvm::ffi::reflection::GlobalDef().def("relax_mlir.runtime.to_device",
+                                        toDevice);
 }

@@ -38,7 +38,20 @@ using CUresult = int;
 using CUdevice = int;
 using CUcontext = struct CUctx_st *;
 using CUdeviceptr = unsigned long long;
+using CUmodule = struct CUmod_st *;
+using CUfunction = struct CUfunc_st *;
+using CUstream = struct CUstream_st *;
+using CUjit_option = int;
 constexpr CUresult CUDA_SUCCESS = 0;
+constexpr CUjit_option CU_JIT_ERROR_LOG_BUFFER = 5;
+constexpr CUjit_option CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
+constexpr int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
+// More needs the attribute above.
+constexpr int64_t kSharedBytes = 48 << 10;
+constexpr int64_t kMostSharedBytes = 1 << 20;
+// The largest grid in x, and in y and z; see the limits of CUDA.
+constexpr int64_t kMostBlocksInX = INT32_MAX, kMostBlocks = 65535;
+constexpr int64_t kMostThreads = 1024;
 
 struct Driver {
   CUresult (*cuInit)(unsigned flags);
@@ -55,6 +68,17 @@ struct Driver {
   CUresult (*cuMemcpyHtoD)(CUdeviceptr to, const void *from, size_t bytes);
   CUresult (*cuMemcpyDtoH)(void *to, CUdeviceptr from, size_t bytes);
   CUresult (*cuMemcpyDtoD)(CUdeviceptr to, CUdeviceptr from, size_t bytes);
+  CUresult (*cuModuleLoadDataEx)(CUmodule *module, const void *image,
+                                 unsigned numOptions, CUjit_option *options,
+                                 void **values);
+  CUresult (*cuModuleGetFunction)(CUfunction *function, CUmodule module,
+                                  const char *name);
+  CUresult (*cuFuncSetAttribute)(CUfunction function, int attribute, int value);
+  CUresult (*cuLaunchKernel)(CUfunction function, unsigned gridX,
+                             unsigned gridY, unsigned gridZ, unsigned blockX,
+                             unsigned blockY, unsigned blockZ,
+                             unsigned sharedBytes, CUstream stream,
+                             void **params, void **extra);
   CUresult (*cuMemcpyPeer)(CUdeviceptr to, CUcontext toContext,
                            CUdeviceptr from, CUcontext fromContext,
                            size_t bytes);
@@ -105,6 +129,10 @@ std::string Driver::load(const char *library) {
   FIND(cuMemcpyDtoH, "cuMemcpyDtoH_v2");
   FIND(cuMemcpyDtoD, "cuMemcpyDtoD_v2");
   FIND(cuMemcpyPeer, "cuMemcpyPeer");
+  FIND(cuModuleLoadDataEx, "cuModuleLoadDataEx");
+  FIND(cuModuleGetFunction, "cuModuleGetFunction");
+  FIND(cuFuncSetAttribute, "cuFuncSetAttribute");
+  FIND(cuLaunchKernel, "cuLaunchKernel");
 #undef FIND
   if (missing)
     return std::string("the CUDA driver ") + library + " has no function " +
@@ -158,6 +186,11 @@ public:
   std::string copy(void *to, const Device &toDevice, const void *from,
                    const Device &fromDevice, size_t bytes) override;
   std::string synchronize() override;
+  std::string load(const char *image, void **module) override;
+  std::string findKernel(void *module, const char *name,
+                         void **kernel) override;
+  std::string launch(void *kernel, const char *name,
+                     const Launch &launch) override;
 
 private:
   class Current;
@@ -247,6 +280,89 @@ std::string CudaDevice::synchronize() {
   if (result == CUDA_SUCCESS)
     result = driver.cuCtxSynchronize();
   return driver.words(result, "wait", id);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+// The driver compiles the text for the device, and keeps that on disk.
+std::string CudaDevice::load(const char *image, void **module) {
+  char log[4096] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
+                            CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
+  CUmodule loaded = nullptr;
+  Current current(*this);
+  CUresult result = current.result;
+  if (result == CUDA_SUCCESS)
+    result = driver.cuModuleLoadDataEx(&loaded, image, 2, options, values);
+  *module = loaded;
+  std::string wrong = driver.words(result, "load kernels", id);
+  return wrong.empty() || !*log ? wrong : wrong + "\n" + log;
+}
+
+std::string CudaDevice::findKernel(void *module, const char *name,
+                                   void **kernel) {
+  CUfunction function = nullptr;
+  Current current(*this);
+  CUresult result = current.result;
+  if (result == CUDA_SUCCESS)
+    result = driver.cuModuleGetFunction(
+        &function, static_cast<CUmodule>(module), name);
+  *kernel = function;
+  return driver.words(
+      result, (std::string("find kernel '") + name + "'").c_str(), id);
+}
+
+static bool isInLimits(const Launch &launch) {
+  for (int i = 0; i < 3; ++i)
+    if (launch.blocks[i] > (i == 0 ? kMostBlocksInX : kMostBlocks) ||
+        launch.blocks[i] < 0 || launch.threads[i] < 1 ||
+        launch.threads[i] > kMostThreads)
+      return false;
+  return launch.sharedBytes >= 0 && launch.sharedBytes <= kMostSharedBytes;
+}
+
+static std::string sizesText(const Launch &launch) {
+  auto text = [](const int64_t *sizes) {
+    return std::to_string(sizes[0]) + " x " + std::to_string(sizes[1]) + " x " +
+           std::to_string(sizes[2]);
+  };
+  return text(launch.blocks) + " blocks of " + text(launch.threads) +
+         " threads";
+}
+
+std::string CudaDevice::launch(void *kernel, const char *name,
+                               const Launch &launch) {
+  if (!RELAX_LIKELY(isInLimits(launch)))
+    return deviceText(id) + ": cannot launch kernel '" + name +
+           "': " + sizesText(launch) + " are more than a device can have";
+  Scratch<void *, 64> params(launch.numArgs);
+  for (int32_t i = 0; i < launch.numArgs; ++i)
+    params.data()[i] = const_cast<int64_t *>(&launch.args[i]);
+  auto size = [](int64_t value) { return static_cast<unsigned>(value); };
+  Current current(*this);
+  CUresult result = current.result;
+  if (launch.sharedBytes > kSharedBytes && result == CUDA_SUCCESS)
+    result = driver.cuFuncSetAttribute(
+        static_cast<CUfunction>(kernel),
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        static_cast<int>(launch.sharedBytes));
+  if (RELAX_LIKELY(result == CUDA_SUCCESS))
+    result = driver.cuLaunchKernel(
+        static_cast<CUfunction>(kernel), size(launch.blocks[0]),
+        size(launch.blocks[1]), size(launch.blocks[2]),
+        size(launch.threads[0]), size(launch.threads[1]),
+        size(launch.threads[2]), size(launch.sharedBytes), /*stream=*/nullptr,
+        params.data(), /*extra=*/nullptr);
+  if (RELAX_LIKELY(result == CUDA_SUCCESS))
+    return "";
+  return driver.words(
+      result,
+      (std::string("launch kernel '") + name + "' with " + sizesText(launch))
+          .c_str(),
+      id);
 }
 
 //===----------------------------------------------------------------------===//

@@ -141,6 +141,24 @@ static Device *findHost(int32_t index, std::string *reason) {
 }
 
 //===----------------------------------------------------------------------===//
+// Devices without kernels
+//===----------------------------------------------------------------------===//
+
+static std::string refuse(const Device &device) {
+  return "no kernels can be launched on " + deviceText(device.id);
+}
+
+std::string Device::load(const char *, void **) { return refuse(*this); }
+
+std::string Device::findKernel(void *, const char *, void **) {
+  return refuse(*this);
+}
+
+std::string Device::launch(void *, const char *, const Launch &) {
+  return refuse(*this);
+}
+
+//===----------------------------------------------------------------------===//
 // All devices
 //===----------------------------------------------------------------------===//
 

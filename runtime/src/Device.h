@@ -31,6 +31,14 @@ constexpr size_t kHugePageBytes = size_t(2) << 20;
 // Asks for them, at once where the memory is written already.
 void adviseHugePages(void *memory, size_t bytes, bool isWritten) noexcept;
 
+// The sizes and parameters of a launch; a parameter lies in the low bytes of
+// its number.
+struct Launch {
+  int64_t blocks[3], threads[3], sharedBytes;
+  const int64_t *args;
+  int32_t numArgs;
+};
+
 class Device {
 public:
   explicit Device(DLDevice id) : id(id) {}
@@ -52,6 +60,15 @@ public:
 
   // Waits for all work on the device. Returns what went wrong.
   virtual std::string synchronize() = 0;
+
+  // Loads an image of kernels: PTX for CUDA, as text that ends with a zero. It
+  // stays until the process ends. Returns what went wrong.
+  virtual std::string load(const char *image, void **module);
+  // Finds a kernel of an image that was loaded.
+  virtual std::string findKernel(void *module, const char *name, void **kernel);
+  // Launches a kernel, after what was launched before, and does not wait.
+  virtual std::string launch(void *kernel, const char *name,
+                             const Launch &launch);
 
   const DLDevice id;
   // The pool of this device. Never NULL.

@@ -11,7 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Device.h"
 #include "Objects.h"
+
+#include <algorithm>
 
 using namespace relax_runtime;
 
@@ -22,6 +25,7 @@ struct ScratchHead {
   Block *block;
   ScratchHead *newer, *older;
   int64_t number; // counts what this thread took
+  Block *remote;  // of a device, for which the head alone is on the host
 
   void *memory() { return this + 1; }
   static ScratchHead *of(void *memory) {
@@ -54,6 +58,21 @@ RELAX_COLD static void *raiseScratch(const relax_site *site,
   return nullptr;
 }
 
+// Makes a head in front of memory the newest of this thread.
+static ScratchHead *enlist(void *memory, Block *block) noexcept {
+  ScratchHead *scratch = ScratchHead::of(memory);
+  ScratchList &list = scratchList;
+  scratch->block = block;
+  scratch->remote = nullptr;
+  scratch->newer = nullptr;
+  scratch->older = list.newest;
+  scratch->number = ++list.count;
+  if (list.newest)
+    list.newest->newer = scratch;
+  list.newest = scratch;
+  return scratch;
+}
+
 void *relax_scratch_alloc(const relax_site *site, int64_t bytes,
                           int64_t alignment) {
   size_t wanted = static_cast<size_t>(bytes) + kHeadBytes;
@@ -68,16 +87,7 @@ void *relax_scratch_alloc(const relax_site *site, int64_t bytes,
   uintptr_t address = reinterpret_cast<uintptr_t>(block) + kHeadBytes;
   if (!RELAX_LIKELY(aligned <= kAlignment))
     address = (address + aligned - 1) / aligned * aligned;
-  ScratchHead *scratch = ScratchHead::of(reinterpret_cast<void *>(address));
-  ScratchList &list = scratchList;
-  scratch->block = block;
-  scratch->newer = nullptr;
-  scratch->older = list.newest;
-  scratch->number = ++list.count;
-  if (list.newest)
-    list.newest->newer = scratch;
-  list.newest = scratch;
-  return scratch->memory();
+  return enlist(reinterpret_cast<void *>(address), block)->memory();
 }
 
 void relax_scratch_free(void *memory) {
@@ -90,7 +100,50 @@ void relax_scratch_free(void *memory) {
     scratchList.newest = scratch->older;
   if (scratch->older)
     scratch->older->newer = scratch->newer;
+  if (scratch->remote)
+    Pool::free(scratch->remote);
   Pool::free(scratch->block);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory of other devices
+//===----------------------------------------------------------------------===//
+
+static void *remoteMemory(const ScratchHead &scratch) {
+  return scratch.remote ? static_cast<DeviceBlock *>(scratch.remote)->data : nullptr;
+}
+
+void *relax_device_scratch_alloc(const relax_site *site, int64_t bytes,
+                                 int32_t device_type, int32_t device_id) {
+  std::string reason;
+  Device *device =
+      findDevice(TVMFFIDLDeviceFromIntPair(device_type, device_id), &reason);
+  if (!device) {
+    raiseError(site, "RuntimeError", reason);
+    return nullptr;
+  }
+  if (bytes < 0 || static_cast<uint64_t>(bytes) > kMaxBytes)
+    return raiseScratch(site, bytes);
+  void *head = relax_scratch_alloc(site, 0, 1);
+  if (!head)
+    return nullptr;
+  // A launch of an empty kernel has an address to pass, too.
+  Block *block = device->pool->allocate(std::max<int64_t>(bytes, 1));
+  if (!block) {
+    relax_scratch_free(head);
+    return raiseScratch(site, bytes);
+  }
+  ScratchHead *scratch = ScratchHead::of(head);
+  scratch->remote = block;
+  return remoteMemory(*scratch);
+}
+
+void relax_device_scratch_free(void *memory) {
+  // Few are alive at a time.
+  for (ScratchHead *scratch = scratchList.newest; scratch;
+       scratch = scratch->older)
+    if (scratch->remote && remoteMemory(*scratch) == memory)
+      return relax_scratch_free(scratch->memory());
 }
 
 int64_t relax_scratch_mark(void) { return scratchList.count; }

@@ -107,6 +107,25 @@ int relax_tensor_data_inplace(const relax_site *site, const TVMFFIAny *value,
   return 0;
 }
 
+int relax_tensor_device_data(const relax_site *site, const TVMFFIAny *value,
+                             void **data) {
+  const DLTensor *tensor = getTensor(value);
+  if (!tensor)
+    return raiseKind(site, "a tensor", value);
+  if (tensor->device.device_type == kDLCPU)
+    return raiseError(site, "RuntimeError",
+                      "a kernel of another device cannot read a tensor on " +
+                          deviceText(tensor->device));
+  if (!isCompact(*tensor) || !isAligned(*tensor))
+    return raiseError(site, "ValueError",
+                      "expected a compact, aligned tensor on " +
+                          deviceText(tensor->device) +
+                          ", but got a strided view: " +
+                          describeTensor(*tensor));
+  *data = address(*tensor);
+  return 0;
+}
+
 int relax_tensor_check_disjoint(const relax_site *site,
                                 const TVMFFIAny *updated,
                                 const void *updated_data, int32_t index,

@@ -59,6 +59,10 @@ def pytest_addoption(parser):
         "--mcpu",
         help="compile the programs of tests for a processor that LLVM knows, such as x86-64-v3",
     )
+    parser.addoption(
+        "--device",
+        help="compile the programs of tests for a target such as cuda, and run them there",
+    )
 
 
 def pytest_generate_tests(metafunc):
@@ -96,6 +100,9 @@ def exec_mode(request, monkeypatch):
     """Run a test in a mode: the one that `relax_mlir.compile` uses where none is given."""
     mode = request.param
     compile_ = relax.compile
+    device = request.config.getoption("--device")
+    if device:
+        monkeypatch.setattr(relax, "VirtualMachine", _machine_on(f"{device.split()[0]}:0"))
 
     def compile_in_mode(mod, target="llvm", **options):
         if mode == "reference":
@@ -106,6 +113,8 @@ def exec_mode(request, monkeypatch):
             return compile_(mod, mode if target == "llvm" else target, **options)
         if (cpu := request.config.getoption("--mcpu")) and target == "llvm":
             target = f"llvm -mcpu={cpu}"
+        if device and target == "llvm":
+            target = device
         # Kernels are the same in both modes: optimizing them once is enough.
         level = {"opt_level": 1} if mode == "bytecode" else {}
         return compile_(mod, target, **{"exec_mode": mode, **level, **options})
@@ -115,6 +124,29 @@ def exec_mode(request, monkeypatch):
         if module := sys.modules.get(f"relax_mlir.frontend.torch.{name}"):
             monkeypatch.setattr(module, "compile_module", compile_in_mode)
     return mode
+
+
+def _map_tensors(value, move):
+    if isinstance(value, (list, tuple)) or type(value).__name__ == "Array":
+        return tuple(_map_tensors(field, move) for field in value)
+    return move(value) if hasattr(value, "__dlpack__") else value
+
+
+def _machine_on(device):
+    """Return a virtual machine whose functions take and return tensors of the host."""
+
+    class OnDevice(relax.VirtualMachine):
+        def __getitem__(self, name):
+            function = super().__getitem__(name)
+
+            def call(*args):
+                moved = [_map_tensors(arg, lambda x: relax.tensor(x, device)) for arg in args]
+                result = function(*moved)
+                return _map_tensors(result, lambda x: relax.tensor(x, "cpu:0"))
+
+            return call
+
+    return OnDevice
 
 
 def _write(function, *params, **options):

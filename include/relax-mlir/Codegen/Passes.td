@@ -93,4 +93,34 @@ def RelaxLowerLinalgPass
   ];
 }
 
+def RelaxMapKernelsToGPUPass
+    : Pass<"relax-map-kernels-to-gpu", "::mlir::func::FuncOp"> {
+  let summary = "Turn kernels of devices into launches";
+  let description = [{
+    A kernel on memrefs that has a `relax.device` stays as the part that the host
+    runs: it computes sizes, allocates scratch memory of the device and launches.
+    Each linalg operation becomes a `gpu.launch` with a thread for each element
+    of its iteration space of parallel loops. What reads or writes memory in
+    another way is run by one thread.
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
+def RelaxGatherDeviceKernelsPass
+    : Pass<"relax-gather-device-kernels", "::mlir::ModuleOp"> {
+  let summary = "Put the kernels of a device into one gpu.module";
+  let description = [{
+    Merges what `gpu-kernel-outlining` makes into one `gpu.module` for each target
+    of devices, with names that PTX and SPIR-V can have, and attaches the target:
+    `-arch=sm_90` of `relax.vdevice` is its chip.
+  }];
+  let dependentDialects = [
+    "::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"
+  ];
+}
+
 #endif // RELAX_CODEGEN_PASSES

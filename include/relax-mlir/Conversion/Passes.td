@@ -80,4 +80,16 @@ def RelaxConvertToLLVMPass : Pass<"convert-relax-to-llvm", "ModuleOp"> {
   ];
 }
 
+def RelaxLowerLaunchesPass
+    : Pass<"relax-lower-launches", "::mlir::ModuleOp"> {
+  let summary = "Launch kernels of devices through the runtime";
+  let description = [{
+    The text of a `gpu.binary` becomes a constant of the program, and each
+    `gpu.launch_func` a call of `relax_device_launch`, which returns a status.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"
+  ];
+}
+
 #endif // RELAX_CONVERSION_PASSES

@@ -39,6 +39,9 @@ LogicalResult verifyVDevices(ModuleOp module);
 /// none for a target that is not known here.
 std::optional<int32_t> getDLDeviceType(VDeviceAttr device);
 
+/// The device that runs a kernel; null for the host.
+VDeviceAttr getKernelDevice(Operation *kernel);
+
 /// The type of what is copied to `vdevice`; null for what cannot be copied.
 Type moveToVDevice(Type type, FlatSymbolRefAttr vdevice);
 

@@ -62,6 +62,13 @@ struct CompileOptions : PassPipelineOptions<CompileOptions> {
                         llvm::cl::desc("Whether results may be less accurate"),
                         llvm::cl::init(false)};
 
+  Option<std::string> device{*this, "device",
+                             llvm::cl::desc("See relax-assign-vdevice"),
+                             llvm::cl::init("")};
+  Option<std::string> deviceArch{*this, "device-arch",
+                                 llvm::cl::desc("See relax-assign-vdevice"),
+                                 llvm::cl::init("")};
+
   // The processor: options of relax-attach-target, which describes them.
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("See relax-attach-target"),

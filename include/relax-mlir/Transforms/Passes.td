@@ -224,6 +224,22 @@ def RelaxPoolConstantsPass : Pass<"relax-pool-constants", "ModuleOp"> {
   }];
 }
 
+def RelaxAssignVDevicePass : Pass<"relax-assign-vdevice", "ModuleOp"> {
+  let summary = "Put a program that names no device on one";
+  let description = [{
+    Lists a virtual device in a module that lists none, and puts all
+    tensors there: parameters, results, and what functions compute. Constants
+    are moved to it. A module that lists devices says itself where its tensors
+    are, and stays as it is.
+  }];
+  let options = [
+    Option<"device", "device", "std::string", /*default=*/"\"\"",
+           "The kind of the device, such as cuda; empty for the host">,
+    Option<"arch", "arch", "std::string", /*default=*/"\"\"",
+           "Its architecture, such as sm_90; empty for the oldest one">
+  ];
+}
+
 def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
   let summary = "Make kernels ready for bufferization";
   let description = [{
@@ -231,7 +247,8 @@ def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
     so that bufferization updates outputs in place; the parameters that
     `relax.call_tir_inplace` updates are outputs too. Kernels are renamed to
     `relax.kernel.<name>`, since one named `exp` must not stand for that of libm,
-    and are private.
+    and are private. `relax.device` says which device, other than the host, runs
+    a kernel: that of its tensors. Each device has kernels of its own.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }

@@ -57,6 +57,8 @@ ArrayRef<KernelClass> mlir::relax::getKernelClasses() { return kKernelClasses; }
 /// only its callers know its name, and it has one block.
 static bool isCandidate(func::FuncOp kernel) {
   return kernel.isPrivate() && !kernel.isExternal() &&
+         !RelaxDialect::DeviceAttrHelper(kernel.getContext())
+              .isAttrPresent(kernel) &&
          kernel.getBody().hasOneBlock() &&
          llvm::any_of(kernel.getArgumentTypes(), llvm::IsaPred<TensorType>) &&
          llvm::all_of(kernel.getArgumentTypes(), [](Type type) {

@@ -25,6 +25,7 @@
 #include "relax-mlir/Analysis/HostProgram.h"
 #include "relax-mlir/Analysis/Sites.h"
 #include "relax-mlir/IR/RuntimeSteps.h"
+#include "relax-mlir/IR/VDevice.h"
 #include "relax-mlir/IR/StructInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -301,7 +302,8 @@ LogicalResult Translator::translate(CallKernelOp op) {
     add(get(number), "scalar ");
   for (Value output : op.getOutputs())
     add(get(output), "write ");
-  call(Operand(), "kernel " + quote(op.getCallee()), operands,
+  StringRef callee = getKernelDevice(*kernel) ? "device_kernel " : "kernel ";
+  call(Operand(), (callee + quote(op.getCallee())).str(), operands,
        callSite("kernel"));
   return success();
 }

@@ -130,7 +130,8 @@ private:
 
   /// The access of a kernel to a tensor.
   enum class Access { Read, Update, Output };
-  Value emitData(Value tensor, const Twine &what, Access access);
+  Value emitData(Value tensor, const Twine &what, Access access,
+                 bool isOnDevice = false);
   SmallVector<Value> emitDims(Value tensor);
   Value emitMemref(Value tensor, MemRefType type, Value data);
   void emitDisjoint(CallKernelOp op, ArrayRef<Value> data);

@@ -10,6 +10,7 @@
 
 #include "relax-mlir/Analysis/HostProgram.h"
 #include "relax-mlir/IR/KernelStatus.h"
+#include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -76,8 +77,8 @@ static void fillDims(ImplicitLocOpBuilder &builder, MemRefDescriptor &memref,
 /// The address of the elements of a tensor in row-major order. An input that is
 /// not compact is copied first; one that is updated must be compact, or the
 /// update would be lost.
-Value FunctionEmitter::emitData(Value tensor, const Twine &what,
-                                Access access) {
+Value FunctionEmitter::emitData(Value tensor, const Twine &what, Access access,
+                                bool isOnDevice) {
   if (isRaw(tensor))
     return rawTensors[tensor].data;
   if (access != Access::Update)
@@ -85,7 +86,9 @@ Value FunctionEmitter::emitData(Value tensor, const Twine &what,
       return known;
   Value value = map(tensor);
   Value address = emitStackArray({}, runtime.ptrType());
-  if (access == Access::Update) {
+  if (isOnDevice) {
+    emitStep("relax_tensor_device_data", {site(what.str()), value, address});
+  } else if (access == Access::Update) {
     emitStep("relax_tensor_data_inplace", {site(what.str()), value, address});
   } else {
     // A fresh output is compact, its slot for a copy is never used.
@@ -152,6 +155,7 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
     if (isa<ShapedType>(param) && !isa<MemRefType>(param))
       return kernel.emitOpError()
              << "expected a kernel that was bufferized, but it takes " << param;
+  bool isOnDevice = bool(getKernelDevice(kernel));
   // A scalar has no data.
   SmallVector<Value> args, data;
   for (auto [index, input] : llvm::enumerate(op.getInputs()))
@@ -159,10 +163,11 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
         isa<PrimStructInfoType>(input.getType())
             ? Value()
             : emitData(input, "kernel",
-                       op.isUpdated(index) ? Access::Update : Access::Read));
+                       op.isUpdated(index) ? Access::Update : Access::Read,
+                       isOnDevice));
   emitDisjoint(op, data);
   for (Value output : op.getOutputs())
-    data.push_back(emitData(output, "kernel", Access::Output));
+    data.push_back(emitData(output, "kernel", Access::Output, isOnDevice));
   auto addArg = [&](Value value, Value elements) {
     Type param = kernel.getArgumentTypes()[args.size()];
     args.push_back(elements

@@ -32,6 +32,7 @@ public:
   explicit RuntimeModule(ModuleOp module);
 
   MLIRContext *getContext() { return module.getContext(); }
+  SymbolTable &symbolTable() { return symbols; }
   LLVM::LLVMPointerType ptrType();
   /// TVMFFIAny.
   Type anyType();

@@ -17,6 +17,8 @@
 
 #include "relax-mlir/Conversion/Passes.h"
 #include "relax-mlir/IR/KernelStatus.h"
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -42,6 +44,12 @@ static func::FuncOp findFunction(Value value, const SymbolTable &symbols) {
   auto constant = cast.getOperand(0).getDefiningOp<func::ConstantOp>();
   return constant ? symbols.lookup<func::FuncOp>(constant.getValue())
                   : func::FuncOp();
+}
+
+/// Whether an operation launches a kernel of a device, which may fail.
+static bool isLaunch(Operation *op) {
+  auto call = dyn_cast<LLVM::CallOp>(op);
+  return call && call.getCallee() == kDeviceLaunch;
 }
 
 /// The function that an operation runs: that which it calls, or the body of a
@@ -185,9 +193,15 @@ LogicalResult ScratchLowering::lower(memref::AllocOp op) {
   // The body of a parallel loop stands for the kernel.
   name = name.split(".parallel").first;
   Value site = runtime.site(builder, ("kernel '" + name + "'").str(), "", "");
+  VDeviceAttr device = getKernelDevice(func);
   Value memory =
-      runtime.call(builder, "relax_scratch_alloc", runtime.ptrType(),
-                   {site, *bytes, i64(op.getAlignment().value_or(1))});
+      device
+          ? runtime.call(builder, "relax_device_scratch_alloc",
+                         runtime.ptrType(),
+                         {site, *bytes, i32(*getDLDeviceType(device)),
+                          i32(device.getDevId())})
+          : runtime.call(builder, "relax_scratch_alloc", runtime.ptrType(),
+                         {site, *bytes, i64(op.getAlignment().value_or(1))});
   Value null = LLVM::ZeroOp::create(builder, runtime.ptrType());
   leaveIf(LLVM::ICmpOp::create(builder, LLVM::ICmpPredicate::eq, memory, null));
 
@@ -222,7 +236,10 @@ LogicalResult ScratchLowering::lower(memref::DeallocOp op) {
           .getResult(0);
   Value memory =
       MemRefDescriptor(descriptor).allocatedPtr(builder, op.getLoc());
-  runtime.call(builder, "relax_scratch_free", Type(), {memory});
+  bool isOnDevice = bool(getKernelDevice(func));
+  runtime.call(builder,
+               isOnDevice ? "relax_device_scratch_free" : "relax_scratch_free",
+               Type(), {memory});
   op.erase();
   return success();
 }
@@ -354,7 +371,7 @@ RelaxLowerScratchMemoryPass::findFailing(const SymbolTable &symbols) {
   llvm::DenseMap<Operation *, SmallVector<func::FuncOp>> callers;
   for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
     func.walk([&](Operation *op) {
-      if (isa<memref::AllocOp>(op))
+      if (isa<memref::AllocOp>(op) || isLaunch(op))
         failing.insert(func);
       else if (func::FuncOp callee = findCallee(op, symbols))
         callers[callee].push_back(func);
@@ -395,7 +412,7 @@ void RelaxLowerScratchMemoryPass::runOnOperation() {
     SmallVector<Operation *> calls;
     func.walk([&](Operation *op) {
       func::FuncOp callee = findCallee(op, symbols);
-      if (callee && failing.contains(callee))
+      if (isLaunch(op) || (callee && failing.contains(callee)))
         calls.push_back(op);
     });
     for (Operation *&op : calls)

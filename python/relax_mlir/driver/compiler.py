@@ -161,6 +161,8 @@ def _for_machine(options: CompileOptions, target: Target, vector_bits: int) -> C
         l1_bytes=options.l1_bytes or target.l1_bytes,
         l2_bytes=options.l2_bytes or target.l2_bytes,
         has_scalef=options.has_scalef or vector_bits == 512,
+        device=options.device or target.device,
+        device_arch=options.device_arch or target.device_arch,
     )
 
 
@@ -183,7 +185,8 @@ def compile(  # noqa: A001 (the name TVM uses)
     target : str, mapping, native.NativeTarget or Target
         "llvm": the processor of this machine, with all it can do. Others are written as in TVM,
         "llvm -mcpu=skylake-avx512 -mattr=-avx512vnni", or ``{"kind": "llvm", "mcpu": "znver3"}``;
-        see `relax_mlir.target.Target.parse`. "reference": nothing is compiled, and the module is
+        see `relax_mlir.target.Target.parse`. "cuda": the tensors of a program that names no virtual
+        device are on the GPU ``cuda:0``, and so are its kernels. "reference": nothing is compiled, and the module is
         evaluated as the specification says, see `relax_mlir.reference`; options are without effect
         then, but for `dump_phases`, which is refused. What is compiled for a machine that can do
         more than this one can be saved and exported, and does not run here.

@@ -17,12 +17,16 @@ CHECKS = ("all", "necessary")
 #: The widths of vectors in kernels; 0 is that of the processor.
 VECTOR_BITS = (0, 128, 256, 512, 1024)
 
+#: The kinds of devices other than the host that kernels are written for.
+DEVICES = ("", "cuda")
+
 #: The values of those that are neither flags nor sizes.
 CHOICES: dict[str, tuple[Any, ...]] = {
     "exec_mode": EXEC_MODES,
     "checks": CHECKS,
     "opt_level": (0, 1, 2, 3),
     "vector_bits": VECTOR_BITS,
+    "device": DEVICES,
 }
 # Those that no pipeline of MLIR has: they are about passes in Python, and about LLVM.
 _OF_PYTHON = {"opt_level", "fold_constants", "combine_matmuls"}
@@ -67,6 +71,11 @@ class CompileOptions:
     fast_math : bool
         Whether sums may be computed in another order, and elementary functions less accurately;
         `docs/dev/math.md` has the errors of both. Infinities and NaN stay what they are.
+    device : str
+        The kind of device that all tensors of a program are on, where it names none itself; ""
+        for the host. `compile` sets it for the target "cuda".
+    device_arch : str
+        Its architecture, such as "sm_90"; "" for the oldest that kernels are written for.
     vector_bits : int
         The width of the vectors in kernels; 0 means that of the target.
     l1_bytes, l2_bytes : int
@@ -110,6 +119,8 @@ class CompileOptions:
     combine_matmuls: bool = True
     winograd: bool = True
     fast_math: bool = False
+    device: str = ""
+    device_arch: str = ""
     vector_bits: int = 0
     l1_bytes: int = 0
     l2_bytes: int = 0
@@ -149,7 +160,7 @@ class CompileOptions:
         return {
             name.replace("_", "-"): str(value).lower()
             for name, value in dataclasses.asdict(self).items()
-            if name not in _OF_PYTHON
+            if name not in _OF_PYTHON and value != ""
         }
 
 
@@ -160,7 +171,7 @@ def _check(name: str, value: Any, type_: type) -> None:
             known = ", ".join(map(str, CHOICES[name]))
             raise ValueError(f"expected {name}, one of {known}, but got {value!r}")
     elif type(value) is not type_:
-        expected = "True or False" if type_ is bool else "a number"
+        expected = {bool: "True or False", str: "a text"}.get(type_, "a number")
         raise TypeError(f"expected {name} to be {expected}, but got {value!r}")
-    elif cast(int, value) < 0:
+    elif type_ is int and cast(int, value) < 0:
         raise ValueError(f"expected {name} to be 0 or more, but got {value}")

@@ -16,6 +16,9 @@ from .tensor import Tensor
 __all__ = ["as_device", "cpu", "has_device", "tensor"]
 
 _has_device = runtime_function("has_device")
+_to_device = runtime_function("to_device")
+# As DLPack counts devices.
+_CPU = 1
 
 _KINDS = ("cpu", "cuda", "vulkan", "metal", "rocm", "hexagon", "opencl")
 
@@ -80,27 +83,36 @@ def has_device(device: str | tvm_ffi.Device) -> bool:
 def tensor(
     value: Any, device: str | tvm_ffi.Device | None = None, dtype: str | None = None
 ) -> Tensor:
-    """Return a copy of an array as a tensor: for programs of TVM, since calls take arrays.
+    """Return a copy of an array as a tensor, on a device.
+
+    Functions take arrays of the processor as they are; what runs on a device other than that takes
+    tensors of the device.
 
     Parameters
     ----------
-    value : array, number or nested sequence of numbers
+    value : array, tensor of a device, number or nested sequence of numbers
     device : str or tvm_ffi.Device, optional
-        The processor, which is the default.
+        The processor, which is the default, or another device, such as "cuda:0".
     dtype : str, optional
         By default that of the array.
 
     Raises
     ------
-    ValueError
-        If the device is not the processor.
+    RuntimeError
+        If the device is not there, or has no memory left.
 
     Examples
     --------
     >>> tensor([[1, 2]], dtype="int8")
     Tensor([[1, 2]], dtype=int8)
     """
-    if device is not None and as_device(device).type != "cpu":
-        raise ValueError(f"expected the processor, 'cpu', but got {as_device(device)}")
+    target = as_device(device if device is not None else "cpu")
+    if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] != _CPU:
+        held: Any = tvm_ffi.from_dlpack(value)
+        if target.type != "cpu" and dtype is None:
+            return _to_device(held, target)  # type: ignore[no-any-return]
+        value = _to_device(held, as_device("cpu"))
     made: Any = tvm_ffi.from_dlpack(np.array(value, dtype, order="C"))
-    return made
+    if target.type == "cpu":
+        return made  # type: ignore[no-any-return]
+    return _to_device(made, target)  # type: ignore[no-any-return]

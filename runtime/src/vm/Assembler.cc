@@ -439,6 +439,9 @@ void Assembler::readCallee(Instruction &instruction) {
   if (takeWord("kernel"))
     return set(CalleeKind::Kernel,
                kernels.add(takeName("the name of a kernel")));
+  if (takeWord("device_kernel"))
+    return set(CalleeKind::DeviceKernel,
+               kernels.add(takeName("the name of a kernel")));
   if (takeWord("packed"))
     return set(CalleeKind::Packed,
                packed.add(takeName("the name of a packed function")));

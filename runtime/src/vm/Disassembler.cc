@@ -210,6 +210,7 @@ std::string Disassembler::calleeText(const Instruction &instruction) {
   case CalleeKind::Register:
     return keyword + "%" + std::to_string(index);
   case CalleeKind::Kernel:
+  case CalleeKind::DeviceKernel:
     return keyword + quote(parts.kernels[index]);
   case CalleeKind::Packed:
     return keyword + quote(parts.packed[index]);

@@ -111,6 +111,15 @@ RELAX_NOINLINE static int checkDisjoint(const Frame &frame, const Step &step,
   return 0;
 }
 
+static inline int fillData(const Step &step, Role role, const TVMFFIAny *value,
+                           TVMFFIAny *copy, void **data) {
+  if (!RELAX_LIKELY(!step.isOnDevice))
+    return relax_tensor_device_data(step.site, value, data);
+  return role == Role::Read
+             ? relax_tensor_data(step.site, value, copy, data)
+             : relax_tensor_data_inplace(step.site, value, data);
+}
+
 static int fillKernelArgs(const Frame &frame, const Step &step,
                           KernelArgs &args) {
   uint32_t tensor = 0, scalar = 0;
@@ -125,11 +134,8 @@ static int fillKernelArgs(const Frame &frame, const Step &step,
     const DLTensor *held = getTensor(value);
     if (!RELAX_LIKELY(held != nullptr))
       return raiseNotTensor(frame, step, i, value);
-    int failed =
-        arg.role == Role::Read
-            ? relax_tensor_data(step.site, value, &args.copies[tensor],
-                                &args.data[tensor])
-            : relax_tensor_data_inplace(step.site, value, &args.data[tensor]);
+    int failed = fillData(step, arg.role, value, &args.copies[tensor],
+                          &args.data[tensor]);
     if (!RELAX_LIKELY(!failed))
       return -1;
     updates |= arg.role == Role::Update;

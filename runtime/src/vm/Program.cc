@@ -161,7 +161,9 @@ void Program::Linker::linkCallee(const Instruction &instruction, Step &step) {
     step.kind = StepKind::CallRegister;
     return;
   case CalleeKind::Kernel:
+  case CalleeKind::DeviceKernel:
     step.kind = StepKind::Kernel;
+    step.isOnDevice = instruction.callee == CalleeKind::DeviceKernel;
     step.site = &code.kernelSite;
     return;
   case CalleeKind::Packed:

@@ -65,6 +65,8 @@ struct Step {
   bool hasRegister, hasHeapSlot;
   uint32_t destination;
   uint32_t numArgs;
+  // Of a kernel: whether it launches on a device other than the host.
+  bool isOnDevice;
   // Of a kernel: how many of its operands are tensors.
   uint32_t numTensors;
   const Arg *args;

@@ -231,6 +231,7 @@ void Verifier::verifyCallee(const Instruction &instruction) {
   case CalleeKind::Register:
     return check("a register", getBound(OperandKind::Register));
   case CalleeKind::Kernel:
+  case CalleeKind::DeviceKernel:
     return check("a kernel", parts.kernels.size());
   case CalleeKind::Packed:
     return check("a packed function", parts.packed.size());
@@ -242,6 +243,7 @@ void Verifier::verifyCallee(const Instruction &instruction) {
 static ResultKind getResult(const Instruction &instruction) {
   switch (instruction.callee) {
   case CalleeKind::Kernel:
+  case CalleeKind::DeviceKernel:
     return ResultKind::None;
   case CalleeKind::Builtin:
     return builtinInfos[instruction.calleeIndex].result;
@@ -288,7 +290,8 @@ void Verifier::verifyBuiltin(const Instruction &instruction) {
 }
 
 void Verifier::verifyOperands(const Instruction &instruction) {
-  bool isKernel = instruction.callee == CalleeKind::Kernel;
+  bool isKernel = instruction.callee == CalleeKind::Kernel ||
+                  instruction.callee == CalleeKind::DeviceKernel;
   for (const Operand &operand : instruction.operands)
     if (!isKernel && operand.role != Role::None)
       fail("only operands of kernels have a role");

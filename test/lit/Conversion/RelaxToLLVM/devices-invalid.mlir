@@ -3,7 +3,7 @@
 // VM11: the devices of a target that is not this processor.
 module attributes {relax.global_info = {gpu = #relax.vdevice<"cuda -arch=sm_90", 0>}} {
 relax.func @VM11_move(%x: !relax.tensor<*>) -> !relax.object {
-  // expected-error @+1 {{needs virtual device #relax.vdevice<"cuda -arch=sm_90", 0>, but target 'llvm' cannot run on 'cuda -arch=sm_90', only on 'llvm', 'c' and 'cpu'}}
+  // expected-error @+1 {{needs virtual device #relax.vdevice<"cuda -arch=sm_90", 0>, but there is no code for 'cuda -arch=sm_90', only for 'llvm', 'c', 'cpu' and 'cuda'}}
   %0 = relax.to_vdevice %x to @gpu : !relax.tensor<*>
   relax.return %0 : !relax.tensor<*, @gpu>
 }

@@ -1,0 +1,105 @@
+//===- GatherDeviceKernels.cpp - One gpu.module for a target ----*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Outlining makes a module of each launch. A driver loads one image faster than
+// many, so those of a target are put together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "relax-mlir/Codegen/Passes.h"
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/VDevice.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace mlir::relax {
+#define GEN_PASS_DEF_RELAXGATHERDEVICEKERNELSPASS
+#include "relax-mlir/Codegen/Passes.h.inc"
+} // namespace mlir::relax
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// What PTX runs on where the target says nothing: it has asynchronous copies
+/// and products of bf16.
+static constexpr StringLiteral kChip = "sm_80";
+
+/// The value of an option in `cuda -arch=sm_90` or {"arch": "sm_90"}.
+static StringRef getChip(StringRef target) {
+  size_t at = target.find("sm_");
+  return at == StringRef::npos
+             ? StringRef(kChip)
+             : target.substr(at).take_while(
+                   [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+/// A name that PTX can have.
+static std::string makeName(StringRef kernel) {
+  kernel.consume_front("relax.kernel.");
+  std::string name = kernel.str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  // PTX has instructions of names such as `add`.
+  return "relax_" + name;
+}
+
+namespace {
+struct RelaxGatherDeviceKernelsPass
+    : relax::impl::RelaxGatherDeviceKernelsPassBase<
+          RelaxGatherDeviceKernelsPass> {
+  void runOnOperation() override;
+
+private:
+  gpu::GPUModuleOp getModule(StringRef chip);
+
+  llvm::StringMap<gpu::GPUModuleOp> modules;
+};
+} // namespace
+
+gpu::GPUModuleOp RelaxGatherDeviceKernelsPass::getModule(StringRef chip) {
+  gpu::GPUModuleOp &module = modules[chip];
+  if (module)
+    return module;
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointToEnd(getOperation().getBody());
+  module = gpu::GPUModuleOp::create(builder, getOperation().getLoc(),
+                                    ("relax_device_" + chip).str());
+  Attribute target = NVVM::NVVMTargetAttr::get(
+      &getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", chip);
+  module.setTargetsAttr(builder.getArrayAttr(target));
+  return module;
+}
+
+void RelaxGatherDeviceKernelsPass::runOnOperation() {
+  modules.clear();
+  SymbolTableCollection tables;
+  SmallVector<gpu::LaunchFuncOp> launches;
+  getOperation().walk([&](gpu::LaunchFuncOp op) { launches.push_back(op); });
+  llvm::SetVector<Operation *> emptied;
+  for (gpu::LaunchFuncOp launch : launches) {
+    auto host = launch->getParentOfType<func::FuncOp>();
+    VDeviceAttr device = host ? getKernelDevice(host) : VDeviceAttr();
+    auto kernel = tables.lookupSymbolIn<gpu::GPUFuncOp>(getOperation(),
+                                                        launch.getKernel());
+    if (!device || !kernel)
+      continue;
+    emptied.insert(kernel->getParentOp());
+    gpu::GPUModuleOp module = getModule(getChip(device.getTarget()));
+    kernel->remove();
+    kernel.setName(makeName(host.getSymName()));
+    StringAttr name = SymbolTable(module).insert(kernel);
+    launch.setKernelAttr(SymbolRefAttr::get(
+        module.getNameAttr(), {FlatSymbolRefAttr::get(name)}));
+  }
+  for (Operation *module : emptied)
+    module->erase();
+}
