@@ -389,7 +389,7 @@ LogicalResult KernelMapper::launchApart() {
     if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
       SmallVector<unsigned> parallel = findParallelDims(structured);
       Location loc = op->getLoc();
-      Operation *before = op->getPrevNode();
+      Operation *before = op->getPrevNode(), *after = op->getNextNode();
       FailureOr<SmallVector<scf::ForOp>> loops =
           lowerToLoops(rewriter, structured, parallel);
       if (failed(loops))
@@ -400,12 +400,15 @@ LogicalResult KernelMapper::launchApart() {
         continue;
       }
       // One thread for all that it was lowered to.
-      SmallVector<Operation *> lowered;
+      llvm::SetVector<Operation *> lowered;
       for (Operation *next = before ? before->getNextNode() : &body.front();
-           next && !llvm::is_contained(ops, next); next = next->getNextNode())
-        if (!isMemoryEffectFree(next) || isa<scf::ForOp>(next))
-          lowered.push_back(next);
-      if (failed(launchSequence(lowered)))
+           next != after; next = next->getNextNode())
+        if (!isMemoryEffectFree(next) || next->getNumRegions() > 0 ||
+            llvm::any_of(next->getOperands(), [&](Value operand) {
+              return lowered.contains(operand.getDefiningOp());
+            }))
+          lowered.insert(next);
+      if (failed(launchSequence(lowered.getArrayRef())))
         return failure();
     } else if (auto parallel = dyn_cast<scf::ParallelOp>(op);
                parallel && parallel.getInitVals().empty()) {
