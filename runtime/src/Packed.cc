@@ -68,13 +68,13 @@ Operand::Operand(const relax_site &site, ffi::AnyView value) : holder(value) {
     TVM_FFI_THROW(TypeError)
         << site.function << ": expected integers, Booleans or floats, but got "
         << describeTensor(*data);
-  if (data->device.device_type != kDLCPU)
-    TVM_FFI_CHECK_SAFE_CALL(raiseDevice(&site, "read", data->device));
-  if (isCompact(*data))
+  bool isOnHost = data->device.device_type == kDLCPU;
+  if (isOnHost && isCompact(*data))
     return;
   ffi::Any copy;
   auto *to = reinterpret_cast<TVMFFIAny *>(&copy);
-  TVM_FFI_CHECK_SAFE_CALL(copyTensor(&site, to, *data, data->device));
+  TVM_FFI_CHECK_SAFE_CALL(
+      copyTensor(&site, to, *data, isOnHost ? data->device : kHost));
   holder = std::move(copy);
   data = getTensor(slot);
 }
@@ -521,16 +521,40 @@ static ffi::Tensor callDPS(ffi::PackedArgs args) {
 // Lookup
 //===----------------------------------------------------------------------===//
 
+// What these functions compute on the host is then where their operands are.
+static void moveToOperands(ffi::PackedArgs args, ffi::Any *result) {
+  TVMFFIAny *slot = reinterpret_cast<TVMFFIAny *>(result);
+  bool isData =
+      slot->type_index == kTVMFFIArray || getTensor(slot) != nullptr;
+  for (int i = 0; isData && i < args.size(); ++i) {
+    TVMFFIAny raw = args[i].CopyToTVMFFIAny();
+    const DLTensor *tensor = getTensor(&raw);
+    if (!tensor || tensor->device.device_type == kDLCPU)
+      continue;
+    static const relax_site site = {"to_device", "", "", ""};
+    TVM_FFI_CHECK_SAFE_CALL(
+        relax_tensor_to_device(&site, slot, slot, tensor->device.device_type,
+                               tensor->device.device_id));
+    return;
+  }
+}
+
 template <auto entry> static ffi::Function packed() {
   return ffi::Function::FromPacked([](ffi::PackedArgs args, ffi::Any *result) {
     if constexpr (std::is_void_v<decltype(entry(args))>)
       entry(args);
     else
       *result = entry(args);
+    moveToOperands(args, result);
   });
 }
 template <auto entry> static ffi::Function typed() {
-  return ffi::Function::FromTyped(entry);
+  return ffi::Function::FromPacked([](ffi::PackedArgs args, ffi::Any *result) {
+    static const ffi::Function &call =
+        *new ffi::Function(ffi::Function::FromTyped(entry));
+    call.CallPacked(args, result);
+    moveToOperands(args, result);
+  });
 }
 
 static constexpr std::string_view kPrefix = "relax_mlir.run.";

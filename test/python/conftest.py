@@ -8,6 +8,7 @@ import hypothesis
 import numpy as np
 import pytest
 import relax_mlir as relax
+import relax_runtime
 from evaluated import ALWAYS_EVALUATED, why_not_evaluated
 
 # How long an example takes, or is found, says nothing where machines and sanitizers differ.
@@ -140,9 +141,9 @@ def _machine_on(device):
             function = super().__getitem__(name)
 
             def call(*args):
-                moved = [_map_tensors(arg, lambda x: relax.tensor(x, device)) for arg in args]
+                moved = [_map_tensors(arg, lambda x: relax_runtime.tensor(x, device)) for arg in args]
                 result = function(*moved)
-                return _map_tensors(result, lambda x: relax.tensor(x, "cpu:0"))
+                return _map_tensors(result, lambda x: relax_runtime.tensor(x, "cpu:0"))
 
             return call
 

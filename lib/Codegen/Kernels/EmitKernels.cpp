@@ -18,10 +18,13 @@
 #include "Pool.h"
 #include "RowKernel.h"
 
+#include "GPU/Matmul.h"
+
 #include "relax-mlir/Codegen/Passes.h"
 #include "relax-mlir/IR/RelaxDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -51,14 +54,21 @@ static constexpr KernelClass kKernelClasses[] = {
     {"rows", "reductions of rows and what is computed from them", matchRows},
 };
 
+static constexpr KernelClass kDeviceKernelClasses[] = {
+    {"matmul", "a contraction and elementwise operations on its result",
+     matchDeviceMatmul},
+};
+
 ArrayRef<KernelClass> mlir::relax::getKernelClasses() { return kKernelClasses; }
+
+ArrayRef<KernelClass> mlir::relax::getDeviceKernelClasses() {
+  return kDeviceKernelClasses;
+}
 
 /// Whether this is a kernel on tensors that relax-prepare-kernels has prepared:
 /// only its callers know its name, and it has one block.
 static bool isCandidate(func::FuncOp kernel) {
   return kernel.isPrivate() && !kernel.isExternal() &&
-         !RelaxDialect::DeviceAttrHelper(kernel.getContext())
-              .isAttrPresent(kernel) &&
          kernel.getBody().hasOneBlock() &&
          llvm::any_of(kernel.getArgumentTypes(), llvm::IsaPred<TensorType>) &&
          llvm::all_of(kernel.getArgumentTypes(), [](Type type) {
@@ -87,6 +97,9 @@ static void replace(func::FuncOp kernel, StringRef className,
       func::FuncOp::create(outer, kernel.getLoc(), kernel.getSymName(),
                            outer.getFunctionType(params, {}));
   emitted.setPrivate();
+  RelaxDialect::DeviceAttrHelper device(kernel.getContext());
+  if (Attribute given = device.getAttr(kernel))
+    device.setAttr(emitted, given);
   RelaxDialect::KernelClassAttrHelper(kernel.getContext())
       .setAttr(emitted, outer.getStringAttr(className));
   Block *block = emitted.addEntryBlock();
@@ -104,6 +117,7 @@ struct RelaxEmitKernelsPass
 
   void getDependentDialects(DialectRegistry &registry) const override {
     RelaxEmitKernelsPassBase::getDependentDialects(registry);
+    registry.insert<gpu::GPUDialect>();
     registry.insert<LLVM::LLVMDialect>(); // for calls of the runtime
   }
 
@@ -113,7 +127,10 @@ struct RelaxEmitKernelsPass
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (!isCandidate(kernel))
         continue;
-      for (const KernelClass &kernelClass : getKernelClasses()) {
+      bool isOnDevice = RelaxDialect::DeviceAttrHelper(&getContext())
+                            .isAttrPresent(kernel);
+      for (const KernelClass &kernelClass :
+           isOnDevice ? getDeviceKernelClasses() : getKernelClasses()) {
         std::unique_ptr<KernelEmitter> emitter =
             kernelClass.match(kernel, target);
         if (!emitter)

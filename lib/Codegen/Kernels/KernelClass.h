@@ -66,6 +66,9 @@ struct KernelClass {
 /// The classes, in the order in which they are tried.
 ArrayRef<KernelClass> getKernelClasses();
 
+/// Those of kernels that devices run: what they emit allocates and launches.
+ArrayRef<KernelClass> getDeviceKernelClasses();
+
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_KERNELCLASS_H

@@ -15,6 +15,9 @@
 
 #include "FunctionEmitter.h"
 
+#include "relax-mlir/IR/RuntimeSteps.h"
+#include "relax-mlir/IR/VDevice.h"
+
 #include "relax-mlir/IR/StructInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -226,6 +229,10 @@ void FunctionEmitter::emitRawView(ViewOp op) {
     emitRaise("view", "ValueError",
               "the tensor and its view differ in the number of elements");
   });
-  Value data = emitData(op.getData(), "view", Access::Read);
+  FlatSymbolRefAttr vdevice =
+      cast<TensorStructInfoType>(op.getData().getType()).getVdevice();
+  VDeviceAttr device = vdevice ? lookupVDevice(op, vdevice) : VDeviceAttr();
+  bool isOnDevice = device && getDLDeviceType(device) != kCpu;
+  Value data = emitData(op.getData(), "view", Access::Read, isOnDevice);
   rawTensors[op.getResult()] = {data, to};
 }
