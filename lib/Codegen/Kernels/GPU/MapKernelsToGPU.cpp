@@ -16,8 +16,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementBody.h"
+#include "Launch.h"
+#include "RowLaunch.h"
+
 #include "GenericPlan.h"
-#include "IndexBuilder.h"
 
 #include "relax-mlir/Codegen/Passes.h"
 #include "relax-mlir/IR/RelaxDialect.h"
@@ -42,55 +45,26 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-static constexpr int64_t kThreads = 256;
-
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
-
-/// A launch of `blocks` times `threads` threads that runs `body`.
-static gpu::LaunchOp launch(IndexBuilder &b, Value blocks, int64_t threads,
-                            llvm::function_ref<void(IndexBuilder &, Value)>
-                                body) {
-  Value one = b.index(1), size = b.index(threads);
-  auto op = gpu::LaunchOp::create(b, blocks, one, one, size, one, one);
-  IndexBuilder inside(b.getLoc(), b.getContext());
-  inside.setInsertionPointToStart(&op.getBody().front());
-  Value thread = op.getThreadIds().x;
-  if (threads > 1)
-    thread = inside.add(inside.mul(op.getBlockIds().x, op.getBlockSize().x),
-                        thread);
-  body(inside, thread);
-  gpu::TerminatorOp::create(inside);
-  return op;
-}
-
-/// The place in an iteration space, in row-major order.
-static SmallVector<Value> delinearize(IndexBuilder &b, Value place,
-                                      ArrayRef<Value> sizes) {
-  SmallVector<Value> indices(sizes.size());
-  for (size_t i = sizes.size(); i-- > 1;) {
-    indices[i] = b.rem(place, sizes[i]);
-    place = b.floorDiv(place, sizes[i]);
-  }
-  indices.front() = place;
-  return indices;
-}
 
 /// A thread for each iteration of loops from 0 with steps of 1.
 static void launchIterations(IndexBuilder &b, ArrayRef<Value> sizes,
                              llvm::function_ref<void(IndexBuilder &,
                                                      ArrayRef<Value>)>
                                  body) {
-  Value count = sizes.front();
-  for (Value size : sizes.drop_front())
-    count = b.mul(count, size);
-  launch(b, b.ceilDiv(count, b.index(kThreads)), kThreads,
-         [&](IndexBuilder &inside, Value thread) {
-           Value isIn = inside.compare(arith::CmpIPredicate::slt, thread, count);
-           auto op = scf::IfOp::create(inside, isIn, /*withElseRegion=*/false);
-           IndexBuilder then(inside.getLoc(), op.getThenBodyBuilder());
-           body(then, delinearize(then, thread, sizes));
+  Value count = makeProduct(b, sizes);
+  Value threads = b.index(kThreads);
+  launch(b, b.ceilDiv(count, threads), threads, {},
+         [&](IndexBuilder &inside, gpu::LaunchOp op) {
+           Value place = inside.add(inside.mul(op.getBlockIds().x, kThreads),
+                                    op.getThreadIds().x);
+           Value isIn =
+               inside.compare(arith::CmpIPredicate::slt, place, count);
+           inside.branch(isIn, [&](IndexBuilder &then) {
+             body(then, delinearize(then, place, sizes));
+           });
          });
 }
 
@@ -124,32 +98,33 @@ static SmallVector<unsigned> findParallelDims(linalg::LinalgOp op) {
   return dims;
 }
 
-/// Lowers an operation to loops, those of `parallel` outermost. Returns the
-/// loops.
-static FailureOr<SmallVector<scf::ForOp>>
-lowerToLoops(RewriterBase &rewriter, linalg::LinalgOp op,
-             ArrayRef<unsigned> parallel) {
+/// The same operation with the loops of `parallel` first.
+static FailureOr<linalg::GenericOp> putFirst(RewriterBase &rewriter,
+                                             linalg::LinalgOp op,
+                                             ArrayRef<unsigned> parallel) {
   rewriter.setInsertionPoint(op);
+  auto generic = dyn_cast<linalg::GenericOp>(*op);
+  if (!generic) {
+    FailureOr<linalg::GenericOp> general =
+        linalg::generalizeNamedOp(rewriter, op);
+    if (failed(general))
+      return failure();
+    generic = *general;
+  }
   SmallVector<unsigned> order(parallel);
-  for (unsigned dim = 0; dim < op.getNumLoops(); ++dim)
+  for (unsigned dim = 0; dim < generic.getNumLoops(); ++dim)
     if (!llvm::is_contained(parallel, dim))
       order.push_back(dim);
-  if (!llvm::is_sorted(order)) {
-    auto generic = dyn_cast<linalg::GenericOp>(*op);
-    if (!generic) {
-      FailureOr<linalg::GenericOp> general =
-          linalg::generalizeNamedOp(rewriter, op);
-      if (failed(general))
-        return failure();
-      generic = *general;
-    }
-    FailureOr<linalg::GenericOp> sorted =
-        linalg::interchangeGenericOp(rewriter, generic, order);
-    if (failed(sorted))
-      return failure();
-    op = *sorted;
-    rewriter.setInsertionPoint(op);
-  }
+  if (llvm::is_sorted(order))
+    return generic;
+  rewriter.setInsertionPoint(generic);
+  return linalg::interchangeGenericOp(rewriter, generic, order);
+}
+
+/// Lowers an operation to loops, and returns them.
+static FailureOr<SmallVector<scf::ForOp>> lowerToLoops(RewriterBase &rewriter,
+                                                       linalg::LinalgOp op) {
+  rewriter.setInsertionPoint(op);
   FailureOr<linalg::LinalgLoops> loops = linalg::linalgOpToLoops(rewriter, op);
   if (failed(loops))
     return failure();
@@ -214,6 +189,9 @@ private:
   bool needsOneThread();
   bool isLoaded(Value value) const { return loaded.contains(value); }
   bool isOverwritten(Operation *load, Operation *user);
+  LogicalResult sortLoops();
+  SmallVector<linalg::GenericOp> findFollowers(Operation *op);
+  LogicalResult launchStructured(linalg::GenericOp op);
   LogicalResult launchApart();
   LogicalResult launchAtOnce();
   LogicalResult launchSequence(ArrayRef<Operation *> ops);
@@ -224,6 +202,10 @@ private:
   IRRewriter rewriter;
   /// What is computed from elements between launches.
   llvm::SetVector<Value> loaded;
+  /// Operations whose loops are all parallel, and those whose other loops
+  /// reduce; all by how many of their loops are parallel.
+  llvm::SmallPtrSet<Operation *, 8> isParallelOnly, isReduction;
+  llvm::DenseMap<Operation *, size_t> numParallelDims;
 };
 } // namespace
 
@@ -293,7 +275,7 @@ LogicalResult KernelMapper::normalize() {
       nested.push_back(op);
   });
   for (linalg::LinalgOp op : nested)
-    if (failed(lowerToLoops(rewriter, op, {})))
+    if (failed(lowerToLoops(rewriter, op)))
       return op.emitOpError() << "has no loops";
   // In order: what is computed from a loaded value is one too.
   for (Operation &op : body)
@@ -363,8 +345,8 @@ LogicalResult KernelMapper::launchSequence(ArrayRef<Operation *> ops) {
   if (ops.empty())
     return success();
   IndexBuilder b(ops.front()->getLoc(), ops.front());
-  gpu::LaunchOp op =
-      launch(b, b.index(1), /*threads=*/1, [](IndexBuilder &, Value) {});
+  gpu::LaunchOp op = launch(b, b.index(1), b.index(1), {},
+                            [](IndexBuilder &, gpu::LaunchOp) {});
   Operation *end = op.getBody().front().getTerminator();
   for (Operation *moved : ops)
     moved->moveBefore(end);
@@ -376,39 +358,96 @@ LogicalResult KernelMapper::launchSequence(ArrayRef<Operation *> ops) {
   return failure(allocates.wasInterrupted());
 }
 
+/// An operation, and those that may be of one launch with it.
+SmallVector<linalg::GenericOp> KernelMapper::findFollowers(Operation *op) {
+  SmallVector<linalg::GenericOp> result;
+  for (; op; op = op->getNextNode()) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (generic && !isParallelOnly.contains(op) && !isReduction.contains(op))
+      break;
+    bool isOfSizes = isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
+                     llvm::none_of(op->getResults(), [&](Value result) {
+                       return isLoaded(result);
+                     });
+    if (generic)
+      result.push_back(generic);
+    else if (!isa<memref::AllocOp>(op) && !isOfSizes)
+      break;
+  }
+  return result;
+}
+
+/// A structured operation with its parallel loops first, by threads for these
+/// loops.
+LogicalResult KernelMapper::launchStructured(linalg::GenericOp op) {
+  if (isParallelOnly.contains(op)) {
+    launchElements(op);
+    return success();
+  }
+  size_t numParallel = numParallelDims.lookup(op);
+  Location loc = op.getLoc();
+  Operation *before = op->getPrevNode(), *after = op->getNextNode();
+  FailureOr<SmallVector<scf::ForOp>> loops = lowerToLoops(rewriter, op);
+  if (failed(loops))
+    return emitError(loc) << "has no loops";
+  if (numParallel > 0) {
+    loops->truncate(numParallel);
+    launchLoops(std::move(*loops));
+    return success();
+  }
+  // One thread for all that it was lowered to.
+  llvm::SetVector<Operation *> lowered;
+  for (Operation *next = before ? before->getNextNode() : &body.front();
+       next != after; next = next->getNextNode())
+    if (!isMemoryEffectFree(next) || next->getNumRegions() > 0 ||
+        llvm::any_of(next->getOperands(), [&](Value operand) {
+          return lowered.contains(operand.getDefiningOp());
+        }))
+      lowered.insert(next);
+  return launchSequence(lowered.getArrayRef());
+}
+
+/// Puts parallel loops first, and finds what each operation is.
+LogicalResult KernelMapper::sortLoops() {
+  for (linalg::LinalgOp op :
+       llvm::to_vector(body.getOps<linalg::LinalgOp>())) {
+    SmallVector<unsigned> parallel = findParallelDims(op);
+    bool readsElsewhere = readsResultsElsewhere(op);
+    FailureOr<linalg::GenericOp> sorted = putFirst(rewriter, op, parallel);
+    if (failed(sorted))
+      return op.emitOpError() << "has no loops";
+    numParallelDims[*sorted] = parallel.size();
+    if (readsElsewhere || !sorted->hasPureBufferSemantics())
+      continue;
+    if (parallel.size() == sorted->getNumLoops())
+      isParallelOnly.insert(*sorted);
+    else if (parallel.size() == sorted->getNumParallelLoops())
+      isReduction.insert(*sorted);
+  }
+  return success();
+}
+
 LogicalResult KernelMapper::launchApart() {
-  SmallVector<Operation *> ops = llvm::map_to_vector(
-      body, [](Operation &op) { return &op; });
+  if (failed(sortLoops()))
+    return failure();
+  SmallVector<Operation *> ops =
+      llvm::map_to_vector(body, [](Operation &op) { return &op; });
+  llvm::SmallPtrSet<Operation *, 8> launched;
   SmallVector<Operation *> sequence;
   for (Operation *op : ops) {
+    if (launched.contains(op))
+      continue;
     if (isa<linalg::LinalgOp, scf::ParallelOp>(op) || isOfHost(op)) {
       if (failed(launchSequence(sequence)))
         return failure();
       sequence.clear();
     }
-    if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
-      SmallVector<unsigned> parallel = findParallelDims(structured);
-      Location loc = op->getLoc();
-      Operation *before = op->getPrevNode(), *after = op->getNextNode();
-      FailureOr<SmallVector<scf::ForOp>> loops =
-          lowerToLoops(rewriter, structured, parallel);
-      if (failed(loops))
-        return emitError(loc) << "has no loops";
-      if (!parallel.empty()) {
-        loops->truncate(parallel.size());
-        launchLoops(std::move(*loops));
-        continue;
-      }
-      // One thread for all that it was lowered to.
-      llvm::SetVector<Operation *> lowered;
-      for (Operation *next = before ? before->getNextNode() : &body.front();
-           next != after; next = next->getNextNode())
-        if (!isMemoryEffectFree(next) || next->getNumRegions() > 0 ||
-            llvm::any_of(next->getOperands(), [&](Value operand) {
-              return lowered.contains(operand.getDefiningOp());
-            }))
-          lowered.insert(next);
-      if (failed(launchSequence(lowered.getArrayRef())))
+    if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+      SmallVector<linalg::GenericOp> followers = findFollowers(op);
+      SmallVector<Operation *> places(followers.begin(), followers.end());
+      size_t count = launchRows(followers);
+      launched.insert_range(ArrayRef(places).take_front(count));
+      if (count == 0 && failed(launchStructured(generic)))
         return failure();
     } else if (auto parallel = dyn_cast<scf::ParallelOp>(op);
                parallel && parallel.getInitVals().empty()) {
@@ -425,7 +464,7 @@ LogicalResult KernelMapper::launchApart() {
 LogicalResult KernelMapper::launchAtOnce() {
   for (linalg::LinalgOp op :
        llvm::to_vector(body.getOps<linalg::LinalgOp>()))
-    if (failed(lowerToLoops(rewriter, op, {})))
+    if (failed(lowerToLoops(rewriter, op)))
       return op.emitOpError() << "has no loops";
   SmallVector<Operation *> sequence;
   for (Operation &op : llvm::make_early_inc_range(body)) {

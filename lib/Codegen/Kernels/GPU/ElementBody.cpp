@@ -1,0 +1,107 @@
+//===- ElementBody.cpp - The body of an operation, on elements --*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementBody.h"
+
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+static SmallVector<Value> mapPlace(IndexBuilder &b, AffineMap map,
+                                   ArrayRef<Value> place) {
+  return llvm::map_to_vector(map.getResults(), [&](AffineExpr expr) {
+    return affine::expandAffineExpr(b, b.getLoc(), expr, place,
+                                    /*symbolValues=*/{});
+  });
+}
+
+Value ElementBody::loadOperand(IndexBuilder &b, OpOperand &operand,
+                               ArrayRef<Value> place) const {
+  auto generic = op;
+  if (!isa<MemRefType>(operand.get().getType()))
+    return operand.get();
+  return memref::LoadOp::create(
+      b, operand.get(),
+      mapPlace(b, generic.getMatchingIndexingMap(&operand), place));
+}
+
+SmallVector<Value> ElementBody::load(IndexBuilder &b,
+                                     ArrayRef<Value> place) const {
+  auto generic = op;
+  SmallVector<Value> operands;
+  for (OpOperand &operand : generic->getOpOperands())
+    operands.push_back(generic.payloadUsesValueFromOperand(&operand)
+                           ? loadOperand(b, operand, place)
+                           : Value());
+  return operands;
+}
+
+SmallVector<Value> ElementBody::compute(IndexBuilder &b, ArrayRef<Value> place,
+                                        ArrayRef<Value> operands) const {
+  auto generic = op;
+  Block &body = generic.getRegion().front();
+  IRMapping mapping;
+  for (auto [argument, value] : llvm::zip(body.getArguments(), operands))
+    if (value)
+      mapping.map(argument, value);
+  for (Operation &inner : body.without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      mapping.map(index.getResult(), place[index.getDim()]);
+      continue;
+    }
+    Operation *copy = b.clone(inner, mapping);
+    copy->walk([&](linalg::IndexOp index) {
+      index.replaceAllUsesWith(place[index.getDim()]);
+      index.erase();
+    });
+  }
+  return llvm::map_to_vector(body.getTerminator()->getOperands(),
+                             [&](Value v) { return mapping.lookupOrDefault(v); });
+}
+
+void ElementBody::store(IndexBuilder &b, ArrayRef<Value> place,
+                        ArrayRef<Value> results) const {
+  auto generic = op;
+  for (auto [init, result] :
+       llvm::zip(generic.getDpsInitsMutable(), results))
+    memref::StoreOp::create(
+        b, result, init.get(),
+        mapPlace(b, generic.getMatchingIndexingMap(&init), place));
+}
+
+SmallVector<Value> mlir::relax::getLoopSizes(IndexBuilder &b,
+                                             linalg::GenericOp op) {
+  auto structured = cast<linalg::LinalgOp>(op.getOperation());
+  return llvm::map_to_vector(
+      structured.createLoopRanges(b, b.getLoc()), [&](const Range &range) {
+        return getValueOrCreateConstantIndexOp(b, b.getLoc(), range.size);
+      });
+}
+
+SmallVector<Value> mlir::relax::delinearize(IndexBuilder &b, Value place,
+                                            ArrayRef<Value> sizes) {
+  SmallVector<Value> indices(sizes.size());
+  if (sizes.empty())
+    return indices;
+  for (size_t i = sizes.size(); i-- > 1;) {
+    indices[i] = b.rem(place, sizes[i]);
+    place = b.floorDiv(place, sizes[i]);
+  }
+  indices.front() = place;
+  return indices;
+}
+
+Value mlir::relax::makeProduct(IndexBuilder &b, ArrayRef<Value> sizes) {
+  Value product = b.index(1);
+  for (Value size : sizes)
+    product = b.mul(product, size);
+  return product;
+}

@@ -1,0 +1,58 @@
+//===- ElementBody.h - The body of an operation, on elements ----*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One iteration of a linalg.generic on memrefs in three steps, so that a thread
+// can load what several iterations need before it stores the first result:
+// nothing else tells that they do not alias.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_ELEMENTBODY_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_ELEMENTBODY_H
+
+#include "IndexBuilder.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::relax {
+
+class ElementBody {
+public:
+  explicit ElementBody(linalg::GenericOp op) : op(op) {}
+
+  /// The operands at a place of the iteration space; null for those that the
+  /// body does not look at.
+  SmallVector<Value> load(IndexBuilder &b, ArrayRef<Value> place) const;
+
+  /// The results of an iteration.
+  SmallVector<Value> compute(IndexBuilder &b, ArrayRef<Value> place,
+                             ArrayRef<Value> operands) const;
+
+  void store(IndexBuilder &b, ArrayRef<Value> place,
+             ArrayRef<Value> results) const;
+
+  /// The element of an operand at a place.
+  Value loadOperand(IndexBuilder &b, OpOperand &operand,
+                    ArrayRef<Value> place) const;
+
+private:
+  linalg::GenericOp op;
+};
+
+/// The sizes of the loops of an operation.
+SmallVector<Value> getLoopSizes(IndexBuilder &b, linalg::GenericOp op);
+
+/// The place in an iteration space, in row-major order.
+SmallVector<Value> delinearize(IndexBuilder &b, Value place,
+                               ArrayRef<Value> sizes);
+
+Value makeProduct(IndexBuilder &b, ArrayRef<Value> sizes);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_ELEMENTBODY_H

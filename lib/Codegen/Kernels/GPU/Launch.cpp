@@ -1,0 +1,64 @@
+//===- Launch.cpp - Launches and the loops of threads -----------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+gpu::LaunchOp mlir::relax::launch(
+    IndexBuilder &b, Value blocks, Value threads, TypeRange shared,
+    llvm::function_ref<void(IndexBuilder &, gpu::LaunchOp)> body) {
+  Value one = b.index(1);
+  auto op = gpu::LaunchOp::create(b, blocks, one, one, threads, one, one,
+                                  /*dynamicSharedMemorySize=*/nullptr,
+                                  /*asyncTokenType=*/nullptr,
+                                  /*asyncDependencies=*/ValueRange(), shared);
+  IndexBuilder inside(b.getLoc(), b.getContext());
+  inside.setInsertionPointToStart(&op.getBody().front());
+  body(inside, op);
+  gpu::TerminatorOp::create(inside);
+  return op;
+}
+
+MemRefType mlir::relax::getSharedType(MLIRContext *context, int64_t count,
+                                      Type element) {
+  auto space = gpu::AddressSpaceAttr::get(
+      context, gpu::GPUDialect::getWorkgroupAddressSpace());
+  return MemRefType::get({count}, element, MemRefLayoutAttrInterface(), space);
+}
+
+SmallVector<Value> mlir::relax::loopUnrolled(
+    IndexBuilder &b, Value begin, Value end, Value step, int64_t unroll,
+    ValueRange inits,
+    llvm::function_ref<SmallVector<Value>(
+        IndexBuilder &, ArrayRef<Value> places, ValueRange carried)>
+        body) {
+  auto emit = [&](Value from, Value to, Value by, int64_t count,
+                  ValueRange carried) {
+    auto loop = scf::ForOp::create(
+        b, from, to, by, carried,
+        [&](OpBuilder &builder, Location loc, Value i, ValueRange values) {
+          IndexBuilder inside(loc, builder);
+          SmallVector<Value> places = {i};
+          while (static_cast<int64_t>(places.size()) < count)
+            places.push_back(inside.add(places.back(), step));
+          scf::YieldOp::create(inside, body(inside, places, values));
+        });
+    return SmallVector<Value>(loop.getResults());
+  };
+  if (unroll <= 1)
+    return emit(begin, end, step, 1, inits);
+  Value large = b.mul(step, unroll);
+  // Where all places of an iteration are in.
+  Value last = b.sub(end, b.mul(step, unroll - 1));
+  SmallVector<Value> carried = emit(begin, last, large, unroll, inits);
+  Value span = b.max(b.sub(last, begin), b.index(0));
+  Value rest = b.add(begin, b.mul(b.ceilDiv(span, large), large));
+  return emit(rest, end, step, 1, carried);
+}

@@ -1,0 +1,42 @@
+//===- Launch.h - Launches and the loops of threads -------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_LAUNCH_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_LAUNCH_H
+
+#include "IndexBuilder.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace mlir::relax {
+
+/// The threads of a block where nothing asks for another number.
+constexpr int64_t kThreads = 256;
+
+/// A launch of `blocks` blocks of `threads` threads. `body` writes at the
+/// builder what a thread does.
+gpu::LaunchOp
+launch(IndexBuilder &b, Value blocks, Value threads, TypeRange shared,
+       llvm::function_ref<void(IndexBuilder &, gpu::LaunchOp)> body);
+
+/// Memory of `count` elements that the threads of a block share.
+MemRefType getSharedType(MLIRContext *context, int64_t count, Type element);
+
+/// The places begin, begin + step, ... below `end`, `unroll` at a time, and one
+/// at a time where fewer are left. `body` returns the next values of what the
+/// loop carries.
+SmallVector<Value>
+loopUnrolled(IndexBuilder &b, Value begin, Value end, Value step,
+             int64_t unroll, ValueRange inits,
+             llvm::function_ref<SmallVector<Value>(
+                 IndexBuilder &, ArrayRef<Value> places, ValueRange carried)>
+                 body);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_LAUNCH_H

@@ -1,0 +1,548 @@
+//===- RowLaunch.cpp - Rows by blocks of threads ----------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Softmax, normalizations and reductions: operations one after the other that
+// share the loops over rows. A block of threads has a row, and goes through the
+// operations with a barrier in between, so that a row is read from memory once:
+// after that it is in the caches, as is what operations compute for each other.
+// Threads have neighbouring elements of the row; what they reduce comes
+// together in shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowLaunch.h"
+
+#include "ElementBody.h"
+#include "Launch.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// The most threads that a row has.
+static constexpr int64_t kMostThreads = 512;
+/// Iterations that a thread loads before it stores.
+static constexpr int64_t kUnroll = 4;
+/// Bodies of more operations are not repeated.
+static constexpr int64_t kLargeBody = 40;
+
+static int64_t getUnroll(linalg::GenericOp op) {
+  Block &body = op.getRegion().front();
+  bool isSimple = llvm::all_of(body, [](Operation &inner) {
+    return inner.getNumRegions() == 0;
+  });
+  auto size = static_cast<int64_t>(body.getOperations().size());
+  return isSimple && size <= kLargeBody ? kUnroll : 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// Whether an operation does the same for all elements, wherever they are.
+static bool isFlat(linalg::GenericOp op) {
+  auto indices = op.getRegion().getOps<linalg::IndexOp>();
+  if (op.getNumLoops() < 2 || !indices.empty())
+    return false;
+  return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    return !type || (type.getLayout().isIdentity() &&
+                     op.getMatchingIndexingMap(&operand).isIdentity());
+  });
+}
+
+/// The same operation on vectors of all elements.
+static linalg::GenericOp flatten(IndexBuilder &b, linalg::GenericOp op) {
+  SmallVector<ReassociationIndices> all(1);
+  llvm::append_range(all.front(), llvm::seq<int64_t>(0, op.getNumLoops()));
+  AffineMap map = b.getMultiDimIdentityMap(1),
+            none = AffineMap::get(1, 0, b.getContext());
+  auto flat = [&](ValueRange operands) {
+    return llvm::map_to_vector(operands, [&](Value operand) -> Value {
+      if (!isa<MemRefType>(operand.getType()))
+        return operand;
+      return memref::CollapseShapeOp::create(b, operand, all);
+    });
+  };
+  SmallVector<AffineMap> maps;
+  for (Value operand : op->getOperands())
+    maps.push_back(isa<MemRefType>(operand.getType()) ? map : none);
+  SmallVector<utils::IteratorType> kinds = {utils::IteratorType::parallel};
+  auto result = linalg::GenericOp::create(b, flat(op.getInputs()),
+                                          flat(op.getOutputs()), maps, kinds);
+  result.getRegion().takeBody(op.getRegion());
+  op.erase();
+  return result;
+}
+
+void mlir::relax::launchElements(linalg::GenericOp op) {
+  IndexBuilder b(op.getLoc(), op);
+  if (isFlat(op))
+    op = flatten(b, op);
+  SmallVector<Value> sizes = getLoopSizes(b, op);
+  Value count = makeProduct(b, sizes);
+  int64_t unroll = getUnroll(op);
+  ElementBody body(op);
+  Value perBlock = b.index(kThreads * unroll);
+  launch(b, b.ceilDiv(count, perBlock), b.index(kThreads), {},
+         [&](IndexBuilder &inside, gpu::LaunchOp launched) {
+           Value begin =
+               inside.add(inside.mul(launched.getBlockIds().x, kThreads * unroll),
+                          launched.getThreadIds().x);
+           Value end = inside.min(
+               count, inside.add(begin, kThreads * (unroll - 1) + 1));
+           loopUnrolled(
+               inside, begin, end, inside.index(kThreads), unroll, {},
+               [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange) {
+                 SmallVector<SmallVector<Value>> where, operands;
+                 for (Value place : places) {
+                   where.push_back(delinearize(loop, place, sizes));
+                   operands.push_back(body.load(loop, where.back()));
+                 }
+                 for (auto [place, values] : llvm::zip(where, operands))
+                   body.store(loop, place, body.compute(loop, place, values));
+                 return SmallVector<Value>();
+               });
+         });
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations on rows
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An operation that combines the elements of a row by one operation for each
+/// result.
+struct Reduction {
+  SmallVector<Operation *> combiners;
+  SmallVector<TypedAttr> neutral;
+};
+
+/// A step of a launch: what is done with a row.
+struct RowStep {
+  linalg::GenericOp op;
+  /// Where the loops behind those over rows reduce.
+  std::optional<Reduction> reduction;
+
+  static std::optional<RowStep> get(linalg::GenericOp op, unsigned numRowDims);
+};
+
+class RowLaunch {
+public:
+  RowLaunch(IndexBuilder &b, ArrayRef<RowStep> steps, unsigned numRowDims)
+      : b(b), steps(steps), numRowDims(numRowDims) {}
+  void emit();
+
+private:
+  SmallVector<Type> getSharedTypes();
+  Value getNumThreads(ArrayRef<SmallVector<Value>> sizes);
+  void emitStep(IndexBuilder &in, const RowStep &step, ArrayRef<Value> sizes);
+  void emitElements(IndexBuilder &in, const RowStep &step,
+                    ArrayRef<Value> sizes);
+  void emitReduction(IndexBuilder &in, const RowStep &step,
+                     ArrayRef<Value> sizes);
+  Value reduceBlock(IndexBuilder &in, Value value, Operation *combiner);
+  Value combine(IndexBuilder &in, Operation *combiner, Value lhs, Value rhs);
+  SmallVector<Value> placeOf(IndexBuilder &in, Value place,
+                             ArrayRef<Value> sizes);
+  void byFirstThread(IndexBuilder &in, IndexBuilder::Body body);
+
+  IndexBuilder &b;
+  ArrayRef<RowStep> steps;
+  unsigned numRowDims;
+  SmallVector<Value> row;
+  Value thread, numThreads;
+  SmallVector<Value> shared;
+};
+} // namespace
+
+/// What a body yields as result `index`: a combination of the element so far,
+/// which nothing else sees, and something else.
+static std::optional<std::pair<Operation *, TypedAttr>>
+findCombiner(linalg::GenericOp op, unsigned index) {
+  Block &body = op.getRegion().front();
+  BlockArgument carried =
+      body.getArgument(op.getNumDpsInputs() + index);
+  Operation *combiner = body.getTerminator()->getOperand(index).getDefiningOp();
+  Type type = carried.getType();
+  if (!combiner || combiner->getBlock() != &body ||
+      combiner->getNumOperands() != 2 || !carried.hasOneUse() ||
+      *carried.user_begin() != combiner || !combiner->getResult(0).hasOneUse() ||
+      combiner->getOperand(0) == combiner->getOperand(1) ||
+      type.getIntOrFloatBitWidth() < 8)
+    return std::nullopt;
+  // It must not matter which of the two comes first.
+  if (!isa<arith::AddFOp, arith::MulFOp, arith::AddIOp, arith::MulIOp,
+           arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+           arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
+           arith::MinUIOp, arith::AndIOp, arith::OrIOp>(combiner))
+    return std::nullopt;
+  std::optional<TypedAttr> neutral = arith::getNeutralElement(combiner);
+  if (!neutral)
+    return std::nullopt;
+  return std::make_pair(combiner, *neutral);
+}
+
+static bool beginsWithRow(AffineMap map, unsigned numRowDims) {
+  if (map.getNumResults() < numRowDims)
+    return false;
+  for (unsigned i = 0; i < numRowDims; ++i)
+    if (map.getResult(i) != getAffineDimExpr(i, map.getContext()))
+      return false;
+  return true;
+}
+
+/// Whether lanes along the last loop read neighbours.
+static bool hasLastLoopInnermost(linalg::GenericOp op) {
+  AffineExpr last =
+      getAffineDimExpr(op.getNumLoops() - 1, op.getContext());
+  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    return map.getNumResults() > 0 &&
+           map.getResult(map.getNumResults() - 1) == last;
+  });
+}
+
+std::optional<RowStep> RowStep::get(linalg::GenericOp op, unsigned numRowDims) {
+  if (op.getNumLoops() < numRowDims || !op.hasPureBufferSemantics())
+    return std::nullopt;
+  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+  auto isParallel = [](utils::IteratorType kind) {
+    return kind == utils::IteratorType::parallel;
+  };
+  if (!llvm::all_of(ArrayRef(kinds).take_front(numRowDims), isParallel))
+    return std::nullopt;
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (!beginsWithRow(op.getMatchingIndexingMap(&init), numRowDims))
+      return std::nullopt;
+  RowStep step{op, std::nullopt};
+  auto rest = ArrayRef(kinds).drop_front(numRowDims);
+  if (llvm::all_of(rest, isParallel)) {
+    // Each place is written once.
+    for (OpOperand &init : op.getDpsInitsMutable())
+      if (op.getMatchingIndexingMap(&init).getNumResults() != op.getNumLoops())
+        return std::nullopt;
+    return step;
+  }
+  if (llvm::any_of(rest, isParallel) || !hasLastLoopInnermost(op))
+    return std::nullopt;
+  step.reduction.emplace();
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
+    auto found = findCombiner(op, i);
+    if (!found)
+      return std::nullopt;
+    step.reduction->combiners.push_back(found->first);
+    step.reduction->neutral.push_back(found->second);
+  }
+  return step;
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+SmallVector<Type> RowLaunch::getSharedTypes() {
+  llvm::SetVector<Type> types;
+  for (const RowStep &step : steps)
+    if (step.reduction)
+      for (TypedAttr neutral : step.reduction->neutral)
+        types.insert(
+            getSharedType(b.getContext(), kMostThreads, neutral.getType()));
+  return llvm::to_vector(types);
+}
+
+/// A power of two, by the longest row: a thread has some elements of it.
+Value RowLaunch::getNumThreads(ArrayRef<SmallVector<Value>> sizes) {
+  Value longest = b.index(1);
+  for (ArrayRef<Value> loops : sizes)
+    longest = b.max(longest, makeProduct(b, loops.drop_front(numRowDims)));
+  Value count = b.index(kMostThreads);
+  for (int64_t fewer = kMostThreads / 2; fewer >= 32; fewer /= 2)
+    count = b.createOrFold<arith::SelectOp>(
+        b.isAtMost(longest, fewer * kUnroll), b.index(fewer), count);
+  return count;
+}
+
+void RowLaunch::emit() {
+  SmallVector<SmallVector<Value>> sizes;
+  for (const RowStep &step : steps)
+    sizes.push_back(getLoopSizes(b, step.op));
+  auto rowSizes = ArrayRef(sizes.front()).take_front(numRowDims);
+  launch(b, makeProduct(b, rowSizes), getNumThreads(sizes), getSharedTypes(),
+         [&](IndexBuilder &in, gpu::LaunchOp op) {
+           thread = op.getThreadIds().x;
+           numThreads = op.getBlockSize().x;
+           row = delinearize(in, op.getBlockIds().x, rowSizes);
+           llvm::append_range(shared, op.getWorkgroupAttributions());
+           for (auto [step, loops] : llvm::zip(steps, sizes)) {
+             if (&step != steps.begin())
+               gpu::BarrierOp::create(in);
+             emitStep(in, step, ArrayRef(loops).drop_front(numRowDims));
+           }
+         });
+}
+
+void RowLaunch::byFirstThread(IndexBuilder &in, IndexBuilder::Body body) {
+  in.branch(in.isEqual(thread, in.index(0)), body);
+}
+
+SmallVector<Value> RowLaunch::placeOf(IndexBuilder &in, Value place,
+                                      ArrayRef<Value> sizes) {
+  SmallVector<Value> where(row);
+  llvm::append_range(where, delinearize(in, place, sizes));
+  return where;
+}
+
+void RowLaunch::emitStep(IndexBuilder &in, const RowStep &step,
+                         ArrayRef<Value> sizes) {
+  if (step.reduction)
+    return emitReduction(in, step, sizes);
+  if (!sizes.empty())
+    return emitElements(in, step, sizes);
+  byFirstThread(in, [&](IndexBuilder &first) {
+    ElementBody body(step.op);
+    body.store(first, row, body.compute(first, row, body.load(first, row)));
+  });
+}
+
+void RowLaunch::emitElements(IndexBuilder &in, const RowStep &step,
+                             ArrayRef<Value> sizes) {
+  ElementBody body(step.op);
+  loopUnrolled(in, thread, makeProduct(in, sizes), numThreads,
+               getUnroll(step.op), {},
+               [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange) {
+                 SmallVector<SmallVector<Value>> where, operands;
+                 for (Value place : places) {
+                   where.push_back(placeOf(loop, place, sizes));
+                   operands.push_back(body.load(loop, where.back()));
+                 }
+                 for (auto [place, values] : llvm::zip(where, operands))
+                   body.store(loop, place, body.compute(loop, place, values));
+                 return SmallVector<Value>();
+               });
+}
+
+Value RowLaunch::combine(IndexBuilder &in, Operation *combiner, Value lhs,
+                         Value rhs) {
+  IRMapping mapping;
+  mapping.map(combiner->getOperand(0), lhs);
+  mapping.map(combiner->getOperand(1), rhs);
+  return in.clone(*combiner, mapping)->getResult(0);
+}
+
+/// Combines what the threads of a block have; the first thread gets it.
+Value RowLaunch::reduceBlock(IndexBuilder &in, Value value,
+                             Operation *combiner) {
+  Value memory = *llvm::find_if(shared, [&](Value memory) {
+    return cast<MemRefType>(memory.getType()).getElementType() ==
+           value.getType();
+  });
+  // What was there before has been read.
+  gpu::BarrierOp::create(in);
+  memref::StoreOp::create(in, value, memory, thread);
+  gpu::BarrierOp::create(in);
+  Value half = in.floorDiv(numThreads, in.index(2));
+  scf::WhileOp::create(
+      in, TypeRange(half.getType()), ValueRange(half),
+      [&](OpBuilder &builder, Location loc, ValueRange values) {
+        IndexBuilder inside(loc, builder);
+        Value goesOn = inside.compare(arith::CmpIPredicate::sgt,
+                                      values.front(), inside.index(0));
+        scf::ConditionOp::create(inside, goesOn, values);
+      },
+      [&](OpBuilder &builder, Location loc, ValueRange values) {
+        IndexBuilder inside(loc, builder);
+        Value stride = values.front();
+        Value hasOther = inside.compare(arith::CmpIPredicate::slt, thread,
+                                        stride);
+        inside.branch(hasOther, [&](IndexBuilder &then) {
+          Value mine = memref::LoadOp::create(then, memory, thread);
+          Value other =
+              memref::LoadOp::create(then, memory, then.add(thread, stride));
+          memref::StoreOp::create(then, combine(then, combiner, mine, other),
+                                  memory, thread);
+        });
+        gpu::BarrierOp::create(inside);
+        scf::YieldOp::create(
+            inside, ValueRange(inside.floorDiv(stride, inside.index(2))));
+      });
+  return memref::LoadOp::create(in, memory, in.index(0));
+}
+
+void RowLaunch::emitReduction(IndexBuilder &in, const RowStep &step,
+                              ArrayRef<Value> sizes) {
+  ElementBody body(step.op);
+  linalg::GenericOp op = step.op;
+  SmallVector<Value> neutral;
+  for (TypedAttr value : step.reduction->neutral)
+    neutral.push_back(arith::ConstantOp::create(in, value));
+  SmallVector<Value> sums = loopUnrolled(
+      in, thread, makeProduct(in, sizes), numThreads, getUnroll(op), neutral,
+      [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange carried) {
+        SmallVector<SmallVector<Value>> where, operands;
+        for (Value place : places) {
+          where.push_back(placeOf(loop, place, sizes));
+          SmallVector<Value> &values = operands.emplace_back();
+          for (OpOperand *input : op.getDpsInputOperands())
+            values.push_back(body.loadOperand(loop, *input, where.back()));
+        }
+        SmallVector<Value> next(carried);
+        for (auto [place, values] : llvm::zip(where, operands)) {
+          SmallVector<Value> arguments(values);
+          llvm::append_range(arguments, next);
+          next = body.compute(loop, place, arguments);
+        }
+        return next;
+      });
+  for (auto [sum, combiner] : llvm::zip(sums, step.reduction->combiners))
+    sum = reduceBlock(in, sum, combiner);
+  byFirstThread(in, [&](IndexBuilder &first) {
+    SmallVector<Value> place(row);
+    // Inits do not depend on the loops that reduce.
+    place.resize(op.getNumLoops(), first.index(0));
+    SmallVector<Value> results;
+    for (auto [init, sum, combiner] :
+         llvm::zip(op.getDpsInitsMutable(), sums, step.reduction->combiners))
+      results.push_back(combine(first, combiner,
+                                body.loadOperand(first, init, place), sum));
+    body.store(first, place, results);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Groups of operations
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The size of a dimension: a number, or that of a parameter.
+struct SizeKey {
+  Value memref;
+  int64_t dim;
+  bool operator==(const SizeKey &other) const {
+    return memref == other.memref && dim == other.dim;
+  }
+};
+} // namespace
+
+/// Where the size of a dimension comes from.
+static SizeKey findSize(Value memref, int64_t dim) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(dim))
+    return {Value(), type.getDimSize(dim)};
+  if (auto alloc = memref.getDefiningOp<memref::AllocOp>()) {
+    Value size = alloc.getDynamicSizes()[type.getDynamicDimIndex(dim)];
+    if (auto of = size.getDefiningOp<memref::DimOp>())
+      if (std::optional<int64_t> index = of.getConstantIndex())
+        return findSize(of.getSource(), *index);
+    return {size, -1};
+  }
+  return {memref, dim};
+}
+
+/// Where the size of a loop comes from: all operands agree on it.
+static SmallVector<SizeKey> findLoopSize(linalg::GenericOp op, unsigned loop) {
+  SmallVector<SizeKey> keys;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    for (auto [dim, expr] : llvm::enumerate(
+             op.getMatchingIndexingMap(&operand).getResults()))
+      if (expr == getAffineDimExpr(loop, op.getContext()))
+        keys.push_back(findSize(operand.get(), dim));
+  }
+  return keys;
+}
+
+static bool haveSameRows(linalg::GenericOp lhs, linalg::GenericOp rhs,
+                         unsigned numRowDims) {
+  for (unsigned loop = 0; loop < numRowDims; ++loop) {
+    SmallVector<SizeKey> others = findLoopSize(rhs, loop);
+    if (llvm::none_of(findLoopSize(lhs, loop), [&](const SizeKey &key) {
+          return llvm::is_contained(others, key);
+        }))
+      return false;
+  }
+  return true;
+}
+
+static Value findRoot(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+    memref = view.getViewSource();
+  return memref;
+}
+
+namespace {
+/// Whether rows depend on no other rows: memory that one step writes and
+/// another one uses is used at the row.
+class RowDependences {
+public:
+  explicit RowDependences(unsigned numRowDims) : numRowDims(numRowDims) {}
+
+  bool add(linalg::GenericOp op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value memref = operand.get();
+      if (!isa<MemRefType>(memref.getType()))
+        continue;
+      bool isOfRow =
+          findRoot(memref) == memref &&
+          beginsWithRow(op.getMatchingIndexingMap(&operand), numRowDims);
+      Value root = findRoot(memref);
+      if (!isOfRow)
+        elsewhere.insert(root);
+      if (op.isDpsInit(&operand))
+        written.insert(root);
+    }
+    // Bodies may read memory themselves.
+    op.getRegion().walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (isa<MemRefType>(operand.getType()))
+          elsewhere.insert(findRoot(operand));
+    });
+    return llvm::none_of(written, [&](Value root) {
+      return elsewhere.contains(root);
+    });
+  }
+
+private:
+  unsigned numRowDims;
+  llvm::SetVector<Value> written, elsewhere;
+};
+} // namespace
+
+size_t mlir::relax::launchRows(ArrayRef<linalg::GenericOp> ops) {
+  // The loops over rows are those of the first operation that reduces.
+  const auto *reducing = llvm::find_if(ops, [](linalg::GenericOp op) {
+    return op.getNumReductionLoops() > 0;
+  });
+  if (reducing == ops.end())
+    return 0;
+  linalg::GenericOp first = *reducing;
+  unsigned numRowDims = first.getNumParallelLoops();
+  SmallVector<RowStep> steps;
+  RowDependences dependences(numRowDims);
+  bool reduces = false;
+  for (linalg::GenericOp op : ops) {
+    std::optional<RowStep> step = RowStep::get(op, numRowDims);
+    if (!step || !haveSameRows(op, first, numRowDims) || !dependences.add(op))
+      break;
+    reduces |= step->reduction.has_value();
+    steps.push_back(*step);
+  }
+  if (!reduces)
+    return 0;
+  IndexBuilder b(first.getLoc(), steps.back().op);
+  RowLaunch(b, steps, numRowDims).emit();
+  for (RowStep &step : steps)
+    step.op.erase();
+  return steps.size();
+}
