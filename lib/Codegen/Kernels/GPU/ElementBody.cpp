@@ -28,6 +28,9 @@ Value ElementBody::loadOperand(IndexBuilder &b, OpOperand &operand,
   auto generic = op;
   if (!isa<MemRefType>(operand.get().getType()))
     return operand.get();
+  if (known)
+    if (Value element = known->lookup(operand.get()))
+      return element;
   return memref::LoadOp::create(
       b, operand.get(),
       mapPlace(b, generic.getMatchingIndexingMap(&operand), place));
@@ -87,15 +90,30 @@ SmallVector<Value> mlir::relax::getLoopSizes(IndexBuilder &b,
 }
 
 SmallVector<Value> mlir::relax::delinearize(IndexBuilder &b, Value place,
-                                            ArrayRef<Value> sizes) {
+                                            ArrayRef<Value> sizes,
+                                            bool isSmall) {
+  auto cast = [&](Value value, Type type) -> Value {
+    return b.createOrFold<arith::IndexCastUIOp>(type, value);
+  };
+  auto narrow = [&](Value value) {
+    return isSmall ? cast(value, b.getI32Type()) : value;
+  };
+  auto widen = [&](Value value) {
+    return isSmall ? cast(value, b.getIndexType()) : value;
+  };
   SmallVector<Value> indices(sizes.size());
-  if (sizes.empty())
+  if (sizes.size() <= 1) {
+    if (!sizes.empty())
+      indices.front() = place;
     return indices;
-  for (size_t i = sizes.size(); i-- > 1;) {
-    indices[i] = b.rem(place, sizes[i]);
-    place = b.floorDiv(place, sizes[i]);
   }
-  indices.front() = place;
+  place = narrow(place);
+  for (size_t i = sizes.size(); i-- > 1;) {
+    Value size = narrow(sizes[i]);
+    indices[i] = widen(b.rem(place, size));
+    place = b.floorDiv(place, size);
+  }
+  indices.front() = widen(place);
   return indices;
 }
 

@@ -23,7 +23,10 @@ namespace mlir::relax {
 
 class ElementBody {
 public:
-  explicit ElementBody(linalg::GenericOp op) : op(op) {}
+  /// `known`: the elements of memory that needs no load, whatever the place.
+  explicit ElementBody(linalg::GenericOp op,
+                       const llvm::DenseMap<Value, Value> *known = nullptr)
+      : op(op), known(known) {}
 
   /// The operands at a place of the iteration space; null for those that the
   /// body does not look at.
@@ -42,14 +45,16 @@ public:
 
 private:
   linalg::GenericOp op;
+  const llvm::DenseMap<Value, Value> *known;
 };
 
 /// The sizes of the loops of an operation.
 SmallVector<Value> getLoopSizes(IndexBuilder &b, linalg::GenericOp op);
 
-/// The place in an iteration space, in row-major order.
+/// The place in an iteration space, in row-major order. `isSmall`: there are
+/// fewer than 2^31 places, so that divisions of 32 bits do.
 SmallVector<Value> delinearize(IndexBuilder &b, Value place,
-                               ArrayRef<Value> sizes);
+                               ArrayRef<Value> sizes, bool isSmall = false);
 
 Value makeProduct(IndexBuilder &b, ArrayRef<Value> sizes);
 

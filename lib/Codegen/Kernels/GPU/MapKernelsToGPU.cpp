@@ -136,6 +136,21 @@ static FailureOr<SmallVector<scf::ForOp>> lowerToLoops(RewriterBase &rewriter,
   return result;
 }
 
+/// Whether operands lack different parallel loops, as those of products of
+/// matrices do: then each is read again and again, and lanes had better have
+/// results of their own.
+static bool isContraction(linalg::GenericOp op) {
+  unsigned numLacking = 0;
+  for (OpOperand *input : op.getDpsInputOperands())
+    for (unsigned dim = 0; dim < op.getNumLoops(); ++dim)
+      if (op.getIteratorTypesArray()[dim] == utils::IteratorType::parallel &&
+          !op.getMatchingIndexingMap(input).isFunctionOfDim(dim)) {
+        ++numLacking;
+        break;
+      }
+  return numLacking > 1;
+}
+
 /// Makes `count` loops, each in the one before, the threads of a launch.
 static void launchLoops(SmallVector<scf::ForOp> loops) {
   IndexBuilder b(loops.front().getLoc(), loops.front());
@@ -385,6 +400,9 @@ LogicalResult KernelMapper::launchStructured(linalg::GenericOp op) {
     return success();
   }
   size_t numParallel = numParallelDims.lookup(op);
+  if (isReduction.contains(op) && !isContraction(op) &&
+      launchColumns(op, numParallel))
+    return success();
   Location loc = op.getLoc();
   Operation *before = op->getPrevNode(), *after = op->getNextNode();
   FailureOr<SmallVector<scf::ForOp>> loops = lowerToLoops(rewriter, op);

@@ -30,18 +30,35 @@ using namespace mlir::relax;
 
 /// The most threads that a row has.
 static constexpr int64_t kMostThreads = 512;
-/// Iterations that a thread loads before it stores.
+static constexpr int64_t kWarp = 32;
+/// Iterations that a thread loads before it stores, so that it waits for
+/// memory once for all of them.
 static constexpr int64_t kUnroll = 4;
-/// Bodies of more operations are not repeated.
-static constexpr int64_t kLargeBody = 40;
+/// Bodies of more operations than these are repeated less, or not at all.
+static constexpr int64_t kSmallBody = 40, kLargeBody = 160;
+
+/// The bytes of the largest elements of an operation.
+static int64_t getElementBytes(linalg::GenericOp op) {
+  int64_t bytes = 1;
+  for (Type type : op->getOperandTypes())
+    bytes = std::max<int64_t>(
+        bytes, getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8);
+  return bytes;
+}
 
 static int64_t getUnroll(linalg::GenericOp op) {
   Block &body = op.getRegion().front();
-  bool isSimple = llvm::all_of(body, [](Operation &inner) {
-    return inner.getNumRegions() == 0;
-  });
+  if (llvm::any_of(body, [](Operation &inner) {
+        return inner.getNumRegions() > 0;
+      }))
+    return 1;
   auto size = static_cast<int64_t>(body.getOperations().size());
-  return isSimple && size <= kLargeBody ? kUnroll : 1;
+  if (size > kLargeBody)
+    return 1;
+  bool isNarrow = getElementBytes(op) <= 2;
+  if (size > kSmallBody)
+    return isNarrow ? kUnroll : 1;
+  return isNarrow ? 2 * kUnroll : kUnroll;
 }
 
 //===----------------------------------------------------------------------===//
@@ -80,8 +97,27 @@ static linalg::GenericOp flatten(IndexBuilder &b, linalg::GenericOp op) {
   auto result = linalg::GenericOp::create(b, flat(op.getInputs()),
                                           flat(op.getOutputs()), maps, kinds);
   result.getRegion().takeBody(op.getRegion());
+  b.setInsertionPoint(result);
   op.erase();
   return result;
+}
+
+/// The iterations of a thread: all that is loaded comes before what is stored.
+static void
+emitPlaces(IndexBuilder &b, const ElementBody &body, Value begin, Value end,
+           Value step, int64_t unroll,
+           llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at) {
+  loopUnrolled(b, begin, end, step, unroll, {},
+               [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange) {
+                 SmallVector<SmallVector<Value>> where, operands;
+                 for (Value place : places) {
+                   where.push_back(at(loop, place));
+                   operands.push_back(body.load(loop, where.back()));
+                 }
+                 for (auto [place, values] : llvm::zip(where, operands))
+                   body.store(loop, place, body.compute(loop, place, values));
+                 return SmallVector<Value>();
+               });
 }
 
 void mlir::relax::launchElements(linalg::GenericOp op) {
@@ -100,18 +136,18 @@ void mlir::relax::launchElements(linalg::GenericOp op) {
                           launched.getThreadIds().x);
            Value end = inside.min(
                count, inside.add(begin, kThreads * (unroll - 1) + 1));
-           loopUnrolled(
-               inside, begin, end, inside.index(kThreads), unroll, {},
-               [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange) {
-                 SmallVector<SmallVector<Value>> where, operands;
-                 for (Value place : places) {
-                   where.push_back(delinearize(loop, place, sizes));
-                   operands.push_back(body.load(loop, where.back()));
-                 }
-                 for (auto [place, values] : llvm::zip(where, operands))
-                   body.store(loop, place, body.compute(loop, place, values));
-                 return SmallVector<Value>();
-               });
+           auto run = [&](IndexBuilder &in, bool isSmall) {
+             emitPlaces(in, body, begin, end, in.index(kThreads), unroll,
+                        [&](IndexBuilder &loop, Value place) {
+                          return delinearize(loop, place, sizes, isSmall);
+                        });
+           };
+           if (sizes.size() <= 1)
+             return run(inside, /*isSmall=*/false);
+           inside.branch(
+               inside.isAtMost(count, INT32_MAX - kThreads * unroll),
+               [&](IndexBuilder &in) { run(in, /*isSmall=*/true); },
+               [&](IndexBuilder &in) { run(in, /*isSmall=*/false); });
          });
   op.erase();
 }
@@ -126,6 +162,8 @@ namespace {
 struct Reduction {
   SmallVector<Operation *> combiners;
   SmallVector<TypedAttr> neutral;
+
+  static std::optional<Reduction> get(linalg::GenericOp op);
 };
 
 /// A step of a launch: what is done with a row.
@@ -151,11 +189,25 @@ private:
                     ArrayRef<Value> sizes);
   void emitReduction(IndexBuilder &in, const RowStep &step,
                      ArrayRef<Value> sizes);
-  Value reduceBlock(IndexBuilder &in, Value value, Operation *combiner);
-  Value combine(IndexBuilder &in, Operation *combiner, Value lhs, Value rhs);
+  Value reduceWarp(IndexBuilder &in, Value value, Operation *combiner);
+  Value reduceByWarps(IndexBuilder &in, Value value, Value neutral,
+                      Operation *combiner, Value memory);
+  Value reduceByHalves(IndexBuilder &in, Value value, Operation *combiner,
+                       Value memory);
+  Value reduceBlock(IndexBuilder &in, Value value, Value neutral,
+                    Operation *combiner);
   SmallVector<Value> placeOf(IndexBuilder &in, Value place,
                              ArrayRef<Value> sizes);
   void byFirstThread(IndexBuilder &in, IndexBuilder::Body body);
+
+  /// The body of a step, which finds what each row has one of in registers.
+  ElementBody makeBody(linalg::GenericOp op) const {
+    return ElementBody(op, &scalars);
+  }
+  bool needsBarrier(linalg::GenericOp op) const;
+  bool isOnlyUsedHere(Value memref) const;
+  void keepScalars(IndexBuilder &in, linalg::GenericOp op,
+                   ArrayRef<Value> results);
 
   IndexBuilder &b;
   ArrayRef<RowStep> steps;
@@ -163,6 +215,10 @@ private:
   SmallVector<Value> row;
   Value thread, numThreads;
   SmallVector<Value> shared;
+  /// Memory with an element for each row: all threads have that of their row.
+  llvm::DenseMap<Value, Value> scalars;
+  /// The memory that was written, and read, since the last barrier.
+  llvm::DenseSet<Value> written, read;
 };
 } // namespace
 
@@ -191,6 +247,18 @@ findCombiner(linalg::GenericOp op, unsigned index) {
   if (!neutral)
     return std::nullopt;
   return std::make_pair(combiner, *neutral);
+}
+
+std::optional<Reduction> Reduction::get(linalg::GenericOp op) {
+  Reduction result;
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
+    auto found = findCombiner(op, i);
+    if (!found)
+      return std::nullopt;
+    result.combiners.push_back(found->first);
+    result.neutral.push_back(found->second);
+  }
+  return result;
 }
 
 static bool beginsWithRow(AffineMap map, unsigned numRowDims) {
@@ -236,15 +304,127 @@ std::optional<RowStep> RowStep::get(linalg::GenericOp op, unsigned numRowDims) {
   }
   if (llvm::any_of(rest, isParallel) || !hasLastLoopInnermost(op))
     return std::nullopt;
-  step.reduction.emplace();
-  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
-    auto found = findCombiner(op, i);
-    if (!found)
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (op.getMatchingIndexingMap(&init).getNumResults() != numRowDims)
       return std::nullopt;
-    step.reduction->combiners.push_back(found->first);
-    step.reduction->neutral.push_back(found->second);
-  }
-  return step;
+  step.reduction = Reduction::get(op);
+  return step.reduction ? std::optional(step) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static Value combine(IndexBuilder &in, Operation *combiner, Value lhs,
+                     Value rhs) {
+  IRMapping mapping;
+  mapping.map(combiner->getOperand(0), lhs);
+  mapping.map(combiner->getOperand(1), rhs);
+  return in.clone(*combiner, mapping)->getResult(0);
+}
+
+/// What a thread makes of its places.
+static SmallVector<Value>
+accumulate(IndexBuilder &b, linalg::GenericOp op, const ElementBody &body,
+           Value begin, Value end, Value step, ValueRange neutral,
+           llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at) {
+  return loopUnrolled(
+      b, begin, end, step, getUnroll(op), neutral,
+      [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange carried) {
+        SmallVector<SmallVector<Value>> where, operands;
+        for (Value place : places) {
+          where.push_back(at(loop, place));
+          SmallVector<Value> &values = operands.emplace_back();
+          for (OpOperand *input : op.getDpsInputOperands())
+            values.push_back(body.loadOperand(loop, *input, where.back()));
+        }
+        SmallVector<Value> next(carried);
+        for (auto [place, values] : llvm::zip(where, operands)) {
+          SmallVector<Value> arguments(values);
+          llvm::append_range(arguments, next);
+          next = body.compute(loop, place, arguments);
+        }
+        return next;
+      });
+}
+
+/// Whether a thread had better reduce all by itself, as with windows.
+static bool hasFewToReduce(linalg::GenericOp op, unsigned numParallel) {
+  constexpr int64_t kFew = 64;
+  int64_t length = 1;
+  for (int64_t size : ArrayRef(op.getStaticLoopRanges()).drop_front(numParallel))
+    if (ShapedType::isDynamic(size) || (length *= size) > kFew)
+      return false;
+  return true;
+}
+
+/// Reductions along columns: neighbouring threads have neighbouring columns,
+/// and several threads a part of a column each.
+bool mlir::relax::launchColumns(linalg::GenericOp op, unsigned numParallel) {
+  std::optional<Reduction> reduction = Reduction::get(op);
+  if (!reduction || numParallel == 0 || op.getNumReductionLoops() == 0 ||
+      hasFewToReduce(op, numParallel))
+    return false;
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (!op.getMatchingIndexingMap(&init).isProjectedPermutation())
+      return false;
+  IndexBuilder b(op.getLoc(), op);
+  SmallVector<Value> sizes = getLoopSizes(b, op);
+  auto outer = ArrayRef(sizes).take_front(numParallel),
+       inner = ArrayRef(sizes).drop_front(numParallel);
+  Value count = makeProduct(b, outer), length = makeProduct(b, inner);
+  SmallVector<Type> shared;
+  for (TypedAttr neutral : reduction->neutral)
+    shared.push_back(
+        getSharedType(b.getContext(), kMostThreads, neutral.getType()));
+  ElementBody body(op);
+  Value columns = b.index(kWarp);
+  launch(b, b.ceilDiv(count, columns), b.index(kMostThreads), shared,
+         [&](IndexBuilder &in, gpu::LaunchOp launched) {
+           Value thread = launched.getThreadIds().x;
+           Value lane = in.rem(thread, columns),
+                 part = in.floorDiv(thread, columns);
+           Value column =
+               in.add(in.mul(launched.getBlockIds().x, kWarp), lane);
+           Value isIn = in.compare(arith::CmpIPredicate::slt, column, count);
+           // Threads beyond the last column read it once more.
+           Value inside = in.min(column, in.sub(count, in.index(1)));
+           SmallVector<Value> place = delinearize(in, inside, outer);
+           SmallVector<Value> neutral;
+           for (TypedAttr value : reduction->neutral)
+             neutral.push_back(arith::ConstantOp::create(in, value));
+           SmallVector<Value> sums = accumulate(
+               in, op, body, part, length, in.index(kMostThreads / kWarp),
+               neutral, [&](IndexBuilder &loop, Value at) {
+                 SmallVector<Value> where(place);
+                 llvm::append_range(where, delinearize(loop, at, inner));
+                 return where;
+               });
+           auto memory = launched.getWorkgroupAttributions();
+           for (auto [sum, buffer] : llvm::zip(sums, memory))
+             memref::StoreOp::create(in, sum, buffer, thread);
+           gpu::BarrierOp::create(in);
+           Value isFirst = in.isEqual(part, in.index(0));
+           in.branch(arith::AndIOp::create(in, isIn, isFirst),
+                     [&](IndexBuilder &first) {
+             place.resize(op.getNumLoops(), first.index(0));
+             SmallVector<Value> results;
+             for (auto [init, buffer, combiner] :
+                  llvm::zip(op.getDpsInitsMutable(), memory,
+                            reduction->combiners)) {
+               Value total = body.loadOperand(first, init, place);
+               for (int64_t i = 0; i < kMostThreads; i += kWarp)
+                 total = combine(
+                     first, combiner, total,
+                     memref::LoadOp::create(first, buffer,
+                                            first.add(lane, first.index(i))));
+               results.push_back(total);
+             }
+             body.store(first, place, results);
+           });
+         });
+  op.erase();
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -285,8 +465,14 @@ void RowLaunch::emit() {
            row = delinearize(in, op.getBlockIds().x, rowSizes);
            llvm::append_range(shared, op.getWorkgroupAttributions());
            for (auto [step, loops] : llvm::zip(steps, sizes)) {
-             if (&step != steps.begin())
+             if (needsBarrier(step.op)) {
                gpu::BarrierOp::create(in);
+               written.clear();
+               read.clear();
+             }
+             for (Value operand : step.op->getOperands())
+               if (!scalars.contains(operand))
+                 read.insert(operand);
              emitStep(in, step, ArrayRef(loops).drop_front(numRowDims));
            }
          });
@@ -303,52 +489,110 @@ SmallVector<Value> RowLaunch::placeOf(IndexBuilder &in, Value place,
   return where;
 }
 
+/// Whether a step reads, or writes over, what other threads have written.
+bool RowLaunch::needsBarrier(linalg::GenericOp op) const {
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+    Value memory = operand.get();
+    if (op.isDpsInit(&operand) && read.contains(memory))
+      return true;
+    return written.contains(memory) && !scalars.contains(memory);
+  });
+}
+
+bool RowLaunch::isOnlyUsedHere(Value memref) const {
+  return memref.getDefiningOp<memref::AllocOp>() &&
+         llvm::all_of(memref.getUsers(), [&](Operation *user) {
+           return isa<memref::DeallocOp, memref::DimOp>(user) ||
+                  llvm::any_of(steps, [&](const RowStep &step) {
+                    return step.op == user;
+                  });
+         });
+}
+
+/// What a step computed for the row, by all threads alike. Memory gets it where
+/// somebody else reads it there.
+void RowLaunch::keepScalars(IndexBuilder &in, linalg::GenericOp op,
+                            ArrayRef<Value> results) {
+  SmallVector<OpOperand *> stored;
+  for (auto [init, result] : llvm::zip(op.getDpsInitsMutable(), results)) {
+    scalars[init.get()] = result;
+    if (!isOnlyUsedHere(init.get()))
+      stored.push_back(&init);
+  }
+  if (stored.empty())
+    return;
+  // Other threads may still have to load what was there.
+  gpu::BarrierOp::create(in);
+  read.clear();
+  written.clear();
+  byFirstThread(in, [&](IndexBuilder &first) {
+    for (OpOperand *init : stored) {
+      written.insert(init->get());
+      memref::StoreOp::create(first, scalars[init->get()], init->get(), row);
+    }
+  });
+}
+
 void RowLaunch::emitStep(IndexBuilder &in, const RowStep &step,
                          ArrayRef<Value> sizes) {
   if (step.reduction)
     return emitReduction(in, step, sizes);
-  if (!sizes.empty())
+  if (!sizes.empty()) {
+    linalg::GenericOp op = step.op;
+    written.insert_range(op.getOutputs());
     return emitElements(in, step, sizes);
-  byFirstThread(in, [&](IndexBuilder &first) {
-    ElementBody body(step.op);
-    body.store(first, row, body.compute(first, row, body.load(first, row)));
-  });
+  }
+  ElementBody body = makeBody(step.op);
+  keepScalars(in, step.op, body.compute(in, row, body.load(in, row)));
 }
 
 void RowLaunch::emitElements(IndexBuilder &in, const RowStep &step,
                              ArrayRef<Value> sizes) {
-  ElementBody body(step.op);
-  loopUnrolled(in, thread, makeProduct(in, sizes), numThreads,
-               getUnroll(step.op), {},
-               [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange) {
-                 SmallVector<SmallVector<Value>> where, operands;
-                 for (Value place : places) {
-                   where.push_back(placeOf(loop, place, sizes));
-                   operands.push_back(body.load(loop, where.back()));
-                 }
-                 for (auto [place, values] : llvm::zip(where, operands))
-                   body.store(loop, place, body.compute(loop, place, values));
-                 return SmallVector<Value>();
-               });
+  emitPlaces(in, makeBody(step.op), thread, makeProduct(in, sizes), numThreads,
+             getUnroll(step.op), [&](IndexBuilder &loop, Value place) {
+               return placeOf(loop, place, sizes);
+             });
 }
 
-Value RowLaunch::combine(IndexBuilder &in, Operation *combiner, Value lhs,
-                         Value rhs) {
-  IRMapping mapping;
-  mapping.map(combiner->getOperand(0), lhs);
-  mapping.map(combiner->getOperand(1), rhs);
-  return in.clone(*combiner, mapping)->getResult(0);
+/// Combines what the threads of a warp have; each gets it.
+Value RowLaunch::reduceWarp(IndexBuilder &in, Value value,
+                            Operation *combiner) {
+  for (int32_t offset = 1; offset < kWarp; offset *= 2) {
+    Value other = gpu::ShuffleOp::create(in, value, offset, kWarp,
+                                         gpu::ShuffleMode::XOR)
+                      .getShuffleResult();
+    value = combine(in, combiner, value, other);
+  }
+  return value;
 }
 
-/// Combines what the threads of a block have; the first thread gets it.
-Value RowLaunch::reduceBlock(IndexBuilder &in, Value value,
-                             Operation *combiner) {
-  Value memory = *llvm::find_if(shared, [&](Value memory) {
-    return cast<MemRefType>(memory.getType()).getElementType() ==
-           value.getType();
+/// Combines what the threads of a block have, by warps first.
+Value RowLaunch::reduceByWarps(IndexBuilder &in, Value value, Value neutral,
+                               Operation *combiner, Value memory) {
+  value = reduceWarp(in, value, combiner);
+  Value warp = in.index(kWarp), lane = in.rem(thread, warp);
+  in.branch(in.isEqual(lane, in.index(0)), [&](IndexBuilder &first) {
+    memref::StoreOp::create(first, value, memory, first.floorDiv(thread, warp));
   });
-  // What was there before has been read.
   gpu::BarrierOp::create(in);
+  Value isWarp = in.compare(arith::CmpIPredicate::slt, lane,
+                            in.floorDiv(numThreads, warp));
+  auto others = scf::IfOp::create(
+      in, isWarp,
+      [&](OpBuilder &builder, Location loc) {
+        Value other = memref::LoadOp::create(builder, loc, memory, lane);
+        scf::YieldOp::create(builder, loc, other);
+      },
+      [&](OpBuilder &builder, Location loc) {
+        scf::YieldOp::create(builder, loc, neutral);
+      });
+  return reduceWarp(in, others.getResult(0), combiner);
+}
+
+/// The same for what lanes cannot exchange: halves of the threads combine with
+/// the other half.
+Value RowLaunch::reduceByHalves(IndexBuilder &in, Value value,
+                                Operation *combiner, Value memory) {
   memref::StoreOp::create(in, value, memory, thread);
   gpu::BarrierOp::create(in);
   Value half = in.floorDiv(numThreads, in.index(2));
@@ -363,8 +607,8 @@ Value RowLaunch::reduceBlock(IndexBuilder &in, Value value,
       [&](OpBuilder &builder, Location loc, ValueRange values) {
         IndexBuilder inside(loc, builder);
         Value stride = values.front();
-        Value hasOther = inside.compare(arith::CmpIPredicate::slt, thread,
-                                        stride);
+        Value hasOther =
+            inside.compare(arith::CmpIPredicate::slt, thread, stride);
         inside.branch(hasOther, [&](IndexBuilder &then) {
           Value mine = memref::LoadOp::create(then, memory, thread);
           Value other =
@@ -379,44 +623,44 @@ Value RowLaunch::reduceBlock(IndexBuilder &in, Value value,
   return memref::LoadOp::create(in, memory, in.index(0));
 }
 
+/// Combines what the threads of a block have; each gets it.
+Value RowLaunch::reduceBlock(IndexBuilder &in, Value value, Value neutral,
+                             Operation *combiner) {
+  Value memory = *llvm::find_if(shared, [&](Value memory) {
+    return cast<MemRefType>(memory.getType()).getElementType() ==
+           value.getType();
+  });
+  // What was there before has been read, as has all that was loaded.
+  gpu::BarrierOp::create(in);
+  written.clear();
+  read.clear();
+  Type type = value.getType();
+  if (type.isF32() || type.isInteger(32))
+    return reduceByWarps(in, value, neutral, combiner, memory);
+  return reduceByHalves(in, value, combiner, memory);
+}
+
 void RowLaunch::emitReduction(IndexBuilder &in, const RowStep &step,
                               ArrayRef<Value> sizes) {
-  ElementBody body(step.op);
+  ElementBody body = makeBody(step.op);
   linalg::GenericOp op = step.op;
   SmallVector<Value> neutral;
   for (TypedAttr value : step.reduction->neutral)
     neutral.push_back(arith::ConstantOp::create(in, value));
-  SmallVector<Value> sums = loopUnrolled(
-      in, thread, makeProduct(in, sizes), numThreads, getUnroll(op), neutral,
-      [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange carried) {
-        SmallVector<SmallVector<Value>> where, operands;
-        for (Value place : places) {
-          where.push_back(placeOf(loop, place, sizes));
-          SmallVector<Value> &values = operands.emplace_back();
-          for (OpOperand *input : op.getDpsInputOperands())
-            values.push_back(body.loadOperand(loop, *input, where.back()));
-        }
-        SmallVector<Value> next(carried);
-        for (auto [place, values] : llvm::zip(where, operands)) {
-          SmallVector<Value> arguments(values);
-          llvm::append_range(arguments, next);
-          next = body.compute(loop, place, arguments);
-        }
-        return next;
-      });
-  for (auto [sum, combiner] : llvm::zip(sums, step.reduction->combiners))
-    sum = reduceBlock(in, sum, combiner);
-  byFirstThread(in, [&](IndexBuilder &first) {
-    SmallVector<Value> place(row);
-    // Inits do not depend on the loops that reduce.
-    place.resize(op.getNumLoops(), first.index(0));
-    SmallVector<Value> results;
-    for (auto [init, sum, combiner] :
-         llvm::zip(op.getDpsInitsMutable(), sums, step.reduction->combiners))
-      results.push_back(combine(first, combiner,
-                                body.loadOperand(first, init, place), sum));
-    body.store(first, place, results);
-  });
+  SmallVector<Value> sums =
+      accumulate(in, op, body, thread, makeProduct(in, sizes), numThreads,
+                 neutral, [&](IndexBuilder &loop, Value place) {
+                   return placeOf(loop, place, sizes);
+                 });
+  SmallVector<Value> place(row), results;
+  // Inits do not depend on the loops that reduce.
+  place.resize(op.getNumLoops(), in.index(0));
+  for (auto [init, sum, none, combiner] :
+       llvm::zip(op.getDpsInitsMutable(), sums, neutral,
+                 step.reduction->combiners))
+    results.push_back(combine(in, combiner, body.loadOperand(in, init, place),
+                              reduceBlock(in, sum, none, combiner)));
+  keepScalars(in, op, results);
 }
 
 //===----------------------------------------------------------------------===//
