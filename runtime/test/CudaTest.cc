@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <algorithm>
 #include <dlfcn.h>
 #include <thread>
 
@@ -256,6 +257,132 @@ static int testDevice() {
   return reportChecks();
 }
 
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+// What the driver of the tests saw of launches.
+struct Launches {
+  int (*modules)();
+  const char *(*name)();
+  const unsigned *(*sizes)();
+  const int64_t *(*params)();
+};
+
+// The variables of a program for one kernel.
+struct Caches {
+  void *kernel = nullptr, *image = nullptr;
+
+  int32_t launch(const char *image, const char *name, const int64_t *sizes,
+                 int32_t device = 0) {
+    const int64_t params[] = {7, -1};
+    return relax_device_launch(&kSite, &kernel, &this->image, image, name,
+                               kDLCUDA, device, sizes, params, 2);
+  }
+};
+} // namespace
+
+static Launches findLaunches() {
+  void *library = dlopen(std::getenv("RELAX_CUDA_DRIVER"), RTLD_NOW);
+  const auto find = [&](auto &function, const char *name) {
+    void *symbol = dlsym(library, name);
+    CHECK(symbol != nullptr);
+    std::memcpy(&function, &symbol, sizeof(symbol));
+  };
+  Launches result;
+  find(result.modules, "fakeCudaModules");
+  find(result.name, "fakeCudaLaunchName");
+  find(result.sizes, "fakeCudaLaunchSizes");
+  find(result.params, "fakeCudaLaunchParams");
+  return result;
+}
+
+static constexpr const char *kImage = ".version 7.0\n.entry f()\n.entry g()\n";
+
+// An image is loaded once for each device; a launch has its sizes and
+// parameters.
+static void testLaunches() {
+  Launches seen = findLaunches();
+  const int64_t sizes[] = {3, 2, 1, 32, 4, 1, 100};
+  Caches caches;
+  int before = seen.modules();
+  for (int i = 0; i < 3; ++i)
+    CHECK(caches.launch(kImage, "f", sizes) == 0);
+  CHECK(seen.modules() == before + 1);
+  CHECK(std::equal(sizes, sizes + 7, seen.sizes()));
+  CHECK(seen.params()[0] == 7 && seen.params()[1] == -1);
+  Caches second;
+  second.image = caches.image;
+  CHECK(second.launch(kImage, "g", sizes) == 0);
+  CHECK(seen.modules() == before + 1);
+  CHECK_TEXT(seen.name(), "g");
+  CHECK(caches.launch(kImage, "f", sizes, other) == 0);
+  CHECK(seen.modules() == before + (other ? 2 : 1));
+}
+
+static void checkLaunchFails(const char *image, const char *name,
+                             const int64_t *sizes, const std::string &words) {
+  Caches caches;
+  CHECK(caches.launch(image, name, sizes) == -1);
+  CHECK_TEXT(takeError(), "RuntimeError: " + kPrefix + words);
+}
+
+static void testFailedLaunches() {
+  const int64_t sizes[] = {1, 1, 1, 32, 1, 1, 0};
+  checkLaunchFails("nothing", "f", sizes,
+                   "cuda:0: cannot load kernels: an unknown error (218): no "
+                   "words for it\nline 1: expected .version");
+  checkLaunchFails(kImage, "h", sizes,
+                   "cuda:0: cannot find kernel 'h': an unknown error (500): no "
+                   "words for it");
+  const int64_t tooManyBlocks[] = {1, 65536, 1, 32, 1, 1, 0};
+  checkLaunchFails(kImage, "f", tooManyBlocks,
+                   "cuda:0: cannot launch kernel 'f': 1 x 65536 x 1 blocks of "
+                   "32 x 1 x 1 threads are more than a device can have");
+  const int64_t tooManyThreads[] = {1, 1, 1, 1024, 2, 1, 0};
+  checkLaunchFails(kImage, "f", tooManyThreads,
+                   "cuda:0: cannot launch kernel 'f' with 1 x 1 x 1 blocks of "
+                   "1024 x 2 x 1 threads: an unknown error (1): no words for "
+                   "it");
+  // Nothing to do needs no image.
+  const int64_t none[] = {0, 1, 1, 32, 1, 1, 0};
+  Caches caches;
+  CHECK(caches.launch("nothing", "f", none) == 0);
+}
+
+// Scratch memory of a device goes back with that of its thread.
+static void testDeviceScratch() {
+  int64_t before = cudaStatistics().in_use;
+  int64_t mark = relax_scratch_mark();
+  void *first = relax_device_scratch_alloc(&kSite, 1000, kDLCUDA, 0);
+  void *second = relax_device_scratch_alloc(&kSite, 0, kDLCUDA, 0);
+  CHECK(first && second && first != second);
+  CHECK(cudaStatistics().in_use > before);
+  relax_device_scratch_free(first);
+  relax_scratch_release(mark);
+  CHECK(cudaStatistics().in_use == before);
+  CHECK(!relax_device_scratch_alloc(&kSite, INT64_MAX, kDLCUDA, 0));
+  CHECK_TEXT(takeError(), "MemoryError: " + kPrefix +
+                              "out of memory for scratch memory of more bytes "
+                              "than can be counted");
+}
+
+// A constant is copied to a device once.
+static void testConstantCopies() {
+  Slot constant(makeTensor({2})), first, second;
+  CHECK(relax_constant_to_device(&kSite, first, constant, kDLCUDA, 0) == 0);
+  CHECK(relax_constant_to_device(&kSite, second, constant, kDLCUDA, 0) == 0);
+  void *one, *two;
+  CHECK(relax_tensor_device_data(&kSite, first, &one) == 0);
+  CHECK(relax_tensor_device_data(&kSite, second, &two) == 0);
+  CHECK(one == two);
+  CHECK(relax_tensor_device_data(&kSite, constant, &one) == -1);
+  CHECK_TEXT(takeError(), "RuntimeError: " + kPrefix +
+                              "a kernel of another device cannot read a tensor "
+                              "on cpu:0");
+}
+
 int main(int argc, char **argv) {
   std::string what = argc > 1 ? argv[1] : "";
   if (what == "device")
@@ -278,6 +405,10 @@ int main(int argc, char **argv) {
     testCudaRaises();
     testCudaBoolean();
     testCudaThreads();
+    testLaunches();
+    testFailedLaunches();
+    testDeviceScratch();
+    testConstantCopies();
   }
   return reportChecks();
 }

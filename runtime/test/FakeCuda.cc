@@ -19,13 +19,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 namespace {
 
 using Result = int;
 constexpr Result kSuccess = 0, kInvalid = 1, kOutOfMemory = 2, kContext = 201,
-                 kIllegalAddress = 700;
+                 kInvalidPTX = 218, kNotFound = 500, kIllegalAddress = 700;
 constexpr uint64_t kTag = uint64_t(1) << 62;
 constexpr int kMostDevices = 8;
 
@@ -145,4 +146,69 @@ EXPORT Result cuMemcpyPeer(uint64_t to, Context *toContext, uint64_t from,
   if (!toContext || !fromContext || toContext == fromContext)
     return kContext;
   return copyBytes(bytesAt(to), bytesAt(from), bytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels: a launch is kept, for the test to look at
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Module {
+  std::string text;
+};
+struct Function {
+  Context *context;
+  std::string name;
+};
+std::vector<unsigned> launchSizes;
+std::vector<int64_t> launchParams;
+std::string launchName;
+int numModules = 0;
+} // namespace
+
+EXPORT int fakeCudaModules() { return numModules; }
+EXPORT const char *fakeCudaLaunchName() { return launchName.c_str(); }
+EXPORT const unsigned *fakeCudaLaunchSizes() { return launchSizes.data(); }
+EXPORT const int64_t *fakeCudaLaunchParams() { return launchParams.data(); }
+
+EXPORT Result cuModuleLoadDataEx(Module **module, const void *image,
+                                 unsigned numOptions, int *options,
+                                 void **values) {
+  std::string text = static_cast<const char *>(image);
+  ++numModules;
+  if (text.find(".version") != std::string::npos) {
+    *module = new Module{text};
+    return current() ? kSuccess : kContext;
+  }
+  constexpr int kErrorLog = 5;
+  for (unsigned i = 0; i < numOptions; ++i)
+    if (options[i] == kErrorLog)
+      std::strcpy(static_cast<char *>(values[i]), "line 1: expected .version");
+  return kInvalidPTX;
+}
+EXPORT Result cuModuleGetFunction(Function **function, Module *module,
+                                  const char *name) {
+  if (module->text.find(std::string(".entry ") + name) == std::string::npos)
+    return kNotFound;
+  *function = new Function{current(), name};
+  return kSuccess;
+}
+EXPORT Result cuFuncSetAttribute(Function *, int, int value) {
+  return value <= 227 << 10 ? kSuccess : kInvalid;
+}
+// All kernels of the test have two parameters.
+EXPORT Result cuLaunchKernel(Function *function, unsigned gridX, unsigned gridY,
+                             unsigned gridZ, unsigned blockX, unsigned blockY,
+                             unsigned blockZ, unsigned sharedBytes, void *,
+                             void **params, void **) {
+  if (current() != function->context)
+    return kContext;
+  if (blockX * blockY * blockZ > 1024)
+    return kInvalid;
+  launchName = function->name;
+  launchSizes = {gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes};
+  launchParams.clear();
+  for (int i = 0; i < 2; ++i)
+    launchParams.push_back(*static_cast<int64_t *>(params[i]));
+  return kSuccess;
 }
