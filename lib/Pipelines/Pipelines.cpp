@@ -18,9 +18,9 @@
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -39,7 +39,8 @@ static void buildNormalize(OpPassManager &pm, const CompileOptions &options) {
 }
 
 static void buildLegalize(OpPassManager &pm, const CompileOptions &options) {
-  pm.addPass(createRelaxAssignVDevicePass({options.device, options.deviceArch}));
+  pm.addPass(
+      createRelaxAssignVDevicePass({options.device, options.deviceArch}));
   pm.addPass(createRelaxRealizeVDevicePass());
   pm.addPass(createRelaxLambdaLiftPass());
   if (options.planMemory)

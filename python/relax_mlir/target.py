@@ -119,8 +119,7 @@ def _check_known(options: Mapping[str, Any], known: Iterable[str]) -> None:
     unknown = sorted(set(options) - set(known))
     if unknown:
         raise ValueError(
-            f"expected options of a target, any of {', '.join(known)}, "
-            f"but got {', '.join(unknown)}"
+            f"expected options of a target, any of {', '.join(known)}, but got {', '.join(unknown)}"
         )
 
 

@@ -231,10 +231,10 @@ int relax_constant_to_device(const relax_site *site, TVMFFIAny *dst,
       findDevice(TVMFFIDLDeviceFromIntPair(device_type, device_id), &wrong);
   if (!device)
     return raiseError(site, "RuntimeError", wrong);
-  auto held = reinterpret_cast<const ffi::Any *>(constant)
-                  ->cast<ffi::ObjectRef>();
-  auto object = ffi::detail::ObjectUnsafe::ObjectPtrFromObjectRef<ffi::Object>(
-      held);
+  auto held =
+      reinterpret_cast<const ffi::Any *>(constant)->cast<ffi::ObjectRef>();
+  auto object =
+      ffi::detail::ObjectUnsafe::ObjectPtrFromObjectRef<ffi::Object>(held);
   std::lock_guard<std::mutex> lock(copies.mutex);
   const ffi::Any *copy = copies.find(object.get(), *device);
   if (!copy) {
@@ -262,10 +262,10 @@ int relax_tensor_to_device(const relax_site *site, TVMFFIAny *dst,
 static ffi::Any toDevice(ffi::Any value, DLDevice device) {
   static const relax_site site = {"relax_mlir.runtime.to_device", "", "", ""};
   ffi::Any result;
-  TVM_FFI_CHECK_SAFE_CALL(relax_tensor_to_device(
-      &site, reinterpret_cast<TVMFFIAny *>(&result),
-      reinterpret_cast<const TVMFFIAny *>(&value), device.device_type,
-      device.device_id));
+  TVM_FFI_CHECK_SAFE_CALL(
+      relax_tensor_to_device(&site, reinterpret_cast<TVMFFIAny *>(&result),
+                             reinterpret_cast<const TVMFFIAny *>(&value),
+                             device.device_type, device.device_id));
   return result;
 }
 

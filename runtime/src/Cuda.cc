@@ -308,11 +308,11 @@ std::string CudaDevice::findKernel(void *module, const char *name,
   Current current(*this);
   CUresult result = current.result;
   if (result == CUDA_SUCCESS)
-    result = driver.cuModuleGetFunction(
-        &function, static_cast<CUmodule>(module), name);
+    result = driver.cuModuleGetFunction(&function,
+                                        static_cast<CUmodule>(module), name);
   *kernel = function;
-  return driver.words(
-      result, (std::string("find kernel '") + name + "'").c_str(), id);
+  return driver.words(result,
+                      (std::string("find kernel '") + name + "'").c_str(), id);
 }
 
 static bool isInLimits(const Launch &launch) {
@@ -352,10 +352,10 @@ std::string CudaDevice::launch(void *kernel, const char *name,
   if (RELAX_LIKELY(result == CUDA_SUCCESS))
     result = driver.cuLaunchKernel(
         static_cast<CUfunction>(kernel), size(launch.blocks[0]),
-        size(launch.blocks[1]), size(launch.blocks[2]),
-        size(launch.threads[0]), size(launch.threads[1]),
-        size(launch.threads[2]), size(launch.sharedBytes), /*stream=*/nullptr,
-        params.data(), /*extra=*/nullptr);
+        size(launch.blocks[1]), size(launch.blocks[2]), size(launch.threads[0]),
+        size(launch.threads[1]), size(launch.threads[2]),
+        size(launch.sharedBytes), /*stream=*/nullptr, params.data(),
+        /*extra=*/nullptr);
   if (RELAX_LIKELY(result == CUDA_SUCCESS))
     return "";
   return driver.words(

@@ -95,8 +95,8 @@ int32_t relax_device_launch(const relax_site *site, void **kernel_cache,
     return raiseError(site, "RuntimeError", wrong);
   void *kernel = find(kernel_cache, *device);
   if (!RELAX_LIKELY(kernel != nullptr))
-    wrong = Kernel{kernel_cache, image_cache, image, name}.load(*device,
-                                                                &kernel);
+    wrong =
+        Kernel{kernel_cache, image_cache, image, name}.load(*device, &kernel);
   if (RELAX_LIKELY(wrong.empty()))
     wrong = device->launch(kernel, name, launch);
   if (!RELAX_LIKELY(wrong.empty()))

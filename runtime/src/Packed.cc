@@ -524,17 +524,16 @@ static ffi::Tensor callDPS(ffi::PackedArgs args) {
 // What these functions compute on the host is then where their operands are.
 static void moveToOperands(ffi::PackedArgs args, ffi::Any *result) {
   TVMFFIAny *slot = reinterpret_cast<TVMFFIAny *>(result);
-  bool isData =
-      slot->type_index == kTVMFFIArray || getTensor(slot) != nullptr;
+  bool isData = slot->type_index == kTVMFFIArray || getTensor(slot) != nullptr;
   for (int i = 0; isData && i < args.size(); ++i) {
     TVMFFIAny raw = args[i].CopyToTVMFFIAny();
     const DLTensor *tensor = getTensor(&raw);
     if (!tensor || tensor->device.device_type == kDLCPU)
       continue;
     static const relax_site site = {"to_device", "", "", ""};
-    TVM_FFI_CHECK_SAFE_CALL(
-        relax_tensor_to_device(&site, slot, slot, tensor->device.device_type,
-                               tensor->device.device_id));
+    TVM_FFI_CHECK_SAFE_CALL(relax_tensor_to_device(&site, slot, slot,
+                                                   tensor->device.device_type,
+                                                   tensor->device.device_id));
     return;
   }
 }

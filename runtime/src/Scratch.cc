@@ -110,7 +110,8 @@ void relax_scratch_free(void *memory) {
 //===----------------------------------------------------------------------===//
 
 static void *remoteMemory(const ScratchHead &scratch) {
-  return scratch.remote ? static_cast<DeviceBlock *>(scratch.remote)->data : nullptr;
+  return scratch.remote ? static_cast<DeviceBlock *>(scratch.remote)->data
+                        : nullptr;
 }
 
 void *relax_device_scratch_alloc(const relax_site *site, int64_t bytes,

@@ -117,11 +117,10 @@ int relax_tensor_device_data(const relax_site *site, const TVMFFIAny *value,
                       "a kernel of another device cannot read a tensor on " +
                           deviceText(tensor->device));
   if (!isCompact(*tensor) || !isAligned(*tensor))
-    return raiseError(site, "ValueError",
-                      "expected a compact, aligned tensor on " +
-                          deviceText(tensor->device) +
-                          ", but got a strided view: " +
-                          describeTensor(*tensor));
+    return raiseError(
+        site, "ValueError",
+        "expected a compact, aligned tensor on " + deviceText(tensor->device) +
+            ", but got a strided view: " + describeTensor(*tensor));
   *data = address(*tensor);
   return 0;
 }

@@ -14,10 +14,10 @@
 
 #include "Program.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <algorithm>
 #include <dlfcn.h>
 #include <thread>
 

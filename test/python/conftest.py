@@ -141,7 +141,9 @@ def _machine_on(device):
             function = super().__getitem__(name)
 
             def call(*args):
-                moved = [_map_tensors(arg, lambda x: relax_runtime.tensor(x, device)) for arg in args]
+                moved = [
+                    _map_tensors(arg, lambda x: relax_runtime.tensor(x, device)) for arg in args
+                ]
                 result = function(*moved)
                 return _map_tensors(result, lambda x: relax_runtime.tensor(x, "cpu:0"))
 

@@ -23,7 +23,8 @@ namespace mlir::relax {
 /// The runtime function that runs the body of a parallel loop.
 constexpr StringLiteral kParallelFor = "relax_parallel_for";
 
-/// The runtime function that launches a kernel of a device. It returns a status.
+/// The runtime function that launches a kernel of a device. It returns a
+/// status.
 constexpr StringLiteral kDeviceLaunch = "relax_device_launch";
 
 /// Whether the last result of a kernel is a status.

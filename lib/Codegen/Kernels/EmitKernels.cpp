@@ -127,8 +127,8 @@ struct RelaxEmitKernelsPass
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (!isCandidate(kernel))
         continue;
-      bool isOnDevice = RelaxDialect::DeviceAttrHelper(&getContext())
-                            .isAttrPresent(kernel);
+      bool isOnDevice =
+          RelaxDialect::DeviceAttrHelper(&getContext()).isAttrPresent(kernel);
       for (const KernelClass &kernelClass :
            isOnDevice ? getDeviceKernelClasses() : getKernelClasses()) {
         std::unique_ptr<KernelEmitter> emitter =

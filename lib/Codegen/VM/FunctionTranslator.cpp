@@ -25,8 +25,8 @@
 #include "relax-mlir/Analysis/HostProgram.h"
 #include "relax-mlir/Analysis/Sites.h"
 #include "relax-mlir/IR/RuntimeSteps.h"
-#include "relax-mlir/IR/VDevice.h"
 #include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -99,8 +99,8 @@ Value LaunchLowering::makeArray(ImplicitLocOpBuilder &builder,
   Type word = builder.getI64Type();
   Type type =
       LLVM::LLVMArrayType::get(word, std::max<size_t>(values.size(), 1));
-  Value array = LLVM::AllocaOp::create(entry, runtime.ptrType(), type,
-                                       i32(entry, 1));
+  Value array =
+      LLVM::AllocaOp::create(entry, runtime.ptrType(), type, i32(entry, 1));
   for (auto [index, value] : llvm::enumerate(values)) {
     Value place = LLVM::GEPOp::create(
         builder, runtime.ptrType(), word, array,
@@ -153,10 +153,9 @@ LogicalResult LaunchLowering::lower(gpu::LaunchFuncOp op) {
   StringRef name = func.getSymName();
   name.consume_front("relax.kernel.");
   Image &image = found->second;
-  Value handle =
-      image.handle
-          ? Value(LLVM::AddressOfOp::create(builder, image.handle))
-          : runtime.cache(builder);
+  Value handle = image.handle
+                     ? Value(LLVM::AddressOfOp::create(builder, image.handle))
+                     : runtime.cache(builder);
   if (!image.handle)
     image.handle = runtime.symbolTable().lookup<LLVM::GlobalOp>(
         handle.getDefiningOp<LLVM::AddressOfOp>().getGlobalName());

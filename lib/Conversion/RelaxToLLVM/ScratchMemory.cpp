@@ -195,13 +195,12 @@ LogicalResult ScratchLowering::lower(memref::AllocOp op) {
   Value site = runtime.site(builder, ("kernel '" + name + "'").str(), "", "");
   VDeviceAttr device = getKernelDevice(func);
   Value memory =
-      device
-          ? runtime.call(builder, "relax_device_scratch_alloc",
-                         runtime.ptrType(),
-                         {site, *bytes, i32(*getDLDeviceType(device)),
-                          i32(device.getDevId())})
-          : runtime.call(builder, "relax_scratch_alloc", runtime.ptrType(),
-                         {site, *bytes, i64(op.getAlignment().value_or(1))});
+      device ? runtime.call(builder, "relax_device_scratch_alloc",
+                            runtime.ptrType(),
+                            {site, *bytes, i32(*getDLDeviceType(device)),
+                             i32(device.getDevId())})
+             : runtime.call(builder, "relax_scratch_alloc", runtime.ptrType(),
+                            {site, *bytes, i64(op.getAlignment().value_or(1))});
   Value null = LLVM::ZeroOp::create(builder, runtime.ptrType());
   leaveIf(LLVM::ICmpOp::create(builder, LLVM::ICmpPredicate::eq, memory, null));
 

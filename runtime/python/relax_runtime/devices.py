@@ -110,9 +110,9 @@ def tensor(
     if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] != _CPU:
         held: Any = tvm_ffi.from_dlpack(value)
         if target.type != "cpu" and dtype is None:
-            return _to_device(held, target)  # type: ignore[no-any-return]
+            return _to_device(held, target)
         value = _to_device(held, as_device("cpu"))
     made: Any = tvm_ffi.from_dlpack(np.array(value, dtype, order="C"))
     if target.type == "cpu":
-        return made  # type: ignore[no-any-return]
-    return _to_device(made, target)  # type: ignore[no-any-return]
+        return made
+    return _to_device(made, target)

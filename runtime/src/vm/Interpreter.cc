@@ -115,9 +115,8 @@ static inline int fillData(const Step &step, Role role, const TVMFFIAny *value,
                            TVMFFIAny *copy, void **data) {
   if (!RELAX_LIKELY(!step.isOnDevice))
     return relax_tensor_device_data(step.site, value, data);
-  return role == Role::Read
-             ? relax_tensor_data(step.site, value, copy, data)
-             : relax_tensor_data_inplace(step.site, value, data);
+  return role == Role::Read ? relax_tensor_data(step.site, value, copy, data)
+                            : relax_tensor_data_inplace(step.site, value, data);
 }
 
 static int fillKernelArgs(const Frame &frame, const Step &step,

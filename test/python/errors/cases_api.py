@@ -441,14 +441,14 @@ CASES = [
         "relax.compile: expected target to be a str, a mapping of str, a NativeTarget or a Target, but got 3",
     ),
     (
-        "relax.compile(module(), target='cuda')",
+        "relax.compile(module(), target='rocm')",
         "ValueError",
-        "expected a target of the kind llvm, but got 'cuda'",
+        "expected a target of the kind llvm or cuda, but got 'rocm'",
     ),
     (
         "relax.compile(module(), target='lllvm')",
         "ValueError",
-        "expected a target of the kind llvm, but got 'lllvm'",
+        "expected a target of the kind llvm or cuda, but got 'lllvm'",
     ),
     (
         "relax.compile(module(), target='llvm -mattr=+avx51f')",
@@ -484,7 +484,7 @@ CASES = [
     (
         "relax.compile(module(), target={})",
         "ValueError",
-        "expected a target of the kind llvm, but got {}",
+        "expected a target of the kind llvm or cuda, but got {}",
     ),
     (
         "relax.compile(module(), exec_mode='vm')",

@@ -66,15 +66,15 @@ SmallVector<Value> ElementBody::compute(IndexBuilder &b, ArrayRef<Value> place,
       index.erase();
     });
   }
-  return llvm::map_to_vector(body.getTerminator()->getOperands(),
-                             [&](Value v) { return mapping.lookupOrDefault(v); });
+  return llvm::map_to_vector(body.getTerminator()->getOperands(), [&](Value v) {
+    return mapping.lookupOrDefault(v);
+  });
 }
 
 void ElementBody::store(IndexBuilder &b, ArrayRef<Value> place,
                         ArrayRef<Value> results) const {
   auto generic = op;
-  for (auto [init, result] :
-       llvm::zip(generic.getDpsInitsMutable(), results))
+  for (auto [init, result] : llvm::zip(generic.getDpsInitsMutable(), results))
     memref::StoreOp::create(
         b, result, init.get(),
         mapPlace(b, generic.getMatchingIndexingMap(&init), place));

@@ -35,10 +35,10 @@ static constexpr StringLiteral kChip = "sm_80";
 /// The value of an option in `cuda -arch=sm_90` or {"arch": "sm_90"}.
 static StringRef getChip(StringRef target) {
   size_t at = target.find("sm_");
-  return at == StringRef::npos
-             ? StringRef(kChip)
-             : target.substr(at).take_while(
-                   [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  return at == StringRef::npos ? StringRef(kChip)
+                               : target.substr(at).take_while([](char c) {
+                                   return llvm::isAlnum(c) || c == '_';
+                                 });
 }
 
 /// A name that PTX can have.
@@ -73,8 +73,8 @@ gpu::GPUModuleOp RelaxGatherDeviceKernelsPass::getModule(StringRef chip) {
   builder.setInsertionPointToEnd(getOperation().getBody());
   module = gpu::GPUModuleOp::create(builder, getOperation().getLoc(),
                                     ("relax_device_" + chip).str());
-  Attribute target = NVVM::NVVMTargetAttr::get(
-      &getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", chip);
+  Attribute target = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
+                                               "nvptx64-nvidia-cuda", chip);
   module.setTargetsAttr(builder.getArrayAttr(target));
   return module;
 }
@@ -97,8 +97,8 @@ void RelaxGatherDeviceKernelsPass::runOnOperation() {
     kernel->remove();
     kernel.setName(makeName(host.getSymName()));
     StringAttr name = SymbolTable(module).insert(kernel);
-    launch.setKernelAttr(SymbolRefAttr::get(
-        module.getNameAttr(), {FlatSymbolRefAttr::get(name)}));
+    launch.setKernelAttr(SymbolRefAttr::get(module.getNameAttr(),
+                                            {FlatSymbolRefAttr::get(name)}));
   }
   for (Operation *module : emptied)
     module->erase();

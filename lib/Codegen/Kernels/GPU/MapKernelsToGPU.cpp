@@ -50,18 +50,16 @@ using namespace mlir::relax;
 //===----------------------------------------------------------------------===//
 
 /// A thread for each iteration of loops from 0 with steps of 1.
-static void launchIterations(IndexBuilder &b, ArrayRef<Value> sizes,
-                             llvm::function_ref<void(IndexBuilder &,
-                                                     ArrayRef<Value>)>
-                                 body) {
+static void launchIterations(
+    IndexBuilder &b, ArrayRef<Value> sizes,
+    llvm::function_ref<void(IndexBuilder &, ArrayRef<Value>)> body) {
   Value count = makeProduct(b, sizes);
   Value threads = b.index(kThreads);
   launch(b, b.ceilDiv(count, threads), threads, {},
          [&](IndexBuilder &inside, gpu::LaunchOp op) {
            Value place = inside.add(inside.mul(op.getBlockIds().x, kThreads),
                                     op.getThreadIds().x);
-           Value isIn =
-               inside.compare(arith::CmpIPredicate::slt, place, count);
+           Value isIn = inside.compare(arith::CmpIPredicate::slt, place, count);
            inside.branch(isIn, [&](IndexBuilder &then) {
              body(then, delinearize(then, place, sizes));
            });
@@ -159,11 +157,10 @@ static void launchLoops(SmallVector<scf::ForOp> loops) {
     sizes.push_back(loop.getUpperBound());
     variables.push_back(loop.getInductionVar());
   }
-  launchIterations(b, sizes,
-                   [&](IndexBuilder &inside, ArrayRef<Value> indices) {
-                     moveBody(loops.back().getBody(), variables, inside,
-                              indices);
-                   });
+  launchIterations(
+      b, sizes, [&](IndexBuilder &inside, ArrayRef<Value> indices) {
+        moveBody(loops.back().getBody(), variables, inside, indices);
+      });
   loops.front()->erase();
 }
 
@@ -172,8 +169,7 @@ static void launchParallel(scf::ParallelOp op) {
   SmallVector<Value> sizes;
   for (auto [lower, upper, step] :
        llvm::zip(op.getLowerBound(), op.getUpperBound(), op.getStep()))
-    sizes.push_back(
-        b.max(b.ceilDiv(b.sub(upper, lower), step), b.index(0)));
+    sizes.push_back(b.max(b.ceilDiv(b.sub(upper, lower), step), b.index(0)));
   launchIterations(
       b, sizes, [&](IndexBuilder &inside, ArrayRef<Value> indices) {
         SmallVector<Value> places;
@@ -238,7 +234,8 @@ static bool writes(Operation *op) {
 /// Whether an operation, and all that is in it, only reads.
 static bool onlyReads(Operation *op) {
   WalkResult result = op->walk([](Operation *inner) {
-    return writes(inner) && !inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>()
+    return writes(inner) &&
+                   !inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>()
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
@@ -349,9 +346,8 @@ bool KernelMapper::needsOneThread() {
   // What a sequence computes and somebody else uses.
   return llvm::any_of(body, [&](Operation &op) {
     return writes(&op) && !isa<linalg::LinalgOp>(op) &&
-           llvm::any_of(op.getResults(), [](Value result) {
-             return !result.use_empty();
-           });
+           llvm::any_of(op.getResults(),
+                        [](Value result) { return !result.use_empty(); });
   });
 }
 
@@ -427,8 +423,7 @@ LogicalResult KernelMapper::launchStructured(linalg::GenericOp op) {
 
 /// Puts parallel loops first, and finds what each operation is.
 LogicalResult KernelMapper::sortLoops() {
-  for (linalg::LinalgOp op :
-       llvm::to_vector(body.getOps<linalg::LinalgOp>())) {
+  for (linalg::LinalgOp op : llvm::to_vector(body.getOps<linalg::LinalgOp>())) {
     SmallVector<unsigned> parallel = findParallelDims(op);
     bool readsElsewhere = readsResultsElsewhere(op);
     FailureOr<linalg::GenericOp> sorted = putFirst(rewriter, op, parallel);
@@ -480,8 +475,7 @@ LogicalResult KernelMapper::launchApart() {
 /// Everything but allocation by one thread: memory is taken before and freed
 /// after.
 LogicalResult KernelMapper::launchAtOnce() {
-  for (linalg::LinalgOp op :
-       llvm::to_vector(body.getOps<linalg::LinalgOp>()))
+  for (linalg::LinalgOp op : llvm::to_vector(body.getOps<linalg::LinalgOp>()))
     if (failed(lowerToLoops(rewriter, op)))
       return op.emitOpError() << "has no loops";
   SmallVector<Operation *> sequence;
@@ -490,8 +484,7 @@ LogicalResult KernelMapper::launchAtOnce() {
       break;
     bool ofHost = !llvm::any_of(op.getOperands(), [&](Value operand) {
       Operation *from = operand.getDefiningOp();
-      return isLoaded(operand) ||
-             (from && llvm::is_contained(sequence, from));
+      return isLoaded(operand) || (from && llvm::is_contained(sequence, from));
     });
     if (isa<memref::AllocOp>(op)) {
       if (!ofHost)
@@ -549,8 +542,7 @@ void KernelMapper::loadInside() {
 
 LogicalResult KernelMapper::map() {
   if (!kernel.getBody().hasOneBlock())
-    return kernel.emitOpError()
-           << "expected one block in a kernel of a device";
+    return kernel.emitOpError() << "expected one block in a kernel of a device";
   if (failed(normalize()))
     return failure();
   if (needsOneThread())

@@ -16,7 +16,7 @@ namespace mlir::relax {
 /// A contraction of two matrices, or batches of them, of f16 or bf16, and
 /// elementwise operations on its result: see KernelClass::match.
 std::unique_ptr<KernelEmitter> matchDeviceMatmul(func::FuncOp kernel,
-                                           const TargetModel &target);
+                                                 const TargetModel &target);
 
 } // namespace mlir::relax
 

@@ -48,9 +48,8 @@ static int64_t getElementBytes(linalg::GenericOp op) {
 
 static int64_t getUnroll(linalg::GenericOp op) {
   Block &body = op.getRegion().front();
-  if (llvm::any_of(body, [](Operation &inner) {
-        return inner.getNumRegions() > 0;
-      }))
+  if (llvm::any_of(body,
+                   [](Operation &inner) { return inner.getNumRegions() > 0; }))
     return 1;
   auto size = static_cast<int64_t>(body.getOperations().size());
   if (size > kLargeBody)
@@ -131,9 +130,9 @@ void mlir::relax::launchElements(linalg::GenericOp op) {
   Value perBlock = b.index(kThreads * unroll);
   launch(b, b.ceilDiv(count, perBlock), b.index(kThreads), {},
          [&](IndexBuilder &inside, gpu::LaunchOp launched) {
-           Value begin =
-               inside.add(inside.mul(launched.getBlockIds().x, kThreads * unroll),
-                          launched.getThreadIds().x);
+           Value begin = inside.add(
+               inside.mul(launched.getBlockIds().x, kThreads * unroll),
+               launched.getThreadIds().x);
            Value end = inside.min(
                count, inside.add(begin, kThreads * (unroll - 1) + 1));
            auto run = [&](IndexBuilder &in, bool isSmall) {
@@ -227,13 +226,13 @@ private:
 static std::optional<std::pair<Operation *, TypedAttr>>
 findCombiner(linalg::GenericOp op, unsigned index) {
   Block &body = op.getRegion().front();
-  BlockArgument carried =
-      body.getArgument(op.getNumDpsInputs() + index);
+  BlockArgument carried = body.getArgument(op.getNumDpsInputs() + index);
   Operation *combiner = body.getTerminator()->getOperand(index).getDefiningOp();
   Type type = carried.getType();
   if (!combiner || combiner->getBlock() != &body ||
       combiner->getNumOperands() != 2 || !carried.hasOneUse() ||
-      *carried.user_begin() != combiner || !combiner->getResult(0).hasOneUse() ||
+      *carried.user_begin() != combiner ||
+      !combiner->getResult(0).hasOneUse() ||
       combiner->getOperand(0) == combiner->getOperand(1) ||
       type.getIntOrFloatBitWidth() < 8)
     return std::nullopt;
@@ -272,8 +271,7 @@ static bool beginsWithRow(AffineMap map, unsigned numRowDims) {
 
 /// Whether lanes along the last loop read neighbours.
 static bool hasLastLoopInnermost(linalg::GenericOp op) {
-  AffineExpr last =
-      getAffineDimExpr(op.getNumLoops() - 1, op.getContext());
+  AffineExpr last = getAffineDimExpr(op.getNumLoops() - 1, op.getContext());
   return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
     AffineMap map = op.getMatchingIndexingMap(operand);
     return map.getNumResults() > 0 &&
@@ -352,7 +350,8 @@ accumulate(IndexBuilder &b, linalg::GenericOp op, const ElementBody &body,
 static bool hasFewToReduce(linalg::GenericOp op, unsigned numParallel) {
   constexpr int64_t kFew = 64;
   int64_t length = 1;
-  for (int64_t size : ArrayRef(op.getStaticLoopRanges()).drop_front(numParallel))
+  for (int64_t size :
+       ArrayRef(op.getStaticLoopRanges()).drop_front(numParallel))
     if (ShapedType::isDynamic(size) || (length *= size) > kFew)
       return false;
   return true;
@@ -379,50 +378,49 @@ bool mlir::relax::launchColumns(linalg::GenericOp op, unsigned numParallel) {
         getSharedType(b.getContext(), kMostThreads, neutral.getType()));
   ElementBody body(op);
   Value columns = b.index(kWarp);
-  launch(b, b.ceilDiv(count, columns), b.index(kMostThreads), shared,
-         [&](IndexBuilder &in, gpu::LaunchOp launched) {
-           Value thread = launched.getThreadIds().x;
-           Value lane = in.rem(thread, columns),
-                 part = in.floorDiv(thread, columns);
-           Value column =
-               in.add(in.mul(launched.getBlockIds().x, kWarp), lane);
-           Value isIn = in.compare(arith::CmpIPredicate::slt, column, count);
-           // Threads beyond the last column read it once more.
-           Value inside = in.min(column, in.sub(count, in.index(1)));
-           SmallVector<Value> place = delinearize(in, inside, outer);
-           SmallVector<Value> neutral;
-           for (TypedAttr value : reduction->neutral)
-             neutral.push_back(arith::ConstantOp::create(in, value));
-           SmallVector<Value> sums = accumulate(
-               in, op, body, part, length, in.index(kMostThreads / kWarp),
-               neutral, [&](IndexBuilder &loop, Value at) {
-                 SmallVector<Value> where(place);
-                 llvm::append_range(where, delinearize(loop, at, inner));
-                 return where;
-               });
-           auto memory = launched.getWorkgroupAttributions();
-           for (auto [sum, buffer] : llvm::zip(sums, memory))
-             memref::StoreOp::create(in, sum, buffer, thread);
-           gpu::BarrierOp::create(in);
-           Value isFirst = in.isEqual(part, in.index(0));
-           in.branch(arith::AndIOp::create(in, isIn, isFirst),
-                     [&](IndexBuilder &first) {
-             place.resize(op.getNumLoops(), first.index(0));
-             SmallVector<Value> results;
-             for (auto [init, buffer, combiner] :
-                  llvm::zip(op.getDpsInitsMutable(), memory,
-                            reduction->combiners)) {
-               Value total = body.loadOperand(first, init, place);
-               for (int64_t i = 0; i < kMostThreads; i += kWarp)
-                 total = combine(
-                     first, combiner, total,
-                     memref::LoadOp::create(first, buffer,
-                                            first.add(lane, first.index(i))));
-               results.push_back(total);
-             }
-             body.store(first, place, results);
-           });
-         });
+  launch(
+      b, b.ceilDiv(count, columns), b.index(kMostThreads), shared,
+      [&](IndexBuilder &in, gpu::LaunchOp launched) {
+        Value thread = launched.getThreadIds().x;
+        Value lane = in.rem(thread, columns),
+              part = in.floorDiv(thread, columns);
+        Value column = in.add(in.mul(launched.getBlockIds().x, kWarp), lane);
+        Value isIn = in.compare(arith::CmpIPredicate::slt, column, count);
+        // Threads beyond the last column read it once more.
+        Value inside = in.min(column, in.sub(count, in.index(1)));
+        SmallVector<Value> place = delinearize(in, inside, outer);
+        SmallVector<Value> neutral;
+        for (TypedAttr value : reduction->neutral)
+          neutral.push_back(arith::ConstantOp::create(in, value));
+        SmallVector<Value> sums = accumulate(
+            in, op, body, part, length, in.index(kMostThreads / kWarp), neutral,
+            [&](IndexBuilder &loop, Value at) {
+              SmallVector<Value> where(place);
+              llvm::append_range(where, delinearize(loop, at, inner));
+              return where;
+            });
+        auto memory = launched.getWorkgroupAttributions();
+        for (auto [sum, buffer] : llvm::zip(sums, memory))
+          memref::StoreOp::create(in, sum, buffer, thread);
+        gpu::BarrierOp::create(in);
+        Value isFirst = in.isEqual(part, in.index(0));
+        in.branch(
+            arith::AndIOp::create(in, isIn, isFirst), [&](IndexBuilder &first) {
+              place.resize(op.getNumLoops(), first.index(0));
+              SmallVector<Value> results;
+              for (auto [init, buffer, combiner] : llvm::zip(
+                       op.getDpsInitsMutable(), memory, reduction->combiners)) {
+                Value total = body.loadOperand(first, init, place);
+                for (int64_t i = 0; i < kMostThreads; i += kWarp)
+                  total = combine(
+                      first, combiner, total,
+                      memref::LoadOp::create(first, buffer,
+                                             first.add(lane, first.index(i))));
+                results.push_back(total);
+              }
+              body.store(first, place, results);
+            });
+      });
   op.erase();
   return true;
 }
@@ -558,9 +556,9 @@ void RowLaunch::emitElements(IndexBuilder &in, const RowStep &step,
 Value RowLaunch::reduceWarp(IndexBuilder &in, Value value,
                             Operation *combiner) {
   for (int32_t offset = 1; offset < kWarp; offset *= 2) {
-    Value other = gpu::ShuffleOp::create(in, value, offset, kWarp,
-                                         gpu::ShuffleMode::XOR)
-                      .getShuffleResult();
+    Value other =
+        gpu::ShuffleOp::create(in, value, offset, kWarp, gpu::ShuffleMode::XOR)
+            .getShuffleResult();
     value = combine(in, combiner, value, other);
   }
   return value;
@@ -600,8 +598,8 @@ Value RowLaunch::reduceByHalves(IndexBuilder &in, Value value,
       in, TypeRange(half.getType()), ValueRange(half),
       [&](OpBuilder &builder, Location loc, ValueRange values) {
         IndexBuilder inside(loc, builder);
-        Value goesOn = inside.compare(arith::CmpIPredicate::sgt,
-                                      values.front(), inside.index(0));
+        Value goesOn = inside.compare(arith::CmpIPredicate::sgt, values.front(),
+                                      inside.index(0));
         scf::ConditionOp::create(inside, goesOn, values);
       },
       [&](OpBuilder &builder, Location loc, ValueRange values) {
@@ -655,9 +653,8 @@ void RowLaunch::emitReduction(IndexBuilder &in, const RowStep &step,
   SmallVector<Value> place(row), results;
   // Inits do not depend on the loops that reduce.
   place.resize(op.getNumLoops(), in.index(0));
-  for (auto [init, sum, none, combiner] :
-       llvm::zip(op.getDpsInitsMutable(), sums, neutral,
-                 step.reduction->combiners))
+  for (auto [init, sum, none, combiner] : llvm::zip(
+           op.getDpsInitsMutable(), sums, neutral, step.reduction->combiners))
     results.push_back(combine(in, combiner, body.loadOperand(in, init, place),
                               reduceBlock(in, sum, none, combiner)));
   keepScalars(in, op, results);
@@ -699,8 +696,8 @@ static SmallVector<SizeKey> findLoopSize(linalg::GenericOp op, unsigned loop) {
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;
-    for (auto [dim, expr] : llvm::enumerate(
-             op.getMatchingIndexingMap(&operand).getResults()))
+    for (auto [dim, expr] :
+         llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
       if (expr == getAffineDimExpr(loop, op.getContext()))
         keys.push_back(findSize(operand.get(), dim));
   }
@@ -752,9 +749,8 @@ public:
         if (isa<MemRefType>(operand.getType()))
           elsewhere.insert(findRoot(operand));
     });
-    return llvm::none_of(written, [&](Value root) {
-      return elsewhere.contains(root);
-    });
+    return llvm::none_of(written,
+                         [&](Value root) { return elsewhere.contains(root); });
   }
 
 private:
@@ -765,9 +761,8 @@ private:
 
 size_t mlir::relax::launchRows(ArrayRef<linalg::GenericOp> ops) {
   // The loops over rows are those of the first operation that reduces.
-  const auto *reducing = llvm::find_if(ops, [](linalg::GenericOp op) {
-    return op.getNumReductionLoops() > 0;
-  });
+  const auto *reducing = llvm::find_if(
+      ops, [](linalg::GenericOp op) { return op.getNumReductionLoops() > 0; });
   if (reducing == ops.end())
     return 0;
   linalg::GenericOp first = *reducing;

@@ -1,0 +1,46 @@
+// RUN: relax-opt %s -gpu-kernel-outlining -relax-gather-device-kernels | FileCheck %s --check-prefix=GATHER
+// RUN: relax-opt %s -relax-phase-llvm | FileCheck %s
+// RUN: relax-opt %s -relax-phase-llvm | FileCheck %s --check-prefix=PTX
+
+// One module for the kernels of a target, with names that PTX can have.
+// GATHER: gpu.launch_func @relax_device_sm_90::@relax_f_1
+// GATHER: gpu.launch_func @relax_device_sm_90::@relax_g
+// GATHER: gpu.module @relax_device_sm_90 [#nvvm.target<O = 3, chip = "sm_90">]
+// GATHER: gpu.func @relax_f_1
+// GATHER: gpu.func @relax_g
+
+// The PTX is a constant; a launch has the sizes and parameters in memory, and
+// may fail.
+// PTX: llvm.mlir.global internal constant @relax.string{{.*}}.target sm_90{{.*}}.entry relax_f_1
+// CHECK-LABEL: llvm.func @relax.kernel.f.1
+// CHECK-SAME: -> i32
+// CHECK: %[[STATUS:.*]] = llvm.call @relax_device_launch
+// CHECK: %[[FAILED:.*]] = llvm.icmp "ne" %[[STATUS]]
+// CHECK: llvm.cond_br %[[FAILED]]
+func.func private @relax.kernel.f.1(%x: memref<?xf32>) attributes {relax.device = #relax.vdevice<"cuda -arch=sm_90", 0>} {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %one = arith.constant 1.0 : f32
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%sx = %c32, %sy = %c1, %sz = %c1) {
+    memref.store %one, %x[%tx] : memref<?xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// Scratch memory is that of the device.
+// CHECK-LABEL: llvm.func @relax.kernel.g
+// CHECK: llvm.call @relax_device_scratch_alloc
+// CHECK: llvm.call @relax_device_launch
+// CHECK: llvm.call @relax_device_scratch_free
+func.func private @relax.kernel.g(%n: index) attributes {relax.device = #relax.vdevice<"cuda -arch=sm_90", 0>} {
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  %x = memref.alloc(%n) : memref<?xf32>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    memref.store %one, %x[%tx] : memref<?xf32>
+    gpu.terminator
+  }
+  memref.dealloc %x : memref<?xf32>
+  return
+}

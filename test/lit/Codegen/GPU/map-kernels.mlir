@@ -1,0 +1,111 @@
+// RUN: relax-opt %s -relax-map-kernels-to-gpu -canonicalize -split-input-file | FileCheck %s
+
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#one = affine_map<(d0) -> (d0)>
+
+// All elements alike: a thread loads four of them before it stores.
+// CHECK-LABEL: func.func private @elements
+// CHECK: %[[X:.*]] = memref.collapse_shape
+// CHECK: gpu.launch
+// CHECK: scf.for
+// CHECK-COUNT-4: memref.load
+// CHECK-COUNT-4: memref.store
+// CHECK: scf.for
+func.func private @elements(%x: memref<?x8xf32>, %y: memref<?x8xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]} ins(%x : memref<?x8xf32>) outs(%y : memref<?x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %a, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// Rows: one launch of a block for each, whose sums stay in registers.
+// CHECK-LABEL: func.func private @rows
+// CHECK: gpu.launch
+// CHECK-SAME: workgroup(%{{.*}} : memref<512xf32, #gpu.address_space<workgroup>>)
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: gpu.barrier
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: arith.divf
+// CHECK: memref.store
+// CHECK-NOT: gpu.launch
+func.func private @rows(%x: memref<?x?xf32>, %y: memref<?x?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = memref.dim %x, %c0 : memref<?x?xf32>
+  %sum = memref.alloc(%n) : memref<?xf32>
+  linalg.fill ins(%zero : f32) outs(%sum : memref<?xf32>)
+  linalg.generic {indexing_maps = [#map, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x?xf32>) outs(%sum : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#map, #row, #map], iterator_types = ["parallel", "parallel"]} ins(%x, %sum : memref<?x?xf32>, memref<?xf32>) outs(%y : memref<?x?xf32>) {
+  ^bb0(%a: f32, %s: f32, %b: f32):
+    %0 = arith.divf %a, %s : f32
+    linalg.yield %0 : f32
+  }
+  memref.dealloc %sum : memref<?xf32>
+  return
+}
+
+// -----
+
+#map = affine_map<(d0, d1) -> (d1, d0)>
+#row = affine_map<(d0, d1) -> (d0)>
+
+// Columns: neighbouring threads have neighbouring columns.
+// CHECK-LABEL: func.func private @columns
+// CHECK: gpu.launch
+// CHECK: %[[LANE:.*]] = arith.remui
+// CHECK: scf.for
+// CHECK: gpu.barrier
+func.func private @columns(%x: memref<?x?xf32>, %y: memref<?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  linalg.generic {indexing_maps = [#map, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<?x?xf32>) outs(%y : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// What is no structured operation is run by one thread, and so is a value that
+// it depends on.
+// CHECK-LABEL: func.func private @sequence
+// CHECK: gpu.launch blocks(%{{.*}}) in (%{{.*}} = %c1{{.*}}) threads(%{{.*}}) in (%{{.*}} = %c1
+// CHECK: memref.load
+// CHECK: scf.for
+// CHECK: memref.store
+// CHECK: gpu.terminator
+// CHECK-NOT: memref.load
+// CHECK: return
+func.func private @sequence(%x: memref<?xf32>, %y: memref<?xf32>) attributes {relax.device = #relax.vdevice<"cuda", 0>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %first = memref.load %x[%c0] : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    memref.store %first, %y[%i] : memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// The kernels of the host are left alone.
+// CHECK-LABEL: func.func private @host
+// CHECK-NOT: gpu.launch
+func.func private @host(%y: memref<?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%y : memref<?xf32>)
+  return
+}

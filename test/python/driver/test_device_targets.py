@@ -1,0 +1,94 @@
+"""Programs for devices: what compiles without one, and what is said where there is none."""
+
+import numpy as np
+import pytest
+import relax_mlir as relax
+import relax_runtime
+from relax_mlir import op
+from relax_mlir.target import Target
+
+MODES = ("compiled", "bytecode")
+ROWS = np.random.default_rng(0).standard_normal((5, 70)).astype("float32")
+
+needs_cuda = pytest.mark.skipif(
+    not relax_runtime.has_device("cuda:0"), reason="needs a CUDA device, which is not here"
+)
+
+
+def layer():
+    """Return a product with constants, a bias and a softmax, of any number of rows."""
+    weights = np.random.default_rng(1).standard_normal((70, 33)).astype("float32")
+    bias = np.random.default_rng(2).standard_normal(33).astype("float32")
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo(("n", 70), "float32"))
+    with bb.function("main", [x]):
+        y = bb.emit(op.matmul(x, relax.const(weights)))
+        y = bb.emit(op.add(y, relax.const(bias)))
+        bb.emit_func_output(op.nn.softmax(y))
+    return bb
+
+
+def phases(tmp_path, program, **options):
+    relax.compile(program, target="cuda", dump_phases=tmp_path, **options)
+    return {path.stem.partition("-")[2]: path.read_text() for path in tmp_path.iterdir()}
+
+
+def test_kernels_become_ptx_in_the_program(tmp_path):
+    """The tensors are on the device, softmax is one launch, and its PTX a constant."""
+    text = phases(tmp_path, layer())
+    assert 'relax.vdevice<"cuda", 0>' in text["legalize"]
+    softmax = text["kernels"].split("func.func private @relax.kernel.softmax")[1]
+    assert softmax.split("func.func")[0].count("gpu.launch ") == 1
+    assert ".target sm_80" in text["llvm"]
+
+
+def test_the_architecture_is_that_of_the_target(tmp_path):
+    relax.compile(layer(), target="cuda -arch=sm_90", dump_phases=tmp_path)
+    assert ".target sm_90" in (tmp_path / "07-llvm.mlir").read_text()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_programs_are_compiled_and_saved_without_a_device(mode, tmp_path):
+    path = tmp_path / "layer.rx"
+    relax.compile(layer(), target="cuda", exec_mode=mode).save(path)
+    assert b".visible .entry" in path.read_bytes()
+    assert relax.load(path).function_names == ("main",)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_tensor_of_the_host_is_refused_in_words(mode):
+    main = relax.VirtualMachine(relax.compile(layer(), target="cuda", exec_mode=mode))["main"]
+    with pytest.raises(ValueError, match=r"argument 'x': expected .* on cuda:0, but got .* cpu:0"):
+        main(ROWS)
+
+
+def test_the_target_names_device_and_host():
+    target = Target.parse({"kind": "cuda", "arch": "sm_90", "host": "llvm -mcpu=x86-64-v3"})
+    assert (target.device, target.device_arch) == ("cuda", "sm_90")
+    assert target.machine.cpu == "x86-64-v3"
+    assert Target.parse("cuda").device == "cuda"
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("vulkan", "expected a target of the kind llvm or cuda, but got 'vulkan'"),
+        ("cuda -mcpu=x", "expected options of a target, any of arch, host, but got mcpu"),
+        ("cuda -arch=90", "expected arch to be like sm_90, but got '90'"),
+    ],
+)
+def test_wrong_targets(target, words):
+    with pytest.raises(ValueError, match=words):
+        relax.compile(layer(), target=target)
+
+
+@needs_cuda
+@pytest.mark.parametrize("mode", MODES)
+def test_a_layer_on_the_device(mode):
+    expected = relax.VirtualMachine(relax.compile(layer()))["main"](ROWS)
+    main = relax.VirtualMachine(relax.compile(layer(), target="cuda", exec_mode=mode))["main"]
+    for _ in range(2):
+        actual = relax_runtime.tensor(main(relax_runtime.tensor(ROWS, "cuda:0")), "cpu")
+        np.testing.assert_allclose(
+            np.from_dlpack(actual), np.from_dlpack(expected), rtol=1e-5, atol=1e-6
+        )
