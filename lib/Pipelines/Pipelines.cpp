@@ -93,7 +93,7 @@ static void buildKernels(OpPassManager &pm, const CompileOptions &options) {
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
-  pm.addNestedPass<func::FuncOp>(createRelaxMapKernelsToGPUPass());
+  pm.addPass(createRelaxMapKernelsToGPUPass());
   if (options.emitKernels)
     pm.addNestedPass<func::FuncOp>(createRelaxLowerLinalgPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());

@@ -94,7 +94,7 @@ def RelaxLowerLinalgPass
 }
 
 def RelaxMapKernelsToGPUPass
-    : Pass<"relax-map-kernels-to-gpu", "::mlir::func::FuncOp"> {
+    : Pass<"relax-map-kernels-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Turn kernels of devices into launches";
   let description = [{
     A kernel on memrefs that has a `relax.device` stays as the part that the host

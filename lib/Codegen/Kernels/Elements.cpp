@@ -311,6 +311,9 @@ void ElementBuilder::store(IndexBuilder &b, Value vector,
                            BlockArgument parameter, AffineMap map,
                            ValueRange indices, Value mask) {
   const FlatMemory &to = parameters[parameter];
-  vector::MaskedStoreOp::create(b, to.elements, getPlace(b, to, map, indices),
-                                mask, vector);
+  Value place = getPlace(b, to, map, indices);
+  if (mask)
+    vector::MaskedStoreOp::create(b, to.elements, place, mask, vector);
+  else
+    vector::StoreOp::create(b, vector, to.elements, place);
 }

@@ -101,7 +101,7 @@ public:
   /// A value that is the same for all elements.
   Value computeScalar(IndexBuilder &b, Value value);
 
-  /// Writes a vector to a parameter.
+  /// Writes a vector to a parameter; all of it without a mask.
   void store(IndexBuilder &b, Value vector, BlockArgument parameter,
              AffineMap map, ValueRange indices, Value mask);
 

@@ -13,12 +13,11 @@
 
 #include "Attention.h"
 #include "Convolution.h"
+#include "GPU/HiddenKernels.h"
 #include "KernelClass.h"
 #include "Matmul.h"
 #include "Pool.h"
 #include "RowKernel.h"
-
-#include "GPU/Matmul.h"
 
 #include "relax-mlir/Codegen/Passes.h"
 #include "relax-mlir/IR/RelaxDialect.h"
@@ -26,8 +25,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -88,8 +89,8 @@ static Type convertType(Type type) {
 }
 
 /// Puts the kernel that `emitter` writes in the place of one on tensors.
-static void replace(func::FuncOp kernel, StringRef className,
-                    KernelEmitter &emitter) {
+static func::FuncOp replace(func::FuncOp kernel, StringRef className,
+                            KernelEmitter &emitter) {
   SmallVector<Type> params =
       llvm::map_to_vector(kernel.getArgumentTypes(), convertType);
   OpBuilder outer(kernel);
@@ -108,6 +109,7 @@ static void replace(func::FuncOp kernel, StringRef className,
   builder.setInsertionPointToEnd(block);
   func::ReturnOp::create(builder);
   kernel.erase();
+  return emitted;
 }
 
 namespace {
@@ -117,7 +119,7 @@ struct RelaxEmitKernelsPass
 
   void getDependentDialects(DialectRegistry &registry) const override {
     RelaxEmitKernelsPassBase::getDependentDialects(registry);
-    registry.insert<gpu::GPUDialect>();
+    registry.insert<gpu::GPUDialect, nvgpu::NVGPUDialect, NVVM::NVVMDialect>();
     registry.insert<LLVM::LLVMDialect>(); // for calls of the runtime
   }
 
@@ -135,7 +137,9 @@ struct RelaxEmitKernelsPass
             kernelClass.match(kernel, target);
         if (!emitter)
           continue;
-        replace(kernel, kernelClass.name, *emitter);
+        func::FuncOp emitted = replace(kernel, kernelClass.name, *emitter);
+        if (isOnDevice)
+          hideKernel(emitted);
         break;
       }
     }

@@ -10,6 +10,7 @@
 
 #include "Contraction.h"
 #include "Epilogue.h"
+#include "GPU/Matmul.h"
 #include "MatmulEmitter.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -169,8 +170,11 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
   return parts;
 }
 
+using EmitMatmul =
+    llvm::function_ref<void(IndexBuilder &, const MatmulProblem &)>;
+
 static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
-                       ValueRange arguments) {
+                       ValueRange arguments, EmitMatmul emit) {
   const Contraction &c = parts.contraction;
   auto argument = [&](unsigned operand) {
     Value value = parts.contraction.op->getOperand(operand);
@@ -241,7 +245,7 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
     }
     parts.epilogue.finish(b, sums, indices, place.mask);
   };
-  emitMatmul(b, problem, parts.blocking);
+  emit(b, problem);
 }
 
 std::unique_ptr<KernelEmitter>
@@ -251,7 +255,27 @@ mlir::relax::matchMatmul(func::FuncOp kernel, const TargetModel &target) {
     return nullptr;
   return makeEmitter([=, parts = *std::move(parts)](
                          IndexBuilder &b, ValueRange arguments) mutable {
-    emitKernel(b, kernel, parts, arguments);
+    emitKernel(b, kernel, parts, arguments,
+               [&](IndexBuilder &b, const MatmulProblem &problem) {
+                 emitMatmul(b, problem, parts.blocking);
+               });
+  });
+}
+
+std::unique_ptr<KernelEmitter>
+mlir::relax::matchDeviceMatmul(func::FuncOp kernel, const TargetModel &target) {
+  std::optional<MatmulParts> parts = MatmulParts::match(kernel, target);
+  if (!parts || parts->isPacked || parts->epilogue.isSplit())
+    return nullptr;
+  auto element = [&](unsigned operand) {
+    return getElementTypeOrSelf(
+        parts->contraction.op->getOperand(operand).getType());
+  };
+  if (!isDeviceMatmul(element(0), element(1), parts->sums.type))
+    return nullptr;
+  return makeEmitter([=, parts = *std::move(parts)](
+                         IndexBuilder &b, ValueRange arguments) mutable {
+    emitKernel(b, kernel, parts, arguments, emitDeviceMatmul);
   });
 }
 

@@ -23,6 +23,10 @@ namespace mlir::relax {
 std::unique_ptr<KernelEmitter> matchMatmul(func::FuncOp kernel,
                                            const TargetModel &target);
 
+/// The same for kernels of devices.
+std::unique_ptr<KernelEmitter> matchDeviceMatmul(func::FuncOp kernel,
+                                                 const TargetModel &target);
+
 /// A parameter that may come in panels: `width` columns of a matrix, row after
 /// row, and zeros where it has fewer. With more dimensions than two, the first
 /// one makes the columns, and the others are the rows: in `rowOrder`, or in

@@ -156,7 +156,8 @@ def test_many_functions_and_operations(tensor):
 
 
 def test_error_target():
-    with pytest.raises(ValueError, match="expected a target of the kind llvm or cuda, but got 'rocm'"):
+    words = "expected a target of the kind llvm or cuda, but got 'rocm'"
+    with pytest.raises(ValueError, match=words):
         relax.compile(EXP, target="rocm")
 
 

@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -31,6 +32,9 @@ using namespace mlir::relax;
 /// What PTX runs on where the target says nothing: it has asynchronous copies
 /// and products of bf16.
 static constexpr StringLiteral kChip = "sm_80";
+
+/// The alignment of shared memory, in bytes.
+static constexpr int64_t kAlignment = 128;
 
 /// The value of an option in `cuda -arch=sm_90` or {"arch": "sm_90"}.
 static StringRef getChip(StringRef target) {
@@ -94,6 +98,11 @@ void RelaxGatherDeviceKernelsPass::runOnOperation() {
       continue;
     emptied.insert(kernel->getParentOp());
     gpu::GPUModuleOp module = getModule(getChip(device.getTarget()));
+    // Copies and matrices of tensor cores want their addresses aligned.
+    for (unsigned i = 0; i < kernel.getNumWorkgroupAttributions(); ++i)
+      kernel.setWorkgroupAttributionAttr(
+          i, LLVM::LLVMDialect::getAlignAttrName(),
+          IntegerAttr::get(IntegerType::get(&getContext(), 64), kAlignment));
     kernel->remove();
     kernel.setName(makeName(host.getSymName()));
     StringAttr name = SymbolTable(module).insert(kernel);

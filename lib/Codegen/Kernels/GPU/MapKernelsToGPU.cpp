@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementBody.h"
+#include "HiddenKernels.h"
 #include "Launch.h"
 #include "RowLaunch.h"
 
@@ -557,12 +558,13 @@ namespace {
 struct RelaxMapKernelsToGPUPass
     : relax::impl::RelaxMapKernelsToGPUPassBase<RelaxMapKernelsToGPUPass> {
   void runOnOperation() override {
-    func::FuncOp kernel = getOperation();
-    if (!RelaxDialect::DeviceAttrHelper(&getContext()).isAttrPresent(kernel) ||
-        kernel.isExternal())
-      return;
-    if (failed(KernelMapper(kernel).map()))
-      signalPassFailure();
+    ModuleOp module = getOperation();
+    RelaxDialect::DeviceAttrHelper device(&getContext());
+    for (auto kernel : module.getOps<func::FuncOp>())
+      if (device.isAttrPresent(kernel) && !kernel.isExternal() &&
+          failed(KernelMapper(kernel).map()))
+        return signalPassFailure();
+    revealKernels(module);
   }
 };
 } // namespace
