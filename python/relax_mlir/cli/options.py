@@ -55,7 +55,8 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         elif isinstance(field.default, bool):
             about["action"] = argparse.BooleanOptionalAction
         else:
-            about |= {"type": int, "metavar": "N"}
+            kind = type(field.default)
+            about |= {"type": kind, "metavar": "N" if kind is int else "TEXT"}
         if field.name == "opt_level":
             names.insert(0, "-O")
         group.add_argument(*names, **about)

@@ -413,6 +413,8 @@ def test_each_option_of_compilation_is_an_option() -> None:
         "checks": "necessary",
         "opt_level": 1,
         "vector_bits": 256,
+        "device": "cuda",
+        "device_arch": "sm_90",
     }
     for field in dataclasses.fields(CompileOptions):
         name = f"--{field.name.replace('_', '-')}"

@@ -64,15 +64,15 @@ Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
       b, isInside,
       [&](OpBuilder &builder, Location loc) {
         IndexBuilder in(loc, builder);
-        Value place = in.add(matrix.offset,
-                             in.add(in.mul(row, matrix.rowStride),
-                                    in.mul(column, matrix.columnStride)));
+        Value place =
+            in.add(matrix.offset, in.add(in.mul(row, matrix.rowStride),
+                                         in.mul(column, matrix.columnStride)));
         Value element = memref::LoadOp::create(in, matrix.base, place);
         scf::YieldOp::create(in, element);
       },
       [&](OpBuilder &builder, Location loc) {
-        Value zero = arith::ConstantOp::create(builder, loc,
-                                               builder.getZeroAttr(type));
+        Value zero =
+            arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
         scf::YieldOp::create(builder, loc, zero);
       });
   return op.getResult(0);
@@ -141,8 +141,7 @@ void ThreadTiles::fill(IndexBuilder &in, Value memory, const MatrixView &matrix,
                                numRows, problem.k);
     if (element.getType() != problem.sumType)
       element = arith::ExtFOp::create(in, problem.sumType, element);
-    memref::StoreOp::create(in, element, memory,
-                            in.add(in.mul(d, kTile), r));
+    memref::StoreOp::create(in, element, memory, in.add(in.mul(d, kTile), r));
   }
 }
 
@@ -152,8 +151,8 @@ SmallVector<Value> ThreadTiles::multiply(IndexBuilder &in, ValueRange sums) {
     SmallVector<Value> left, right;
     Value begin = in.index(d * kTile);
     for (int64_t i = 0; i < kPerThread; ++i) {
-      left.push_back(memref::LoadOp::create(
-          in, lhs, in.add(begin, placeOf(in, row, i))));
+      left.push_back(
+          memref::LoadOp::create(in, lhs, in.add(begin, placeOf(in, row, i))));
       right.push_back(memref::LoadOp::create(
           in, rhs, in.add(begin, placeOf(in, column, i))));
     }
@@ -179,19 +178,19 @@ void ThreadTiles::emit() {
         rhs = memory[1];
         MatrixView left = problem.lhs(in, place.batch),
                    right = problem.rhs(in, place.batch).transposed();
-        Value zero = arith::ConstantOp::create(
-            in, in.getZeroAttr(problem.sumType));
+        Value zero =
+            arith::ConstantOp::create(in, in.getZeroAttr(problem.sumType));
         SmallVector<Value> zeros(kPerThread * kPerThread, zero);
-        SmallVector<Value> sums = in.reduce(
-            in.index(0), problem.k, kDepth, zeros,
-            [&](IndexBuilder &loop, Value depth, ValueRange carried) {
-              fill(loop, lhs, left, place.row, depth, problem.m);
-              fill(loop, rhs, right, place.column, depth, problem.n);
-              gpu::BarrierOp::create(loop);
-              SmallVector<Value> next = multiply(loop, carried);
-              gpu::BarrierOp::create(loop);
-              return next;
-            });
+        SmallVector<Value> sums =
+            in.reduce(in.index(0), problem.k, kDepth, zeros,
+                      [&](IndexBuilder &loop, Value depth, ValueRange carried) {
+                        fill(loop, lhs, left, place.row, depth, problem.m);
+                        fill(loop, rhs, right, place.column, depth, problem.n);
+                        gpu::BarrierOp::create(loop);
+                        SmallVector<Value> next = multiply(loop, carried);
+                        gpu::BarrierOp::create(loop);
+                        return next;
+                      });
         for (int64_t i = 0; i < kPerThread; ++i)
           for (int64_t j = 0; j < kPerThread; ++j)
             finishInside(in, problem, sums[i * kPerThread + j], place.batch,

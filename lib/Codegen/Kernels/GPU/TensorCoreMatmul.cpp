@@ -57,8 +57,7 @@ struct SharedTile {
 
 class TensorCoreTiles {
 public:
-  TensorCoreTiles(IndexBuilder &b, const MatmulProblem &problem,
-                  bool isAligned)
+  TensorCoreTiles(IndexBuilder &b, const MatmulProblem &problem, bool isAligned)
       : b(b), problem(problem), isAligned(isAligned) {}
   void emit();
 
@@ -69,8 +68,7 @@ private:
   void copyChunk(IndexBuilder &in, const SharedTile &tile,
                  const MatrixView &matrix, Value row, Value chunk,
                  Value firstRow, Value firstColumn, Value numRows,
-                 Value numColumns, Value stage,
-                 SmallVectorImpl<Value> &tokens);
+                 Value numColumns, Value stage, SmallVectorImpl<Value> &tokens);
   void copyTile(IndexBuilder &in, const SharedTile &tile,
                 const MatrixView &matrix, Value firstRow, Value firstColumn,
                 Value numRows, Value numColumns, Value stage,
@@ -129,19 +127,17 @@ void TensorCoreTiles::copyChunk(IndexBuilder &in, const SharedTile &tile,
     for (int64_t i = 0; i < kChunk; ++i) {
       Value loaded = loadInside(in, matrix, r, in.add(c, in.index(i)), numRows,
                                 numColumns);
-      memref::StoreOp::create(in, loaded, tile.memory,
-                              in.add(to, in.index(i)));
+      memref::StoreOp::create(in, loaded, tile.memory, in.add(to, in.index(i)));
     }
     return;
   }
   Value isInside = arith::AndIOp::create(in, isBelow(in, r, numRows),
                                          isBelow(in, c, numColumns));
-  Value from =
-      in.add(matrix.offset, in.add(in.mul(r, matrix.rowStride), c));
+  Value from = in.add(matrix.offset, in.add(in.mul(r, matrix.rowStride), c));
   from = arith::SelectOp::create(in, isInside, from, in.index(0));
   // What is not copied becomes zero.
-  Value count = arith::SelectOp::create(in, isInside, in.index(kChunk),
-                                        in.index(0));
+  Value count =
+      arith::SelectOp::create(in, isInside, in.index(kChunk), in.index(0));
   tokens.push_back(nvgpu::DeviceAsyncCopyOp::create(
       in, nvgpu::DeviceAsyncTokenType::get(in.getContext()), tile.memory,
       ValueRange(to), matrix.base, ValueRange(from), in.getIndexAttr(kChunk),
@@ -205,7 +201,8 @@ static Value getPair(IndexBuilder &in, Value matrices, int64_t index) {
 SmallVector<Value> TensorCoreTiles::loadLeft(IndexBuilder &in, Value stage,
                                              int64_t depth) {
   SmallVector<Value> result;
-  Value half = in.rem(lane, in.index(16)), side = in.floorDiv(lane, in.index(16));
+  Value half = in.rem(lane, in.index(16)),
+        side = in.floorDiv(lane, in.index(16));
   for (int64_t tile = 0; tile < kRowTiles; ++tile) {
     Value row = in.add(warpRow, in.add(half, in.index(tile * kMmaRows)));
     Value chunk = in.add(side, in.index(depth * kMmaDepth / kChunk));
@@ -224,17 +221,17 @@ TensorCoreTiles::loadRight(IndexBuilder &in, Value stage, int64_t depth) {
     if (isRightTransposed) {
       // Columns of a tile are rows here; matrices go along the depth first.
       Value group = in.floorDiv(lane, in.index(8));
-      Value row = in.add(
-          in.add(warpColumn, in.index(tile * kMmaColumns)),
-          in.add(in.mul(in.floorDiv(group, in.index(2)), kMmaColumns),
-                 in.rem(lane, in.index(8))));
+      Value row =
+          in.add(in.add(warpColumn, in.index(tile * kMmaColumns)),
+                 in.add(in.mul(in.floorDiv(group, in.index(2)), kMmaColumns),
+                        in.rem(lane, in.index(8))));
       Value chunk = in.add(in.rem(group, in.index(2)),
                            in.index(depth * kMmaDepth / kChunk));
       matrices = loadMatrices(in, rightTile, row, chunk, stage,
                               /*transpose=*/false);
     } else {
-      Value row = in.add(in.rem(lane, in.index(16)),
-                         in.index(depth * kMmaDepth));
+      Value row =
+          in.add(in.rem(lane, in.index(16)), in.index(depth * kMmaDepth));
       Value chunk =
           in.add(in.floorDiv(warpColumn, in.index(kChunk)),
                  in.add(in.floorDiv(lane, in.index(16)), in.index(tile)));
@@ -258,13 +255,13 @@ static void multiply(IndexBuilder &in, Type element, Value left,
       in.getContext(), SmallVector<Type>(4, in.getF32Type()));
   NVVM::MMATypes kind =
       element.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
-  Value result = NVVM::MmaOp::create(
-      in, type, pairs, right, ValueRange(sums),
-      ArrayRef<int64_t>{kMmaRows, kMmaColumns, kMmaDepth},
-      /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
-      std::array<NVVM::MMATypes, 2>{kind, kind},
-      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                     NVVM::MMALayout::col});
+  Value result =
+      NVVM::MmaOp::create(in, type, pairs, right, ValueRange(sums),
+                          ArrayRef<int64_t>{kMmaRows, kMmaColumns, kMmaDepth},
+                          /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
+                          std::array<NVVM::MMATypes, 2>{kind, kind},
+                          std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                                         NVVM::MMALayout::col});
   for (auto [i, sum] : llvm::enumerate(sums))
     sum = LLVM::ExtractValueOp::create(in, result, static_cast<int64_t>(i));
 }
@@ -304,16 +301,16 @@ SmallVector<Value> TensorCoreTiles::sumUp(IndexBuilder &in) {
     nvgpu::DeviceAsyncWaitOp::create(at, token, at.getI32IntegerAttr(pending));
     gpu::BarrierOp::create(at);
   };
-  SmallVector<Value> result = in.reduce(
-      in.index(0), steps, 1, zeros,
-      [&](IndexBuilder &loop, Value step, ValueRange carried) {
-        // This step has arrived, and all have read the one before.
-        wait(loop, kStages - 2);
-        Value stages = loop.index(kStages);
-        Value ahead = loop.add(step, loop.index(kStages - 1));
-        copyStep(loop, ahead, loop.rem(ahead, stages));
-        return multiplyStep(loop, loop.rem(step, stages), carried);
-      });
+  SmallVector<Value> result =
+      in.reduce(in.index(0), steps, 1, zeros,
+                [&](IndexBuilder &loop, Value step, ValueRange carried) {
+                  // This step has arrived, and all have read the one before.
+                  wait(loop, kStages - 2);
+                  Value stages = loop.index(kStages);
+                  Value ahead = loop.add(step, loop.index(kStages - 1));
+                  copyStep(loop, ahead, loop.rem(ahead, stages));
+                  return multiplyStep(loop, loop.rem(step, stages), carried);
+                });
   // The memory is used for the results next.
   wait(in, 0);
   return result;
@@ -334,21 +331,21 @@ void TensorCoreTiles::finish(IndexBuilder &in, ValueRange results) {
     for (int64_t column = 0; column < kColumnTiles; ++column)
       for (int64_t i = 0; i < 4; ++i) {
         Value row = in.add(laneRow, in.index(i / 2 * 8));
-        Value at = in.add(
-            in.add(begin, in.mul(row, kWarpTile)),
-            in.add(laneColumn, in.index(column * kMmaColumns + i % 2)));
+        Value at =
+            in.add(in.add(begin, in.mul(row, kWarpTile)),
+                   in.add(laneColumn, in.index(column * kMmaColumns + i % 2)));
         memref::StoreOp::create(
             in, results[(tile * kColumnTiles + column) * 4 + i], sums, at);
       }
     gpu::BarrierOp::create(in);
-    Value firstRow = in.add(in.add(place.row, warpRow),
-                            in.index(tile * kMmaRows));
+    Value firstRow =
+        in.add(in.add(place.row, warpRow), in.index(tile * kMmaRows));
     Value firstColumn = in.add(place.column, warpColumn);
     in.loop(lane, in.index(kMmaRows * kWarpTile), kWarp,
             [&](IndexBuilder &loop, Value at) {
               Value width = loop.index(kWarpTile);
-              Value sum = memref::LoadOp::create(loop, sums,
-                                                 loop.add(begin, at));
+              Value sum =
+                  memref::LoadOp::create(loop, sums, loop.add(begin, at));
               finishInside(loop, problem, sum, place.batch,
                            loop.add(firstRow, loop.floorDiv(at, width)),
                            loop.add(firstColumn, loop.rem(at, width)));
@@ -374,9 +371,9 @@ void TensorCoreTiles::begin(IndexBuilder &in, const BlockPlace &block, Value id,
   element = cast<MemRefType>(left.base.getType()).getElementType();
   isRightTransposed = !right.hasUnitColumns() && right.hasUnitRows();
   auto view = [&](int64_t offset, int64_t count, Type type) -> Value {
-    return memref::ViewOp::create(
-        in, getSharedType(in.getContext(), count, type), bytes,
-        in.index(offset), ValueRange());
+    return memref::ViewOp::create(in,
+                                  getSharedType(in.getContext(), count, type),
+                                  bytes, in.index(offset), ValueRange());
   };
   int64_t count = kStages * kStage;
   leftTile = {view(0, count, element), kTile, kDepth};
@@ -387,8 +384,8 @@ void TensorCoreTiles::begin(IndexBuilder &in, const BlockPlace &block, Value id,
 }
 
 void TensorCoreTiles::emit() {
-  Type shared = getSharedType(b.getContext(), 2 * 2 * kStages * kStage,
-                              b.getI8Type());
+  Type shared =
+      getSharedType(b.getContext(), 2 * 2 * kStages * kStage, b.getI8Type());
   launchTiles(b, problem, kTile, kBlockThreads, shared,
               [&](IndexBuilder &in, const BlockPlace &block, Value id,
                   ValueRange memory) {
