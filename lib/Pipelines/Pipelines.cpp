@@ -75,6 +75,8 @@ static void buildShapes(OpPassManager &pm, const CompileOptions &options) {
   }
   func.addPass(createRelaxKillAfterLastUsePass());
   pm.addPass(createRelaxPoolConstantsPass());
+  // Bytecode is made of the result, and names kernels.
+  pm.addPass(createRelaxAssignKernelDevicesPass());
 }
 
 static void buildKernels(OpPassManager &pm, const CompileOptions &options) {

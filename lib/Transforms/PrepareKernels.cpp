@@ -14,8 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/IR/Relax.h"
-#include "relax-mlir/IR/RuntimeSteps.h"
-#include "relax-mlir/IR/VDevice.h"
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -84,59 +82,6 @@ static FailureOr<Kernels> collectKernels(ModuleOp module,
     return failure();
   return kernels;
 }
-
-//===----------------------------------------------------------------------===//
-// Devices
-//===----------------------------------------------------------------------===//
-
-/// The device of the tensors of a call; null for the host.
-static VDeviceAttr findDevice(CallKernelOp call) {
-  auto of = [&](ValueRange values) -> VDeviceAttr {
-    for (Value value : values)
-      if (auto type = dyn_cast<TensorStructInfoType>(value.getType());
-          type && type.getVdevice())
-        if (VDeviceAttr device = lookupVDevice(call, type.getVdevice()))
-          return device;
-    return {};
-  };
-  VDeviceAttr device = of(call.getOutputs());
-  if (!device)
-    device = of(call.getInputs());
-  return device && getDLDeviceType(device).value_or(kCpu) != kCpu
-             ? device
-             : VDeviceAttr();
-}
-
-/// A kernel has one device: where calls differ, each has a copy of its own.
-static void assignDevices(ModuleOp module, SymbolTable &symbols) {
-  RelaxDialect::DeviceAttrHelper attribute(module.getContext());
-  llvm::MapVector<std::pair<func::FuncOp, VDeviceAttr>, func::FuncOp> made;
-  llvm::DenseSet<func::FuncOp> taken;
-  SmallVector<CallKernelOp> calls;
-  module.walk([&](CallKernelOp call) { calls.push_back(call); });
-  for (CallKernelOp call : calls) {
-    auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
-    if (!kernel)
-      continue;
-    VDeviceAttr device = findDevice(call);
-    func::FuncOp &own = made[{kernel, device}];
-    if (!own) {
-      own = kernel;
-      if (!taken.insert(kernel).second) {
-        own = kernel.clone();
-        symbols.insert(own); // renames it
-        attribute.removeAttr(own);
-      }
-      if (device)
-        attribute.setAttr(own, device);
-    }
-    call.setCallee(own.getSymName());
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Outputs
-//===----------------------------------------------------------------------===//
 
 /// Verifies that a kernel on tensors returns one tensor for each parameter that
 /// it is to update, of the same type.
@@ -223,7 +168,6 @@ struct RelaxPrepareKernelsPass
     : relax::impl::RelaxPrepareKernelsPassBase<RelaxPrepareKernelsPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    assignDevices(getOperation(), symbols);
     FailureOr<Kernels> kernels = collectKernels(getOperation(), symbols);
     if (failed(kernels))
       return signalPassFailure();

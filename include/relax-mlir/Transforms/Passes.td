@@ -240,6 +240,15 @@ def RelaxAssignVDevicePass : Pass<"relax-assign-vdevice", "ModuleOp"> {
   ];
 }
 
+def RelaxAssignKernelDevicesPass
+    : Pass<"relax-assign-kernel-devices", "ModuleOp"> {
+  let summary = "Say which kernels devices run";
+  let description = [{
+    A kernel whose tensors are on a device other than the host gets `relax.device`.
+    Where calls are on several devices, each device has a copy of its own.
+  }];
+}
+
 def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
   let summary = "Make kernels ready for bufferization";
   let description = [{
@@ -247,8 +256,7 @@ def RelaxPrepareKernelsPass : Pass<"relax-prepare-kernels", "ModuleOp"> {
     so that bufferization updates outputs in place; the parameters that
     `relax.call_tir_inplace` updates are outputs too. Kernels are renamed to
     `relax.kernel.<name>`, since one named `exp` must not stand for that of libm,
-    and are private. `relax.device` says which device, other than the host, runs
-    a kernel: that of its tensors. Each device has kernels of its own.
+    and are private.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }

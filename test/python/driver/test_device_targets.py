@@ -55,6 +55,11 @@ def test_programs_are_compiled_and_saved_without_a_device(mode, tmp_path):
     assert relax.load(path).function_names == ("main",)
 
 
+def test_bytecode_calls_kernels_of_devices():
+    ex = relax.compile(layer(), target="cuda", exec_mode="bytecode")
+    assert "device_kernel " in ex.as_text()
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_tensor_of_the_host_is_refused_in_words(mode):
     main = relax.VirtualMachine(relax.compile(layer(), target="cuda", exec_mode=mode))["main"]
