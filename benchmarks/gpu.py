@@ -1,0 +1,165 @@
+"""Kernels for GPUs beside PyTorch's, on one device.
+
+`save` compiles the programs, for which no device is needed; `measure` runs them on `cuda:0`, where
+PyTorch is, and prints medians and ratios (above 1: faster than PyTorch). Inputs are random, and
+results are compared with PyTorch's in float32.
+
+    python benchmarks/gpu.py save programs
+    python benchmarks/gpu.py measure programs
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DTYPES = ("float32", "float16", "bfloat16")
+ROWS = 8192
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program: its parameters by the names of their sizes, and what PyTorch computes.
+
+    Attributes
+    ----------
+    shapes : tuple of tuple of str
+    ours : callable
+        Of `relax_mlir.op` and the parameters.
+    theirs : callable
+        Of the module torch and its tensors.
+    passes : int
+        How often memory of the size of the first parameter is read or written; 0 for products.
+    """
+
+    shapes: tuple[tuple[str, ...], ...]
+    ours: Callable[..., Any]
+    theirs: Callable[..., Any]
+    passes: int = 0
+
+
+def functional(torch: Any) -> Any:
+    """Return the functions of neural networks."""
+    return torch.nn.functional
+
+
+def layer_norm(torch: Any, x: Any, gamma: Any, beta: Any) -> Any:
+    """Return the rows of a tensor, normalized."""
+    return functional(torch).layer_norm(x, (x.shape[-1],), gamma, beta)
+
+
+M, N, K = "m", "n", "k"
+CASES = {
+    "add": Case(((M, N), (M, N)), lambda op, x, y: op.add(x, y), lambda torch, x, y: x + y, 3),
+    "gelu": Case(((M, N),), lambda op, x: op.nn.gelu(x), lambda t, x: functional(t).gelu(x), 2),
+    "softmax": Case(
+        ((M, N),), lambda op, x: op.nn.softmax(x), lambda t, x: functional(t).softmax(x, -1), 2
+    ),
+    "layer_norm": Case(
+        ((M, N), (N,), (N,)), lambda op, *x: op.nn.layer_norm(*x, axes=[-1]), layer_norm, 2
+    ),
+    "sum_of_rows": Case(((M, N),), lambda op, x: op.sum(x, axis=[1]), lambda torch, x: x.sum(1), 1),
+    "sum_of_columns": Case(
+        ((M, N),), lambda op, x: op.sum(x, axis=[0]), lambda torch, x: x.sum(0), 1
+    ),
+    "matmul": Case(((M, K), (K, N)), lambda op, x, y: op.matmul(x, y), lambda torch, x, y: x @ y),
+}
+PRODUCTS = ((4096, 4096, 4096), (1024, 1024, 1024), (1000, 1000, 1000), (8, 8192, 8192))
+
+
+def save(folder: Path, host: str) -> None:
+    """Compile all programs."""
+    import relax_mlir as relax
+    from relax_mlir import op
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, case in CASES.items():
+        for dtype in DTYPES:
+            builder = relax.BlockBuilder()
+            params = [
+                relax.Var(f"x{i}", relax.TensorStructInfo(shape, dtype))
+                for i, shape in enumerate(case.shapes)
+            ]
+            with builder.function("main", params):
+                builder.emit_func_output(case.ours(op, *params))
+            target = {"kind": "cuda", "host": host}
+            relax.compile(builder, target=target).save(folder / f"{name}-{dtype}.rx")
+
+
+def timed(torch: Any, call: Callable[[], Any], count: int = 20, repeats: int = 5) -> float:
+    """Return the median time of a call, in microseconds."""
+    for _ in range(3):
+        call()
+    times = []
+    for _ in range(repeats):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(count):
+            call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end) / count * 1e3)
+    return statistics.median(times)
+
+
+def measure_case(torch: Any, path: Path, case: Case, sizes: dict[str, int], dtype: str) -> None:
+    """Print the times of a program and of PyTorch."""
+    import relax_runtime
+
+    main = relax_runtime.VirtualMachine(relax_runtime.load(path))["main"]
+    scale = sizes[K] ** -0.5 if K in sizes else 1.0
+    inputs = [
+        (torch.randn([sizes[name] for name in shape], device="cuda") * scale).to(
+            getattr(torch, dtype)
+        )
+        for shape in case.shapes
+    ]
+    exact = case.theirs(torch, *[x.float() for x in inputs])
+    error = (torch.from_dlpack(main(*inputs)).float() - exact).norm() / exact.norm()
+    ours = timed(torch, lambda: main(*inputs))
+    theirs = timed(torch, lambda: case.theirs(torch, *inputs))
+    if case.passes:
+        work, unit = case.passes * inputs[0].numel() * inputs[0].element_size() / 1e6, "TB/s"
+    else:
+        work, unit = 2 * sizes[M] * sizes[N] * sizes[K] / 1e6, "TFLOP/s"
+    print(
+        f"{path.stem:24} {'x'.join(map(str, sizes.values())):16} {ours:9.1f} us "
+        f"{work / ours:7.2f} {unit:7} ratio {theirs / ours:5.2f}  error {error.item():.0e}"
+    )
+
+
+def measure(folder: Path) -> None:
+    """Print a line for each program and size."""
+    import torch
+
+    print(torch.cuda.get_device_name(), "torch", torch.__version__)
+    for name, case in CASES.items():
+        sizes = (
+            [{M: ROWS, N: ROWS}]
+            if case.passes
+            else [dict(zip((M, N, K), size, strict=True)) for size in PRODUCTS]
+        )
+        for dtype in DTYPES:
+            for each in sizes:
+                measure_case(torch, folder / f"{name}-{dtype}.rx", case, each, dtype)
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("verb", choices=("save", "measure"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--host", default="llvm", help="the processor of the machine with the GPU")
+    given = parser.parse_args()
+    if given.verb == "save":
+        save(given.folder, given.host)
+    else:
+        measure(given.folder)
+
+
+if __name__ == "__main__":
+    main()
