@@ -74,7 +74,7 @@ Value DepthwiseConv::loadRow(IndexBuilder &b, const Channel &channel,
   Value first = b.index(0);
   Value isInside =
       arith::AndIOp::create(b, b.compare(arith::CmpIPredicate::sge, row, first),
-                            b.compare(arith::CmpIPredicate::slt, row, height));
+                            b.isBelow(row, height));
   // The index is clamped: what is read of another row is ignored.
   Value near = b.max(b.min(row, b.sub(height, b.index(1))), first);
   return arith::SelectOp::create(b, isInside, load(near), zero);

@@ -213,7 +213,7 @@ void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
              Value to = b.add(b.mul(i, rowSize), b.mul(channel, stripWidth));
              Value isInside = arith::AndIOp::create(
                  b, b.compare(arith::CmpIPredicate::sge, row, zero),
-                 b.compare(arith::CmpIPredicate::slt, row, height));
+                 b.isBelow(row, height));
              b.branch(
                  isInside,
                  [&](IndexBuilder &b) {

@@ -251,7 +251,7 @@ Value WinogradConv::copyStrip(IndexBuilder &b, const Task &task, Value channel,
     Value row = b.add(first, i);
     Value isInside = arith::AndIOp::create(
         b, b.compare(arith::CmpIPredicate::sge, row, zero),
-        b.compare(arith::CmpIPredicate::slt, row, height));
+        b.isBelow(row, height));
     // Nothing is read of a row outside of the image.
     Value from = b.add(plane, b.mul(row, width));
     Value to = b.add(task.strip, b.mul(b.mul(i, stripWidth), lanes));
@@ -449,7 +449,7 @@ void WinogradConv::addWindow(IndexBuilder &b, const Task &task, Value channel,
       Value y = b.add(row, b.index(i - parts.rows.padding));
       Value isInside = arith::AndIOp::create(
           b, b.compare(arith::CmpIPredicate::sge, y, zero),
-          b.compare(arith::CmpIPredicate::slt, y, height));
+          b.isBelow(y, height));
       for (int64_t j = 0; j < Winograd::kWindow; ++j) {
         Value x = b.add(column, b.index(j - parts.columns.padding));
         RowLoader::Load load = loader.prepare(b, x, b.index(lanes), isInside);

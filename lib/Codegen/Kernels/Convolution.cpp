@@ -100,7 +100,7 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
               b.index(rows.padding));
     Value isInside = arith::AndIOp::create(
         b, b.compare(arith::CmpIPredicate::sge, row, zero),
-        b.compare(arith::CmpIPredicate::slt, row, image.height));
+        b.isBelow(row, image.height));
     Value rowOffset = b.add(image.offset, b.mul(row, image.width));
     b.loop(zero, b.index(columns.size), 1, [&](IndexBuilder &b, Value j) {
       Value first = b.sub(b.add(b.mul(pixels.column, columns.stride),

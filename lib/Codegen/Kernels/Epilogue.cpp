@@ -156,8 +156,8 @@ void Epilogue::store(IndexBuilder &b, const Part &part, Value vector,
   SmallVector<Value> sizes;
   for (auto [axis, index] : llvm::enumerate(places)) {
     sizes.push_back(builder.getSize(b, part.output, axis));
-    isInside = arith::AndIOp::create(
-        b, isInside, b.compare(arith::CmpIPredicate::slt, index, sizes.back()));
+    isInside =
+        arith::AndIOp::create(b, isInside, b.isBelow(index, sizes.back()));
   }
   b.branch(isInside, [&](IndexBuilder &b) {
     Value before = vector::CreateMaskOp::create(

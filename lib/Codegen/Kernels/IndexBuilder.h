@@ -69,6 +69,9 @@ public:
   Value isAtMost(Value lhs, int64_t rhs) {
     return compare(arith::CmpIPredicate::sle, lhs, index(rhs));
   }
+  Value isBelow(Value lhs, Value rhs) {
+    return compare(arith::CmpIPredicate::slt, lhs, rhs);
+  }
   Value isEqual(Value lhs, Value rhs) {
     return compare(arith::CmpIPredicate::eq, lhs, rhs);
   }

@@ -220,8 +220,6 @@ void MatmulEmitter::emitDotTile(IndexBuilder &b, const Tile &tile, int64_t rows,
                                 b.add(row, b.add(tile.column, j)));
       }
     };
-    b.branch(
-        b.compare(arith::CmpIPredicate::slt, b.add(tile.row, i), problem.m),
-        store);
+    b.branch(b.isBelow(b.add(tile.row, i), problem.m), store);
   }
 }

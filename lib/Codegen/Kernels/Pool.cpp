@@ -138,7 +138,7 @@ Value PoolLoops::reduceWindows(IndexBuilder &b, Value plane, Value row,
     if (isPadded) {
       isInside = arith::AndIOp::create(
           b, b.compare(arith::CmpIPredicate::sge, place, zero),
-          b.compare(arith::CmpIPredicate::slt, place, height));
+          b.isBelow(place, height));
       // The index is clamped: what is read of another row is ignored.
       place = b.max(b.min(place, b.sub(height, b.index(1))), zero);
     }

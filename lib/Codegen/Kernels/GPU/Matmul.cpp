@@ -50,15 +50,11 @@ void mlir::relax::launchTiles(
   gpu::TerminatorOp::create(in);
 }
 
-static Value isBelow(IndexBuilder &b, Value index, Value end) {
-  return b.compare(arith::CmpIPredicate::slt, index, end);
-}
-
 Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
                               Value row, Value column, Value numRows,
                               Value numColumns) {
-  Value isInside = arith::AndIOp::create(b, isBelow(b, row, numRows),
-                                         isBelow(b, column, numColumns));
+  Value isInside = arith::AndIOp::create(b, b.isBelow(row, numRows),
+                                         b.isBelow(column, numColumns));
   Type type = cast<MemRefType>(matrix.base.getType()).getElementType();
   auto op = scf::IfOp::create(
       b, isInside,
@@ -81,8 +77,8 @@ Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
 void mlir::relax::finishInside(IndexBuilder &b, const MatmulProblem &problem,
                                Value sum, Value batch, Value row,
                                Value column) {
-  Value isInside = arith::AndIOp::create(b, isBelow(b, row, problem.m),
-                                         isBelow(b, column, problem.n));
+  Value isInside = arith::AndIOp::create(b, b.isBelow(row, problem.m),
+                                         b.isBelow(column, problem.n));
   b.branch(isInside, [&](IndexBuilder &in) {
     auto type = VectorType::get({1}, sum.getType());
     Value vector = vector::BroadcastOp::create(in, type, sum);

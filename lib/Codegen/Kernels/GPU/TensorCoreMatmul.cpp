@@ -107,10 +107,6 @@ Value SharedTile::placeOf(IndexBuilder &b, Value row, Value chunk) const {
   return b.add(b.mul(row, width), b.mul(swizzled, kChunk));
 }
 
-static Value isBelow(IndexBuilder &b, Value index, Value end) {
-  return b.compare(arith::CmpIPredicate::slt, index, end);
-}
-
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -131,8 +127,8 @@ void TensorCoreTiles::copyChunk(IndexBuilder &in, const SharedTile &tile,
     }
     return;
   }
-  Value isInside = arith::AndIOp::create(in, isBelow(in, r, numRows),
-                                         isBelow(in, c, numColumns));
+  Value isInside = arith::AndIOp::create(in, in.isBelow(r, numRows),
+                                         in.isBelow(c, numColumns));
   Value from = in.add(matrix.offset, in.add(in.mul(r, matrix.rowStride), c));
   from = arith::SelectOp::create(in, isInside, from, in.index(0));
   // What is not copied becomes zero.
