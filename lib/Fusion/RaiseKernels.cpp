@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -155,11 +156,8 @@ bool TensorRaiser::setTensor(Value memref, Value tensor) {
                                  mapMixed(view.getMixedStrides())));
 }
 
-/// The memref that a view is a part of.
-static Value getBase(Value memref) {
-  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
-    memref = view.getViewSource();
-  return memref;
+static bool areOfOneBuffer(MemrefValue lhs, MemrefValue rhs) {
+  return memref::skipViewLikeOps(lhs) == memref::skipViewLikeOps(rhs);
 }
 
 /// Reads in a body are from the tensors that there are before the operation.
@@ -179,9 +177,9 @@ bool TensorRaiser::raiseLoads(linalg::LinalgOp op, Operation *raised) {
           isa<memref::LoadOp>(inner) || !isa<BaseMemRefType>(operand.getType());
   });
   for (memref::LoadOp load : loads) {
-    Value memref = load.getMemRef();
+    auto memref = cast<MemrefValue>(load.getMemRef());
     for (Value init : op.getDpsInits())
-      isPossible &= getBase(init) != getBase(memref);
+      isPossible &= !areOfOneBuffer(cast<MemrefValue>(init), memref);
     builder.setInsertionPoint(raised);
     Value tensor = isPossible ? getTensor(memref) : Value();
     if (!tensor)
@@ -208,7 +206,7 @@ bool TensorRaiser::raiseLinalg(linalg::LinalgOp op) {
   for (Value init : op.getDpsInits())
     for (Value other : op->getOperands())
       if (init != other && isa<BaseMemRefType>(other.getType()) &&
-          getBase(init) == getBase(other))
+          areOfOneBuffer(cast<MemrefValue>(init), cast<MemrefValue>(other)))
         return false;
   SmallVector<Type> results;
   for (OpOperand &init : op.getDpsInitsMutable())

@@ -10,8 +10,8 @@
 
 #include "VectorBody.h"
 
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -56,13 +56,6 @@ std::optional<LinearIndex> LinearIndex::get(AffineExpr expr,
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// Returns the memref at the start of a chain of views.
-static Value getRoot(Value memref) {
-  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
-    memref = view.getViewSource();
-  return memref;
-}
-
 static int64_t getLaneStride(linalg::LinalgOp op, OpOperand &operand,
                              unsigned dim) {
   auto type = dyn_cast<MemRefType>(operand.get().getType());
@@ -101,17 +94,18 @@ static bool isOnePlaceEach(linalg::LinalgOp op, AffineMap map) {
 /// The same memref at the same place of a parallel loop may be read.
 bool mlir::relax::readsResultsElsewhere(linalg::LinalgOp op) {
   for (OpOperand &init : op.getDpsInitsMutable()) {
-    Value root = getRoot(init.get());
+    Value root = memref::skipViewLikeOps(cast<MemrefValue>(init.get()));
     for (OpOperand &operand : op->getOpOperands())
       if (&init != &operand && isa<MemRefType>(operand.get().getType()) &&
-          getRoot(operand.get()) == root &&
+          memref::skipViewLikeOps(cast<MemrefValue>(operand.get())) == root &&
           (init.get() != operand.get() || op.getNumReductionLoops() != 0 ||
            op.getMatchingIndexingMap(&init) !=
                op.getMatchingIndexingMap(&operand)))
         return true;
     WalkResult walk = op->getRegion(0).walk([&](memref::LoadOp load) {
-      return getRoot(load.getMemref()) == root ? WalkResult::interrupt()
-                                               : WalkResult::advance();
+      return memref::skipViewLikeOps(load.getMemref()) == root
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
     });
     if (walk.wasInterrupted())
       return true;

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -78,6 +79,16 @@ void ElementBody::store(IndexBuilder &b, ArrayRef<Value> place,
     memref::StoreOp::create(
         b, result, init.get(),
         mapPlace(b, generic.getMatchingIndexingMap(&init), place));
+}
+
+llvm::SetVector<Value> mlir::relax::findBuffers(Operation *op) {
+  llvm::SetVector<Value> buffers;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (auto memref = dyn_cast<MemrefValue>(operand))
+        buffers.insert(memref::skipViewLikeOps(memref));
+  });
+  return buffers;
 }
 
 SmallVector<Value> mlir::relax::getLoopSizes(IndexBuilder &b,

@@ -18,6 +18,7 @@
 #include "IndexBuilder.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::relax {
 
@@ -47,6 +48,10 @@ private:
   linalg::GenericOp op;
   const llvm::DenseMap<Value, Value> *known;
 };
+
+/// The memory that an operation, and what is in it, uses, without the views
+/// that it is seen through.
+llvm::SetVector<Value> findBuffers(Operation *op);
 
 /// The sizes of the loops of an operation.
 SmallVector<Value> getLoopSizes(IndexBuilder &b, linalg::GenericOp op);

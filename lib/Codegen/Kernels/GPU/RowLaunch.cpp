@@ -21,8 +21,8 @@
 #include "Launch.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -385,7 +385,7 @@ bool mlir::relax::launchColumns(linalg::GenericOp op, unsigned numParallel) {
         Value lane = in.rem(thread, columns),
               part = in.floorDiv(thread, columns);
         Value column = in.add(in.mul(launched.getBlockIds().x, kWarp), lane);
-        Value isIn = in.compare(arith::CmpIPredicate::slt, column, count);
+        Value isIn = in.isBelow(column, count);
         // Threads beyond the last column read it once more.
         Value inside = in.min(column, in.sub(count, in.index(1)));
         SmallVector<Value> place = delinearize(in, inside, outer);
@@ -573,8 +573,7 @@ Value RowLaunch::reduceByWarps(IndexBuilder &in, Value value, Value neutral,
     memref::StoreOp::create(first, value, memory, first.floorDiv(thread, warp));
   });
   gpu::BarrierOp::create(in);
-  Value isWarp = in.compare(arith::CmpIPredicate::slt, lane,
-                            in.floorDiv(numThreads, warp));
+  Value isWarp = in.isBelow(lane, in.floorDiv(numThreads, warp));
   auto others = scf::IfOp::create(
       in, isWarp,
       [&](OpBuilder &builder, Location loc) {
@@ -605,8 +604,7 @@ Value RowLaunch::reduceByHalves(IndexBuilder &in, Value value,
       [&](OpBuilder &builder, Location loc, ValueRange values) {
         IndexBuilder inside(loc, builder);
         Value stride = values.front();
-        Value hasOther =
-            inside.compare(arith::CmpIPredicate::slt, thread, stride);
+        Value hasOther = inside.isBelow(thread, stride);
         inside.branch(hasOther, [&](IndexBuilder &then) {
           Value mine = memref::LoadOp::create(then, memory, thread);
           Value other =
@@ -716,12 +714,6 @@ static bool haveSameRows(linalg::GenericOp lhs, linalg::GenericOp rhs,
   return true;
 }
 
-static Value findRoot(Value memref) {
-  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
-    memref = view.getViewSource();
-  return memref;
-}
-
 namespace {
 /// Whether rows depend on no other rows: memory that one step writes and
 /// another one uses is used at the row.
@@ -734,21 +726,18 @@ public:
       Value memref = operand.get();
       if (!isa<MemRefType>(memref.getType()))
         continue;
+      Value root = memref::skipViewLikeOps(cast<MemrefValue>(memref));
       bool isOfRow =
-          findRoot(memref) == memref &&
+          root == memref &&
           beginsWithRow(op.getMatchingIndexingMap(&operand), numRowDims);
-      Value root = findRoot(memref);
       if (!isOfRow)
         elsewhere.insert(root);
       if (op.isDpsInit(&operand))
         written.insert(root);
     }
     // Bodies may read memory themselves.
-    op.getRegion().walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (isa<MemRefType>(operand.getType()))
-          elsewhere.insert(findRoot(operand));
-    });
+    for (Operation &inner : op.getRegion().front())
+      elsewhere.insert_range(findBuffers(&inner));
     return llvm::none_of(written,
                          [&](Value root) { return elsewhere.contains(root); });
   }
