@@ -20,7 +20,8 @@
 #include "RowKernel.h"
 
 #include "relax-mlir/Codegen/Passes.h"
-#include "relax-mlir/IR/RelaxDialect.h"
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -98,9 +99,9 @@ static func::FuncOp replace(func::FuncOp kernel, StringRef className,
       func::FuncOp::create(outer, kernel.getLoc(), kernel.getSymName(),
                            outer.getFunctionType(params, {}));
   emitted.setPrivate();
-  RelaxDialect::DeviceAttrHelper device(kernel.getContext());
-  if (Attribute given = device.getAttr(kernel))
-    device.setAttr(emitted, given);
+  if (VDeviceAttr device = getKernelDevice(kernel))
+    RelaxDialect::DeviceAttrHelper(kernel.getContext())
+        .setAttr(emitted, device);
   RelaxDialect::KernelClassAttrHelper(kernel.getContext())
       .setAttr(emitted, outer.getStringAttr(className));
   Block *block = emitted.addEntryBlock();
@@ -129,8 +130,7 @@ struct RelaxEmitKernelsPass
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (!isCandidate(kernel))
         continue;
-      bool isOnDevice =
-          RelaxDialect::DeviceAttrHelper(&getContext()).isAttrPresent(kernel);
+      bool isOnDevice = bool(getKernelDevice(kernel));
       for (const KernelClass &kernelClass :
            isOnDevice ? getDeviceKernelClasses() : getKernelClasses()) {
         std::unique_ptr<KernelEmitter> emitter =

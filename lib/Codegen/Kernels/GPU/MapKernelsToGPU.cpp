@@ -24,7 +24,8 @@
 #include "GenericPlan.h"
 
 #include "relax-mlir/Codegen/Passes.h"
-#include "relax-mlir/IR/RelaxDialect.h"
+#include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -60,7 +61,7 @@ static void launchIterations(
          [&](IndexBuilder &inside, gpu::LaunchOp op) {
            Value place = inside.add(inside.mul(op.getBlockIds().x, kThreads),
                                     op.getThreadIds().x);
-           Value isIn = inside.compare(arith::CmpIPredicate::slt, place, count);
+           Value isIn = inside.isBelow(place, count);
            inside.branch(isIn, [&](IndexBuilder &then) {
              body(then, delinearize(then, place, sizes));
            });
@@ -84,8 +85,6 @@ static void moveBody(Block *body, ValueRange variables, IndexBuilder &b,
 /// The loops whose iterations write different elements each.
 static SmallVector<unsigned> findParallelDims(linalg::LinalgOp op) {
   SmallVector<unsigned> dims;
-  if (readsResultsElsewhere(op))
-    return dims;
   for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray()))
     if (kind == utils::IteratorType::parallel &&
         llvm::all_of(op.getDpsInitsMutable(), [&, dim = dim](OpOperand &init) {
@@ -197,10 +196,15 @@ public:
 
 private:
   LogicalResult normalize();
-  LogicalResult normalizeMemory();
+  void normalizeMemory();
   bool needsOneThread();
   bool isLoaded(Value value) const { return loaded.contains(value); }
   bool isOverwritten(Operation *load, Operation *user);
+  bool sharesAllParallelLoops(linalg::GenericOp op) const {
+    auto found = numShared.find(op);
+    return found != numShared.end() &&
+           found->second == op.getNumParallelLoops();
+  }
   LogicalResult sortLoops();
   SmallVector<linalg::GenericOp> findFollowers(Operation *op);
   LogicalResult launchStructured(linalg::GenericOp op);
@@ -214,10 +218,9 @@ private:
   IRRewriter rewriter;
   /// What is computed from elements between launches.
   llvm::SetVector<Value> loaded;
-  /// Operations whose loops are all parallel, and those whose other loops
-  /// reduce; all by how many of their loops are parallel.
-  llvm::SmallPtrSet<Operation *, 8> isParallelOnly, isReduction;
-  llvm::DenseMap<Operation *, size_t> numParallelDims;
+  /// How many of their first loops threads share, of operations that read
+  /// nothing that another iteration writes.
+  llvm::DenseMap<Operation *, size_t> numShared;
 };
 } // namespace
 
@@ -255,13 +258,10 @@ static bool reads(Operation *op) {
 }
 
 /// Memory that the host part would take from its stack is that of the device.
-LogicalResult KernelMapper::normalizeMemory() {
+void KernelMapper::normalizeMemory() {
   SmallVector<memref::AllocaOp> allocas;
   SmallVector<memref::CopyOp> copies;
-  for (Operation &op : body) {
-    if (auto alloca = dyn_cast<memref::AllocaOp>(op))
-      allocas.push_back(alloca);
-  }
+  llvm::append_range(allocas, body.getOps<memref::AllocaOp>());
   kernel.walk([&](memref::CopyOp op) { copies.push_back(op); });
   for (memref::AllocaOp op : allocas) {
     rewriter.setInsertionPoint(op);
@@ -276,12 +276,10 @@ LogicalResult KernelMapper::normalizeMemory() {
                              op.getTarget());
     rewriter.eraseOp(op);
   }
-  return success();
 }
 
 LogicalResult KernelMapper::normalize() {
-  if (failed(normalizeMemory()))
-    return failure();
+  normalizeMemory();
   SmallVector<linalg::LinalgOp> nested;
   kernel.walk([&](linalg::LinalgOp op) {
     if (op->getBlock() != &body)
@@ -300,31 +298,15 @@ LogicalResult KernelMapper::normalize() {
   return success();
 }
 
-static Value findRoot(Value memref) {
-  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
-    memref = view.getViewSource();
-  return memref;
-}
-
 /// Whether what is between a load and its use may write what it reads.
 bool KernelMapper::isOverwritten(Operation *load, Operation *user) {
-  llvm::SetVector<Value> read;
-  load->walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (isa<MemRefType>(operand.getType()))
-        read.insert(findRoot(operand));
-  });
+  llvm::SetVector<Value> read = findBuffers(load);
   for (Operation *op = load->getNextNode(); op && op != user;
        op = op->getNextNode()) {
     if (isOfHost(op) || onlyReads(op))
       continue;
-    bool touches = false;
-    op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        touches |= isa<MemRefType>(operand.getType()) &&
-                   read.contains(findRoot(operand));
-    });
-    if (touches)
+    if (llvm::any_of(findBuffers(op),
+                     [&](Value buffer) { return read.contains(buffer); }))
       return true;
   }
   return false;
@@ -375,7 +357,7 @@ SmallVector<linalg::GenericOp> KernelMapper::findFollowers(Operation *op) {
   SmallVector<linalg::GenericOp> result;
   for (; op; op = op->getNextNode()) {
     auto generic = dyn_cast<linalg::GenericOp>(op);
-    if (generic && !isParallelOnly.contains(op) && !isReduction.contains(op))
+    if (generic && !sharesAllParallelLoops(generic))
       break;
     bool isOfSizes = isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
                      llvm::none_of(op->getResults(), [&](Value result) {
@@ -392,14 +374,15 @@ SmallVector<linalg::GenericOp> KernelMapper::findFollowers(Operation *op) {
 /// A structured operation with its parallel loops first, by threads for these
 /// loops.
 LogicalResult KernelMapper::launchStructured(linalg::GenericOp op) {
-  if (isParallelOnly.contains(op)) {
-    launchElements(op);
-    return success();
+  size_t numParallel = numShared.lookup(op);
+  if (sharesAllParallelLoops(op)) {
+    if (op.getNumReductionLoops() == 0) {
+      launchElements(op);
+      return success();
+    }
+    if (!isContraction(op) && launchColumns(op, numParallel))
+      return success();
   }
-  size_t numParallel = numParallelDims.lookup(op);
-  if (isReduction.contains(op) && !isContraction(op) &&
-      launchColumns(op, numParallel))
-    return success();
   Location loc = op.getLoc();
   Operation *before = op->getPrevNode(), *after = op->getNextNode();
   FailureOr<SmallVector<scf::ForOp>> loops = lowerToLoops(rewriter, op);
@@ -425,18 +408,16 @@ LogicalResult KernelMapper::launchStructured(linalg::GenericOp op) {
 /// Puts parallel loops first, and finds what each operation is.
 LogicalResult KernelMapper::sortLoops() {
   for (linalg::LinalgOp op : llvm::to_vector(body.getOps<linalg::LinalgOp>())) {
-    SmallVector<unsigned> parallel = findParallelDims(op);
-    bool readsElsewhere = readsResultsElsewhere(op);
+    // Otherwise all iterations are in order.
+    bool isIndependent = !readsResultsElsewhere(op);
+    SmallVector<unsigned> parallel;
+    if (isIndependent)
+      parallel = findParallelDims(op);
     FailureOr<linalg::GenericOp> sorted = putFirst(rewriter, op, parallel);
     if (failed(sorted))
       return op.emitOpError() << "has no loops";
-    numParallelDims[*sorted] = parallel.size();
-    if (readsElsewhere || !sorted->hasPureBufferSemantics())
-      continue;
-    if (parallel.size() == sorted->getNumLoops())
-      isParallelOnly.insert(*sorted);
-    else if (parallel.size() == sorted->getNumParallelLoops())
-      isReduction.insert(*sorted);
+    if (isIndependent)
+      numShared[*sorted] = parallel.size();
   }
   return success();
 }
@@ -535,16 +516,24 @@ void KernelMapper::loadInside() {
         replaceAllUsesInRegionWith(old, fresh, op.getBody());
     }
   }
-  for (Value value : llvm::reverse(loaded.getArrayRef()))
-    if (Operation *op = value.getDefiningOp();
-        op->getBlock() == &body && op->use_empty() && op->getNumResults() == 1)
+  llvm::SetVector<Operation *> loads;
+  for (Value value : loaded)
+    loads.insert(value.getDefiningOp());
+  for (Operation *op : llvm::reverse(loads.getArrayRef()))
+    if (op->use_empty())
       op->erase();
 }
 
 LogicalResult KernelMapper::map() {
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError() << "expected one block in a kernel of a device";
-  if (failed(normalize()))
+  WalkResult onTensors = kernel.walk([](linalg::LinalgOp op) {
+    if (op.hasPureBufferSemantics())
+      return WalkResult::advance();
+    op.emitOpError() << "expected operands in memory: run bufferization before";
+    return WalkResult::interrupt();
+  });
+  if (onTensors.wasInterrupted() || failed(normalize()))
     return failure();
   if (needsOneThread())
     return launchAtOnce();
@@ -559,9 +548,8 @@ struct RelaxMapKernelsToGPUPass
     : relax::impl::RelaxMapKernelsToGPUPassBase<RelaxMapKernelsToGPUPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    RelaxDialect::DeviceAttrHelper device(&getContext());
     for (auto kernel : module.getOps<func::FuncOp>())
-      if (device.isAttrPresent(kernel) && !kernel.isExternal() &&
+      if (getKernelDevice(kernel) && !kernel.isExternal() &&
           failed(KernelMapper(kernel).map()))
         return signalPassFailure();
     revealKernels(module);
