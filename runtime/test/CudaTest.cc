@@ -68,16 +68,16 @@ static void testAbsent(const std::string &words) {
 // Another device than cuda:0, where there is one.
 static int32_t other = 1;
 
-static int64_t (*fakeCudaBytes)();
-static void (*fakeCudaFailCopies)(bool);
+static int64_t (*bytesInUse)();
+static void (*failCopies)(bool);
 
-static void findFake() {
+static void findDriver() {
   void *library = dlopen(std::getenv("RELAX_CUDA_DRIVER"), RTLD_NOW);
   CHECK(library != nullptr);
-  void *bytes = dlsym(library, "fakeCudaBytes");
-  void *fail = dlsym(library, "fakeCudaFailCopies");
-  std::memcpy(&fakeCudaBytes, &bytes, sizeof(bytes));
-  std::memcpy(&fakeCudaFailCopies, &fail, sizeof(fail));
+  void *bytes = dlsym(library, "relax_ptx_bytes");
+  void *fail = dlsym(library, "relax_ptx_fail_copies");
+  std::memcpy(&bytesInUse, &bytes, sizeof(bytes));
+  std::memcpy(&failCopies, &fail, sizeof(fail));
 }
 
 static bool areEqual(const Slot &a, const Slot &b) {
@@ -134,7 +134,7 @@ static void testCudaStorage() {
 static void testCudaPool() {
   CHECK(relax_memory_release(kDLCUDA, 0) == 0);
   CHECK(relax_memory_release(kDLCUDA, 1) == 0);
-  CHECK(fakeCudaBytes() == 0);
+  CHECK(bytesInUse() == 0);
   relax_memory_statistics start = cudaStatistics();
   int64_t host = statisticsOf(0).in_use;
   for (int i = 0; i < 3; ++i) {
@@ -142,12 +142,12 @@ static void testCudaPool() {
     CHECK(allocCuda(one, 1 << 20) == 0 && allocCuda(two, 1000) == 0);
     relax_memory_statistics now = cudaStatistics();
     CHECK(now.system_allocations == start.system_allocations + 2);
-    CHECK(now.in_use == fakeCudaBytes() && now.cached == 0);
+    CHECK(now.in_use == bytesInUse() && now.cached == 0);
   }
   CHECK(statisticsOf(0).in_use == host);
-  CHECK(cudaStatistics().cached == fakeCudaBytes());
+  CHECK(cudaStatistics().cached == bytesInUse());
   CHECK(cudaStatistics(1).cached == 0);
-  CHECK(relax_memory_release(kDLCUDA, 0) == 0 && fakeCudaBytes() == 0);
+  CHECK(relax_memory_release(kDLCUDA, 0) == 0 && bytesInUse() == 0);
 }
 
 // Where the device is full, cached memory is released and requested again.
@@ -189,11 +189,11 @@ static void testCudaRaises() {
                kPrefix + "expected a device from cuda:0 to cuda:1, but got "
                          "cuda:-1");
   CHECK(toDevice(remote, tensor, kDLCUDA, 0) == 0);
-  fakeCudaFailCopies(true);
+  failCopies(true);
   CHECK_RAISES(toDevice(copy, remote, kDLCPU, 0), "RuntimeError",
                kPrefix + "cuda:0: cannot copy: CUDA_ERROR_ILLEGAL_ADDRESS "
                          "(700): an illegal memory access");
-  fakeCudaFailCopies(false);
+  failCopies(false);
   void *data = nullptr;
   CHECK_RAISES(relax_tensor_data_inplace(&kSite, remote, &data), "RuntimeError",
                kPrefix + "cannot update a tensor on cuda:0; only cpu is "
@@ -291,10 +291,10 @@ static Launches findLaunches() {
     std::memcpy(&function, &symbol, sizeof(symbol));
   };
   Launches result;
-  find(result.modules, "fakeCudaModules");
-  find(result.name, "fakeCudaLaunchName");
-  find(result.sizes, "fakeCudaLaunchSizes");
-  find(result.params, "fakeCudaLaunchParams");
+  find(result.modules, "relax_ptx_modules");
+  find(result.name, "relax_ptx_launch_name");
+  find(result.sizes, "relax_ptx_launch_sizes");
+  find(result.params, "relax_ptx_launch_params");
   return result;
 }
 
@@ -396,7 +396,7 @@ int main(int argc, char **argv) {
   } else if (what == "broken") {
     testAbsent("cuda:0: cannot start: an unknown error (999): no words for it");
   } else {
-    findFake();
+    findDriver();
     testCopies();
     testCudaStorage();
     testCudaPool();

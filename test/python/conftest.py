@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 import relax_runtime
+import tvm_ffi
 from evaluated import ALWAYS_EVALUATED, why_not_evaluated
 
 # How long an example takes, or is found, says nothing where machines and sanitizers differ.
@@ -80,11 +81,15 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what does not run in the reference interpreter, where that is asked for."""
-    if not config.getoption("--reference"):
+    """Leave out what does not run where --reference or --device says."""
+    if config.getoption("--reference"):
+        wanted = {"reference"}
+    elif config.getoption("--device"):
+        wanted = {"compiled", "bytecode"}
+    else:
         return
     modes = [getattr(item, "callspec", None) for item in items]
-    kept = [each is not None and each.params.get("exec_mode") == "reference" for each in modes]
+    kept = [each is not None and each.params.get("exec_mode") in wanted for each in modes]
     config.hook.pytest_deselected(
         items=[item for item, keep in zip(items, kept, strict=True) if not keep]
     )
@@ -128,6 +133,8 @@ def exec_mode(request, monkeypatch):
 
 
 def _map_tensors(value, move):
+    if isinstance(value, tvm_ffi.Shape):
+        return value
     if isinstance(value, (list, tuple)) or type(value).__name__ == "Array":
         return tuple(_map_tensors(field, move) for field in value)
     return move(value) if hasattr(value, "__dlpack__") else value

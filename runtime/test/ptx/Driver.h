@@ -1,0 +1,69 @@
+//===- Driver.h - State of the driver ------------------------- -*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the functions of the driver share. All of it is used under one lock.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_RUNTIME_TEST_PTX_DRIVER_H
+#define RELAX_RUNTIME_TEST_PTX_DRIVER_H
+
+#include "PtxMachine.h"
+
+#include <functional>
+#include <mutex>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace relax_ptx {
+
+using Result = int;
+constexpr Result kSuccess = 0, kInvalid = 1, kOutOfMemory = 2, kNoDevice = 100,
+                 kContext = 201, kNoBinary = 209, kInvalidPTX = 218,
+                 kHandle = 400, kNotFound = 500, kNotReady = 600,
+                 kCaptureUnsupported = 900, kCaptureInvalidated = 901,
+                 kCaptureUnmatched = 903;
+constexpr uint32_t kMostSharedBytes = 227 << 10, kSharedBytes = 48 << 10;
+
+struct Context {
+  int device;
+};
+
+// Steps of a captured stream.
+struct Graph {
+  std::vector<std::function<Result()>> steps;
+};
+
+struct Stream {
+  Context *context;
+  Graph *capture = nullptr;
+};
+
+struct Driver {
+  std::mutex lock;
+  Memory memory;
+  int64_t bytesInUse = 0;
+  bool copiesFail = false;
+};
+
+Driver &driver();
+using Lock = std::lock_guard<std::mutex>;
+
+int64_t setting(const char *name, int64_t otherwise);
+int deviceArch();
+Context *currentContext();
+
+// Keeps what cuGetErrorString says of this error on this thread, and prints it.
+Result wrong(Result result, const std::string &text);
+
+// Runs a step now, or keeps it where the stream is captured.
+Result enqueue(Stream *stream, std::function<Result()> step);
+
+} // namespace relax_ptx
+
+#endif // RELAX_RUNTIME_TEST_PTX_DRIVER_H
