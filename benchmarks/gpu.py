@@ -67,8 +67,18 @@ CASES = {
         ((M, N),), lambda op, x: op.sum(x, axis=[0]), lambda torch, x: x.sum(0), 1
     ),
     "matmul": Case(((M, K), (K, N)), lambda op, x, y: op.matmul(x, y), lambda torch, x, y: x @ y),
+    "linear": Case(
+        ((M, K), (N, K)),
+        lambda op, x, y: op.matmul(x, op.permute_dims(y, [1, 0])),
+        lambda torch, x, y: functional(torch).linear(x, y),
+    ),
+    "linear_gelu": Case(
+        ((M, K), (N, K), (N,)),
+        lambda op, x, y, z: op.nn.gelu(op.add(op.matmul(x, op.permute_dims(y, [1, 0])), z)),
+        lambda torch, *x: functional(torch).gelu(functional(torch).linear(*x)),
+    ),
 }
-PRODUCTS = ((4096, 4096, 4096), (1024, 1024, 1024), (1000, 1000, 1000), (8, 8192, 8192))
+PRODUCTS = ((4096, 4096, 4096), (1024, 1024, 1024), (1000, 1000, 1000), (8, 8192, 8192), (1, 8192, 8192), (1, 4096, 4096))
 
 
 def save(folder: Path, host: str) -> None:
@@ -85,7 +95,9 @@ def save(folder: Path, host: str) -> None:
                 for i, shape in enumerate(case.shapes)
             ]
             with builder.function("main", params):
-                builder.emit_func_output(case.ours(op, *params))
+                with builder.dataflow():
+                    result = builder.emit_output(case.ours(op, *params))
+                builder.emit_func_output(result)
             target = {"kind": "cuda", "host": host}
             relax.compile(builder, target=target).save(folder / f"{name}-{dtype}.rx")
 
@@ -132,12 +144,13 @@ def measure_case(torch: Any, path: Path, case: Case, sizes: dict[str, int], dtyp
     )
 
 
-def measure(folder: Path) -> None:
-    """Print a line for each program and size."""
+def measure(folder: Path, names: list[str]) -> None:
+    """Print a line for each program and size; of some cases only, where they are named."""
     import torch
 
     print(torch.cuda.get_device_name(), "torch", torch.__version__)
-    for name, case in CASES.items():
+    for name in names or CASES:
+        case = CASES[name]
         sizes = (
             [{M: ROWS, N: ROWS}]
             if case.passes
@@ -153,12 +166,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("verb", choices=("save", "measure"))
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--case", action="append", choices=list(CASES), default=[])
     parser.add_argument("--host", default="llvm", help="the processor of the machine with the GPU")
     given = parser.parse_args()
     if given.verb == "save":
         save(given.folder, given.host)
     else:
-        measure(given.folder)
+        measure(given.folder, given.case)
 
 
 if __name__ == "__main__":

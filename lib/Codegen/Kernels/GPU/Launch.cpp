@@ -33,6 +33,18 @@ MemRefType mlir::relax::getSharedType(MLIRContext *context, int64_t count,
   return MemRefType::get({count}, element, MemRefLayoutAttrInterface(), space);
 }
 
+Value mlir::relax::reduceWarp(
+    IndexBuilder &b, Value value,
+    llvm::function_ref<Value(IndexBuilder &, Value, Value)> combine) {
+  for (int32_t offset = 1; offset < kWarp; offset *= 2) {
+    Value other =
+        gpu::ShuffleOp::create(b, value, offset, kWarp, gpu::ShuffleMode::XOR)
+            .getShuffleResult();
+    value = combine(b, value, other);
+  }
+  return value;
+}
+
 SmallVector<Value> mlir::relax::loopUnrolled(
     IndexBuilder &b, Value begin, Value end, Value step, int64_t unroll,
     ValueRange inits,

@@ -18,6 +18,9 @@ namespace mlir::relax {
 /// The threads of a block where nothing asks for another number.
 constexpr int64_t kThreads = 256;
 
+/// The threads of a warp.
+constexpr int64_t kWarp = 32;
+
 /// A launch of `blocks` blocks of `threads` threads. `body` writes at the
 /// builder what a thread does.
 gpu::LaunchOp
@@ -26,6 +29,11 @@ launch(IndexBuilder &b, Value blocks, Value threads, TypeRange shared,
 
 /// Memory of `count` elements that the threads of a block share.
 MemRefType getSharedType(MLIRContext *context, int64_t count, Type element);
+
+/// Combines what the threads of a warp have, of 32 bits each; each gets it.
+Value reduceWarp(
+    IndexBuilder &b, Value value,
+    llvm::function_ref<Value(IndexBuilder &, Value lhs, Value rhs)> combine);
 
 /// The places begin, begin + step, ... below `end`, `unroll` at a time, and one
 /// at a time where fewer are left. `body` returns the next values of what the

@@ -8,7 +8,7 @@
 //
 // A block of threads has a tile of the result. It brings tiles of both matrices
 // to shared memory, one step of the depth after the other, from which each
-// thread computes 8 x 8 results in registers.
+// thread computes results in registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +30,14 @@ bool mlir::relax::isDeviceMatmul(Type lhs, Type rhs, Type sum) {
 }
 
 void mlir::relax::launchTiles(
-    IndexBuilder &b, const MatmulProblem &problem, int64_t tile,
+    IndexBuilder &b, const MatmulProblem &problem, TileSize tile,
     int64_t threads, TypeRange shared,
     llvm::function_ref<void(IndexBuilder &, const BlockPlace &, Value,
                             ValueRange)>
         body) {
-  Value one = b.index(1), size = b.index(tile);
-  Value columns = b.ceilDiv(problem.n, size), rows = b.ceilDiv(problem.m, size);
+  Value one = b.index(1);
+  Value columns = b.ceilDiv(problem.n, b.index(tile.columns)),
+        rows = b.ceilDiv(problem.m, b.index(tile.rows));
   auto op = gpu::LaunchOp::create(
       b, columns, rows, problem.batch, b.index(threads), one, one,
       /*dynamicSharedMemorySize=*/nullptr, /*asyncTokenType=*/nullptr,
@@ -44,10 +45,27 @@ void mlir::relax::launchTiles(
   IndexBuilder in(b.getLoc(), b.getContext());
   in.setInsertionPointToStart(&op.getBody().front());
   gpu::KernelDim3 block = op.getBlockIds();
-  BlockPlace place = {block.z, in.mul(block.y, tile), in.mul(block.x, tile)};
+  BlockPlace place = {block.z, in.mul(block.y, tile.rows),
+                      in.mul(block.x, tile.columns)};
   SmallVector<Value> memory(op.getWorkgroupAttributions());
   body(in, place, op.getThreadIds().x, memory);
   gpu::TerminatorOp::create(in);
+}
+
+int64_t mlir::relax::getChunk(const MatrixView &matrix) {
+  Type type = cast<MemRefType>(matrix.base.getType()).getElementType();
+  return 16 / (type.getIntOrFloatBitWidth() / 8);
+}
+
+Value mlir::relax::isMatrixAligned(IndexBuilder &b, const MatrixView &matrix,
+                                   Value width, int64_t chunk) {
+  Value address =
+      memref::ExtractAlignedPointerAsIndexOp::create(b, matrix.base);
+  auto isMultiple = [&](Value value, int64_t factor) {
+    return b.isEqual(b.rem(value, b.index(factor)), b.index(0));
+  };
+  return b.createOrFold<arith::AndIOp>(isMultiple(width, chunk),
+                                       isMultiple(address, 16));
 }
 
 Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
@@ -74,16 +92,20 @@ Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
   return op.getResult(0);
 }
 
+void mlir::relax::finishSum(IndexBuilder &b, const MatmulProblem &problem,
+                            Value sum, const BlockPlace &place) {
+  auto type = VectorType::get({1}, sum.getType());
+  Value vector = vector::BroadcastOp::create(b, type, sum);
+  problem.finish(b, vector,
+                 {place.batch, place.row, place.column, /*mask=*/Value()});
+}
+
 void mlir::relax::finishInside(IndexBuilder &b, const MatmulProblem &problem,
-                               Value sum, Value batch, Value row,
-                               Value column) {
-  Value isInside = arith::AndIOp::create(b, b.isBelow(row, problem.m),
-                                         b.isBelow(column, problem.n));
-  b.branch(isInside, [&](IndexBuilder &in) {
-    auto type = VectorType::get({1}, sum.getType());
-    Value vector = vector::BroadcastOp::create(in, type, sum);
-    problem.finish(in, vector, {batch, row, column, /*mask=*/Value()});
-  });
+                               Value sum, const BlockPlace &place) {
+  Value isInside = arith::AndIOp::create(b, b.isBelow(place.row, problem.m),
+                                         b.isBelow(place.column, problem.n));
+  b.branch(isInside,
+           [&](IndexBuilder &in) { finishSum(in, problem, sum, place); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -91,108 +113,177 @@ void mlir::relax::finishInside(IndexBuilder &b, const MatmulProblem &problem,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Tiles of 128 x 128 results by 256 threads, each of which has 8 x 8 of them:
-/// two groups of 4 rows, and of 4 columns, half of a tile apart, so that
-/// neighbouring threads read neighbouring words.
+/// Square tiles by 256 threads: of 128 x 128 results, of which each thread has
+/// 8 x 8, or of 64 x 64 by 4 x 4. A thread has groups of 4 rows, and of 4
+/// columns, half of a tile apart, so that neighbouring threads read
+/// neighbouring words.
 class ThreadTiles {
 public:
-  ThreadTiles(IndexBuilder &b, const MatmulProblem &problem)
-      : b(b), problem(problem) {}
-  void emit();
+  ThreadTiles(const MatmulProblem &problem, int64_t tile)
+      : problem(problem), tile(tile), perThread(tile / kLanes),
+        depth(kSteps * kTileThreads / tile) {}
+  void emit(IndexBuilder &b);
 
 private:
-  static constexpr int64_t kTile = 128, kDepth = 8, kTileThreads = 256,
-                           kGroup = 4, kPerThread = 8;
-  static constexpr int64_t kLanes = kTile / kPerThread;
+  static constexpr int64_t kTileThreads = 256, kLanes = 16, kGroup = 4;
+  /// The elements of each matrix that a thread loads for a step of the depth.
+  static constexpr int64_t kSteps = 4;
 
-  void fill(IndexBuilder &in, Value memory, const MatrixView &matrix,
-            Value first, Value depth, Value numRows);
-  SmallVector<Value> multiply(IndexBuilder &in, ValueRange sums);
+  /// One of the matrices: `isAlongDepth` says along what it is contiguous.
+  struct Side {
+    MatrixView matrix;
+    Value first, numRows, memory;
+    bool isAlongDepth;
+  };
+  using Elements = SmallVector<Value>;
+
+  /// Rows of shared memory do not begin in the same bank.
+  int64_t stride() const { return tile + kGroup; }
+  std::pair<Value, Value> placeOf(IndexBuilder &in, const Side &side,
+                                  int64_t i);
+  Elements load(IndexBuilder &in, const Side &side, Value from);
+  void store(IndexBuilder &in, const Side &side, ValueRange elements,
+             Value stage);
+  SmallVector<Value> multiply(IndexBuilder &in, Value stage, ValueRange sums);
+  SmallVector<Value> sumUp(IndexBuilder &in);
   /// The place of row or column `i` of a thread in the tile.
-  Value placeOf(IndexBuilder &in, Value lane, int64_t i) {
+  Value placeInTile(IndexBuilder &in, Value lane, int64_t i) {
     int64_t group = i / kGroup;
     return in.add(in.mul(lane, kGroup),
-                  in.index(group * (kTile / 2) + i % kGroup));
+                  in.index(group * (tile / 2) + i % kGroup));
   }
 
-  IndexBuilder &b;
   const MatmulProblem &problem;
+  int64_t tile, perThread, depth;
   Value thread, row, column; // in the tile: a group of rows, of columns
-  Value lhs, rhs;            // shared memory, [depth][row or column]
+  Side lhs, rhs;             // shared memory is [stage][depth][row or column]
 };
 } // namespace
 
-/// Brings a step of the depth of the left matrix, or of the right one
-/// transposed, to shared memory.
-void ThreadTiles::fill(IndexBuilder &in, Value memory, const MatrixView &matrix,
-                       Value first, Value depth, Value numRows) {
-  // Neighbouring threads read neighbouring elements.
-  bool alongDepth = matrix.hasUnitColumns();
-  for (int64_t i = 0; i < kTile * kDepth; i += kTileThreads) {
-    Value place = in.add(thread, in.index(i));
-    Value extent = in.index(alongDepth ? kDepth : kTile);
-    Value minor = in.rem(place, extent), major = in.floorDiv(place, extent);
-    Value r = alongDepth ? major : minor, d = alongDepth ? minor : major;
-    Value element = loadInside(in, matrix, in.add(first, r), in.add(depth, d),
-                               numRows, problem.k);
+/// The row and the depth, in a step, of an element that a thread loads:
+/// neighbouring threads load neighbouring elements.
+std::pair<Value, Value> ThreadTiles::placeOf(IndexBuilder &in, const Side &side,
+                                             int64_t i) {
+  Value place = in.add(thread, in.index(i * kTileThreads));
+  Value extent = in.index(side.isAlongDepth ? depth : tile);
+  Value minor = in.rem(place, extent), major = in.floorDiv(place, extent);
+  return side.isAlongDepth ? std::pair(major, minor) : std::pair(minor, major);
+}
+
+/// What a thread brings of a step of the depth.
+ThreadTiles::Elements ThreadTiles::load(IndexBuilder &in, const Side &side,
+                                        Value from) {
+  Elements elements;
+  for (int64_t i = 0; i < kSteps; ++i) {
+    auto [r, d] = placeOf(in, side, i);
+    elements.push_back(loadInside(in, side.matrix, in.add(side.first, r),
+                                  in.add(from, d), side.numRows, problem.k));
+  }
+  return elements;
+}
+
+void ThreadTiles::store(IndexBuilder &in, const Side &side, ValueRange elements,
+                        Value stage) {
+  Value begin = in.mul(stage, depth * stride());
+  for (auto [i, element] : llvm::enumerate(elements)) {
+    auto [r, d] = placeOf(in, side, i);
     if (element.getType() != problem.sumType)
       element = arith::ExtFOp::create(in, problem.sumType, element);
-    memref::StoreOp::create(in, element, memory, in.add(in.mul(d, kTile), r));
+    memref::StoreOp::create(in, element, side.memory,
+                            in.add(begin, in.add(in.mul(d, stride()), r)));
   }
 }
 
-SmallVector<Value> ThreadTiles::multiply(IndexBuilder &in, ValueRange sums) {
+SmallVector<Value> ThreadTiles::multiply(IndexBuilder &in, Value stage,
+                                         ValueRange sums) {
   SmallVector<Value> next(sums);
-  for (int64_t d = 0; d < kDepth; ++d) {
+  for (int64_t d = 0; d < depth; ++d) {
     SmallVector<Value> left, right;
-    Value begin = in.index(d * kTile);
-    for (int64_t i = 0; i < kPerThread; ++i) {
-      left.push_back(
-          memref::LoadOp::create(in, lhs, in.add(begin, placeOf(in, row, i))));
+    Value begin =
+        in.add(in.mul(stage, depth * stride()), in.index(d * stride()));
+    for (int64_t i = 0; i < perThread; ++i) {
+      left.push_back(memref::LoadOp::create(
+          in, lhs.memory, in.add(begin, placeInTile(in, row, i))));
       right.push_back(memref::LoadOp::create(
-          in, rhs, in.add(begin, placeOf(in, column, i))));
+          in, rhs.memory, in.add(begin, placeInTile(in, column, i))));
     }
-    for (int64_t i = 0; i < kPerThread; ++i)
-      for (int64_t j = 0; j < kPerThread; ++j) {
-        Value &sum = next[i * kPerThread + j];
+    for (int64_t i = 0; i < perThread; ++i)
+      for (int64_t j = 0; j < perThread; ++j) {
+        Value &sum = next[i * perThread + j];
         sum = math::FmaOp::create(in, left[i], right[j], sum);
       }
   }
   return next;
 }
 
-void ThreadTiles::emit() {
-  Type shared = getSharedType(b.getContext(), kTile * kDepth, problem.sumType);
+/// Loads a step of the depth to registers while it multiplies the one before
+/// it, which is in one of two stages of shared memory.
+SmallVector<Value> ThreadTiles::sumUp(IndexBuilder &in) {
+  Value zero = arith::ConstantOp::create(in, in.getZeroAttr(problem.sumType));
+  int64_t numSums = perThread * perThread;
+  SmallVector<Value> carried(numSums, zero);
+  llvm::append_range(carried, load(in, lhs, in.index(0)));
+  llvm::append_range(carried, load(in, rhs, in.index(0)));
+  SmallVector<Value> result = in.reduce(
+      in.index(0), problem.k, depth, carried,
+      [&](IndexBuilder &loop, Value from, ValueRange values) {
+        Value stage =
+            loop.rem(loop.floorDiv(from, loop.index(depth)), loop.index(2));
+        store(loop, lhs, values.slice(numSums, kSteps), stage);
+        store(loop, rhs, values.drop_front(numSums + kSteps), stage);
+        // Nobody writes to this stage before all have read it, and the other.
+        gpu::BarrierOp::create(loop);
+        Value ahead = loop.add(from, loop.index(depth));
+        Elements left = load(loop, lhs, ahead), right = load(loop, rhs, ahead);
+        SmallVector<Value> next =
+            multiply(loop, stage, values.take_front(numSums));
+        llvm::append_range(next, left);
+        llvm::append_range(next, right);
+        return next;
+      });
+  result.truncate(numSums);
+  return result;
+}
+
+void ThreadTiles::emit(IndexBuilder &b) {
+  Type shared =
+      getSharedType(b.getContext(), 2 * depth * stride(), problem.sumType);
   launchTiles(
-      b, problem, kTile, kTileThreads, {shared, shared},
+      b, problem, {tile, tile}, kTileThreads, {shared, shared},
       [&](IndexBuilder &in, const BlockPlace &place, Value id,
           ValueRange memory) {
         thread = id;
         row = in.floorDiv(thread, in.index(kLanes));
         column = in.rem(thread, in.index(kLanes));
-        lhs = memory[0];
-        rhs = memory[1];
         MatrixView left = problem.lhs(in, place.batch),
                    right = problem.rhs(in, place.batch).transposed();
-        Value zero =
-            arith::ConstantOp::create(in, in.getZeroAttr(problem.sumType));
-        SmallVector<Value> zeros(kPerThread * kPerThread, zero);
-        SmallVector<Value> sums =
-            in.reduce(in.index(0), problem.k, kDepth, zeros,
-                      [&](IndexBuilder &loop, Value depth, ValueRange carried) {
-                        fill(loop, lhs, left, place.row, depth, problem.m);
-                        fill(loop, rhs, right, place.column, depth, problem.n);
-                        gpu::BarrierOp::create(loop);
-                        SmallVector<Value> next = multiply(loop, carried);
-                        gpu::BarrierOp::create(loop);
-                        return next;
-                      });
-        for (int64_t i = 0; i < kPerThread; ++i)
-          for (int64_t j = 0; j < kPerThread; ++j)
-            finishInside(in, problem, sums[i * kPerThread + j], place.batch,
-                         in.add(place.row, placeOf(in, row, i)),
-                         in.add(place.column, placeOf(in, column, j)));
+        lhs = {left, place.row, problem.m, memory[0], left.hasUnitColumns()};
+        rhs = {right, place.column, problem.n, memory[1],
+               right.hasUnitColumns()};
+        SmallVector<Value> sums = sumUp(in);
+        for (int64_t i = 0; i < perThread; ++i)
+          for (int64_t j = 0; j < perThread; ++j)
+            finishInside(in, problem, sums[i * perThread + j],
+                         {place.batch,
+                          in.add(place.row, placeInTile(in, row, i)),
+                          in.add(place.column, placeInTile(in, column, j))});
       });
+}
+
+/// Fewer large tiles than this leave much of a device idle.
+static constexpr int64_t kFewTiles = 128;
+
+static void emitThreadTiles(IndexBuilder &b, const MatmulProblem &problem) {
+  Value large = b.index(128);
+  Value numTiles = b.mul(problem.batch, b.mul(b.ceilDiv(problem.m, large),
+                                              b.ceilDiv(problem.n, large)));
+  auto emit = [&](IndexBuilder &in, int64_t tile) {
+    ThreadTiles(problem, tile).emit(in);
+  };
+  b.branch(
+      b.isBelow(numTiles, b.index(kFewTiles)),
+      [&](IndexBuilder &in) { emit(in, 64); },
+      [&](IndexBuilder &in) { emit(in, 128); });
 }
 
 void mlir::relax::emitDeviceMatmul(IndexBuilder &b,
@@ -203,8 +294,12 @@ void mlir::relax::emitDeviceMatmul(IndexBuilder &b,
   Value zero = b.index(0);
   Type left = elementType(problem.lhs(b, zero)),
        right = elementType(problem.rhs(b, zero));
-  if (left == right && (left.isF16() || left.isBF16()) &&
-      problem.sumType.isF32())
-    return emitTensorCoreMatmul(b, problem);
-  ThreadTiles(b, problem).emit();
+  bool hasTensorCores = left == right && (left.isF16() || left.isBF16()) &&
+                        problem.sumType.isF32();
+  emitFewRowsOr(b, problem, [&](IndexBuilder &in) {
+    if (hasTensorCores)
+      emitTensorCoreMatmul(in, problem);
+    else
+      emitThreadTiles(in, problem);
+  });
 }

@@ -20,29 +20,51 @@ void emitDeviceMatmul(IndexBuilder &b, const MatmulProblem &problem);
 /// Whether there is an emitter for elements and sums of these types.
 bool isDeviceMatmul(Type lhs, Type rhs, Type sum);
 
+/// Emits a product of few rows by a kernel that reads the right matrix once;
+/// `otherwise` is for more rows, and for matrices that are not aligned.
+void emitFewRowsOr(IndexBuilder &b, const MatmulProblem &problem,
+                   IndexBuilder::Body otherwise);
+
 /// By tensor cores: both matrices have elements of f16 or bf16.
 void emitTensorCoreMatmul(IndexBuilder &b, const MatmulProblem &problem);
 
-/// The place of a block of threads in a product.
+/// The place of a result, or of the first one of a block of threads.
 struct BlockPlace {
   Value batch, row, column;
 };
 
-/// A launch with a block of `threads` threads for each `tile` x `tile` results
-/// of each product.
-void launchTiles(IndexBuilder &b, const MatmulProblem &problem, int64_t tile,
+/// The results that a block computes.
+struct TileSize {
+  int64_t rows, columns;
+};
+
+/// A launch with a block of `threads` threads for each tile of each product.
+void launchTiles(IndexBuilder &b, const MatmulProblem &problem, TileSize tile,
                  int64_t threads, TypeRange shared,
                  llvm::function_ref<void(IndexBuilder &, const BlockPlace &,
                                          Value thread, ValueRange shared)>
                      body);
 
+/// The number of elements in 16 bytes of a matrix.
+int64_t getChunk(const MatrixView &matrix);
+
+/// Whether rows of a matrix begin at chunks of so many elements: `width` is the
+/// size of the dimension whose elements are contiguous, a factor of all
+/// strides.
+Value isMatrixAligned(IndexBuilder &b, const MatrixView &matrix, Value width,
+                      int64_t chunk);
+
 /// The element of a matrix, 0 outside of it.
 Value loadInside(IndexBuilder &b, const MatrixView &matrix, Value row,
                  Value column, Value numRows, Value numColumns);
 
-/// Takes a sum, where it is in the result.
+/// Takes a sum, complete.
+void finishSum(IndexBuilder &b, const MatmulProblem &problem, Value sum,
+               const BlockPlace &place);
+
+/// The same, where it is in the result.
 void finishInside(IndexBuilder &b, const MatmulProblem &problem, Value sum,
-                  Value batch, Value row, Value column);
+                  const BlockPlace &place);
 
 } // namespace mlir::relax
 

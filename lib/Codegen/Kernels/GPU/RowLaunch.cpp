@@ -30,7 +30,6 @@ using namespace mlir::relax;
 
 /// The most threads that a row has.
 static constexpr int64_t kMostThreads = 512;
-static constexpr int64_t kWarp = 32;
 /// Iterations that a thread loads before it stores, so that it waits for
 /// memory once for all of them.
 static constexpr int64_t kUnroll = 4;
@@ -188,7 +187,6 @@ private:
                     ArrayRef<Value> sizes);
   void emitReduction(IndexBuilder &in, const RowStep &step,
                      ArrayRef<Value> sizes);
-  Value reduceWarp(IndexBuilder &in, Value value, Operation *combiner);
   Value reduceByWarps(IndexBuilder &in, Value value, Value neutral,
                       Operation *combiner, Value memory);
   Value reduceByHalves(IndexBuilder &in, Value value, Operation *combiner,
@@ -552,22 +550,13 @@ void RowLaunch::emitElements(IndexBuilder &in, const RowStep &step,
              });
 }
 
-/// Combines what the threads of a warp have; each gets it.
-Value RowLaunch::reduceWarp(IndexBuilder &in, Value value,
-                            Operation *combiner) {
-  for (int32_t offset = 1; offset < kWarp; offset *= 2) {
-    Value other =
-        gpu::ShuffleOp::create(in, value, offset, kWarp, gpu::ShuffleMode::XOR)
-            .getShuffleResult();
-    value = combine(in, combiner, value, other);
-  }
-  return value;
-}
-
 /// Combines what the threads of a block have, by warps first.
 Value RowLaunch::reduceByWarps(IndexBuilder &in, Value value, Value neutral,
                                Operation *combiner, Value memory) {
-  value = reduceWarp(in, value, combiner);
+  auto combineTwo = [&](IndexBuilder &at, Value lhs, Value rhs) {
+    return combine(at, combiner, lhs, rhs);
+  };
+  value = reduceWarp(in, value, combineTwo);
   Value warp = in.index(kWarp), lane = in.rem(thread, warp);
   in.branch(in.isEqual(lane, in.index(0)), [&](IndexBuilder &first) {
     memref::StoreOp::create(first, value, memory, first.floorDiv(thread, warp));
@@ -583,7 +572,7 @@ Value RowLaunch::reduceByWarps(IndexBuilder &in, Value value, Value neutral,
       [&](OpBuilder &builder, Location loc) {
         scf::YieldOp::create(builder, loc, neutral);
       });
-  return reduceWarp(in, others.getResult(0), combiner);
+  return reduceWarp(in, others.getResult(0), combineTwo);
 }
 
 /// The same for what lanes cannot exchange: halves of the threads combine with

@@ -31,7 +31,7 @@ using namespace mlir;
 using namespace mlir::relax;
 
 static constexpr int64_t kTile = 128, kDepth = 32, kStages = 3;
-static constexpr int64_t kWarpTile = 64, kWarp = 32, kBlockThreads = 128;
+static constexpr int64_t kWarpTile = 64, kBlockThreads = 128;
 /// A chunk is 16 bytes.
 static constexpr int64_t kChunk = 8;
 /// A product of mma.sync: 16 x 8 results, 16 deep.
@@ -39,6 +39,8 @@ static constexpr int64_t kMmaRows = 16, kMmaColumns = 8, kMmaDepth = 16;
 static constexpr int64_t kRowTiles = kWarpTile / kMmaRows,
                          kColumnTiles = kWarpTile / kMmaColumns,
                          kDepthTiles = kDepth / kMmaDepth;
+/// Results that a lane takes at a time.
+static constexpr int64_t kFinishUnroll = 8;
 /// The elements of a step of one matrix.
 static constexpr int64_t kStage = kTile * kDepth;
 
@@ -82,6 +84,7 @@ private:
                                   ValueRange sums);
   SmallVector<Value> sumUp(IndexBuilder &in);
   void finish(IndexBuilder &in, ValueRange sums);
+  void finishRows(IndexBuilder &in, Value begin, Value firstRow);
 
   IndexBuilder &b;
   const MatmulProblem &problem;
@@ -336,17 +339,46 @@ void TensorCoreTiles::finish(IndexBuilder &in, ValueRange results) {
     gpu::BarrierOp::create(in);
     Value firstRow =
         in.add(in.add(place.row, warpRow), in.index(tile * kMmaRows));
-    Value firstColumn = in.add(place.column, warpColumn);
-    in.loop(lane, in.index(kMmaRows * kWarpTile), kWarp,
-            [&](IndexBuilder &loop, Value at) {
-              Value width = loop.index(kWarpTile);
-              Value sum =
-                  memref::LoadOp::create(loop, sums, loop.add(begin, at));
-              finishInside(loop, problem, sum, place.batch,
-                           loop.add(firstRow, loop.floorDiv(at, width)),
-                           loop.add(firstColumn, loop.rem(at, width)));
-            });
+    finishRows(in, begin, firstRow);
   }
+}
+
+/// Takes 16 rows of sums of a warp. Where all of the tile is in the result, a
+/// lane has several at a time, so that it waits for memory once for them.
+void TensorCoreTiles::finishRows(IndexBuilder &in, Value begin,
+                                 Value firstRow) {
+  Value end = in.index(kMmaRows * kWarpTile), width = in.index(kWarpTile);
+  Value firstColumn = in.add(place.column, warpColumn);
+  auto load = [&](IndexBuilder &at, Value i) -> Value {
+    return memref::LoadOp::create(at, sums, at.add(begin, i));
+  };
+  auto placeOf = [&](IndexBuilder &at, Value i) -> BlockPlace {
+    return {place.batch, at.add(firstRow, at.floorDiv(i, width)),
+            at.add(firstColumn, at.rem(i, width))};
+  };
+  Value isInside = arith::AndIOp::create(
+      in,
+      in.compare(arith::CmpIPredicate::sle,
+                 in.add(firstRow, in.index(kMmaRows)), problem.m),
+      in.compare(arith::CmpIPredicate::sle, in.add(firstColumn, width),
+                 problem.n));
+  in.branch(
+      isInside,
+      [&](IndexBuilder &all) {
+        all.loop(lane, end, kWarp * kFinishUnroll,
+                 [&](IndexBuilder &loop, Value first) {
+                   for (int64_t i = 0; i < kFinishUnroll; ++i) {
+                     Value at = loop.add(first, loop.index(i * kWarp));
+                     finishSum(loop, problem, load(loop, at),
+                               placeOf(loop, at));
+                   }
+                 });
+      },
+      [&](IndexBuilder &some) {
+        some.loop(lane, end, kWarp, [&](IndexBuilder &loop, Value at) {
+          finishInside(loop, problem, load(loop, at), placeOf(loop, at));
+        });
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -382,25 +414,12 @@ void TensorCoreTiles::begin(IndexBuilder &in, const BlockPlace &block, Value id,
 void TensorCoreTiles::emit() {
   Type shared =
       getSharedType(b.getContext(), 2 * 2 * kStages * kStage, b.getI8Type());
-  launchTiles(b, problem, kTile, kBlockThreads, shared,
+  launchTiles(b, problem, {kTile, kTile}, kBlockThreads, shared,
               [&](IndexBuilder &in, const BlockPlace &block, Value id,
                   ValueRange memory) {
                 begin(in, block, id, memory.front());
                 finish(in, sumUp(in));
               });
-}
-
-/// Whether rows of a matrix begin at multiples of 16 bytes: `width` is the size
-/// of the dimension whose elements are contiguous, a factor of all strides.
-static Value isMatrixAligned(IndexBuilder &b, const MatrixView &matrix,
-                             Value width) {
-  Value address =
-      memref::ExtractAlignedPointerAsIndexOp::create(b, matrix.base);
-  auto isMultiple = [&](Value value, int64_t factor) {
-    return b.isEqual(b.rem(value, b.index(factor)), b.index(0));
-  };
-  return arith::AndIOp::create(b, isMultiple(address, 2 * kChunk),
-                               isMultiple(width, kChunk));
 }
 
 void mlir::relax::emitTensorCoreMatmul(IndexBuilder &b,
@@ -414,9 +433,9 @@ void mlir::relax::emitTensorCoreMatmul(IndexBuilder &b,
       (!right.hasUnitColumns() && !right.hasUnitRows()))
     return emit(b, /*isAligned=*/false);
   Value isAligned = arith::AndIOp::create(
-      b, isMatrixAligned(b, left, problem.k),
-      isMatrixAligned(b, right,
-                      right.hasUnitColumns() ? problem.n : problem.k));
+      b, isMatrixAligned(b, left, problem.k, kChunk),
+      isMatrixAligned(b, right, right.hasUnitColumns() ? problem.n : problem.k,
+                      kChunk));
   b.branch(
       isAligned, [&](IndexBuilder &in) { emit(in, /*isAligned=*/true); },
       [&](IndexBuilder &in) { emit(in, /*isAligned=*/false); });
