@@ -11,6 +11,7 @@ results are compared with PyTorch's in float32.
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,19 +28,35 @@ class Case:
 
     Attributes
     ----------
-    shapes : tuple of tuple of str
+    shapes : tuple of tuple of str or int
     ours : callable
         Of `relax_mlir.op` and the parameters.
     theirs : callable
         Of the module torch and its tensors.
     passes : int
-        How often memory of the size of the first parameter is read or written; 0 for products.
+        How often memory of the size of the first parameter is read or written.
+    flops : callable
+        Of the sizes, where the speed is that of arithmetic.
+    sizes : tuple of dict
+        Each is measured.
     """
 
-    shapes: tuple[tuple[str, ...], ...]
+    shapes: tuple[tuple[str | int, ...], ...]
     ours: Callable[..., Any]
     theirs: Callable[..., Any]
     passes: int = 0
+    flops: Callable[[dict[str, int]], int] | None = None
+    sizes: tuple[dict[str, int], ...] = ({"m": ROWS, "n": ROWS},)
+
+    def shape_of(self, index: int, sizes: dict[str, int]) -> list[int]:
+        """Return the shape of a parameter."""
+        return [sizes[size] if isinstance(size, str) else size for size in self.shapes[index]]
+
+    def work(self, sizes: dict[str, int], item: int) -> tuple[float, str]:
+        """Return the work of a call in units of a microsecond, and the name of the unit."""
+        if self.flops:
+            return self.flops(sizes) / 1e6, "TFLOP/s"
+        return self.passes * math.prod(self.shape_of(0, sizes)) * item / 1e6, "TB/s"
 
 
 def functional(torch: Any) -> Any:
@@ -52,10 +69,41 @@ def layer_norm(torch: Any, x: Any, gamma: Any, beta: Any) -> Any:
     return functional(torch).layer_norm(x, (x.shape[-1],), gamma, beta)
 
 
+def attention(torch: Any, q: Any, k: Any, v: Any) -> Any:
+    """Return attention of tensors of batch, length, heads and features."""
+    heads = (x.transpose(1, 2) for x in (q, k, v))
+    return functional(torch).scaled_dot_product_attention(*heads).transpose(1, 2)
+
+
 M, N, K = "m", "n", "k"
+PRODUCTS = tuple(
+    dict(zip((M, N, K), sizes, strict=True))
+    for sizes in (
+        (4096, 4096, 4096),
+        (1024, 1024, 1024),
+        (1000, 1000, 1000),
+        (8, 8192, 8192),
+        (1, 8192, 8192),
+        (1, 4096, 4096),
+    )
+)
+
+
+def product(shapes: Any, ours: Callable[..., Any], theirs: Callable[..., Any]) -> Case:
+    """Return the case of a product of matrices, with what follows it."""
+    return Case(shapes, ours, theirs, flops=lambda s: 2 * s[M] * s[N] * s[K], sizes=PRODUCTS)
+
+
+HEADS, FEATURES = 16, 64
 CASES = {
     "add": Case(((M, N), (M, N)), lambda op, x, y: op.add(x, y), lambda torch, x, y: x + y, 3),
     "gelu": Case(((M, N),), lambda op, x: op.nn.gelu(x), lambda t, x: functional(t).gelu(x), 2),
+    "transpose": Case(
+        ((M, N),),
+        lambda op, x: op.permute_dims(x, [1, 0]),
+        lambda torch, x: x.t().contiguous(),
+        2,
+    ),
     "softmax": Case(
         ((M, N),), lambda op, x: op.nn.softmax(x), lambda t, x: functional(t).softmax(x, -1), 2
     ),
@@ -66,19 +114,38 @@ CASES = {
     "sum_of_columns": Case(
         ((M, N),), lambda op, x: op.sum(x, axis=[0]), lambda torch, x: x.sum(0), 1
     ),
-    "matmul": Case(((M, K), (K, N)), lambda op, x, y: op.matmul(x, y), lambda torch, x, y: x @ y),
-    "linear": Case(
+    "matmul": product(
+        ((M, K), (K, N)), lambda op, x, y: op.matmul(x, y), lambda torch, x, y: x @ y
+    ),
+    "linear": product(
         ((M, K), (N, K)),
         lambda op, x, y: op.matmul(x, op.permute_dims(y, [1, 0])),
         lambda torch, x, y: functional(torch).linear(x, y),
     ),
-    "linear_gelu": Case(
+    "linear_gelu": product(
         ((M, K), (N, K), (N,)),
         lambda op, x, y, z: op.nn.gelu(op.add(op.matmul(x, op.permute_dims(y, [1, 0])), z)),
         lambda torch, *x: functional(torch).gelu(functional(torch).linear(*x)),
     ),
+    "attention": Case(
+        tuple(("b", length, HEADS, FEATURES) for length in ("s", "t", "t")),
+        lambda op, *x: op.nn.attention(*x),
+        attention,
+        flops=lambda s: 4 * s["b"] * HEADS * FEATURES * s["s"] * s["t"],
+        sizes=(
+            {"b": 4, "s": 2048, "t": 2048},
+            {"b": 4, "s": 2000, "t": 500},
+            {"b": 16, "s": 1, "t": 4096},
+        ),
+    ),
+    "conv2d": Case(
+        (("n", 64, 56, 56), (64, 64, 3, 3)),
+        lambda op, x, w: op.nn.conv2d(x, w, padding=1),
+        lambda torch, x, w: functional(torch).conv2d(x, w, padding=1),
+        flops=lambda s: 2 * s["n"] * 64 * 64 * 9 * 56 * 56,
+        sizes=({"n": 32}, {"n": 1}),
+    ),
 }
-PRODUCTS = ((4096, 4096, 4096), (1024, 1024, 1024), (1000, 1000, 1000), (8, 8192, 8192), (1, 8192, 8192), (1, 4096, 4096))
 
 
 def save(folder: Path, host: str) -> None:
@@ -125,19 +192,14 @@ def measure_case(torch: Any, path: Path, case: Case, sizes: dict[str, int], dtyp
     main = relax_runtime.VirtualMachine(relax_runtime.load(path))["main"]
     scale = sizes[K] ** -0.5 if K in sizes else 1.0
     inputs = [
-        (torch.randn([sizes[name] for name in shape], device="cuda") * scale).to(
-            getattr(torch, dtype)
-        )
-        for shape in case.shapes
+        (torch.randn(case.shape_of(i, sizes), device="cuda") * scale).to(getattr(torch, dtype))
+        for i in range(len(case.shapes))
     ]
     exact = case.theirs(torch, *[x.float() for x in inputs])
     error = (torch.from_dlpack(main(*inputs)).float() - exact).norm() / exact.norm()
     ours = timed(torch, lambda: main(*inputs))
     theirs = timed(torch, lambda: case.theirs(torch, *inputs))
-    if case.passes:
-        work, unit = case.passes * inputs[0].numel() * inputs[0].element_size() / 1e6, "TB/s"
-    else:
-        work, unit = 2 * sizes[M] * sizes[N] * sizes[K] / 1e6, "TFLOP/s"
+    work, unit = case.work(sizes, inputs[0].element_size())
     print(
         f"{path.stem:24} {'x'.join(map(str, sizes.values())):16} {ours:9.1f} us "
         f"{work / ours:7.2f} {unit:7} ratio {theirs / ours:5.2f}  error {error.item():.0e}"
@@ -151,13 +213,8 @@ def measure(folder: Path, names: list[str]) -> None:
     print(torch.cuda.get_device_name(), "torch", torch.__version__)
     for name in names or CASES:
         case = CASES[name]
-        sizes = (
-            [{M: ROWS, N: ROWS}]
-            if case.passes
-            else [dict(zip((M, N, K), size, strict=True)) for size in PRODUCTS]
-        )
         for dtype in DTYPES:
-            for each in sizes:
+            for each in case.sizes:
                 measure_case(torch, folder / f"{name}-{dtype}.rx", case, each, dtype)
 
 

@@ -36,8 +36,12 @@ bool mlir::relax::isZeroFill(Value tensor) {
                   matchPattern(fill.getInputs()[0], m_Zero()));
 }
 
+static bool addsProductsOfElements(linalg::LinalgOp op) {
+  return addsProducts(op) && extendsElements(op);
+}
+
 bool mlir::relax::isSumOfProducts(linalg::LinalgOp op) {
-  return addsProducts(op) && extendsElements(op) &&
+  return addsProductsOfElements(op) &&
          isZeroFill(op.getDpsInitOperand(0)->get());
 }
 
@@ -116,7 +120,11 @@ static std::optional<LoopGroup> findDepth(linalg::LinalgOp op,
 }
 
 std::optional<Contraction> Contraction::match(linalg::LinalgOp op) {
-  if (!isSumOfProducts(op))
+  return isSumOfProducts(op) ? matchUpdate(op) : std::nullopt;
+}
+
+std::optional<Contraction> Contraction::matchUpdate(linalg::LinalgOp op) {
+  if (!addsProductsOfElements(op))
     return std::nullopt;
   Contraction result;
   result.op = op;

@@ -32,6 +32,9 @@ struct Contraction {
   /// loops are not those of matrix products.
   static std::optional<Contraction> match(linalg::LinalgOp op);
 
+  /// The same for one that adds to what its result has, which may be anything.
+  static std::optional<Contraction> matchUpdate(linalg::LinalgOp op);
+
   linalg::LinalgOp op;
   SmallVector<AffineMap> maps;
   /// The operands that are the left and the right matrix: a column of the

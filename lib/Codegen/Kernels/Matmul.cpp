@@ -13,7 +13,9 @@
 #include "GPU/Matmul.h"
 #include "MatmulEmitter.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::relax;
@@ -173,6 +175,54 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
 using EmitMatmul =
     llvm::function_ref<void(IndexBuilder &, const MatmulProblem &)>;
 
+/// A problem of the sizes of a contraction.
+static MatmulProblem getSizes(IndexBuilder &b, const Contraction &c,
+                              const LoopMemory &memory) {
+  MatmulProblem problem;
+  problem.batch = memory.size(b, c.batch);
+  problem.m = memory.size(b, c.rows);
+  problem.n = memory.size(b, c.columns);
+  problem.k = memory.size(b, c.depth);
+  return problem;
+}
+
+/// The matrices of operand `operand` of `memory`, which must stay.
+static std::function<MatrixView(IndexBuilder &, Value)>
+viewMatrix(IndexBuilder &b, const Contraction &c, const LoopMemory &memory,
+           unsigned operand, Value memref, const LoopGroup &rows,
+           const LoopGroup &columns) {
+  MatrixView matrix;
+  matrix.base = flatten(b, memref);
+  matrix.rowStride = memory.stride(b, operand, rows);
+  matrix.columnStride = memory.stride(b, operand, columns);
+  return [&c, &memory, matrix, operand](IndexBuilder &b, Value batch) {
+    SmallVector<Value> indices(c.getNumLoops());
+    memory.delinearize(b, batch, c.batch, indices);
+    MatrixView result = matrix;
+    result.offset = b.index(0);
+    for (unsigned loop : c.batch)
+      result.offset =
+          b.add(result.offset,
+                b.mul(indices[loop], memory.stride(b, operand, loop)));
+    return result;
+  };
+}
+
+/// The indices of the result at a place. Loops that run once are at 0.
+static SmallVector<Value> getIndices(IndexBuilder &b, const Contraction &c,
+                                     const LoopMemory &memory,
+                                     const MatmulProblem::Place &place) {
+  SmallVector<Value> loops(c.getNumLoops(), b.index(0)), indices;
+  memory.delinearize(b, place.batch, c.batch, loops);
+  memory.delinearize(b, place.row, c.rows, loops);
+  memory.delinearize(b, place.column, c.columns, loops);
+  for (AffineExpr expr : c.maps[2].getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    indices.push_back(dim ? loops[dim.getPosition()] : b.index(0));
+  }
+  return indices;
+}
+
 static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
                        ValueRange arguments, EmitMatmul emit) {
   const Contraction &c = parts.contraction;
@@ -198,52 +248,22 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
         cast<ShapedType>(parts.contraction.op->getOperand(c.rhs).getType()));
   parts.epilogue.begin(b, kernel, arguments);
 
-  auto view = [&](unsigned operand, const LoopGroup &rows,
-                  const LoopGroup &columns) {
-    MatrixView matrix;
-    matrix.base = flatten(b, operands[operand]);
-    matrix.rowStride = memory.stride(b, operand, rows);
-    matrix.columnStride = memory.stride(b, operand, columns);
-    return [&, matrix, operand](IndexBuilder &b, Value batch) {
-      SmallVector<Value> indices(c.getNumLoops());
-      memory.delinearize(b, batch, c.batch, indices);
-      MatrixView result = matrix;
-      result.offset = b.index(0);
-      for (unsigned loop : c.batch)
-        result.offset =
-            b.add(result.offset,
-                  b.mul(indices[loop], memory.stride(b, operand, loop)));
-      return result;
-    };
-  };
-  MatmulProblem problem;
-  problem.batch = memory.size(b, c.batch);
-  problem.m = memory.size(b, c.rows);
-  problem.n = memory.size(b, c.columns);
-  problem.k = memory.size(b, c.depth);
-  problem.lhs = view(0, c.rows, c.depth);
+  MatmulProblem problem = getSizes(b, c, memory);
+  problem.lhs = viewMatrix(b, c, memory, 0, operands[0], c.rows, c.depth);
   problem.isPacked = parts.isPacked;
   if (parts.isPacked) {
     MatrixView panels = {flatten(b, argument(c.rhs)), b.index(0),
                          b.index(parts.blocking.columns()), b.index(1)};
     problem.rhs = [panels](IndexBuilder &, Value) { return panels; };
   } else {
-    problem.rhs = view(1, c.depth, c.columns);
+    problem.rhs =
+        viewMatrix(b, c, memory, 1, operands[1], c.depth, c.columns);
   }
   problem.sumType = parts.sums.type;
   problem.isUnsigned = parts.sums.isUnsigned;
   problem.finish = [&](IndexBuilder &b, Value sums,
                        const MatmulProblem::Place &place) {
-    // Loops that run once are at 0.
-    SmallVector<Value> loops(c.getNumLoops(), b.index(0)), indices;
-    memory.delinearize(b, place.batch, c.batch, loops);
-    memory.delinearize(b, place.row, c.rows, loops);
-    memory.delinearize(b, place.column, c.columns, loops);
-    for (AffineExpr expr : c.maps[2].getResults()) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      indices.push_back(dim ? loops[dim.getPosition()] : b.index(0));
-    }
-    parts.epilogue.finish(b, sums, indices, place.mask);
+    parts.epilogue.finish(b, sums, getIndices(b, c, memory, place), place.mask);
   };
   emit(b, problem);
 }
@@ -277,6 +297,52 @@ mlir::relax::matchDeviceMatmul(func::FuncOp kernel, const TargetModel &target) {
                          IndexBuilder &b, ValueRange arguments) mutable {
     emitKernel(b, kernel, parts, arguments, emitDeviceMatmul);
   });
+}
+
+/// Operands are in memory of the identity layout, of types that there are
+/// kernels for.
+static std::optional<Contraction> matchProduct(linalg::GenericOp op) {
+  std::optional<Contraction> c = Contraction::matchUpdate(
+      cast<linalg::LinalgOp>(op.getOperation()));
+  if (!c)
+    return std::nullopt;
+  SmallVector<Type> elements;
+  for (Type operand : op->getOperandTypes()) {
+    auto type = cast<MemRefType>(operand);
+    if (!type.getLayout().isIdentity())
+      return std::nullopt;
+    elements.push_back(type.getElementType());
+  }
+  if (!isDeviceMatmul(elements[0], elements[1], elements[2]))
+    return std::nullopt;
+  return c;
+}
+
+bool mlir::relax::isDeviceProduct(linalg::GenericOp op) {
+  return matchProduct(op).has_value();
+}
+
+void mlir::relax::launchProduct(linalg::GenericOp op) {
+  std::optional<Contraction> c = matchProduct(op);
+  IndexBuilder b(op.getLoc(), op);
+  SmallVector<AffineMap> maps = {c->maps[c->lhs], c->maps[c->rhs], c->maps[2]};
+  SmallVector<Value> operands = {op->getOperand(c->lhs), op->getOperand(c->rhs),
+                                 op->getOperand(2)};
+  LoopMemory memory(b, maps, operands);
+  MatmulProblem problem = getSizes(b, *c, memory);
+  problem.lhs = viewMatrix(b, *c, memory, 0, operands[0], c->rows, c->depth);
+  problem.rhs = viewMatrix(b, *c, memory, 1, operands[1], c->depth, c->columns);
+  problem.sumType = cast<MemRefType>(operands[2].getType()).getElementType();
+  problem.finish = [&](IndexBuilder &b, Value sums,
+                       const MatmulProblem::Place &place) {
+    SmallVector<Value> indices = getIndices(b, *c, memory, place);
+    Value before = memref::LoadOp::create(b, operands[2], indices);
+    Value sum = vector::ExtractOp::create(b, sums, 0);
+    memref::StoreOp::create(b, arith::AddFOp::create(b, before, sum),
+                            operands[2], indices);
+  };
+  emitDeviceMatmul(b, problem);
+  op.erase();
 }
 
 std::optional<PackedMatrix>

@@ -19,6 +19,7 @@
 #include "ElementBody.h"
 #include "HiddenKernels.h"
 #include "Launch.h"
+#include "Matmul.h"
 #include "RowLaunch.h"
 
 #include "GenericPlan.h"
@@ -357,7 +358,8 @@ SmallVector<linalg::GenericOp> KernelMapper::findFollowers(Operation *op) {
   SmallVector<linalg::GenericOp> result;
   for (; op; op = op->getNextNode()) {
     auto generic = dyn_cast<linalg::GenericOp>(op);
-    if (generic && !sharesAllParallelLoops(generic))
+    if (generic &&
+        (!sharesAllParallelLoops(generic) || isDeviceProduct(generic)))
       break;
     bool isOfSizes = isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
                      llvm::none_of(op->getResults(), [&](Value result) {
@@ -438,6 +440,10 @@ LogicalResult KernelMapper::launchApart() {
       sequence.clear();
     }
     if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+      if (sharesAllParallelLoops(generic) && isDeviceProduct(generic)) {
+        launchProduct(generic);
+        continue;
+      }
       SmallVector<linalg::GenericOp> followers = findFollowers(op);
       SmallVector<Operation *> places(followers.begin(), followers.end());
       size_t count = launchRows(followers);

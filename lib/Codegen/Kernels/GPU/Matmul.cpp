@@ -35,21 +35,20 @@ void mlir::relax::launchTiles(
     llvm::function_ref<void(IndexBuilder &, const BlockPlace &, Value,
                             ValueRange)>
         body) {
-  Value one = b.index(1);
   Value columns = b.ceilDiv(problem.n, b.index(tile.columns)),
         rows = b.ceilDiv(problem.m, b.index(tile.rows));
-  auto op = gpu::LaunchOp::create(
-      b, columns, rows, problem.batch, b.index(threads), one, one,
-      /*dynamicSharedMemorySize=*/nullptr, /*asyncTokenType=*/nullptr,
-      /*asyncDependencies=*/ValueRange(), shared);
-  IndexBuilder in(b.getLoc(), b.getContext());
-  in.setInsertionPointToStart(&op.getBody().front());
-  gpu::KernelDim3 block = op.getBlockIds();
-  BlockPlace place = {block.z, in.mul(block.y, tile.rows),
-                      in.mul(block.x, tile.columns)};
-  SmallVector<Value> memory(op.getWorkgroupAttributions());
-  body(in, place, op.getThreadIds().x, memory);
-  gpu::TerminatorOp::create(in);
+  // Only the first dimension of a grid may be large.
+  Value blocks = b.mul(problem.batch, b.mul(rows, columns));
+  launch(b, blocks, b.index(threads), shared,
+         [&](IndexBuilder &in, gpu::LaunchOp op) {
+           Value id = op.getBlockIds().x;
+           Value row = in.floorDiv(id, columns), column = in.rem(id, columns);
+           BlockPlace place = {in.floorDiv(row, rows),
+                               in.mul(in.rem(row, rows), tile.rows),
+                               in.mul(column, tile.columns)};
+           SmallVector<Value> memory(op.getWorkgroupAttributions());
+           body(in, place, op.getThreadIds().x, memory);
+         });
 }
 
 int64_t mlir::relax::getChunk(const MatrixView &matrix) {

@@ -11,11 +11,19 @@
 
 #include "MatmulEmitter.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
 namespace mlir::relax {
 
 /// Emits the launches of products of matrices, which are not packed. Those of
 /// f16 or bf16 with sums of f32 are computed by tensor cores.
 void emitDeviceMatmul(IndexBuilder &b, const MatmulProblem &problem);
+
+/// Whether an operation on memory adds a product of matrices to its result.
+bool isDeviceProduct(linalg::GenericOp op);
+
+/// Launches that product in its place.
+void launchProduct(linalg::GenericOp op);
 
 /// Whether there is an emitter for elements and sums of these types.
 bool isDeviceMatmul(Type lhs, Type rhs, Type sum);
