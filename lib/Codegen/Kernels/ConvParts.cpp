@@ -227,10 +227,16 @@ static Value matchTransformed(Value filter, std::optional<Winograd> &winograd) {
 
 /// Whether the operation is a convolution of f32, with the loops and operands
 /// in order.
-bool ConvParts::matchLoops() {
-  auto isFloat32 = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
-  if (!op || !isSumOfProducts(op) ||
-      !llvm::all_of(op->getOperandTypes(), isFloat32))
+bool ConvParts::matchLoops(bool hasHalves) {
+  if (!op || !isSumOfProducts(op))
+    return false;
+  auto element = [&](unsigned operand) {
+    return getElementTypeOrSelf(op->getOperand(operand).getType());
+  };
+  auto fits = [&](Type type) {
+    return type.isF32() || (hasHalves && (type.isF16() || type.isBF16()));
+  };
+  if (!fits(element(0)) || element(1) != element(0) || !element(2).isF32())
     return false;
   auto loops = matchWindows(op, rows, columns);
   return loops && loops->batch.size() == 1 && loops->depth.size() <= 1 &&
@@ -285,10 +291,11 @@ bool ConvParts::matchWeight(Value filter, int64_t lanes, int64_t &panelWidth) {
 }
 
 std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
-                                          const TargetModel &target) {
+                                          const TargetModel &target,
+                                          bool hasHalves) {
   ConvParts parts;
   parts.op = findReduction(kernel.getBody().front());
-  if (!parts.matchLoops())
+  if (!parts.matchLoops(hasHalves))
     return std::nullopt;
   Value data = parts.op->getOperand(0), filter = parts.op->getOperand(1);
   Value result = parts.op->getResult(0);

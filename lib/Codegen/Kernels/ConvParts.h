@@ -49,10 +49,12 @@ struct ConvPlace {
   Value channels, pixels;      // how many there are
 };
 
-/// A kernel that convolves images of f32 in NCHW with weights in OIHW.
+/// A kernel that convolves images of f32 in NCHW with weights in OIHW. With
+/// `hasHalves`, image and weights may be of f16 or bf16; sums are of f32.
 struct ConvParts {
   static std::optional<ConvParts> match(func::FuncOp kernel,
-                                        const TargetModel &target);
+                                        const TargetModel &target,
+                                        bool hasHalves = false);
 
   linalg::LinalgOp op;
   BlockArgument image, weight;
@@ -117,7 +119,7 @@ struct ConvParts {
   }
 
 private:
-  bool matchLoops();
+  bool matchLoops(bool hasHalves);
   bool matchGroups(Value &data, Value &filter, Value &result);
   bool matchImage(Value data);
   bool matchWeight(Value filter, int64_t lanes, int64_t &panelWidth);

@@ -18,7 +18,9 @@
 
 #include "Contraction.h"
 #include "ConvParts.h"
+#include "GPU/Matmul.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -124,12 +126,66 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
   });
 }
 
+/// The place of an element of a window, and whether it is in the image: row or
+/// column `at` of the result, element `i` of the window.
+static std::pair<Value, Value> findInWindow(IndexBuilder &b,
+                                            const Window &window, Value at,
+                                            Value i, Value size) {
+  Value place =
+      b.sub(b.add(b.mul(at, window.stride), b.mul(i, window.dilation)),
+            b.index(window.padding));
+  Value isInside = arith::AndIOp::create(
+      b, b.compare(arith::CmpIPredicate::sge, place, b.index(0)),
+      b.isBelow(place, size));
+  return {place, isInside};
+}
+
+/// The matrix of which a column is the window of a pixel, element by element.
+static MatrixView viewWindows(IndexBuilder &b, const ConvParts &parts,
+                              const Image &image, Value outWidth) {
+  MatrixView view = {image.base, image.offset, outWidth, b.index(1)};
+  view.element = [&parts, image, outWidth](IndexBuilder &b, Value depth,
+                                           Value pixel) {
+    Value width = b.index(parts.columns.size),
+          size = b.index(parts.rows.size * parts.columns.size);
+    Value channel = b.floorDiv(depth, size), inWindow = b.rem(depth, size);
+    auto [row, hasRow] =
+        findInWindow(b, parts.rows, b.floorDiv(pixel, outWidth),
+                     b.floorDiv(inWindow, width), image.height);
+    auto [column, hasColumn] =
+        findInWindow(b, parts.columns, b.rem(pixel, outWidth),
+                     b.rem(inWindow, width), image.width);
+    Value place = b.add(
+        b.add(image.offset,
+              b.mul(b.add(b.mul(channel, image.height), row), image.width)),
+        column);
+    Type type = cast<MemRefType>(image.base.getType()).getElementType();
+    auto op = scf::IfOp::create(
+        b, arith::AndIOp::create(b, hasRow, hasColumn),
+        [&](OpBuilder &builder, Location loc) {
+          Value element =
+              memref::LoadOp::create(builder, loc, image.base, place);
+          scf::YieldOp::create(builder, loc, element);
+        },
+        [&](OpBuilder &builder, Location loc) {
+          Value zero = arith::ConstantOp::create(builder, loc,
+                                                 builder.getZeroAttr(type));
+          scf::YieldOp::create(builder, loc, zero);
+        });
+    return op.getResult(0);
+  };
+  return view;
+}
+
 //===----------------------------------------------------------------------===//
 // Emission
 //===----------------------------------------------------------------------===//
 
+/// The right matrix is that of windows: packed a panel at a time, or element by
+/// element on devices.
 static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
-                             ConvParts &parts, ValueRange arguments) {
+                             ConvParts &parts, ValueRange arguments,
+                             bool isOnDevice) {
   Value data = arguments[parts.image.getArgNumber()];
   Value weight = arguments[parts.weight.getArgNumber()];
   Value output = arguments[parts.epilogue.getOutput().getArgNumber()];
@@ -162,6 +218,12 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
       return MatrixView{whole.base, b.mul(batch, imageSize), channelSize,
                         b.index(1)};
     };
+  else if (isOnDevice)
+    problem.rhs = [&](IndexBuilder &b, Value batch) {
+      Image image = whole;
+      image.offset = b.mul(batch, imageSize);
+      return viewWindows(b, parts, image, outWidth);
+    };
   else
     problem.packRhs = [&](IndexBuilder &b, const MatmulProblem::Columns &panel,
                           Value scratch, Value offset) {
@@ -178,7 +240,15 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
                        place.column};
     parts.epilogue.finish(b, sums, indices, place.mask);
   };
-  emitMatmul(b, problem, parts.blocking);
+  if (isOnDevice)
+    emitDeviceMatmul(b, problem);
+  else
+    emitMatmul(b, problem, parts.blocking);
+}
+
+static void emitOnHost(IndexBuilder &b, func::FuncOp kernel, ConvParts &parts,
+                       ValueRange arguments) {
+  emitImplicitGemm(b, kernel, parts, arguments, /*isOnDevice=*/false);
 }
 
 std::unique_ptr<KernelEmitter>
@@ -189,10 +259,27 @@ mlir::relax::matchConv2d(func::FuncOp kernel, const TargetModel &target) {
   auto *emit = parts->winograd        ? emitWinogradConv
                : parts->tile          ? emitDirectConv
                : parts->isDepthwise() ? emitDepthwiseConv
-                                      : emitImplicitGemm;
+                                      : emitOnHost;
   return makeEmitter([=, parts = *std::move(parts)](
                          IndexBuilder &b, ValueRange arguments) mutable {
     emit(b, kernel, parts, arguments);
+  });
+}
+
+/// Tiles of a product with fewer rows would be empty for the most part.
+static constexpr int64_t kLeastChannels = 8;
+
+std::unique_ptr<KernelEmitter>
+mlir::relax::matchDeviceConv2d(func::FuncOp kernel, const TargetModel &target) {
+  std::optional<ConvParts> parts =
+      ConvParts::match(kernel, target, /*hasHalves=*/true);
+  bool hasFewChannels = parts && !ShapedType::isDynamic(parts->outChannels) &&
+                        parts->outChannels < kLeastChannels;
+  if (!parts || parts->tile || parts->winograd || hasFewChannels)
+    return nullptr;
+  return makeEmitter([=, parts = *std::move(parts)](
+                         IndexBuilder &b, ValueRange arguments) mutable {
+    emitImplicitGemm(b, kernel, parts, arguments, /*isOnDevice=*/true);
   });
 }
 

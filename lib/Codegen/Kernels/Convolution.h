@@ -25,6 +25,10 @@ namespace mlir::relax {
 std::unique_ptr<KernelEmitter> matchConv2d(func::FuncOp kernel,
                                            const TargetModel &target);
 
+/// The same for kernels of devices.
+std::unique_ptr<KernelEmitter> matchDeviceConv2d(func::FuncOp kernel,
+                                                 const TargetModel &target);
+
 /// The parameter with the weights of a kernel of this class, where they are of
 /// known size. Whether the kernel is prepared is all the same. With `winograd`,
 /// weights may be transformed where that makes the kernel faster.

@@ -59,6 +59,8 @@ static constexpr KernelClass kKernelClasses[] = {
 static constexpr KernelClass kDeviceKernelClasses[] = {
     {"matmul", "a contraction and elementwise operations on its result",
      matchDeviceMatmul},
+    {"conv2d", "a convolution of images and elementwise operations on it",
+     matchDeviceConv2d},
 };
 
 ArrayRef<KernelClass> mlir::relax::getKernelClasses() { return kKernelClasses; }

@@ -27,11 +27,20 @@ namespace mlir::relax {
 struct MatrixView {
   Value base; // memref<?xT>
   Value offset, rowStride, columnStride;
+  /// Of kernels of devices: loads element (i, j) of a matrix that does not lie
+  /// in memory so; only the type of `base` counts then, and which stride is 1.
+  using Element = std::function<Value(IndexBuilder &, Value, Value)>;
+  Element element = nullptr;
 
   bool hasUnitRows() const { return isConstantIntValue(rowStride, 1); }
   bool hasUnitColumns() const { return isConstantIntValue(columnStride, 1); }
   MatrixView transposed() const {
-    return {base, offset, columnStride, rowStride};
+    MatrixView result = {base, offset, columnStride, rowStride};
+    if (element)
+      result.element = [element = element](IndexBuilder &b, Value i, Value j) {
+        return element(b, j, i);
+      };
+    return result;
   }
 };
 

@@ -77,6 +77,11 @@ Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,
       b, isInside,
       [&](OpBuilder &builder, Location loc) {
         IndexBuilder in(loc, builder);
+        if (matrix.element) {
+          Value element = matrix.element(in, row, column);
+          scf::YieldOp::create(in, element);
+          return;
+        }
         Value place =
             in.add(matrix.offset, in.add(in.mul(row, matrix.rowStride),
                                          in.mul(column, matrix.columnStride)));

@@ -259,7 +259,7 @@ void mlir::relax::emitFewRowsOr(IndexBuilder &b, const MatmulProblem &problem,
   Value zero = b.index(0);
   MatrixView left = problem.lhs(b, zero), right = problem.rhs(b, zero);
   bool isAlongDepth = !right.hasUnitColumns();
-  if (!problem.sumType.isF32() || !left.hasUnitColumns() ||
+  if (!problem.sumType.isF32() || right.element || !left.hasUnitColumns() ||
       (isAlongDepth && !right.hasUnitRows()))
     return otherwise(b);
   int64_t chunk = getChunk(right);

@@ -429,7 +429,7 @@ void mlir::relax::emitTensorCoreMatmul(IndexBuilder &b,
   auto emit = [&](IndexBuilder &in, bool isAligned) {
     TensorCoreTiles(in, problem, isAligned).emit();
   };
-  if (!left.hasUnitColumns() ||
+  if (right.element || !left.hasUnitColumns() ||
       (!right.hasUnitColumns() && !right.hasUnitRows()))
     return emit(b, /*isAligned=*/false);
   Value isAligned = arith::AndIOp::create(
