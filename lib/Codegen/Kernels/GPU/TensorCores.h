@@ -1,0 +1,82 @@
+//===- TensorCores.h - Products of 16 x 8 by tensor cores -------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Matrices of f16 or bf16 in shared memory, asynchronous copies to them, and
+// mma.sync on what ldmatrix takes of them. Chunks of 16 bytes are swizzled, so
+// that eight rows of a matrix of 8 x 8 lie in different banks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_TENSORCORES_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_TENSORCORES_H
+
+#include "Matmul.h"
+
+namespace mlir::relax {
+
+/// The elements of a chunk of 16 bytes.
+constexpr int64_t kChunk = 8;
+/// A product of mma.sync: 16 x 8 results, 16 deep.
+constexpr int64_t kMmaRows = 16, kMmaColumns = 8, kMmaDepth = 16;
+
+/// A matrix in shared memory: `extent` rows of `width` elements, from `offset`
+/// on.
+struct SharedTile {
+  Value memory;
+  int64_t extent, width;
+  Value offset = nullptr;
+
+  int64_t chunks() const { return width / kChunk; }
+  int64_t size() const { return extent * width; }
+  Type element() const {
+    return cast<MemRefType>(memory.getType()).getElementType();
+  }
+  /// The place of a chunk.
+  Value placeOf(IndexBuilder &b, Value row, Value chunk) const;
+};
+
+/// What is copied to a tile: elements from a row and a column on, and zeros
+/// beyond the last ones.
+struct TileSource {
+  MatrixView matrix;
+  Value firstRow, firstColumn, numRows, numColumns;
+};
+
+/// Copies by `numThreads` threads: asynchronously where rows of the matrix are
+/// aligned to chunks, and adds to the tokens; element by element otherwise.
+void copyTile(IndexBuilder &b, const SharedTile &tile, const TileSource &source,
+              Value thread, int64_t numThreads, bool isAligned,
+              SmallVectorImpl<Value> &tokens);
+
+/// 16 rows of the left matrix, 16 deep, as mma.sync takes them.
+Value loadLeft(IndexBuilder &b, const SharedTile &tile, Value firstRow,
+               int64_t depth, Value lane);
+
+/// The two pairs of each of two tiles of 8 columns of the right matrix, 16
+/// deep. The rows of the tile are the depth; with `isTransposed` they are
+/// columns.
+SmallVector<SmallVector<Value>> loadRight(IndexBuilder &b,
+                                          const SharedTile &tile,
+                                          Value firstColumn, int64_t depth,
+                                          Value lane, bool isTransposed);
+
+/// The pairs of what `loadLeft` returns.
+SmallVector<Value> getPairs(IndexBuilder &b, Value matrices);
+
+/// A pair of elements, as mma.sync takes it: of vector<2xf16> or
+/// vector<2xbf16>.
+Value makePair(IndexBuilder &b, Value vector);
+
+/// Adds a product of 16 x 8 results to the four sums of a lane: two neighbours
+/// in row lane / 4, and two in the one 8 below.
+void multiplyAdd(IndexBuilder &b, Type element, ValueRange left,
+                 ValueRange right, MutableArrayRef<Value> sums);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_TENSORCORES_H
