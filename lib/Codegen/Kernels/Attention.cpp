@@ -27,14 +27,17 @@ using namespace mlir;
 using namespace mlir::relax;
 
 struct AttentionParts::Matcher {
-  explicit Matcher(func::FuncOp kernel) : kernel(kernel) {}
+  Matcher(func::FuncOp kernel, bool hasHalves)
+      : kernel(kernel), hasHalves(hasHalves) {}
 
   bool run();
 
   func::FuncOp kernel;
+  bool hasHalves;
   AttentionParts parts;
 
 private:
+  bool isOfElements(Value value) const;
   bool findReductions();
   bool matchScores();
   bool matchSoftmax();
@@ -199,6 +202,12 @@ static bool computesQuotient(linalg::LinalgOp op, Value lhs, Value rhs) {
 // Parts
 //===----------------------------------------------------------------------===//
 
+/// Whether the elements may be those of parameters and results.
+bool AttentionParts::Matcher::isOfElements(Value value) const {
+  Type type = getElementTypeOrSelf(value.getType());
+  return type.isF32() || (hasHalves && (type.isF16() || type.isBF16()));
+}
+
 /// Two contractions and two reductions of rows, in this order.
 bool AttentionParts::Matcher::findReductions() {
   SmallVector<linalg::LinalgOp> found;
@@ -213,7 +222,9 @@ bool AttentionParts::Matcher::findReductions() {
   products[1] = found[3];
   for (linalg::LinalgOp product : products)
     if (!isSumOfProducts(product) || product.getNumReductionLoops() != 1 ||
-        !llvm::all_of(product->getOperands(), isFloat32))
+        !isFloat32(product->getResult(0)) ||
+        !llvm::all_of(product->getOperands(),
+                      [&](Value operand) { return isOfElements(operand); }))
       return false;
   auto isLowest = [](Value value) {
     return matchPattern(value, m_NegInfFloat());
@@ -399,7 +410,7 @@ bool AttentionParts::Matcher::matchResult() {
     result = store.getSource();
   }
   auto type = dyn_cast<RankedTensorType>(result.getType());
-  if (!parts.output || !type || !isFloat32(result) ||
+  if (!parts.output || !type || !isOfElements(result) ||
       parts.output.getType() != type)
     return false;
   auto identity =
@@ -458,8 +469,9 @@ bool AttentionParts::Matcher::run() {
   return findSizes();
 }
 
-std::optional<AttentionParts> AttentionParts::match(func::FuncOp kernel) {
-  Matcher matcher(kernel);
+std::optional<AttentionParts> AttentionParts::match(func::FuncOp kernel,
+                                                    bool hasHalves) {
+  Matcher matcher(kernel, hasHalves);
   if (!matcher.run())
     return std::nullopt;
   return std::move(matcher.parts);

@@ -255,7 +255,7 @@ Value ElementBuilder::computeTensor(IndexBuilder &b, Request &request,
   auto indexOf = [&](unsigned loop) -> Value {
     AffineExpr expr = map.getResult(loop);
     Value first = evaluate(b, expr, request.indices);
-    if (!isVectorIndex(expr, elements.vectorLoops))
+    if (request.lanes == 1 || !isVectorIndex(expr, elements.vectorLoops))
       return first;
     Value steps = vector::StepOp::create(
         b, VectorType::get(request.lanes, b.getIndexType()));

@@ -13,6 +13,7 @@
 
 #include "Attention.h"
 #include "Convolution.h"
+#include "GPU/FlashAttention.h"
 #include "GPU/HiddenKernels.h"
 #include "KernelClass.h"
 #include "Matmul.h"
@@ -57,6 +58,8 @@ static constexpr KernelClass kKernelClasses[] = {
 };
 
 static constexpr KernelClass kDeviceKernelClasses[] = {
+    {"attention", "softmax of products of queries and keys, times values",
+     matchDeviceAttention},
     {"matmul", "a contraction and elementwise operations on its result",
      matchDeviceMatmul},
     {"conv2d", "a convolution of images and elementwise operations on it",

@@ -1,0 +1,542 @@
+//===- FlashAttention.cpp - Attention on GPUs -------------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block of four warps has 64 queries, a warp 16, and goes through the keys in
+// blocks of 64. Scores and sums of values stay in the registers that mma.sync
+// left them in: what a lane has of the scores is what the second product takes
+// as its left matrix. Each block of keys rescales the sums to the largest score
+// so far. Values are copied while scores are computed, and the next keys while
+// values are multiplied.
+//
+// Queries, keys and values are parameters of f16 or bf16 whose features are
+// contiguous, up to 128 of them, a multiple of 16. Other attention is computed
+// by products and rows, with scores in memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FlashAttention.h"
+
+#include "Launch.h"
+#include "TensorCores.h"
+
+#include "Attention.h"
+#include "Contraction.h"
+
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// The queries of a warp and of a block, and the keys that are worked on at a
+/// time.
+static constexpr int64_t kWarpQueries = kMmaRows, kWarps = 4,
+                         kQueries = kWarps * kWarpQueries, kKeys = 64;
+static constexpr int64_t kKeyTiles = kKeys / kMmaColumns;
+static constexpr int64_t kMostFeatures = 128;
+/// The rows of which a lane has results, and its results in a tile.
+static constexpr int64_t kLaneRows = 2, kLaneResults = 4;
+
+namespace {
+class AttentionTiles {
+public:
+  AttentionTiles(IndexBuilder &b, func::FuncOp kernel,
+                 const AttentionParts &parts, ValueRange arguments);
+  void emit(IndexBuilder &b);
+
+private:
+  /// What a lane carries from one block of keys to the next.
+  struct State {
+    SmallVector<Value> sums;            // [column tile][result]
+    SmallVector<Value> largest, totals; // of its rows
+
+    SmallVector<Value> pack() const;
+    static State unpack(ValueRange values);
+  };
+
+  Value getSize(IndexBuilder &b, unsigned loop);
+  int64_t getKnown(unsigned loop) const { return parts.sizes[loop].known; }
+  MatrixView view(IndexBuilder &in, const Elements &elements, unsigned row);
+  void begin(IndexBuilder &in, gpu::LaunchOp op, bool isAligned);
+  void copy(IndexBuilder &in, const SharedTile &tile, const MatrixView &matrix,
+            Value first, unsigned loop);
+  void wait(IndexBuilder &in, int64_t pending);
+  Value getEnd(IndexBuilder &in, Value query);
+  SmallVector<Value> getIndices(IndexBuilder &in, int64_t row);
+  Value getKey(IndexBuilder &in, Value first, int64_t tile, int64_t result);
+
+  SmallVector<Value> computeScores(IndexBuilder &in, Value first);
+  void rescale(IndexBuilder &in, ArrayRef<Value> scores, State &state);
+  SmallVector<Value> weigh(IndexBuilder &in, Value first,
+                           ArrayRef<Value> scores, State &state);
+  void addValues(IndexBuilder &in, ArrayRef<Value> weights, State &state);
+  State passKeys(IndexBuilder &in);
+  void finish(IndexBuilder &in, State &state);
+
+  const AttentionParts &parts;
+  func::FuncOp kernel;
+  SmallVector<Value> arguments;
+  ElementBuilder elements;
+  SmallVector<Value> sizes; // of loops
+  Type element;
+
+  // Of a block of threads, a warp, a lane.
+  bool isAligned = false;
+  SmallVector<Value> batch;
+  Value firstQuery, warpQuery; // of the block; of the warp, in the block
+  Value thread, lane;
+  MatrixView query, key, value;
+  SharedTile queryTile, keyTile, valueTile;
+  SmallVector<SmallVector<Value>> queryPairs; // of each 16 features
+  Value token; // of the first group: waiting needs one that is there
+};
+} // namespace
+
+static Value number(IndexBuilder &b, double value) {
+  return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+}
+
+static constexpr double kLowest = -std::numeric_limits<double>::infinity();
+
+SmallVector<Value> AttentionTiles::State::pack() const {
+  SmallVector<Value> values = sums;
+  llvm::append_range(values, largest);
+  llvm::append_range(values, totals);
+  return values;
+}
+
+AttentionTiles::State AttentionTiles::State::unpack(ValueRange values) {
+  State state;
+  llvm::append_range(state.sums, values.drop_back(2 * kLaneRows));
+  llvm::append_range(state.largest,
+                     values.take_back(2 * kLaneRows).take_front(kLaneRows));
+  llvm::append_range(state.totals, values.take_back(kLaneRows));
+  return state;
+}
+
+AttentionTiles::AttentionTiles(IndexBuilder &b, func::FuncOp kernel,
+                               const AttentionParts &parts,
+                               ValueRange arguments)
+    : parts(parts), kernel(kernel), arguments(arguments),
+      elements(b, kernel, arguments),
+      element(getElementTypeOrSelf(parts.query.tensor.getType())) {
+  for (unsigned loop = 0; loop < parts.numLoops(); ++loop)
+    sizes.push_back(getSize(b, loop));
+}
+
+Value AttentionTiles::getSize(IndexBuilder &b, unsigned loop) {
+  const AttentionParts::Size &size = parts.sizes[loop];
+  if (!ShapedType::isDynamic(size.known))
+    return b.index(size.known);
+  return elements.getSize(b, size.parameter, size.axis);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The matrix of this place of the batch, whose rows are loop `row`.
+MatrixView AttentionTiles::view(IndexBuilder &in, const Elements &elements,
+                                unsigned row) {
+  Value memref =
+      arguments[cast<BlockArgument>(elements.tensor).getArgNumber()];
+  SmallVector<Value> indices = batch;
+  indices.resize(parts.numLoops(), in.index(0));
+  MatrixView matrix = {flatten(in, memref), in.index(0), in.index(0),
+                       in.index(1)};
+  Value stride = in.index(1);
+  AffineMap map = elements.map;
+  for (int64_t axis = int64_t(map.getNumResults()) - 1; axis >= 0; --axis) {
+    AffineExpr expr = map.getResult(axis);
+    if (expr == getAffineDimExpr(row, in.getContext()))
+      matrix.rowStride = stride;
+    Value index = affine::expandAffineExpr(in, in.getLoc(), expr, indices, {});
+    matrix.offset = in.add(matrix.offset, in.mul(index, stride));
+    stride = in.mul(stride, getDim(in, memref, axis));
+  }
+  return matrix;
+}
+
+/// Copies rows of loop `loop` from the first one on, as a group of copies.
+void AttentionTiles::copy(IndexBuilder &in, const SharedTile &tile,
+                          const MatrixView &matrix, Value first,
+                          unsigned loop) {
+  SmallVector<Value> tokens;
+  copyTile(in, tile,
+           {matrix, first, in.index(0), sizes[loop], in.index(tile.width)},
+           thread, kWarps * kWarp, isAligned, tokens);
+  if (!isAligned)
+    return;
+  Value group = nvgpu::DeviceAsyncCreateGroupOp::create(
+      in, nvgpu::DeviceAsyncTokenType::get(in.getContext()), tokens);
+  if (!token)
+    token = group;
+}
+
+/// Waits for all groups of copies but the last `pending` ones, of all threads.
+void AttentionTiles::wait(IndexBuilder &in, int64_t pending) {
+  if (isAligned)
+    nvgpu::DeviceAsyncWaitOp::create(in, token,
+                                     in.getI32IntegerAttr(pending));
+  gpu::BarrierOp::create(in);
+}
+
+void AttentionTiles::begin(IndexBuilder &in, gpu::LaunchOp op,
+                           bool areAligned) {
+  isAligned = areAligned;
+  thread = op.getThreadIds().x;
+  lane = in.rem(thread, in.index(kWarp));
+  warpQuery = in.mul(in.floorDiv(thread, in.index(kWarp)), kWarpQueries);
+  Value blocks = in.ceilDiv(sizes[parts.queryLoop()], in.index(kQueries));
+  Value place = in.floorDiv(op.getBlockIds().x, blocks);
+  firstQuery = in.mul(in.rem(op.getBlockIds().x, blocks), kQueries);
+  batch.assign(parts.numBatch, Value());
+  for (unsigned loop = parts.numBatch; loop-- > 0;) {
+    batch[loop] = loop == 0 ? place : in.rem(place, sizes[loop]);
+    place = in.floorDiv(place, sizes[loop]);
+  }
+  query = view(in, parts.query, parts.queryLoop());
+  key = view(in, parts.key, parts.keyLoop());
+  value = view(in, parts.value, parts.keyLoop());
+  ValueRange shared = op.getWorkgroupAttributions();
+  int64_t depth = getKnown(parts.depthLoop()),
+          columns = getKnown(parts.columnLoop());
+  queryTile = {shared[0], kQueries, depth};
+  keyTile = {shared[1], kKeys, depth};
+  valueTile = {shared[2], kKeys, columns};
+}
+
+//===----------------------------------------------------------------------===//
+// Scores and weights
+//===----------------------------------------------------------------------===//
+
+/// The end of the keys that a query sees, and those before it.
+Value AttentionTiles::getEnd(IndexBuilder &in, Value query) {
+  if (parts.offset)
+    query = in.add(query, elements.computeScalar(in, parts.offset));
+  return in.min(in.add(query, 1), sizes[parts.keyLoop()]);
+}
+
+/// The indices of a row of the lane; those past the last query repeat it.
+SmallVector<Value> AttentionTiles::getIndices(IndexBuilder &in, int64_t row) {
+  SmallVector<Value> indices = batch;
+  indices.resize(parts.numLoops(), in.index(0));
+  Value place = in.add(in.add(firstQuery, warpQuery),
+                       in.add(in.floorDiv(lane, in.index(4)),
+                              in.index(row * (kMmaRows / kLaneRows))));
+  Value last = in.sub(sizes[parts.queryLoop()], in.index(1));
+  indices[parts.queryLoop()] = in.min(place, last);
+  return indices;
+}
+
+/// The column of a result of a lane: a key, or one of the values' features.
+Value AttentionTiles::getKey(IndexBuilder &in, Value first, int64_t tile,
+                             int64_t result) {
+  return in.add(in.add(first, in.mul(in.rem(lane, in.index(4)), 2)),
+                in.index(tile * kMmaColumns + result % 2));
+}
+
+/// The scores of a block of keys; of those past the last one -infinity.
+SmallVector<Value> AttentionTiles::computeScores(IndexBuilder &in,
+                                                 Value first) {
+  SmallVector<Value> scores(kKeyTiles * kLaneResults, number(in, 0));
+  for (auto [step, pairs] : llvm::enumerate(queryPairs))
+    for (int64_t tile = 0; tile < kKeyTiles; tile += 2) {
+      auto rights =
+          loadRight(in, keyTile, in.index(tile * kMmaColumns),
+                    int64_t(step) * kMmaDepth, lane, /*isTransposed=*/true);
+      for (auto [i, right] : llvm::enumerate(rights))
+        multiplyAdd(in, element, pairs, right,
+                    MutableArrayRef(scores).slice(
+                        (tile + i) * kLaneResults, kLaneResults));
+    }
+  auto type = VectorType::get({1}, in.getF32Type());
+  Value numKeys = sizes[parts.keyLoop()];
+  Value last = in.sub(numKeys, in.index(1));
+  for (auto [i, score] : llvm::enumerate(scores)) {
+    int64_t tile = i / kLaneResults, result = i % kLaneResults;
+    Value key = getKey(in, first, tile, result);
+    SmallVector<Value> indices = getIndices(in, result / 2);
+    indices[parts.keyLoop()] = in.min(key, last);
+    Value sum = vector::BroadcastOp::create(in, type, score);
+    Value computed = elements.computeVector(in, parts.scores, indices,
+                                            /*mask=*/Value(), sum);
+    computed = vector::ExtractOp::create(in, computed, 0);
+    score = arith::SelectOp::create(in, in.isBelow(key, numKeys), computed,
+                                    number(in, kLowest));
+  }
+  return scores;
+}
+
+/// Combines what the four lanes of a row have.
+static Value reduceRow(IndexBuilder &in, Value value,
+                       llvm::function_ref<Value(Value, Value)> combine) {
+  for (int32_t offset : {1, 2}) {
+    Value other =
+        gpu::ShuffleOp::create(in, value, offset, kWarp, gpu::ShuffleMode::XOR)
+            .getShuffleResult();
+    value = combine(value, other);
+  }
+  return value;
+}
+
+/// Has the sums be those for the largest score so far. Where all scores were
+/// -infinity before, they may be NaN, and count nothing.
+void AttentionTiles::rescale(IndexBuilder &in, ArrayRef<Value> scores,
+                             State &state) {
+  auto larger = [&](Value lhs, Value rhs) -> Value {
+    return arith::MaximumFOp::create(in, lhs, rhs);
+  };
+  for (int64_t row = 0; row < kLaneRows; ++row) {
+    Value before = state.largest[row], after = before;
+    for (auto [i, score] : llvm::enumerate(scores))
+      if (int64_t(i) % kLaneResults / 2 == row)
+        after = larger(after, score);
+    after = reduceRow(in, after, larger);
+    state.largest[row] = after;
+    Value wasLowest = arith::CmpFOp::create(in, arith::CmpFPredicate::OEQ,
+                                            before, number(in, kLowest));
+    Value factor =
+        math::ExpOp::create(in, arith::SubFOp::create(in, before, after));
+    auto scale = [&](Value &sum) {
+      sum = arith::SelectOp::create(in, wasLowest, number(in, 0),
+                                    arith::MulFOp::create(in, sum, factor));
+    };
+    scale(state.totals[row]);
+    for (auto [i, sum] : llvm::enumerate(state.sums))
+      if (int64_t(i) % kLaneResults / 2 == row)
+        scale(sum);
+  }
+}
+
+SmallVector<Value> AttentionTiles::weigh(IndexBuilder &in, Value first,
+                                         ArrayRef<Value> scores,
+                                         State &state) {
+  auto type = VectorType::get({1}, in.getF32Type());
+  Value numKeys = sizes[parts.keyLoop()];
+  Value last = in.sub(numKeys, in.index(1));
+  SmallVector<Value> weights, totals(kLaneRows, number(in, 0));
+  for (auto [i, score] : llvm::enumerate(scores)) {
+    int64_t tile = i / kLaneResults, result = i % kLaneResults;
+    int64_t row = result / 2;
+    Value key = getKey(in, first, tile, result);
+    SmallVector<Value> indices = getIndices(in, row);
+    indices[parts.keyLoop()] = in.min(key, last);
+    Value given = vector::BroadcastOp::create(in, type, score);
+    Value weight =
+        elements.computeVector(in, parts.weights, indices, /*mask=*/Value(),
+                               {given, state.largest[row]});
+    weight = vector::ExtractOp::create(in, weight, 0);
+    weight = arith::SelectOp::create(in, in.isBelow(key, numKeys), weight,
+                                     number(in, 0));
+    weights.push_back(weight);
+    totals[row] = arith::AddFOp::create(in, totals[row], weight);
+  }
+  for (int64_t row = 0; row < kLaneRows; ++row) {
+    Value total = reduceRow(in, totals[row], [&](Value lhs, Value rhs) -> Value {
+      return arith::AddFOp::create(in, lhs, rhs);
+    });
+    state.totals[row] = arith::AddFOp::create(in, state.totals[row], total);
+  }
+  return weights;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Two tiles of weights are 16 keys deep, as the left matrix has them.
+void AttentionTiles::addValues(IndexBuilder &in, ArrayRef<Value> weights,
+                               State &state) {
+  auto pairType = VectorType::get({2}, element);
+  auto makePairOf = [&](int64_t tile, int64_t row) {
+    SmallVector<Value> halves;
+    for (int64_t i = 0; i < 2; ++i)
+      halves.push_back(arith::TruncFOp::create(
+          in, element, weights[tile * kLaneResults + row * 2 + i]));
+    return makePair(in,
+                    vector::FromElementsOp::create(in, pairType, halves));
+  };
+  int64_t columnTiles = getKnown(parts.columnLoop()) / kMmaColumns;
+  for (int64_t depth = 0; depth < kKeys; depth += kMmaDepth) {
+    int64_t tile = depth / kMmaColumns;
+    Value pairs[] = {makePairOf(tile, 0), makePairOf(tile, 1),
+                     makePairOf(tile + 1, 0), makePairOf(tile + 1, 1)};
+    for (int64_t column = 0; column < columnTiles; column += 2) {
+      auto rights = loadRight(in, valueTile, in.index(column * kMmaColumns),
+                              depth, lane, /*isTransposed=*/false);
+      for (auto [i, right] : llvm::enumerate(rights))
+        multiplyAdd(in, element, pairs, right,
+                    MutableArrayRef(state.sums)
+                        .slice((column + i) * kLaneResults, kLaneResults));
+    }
+  }
+}
+
+AttentionTiles::State AttentionTiles::passKeys(IndexBuilder &in) {
+  Value begin = in.index(0), end = sizes[parts.keyLoop()];
+  if (parts.isCausal) {
+    Value last = in.min(in.add(firstQuery, kQueries),
+                        sizes[parts.queryLoop()]);
+    end = in.max(getEnd(in, in.sub(last, in.index(1))), begin);
+  }
+  if (parts.window)
+    begin = in.max(begin, in.sub(getEnd(in, firstQuery),
+                                 in.index(*parts.window)));
+  copy(in, queryTile, query, firstQuery, parts.queryLoop());
+  copy(in, keyTile, key, begin, parts.keyLoop());
+  wait(in, 0);
+  for (int64_t depth = 0; depth < queryTile.width; depth += kMmaDepth)
+    queryPairs.push_back(
+        getPairs(in, loadLeft(in, queryTile, warpQuery, depth, lane)));
+  State start;
+  int64_t numSums =
+      getKnown(parts.columnLoop()) / kMmaColumns * kLaneResults;
+  start.sums.assign(numSums, number(in, 0));
+  start.largest.assign(kLaneRows, number(in, kLowest));
+  start.totals.assign(kLaneRows, number(in, 0));
+  SmallVector<Value> result = in.reduce(
+      begin, end, kKeys, start.pack(),
+      [&](IndexBuilder &loop, Value first, ValueRange carried) {
+        State state = State::unpack(carried);
+        // These keys have arrived, and all have read the values before.
+        wait(loop, 0);
+        copy(loop, valueTile, value, first, parts.keyLoop());
+        SmallVector<Value> scores = computeScores(loop, first);
+        gpu::BarrierOp::create(loop);
+        copy(loop, keyTile, key, loop.add(first, kKeys), parts.keyLoop());
+        rescale(loop, scores, state);
+        SmallVector<Value> weights = weigh(loop, first, scores, state);
+        wait(loop, 1);
+        addValues(loop, weights, state);
+        return state.pack();
+      });
+  if (isAligned)
+    nvgpu::DeviceAsyncWaitOp::create(in, token, in.getI32IntegerAttr(0));
+  return State::unpack(result);
+}
+
+void AttentionTiles::finish(IndexBuilder &in, State &state) {
+  auto type = VectorType::get({1}, in.getF32Type());
+  Value numKeys = sizes[parts.keyLoop()], numQueries = sizes[parts.queryLoop()];
+  for (int64_t row = 0; row < kLaneRows; ++row) {
+    SmallVector<Value> indices = getIndices(in, row);
+    Value place = in.add(in.add(firstQuery, warpQuery),
+                         in.add(in.floorDiv(lane, in.index(4)),
+                                in.index(row * (kMmaRows / kLaneRows))));
+    // Of no keys there are no quotients, and their sum is 0.
+    Value total = state.totals[row];
+    Value divisor = arith::SelectOp::create(
+        in, in.isEqual(numKeys, in.index(0)), number(in, 1), total);
+    in.branch(in.isBelow(place, numQueries), [&](IndexBuilder &inside) {
+      for (auto [i, sum] : llvm::enumerate(state.sums)) {
+        int64_t tile = i / kLaneResults, result = i % kLaneResults;
+        if (result / 2 != row)
+          continue;
+        indices[parts.columnLoop()] =
+            getKey(inside, inside.index(0), tile, result);
+        Value given = sum;
+        if (parts.isNormalized)
+          given = arith::DivFOp::create(inside, given, divisor);
+        given = vector::BroadcastOp::create(inside, type, given);
+        Value computed =
+            elements.computeVector(inside, parts.result, indices,
+                                   /*mask=*/Value(), {given, total});
+        elements.store(inside, computed, parts.output, parts.outputMap,
+                       indices, /*mask=*/Value());
+      }
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The class
+//===----------------------------------------------------------------------===//
+
+void AttentionTiles::emit(IndexBuilder &b) {
+  Value numBatch = b.index(1), areAligned;
+  for (unsigned loop = 0; loop < parts.numBatch; ++loop)
+    numBatch = b.mul(numBatch, sizes[loop]);
+  Value blocks =
+      b.mul(numBatch, b.ceilDiv(sizes[parts.queryLoop()], b.index(kQueries)));
+  // Rows are multiples of 16 elements.
+  for (const Elements *each : {&parts.query, &parts.key, &parts.value}) {
+    Value memref = arguments[cast<BlockArgument>(each->tensor).getArgNumber()];
+    Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
+    Value isAligned = b.isEqual(b.rem(address, b.index(16)), b.index(0));
+    areAligned = areAligned ? arith::AndIOp::create(b, areAligned, isAligned)
+                            : isAligned;
+  }
+  int64_t depth = getKnown(parts.depthLoop()),
+          columns = getKnown(parts.columnLoop());
+  auto shared = [&](int64_t rows, int64_t width) {
+    return getSharedType(b.getContext(), rows * width, element);
+  };
+  auto emitVariant = [&](IndexBuilder &at, bool isAligned) {
+    launch(at, blocks, at.index(kWarps * kWarp),
+           {shared(kQueries, depth), shared(kKeys, depth),
+            shared(kKeys, columns)},
+           [&](IndexBuilder &in, gpu::LaunchOp op) {
+             AttentionTiles tiles = *this;
+             tiles.begin(in, op, isAligned);
+             State state = tiles.passKeys(in);
+             tiles.finish(in, state);
+           });
+  };
+  b.branch(
+      areAligned, [&](IndexBuilder &at) { emitVariant(at, true); },
+      [&](IndexBuilder &at) { emitVariant(at, false); });
+}
+
+/// Whether a tensor is a parameter whose rows are loop `row`, of features that
+/// are contiguous.
+static bool isMatrix(const Elements &elements, unsigned row, unsigned column) {
+  MLIRContext *context = elements.map.getContext();
+  if (!isa<BlockArgument>(elements.tensor) ||
+      elements.map.getNumResults() == 0 ||
+      elements.map.getResults().back() != getAffineDimExpr(column, context))
+    return false;
+  unsigned numRows = 0;
+  for (AffineExpr expr : elements.map.getResults().drop_back()) {
+    if (expr == getAffineDimExpr(row, context))
+      ++numRows;
+    else if (expr.isFunctionOfDim(row) || expr.isFunctionOfDim(column))
+      return false;
+  }
+  return numRows == 1;
+}
+
+std::unique_ptr<KernelEmitter>
+mlir::relax::matchDeviceAttention(func::FuncOp kernel, const TargetModel &) {
+  std::optional<AttentionParts> parts =
+      AttentionParts::match(kernel, /*hasHalves=*/true);
+  if (!parts || !isMatrix(parts->query, parts->queryLoop(), parts->depthLoop()) ||
+      !isMatrix(parts->key, parts->keyLoop(), parts->depthLoop()) ||
+      !isMatrix(parts->value, parts->keyLoop(), parts->columnLoop()))
+    return nullptr;
+  Type element = getElementTypeOrSelf(parts->query.tensor.getType());
+  for (const Elements *each : {&parts->key, &parts->value})
+    if (getElementTypeOrSelf(each->tensor.getType()) != element)
+      return nullptr;
+  for (unsigned loop : {parts->depthLoop(), parts->columnLoop()}) {
+    int64_t size = parts->sizes[loop].known;
+    if (size <= 0 || size % kMmaDepth != 0 || size > kMostFeatures)
+      return nullptr;
+  }
+  if (!element.isF16() && !element.isBF16())
+    return nullptr;
+  return makeEmitter(
+      [=, parts = *std::move(parts)](IndexBuilder &b, ValueRange arguments) {
+        AttentionTiles(b, kernel, parts, arguments).emit(b);
+      });
+}
