@@ -28,10 +28,12 @@
 #include "Contraction.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <limits>
 
@@ -75,6 +77,8 @@ private:
   SmallVector<Value> getIndices(IndexBuilder &in, int64_t row);
   Value getKey(IndexBuilder &in, Value first, int64_t tile, int64_t result);
 
+  Value selectKey(IndexBuilder &in, Value key, Value computed,
+                  double otherwise);
   SmallVector<Value> computeScores(IndexBuilder &in, Value first);
   void rescale(IndexBuilder &in, ArrayRef<Value> scores, State &state);
   SmallVector<Value> weigh(IndexBuilder &in, Value first,
@@ -98,6 +102,8 @@ private:
   MatrixView query, key, value;
   SharedTile queryTile, keyTile, valueTile;
   SmallVector<SmallVector<Value>> queryPairs; // of each 16 features
+  /// Whether some keys of a block may be past the last one.
+  bool isPartial = false;
   Value token; // of the first group: waiting needs one that is there
 };
 } // namespace
@@ -246,6 +252,15 @@ Value AttentionTiles::getKey(IndexBuilder &in, Value first, int64_t tile,
                 in.index(tile * kMmaColumns + result % 2));
 }
 
+/// What was computed of a key, where there is one.
+Value AttentionTiles::selectKey(IndexBuilder &in, Value key, Value computed,
+                                double otherwise) {
+  if (!isPartial)
+    return computed;
+  return arith::SelectOp::create(in, in.isBelow(key, sizes[parts.keyLoop()]),
+                                 computed, number(in, otherwise));
+}
+
 /// The scores of a block of keys; of those past the last one -infinity.
 SmallVector<Value> AttentionTiles::computeScores(IndexBuilder &in,
                                                  Value first) {
@@ -261,19 +276,17 @@ SmallVector<Value> AttentionTiles::computeScores(IndexBuilder &in,
                         (tile + i) * kLaneResults, kLaneResults));
     }
   auto type = VectorType::get({1}, in.getF32Type());
-  Value numKeys = sizes[parts.keyLoop()];
-  Value last = in.sub(numKeys, in.index(1));
+  Value last = in.sub(sizes[parts.keyLoop()], in.index(1));
   for (auto [i, score] : llvm::enumerate(scores)) {
     int64_t tile = i / kLaneResults, result = i % kLaneResults;
     Value key = getKey(in, first, tile, result);
     SmallVector<Value> indices = getIndices(in, result / 2);
-    indices[parts.keyLoop()] = in.min(key, last);
+    indices[parts.keyLoop()] = isPartial ? in.min(key, last) : key;
     Value sum = vector::BroadcastOp::create(in, type, score);
     Value computed = elements.computeVector(in, parts.scores, indices,
                                             /*mask=*/Value(), sum);
     computed = vector::ExtractOp::create(in, computed, 0);
-    score = arith::SelectOp::create(in, in.isBelow(key, numKeys), computed,
-                                    number(in, kLowest));
+    score = selectKey(in, key, computed, kLowest);
   }
   return scores;
 }
@@ -323,22 +336,20 @@ SmallVector<Value> AttentionTiles::weigh(IndexBuilder &in, Value first,
                                          ArrayRef<Value> scores,
                                          State &state) {
   auto type = VectorType::get({1}, in.getF32Type());
-  Value numKeys = sizes[parts.keyLoop()];
-  Value last = in.sub(numKeys, in.index(1));
+  Value last = in.sub(sizes[parts.keyLoop()], in.index(1));
   SmallVector<Value> weights, totals(kLaneRows, number(in, 0));
   for (auto [i, score] : llvm::enumerate(scores)) {
     int64_t tile = i / kLaneResults, result = i % kLaneResults;
     int64_t row = result / 2;
     Value key = getKey(in, first, tile, result);
     SmallVector<Value> indices = getIndices(in, row);
-    indices[parts.keyLoop()] = in.min(key, last);
+    indices[parts.keyLoop()] = isPartial ? in.min(key, last) : key;
     Value given = vector::BroadcastOp::create(in, type, score);
     Value weight =
         elements.computeVector(in, parts.weights, indices, /*mask=*/Value(),
                                {given, state.largest[row]});
     weight = vector::ExtractOp::create(in, weight, 0);
-    weight = arith::SelectOp::create(in, in.isBelow(key, numKeys), weight,
-                                     number(in, 0));
+    weight = selectKey(in, key, weight, 0);
     weights.push_back(weight);
     totals[row] = arith::AddFOp::create(in, totals[row], weight);
   }
@@ -405,22 +416,27 @@ AttentionTiles::State AttentionTiles::passKeys(IndexBuilder &in) {
   start.sums.assign(numSums, number(in, 0));
   start.largest.assign(kLaneRows, number(in, kLowest));
   start.totals.assign(kLaneRows, number(in, 0));
-  SmallVector<Value> result = in.reduce(
-      begin, end, kKeys, start.pack(),
-      [&](IndexBuilder &loop, Value first, ValueRange carried) {
-        State state = State::unpack(carried);
-        // These keys have arrived, and all have read the values before.
-        wait(loop, 0);
-        copy(loop, valueTile, value, first, parts.keyLoop());
-        SmallVector<Value> scores = computeScores(loop, first);
-        gpu::BarrierOp::create(loop);
-        copy(loop, keyTile, key, loop.add(first, kKeys), parts.keyLoop());
-        rescale(loop, scores, state);
-        SmallVector<Value> weights = weigh(loop, first, scores, state);
-        wait(loop, 1);
-        addValues(loop, weights, state);
-        return state.pack();
-      });
+  auto pass = [&](IndexBuilder &loop, Value first, ValueRange carried) {
+    State state = State::unpack(carried);
+    // These keys have arrived, and all have read the values before.
+    wait(loop, 0);
+    copy(loop, valueTile, value, first, parts.keyLoop());
+    SmallVector<Value> scores = computeScores(loop, first);
+    gpu::BarrierOp::create(loop);
+    copy(loop, keyTile, key, loop.add(first, kKeys), parts.keyLoop());
+    rescale(loop, scores, state);
+    SmallVector<Value> weights = weigh(loop, first, scores, state);
+    wait(loop, 1);
+    addValues(loop, weights, state);
+    return state.pack();
+  };
+  // Whole blocks, then what is left.
+  Value count = in.max(in.sub(end, begin), in.index(0));
+  Value whole = in.add(begin, in.sub(count, in.rem(count, in.index(kKeys))));
+  SmallVector<Value> result =
+      in.reduce(begin, whole, kKeys, start.pack(), pass);
+  isPartial = true;
+  result = in.reduce(whole, end, kKeys, result, pass);
   if (isAligned)
     nvgpu::DeviceAsyncWaitOp::create(in, token, in.getI32IntegerAttr(0));
   return State::unpack(result);
@@ -463,6 +479,29 @@ void AttentionTiles::finish(IndexBuilder &in, State &state) {
 // The class
 //===----------------------------------------------------------------------===//
 
+/// Computes an exponential by the instruction for powers of 2, whose error is
+/// far below that of the 16 bits that weights are rounded to.
+static void approximate(math::ExpOp op) {
+  Type type = op.getType();
+  auto vector = dyn_cast<VectorType>(type);
+  if (!getElementTypeOrSelf(type).isF32() ||
+      (vector && vector.getNumElements() != 1))
+    return;
+  IndexBuilder b(op.getLoc(), op);
+  Value exponent = op.getOperand();
+  if (vector)
+    exponent = vector::ExtractOp::create(b, exponent, 0);
+  exponent = arith::MulFOp::create(b, exponent, number(b, llvm::numbers::log2e));
+  Value result = LLVM::CallIntrinsicOp::create(
+                     b, b.getF32Type(),
+                     b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f"), exponent)
+                     .getResult(0);
+  if (vector)
+    result = vector::BroadcastOp::create(b, type, result);
+  op.replaceAllUsesWith(result);
+  op.erase();
+}
+
 void AttentionTiles::emit(IndexBuilder &b) {
   Value numBatch = b.index(1), areAligned;
   for (unsigned loop = 0; loop < parts.numBatch; ++loop)
@@ -491,6 +530,7 @@ void AttentionTiles::emit(IndexBuilder &b) {
              tiles.begin(in, op, isAligned);
              State state = tiles.passKeys(in);
              tiles.finish(in, state);
+             op.walk(approximate);
            });
   };
   b.branch(
