@@ -19,9 +19,10 @@
 
 namespace mlir::relax {
 
-/// The parts of a kernel of this class, on f32; with `hasHalves`, queries, keys,
-/// values and results may be of f16 or bf16. Its loops are: as many of the batch as
-/// there are, then queries, keys, features of both, columns of the values.
+/// The parts of a kernel of this class, on f32; with `hasHalves`, queries,
+/// keys, values and results may be of f16 or bf16. Its loops are: as many of
+/// the batch as there are, then queries, keys, features of both, columns of the
+/// values.
 struct AttentionParts {
   static std::optional<AttentionParts> match(func::FuncOp kernel,
                                              bool hasHalves = false);

@@ -52,9 +52,8 @@ struct ConvPlace {
 /// A kernel that convolves images of f32 in NCHW with weights in OIHW. With
 /// `hasHalves`, image and weights may be of f16 or bf16; sums are of f32.
 struct ConvParts {
-  static std::optional<ConvParts> match(func::FuncOp kernel,
-                                        const TargetModel &target,
-                                        bool hasHalves = false);
+  static std::optional<ConvParts>
+  match(func::FuncOp kernel, const TargetModel &target, bool hasHalves = false);
 
   linalg::LinalgOp op;
   BlockArgument image, weight;

@@ -201,9 +201,8 @@ viewMatrix(IndexBuilder &b, const Contraction &c, const LoopMemory &memory,
     MatrixView result = matrix;
     result.offset = b.index(0);
     for (unsigned loop : c.batch)
-      result.offset =
-          b.add(result.offset,
-                b.mul(indices[loop], memory.stride(b, operand, loop)));
+      result.offset = b.add(
+          result.offset, b.mul(indices[loop], memory.stride(b, operand, loop)));
     return result;
   };
 }
@@ -256,8 +255,7 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
                          b.index(parts.blocking.columns()), b.index(1)};
     problem.rhs = [panels](IndexBuilder &, Value) { return panels; };
   } else {
-    problem.rhs =
-        viewMatrix(b, c, memory, 1, operands[1], c.depth, c.columns);
+    problem.rhs = viewMatrix(b, c, memory, 1, operands[1], c.depth, c.columns);
   }
   problem.sumType = parts.sums.type;
   problem.isUnsigned = parts.sums.isUnsigned;
@@ -302,8 +300,8 @@ mlir::relax::matchDeviceMatmul(func::FuncOp kernel, const TargetModel &target) {
 /// Operands are in memory of the identity layout, of types that there are
 /// kernels for.
 static std::optional<Contraction> matchProduct(linalg::GenericOp op) {
-  std::optional<Contraction> c = Contraction::matchUpdate(
-      cast<linalg::LinalgOp>(op.getOperation()));
+  std::optional<Contraction> c =
+      Contraction::matchUpdate(cast<linalg::LinalgOp>(op.getOperation()));
   if (!c)
     return std::nullopt;
   SmallVector<Type> elements;

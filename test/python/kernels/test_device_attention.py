@@ -36,7 +36,7 @@ def compiled(tmp_path, write, *params, dtype="float16"):
         bb.emit_func_output(result)
     ex = relax.compile(bb, target="cuda", dump_phases=tmp_path)
     kernels = (tmp_path / "06-kernels.mlir").read_text()
-    assert "relax.kernel_class = \"attention\"" in kernels
+    assert 'relax.kernel_class = "attention"' in kernels
     main = relax.VirtualMachine(ex)["main"]
 
     def call(*args):

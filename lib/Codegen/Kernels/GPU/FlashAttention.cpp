@@ -154,8 +154,7 @@ Value AttentionTiles::getSize(IndexBuilder &b, unsigned loop) {
 /// The matrix of this place of the batch, whose rows are loop `row`.
 MatrixView AttentionTiles::view(IndexBuilder &in, const Elements &elements,
                                 unsigned row) {
-  Value memref =
-      arguments[cast<BlockArgument>(elements.tensor).getArgNumber()];
+  Value memref = arguments[cast<BlockArgument>(elements.tensor).getArgNumber()];
   SmallVector<Value> indices = batch;
   indices.resize(parts.numLoops(), in.index(0));
   MatrixView matrix = {flatten(in, memref), in.index(0), in.index(0),
@@ -192,8 +191,7 @@ void AttentionTiles::copy(IndexBuilder &in, const SharedTile &tile,
 /// Waits for all groups of copies but the last `pending` ones, of all threads.
 void AttentionTiles::wait(IndexBuilder &in, int64_t pending) {
   if (isAligned)
-    nvgpu::DeviceAsyncWaitOp::create(in, token,
-                                     in.getI32IntegerAttr(pending));
+    nvgpu::DeviceAsyncWaitOp::create(in, token, in.getI32IntegerAttr(pending));
   gpu::BarrierOp::create(in);
 }
 
@@ -272,8 +270,8 @@ SmallVector<Value> AttentionTiles::computeScores(IndexBuilder &in,
                     int64_t(step) * kMmaDepth, lane, /*isTransposed=*/true);
       for (auto [i, right] : llvm::enumerate(rights))
         multiplyAdd(in, element, pairs, right,
-                    MutableArrayRef(scores).slice(
-                        (tile + i) * kLaneResults, kLaneResults));
+                    MutableArrayRef(scores).slice((tile + i) * kLaneResults,
+                                                  kLaneResults));
     }
   auto type = VectorType::get({1}, in.getF32Type());
   Value last = in.sub(sizes[parts.keyLoop()], in.index(1));
@@ -333,8 +331,7 @@ void AttentionTiles::rescale(IndexBuilder &in, ArrayRef<Value> scores,
 }
 
 SmallVector<Value> AttentionTiles::weigh(IndexBuilder &in, Value first,
-                                         ArrayRef<Value> scores,
-                                         State &state) {
+                                         ArrayRef<Value> scores, State &state) {
   auto type = VectorType::get({1}, in.getF32Type());
   Value last = in.sub(sizes[parts.keyLoop()], in.index(1));
   SmallVector<Value> weights, totals(kLaneRows, number(in, 0));
@@ -354,9 +351,10 @@ SmallVector<Value> AttentionTiles::weigh(IndexBuilder &in, Value first,
     totals[row] = arith::AddFOp::create(in, totals[row], weight);
   }
   for (int64_t row = 0; row < kLaneRows; ++row) {
-    Value total = reduceRow(in, totals[row], [&](Value lhs, Value rhs) -> Value {
-      return arith::AddFOp::create(in, lhs, rhs);
-    });
+    Value total =
+        reduceRow(in, totals[row], [&](Value lhs, Value rhs) -> Value {
+          return arith::AddFOp::create(in, lhs, rhs);
+        });
     state.totals[row] = arith::AddFOp::create(in, state.totals[row], total);
   }
   return weights;
@@ -375,8 +373,7 @@ void AttentionTiles::addValues(IndexBuilder &in, ArrayRef<Value> weights,
     for (int64_t i = 0; i < 2; ++i)
       halves.push_back(arith::TruncFOp::create(
           in, element, weights[tile * kLaneResults + row * 2 + i]));
-    return makePair(in,
-                    vector::FromElementsOp::create(in, pairType, halves));
+    return makePair(in, vector::FromElementsOp::create(in, pairType, halves));
   };
   int64_t columnTiles = getKnown(parts.columnLoop()) / kMmaColumns;
   for (int64_t depth = 0; depth < kKeys; depth += kMmaDepth) {
@@ -397,13 +394,12 @@ void AttentionTiles::addValues(IndexBuilder &in, ArrayRef<Value> weights,
 AttentionTiles::State AttentionTiles::passKeys(IndexBuilder &in) {
   Value begin = in.index(0), end = sizes[parts.keyLoop()];
   if (parts.isCausal) {
-    Value last = in.min(in.add(firstQuery, kQueries),
-                        sizes[parts.queryLoop()]);
+    Value last = in.min(in.add(firstQuery, kQueries), sizes[parts.queryLoop()]);
     end = in.max(getEnd(in, in.sub(last, in.index(1))), begin);
   }
   if (parts.window)
-    begin = in.max(begin, in.sub(getEnd(in, firstQuery),
-                                 in.index(*parts.window)));
+    begin =
+        in.max(begin, in.sub(getEnd(in, firstQuery), in.index(*parts.window)));
   copy(in, queryTile, query, firstQuery, parts.queryLoop());
   copy(in, keyTile, key, begin, parts.keyLoop());
   wait(in, 0);
@@ -411,8 +407,7 @@ AttentionTiles::State AttentionTiles::passKeys(IndexBuilder &in) {
     queryPairs.push_back(
         getPairs(in, loadLeft(in, queryTile, warpQuery, depth, lane)));
   State start;
-  int64_t numSums =
-      getKnown(parts.columnLoop()) / kMmaColumns * kLaneResults;
+  int64_t numSums = getKnown(parts.columnLoop()) / kMmaColumns * kLaneResults;
   start.sums.assign(numSums, number(in, 0));
   start.largest.assign(kLaneRows, number(in, kLowest));
   start.totals.assign(kLaneRows, number(in, 0));
@@ -468,8 +463,8 @@ void AttentionTiles::finish(IndexBuilder &in, State &state) {
         Value computed =
             elements.computeVector(inside, parts.result, indices,
                                    /*mask=*/Value(), {given, total});
-        elements.store(inside, computed, parts.output, parts.outputMap,
-                       indices, /*mask=*/Value());
+        elements.store(inside, computed, parts.output, parts.outputMap, indices,
+                       /*mask=*/Value());
       }
     });
   }
@@ -491,7 +486,8 @@ static void approximate(math::ExpOp op) {
   Value exponent = op.getOperand();
   if (vector)
     exponent = vector::ExtractOp::create(b, exponent, 0);
-  exponent = arith::MulFOp::create(b, exponent, number(b, llvm::numbers::log2e));
+  exponent =
+      arith::MulFOp::create(b, exponent, number(b, llvm::numbers::log2e));
   Value result = LLVM::CallIntrinsicOp::create(
                      b, b.getF32Type(),
                      b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f"), exponent)
@@ -522,16 +518,16 @@ void AttentionTiles::emit(IndexBuilder &b) {
     return getSharedType(b.getContext(), rows * width, element);
   };
   auto emitVariant = [&](IndexBuilder &at, bool isAligned) {
-    launch(at, blocks, at.index(kWarps * kWarp),
-           {shared(kQueries, depth), shared(kKeys, depth),
-            shared(kKeys, columns)},
-           [&](IndexBuilder &in, gpu::LaunchOp op) {
-             AttentionTiles tiles = *this;
-             tiles.begin(in, op, isAligned);
-             State state = tiles.passKeys(in);
-             tiles.finish(in, state);
-             op.walk(approximate);
-           });
+    launch(
+        at, blocks, at.index(kWarps * kWarp),
+        {shared(kQueries, depth), shared(kKeys, depth), shared(kKeys, columns)},
+        [&](IndexBuilder &in, gpu::LaunchOp op) {
+          AttentionTiles tiles = *this;
+          tiles.begin(in, op, isAligned);
+          State state = tiles.passKeys(in);
+          tiles.finish(in, state);
+          op.walk(approximate);
+        });
   };
   b.branch(
       areAligned, [&](IndexBuilder &at) { emitVariant(at, true); },
@@ -560,7 +556,8 @@ std::unique_ptr<KernelEmitter>
 mlir::relax::matchDeviceAttention(func::FuncOp kernel, const TargetModel &) {
   std::optional<AttentionParts> parts =
       AttentionParts::match(kernel, /*hasHalves=*/true);
-  if (!parts || !isMatrix(parts->query, parts->queryLoop(), parts->depthLoop()) ||
+  if (!parts ||
+      !isMatrix(parts->query, parts->queryLoop(), parts->depthLoop()) ||
       !isMatrix(parts->key, parts->keyLoop(), parts->depthLoop()) ||
       !isMatrix(parts->value, parts->keyLoop(), parts->columnLoop()))
     return nullptr;

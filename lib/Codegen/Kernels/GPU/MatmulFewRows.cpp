@@ -123,7 +123,7 @@ FewRows::Elements FewRows::load(IndexBuilder &in, const MatrixView &matrix,
 /// A chunk of the depth of the columns of a thread: vectors along the depth, or
 /// along the columns.
 SmallVector<FewRows::Elements> FewRows::loadColumns(IndexBuilder &in,
-                                                   Value depth) {
+                                                    Value depth) {
   SmallVector<Elements> columns;
   Value one = in.index(1);
   if (isAlongDepth) {
@@ -146,9 +146,8 @@ void FewRows::multiply(IndexBuilder &in, Value depth,
                        ArrayRef<Elements> columns, Sums &sums) {
   Value last = in.sub(problem.m, in.index(1));
   for (int64_t row = 0; row < numRows; ++row) {
-    Elements elements =
-        load(in, left, in.min(in.add(place.row, in.index(row)), last), depth,
-             chunk);
+    Elements elements = load(
+        in, left, in.min(in.add(place.row, in.index(row)), last), depth, chunk);
     for (int64_t i = 0; i < chunk; ++i)
       for (int64_t j = 0; j < numColumns(); ++j) {
         Value other = isAlongDepth ? columns[j][i] : columns[i][j];
@@ -186,9 +185,9 @@ FewRows::Sums FewRows::sumUp(IndexBuilder &in) {
 /// [part][row][column].
 void FewRows::keep(IndexBuilder &in, ArrayRef<Value> sums) {
   Value column = in.sub(firstColumn, place.column);
-  Value begin =
-      isAlongDepth ? column
-                   : in.add(in.mul(warp, numRows * numBlockColumns()), column);
+  Value begin = isAlongDepth
+                    ? column
+                    : in.add(in.mul(warp, numRows * numBlockColumns()), column);
   auto store = [&](IndexBuilder &at, ArrayRef<Value> values) {
     for (auto [i, value] : llvm::enumerate(values)) {
       int64_t row = i / numColumns(), j = i % numColumns();
@@ -201,10 +200,10 @@ void FewRows::keep(IndexBuilder &in, ArrayRef<Value> sums) {
     return store(in, sums);
   SmallVector<Value> totals;
   for (Value sum : sums)
-    totals.push_back(reduceWarp(in, sum, [](IndexBuilder &at, Value lhs,
-                                            Value rhs) -> Value {
-      return arith::AddFOp::create(at, lhs, rhs);
-    }));
+    totals.push_back(reduceWarp(
+        in, sum, [](IndexBuilder &at, Value lhs, Value rhs) -> Value {
+          return arith::AddFOp::create(at, lhs, rhs);
+        }));
   in.branch(in.isEqual(lane, in.index(0)),
             [&](IndexBuilder &first) { store(first, totals); });
 }
@@ -231,24 +230,23 @@ void FewRows::emit(IndexBuilder &b) {
   Type shared =
       getSharedType(b.getContext(), numParts() * numRows * numBlockColumns(),
                     problem.sumType);
-  launchTiles(b, problem, {numRows, numBlockColumns()}, numWarps() * kWarp,
-              shared,
-              [&](IndexBuilder &in, const BlockPlace &block, Value id,
-                  ValueRange memory) {
-                place = block;
-                thread = id;
-                partial = memory.front();
-                lane = in.rem(thread, in.index(kWarp));
-                warp = in.floorDiv(thread, in.index(kWarp));
-                firstColumn =
-                    in.add(place.column,
-                           in.mul(isAlongDepth ? warp : lane, numColumns()));
-                left = problem.lhs(in, place.batch);
-                right = problem.rhs(in, place.batch);
-                keep(in, sumUp(in));
-                gpu::BarrierOp::create(in);
-                finish(in);
-              });
+  launchTiles(
+      b, problem, {numRows, numBlockColumns()}, numWarps() * kWarp, shared,
+      [&](IndexBuilder &in, const BlockPlace &block, Value id,
+          ValueRange memory) {
+        place = block;
+        thread = id;
+        partial = memory.front();
+        lane = in.rem(thread, in.index(kWarp));
+        warp = in.floorDiv(thread, in.index(kWarp));
+        firstColumn = in.add(place.column,
+                             in.mul(isAlongDepth ? warp : lane, numColumns()));
+        left = problem.lhs(in, place.batch);
+        right = problem.rhs(in, place.batch);
+        keep(in, sumUp(in));
+        gpu::BarrierOp::create(in);
+        finish(in);
+      });
 }
 
 /// From so many rows on, tiles are as fast.

@@ -105,9 +105,8 @@ SmallVector<Value> TensorCoreTiles::multiplyStep(IndexBuilder &in, Value stage,
   for (int64_t depth = 0; depth < kDepth; depth += kMmaDepth) {
     SmallVector<Value> lefts;
     for (int64_t i = 0; i < kRowTiles; ++i)
-      lefts.push_back(loadLeft(in, leftStage,
-                               in.add(warpRow, in.index(i * kMmaRows)), depth,
-                               lane));
+      lefts.push_back(loadLeft(
+          in, leftStage, in.add(warpRow, in.index(i * kMmaRows)), depth, lane));
     SmallVector<SmallVector<Value>> rights;
     for (int64_t j = 0; j < kColumnTiles; j += 2)
       llvm::append_range(

@@ -124,11 +124,10 @@ mlir::relax::loadRight(IndexBuilder &b, const SharedTile &tile,
   if (isTransposed) {
     // Columns are rows here; matrices go along the depth first.
     Value group = b.floorDiv(lane, b.index(8));
-    Value row = b.add(
-        firstColumn, b.add(b.mul(b.floorDiv(group, b.index(2)), kMmaColumns),
-                           b.rem(lane, b.index(8))));
-    Value chunk =
-        b.add(b.rem(group, b.index(2)), b.index(depth / kChunk));
+    Value row = b.add(firstColumn,
+                      b.add(b.mul(b.floorDiv(group, b.index(2)), kMmaColumns),
+                            b.rem(lane, b.index(8))));
+    Value chunk = b.add(b.rem(group, b.index(2)), b.index(depth / kChunk));
     matrices = loadMatrices(b, tile, row, chunk, /*transpose=*/false);
   } else {
     Value row = b.add(b.rem(lane, b.index(16)), b.index(depth));
