@@ -8,7 +8,7 @@
 //
 // All tensors of a program that names no device are on one, the first of the
 // kind that the program is compiled for. Constants lie on the host, so they are
-// moved to it.
+// to be moved there by relax-realize-vdevice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,19 +47,6 @@ static void assignSignature(relax::FuncOp func, FlatSymbolRefAttr vdevice) {
                                          fill(func.getResultTypes())));
 }
 
-/// A constant is made on the host, and moved.
-static void moveConstants(relax::FuncOp func, FlatSymbolRefAttr vdevice) {
-  func.walk([&](ConstantOp constant) {
-    Value value = constant.getResult();
-    value.setType(eraseVDevices(value.getType()));
-    OpBuilder builder(constant.getContext());
-    builder.setInsertionPointAfter(constant);
-    Value moved =
-        ToVDeviceOp::create(builder, constant.getLoc(), value, vdevice);
-    value.replaceAllUsesExcept(moved, moved.getDefiningOp());
-  });
-}
-
 namespace {
 struct RelaxAssignVDevicePass
     : relax::impl::RelaxAssignVDevicePassBase<RelaxAssignVDevicePass> {
@@ -85,7 +72,6 @@ struct RelaxAssignVDevicePass
       if (func.isExternal())
         continue;
       assign(func, vdevice);
-      moveConstants(func, vdevice);
     }
   }
 };

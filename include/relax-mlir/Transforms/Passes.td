@@ -228,9 +228,9 @@ def RelaxAssignVDevicePass : Pass<"relax-assign-vdevice", "ModuleOp"> {
   let summary = "Put a program that names no device on one";
   let description = [{
     Lists a virtual device in a module that lists none, and puts all
-    tensors there: parameters, results, and what functions compute. Constants
-    are moved to it. A module that lists devices says itself where its tensors
-    are, and stays as it is.
+    tensors there: parameters, results, and what functions compute;
+    relax-realize-vdevice moves constants to it. A module that lists devices
+    says itself where its tensors are, and stays as it is.
   }];
   let options = [
     Option<"device", "device", "std::string", /*default=*/"\"\"",

@@ -1,4 +1,4 @@
-// RUN: relax-opt %s -relax-assign-vdevice="device=cuda arch=sm_90" | FileCheck %s
+// RUN: relax-opt %s -relax-assign-vdevice="device=cuda arch=sm_90" -relax-realize-vdevice | FileCheck %s
 // RUN: relax-opt %s -relax-assign-vdevice | FileCheck %s --check-prefix=HOST
 
 // All tensors are on the device; constants are moved to it.
