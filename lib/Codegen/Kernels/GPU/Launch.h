@@ -18,6 +18,9 @@ namespace mlir::relax {
 /// The threads of a block where nothing asks for another number.
 constexpr int64_t kThreads = 256;
 
+/// The most threads of a block that reduces.
+constexpr int64_t kMostThreads = 512;
+
 /// The threads of a warp.
 constexpr int64_t kWarp = 32;
 

@@ -16,7 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ElementBody.h"
+#include "ColumnLaunch.h"
+#include "ElementLaunch.h"
 #include "HiddenKernels.h"
 #include "Launch.h"
 #include "Matmul.h"

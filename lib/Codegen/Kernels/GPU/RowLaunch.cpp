@@ -17,153 +17,25 @@
 
 #include "RowLaunch.h"
 
-#include "ElementBody.h"
+#include "ElementLaunch.h"
 #include "Launch.h"
+#include "Reduction.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::relax;
 
-/// The most threads that a row has.
-static constexpr int64_t kMostThreads = 512;
-/// Iterations that a thread loads before it stores, so that it waits for
-/// memory once for all of them.
-static constexpr int64_t kUnroll = 4;
-/// Bodies of more operations than these are repeated less, or not at all.
-static constexpr int64_t kSmallBody = 40, kLargeBody = 160;
-
-/// The bytes of the largest elements of an operation.
-static int64_t getElementBytes(linalg::GenericOp op) {
-  int64_t bytes = 1;
-  for (Type type : op->getOperandTypes())
-    bytes = std::max<int64_t>(
-        bytes, getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8);
-  return bytes;
-}
-
-static int64_t getUnroll(linalg::GenericOp op) {
-  Block &body = op.getRegion().front();
-  if (llvm::any_of(body,
-                   [](Operation &inner) { return inner.getNumRegions() > 0; }))
-    return 1;
-  auto size = static_cast<int64_t>(body.getOperations().size());
-  if (size > kLargeBody)
-    return 1;
-  bool isNarrow = getElementBytes(op) <= 2;
-  if (size > kSmallBody)
-    return isNarrow ? kUnroll : 1;
-  return isNarrow ? 2 * kUnroll : kUnroll;
-}
-
-//===----------------------------------------------------------------------===//
-// Elements
-//===----------------------------------------------------------------------===//
-
-/// Whether an operation does the same for all elements, wherever they are.
-static bool isFlat(linalg::GenericOp op) {
-  auto indices = op.getRegion().getOps<linalg::IndexOp>();
-  if (op.getNumLoops() < 2 || !indices.empty())
-    return false;
-  return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    return !type || (type.getLayout().isIdentity() &&
-                     op.getMatchingIndexingMap(&operand).isIdentity());
-  });
-}
-
-/// The same operation on vectors of all elements.
-static linalg::GenericOp flatten(IndexBuilder &b, linalg::GenericOp op) {
-  SmallVector<ReassociationIndices> all(1);
-  llvm::append_range(all.front(), llvm::seq<int64_t>(0, op.getNumLoops()));
-  AffineMap map = b.getMultiDimIdentityMap(1),
-            none = AffineMap::get(1, 0, b.getContext());
-  auto flat = [&](ValueRange operands) {
-    return llvm::map_to_vector(operands, [&](Value operand) -> Value {
-      if (!isa<MemRefType>(operand.getType()))
-        return operand;
-      return memref::CollapseShapeOp::create(b, operand, all);
-    });
-  };
-  SmallVector<AffineMap> maps;
-  for (Value operand : op->getOperands())
-    maps.push_back(isa<MemRefType>(operand.getType()) ? map : none);
-  SmallVector<utils::IteratorType> kinds = {utils::IteratorType::parallel};
-  auto result = linalg::GenericOp::create(b, flat(op.getInputs()),
-                                          flat(op.getOutputs()), maps, kinds);
-  result.getRegion().takeBody(op.getRegion());
-  b.setInsertionPoint(result);
-  op.erase();
-  return result;
-}
-
-/// The iterations of a thread: all that is loaded comes before what is stored.
-static void
-emitPlaces(IndexBuilder &b, const ElementBody &body, Value begin, Value end,
-           Value step, int64_t unroll,
-           llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at) {
-  loopUnrolled(b, begin, end, step, unroll, {},
-               [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange) {
-                 SmallVector<SmallVector<Value>> where, operands;
-                 for (Value place : places) {
-                   where.push_back(at(loop, place));
-                   operands.push_back(body.load(loop, where.back()));
-                 }
-                 for (auto [place, values] : llvm::zip(where, operands))
-                   body.store(loop, place, body.compute(loop, place, values));
-                 return SmallVector<Value>();
-               });
-}
-
-void mlir::relax::launchElements(linalg::GenericOp op) {
-  IndexBuilder b(op.getLoc(), op);
-  if (isFlat(op))
-    op = flatten(b, op);
-  SmallVector<Value> sizes = getLoopSizes(b, op);
-  Value count = makeProduct(b, sizes);
-  int64_t unroll = getUnroll(op);
-  ElementBody body(op);
-  Value perBlock = b.index(kThreads * unroll);
-  launch(b, b.ceilDiv(count, perBlock), b.index(kThreads), {},
-         [&](IndexBuilder &inside, gpu::LaunchOp launched) {
-           Value begin = inside.add(
-               inside.mul(launched.getBlockIds().x, kThreads * unroll),
-               launched.getThreadIds().x);
-           Value end = inside.min(
-               count, inside.add(begin, kThreads * (unroll - 1) + 1));
-           auto run = [&](IndexBuilder &in, bool isSmall) {
-             emitPlaces(in, body, begin, end, in.index(kThreads), unroll,
-                        [&](IndexBuilder &loop, Value place) {
-                          return delinearize(loop, place, sizes, isSmall);
-                        });
-           };
-           if (sizes.size() <= 1)
-             return run(inside, /*isSmall=*/false);
-           inside.branch(
-               inside.isAtMost(count, INT32_MAX - kThreads * unroll),
-               [&](IndexBuilder &in) { run(in, /*isSmall=*/true); },
-               [&](IndexBuilder &in) { run(in, /*isSmall=*/false); });
-         });
-  op.erase();
-}
+/// A row has fewer threads where each would have fewer elements than these.
+static constexpr int64_t kLeastElements = 4;
 
 //===----------------------------------------------------------------------===//
 // Operations on rows
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An operation that combines the elements of a row by one operation for each
-/// result.
-struct Reduction {
-  SmallVector<Operation *> combiners;
-  SmallVector<TypedAttr> neutral;
-
-  static std::optional<Reduction> get(linalg::GenericOp op);
-};
-
 /// A step of a launch: what is done with a row.
 struct RowStep {
   linalg::GenericOp op;
@@ -219,45 +91,6 @@ private:
 };
 } // namespace
 
-/// What a body yields as result `index`: a combination of the element so far,
-/// which nothing else sees, and something else.
-static std::optional<std::pair<Operation *, TypedAttr>>
-findCombiner(linalg::GenericOp op, unsigned index) {
-  Block &body = op.getRegion().front();
-  BlockArgument carried = body.getArgument(op.getNumDpsInputs() + index);
-  Operation *combiner = body.getTerminator()->getOperand(index).getDefiningOp();
-  Type type = carried.getType();
-  if (!combiner || combiner->getBlock() != &body ||
-      combiner->getNumOperands() != 2 || !carried.hasOneUse() ||
-      *carried.user_begin() != combiner ||
-      !combiner->getResult(0).hasOneUse() ||
-      combiner->getOperand(0) == combiner->getOperand(1) ||
-      type.getIntOrFloatBitWidth() < 8)
-    return std::nullopt;
-  // It must not matter which of the two comes first.
-  if (!isa<arith::AddFOp, arith::MulFOp, arith::AddIOp, arith::MulIOp,
-           arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
-           arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
-           arith::MinUIOp, arith::AndIOp, arith::OrIOp>(combiner))
-    return std::nullopt;
-  std::optional<TypedAttr> neutral = arith::getNeutralElement(combiner);
-  if (!neutral)
-    return std::nullopt;
-  return std::make_pair(combiner, *neutral);
-}
-
-std::optional<Reduction> Reduction::get(linalg::GenericOp op) {
-  Reduction result;
-  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
-    auto found = findCombiner(op, i);
-    if (!found)
-      return std::nullopt;
-    result.combiners.push_back(found->first);
-    result.neutral.push_back(found->second);
-  }
-  return result;
-}
-
 static bool beginsWithRow(AffineMap map, unsigned numRowDims) {
   if (map.getNumResults() < numRowDims)
     return false;
@@ -308,122 +141,6 @@ std::optional<RowStep> RowStep::get(linalg::GenericOp op, unsigned numRowDims) {
 }
 
 //===----------------------------------------------------------------------===//
-// Reductions
-//===----------------------------------------------------------------------===//
-
-static Value combine(IndexBuilder &in, Operation *combiner, Value lhs,
-                     Value rhs) {
-  IRMapping mapping;
-  mapping.map(combiner->getOperand(0), lhs);
-  mapping.map(combiner->getOperand(1), rhs);
-  return in.clone(*combiner, mapping)->getResult(0);
-}
-
-/// What a thread makes of its places.
-static SmallVector<Value>
-accumulate(IndexBuilder &b, linalg::GenericOp op, const ElementBody &body,
-           Value begin, Value end, Value step, ValueRange neutral,
-           llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at) {
-  return loopUnrolled(
-      b, begin, end, step, getUnroll(op), neutral,
-      [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange carried) {
-        SmallVector<SmallVector<Value>> where, operands;
-        for (Value place : places) {
-          where.push_back(at(loop, place));
-          SmallVector<Value> &values = operands.emplace_back();
-          for (OpOperand *input : op.getDpsInputOperands())
-            values.push_back(body.loadOperand(loop, *input, where.back()));
-        }
-        SmallVector<Value> next(carried);
-        for (auto [place, values] : llvm::zip(where, operands)) {
-          SmallVector<Value> arguments(values);
-          llvm::append_range(arguments, next);
-          next = body.compute(loop, place, arguments);
-        }
-        return next;
-      });
-}
-
-/// Whether a thread had better reduce all by itself, as with windows.
-static bool hasFewToReduce(linalg::GenericOp op, unsigned numParallel) {
-  constexpr int64_t kFew = 64;
-  int64_t length = 1;
-  for (int64_t size :
-       ArrayRef(op.getStaticLoopRanges()).drop_front(numParallel))
-    if (ShapedType::isDynamic(size) || (length *= size) > kFew)
-      return false;
-  return true;
-}
-
-/// Reductions along columns: neighbouring threads have neighbouring columns,
-/// and several threads a part of a column each.
-bool mlir::relax::launchColumns(linalg::GenericOp op, unsigned numParallel) {
-  std::optional<Reduction> reduction = Reduction::get(op);
-  if (!reduction || numParallel == 0 || op.getNumReductionLoops() == 0 ||
-      hasFewToReduce(op, numParallel))
-    return false;
-  for (OpOperand &init : op.getDpsInitsMutable())
-    if (!op.getMatchingIndexingMap(&init).isProjectedPermutation())
-      return false;
-  IndexBuilder b(op.getLoc(), op);
-  SmallVector<Value> sizes = getLoopSizes(b, op);
-  auto outer = ArrayRef(sizes).take_front(numParallel),
-       inner = ArrayRef(sizes).drop_front(numParallel);
-  Value count = makeProduct(b, outer), length = makeProduct(b, inner);
-  SmallVector<Type> shared;
-  for (TypedAttr neutral : reduction->neutral)
-    shared.push_back(
-        getSharedType(b.getContext(), kMostThreads, neutral.getType()));
-  ElementBody body(op);
-  Value columns = b.index(kWarp);
-  launch(
-      b, b.ceilDiv(count, columns), b.index(kMostThreads), shared,
-      [&](IndexBuilder &in, gpu::LaunchOp launched) {
-        Value thread = launched.getThreadIds().x;
-        Value lane = in.rem(thread, columns),
-              part = in.floorDiv(thread, columns);
-        Value column = in.add(in.mul(launched.getBlockIds().x, kWarp), lane);
-        Value isIn = in.isBelow(column, count);
-        // Threads beyond the last column read it once more.
-        Value inside = in.min(column, in.sub(count, in.index(1)));
-        SmallVector<Value> place = delinearize(in, inside, outer);
-        SmallVector<Value> neutral;
-        for (TypedAttr value : reduction->neutral)
-          neutral.push_back(arith::ConstantOp::create(in, value));
-        SmallVector<Value> sums = accumulate(
-            in, op, body, part, length, in.index(kMostThreads / kWarp), neutral,
-            [&](IndexBuilder &loop, Value at) {
-              SmallVector<Value> where(place);
-              llvm::append_range(where, delinearize(loop, at, inner));
-              return where;
-            });
-        auto memory = launched.getWorkgroupAttributions();
-        for (auto [sum, buffer] : llvm::zip(sums, memory))
-          memref::StoreOp::create(in, sum, buffer, thread);
-        gpu::BarrierOp::create(in);
-        Value isFirst = in.isEqual(part, in.index(0));
-        in.branch(
-            arith::AndIOp::create(in, isIn, isFirst), [&](IndexBuilder &first) {
-              place.resize(op.getNumLoops(), first.index(0));
-              SmallVector<Value> results;
-              for (auto [init, buffer, combiner] : llvm::zip(
-                       op.getDpsInitsMutable(), memory, reduction->combiners)) {
-                Value total = body.loadOperand(first, init, place);
-                for (int64_t i = 0; i < kMostThreads; i += kWarp)
-                  total = combine(
-                      first, combiner, total,
-                      memref::LoadOp::create(first, buffer,
-                                             first.add(lane, first.index(i))));
-                results.push_back(total);
-              }
-              body.store(first, place, results);
-            });
-      });
-  op.erase();
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
 // Emission
 //===----------------------------------------------------------------------===//
 
@@ -445,7 +162,7 @@ Value RowLaunch::getNumThreads(ArrayRef<SmallVector<Value>> sizes) {
   Value count = b.index(kMostThreads);
   for (int64_t fewer = kMostThreads / 2; fewer >= 32; fewer /= 2)
     count = b.createOrFold<arith::SelectOp>(
-        b.isAtMost(longest, fewer * kUnroll), b.index(fewer), count);
+        b.isAtMost(longest, fewer * kLeastElements), b.index(fewer), count);
   return count;
 }
 

@@ -19,15 +19,6 @@ namespace mlir::relax {
 /// them, and returns their number: 0 where there is no such launch.
 size_t launchRows(ArrayRef<linalg::GenericOp> ops);
 
-/// A launch of an operation that reduces, whose first `numParallel` loops are
-/// parallel, in place of it: for rows that do not lie in memory one after the
-/// other. False where it is no reduction by one operation for each result.
-bool launchColumns(linalg::GenericOp op, unsigned numParallel);
-
-/// A thread for several elements of an operation all of whose loops are
-/// parallel, in place of the operation.
-void launchElements(linalg::GenericOp op);
-
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_ROWLAUNCH_H

@@ -1,0 +1,136 @@
+//===- ElementLaunch.cpp - A thread for several elements --------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operations whose loops are all parallel. Where all operands have the same
+// places, the loops are one. Indices are of 32 bits where these do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementLaunch.h"
+
+#include "Launch.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// Iterations that a thread loads before it stores, so that it waits for
+/// memory once for all of them.
+static constexpr int64_t kUnroll = 4;
+/// Bodies of more operations than these are repeated less, or not at all.
+static constexpr int64_t kSmallBody = 40, kLargeBody = 160;
+
+/// The bytes of the largest elements of an operation.
+static int64_t getElementBytes(linalg::GenericOp op) {
+  int64_t bytes = 1;
+  for (Type type : op->getOperandTypes())
+    bytes = std::max<int64_t>(
+        bytes, getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8);
+  return bytes;
+}
+
+int64_t mlir::relax::getUnroll(linalg::GenericOp op) {
+  Block &body = op.getRegion().front();
+  if (llvm::any_of(body,
+                   [](Operation &inner) { return inner.getNumRegions() > 0; }))
+    return 1;
+  auto size = static_cast<int64_t>(body.getOperations().size());
+  if (size > kLargeBody)
+    return 1;
+  bool isNarrow = getElementBytes(op) <= 2;
+  if (size > kSmallBody)
+    return isNarrow ? kUnroll : 1;
+  return isNarrow ? 2 * kUnroll : kUnroll;
+}
+
+/// Whether an operation does the same for all elements, wherever they are.
+static bool isFlat(linalg::GenericOp op) {
+  auto indices = op.getRegion().getOps<linalg::IndexOp>();
+  if (op.getNumLoops() < 2 || !indices.empty())
+    return false;
+  return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    return !type || (type.getLayout().isIdentity() &&
+                     op.getMatchingIndexingMap(&operand).isIdentity());
+  });
+}
+
+/// The same operation on vectors of all elements.
+static linalg::GenericOp flatten(IndexBuilder &b, linalg::GenericOp op) {
+  SmallVector<ReassociationIndices> all(1);
+  llvm::append_range(all.front(), llvm::seq<int64_t>(0, op.getNumLoops()));
+  AffineMap map = b.getMultiDimIdentityMap(1),
+            none = AffineMap::get(1, 0, b.getContext());
+  auto flat = [&](ValueRange operands) {
+    return llvm::map_to_vector(operands, [&](Value operand) -> Value {
+      if (!isa<MemRefType>(operand.getType()))
+        return operand;
+      return memref::CollapseShapeOp::create(b, operand, all);
+    });
+  };
+  SmallVector<AffineMap> maps;
+  for (Value operand : op->getOperands())
+    maps.push_back(isa<MemRefType>(operand.getType()) ? map : none);
+  SmallVector<utils::IteratorType> kinds = {utils::IteratorType::parallel};
+  auto result = linalg::GenericOp::create(b, flat(op.getInputs()),
+                                          flat(op.getOutputs()), maps, kinds);
+  result.getRegion().takeBody(op.getRegion());
+  b.setInsertionPoint(result);
+  op.erase();
+  return result;
+}
+
+void mlir::relax::emitPlaces(
+    IndexBuilder &b, const ElementBody &body, Value begin, Value end,
+    Value step, int64_t unroll,
+    llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at) {
+  loopUnrolled(b, begin, end, step, unroll, {},
+               [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange) {
+                 SmallVector<SmallVector<Value>> where, operands;
+                 for (Value place : places) {
+                   where.push_back(at(loop, place));
+                   operands.push_back(body.load(loop, where.back()));
+                 }
+                 for (auto [place, values] : llvm::zip(where, operands))
+                   body.store(loop, place, body.compute(loop, place, values));
+                 return SmallVector<Value>();
+               });
+}
+
+void mlir::relax::launchElements(linalg::GenericOp op) {
+  IndexBuilder b(op.getLoc(), op);
+  if (isFlat(op))
+    op = flatten(b, op);
+  SmallVector<Value> sizes = getLoopSizes(b, op);
+  Value count = makeProduct(b, sizes);
+  int64_t unroll = getUnroll(op);
+  ElementBody body(op);
+  Value perBlock = b.index(kThreads * unroll);
+  launch(b, b.ceilDiv(count, perBlock), b.index(kThreads), {},
+         [&](IndexBuilder &inside, gpu::LaunchOp launched) {
+           Value begin = inside.add(
+               inside.mul(launched.getBlockIds().x, kThreads * unroll),
+               launched.getThreadIds().x);
+           Value end = inside.min(
+               count, inside.add(begin, kThreads * (unroll - 1) + 1));
+           auto run = [&](IndexBuilder &in, bool isSmall) {
+             emitPlaces(in, body, begin, end, in.index(kThreads), unroll,
+                        [&](IndexBuilder &loop, Value place) {
+                          return delinearize(loop, place, sizes, isSmall);
+                        });
+           };
+           if (sizes.size() <= 1)
+             return run(inside, /*isSmall=*/false);
+           inside.branch(
+               inside.isAtMost(count, INT32_MAX - kThreads * unroll),
+               [&](IndexBuilder &in) { run(in, /*isSmall=*/true); },
+               [&](IndexBuilder &in) { run(in, /*isSmall=*/false); });
+         });
+  op.erase();
+}

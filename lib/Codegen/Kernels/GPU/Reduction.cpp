@@ -1,0 +1,88 @@
+//===- Reduction.cpp - Reductions by several threads ------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Reduction.h"
+
+#include "ElementLaunch.h"
+#include "Launch.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+/// What a body yields as result `index`: a combination of the element so far,
+/// which nothing else sees, and something else.
+static std::optional<std::pair<Operation *, TypedAttr>>
+findCombiner(linalg::GenericOp op, unsigned index) {
+  Block &body = op.getRegion().front();
+  BlockArgument carried = body.getArgument(op.getNumDpsInputs() + index);
+  Operation *combiner = body.getTerminator()->getOperand(index).getDefiningOp();
+  Type type = carried.getType();
+  if (!combiner || combiner->getBlock() != &body ||
+      combiner->getNumOperands() != 2 || !carried.hasOneUse() ||
+      *carried.user_begin() != combiner ||
+      !combiner->getResult(0).hasOneUse() ||
+      combiner->getOperand(0) == combiner->getOperand(1) ||
+      type.getIntOrFloatBitWidth() < 8)
+    return std::nullopt;
+  // It must not matter which of the two comes first.
+  if (!isa<arith::AddFOp, arith::MulFOp, arith::AddIOp, arith::MulIOp,
+           arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+           arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
+           arith::MinUIOp, arith::AndIOp, arith::OrIOp>(combiner))
+    return std::nullopt;
+  std::optional<TypedAttr> neutral = arith::getNeutralElement(combiner);
+  if (!neutral)
+    return std::nullopt;
+  return std::make_pair(combiner, *neutral);
+}
+
+std::optional<Reduction> Reduction::get(linalg::GenericOp op) {
+  Reduction result;
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
+    auto found = findCombiner(op, i);
+    if (!found)
+      return std::nullopt;
+    result.combiners.push_back(found->first);
+    result.neutral.push_back(found->second);
+  }
+  return result;
+}
+
+Value mlir::relax::combine(IndexBuilder &in, Operation *combiner, Value lhs,
+                           Value rhs) {
+  IRMapping mapping;
+  mapping.map(combiner->getOperand(0), lhs);
+  mapping.map(combiner->getOperand(1), rhs);
+  return in.clone(*combiner, mapping)->getResult(0);
+}
+
+SmallVector<Value> mlir::relax::accumulate(
+    IndexBuilder &b, linalg::GenericOp op, const ElementBody &body, Value begin,
+    Value end, Value step, ValueRange neutral,
+    llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at) {
+  return loopUnrolled(
+      b, begin, end, step, getUnroll(op), neutral,
+      [&](IndexBuilder &loop, ArrayRef<Value> places, ValueRange carried) {
+        SmallVector<SmallVector<Value>> where, operands;
+        for (Value place : places) {
+          where.push_back(at(loop, place));
+          SmallVector<Value> &values = operands.emplace_back();
+          for (OpOperand *input : op.getDpsInputOperands())
+            values.push_back(body.loadOperand(loop, *input, where.back()));
+        }
+        SmallVector<Value> next(carried);
+        for (auto [place, values] : llvm::zip(where, operands)) {
+          SmallVector<Value> arguments(values);
+          llvm::append_range(arguments, next);
+          next = body.compute(loop, place, arguments);
+        }
+        return next;
+      });
+}

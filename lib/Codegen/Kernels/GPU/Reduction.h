@@ -1,0 +1,36 @@
+//===- Reduction.h - Reductions by several threads --------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_REDUCTION_H
+#define RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_REDUCTION_H
+
+#include "ElementBody.h"
+
+namespace mlir::relax {
+
+/// An operation that combines elements by one operation for each
+/// result.
+struct Reduction {
+  SmallVector<Operation *> combiners;
+  SmallVector<TypedAttr> neutral;
+
+  static std::optional<Reduction> get(linalg::GenericOp op);
+};
+
+/// What a combiner makes of two values.
+Value combine(IndexBuilder &b, Operation *combiner, Value lhs, Value rhs);
+
+/// What a thread makes of its places, from the neutral elements on.
+SmallVector<Value>
+accumulate(IndexBuilder &b, linalg::GenericOp op, const ElementBody &body,
+           Value begin, Value end, Value step, ValueRange neutral,
+           llvm::function_ref<SmallVector<Value>(IndexBuilder &, Value)> at);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_LIB_CODEGEN_KERNELS_GPU_REDUCTION_H
