@@ -16,6 +16,7 @@
 //   RELAX_PTX_ARCH (80)         the compute capability times ten
 //   RELAX_PTX_UNITS (4)         the number of multiprocessors
 //   RELAX_PTX_ORDER (forward)   reverse: warps run from the last to the first
+//   RELAX_PTX_REMOVE (0)        a line of images that is left out, from 1 on
 //   RELAX_PTX_CHECK ()          words with commas between: global looks for
 //                               races of blocks in global memory;
 //                               unwritten-ok lets kernels read shared and
