@@ -12,14 +12,10 @@ from mlir import ir
 from mlir.passmanager import PassManager
 
 
-@functools.cache
-def compile_function(
-    function: Callable[..., Any],
-    types: tuple[tuple[tuple[Any, ...], str], ...],
-    mode: str,
-    **options: Any,
-) -> Callable[..., Any]:
-    """Compile a function of tensors of these shapes, with names for sizes, and data types.
+def write(
+    function: Callable[..., Any], types: tuple[tuple[tuple[Any, ...], str], ...]
+) -> relax.BlockBuilder:
+    """Return `main`, a function of tensors of these shapes and data types.
 
     It is a dataflow block, so that its operators become as few kernels as fusion makes of them.
     """
@@ -32,6 +28,18 @@ def compile_function(
         with bb.dataflow():
             out = bb.emit_output(function(*params))
         bb.emit_func_output(out)
+    return bb
+
+
+@functools.cache
+def compile_function(
+    function: Callable[..., Any],
+    types: tuple[tuple[tuple[Any, ...], str], ...],
+    mode: str,
+    **options: Any,
+) -> Callable[..., Any]:
+    """Compile a function of tensors of these shapes, with names for sizes, and data types."""
+    bb = write(function, types)
     level = 3 if mode == "compiled" else 1
     compiled = relax.compile(bb.get(), exec_mode=mode, opt_level=level, **options)
     return relax.VirtualMachine(compiled)["main"]

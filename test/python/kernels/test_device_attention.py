@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 import relax_runtime
+from kernel_programs import write
 from relax_mlir import op
 
 pytestmark = pytest.mark.skipif(
@@ -24,16 +25,9 @@ def attend(q, k, v, mask=None, bias=None):
     return np.einsum("bhst,bthe->bshe", weights, v)
 
 
-def compiled(tmp_path, write, *params, dtype="float16"):
+def compiled(tmp_path, function, *shapes):
     """Return `main`, whose only kernel is attention by one launch."""
-    bb = relax.BlockBuilder()
-    params = [
-        relax.Var(f"x{i}", relax.TensorStructInfo(shape, dtype)) for i, shape in enumerate(params)
-    ]
-    with bb.function("main", params):
-        with bb.dataflow():
-            result = bb.emit_output(write(*params))
-        bb.emit_func_output(result)
+    bb = write(function, tuple((shape, "float16") for shape in shapes))
     ex = relax.compile(bb, target="cuda", dump_phases=tmp_path)
     kernels = (tmp_path / "06-kernels.mlir").read_text()
     assert 'relax.kernel_class = "attention"' in kernels

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 import relax_runtime
+from kernel_programs import write
 from relax_mlir import op
 
 DRIVER = os.environ.get("RELAX_CUDA_DRIVER", "")
@@ -44,15 +45,8 @@ def find_lines(image: str, kernel: str) -> list[int]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_without_a_barrier_fail(name, tmp_path, monkeypatch):
-    write, dtype, shapes = PROGRAMS[name]
-    bb = relax.BlockBuilder()
-    params = [
-        relax.Var(f"x{i}", relax.TensorStructInfo(shape, dtype)) for i, shape in enumerate(shapes)
-    ]
-    with bb.function("main", params):
-        with bb.dataflow():
-            result = bb.emit_output(write(*params))
-        bb.emit_func_output(result)
+    function, dtype, shapes = PROGRAMS[name]
+    bb = write(function, tuple((shape, dtype) for shape in shapes))
     path = tmp_path / "program.rx"
     relax.compile(bb, target="cuda").save(path)
     random = np.random.default_rng(0)

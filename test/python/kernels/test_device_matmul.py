@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 import relax_runtime
+from kernel_programs import write
 from relax_mlir import op
 
 pytestmark = pytest.mark.skipif(
@@ -15,21 +16,17 @@ pytestmark = pytest.mark.skipif(
 LAYOUTS = {"columns": ("k", "n"), "depth": ("n", "k")}
 
 
-def product(layout, dtypes, epilogue=False, sizes=("m", "k", "n"), out_dtype=None):
+def product(layout, dtypes, epilogue=False, sizes=("m", "k", "n")):
     """Return `main`: a product whose right matrix is contiguous along its columns or its depth."""
     by_name = dict(zip("mkn", sizes, strict=True))
-    shapes = [[by_name[name] for name in shape] for shape in (("m", "k"), LAYOUTS[layout])]
-    params = [
-        relax.Var(f"x{i}", relax.TensorStructInfo(shape, dtype))
-        for i, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))
-    ]
-    if epilogue:
-        params.append(relax.Var("bias", relax.TensorStructInfo([by_name["n"]], dtypes[0])))
-    bb = relax.BlockBuilder()
-    with bb.function("main", params):
-        right = params[1] if layout == "columns" else op.permute_dims(params[1], [1, 0])
-        y = op.matmul(params[0], right, out_dtype=out_dtype)
-        bb.emit_func_output(op.nn.gelu(op.add(y, params[2])) if epilogue else y)
+    names = [("m", "k"), LAYOUTS[layout], *([("n",)] if epilogue else [])]
+    shapes = [tuple(by_name[name] for name in shape) for shape in names]
+
+    def function(x, y, *bias):
+        z = op.matmul(x, y if layout == "columns" else op.permute_dims(y, [1, 0]))
+        return op.nn.gelu(op.add(z, *bias)) if bias else z
+
+    bb = write(function, tuple(zip(shapes, [*dtypes, dtypes[0]], strict=False)))
     return relax.VirtualMachine(relax.compile(bb, target="cuda"))["main"]
 
 
