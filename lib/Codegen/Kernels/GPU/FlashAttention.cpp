@@ -46,8 +46,9 @@ static constexpr int64_t kWarpQueries = kMmaRows, kWarps = 4,
                          kQueries = kWarps * kWarpQueries, kKeys = 64;
 static constexpr int64_t kKeyTiles = kKeys / kMmaColumns;
 static constexpr int64_t kMostFeatures = 128;
-/// The rows of which a lane has results, and its results in a tile.
-static constexpr int64_t kLaneRows = 2, kLaneResults = 4;
+/// The rows of which a lane has results, its results in a tile, and the lanes
+/// that have a row.
+static constexpr int64_t kLaneRows = 2, kLaneResults = 4, kRowLanes = 4;
 
 namespace {
 class AttentionTiles {
@@ -74,11 +75,12 @@ private:
             Value first, unsigned loop);
   void wait(IndexBuilder &in, int64_t pending);
   Value getEnd(IndexBuilder &in, Value query);
+  Value getQuery(IndexBuilder &in, int64_t row);
   SmallVector<Value> getIndices(IndexBuilder &in, int64_t row);
   Value getKey(IndexBuilder &in, Value first, int64_t tile, int64_t result);
 
-  Value selectKey(IndexBuilder &in, Value key, Value computed,
-                  double otherwise);
+  Value compute(IndexBuilder &in, const Elements &computed, Value first,
+                int64_t index, ValueRange given, double otherwise);
   SmallVector<Value> computeScores(IndexBuilder &in, Value first);
   void rescale(IndexBuilder &in, ArrayRef<Value> scores, State &state);
   SmallVector<Value> weigh(IndexBuilder &in, Value first,
@@ -231,32 +233,50 @@ Value AttentionTiles::getEnd(IndexBuilder &in, Value query) {
   return in.min(in.add(query, 1), sizes[parts.keyLoop()]);
 }
 
-/// The indices of a row of the lane; those past the last query repeat it.
+/// The query of a row of the lane, which may be past the last one.
+Value AttentionTiles::getQuery(IndexBuilder &in, int64_t row) {
+  return in.add(in.add(firstQuery, warpQuery),
+                in.add(in.floorDiv(lane, in.index(kRowLanes)),
+                       in.index(row * (kMmaRows / kLaneRows))));
+}
+
+/// The indices of a row of the lane; queries past the last one repeat it.
 SmallVector<Value> AttentionTiles::getIndices(IndexBuilder &in, int64_t row) {
   SmallVector<Value> indices = batch;
   indices.resize(parts.numLoops(), in.index(0));
-  Value place = in.add(in.add(firstQuery, warpQuery),
-                       in.add(in.floorDiv(lane, in.index(4)),
-                              in.index(row * (kMmaRows / kLaneRows))));
   Value last = in.sub(sizes[parts.queryLoop()], in.index(1));
-  indices[parts.queryLoop()] = in.min(place, last);
+  indices[parts.queryLoop()] = in.min(getQuery(in, row), last);
   return indices;
 }
 
 /// The column of a result of a lane: a key, or one of the values' features.
 Value AttentionTiles::getKey(IndexBuilder &in, Value first, int64_t tile,
                              int64_t result) {
-  return in.add(in.add(first, in.mul(in.rem(lane, in.index(4)), 2)),
+  return in.add(in.add(first, in.mul(in.rem(lane, in.index(kRowLanes)), 2)),
                 in.index(tile * kMmaColumns + result % 2));
 }
 
-/// What was computed of a key, where there is one.
-Value AttentionTiles::selectKey(IndexBuilder &in, Value key, Value computed,
-                                double otherwise) {
+/// An element for result `index` of a lane in the block of keys from `first`
+/// on, given the same element of other tensors first; `otherwise` where there
+/// is no such key.
+Value AttentionTiles::compute(IndexBuilder &in, const Elements &computed,
+                              Value first, int64_t index, ValueRange given,
+                              double otherwise) {
+  int64_t tile = index / kLaneResults, result = index % kLaneResults;
+  Value key = getKey(in, first, tile, result), numKeys = sizes[parts.keyLoop()];
+  SmallVector<Value> indices = getIndices(in, result / 2);
+  indices[parts.keyLoop()] =
+      isPartial ? in.min(key, in.sub(numKeys, in.index(1))) : key;
+  SmallVector<Value> known(given);
+  known.front() = vector::BroadcastOp::create(
+      in, VectorType::get({1}, in.getF32Type()), known.front());
+  Value vector = elements.computeVector(in, computed, indices,
+                                        /*mask=*/Value(), known);
+  Value element = vector::ExtractOp::create(in, vector, 0);
   if (!isPartial)
-    return computed;
-  return arith::SelectOp::create(in, in.isBelow(key, sizes[parts.keyLoop()]),
-                                 computed, number(in, otherwise));
+    return element;
+  return arith::SelectOp::create(in, in.isBelow(key, numKeys), element,
+                                 number(in, otherwise));
 }
 
 /// The scores of a block of keys; of those past the last one -infinity.
@@ -273,47 +293,24 @@ SmallVector<Value> AttentionTiles::computeScores(IndexBuilder &in,
                     MutableArrayRef(scores).slice((tile + i) * kLaneResults,
                                                   kLaneResults));
     }
-  auto type = VectorType::get({1}, in.getF32Type());
-  Value last = in.sub(sizes[parts.keyLoop()], in.index(1));
-  for (auto [i, score] : llvm::enumerate(scores)) {
-    int64_t tile = i / kLaneResults, result = i % kLaneResults;
-    Value key = getKey(in, first, tile, result);
-    SmallVector<Value> indices = getIndices(in, result / 2);
-    indices[parts.keyLoop()] = isPartial ? in.min(key, last) : key;
-    Value sum = vector::BroadcastOp::create(in, type, score);
-    Value computed = elements.computeVector(in, parts.scores, indices,
-                                            /*mask=*/Value(), sum);
-    computed = vector::ExtractOp::create(in, computed, 0);
-    score = selectKey(in, key, computed, kLowest);
-  }
+  for (auto [i, score] : llvm::enumerate(scores))
+    score = compute(in, parts.scores, first, i, score, kLowest);
   return scores;
-}
-
-/// Combines what the four lanes of a row have.
-static Value reduceRow(IndexBuilder &in, Value value,
-                       llvm::function_ref<Value(Value, Value)> combine) {
-  for (int32_t offset : {1, 2}) {
-    Value other =
-        gpu::ShuffleOp::create(in, value, offset, kWarp, gpu::ShuffleMode::XOR)
-            .getShuffleResult();
-    value = combine(value, other);
-  }
-  return value;
 }
 
 /// Has the sums be those for the largest score so far. Where all scores were
 /// -infinity before, they may be NaN, and count nothing.
 void AttentionTiles::rescale(IndexBuilder &in, ArrayRef<Value> scores,
                              State &state) {
-  auto larger = [&](Value lhs, Value rhs) -> Value {
-    return arith::MaximumFOp::create(in, lhs, rhs);
+  auto larger = [](IndexBuilder &at, Value lhs, Value rhs) -> Value {
+    return arith::MaximumFOp::create(at, lhs, rhs);
   };
   for (int64_t row = 0; row < kLaneRows; ++row) {
     Value before = state.largest[row], after = before;
     for (auto [i, score] : llvm::enumerate(scores))
       if (int64_t(i) % kLaneResults / 2 == row)
-        after = larger(after, score);
-    after = reduceRow(in, after, larger);
+        after = larger(in, after, score);
+    after = reduceWarp(in, after, larger, kRowLanes);
     state.largest[row] = after;
     Value wasLowest = arith::CmpFOp::create(in, arith::CmpFPredicate::OEQ,
                                             before, number(in, kLowest));
@@ -332,29 +329,21 @@ void AttentionTiles::rescale(IndexBuilder &in, ArrayRef<Value> scores,
 
 SmallVector<Value> AttentionTiles::weigh(IndexBuilder &in, Value first,
                                          ArrayRef<Value> scores, State &state) {
-  auto type = VectorType::get({1}, in.getF32Type());
-  Value last = in.sub(sizes[parts.keyLoop()], in.index(1));
   SmallVector<Value> weights, totals(kLaneRows, number(in, 0));
   for (auto [i, score] : llvm::enumerate(scores)) {
-    int64_t tile = i / kLaneResults, result = i % kLaneResults;
-    int64_t row = result / 2;
-    Value key = getKey(in, first, tile, result);
-    SmallVector<Value> indices = getIndices(in, row);
-    indices[parts.keyLoop()] = isPartial ? in.min(key, last) : key;
-    Value given = vector::BroadcastOp::create(in, type, score);
-    Value weight =
-        elements.computeVector(in, parts.weights, indices, /*mask=*/Value(),
-                               {given, state.largest[row]});
-    weight = vector::ExtractOp::create(in, weight, 0);
-    weight = selectKey(in, key, weight, 0);
+    int64_t row = int64_t(i) % kLaneResults / 2;
+    Value weight = compute(in, parts.weights, first, i,
+                           {score, state.largest[row]}, /*otherwise=*/0);
     weights.push_back(weight);
     totals[row] = arith::AddFOp::create(in, totals[row], weight);
   }
   for (int64_t row = 0; row < kLaneRows; ++row) {
-    Value total =
-        reduceRow(in, totals[row], [&](Value lhs, Value rhs) -> Value {
-          return arith::AddFOp::create(in, lhs, rhs);
-        });
+    Value total = reduceWarp(
+        in, totals[row],
+        [](IndexBuilder &at, Value lhs, Value rhs) -> Value {
+          return arith::AddFOp::create(at, lhs, rhs);
+        },
+        kRowLanes);
     state.totals[row] = arith::AddFOp::create(in, state.totals[row], total);
   }
   return weights;
@@ -442,31 +431,30 @@ void AttentionTiles::finish(IndexBuilder &in, State &state) {
   Value numKeys = sizes[parts.keyLoop()], numQueries = sizes[parts.queryLoop()];
   for (int64_t row = 0; row < kLaneRows; ++row) {
     SmallVector<Value> indices = getIndices(in, row);
-    Value place = in.add(in.add(firstQuery, warpQuery),
-                         in.add(in.floorDiv(lane, in.index(4)),
-                                in.index(row * (kMmaRows / kLaneRows))));
     // Of no keys there are no quotients, and their sum is 0.
     Value total = state.totals[row];
     Value divisor = arith::SelectOp::create(
         in, in.isEqual(numKeys, in.index(0)), number(in, 1), total);
-    in.branch(in.isBelow(place, numQueries), [&](IndexBuilder &inside) {
-      for (auto [i, sum] : llvm::enumerate(state.sums)) {
-        int64_t tile = i / kLaneResults, result = i % kLaneResults;
-        if (result / 2 != row)
-          continue;
-        indices[parts.columnLoop()] =
-            getKey(inside, inside.index(0), tile, result);
-        Value given = sum;
-        if (parts.isNormalized)
-          given = arith::DivFOp::create(inside, given, divisor);
-        given = vector::BroadcastOp::create(inside, type, given);
-        Value computed =
-            elements.computeVector(inside, parts.result, indices,
-                                   /*mask=*/Value(), {given, total});
-        elements.store(inside, computed, parts.output, parts.outputMap, indices,
-                       /*mask=*/Value());
-      }
-    });
+    in.branch(in.isBelow(getQuery(in, row), numQueries),
+              [&](IndexBuilder &inside) {
+                for (auto [i, sum] : llvm::enumerate(state.sums)) {
+                  int64_t tile = i / kLaneResults, result = i % kLaneResults;
+                  if (result / 2 != row)
+                    continue;
+                  indices[parts.columnLoop()] =
+                      getKey(inside, inside.index(0), tile, result);
+                  Value given = sum;
+                  if (parts.isNormalized)
+                    given = arith::DivFOp::create(inside, given, divisor);
+                  given = vector::BroadcastOp::create(inside, type, given);
+                  Value computed =
+                      elements.computeVector(inside, parts.result, indices,
+                                             /*mask=*/Value(), {given, total});
+                  elements.store(inside, computed, parts.output,
+                                 parts.outputMap, indices,
+                                 /*mask=*/Value());
+                }
+              });
   }
 }
 

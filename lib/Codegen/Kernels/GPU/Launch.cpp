@@ -35,8 +35,9 @@ MemRefType mlir::relax::getSharedType(MLIRContext *context, int64_t count,
 
 Value mlir::relax::reduceWarp(
     IndexBuilder &b, Value value,
-    llvm::function_ref<Value(IndexBuilder &, Value, Value)> combine) {
-  for (int32_t offset = 1; offset < kWarp; offset *= 2) {
+    llvm::function_ref<Value(IndexBuilder &, Value, Value)> combine,
+    int64_t lanes) {
+  for (int32_t offset = 1; offset < lanes; offset *= 2) {
     Value other =
         gpu::ShuffleOp::create(b, value, offset, kWarp, gpu::ShuffleMode::XOR)
             .getShuffleResult();

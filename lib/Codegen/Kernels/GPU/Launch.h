@@ -33,10 +33,12 @@ launch(IndexBuilder &b, Value blocks, Value threads, TypeRange shared,
 /// Memory of `count` elements that the threads of a block share.
 MemRefType getSharedType(MLIRContext *context, int64_t count, Type element);
 
-/// Combines what the threads of a warp have, of 32 bits each; each gets it.
+/// Combines what the threads of a warp have, of 32 bits each, or groups of
+/// `lanes` neighbours of them; each gets it.
 Value reduceWarp(
     IndexBuilder &b, Value value,
-    llvm::function_ref<Value(IndexBuilder &, Value lhs, Value rhs)> combine);
+    llvm::function_ref<Value(IndexBuilder &, Value lhs, Value rhs)> combine,
+    int64_t lanes = kWarp);
 
 /// The places begin, begin + step, ... below `end`, `unroll` at a time, and one
 /// at a time where fewer are left. `body` returns the next values of what the
