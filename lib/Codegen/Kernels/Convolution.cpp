@@ -84,6 +84,20 @@ void WindowPacker::pack(IndexBuilder &b, const MatmulProblem::Columns &panel,
   });
 }
 
+/// The place of an element of a window, and whether it is in the image: row or
+/// column `at` of the result, element `i` of the window.
+static std::pair<Value, Value> findInWindow(IndexBuilder &b,
+                                            const Window &window, Value at,
+                                            Value i, Value size) {
+  Value place =
+      b.sub(b.add(b.mul(at, window.stride), b.mul(i, window.dilation)),
+            b.index(window.padding));
+  Value isInside = arith::AndIOp::create(
+      b, b.compare(arith::CmpIPredicate::sge, place, b.index(0)),
+      b.isBelow(place, size));
+  return {place, isInside};
+}
+
 /// For each element of the window, the same pixels of all channels: where the
 /// image ends is the same for them.
 void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
@@ -97,12 +111,9 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
   RowLoader loader(image.base, image.width, columns.stride, zeros);
   b.loop(zero, b.index(rows.size), 1, [&](IndexBuilder &b, Value i) {
-    Value row =
-        b.sub(b.add(b.mul(pixels.row, rows.stride), b.mul(i, rows.dilation)),
-              b.index(rows.padding));
-    Value isInside = arith::AndIOp::create(
-        b, b.compare(arith::CmpIPredicate::sge, row, zero),
-        b.isBelow(row, image.height));
+    Value row, isInside;
+    std::tie(row, isInside) =
+        findInWindow(b, rows, pixels.row, i, image.height);
     Value rowOffset = b.add(image.offset, b.mul(row, image.width));
     b.loop(zero, b.index(columns.size), 1, [&](IndexBuilder &b, Value j) {
       Value first = b.sub(b.add(b.mul(pixels.column, columns.stride),
@@ -124,20 +135,6 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
       });
     });
   });
-}
-
-/// The place of an element of a window, and whether it is in the image: row or
-/// column `at` of the result, element `i` of the window.
-static std::pair<Value, Value> findInWindow(IndexBuilder &b,
-                                            const Window &window, Value at,
-                                            Value i, Value size) {
-  Value place =
-      b.sub(b.add(b.mul(at, window.stride), b.mul(i, window.dilation)),
-            b.index(window.padding));
-  Value isInside = arith::AndIOp::create(
-      b, b.compare(arith::CmpIPredicate::sge, place, b.index(0)),
-      b.isBelow(place, size));
-  return {place, isInside};
 }
 
 /// The matrix of which a column is the window of a pixel, element by element.
