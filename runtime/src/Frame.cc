@@ -22,7 +22,6 @@
 
 using namespace relax_runtime;
 
-static thread_local int64_t recursionDepth = 0;
 static std::atomic<int64_t> recursionLimit{1000};
 
 //===----------------------------------------------------------------------===//
@@ -80,8 +79,7 @@ static uintptr_t currentFrame() noexcept {
 }
 
 // A frame below the stack of the thread is on a stack of some other origin.
-static bool hasStack() noexcept {
-  thread_local Reserve reserve = {0, 0};
+static bool hasStack(Reserve &reserve) noexcept {
   uintptr_t here = currentFrame();
   if (!RELAX_LIKELY(reserve.end != 0))
     reserve = findReserve(here);
@@ -91,6 +89,21 @@ static bool hasStack() noexcept {
 //===----------------------------------------------------------------------===//
 // Frames
 //===----------------------------------------------------------------------===//
+
+namespace {
+
+// Together, since each thread-local variable of a library is found by a call.
+struct ThreadFrames {
+  int64_t depth = 0;
+  Reserve reserve = {0, 0};
+  SignalCheck signals;
+};
+
+} // namespace
+
+static thread_local ThreadFrames threadFrames;
+
+SignalCheck &SignalCheck::get() { return threadFrames.signals; }
 
 RELAX_COLD static int raiseStack(const relax_site *site,
                                  int64_t depth) noexcept {
@@ -110,34 +123,35 @@ RELAX_COLD static int raiseRecursion(const relax_site *site,
 }
 
 int relax_frame_enter(const relax_site *site) {
+  ThreadFrames &thread = threadFrames;
   int64_t limit = recursionLimit.load(std::memory_order_relaxed);
-  if (!RELAX_LIKELY(recursionDepth < limit))
+  if (!RELAX_LIKELY(thread.depth < limit))
     return raiseRecursion(site, limit);
-  if (!RELAX_LIKELY(hasStack()))
-    return raiseStack(site, recursionDepth);
-  SignalCheck &signals = SignalCheck::get();
-  if (recursionDepth == 0)
-    signals.start();
-  else if (!RELAX_LIKELY(signals.tick() == 0))
+  if (!RELAX_LIKELY(hasStack(thread.reserve)))
+    return raiseStack(site, thread.depth);
+  if (thread.depth == 0)
+    thread.signals.start();
+  else if (!RELAX_LIKELY(thread.signals.tick() == 0))
     return -1;
-  ++recursionDepth;
+  ++thread.depth;
   return 0;
 }
 
 int relax_runtime::enterHeapFrame(const relax_site *site) {
   int64_t limit = recursionLimit.load(std::memory_order_relaxed);
-  if (!RELAX_LIKELY(recursionDepth < limit))
+  ThreadFrames &thread = threadFrames;
+  if (!RELAX_LIKELY(thread.depth < limit))
     return raiseRecursion(site, limit);
-  ++recursionDepth;
+  ++thread.depth;
   return 0;
 }
 
-void relax_runtime::leaveHeapFrame() { --recursionDepth; }
+void relax_runtime::leaveHeapFrame() { --threadFrames.depth; }
 
 void relax_frame_leave(TVMFFIAny *slots, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     owned(&slots[i]).~Any();
-  --recursionDepth;
+  --threadFrames.depth;
 }
 
 int64_t relax_recursion_limit_set(int64_t limit) {

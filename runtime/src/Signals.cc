@@ -33,11 +33,6 @@ static int64_t readNanoseconds() noexcept {
       .count();
 }
 
-SignalCheck &SignalCheck::get() {
-  thread_local SignalCheck check;
-  return check;
-}
-
 RELAX_NOINLINE int SignalCheck::readClock() {
   int64_t now = readNanoseconds();
   ticks = now - last > kLong ? 1 : std::min(2 * ticks, kMostTicks);
