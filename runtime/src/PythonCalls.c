@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The module relax_runtime._calls, of the stable ABI of CPython 3.10: its type
-// Function is a callable that passes arguments on as they are. Names of
-// arguments, and calls that fail, are the business of functions of Python
-// (calls.py), which do all of it where this module was not built.
+// The module relax_runtime._calls, of the stable ABI of CPython 3.10, has what
+// every call goes through. Its type Function is a callable that passes arguments
+// on as they are. Names of arguments, and calls that fail, are the business of
+// functions of Python (calls.py), which do all of it where this module was not
+// built. Its function `uncollected` makes results cheaper to release.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +24,7 @@ typedef struct {
   PyObject *packed;       // the function of tvm-ffi
   PyObject *general;      // takes arguments by name, and reports wrong numbers
   PyObject *retry;        // (error, arguments) -> another call, or None
+  ternaryfunc call;       // of the type of `packed`; NULL: it has none
   Py_ssize_t numParams;
 } Function;
 
@@ -43,6 +45,7 @@ static PyObject *Function_new(PyTypeObject *type, PyObject *args,
   self->packed = packed;
   self->general = general;
   self->retry = retry;
+  self->call = (ternaryfunc)PyType_GetSlot(Py_TYPE(packed), Py_tp_call);
   self->numParams = numParams;
   self->attributes = PyDict_New();
   if (!self->attributes) {
@@ -102,12 +105,13 @@ static PyObject *callAgain(Function *self, PyObject *args) {
   return result;
 }
 
+// The depth of recursion is counted by who calls, and by compiled functions.
 static PyObject *Function_call(Function *self, PyObject *args,
                                PyObject *kwargs) {
   if ((kwargs && PyDict_Size(kwargs) != 0) ||
-      PyTuple_Size(args) != self->numParams)
+      PyTuple_Size(args) != self->numParams || !self->call)
     return PyObject_Call(self->general, args, kwargs);
-  PyObject *result = PyObject_Call(self->packed, args, NULL);
+  PyObject *result = self->call(self->packed, args, NULL);
   if (result || !(PyErr_ExceptionMatches(PyExc_TypeError) ||
                   PyErr_ExceptionMatches(PyExc_ValueError) ||
                   PyErr_ExceptionMatches(PyExc_BufferError)))
@@ -159,6 +163,79 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {"relax_runtime.Function", sizeof(Function), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+// Of the base of the class that `uncollected` made; NULL before.
+static destructor releaseBase;
+
+static void Uncollected_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  releaseBase(self);
+  Py_DECREF(type);
+}
+
+// Gives the type the attributes of the class.
+static int copyAttributes(PyObject *from, PyObject *type) {
+  PyObject *attributes = PyObject_GetAttrString(from, "__dict__");
+  PyObject *items = attributes ? PyMapping_Items(attributes) : NULL;
+  Py_XDECREF(attributes);
+  int code = items ? 0 : -1;
+  for (Py_ssize_t i = 0; code == 0 && i < PyList_Size(items); ++i) {
+    PyObject *item = PyList_GetItem(items, i);
+    code = PyObject_SetAttr(type, PyTuple_GetItem(item, 0),
+                            PyTuple_GetItem(item, 1));
+  }
+  Py_XDECREF(items);
+  return code;
+}
+
+static PyType_Slot uncollectedSlots[] = {
+    {Py_tp_dealloc, (void *)Uncollected_dealloc}, {0, NULL}};
+
+static PyType_Spec uncollectedSpec = {"relax_runtime.tensor.Tensor", 0, 0,
+                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                                      uncollectedSlots};
+
+// What Python makes of a class statement is collected, with a general routine
+// that releases instances. These hold no objects of Python, and have no more
+// to release than those of the base.
+static PyObject *makeUncollected(PyObject *module, PyObject *cls) {
+  (void)module;
+  PyObject *base = PyObject_GetAttrString(cls, "__base__");
+  if (!base)
+    return NULL;
+  unsigned long flags = PyType_GetFlags((PyTypeObject *)base);
+  if (releaseBase || (flags & (Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_HAVE_GC))) {
+    Py_DECREF(base);
+    Py_INCREF(cls);
+    return cls;
+  }
+  PyObject *type = PyType_FromSpecWithBases(&uncollectedSpec, base);
+  if (type && copyAttributes(cls, type)) {
+    Py_DECREF(type);
+    type = NULL;
+  }
+  if (type)
+    releaseBase =
+        (destructor)PyType_GetSlot((PyTypeObject *)base, Py_tp_dealloc);
+  Py_DECREF(base);
+  return type;
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+static PyMethodDef functions[] = {
+    {"uncollected", makeUncollected, METH_O,
+     "Return a class with the base and attributes of one that has empty slots, "
+     "whose instances the cycle collector does not visit.\n\n"
+     "It makes one such class; others, and those whose base is not of C, it "
+     "returns as they are."},
+    {NULL, NULL, 0, NULL}};
+
 static int addTypes(PyObject *module) {
   PyObject *type = PyType_FromSpec(&spec);
   if (!type)
@@ -175,7 +252,7 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                                  "relax_runtime._calls",
                                  "Calls of compiled functions.",
                                  0,
-                                 NULL,
+                                 functions,
                                  moduleSlots,
                                  NULL,
                                  NULL,

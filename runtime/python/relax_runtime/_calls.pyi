@@ -3,7 +3,9 @@
 """Types of the extension `_calls`, src/PythonCalls.c."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
 
 class Function:
     packed: Any
@@ -19,3 +21,5 @@ class Function:
         num_params: int,
     ) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+def uncollected(cls: type[_T]) -> type[_T]: ...

@@ -5,13 +5,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import tvm_ffi
 from tvm_ffi import core
 
+_T = TypeVar("_T")
 
+try:
+    from ._calls import uncollected
+except ImportError:  # another Python than CPython, or built without its headers
+
+    def uncollected(cls: type[_T]) -> type[_T]:
+        return cls
+
+
+@uncollected
 class Tensor(tvm_ffi.Tensor):
     """A tensor that a compiled function returned.
 
