@@ -18,10 +18,6 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-static StructInfoTypeInterface asStructInfo(Type type) {
-  return cast<StructInfoTypeInterface>(type);
-}
-
 //===----------------------------------------------------------------------===//
 // Finding
 //===----------------------------------------------------------------------===//

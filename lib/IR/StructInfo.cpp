@@ -27,10 +27,6 @@ static bool sameKind(Type lhs, Type rhs) {
   return lhs.getTypeID() == rhs.getTypeID();
 }
 
-static StructInfoTypeInterface asStructInfo(Type type) {
-  return cast<StructInfoTypeInterface>(type);
-}
-
 Ternary mlir::relax::isSubtype(Type sub, Type super) {
   if (sub == super || isa<ObjectStructInfoType>(super)) // ST01
     return Ternary::Yes;

@@ -250,11 +250,13 @@ static std::pair<Rounded, Value> splitExponent(Arith &b, Value x) {
   return {n, b.mulAdd(n.n, b.number(-kLn2Low), r)};
 }
 
+namespace {
 /// e^x - 1 = 2^n * fraction + (2^n - 1), the fraction being e^r - 1.
 struct Exponential {
   Rounded n;
   Value fraction;
 };
+} // namespace
 
 static Exponential reduceExp(Arith &b, Value x) {
   auto [n, r] = splitExponent(b, x);

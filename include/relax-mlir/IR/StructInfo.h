@@ -22,6 +22,10 @@
 
 namespace mlir::relax {
 
+inline StructInfoTypeInterface asStructInfo(Type type) {
+  return cast<StructInfoTypeInterface>(type);
+}
+
 //===----------------------------------------------------------------------===//
 // Relations
 //===----------------------------------------------------------------------===//

@@ -17,7 +17,12 @@
 #include "Elements.h"
 #include "KernelClass.h"
 
+#include <limits>
+
 namespace mlir::relax {
+
+/// What the largest score begins with, and the score of a key that is not seen.
+constexpr double kLowestScore = -std::numeric_limits<double>::infinity();
 
 /// The parts of a kernel of this class, on f32; with `hasHalves`, queries,
 /// keys, values and results may be of f16 or bf16. Its loops are: as many of

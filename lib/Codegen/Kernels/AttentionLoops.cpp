@@ -25,8 +25,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -92,10 +90,6 @@ void AttentionLoops::store(IndexBuilder &b, Value value, Value scratch,
     memref::StoreOp::create(b, value, scratch, offset);
 }
 
-static Value number(IndexBuilder &b, double value) {
-  return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
-}
-
 static Value splat(IndexBuilder &b, VectorType type, double value) {
   return arith::ConstantOp::create(
       b, DenseElementsAttr::get(type, b.getF32FloatAttr(value)));
@@ -109,8 +103,6 @@ static Value compare(IndexBuilder &b, arith::CmpFPredicate predicate, Value lhs,
 static Value multiply(IndexBuilder &b, Value lhs, Value rhs) {
   return arith::MulFOp::create(b, lhs, rhs);
 }
-
-static constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
 /// Returns the indices of a task; the caller fills in those of its own loops.
 SmallVector<Value> AttentionLoops::getIndices(const Task &task) {
@@ -210,8 +202,8 @@ AttentionLoops::Task AttentionLoops::begin(IndexBuilder &b, Value index,
     b.loop(zero, task.width, lanes, [&](IndexBuilder &b, Value j) {
       store(b, splat(b, vectorType, 0), task.scratch, b.add(sums, j));
     });
-    store(b, number(b, kLowest), task.scratch, b.add(task.largest, i));
-    store(b, number(b, 0), task.scratch, b.add(task.totals, i));
+    store(b, b.f32(kLowestScore), task.scratch, b.add(task.largest, i));
+    store(b, b.f32(0), task.scratch, b.add(task.totals, i));
   });
   return task;
 }
@@ -394,7 +386,7 @@ void AttentionLoops::weigh(IndexBuilder &b, const Task &task, const Keys &keys,
   indices[parts.queryLoop()] = b.add(task.query, query);
 
   SmallVector<Value> max = b.reduce(
-      zero, keys.count, lanes, splat(b, vectorType, kLowest),
+      zero, keys.count, lanes, splat(b, vectorType, kLowestScore),
       [&](IndexBuilder &b, Value j, ValueRange carried) -> SmallVector<Value> {
         indices[parts.keyLoop()] = b.add(keys.first, j);
         Value place = b.add(begin, j);
@@ -402,7 +394,7 @@ void AttentionLoops::weigh(IndexBuilder &b, const Task &task, const Keys &keys,
         Value score = elements.computeVector(b, parts.scores, indices, mask,
                                              load(b, task.scratch, place));
         score = arith::SelectOp::create(b, mask, score,
-                                        splat(b, vectorType, kLowest));
+                                        splat(b, vectorType, kLowestScore));
         store(b, score, task.scratch, place);
         return {arith::MaximumFOp::create(b, carried[0], score)};
       });
@@ -444,10 +436,10 @@ void AttentionLoops::rescale(IndexBuilder &b, const Task &task, Value query,
   Value factor =
       math::ExpOp::create(b, arith::SubFOp::create(b, before, after));
   Value wasLowest =
-      compare(b, arith::CmpFPredicate::OEQ, before, number(b, kLowest));
+      compare(b, arith::CmpFPredicate::OEQ, before, b.f32(kLowestScore));
   Value place = b.add(task.totals, query);
   Value total = multiply(b, loadScalar(b, task.scratch, place), factor);
-  total = arith::SelectOp::create(b, wasLowest, number(b, 0), total);
+  total = arith::SelectOp::create(b, wasLowest, b.f32(0), total);
   store(b, total, task.scratch, place);
   Value factors = vector::BroadcastOp::create(b, vectorType, factor);
   Value row = b.add(task.sums, b.mul(query, task.width));

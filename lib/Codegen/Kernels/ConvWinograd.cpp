@@ -491,7 +491,7 @@ SmallVector<Value> WinogradConv::getWeights(IndexBuilder &b, Value channel,
                     parts.inChannels * channels);
           Value term = arith::MulFOp::create(
               b, memref::LoadOp::create(b, this->weights, b.add(offset, place)),
-              arith::ConstantOp::create(b, b.getF32FloatAttr(factor)));
+              b.f32(factor));
           sum = sum ? arith::AddFOp::create(b, sum, term).getResult() : term;
         }
       weights.push_back(sum);

@@ -146,14 +146,15 @@ Value ElementBuilder::getSize(IndexBuilder &, BlockArgument parameter,
 }
 
 /// An expression of indices, none of which is negative.
-static Value evaluate(IndexBuilder &b, AffineExpr expr, ValueRange indices) {
+static Value evaluateIndex(IndexBuilder &b, AffineExpr expr,
+                           ValueRange indices) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return b.index(constant.getValue());
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return indices[dim.getPosition()];
   auto binary = cast<AffineBinaryOpExpr>(expr);
-  Value lhs = evaluate(b, binary.getLHS(), indices);
-  Value rhs = evaluate(b, binary.getRHS(), indices);
+  Value lhs = evaluateIndex(b, binary.getLHS(), indices);
+  Value rhs = evaluateIndex(b, binary.getRHS(), indices);
   switch (expr.getKind()) {
   case AffineExprKind::Add:
     return b.add(lhs, rhs);
@@ -191,7 +192,7 @@ Value ElementBuilder::getPlace(IndexBuilder &b, const FlatMemory &memory,
   for (auto [expr, stride] : llvm::zip_equal(map.getResults(), memory.strides))
     if (!isa<AffineConstantExpr>(expr) ||
         cast<AffineConstantExpr>(expr).getValue() != 0)
-      place = b.add(place, b.mul(evaluate(b, expr, indices), stride));
+      place = b.add(place, b.mul(evaluateIndex(b, expr, indices), stride));
   return place;
 }
 
@@ -254,7 +255,7 @@ Value ElementBuilder::computeTensor(IndexBuilder &b, Request &request,
   body.mask = request.mask;
   auto indexOf = [&](unsigned loop) -> Value {
     AffineExpr expr = map.getResult(loop);
-    Value first = evaluate(b, expr, request.indices);
+    Value first = evaluateIndex(b, expr, request.indices);
     if (request.lanes == 1 || !isVectorIndex(expr, elements.vectorLoops))
       return first;
     Value steps = vector::StepOp::create(

@@ -15,8 +15,6 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-static bool isVector(Value value) { return isa<VectorType>(value.getType()); }
-
 GenericEmitter::Lanes GenericEmitter::lookup(Value value) const {
   auto it = values.find(value);
   return it == values.end() ? Lanes{value, Value()} : it->second;

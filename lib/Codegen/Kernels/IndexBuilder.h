@@ -31,6 +31,10 @@ public:
     return arith::ConstantIndexOp::create(*this, value);
   }
 
+  Value f32(double value) {
+    return arith::ConstantOp::create(*this, getF32FloatAttr(value));
+  }
+
   Value add(Value lhs, Value rhs) {
     return createOrFold<arith::AddIOp>(lhs, rhs);
   }

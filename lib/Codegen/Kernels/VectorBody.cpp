@@ -17,8 +17,6 @@
 using namespace mlir;
 using namespace mlir::relax;
 
-static bool isVector(Value value) { return isa<VectorType>(value.getType()); }
-
 bool mlir::relax::isDivisionOfIntegers(Operation &op) {
   return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
              arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op);

@@ -20,6 +20,8 @@
 
 namespace mlir::relax {
 
+inline bool isVector(Value value) { return isa<VectorType>(value.getType()); }
+
 /// Whether VectorBody can compute the body of `op`.
 bool isVectorizable(linalg::LinalgOp op);
 

@@ -70,8 +70,8 @@ Winograd::Matrix Winograd::getWeightInverse() const {
 }
 
 /// The sum of multiples of vectors.
-static Value combine(IndexBuilder &b, ArrayRef<double> factors,
-                     ValueRange values) {
+static Value sumWeighted(IndexBuilder &b, ArrayRef<double> factors,
+                         ValueRange values) {
   auto type = cast<VectorType>(values.front().getType());
   auto splat = [&](double factor) -> Value {
     Attribute element = b.getFloatAttr(type.getElementType(), factor);
@@ -104,7 +104,7 @@ SmallVector<Value> Winograd::transformInputs(IndexBuilder &b,
   auto multiply = [&](int64_t without) {
     SmallVector<double> factors = multiplyPoints(without);
     factors.resize(size(), 0);
-    return combine(b, factors, inputs);
+    return sumWeighted(b, factors, inputs);
   };
   results.front() = multiply(0);
   for (int64_t i = 1; i + 1 < size(); i += 2) {
@@ -113,8 +113,8 @@ SmallVector<Value> Winograd::transformInputs(IndexBuilder &b,
     SmallVector<double> odd = even;
     for (int64_t k = 0; k < size(); ++k)
       (k % 2 == 0 ? odd : even)[k] = 0;
-    Value evenSum = combine(b, even, inputs);
-    Value oddSum = combine(b, odd, inputs);
+    Value evenSum = sumWeighted(b, even, inputs);
+    Value oddSum = sumWeighted(b, odd, inputs);
     results[i] = arith::AddFOp::create(b, evenSum, oddSum);
     results[i + 1] = arith::SubFOp::create(b, evenSum, oddSum);
   }
@@ -142,7 +142,7 @@ SmallVector<Value> Winograd::transformOutputs(IndexBuilder &b,
       factors.push_back(1);
       terms.push_back(isFirst ? products.front() : products.back());
     }
-    results.push_back(combine(b, factors, terms));
+    results.push_back(sumWeighted(b, factors, terms));
     for (auto [power, point] : llvm::zip_equal(powers, points))
       power *= point;
   }

@@ -17,15 +17,15 @@
 
 #include "Assembly.h"
 
+#include "mlir/Support/LLVM.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <set>
 
+using namespace mlir;
 using namespace mlir::relax::vm;
-using llvm::DenseSet;
-using llvm::function_ref;
 
 namespace {
 using Numbers = llvm::SmallVector<int64_t, 2>;

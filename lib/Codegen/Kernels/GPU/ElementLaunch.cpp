@@ -22,7 +22,7 @@ using namespace mlir::relax;
 
 /// Iterations that a thread loads before it stores, so that it waits for
 /// memory once for all of them.
-static constexpr int64_t kUnroll = 4;
+static constexpr int64_t kIterations = 4;
 /// Bodies of more operations than these are repeated less, or not at all.
 static constexpr int64_t kSmallBody = 40, kLargeBody = 160;
 
@@ -45,8 +45,8 @@ int64_t mlir::relax::getUnroll(linalg::GenericOp op) {
     return 1;
   bool isNarrow = getElementBytes(op) <= 2;
   if (size > kSmallBody)
-    return isNarrow ? kUnroll : 1;
-  return isNarrow ? 2 * kUnroll : kUnroll;
+    return isNarrow ? kIterations : 1;
+  return isNarrow ? 2 * kIterations : kIterations;
 }
 
 /// Whether an operation does the same for all elements, wherever they are.
@@ -62,7 +62,7 @@ static bool isFlat(linalg::GenericOp op) {
 }
 
 /// The same operation on vectors of all elements.
-static linalg::GenericOp flatten(IndexBuilder &b, linalg::GenericOp op) {
+static linalg::GenericOp flattenLoops(IndexBuilder &b, linalg::GenericOp op) {
   SmallVector<ReassociationIndices> all(1);
   llvm::append_range(all.front(), llvm::seq<int64_t>(0, op.getNumLoops()));
   AffineMap map = b.getMultiDimIdentityMap(1),
@@ -106,7 +106,7 @@ void mlir::relax::emitPlaces(
 void mlir::relax::launchElements(linalg::GenericOp op) {
   IndexBuilder b(op.getLoc(), op);
   if (isFlat(op))
-    op = flatten(b, op);
+    op = flattenLoops(b, op);
   SmallVector<Value> sizes = getLoopSizes(b, op);
   Value count = makeProduct(b, sizes);
   int64_t unroll = getUnroll(op);

@@ -35,8 +35,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -109,12 +107,6 @@ private:
   Value token; // of the first group: waiting needs one that is there
 };
 } // namespace
-
-static Value number(IndexBuilder &b, double value) {
-  return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
-}
-
-static constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
 SmallVector<Value> AttentionTiles::State::pack() const {
   SmallVector<Value> values = sums;
@@ -276,13 +268,13 @@ Value AttentionTiles::compute(IndexBuilder &in, const Elements &computed,
   if (!isPartial)
     return element;
   return arith::SelectOp::create(in, in.isBelow(key, numKeys), element,
-                                 number(in, otherwise));
+                                 in.f32(otherwise));
 }
 
 /// The scores of a block of keys; of those past the last one -infinity.
 SmallVector<Value> AttentionTiles::computeScores(IndexBuilder &in,
                                                  Value first) {
-  SmallVector<Value> scores(kKeyTiles * kLaneResults, number(in, 0));
+  SmallVector<Value> scores(kKeyTiles * kLaneResults, in.f32(0));
   for (auto [step, pairs] : llvm::enumerate(queryPairs))
     for (int64_t tile = 0; tile < kKeyTiles; tile += 2) {
       auto rights =
@@ -294,7 +286,7 @@ SmallVector<Value> AttentionTiles::computeScores(IndexBuilder &in,
                                                   kLaneResults));
     }
   for (auto [i, score] : llvm::enumerate(scores))
-    score = compute(in, parts.scores, first, i, score, kLowest);
+    score = compute(in, parts.scores, first, i, score, kLowestScore);
   return scores;
 }
 
@@ -313,11 +305,11 @@ void AttentionTiles::rescale(IndexBuilder &in, ArrayRef<Value> scores,
     after = reduceWarp(in, after, larger, kRowLanes);
     state.largest[row] = after;
     Value wasLowest = arith::CmpFOp::create(in, arith::CmpFPredicate::OEQ,
-                                            before, number(in, kLowest));
+                                            before, in.f32(kLowestScore));
     Value factor =
         math::ExpOp::create(in, arith::SubFOp::create(in, before, after));
     auto scale = [&](Value &sum) {
-      sum = arith::SelectOp::create(in, wasLowest, number(in, 0),
+      sum = arith::SelectOp::create(in, wasLowest, in.f32(0),
                                     arith::MulFOp::create(in, sum, factor));
     };
     scale(state.totals[row]);
@@ -329,7 +321,7 @@ void AttentionTiles::rescale(IndexBuilder &in, ArrayRef<Value> scores,
 
 SmallVector<Value> AttentionTiles::weigh(IndexBuilder &in, Value first,
                                          ArrayRef<Value> scores, State &state) {
-  SmallVector<Value> weights, totals(kLaneRows, number(in, 0));
+  SmallVector<Value> weights, totals(kLaneRows, in.f32(0));
   for (auto [i, score] : llvm::enumerate(scores)) {
     int64_t row = int64_t(i) % kLaneResults / 2;
     Value weight = compute(in, parts.weights, first, i,
@@ -397,9 +389,9 @@ AttentionTiles::State AttentionTiles::passKeys(IndexBuilder &in) {
         getPairs(in, loadLeft(in, queryTile, warpQuery, depth, lane)));
   State start;
   int64_t numSums = getKnown(parts.columnLoop()) / kMmaColumns * kLaneResults;
-  start.sums.assign(numSums, number(in, 0));
-  start.largest.assign(kLaneRows, number(in, kLowest));
-  start.totals.assign(kLaneRows, number(in, 0));
+  start.sums.assign(numSums, in.f32(0));
+  start.largest.assign(kLaneRows, in.f32(kLowestScore));
+  start.totals.assign(kLaneRows, in.f32(0));
   auto pass = [&](IndexBuilder &loop, Value first, ValueRange carried) {
     State state = State::unpack(carried);
     // These keys have arrived, and all have read the values before.
@@ -434,7 +426,7 @@ void AttentionTiles::finish(IndexBuilder &in, State &state) {
     // Of no keys there are no quotients, and their sum is 0.
     Value total = state.totals[row];
     Value divisor = arith::SelectOp::create(
-        in, in.isEqual(numKeys, in.index(0)), number(in, 1), total);
+        in, in.isEqual(numKeys, in.index(0)), in.f32(1), total);
     in.branch(in.isBelow(getQuery(in, row), numQueries),
               [&](IndexBuilder &inside) {
                 for (auto [i, sum] : llvm::enumerate(state.sums)) {
@@ -474,8 +466,7 @@ static void approximate(math::ExpOp op) {
   Value exponent = op.getOperand();
   if (vector)
     exponent = vector::ExtractOp::create(b, exponent, 0);
-  exponent =
-      arith::MulFOp::create(b, exponent, number(b, llvm::numbers::log2e));
+  exponent = arith::MulFOp::create(b, exponent, b.f32(llvm::numbers::log2e));
   Value result = LLVM::CallIntrinsicOp::create(
                      b, b.getF32Type(),
                      b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f"), exponent)

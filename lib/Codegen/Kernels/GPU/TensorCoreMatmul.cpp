@@ -124,7 +124,7 @@ SmallVector<Value> TensorCoreTiles::multiplyStep(IndexBuilder &in, Value stage,
 }
 
 SmallVector<Value> TensorCoreTiles::sumUp(IndexBuilder &in) {
-  Value zero = arith::ConstantOp::create(in, in.getF32FloatAttr(0));
+  Value zero = in.f32(0);
   SmallVector<Value> zeros(kRowTiles * kColumnTiles * 4, zero);
   Value steps = in.ceilDiv(problem.k, in.index(kDepth));
   if (!isAligned)
