@@ -1,5 +1,7 @@
 # The libraries of the compiler, one for each layer.
 
+option(RELAX_MLIR_UNITY "Compile several files of a library as one" ON)
+
 # What most of the files of a library read, compiled once. Reading the headers
 # of MLIR is half of the time of most files.
 set(RELAX_MLIR_HEADERS
@@ -82,6 +84,12 @@ function(relax_library name)
             ${CMAKE_CURRENT_SOURCE_DIR}
             ${PROJECT_SOURCE_DIR}/include/relax-mlir/${layer} --layers ${layers}
         VERBATIM
+    )
+
+    # Most of a file's time goes to templates of MLIR that all files instantiate.
+    set_target_properties(
+        ${name}
+        PROPERTIES UNITY_BUILD ${RELAX_MLIR_UNITY} UNITY_BUILD_BATCH_SIZE 16
     )
 
     if(arg_PRECOMPILE)
