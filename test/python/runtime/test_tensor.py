@@ -3,13 +3,14 @@
 """Results of calls read like arrays."""
 
 import gc
+import sys
 
 import numpy as np
 import pytest
 import tvm_ffi
 from relax_mlir import VirtualMachine
 from relax_mlir import compile as compile_module
-from relax_mlir.runtime import Tensor
+from relax_mlir.runtime import Tensor, memory_stats
 
 DTYPES = ["float64", "float32", "float16", "int64", "int32", "int8", "uint8", "bool"]
 
@@ -91,6 +92,18 @@ def test_a_view_keeps_the_memory():
     gc.collect()
     result_of(np.zeros(1000, "float32"))
     np.testing.assert_array_equal(view, np.arange(10, 1000))
+
+
+def test_results_are_released_without_the_collector():
+    pytest.importorskip("relax_runtime._calls", reason="built without the headers of Python")
+    function, array = echo("f32", 1), tvm_ffi.from_dlpack(np.ones(1000, "float32"))
+    assert not gc.is_tracked(function(array))
+    types = sys.getrefcount(Tensor)
+    before = memory_stats().in_use
+    for _ in range(100):
+        function(array)
+    assert sys.getrefcount(Tensor) == types
+    assert memory_stats().in_use == before
 
 
 def test_types_that_numpy_lacks():
