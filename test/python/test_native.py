@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Object files: emitted, described, linked into the process."""
 
+import contextlib
+import ctypes
+import mmap
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +138,54 @@ def test_large_modules_are_archives_of_parts(tmp_path: Path) -> None:
     f3 = tvm_ffi.load_module(str(tmp_path / "model.so"))["f3"]
     x, y = np.ones((2, 11), "float32"), np.eye(11, dtype="float32")
     np.testing.assert_allclose(np.from_dlpack(f3(x, y)), np.full_like(x, 1 / 11), rtol=1e-6)
+
+
+@contextlib.contextmanager
+def one_gap() -> Iterator[None]:
+    """Leave one gap of 20 KiB above 3 GiB of address space that is taken, and none that is larger."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    taken: dict[int, int] = {}
+
+    def take(size: int) -> int:
+        no_reserve = 0x4000  # before Python 3.11 without a name
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve
+        address = libc.mmap(None, size, 0, flags, -1, 0)
+        assert address != ctypes.c_void_p(-1).value
+        taken[address] = size
+        return address
+
+    far, small = take(3 << 30), 20 << 10
+    gap = None
+    for size in [*(small << shift for shift in range(16, -1, -2)), 16 << 10]:
+        while (address := take(size)) > far:
+            gap = address if size == small else gap
+    assert gap is not None
+    libc.munmap(gap, taken.pop(gap))
+    yield
+    for address, size in taken.items():
+        libc.munmap(address, size)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux takes the highest gap there is")
+def test_parts_of_a_module_are_near_each_other() -> None:
+    """They refer to each other by 32 bits."""
+    constants = "".join(
+        f"""relax.func @c{i}() -> !relax.tensor<[2], f32> {{
+          %0 = relax.constant dense<[{i}.0, 1.0]> : tensor<2xf32>
+          relax.return %0 : !relax.tensor<[2], f32>
+        }}"""
+        for i in range(12)
+    )
+    module, _ = lower(large() + constants)
+    emitted = native.emit_object(module)
+    assert emitted.is_archive
+    names = [name for name in emitted.symbols if name.startswith("relax_function")]
+    with one_gap():
+        loaded = native.load_object(emitted.data)
+        assert all(map(loaded.look_up, names))
 
 
 @pytest.mark.parametrize("size", [20, 100, 5000])

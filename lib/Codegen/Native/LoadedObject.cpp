@@ -9,6 +9,10 @@
 // Links object files with LLVM's JIT linker. The bytes may come from an
 // untrusted file: invalid ones result in an error message.
 //
+// The parts of a module refer to each other by offsets of 32 bits, so memory
+// for all of them is reserved at once: the linker asks for it part by part, and
+// the system may answer with addresses that are further apart.
+//
 //===----------------------------------------------------------------------===//
 
 #include "TargetMachine.h"
@@ -16,9 +20,13 @@
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h"
+#include "llvm/ExecutionEngine/Orc/MemoryMapper.h"
+#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
 #include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
@@ -79,13 +87,54 @@ copyObjects(StringRef bytes,
   return failed;
 }
 
+/// Returns at least the memory that a file takes when it is linked: the linker
+/// adds entries for symbols of other files, and pages of each protection.
+static llvm::Expected<uint64_t> getLinkedSize(llvm::MemoryBufferRef buffer,
+                                              uint64_t pageSize) {
+  auto object = llvm::object::ObjectFile::createObjectFile(buffer);
+  if (!object)
+    return object.takeError();
+  constexpr uint64_t kEntries = 64, kProtections = 8;
+  uint64_t size = kProtections * pageSize;
+  for (const llvm::object::SectionRef &section : (*object)->sections())
+    size += llvm::alignTo(section.getSize(), section.getAlignment());
+  for ([[maybe_unused]] const auto &symbol : (*object)->symbols())
+    size += kEntries;
+  return llvm::alignTo(size, pageSize);
+}
+
+static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
+createJIT(ArrayRef<std::unique_ptr<llvm::MemoryBuffer>> objects) {
+  auto pageSize = llvm::sys::Process::getPageSize();
+  if (!pageSize)
+    return pageSize.takeError();
+  uint64_t total = 0;
+  for (const std::unique_ptr<llvm::MemoryBuffer> &object : objects) {
+    auto size = getLinkedSize(object->getMemBufferRef(), *pageSize);
+    if (!size)
+      return size.takeError();
+    total += *size;
+  }
+  auto memory = llvm::orc::MapperJITLinkMemoryManager::CreateWithMapper<
+      llvm::orc::InProcessMemoryMapper>(total);
+  if (!memory)
+    return memory.takeError();
+  auto process = llvm::orc::SelfExecutorProcessControl::Create(
+      /*SSP=*/nullptr, /*D=*/nullptr, std::move(*memory));
+  if (!process)
+    return process.takeError();
+  return llvm::orc::LLJITBuilder()
+      .setExecutorProcessControl(std::move(*process))
+      .create();
+}
+
 static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
 loadObject(StringRef bytes, ArrayRef<std::string> libraries) {
   initializeNativeTarget();
   SmallVector<std::unique_ptr<llvm::MemoryBuffer>> objects;
   if (llvm::Error error = copyObjects(bytes, objects))
     return error;
-  auto jit = llvm::orc::LLJITBuilder().create();
+  auto jit = createJIT(objects);
   if (!jit)
     return jit.takeError();
   llvm::orc::JITDylib &dylib = (*jit)->getMainJITDylib();
