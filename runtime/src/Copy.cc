@@ -116,11 +116,13 @@ static int copyCompact(const relax_site *site, TVMFFIAny *to,
 int relax_runtime::copyTensor(const relax_site *site, TVMFFIAny *to,
                               const DLTensor &from, DLDevice device) {
   RELAX_SAFE_CALL_BEGIN();
-  std::string reason;
-  Device *target = findDevice(device, &reason);
-  Device *source = target ? findDevice(from.device, &reason) : nullptr;
+  Device *target = getDevice(site, device.device_type, device.device_id);
+  if (!target)
+    return -1;
+  Device *source =
+      getDevice(site, from.device.device_type, from.device.device_id);
   if (!source)
-    return raiseError(site, "RuntimeError", reason);
+    return -1;
   ffi::Any copy, staged;
   TVMFFIAny *slot = reinterpret_cast<TVMFFIAny *>(&copy);
   TVMFFIAny *stage = reinterpret_cast<TVMFFIAny *>(&staged);
@@ -226,11 +228,9 @@ int relax_constant_to_device(const relax_site *site, TVMFFIAny *dst,
   RELAX_SAFE_CALL_BEGIN();
   // Never destroyed: the driver may be gone before.
   static ConstantCopies &copies = *new ConstantCopies();
-  std::string wrong;
-  Device *device =
-      findDevice(TVMFFIDLDeviceFromIntPair(device_type, device_id), &wrong);
+  Device *device = getDevice(site, device_type, device_id);
   if (!device)
-    return raiseError(site, "RuntimeError", wrong);
+    return -1;
   auto held =
       reinterpret_cast<const ffi::Any *>(constant)->cast<ffi::ObjectRef>();
   auto object =

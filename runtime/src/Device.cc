@@ -13,6 +13,7 @@
 
 #include "Device.h"
 
+#include "Internal.h"
 #include "Pool.h"
 
 #include <cerrno>
@@ -169,6 +170,17 @@ Device *relax_runtime::findDevice(DLDevice id, std::string *reason) {
     return findCudaDevice(id.device_id, reason);
   if (reason)
     *reason = "no device API for " + deviceText(id) + " in this runtime";
+  return nullptr;
+}
+
+Device *relax_runtime::getDevice(const relax_site *site, int32_t type,
+                                 int32_t id) {
+  DLDevice device = TVMFFIDLDeviceFromIntPair(type, id);
+  if (Device *found = findDevice(device))
+    return found;
+  std::string reason;
+  findDevice(device, &reason);
+  raiseError(site, "RuntimeError", reason);
   return nullptr;
 }
 

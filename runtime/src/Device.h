@@ -14,6 +14,8 @@
 #ifndef RELAX_RUNTIME_DEVICE_H
 #define RELAX_RUNTIME_DEVICE_H
 
+#include "relax_runtime.h"
+
 #include <cstddef>
 #include <string>
 #include <tvm/ffi/tvm_ffi.h>
@@ -81,6 +83,9 @@ protected:
 // The device with a number, made on first use. NULL where there is none; then
 // says why in *reason where that is given.
 Device *findDevice(DLDevice id, std::string *reason = nullptr);
+
+// The same; NULL with an error that names the place in the program.
+Device *getDevice(const relax_site *site, int32_t type, int32_t id);
 
 // The CUDA device with an index, loaded with the driver on first use.
 Device *findCudaDevice(int32_t index, std::string *reason);

@@ -88,11 +88,10 @@ int32_t relax_device_launch(const relax_site *site, void **kernel_cache,
                    num_args};
   if (launch.blocks[0] == 0 || launch.blocks[1] == 0 || launch.blocks[2] == 0)
     return 0;
+  Device *device = getDevice(site, device_type, device_id);
+  if (!RELAX_LIKELY(device != nullptr))
+    return -1;
   std::string wrong;
-  Device *device =
-      findDevice(TVMFFIDLDeviceFromIntPair(device_type, device_id), &wrong);
-  if (!device)
-    return raiseError(site, "RuntimeError", wrong);
   void *kernel = find(kernel_cache, *device);
   if (!RELAX_LIKELY(kernel != nullptr))
     wrong =

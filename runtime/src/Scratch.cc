@@ -116,13 +116,9 @@ static void *remoteMemory(const ScratchHead &scratch) {
 
 void *relax_device_scratch_alloc(const relax_site *site, int64_t bytes,
                                  int32_t device_type, int32_t device_id) {
-  std::string reason;
-  Device *device =
-      findDevice(TVMFFIDLDeviceFromIntPair(device_type, device_id), &reason);
-  if (!device) {
-    raiseError(site, "RuntimeError", reason);
+  Device *device = getDevice(site, device_type, device_id);
+  if (!device)
     return nullptr;
-  }
   if (bytes < 0 || static_cast<uint64_t>(bytes) > kMaxBytes)
     return raiseScratch(site, bytes);
   void *head = relax_scratch_alloc(site, 0, 1);

@@ -75,17 +75,6 @@ int relax_runtime::allocTensor(const relax_site *site, TVMFFIAny *dst,
   return 0;
 }
 
-// The device with a number; NULL with an error.
-static Device *getDevice(const relax_site *site, int32_t type, int32_t id) {
-  DLDevice device = TVMFFIDLDeviceFromIntPair(type, id);
-  if (Device *found = findDevice(device))
-    return found;
-  std::string reason;
-  findDevice(device, &reason);
-  raiseError(site, "RuntimeError", reason);
-  return nullptr;
-}
-
 int relax_tensor_alloc(const relax_site *site, TVMFFIAny *dst, int32_t ndim,
                        const int64_t *dims, relax_dtype dtype,
                        int32_t device_type, int32_t device_id) {
