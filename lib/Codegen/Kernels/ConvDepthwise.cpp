@@ -71,13 +71,9 @@ Value DepthwiseConv::loadRow(IndexBuilder &b, const Channel &channel,
   };
   if (!isChecked)
     return load(row);
-  Value first = b.index(0);
-  Value isInside =
-      arith::AndIOp::create(b, b.compare(arith::CmpIPredicate::sge, row, first),
-                            b.isBelow(row, height));
   // The index is clamped: what is read of another row is ignored.
-  Value near = b.max(b.min(row, b.sub(height, b.index(1))), first);
-  return arith::SelectOp::create(b, isInside, load(near), zero);
+  return arith::SelectOp::create(b, b.isInside(row, height),
+                                 load(b.clamp(row, height)), zero);
 }
 
 void DepthwiseConv::emitRows(IndexBuilder &b, const Channel &channel,

@@ -211,9 +211,7 @@ void DirectConv::copyRows(IndexBuilder &b, const Task &task) {
            b.loop(zero, rows, 1, [&](IndexBuilder &b, Value i) {
              Value row = b.add(first, b.mul(i, rowStrip.step));
              Value to = b.add(b.mul(i, rowSize), b.mul(channel, stripWidth));
-             Value isInside = arith::AndIOp::create(
-                 b, b.compare(arith::CmpIPredicate::sge, row, zero),
-                 b.isBelow(row, height));
+             Value isInside = b.isInside(row, height);
              b.branch(
                  isInside,
                  [&](IndexBuilder &b) {

@@ -249,9 +249,7 @@ Value WinogradConv::copyStrip(IndexBuilder &b, const Task &task, Value channel,
       b.add(b.mul(task.rows, winograd.outputs()), Winograd::kWindow - 1);
   auto copyRow = [&](IndexBuilder &b, Value i, ValueRange carried) {
     Value row = b.add(first, i);
-    Value isInside = arith::AndIOp::create(
-        b, b.compare(arith::CmpIPredicate::sge, row, zero),
-        b.isBelow(row, height));
+    Value isInside = b.isInside(row, height);
     // Nothing is read of a row outside of the image.
     Value from = b.add(plane, b.mul(row, width));
     Value to = b.add(task.strip, b.mul(b.mul(i, stripWidth), lanes));
@@ -447,9 +445,7 @@ void WinogradConv::addWindow(IndexBuilder &b, const Task &task, Value channel,
     Value sum = carried.front();
     for (int64_t i = 0; i < Winograd::kWindow; ++i) {
       Value y = b.add(row, b.index(i - parts.rows.padding));
-      Value isInside = arith::AndIOp::create(
-          b, b.compare(arith::CmpIPredicate::sge, y, zero),
-          b.isBelow(y, height));
+      Value isInside = b.isInside(y, height);
       for (int64_t j = 0; j < Winograd::kWindow; ++j) {
         Value x = b.add(column, b.index(j - parts.columns.padding));
         RowLoader::Load load = loader.prepare(b, x, b.index(lanes), isInside);

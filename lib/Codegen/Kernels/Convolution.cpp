@@ -92,9 +92,7 @@ static std::pair<Value, Value> findInWindow(IndexBuilder &b,
   Value place =
       b.sub(b.add(b.mul(at, window.stride), b.mul(i, window.dilation)),
             b.index(window.padding));
-  Value isInside = arith::AndIOp::create(
-      b, b.compare(arith::CmpIPredicate::sge, place, b.index(0)),
-      b.isBelow(place, size));
+  Value isInside = b.isInside(place, size);
   return {place, isInside};
 }
 

@@ -79,6 +79,16 @@ public:
   Value isEqual(Value lhs, Value rhs) {
     return compare(arith::CmpIPredicate::eq, lhs, rhs);
   }
+  /// Whether 0 <= `place` < `size`.
+  Value isInside(Value place, Value size) {
+    return arith::AndIOp::create(
+        *this, compare(arith::CmpIPredicate::sge, place, index(0)),
+        isBelow(place, size));
+  }
+  /// Returns the index from 0 to `size` - 1 that is nearest to `place`.
+  Value clamp(Value place, Value size) {
+    return max(min(place, sub(size, index(1))), index(0));
+  }
 
   using Body = llvm::function_ref<void(IndexBuilder &)>;
   using LoopBody = llvm::function_ref<void(IndexBuilder &, Value)>;

@@ -136,11 +136,9 @@ Value PoolLoops::reduceWindows(IndexBuilder &b, Value plane, Value row,
         b.index(parts.rows.padding));
     Value isInside;
     if (isPadded) {
-      isInside = arith::AndIOp::create(
-          b, b.compare(arith::CmpIPredicate::sge, place, zero),
-          b.isBelow(place, height));
+      isInside = b.isInside(place, height);
       // The index is clamped: what is read of another row is ignored.
-      place = b.max(b.min(place, b.sub(height, b.index(1))), zero);
+      place = b.clamp(place, height);
     }
     Value begin = b.add(plane, b.mul(place, width));
     auto add = [&](IndexBuilder &b, const RowLoader::Load &load, Value sum) {
