@@ -315,7 +315,7 @@ static Handler pickFma(const Name &name, Instruction &in) {
     return pick<FmaRelu, 3>(name, in);
   Handler handler = pick<Fma, 3>(name, in);
   bool isPlain = name.type() == Type::F32 && !in.flags && in.mode == kNearest;
-  return isPlain && hasFma() ? &fmaSingle : handler;
+  return isPlain && hasFma() ? fmaSingle : handler;
 }
 
 // Copies the sign of the first to the second.
