@@ -203,7 +203,8 @@ static void testCount() {
 
 // The child has none of the threads of its parent, and makes its own.
 static void testFork() {
-#if defined(__linux__) && !defined(__SANITIZE_THREAD__)
+#if defined(__linux__) && !defined(__SANITIZE_THREAD__) &&                     \
+    !defined(RELAX_RUNTIME_EMULATED)
   CHECK(relax_num_threads_set(3) == 0);
   CHECK(sums(1000));
   pid_t child = fork();
