@@ -15,6 +15,7 @@
 #include "../src/artefact/Checksum.h"
 #include "../src/artefact/Constants.h"
 #include "../src/artefact/Container.h"
+#include "../src/artefact/Processor.h"
 #include "../src/vm/VirtualMachine.h"
 
 #include <cstdio>
@@ -576,7 +577,17 @@ static void testAppended() {
                "cannot be opened");
 }
 
+// What is not known counts as there.
+static void testProcessor() {
+  CHECK(hasFeature("no-such-feature"));
+#if defined(__aarch64__)
+  CHECK(hasFeature("neon") && hasFeature("fp-armv8"));
+  CHECK(!hasFeature("sve2") || hasFeature("sve"));
+#endif
+}
+
 int main() {
+  testProcessor();
   testProgram();
   testDamagedProgram();
   testHostileProgram();

@@ -8,11 +8,56 @@
 
 #include "Processor.h"
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 using namespace relax_runtime;
 
-// LibraryTable.cpp writes these names into libraries.
-bool relax_runtime::hasFeature(const std::string &name) {
-#if defined(__x86_64__)
+#if defined(__aarch64__) && defined(__linux__)
+// What Linux says of a processor: bits of a word of the auxiliary vector.
+namespace {
+struct Feature {
+  const char *name;
+  unsigned long word, bits;
+};
+} // namespace
+
+static constexpr Feature kFeatures[] = {
+    {"fp-armv8", AT_HWCAP, HWCAP_FP},
+    {"neon", AT_HWCAP, HWCAP_ASIMD},
+    {"aes", AT_HWCAP, HWCAP_AES | HWCAP_PMULL},
+    {"sha2", AT_HWCAP, HWCAP_SHA1 | HWCAP_SHA2},
+    {"crc", AT_HWCAP, HWCAP_CRC32},
+    {"lse", AT_HWCAP, HWCAP_ATOMICS},
+    {"rdm", AT_HWCAP, HWCAP_ASIMDRDM},
+    {"fullfp16", AT_HWCAP, HWCAP_FPHP | HWCAP_ASIMDHP},
+    {"fp16fml", AT_HWCAP, HWCAP_ASIMDFHM},
+    {"dotprod", AT_HWCAP, HWCAP_ASIMDDP},
+    {"complxnum", AT_HWCAP, HWCAP_FCMA},
+    {"jsconv", AT_HWCAP, HWCAP_JSCVT},
+    {"rcpc", AT_HWCAP, HWCAP_LRCPC},
+    {"rcpc-immo", AT_HWCAP, HWCAP_ILRCPC},
+    {"sha3", AT_HWCAP, HWCAP_SHA3 | HWCAP_SHA512},
+    {"sm4", AT_HWCAP, HWCAP_SM3 | HWCAP_SM4},
+    {"sve", AT_HWCAP, HWCAP_SVE},
+#if defined(HWCAP2_I8MM) && defined(HWCAP2_BF16) // Linux 5.7
+    {"fptoint", AT_HWCAP2, HWCAP2_FRINT},
+    {"i8mm", AT_HWCAP2, HWCAP2_I8MM},
+    {"bf16", AT_HWCAP2, HWCAP2_BF16},
+    {"sve2", AT_HWCAP2, HWCAP2_SVE2},
+#endif
+};
+#endif
+
+// LibraryTable.cpp writes names of features into libraries.
+bool relax_runtime::hasFeature([[maybe_unused]] const std::string &name) {
+#if defined(__aarch64__) && defined(__linux__)
+  for (const Feature &feature : kFeatures)
+    if (name == feature.name)
+      return (getauxval(feature.word) & feature.bits) == feature.bits;
+#elif defined(__x86_64__)
   __builtin_cpu_init();
 #define RELAX_FEATURE(feature)                                                 \
   if (name == feature)                                                         \
