@@ -34,8 +34,6 @@ _to_bytes = artefact_function("to_bytes")
 _append = artefact_function("append")
 _bind = artefact_function("bind")
 
-_STATIC_RUNTIME = str(Path(relax_runtime.LIBRARY).with_name("librelax_runtime_static.a"))
-
 # Registrations that a library with a runtime of its own must not make; see Unregistered.cc.
 _REGISTRATIONS = (
     "TVMFFIFunctionSetGlobal",
@@ -118,6 +116,8 @@ class Executable(relax_runtime.Executable):
         None where there is none.
     exec_mode : str
         "compiled", "bytecode", or "reference".
+    target : native.NativeTarget, optional
+        Where there is no code: the machine that it was compiled for, by default this one.
 
     Examples
     --------
@@ -134,10 +134,15 @@ class Executable(relax_runtime.Executable):
     """
 
     def __init__(
-        self, handle: tvm_ffi.Object, code: MachineCode | None = None, exec_mode: str = "bytecode"
+        self,
+        handle: tvm_ffi.Object,
+        code: MachineCode | None = None,
+        exec_mode: str = "bytecode",
+        target: native.NativeTarget | None = None,
     ) -> None:
         super().__init__(handle, exec_mode)
         self.code = code
+        self._target = target or native.NativeTarget()
 
     def make_machine(self) -> tvm_ffi.Object:
         """Return a new machine of the runtime; raise ValueError where the code cannot run."""
@@ -203,6 +208,7 @@ class Executable(relax_runtime.Executable):
         *,
         self_contained: bool = False,
         options: Sequence[str] = (),
+        runtime: str | os.PathLike[str] | None = None,
     ) -> None:
         """Export the executable as a shared library.
 
@@ -220,11 +226,14 @@ class Executable(relax_runtime.Executable):
             library and other runtimes, but as packed functions.
         options : sequence of str
             Further options of the C compiler, which links, such as ``-Wl,-rpath,/opt/lib``.
+        runtime : path, optional
+            For a library for another machine: the folder of the runtime that is built for it, with
+            ``librelax_runtime.so`` or ``librelax_runtime_static.a``, and ``libtvm_ffi.so``.
 
         Raises
         ------
         OSError
-            If the file cannot be written.
+            If the file cannot be written, or the folder lacks a library.
         RuntimeError
             If there is no C compiler, or it fails; the message is its output.
         """
@@ -232,8 +241,8 @@ class Executable(relax_runtime.Executable):
         if path.suffix != ".so":
             raise ValueError(f"expected a path that ends in .so, but got {path}")
         object_file = self._object_file()
-        # The table goes with the code; a module without any is for this machine.
-        target = object_file.target if object_file.data else native.NativeTarget()
+        # The table goes with the code.
+        target = object_file.target if object_file.data else self._target
         table = native.emit_library_table(object_file.symbols, self.function_names, target)
         if not object_file.data:
             object_file = native.ObjectFile(b"", table.target)
@@ -247,7 +256,8 @@ class Executable(relax_runtime.Executable):
                     Path(folder, name).write_bytes(data)
                     inputs.append(str(Path(folder, name)))
             linked = Path(folder, path.name)
-            _link(inputs, linked, self_contained=self_contained, options=options)
+            libraries = _runtime_libraries(runtime, self_contained=self_contained)
+            _link(inputs, linked, libraries, options)
             code = _code_map(object_file, with_object=False)
             _append(str(linked), self.handle, code, self._metadata(object_file))
             linked.replace(path)
@@ -332,21 +342,30 @@ def _compiler() -> list[str]:
     )
 
 
+def _runtime_libraries(folder: str | os.PathLike[str] | None, *, self_contained: bool) -> list[str]:
+    """Return what links a library with the runtime: this one, or that of a folder."""
+    place = Path(relax_runtime.LIBRARY).parent if folder is None else Path(folder)
+    wanted = place / f"librelax_runtime{'_static.a' if self_contained else '.so'}"
+    ffi = tvm_ffi.libinfo.find_libtvm_ffi() if folder is None else place / "libtvm_ffi.so"
+    if missing := [each for each in (wanted, ffi) if not Path(each).is_file()]:
+        raise FileNotFoundError(f"{missing[0]}: expected the runtime for the machine of the code")
+    if not self_contained:
+        # The linker of another machine does not find by itself what the runtime needs.
+        return [str(wanted), *([] if folder is None else [str(ffi)])]
+    wraps = [f"-Wl,--wrap={name}" for name in _REGISTRATIONS]
+    hidden = ["-Wl,--exclude-libs,ALL", "-Wl,-Bsymbolic"]
+    return [str(wanted), *wraps, *hidden, str(ffi), "-lstdc++", "-lpthread", "-ldl"]
+
+
 def _link(
-    inputs: Sequence[str], output: Path, *, self_contained: bool, options: Sequence[str]
+    inputs: Sequence[str], output: Path, libraries: Sequence[str], options: Sequence[str]
 ) -> None:
-    runtime_inputs = [relax_runtime.LIBRARY]
-    if self_contained:
-        wraps = [f"-Wl,--wrap={name}" for name in _REGISTRATIONS]
-        hidden = ["-Wl,--exclude-libs,ALL", "-Wl,-Bsymbolic"]
-        libraries = [str(tvm_ffi.libinfo.find_libtvm_ffi()), "-lstdc++", "-lpthread", "-ldl"]
-        runtime_inputs = [_STATIC_RUNTIME, *wraps, *hidden, *libraries]
     command = [
         *_compiler(),
         "-shared",
         *("-o", str(output)),
         *inputs,
-        *runtime_inputs,
+        *libraries,
         "-lm",
         "-Wl,-z,nodelete",
         "-Wl,-z,noexecstack",

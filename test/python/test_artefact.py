@@ -385,6 +385,46 @@ def test_rf17_what_the_linker_says_is_passed_on(tmp_path: Path) -> None:
         relax.compile(model()).export_library(tmp_path / "model.so", options=["-lno-such-library"])
 
 
+@needs_compiler
+@CONTAINED
+def test_rf17_libraries_are_linked_with_the_runtime_of_a_folder(
+    tmp_path: Path, self_contained: bool
+) -> None:
+    folder, path = tmp_path / "runtime", tmp_path / "model.so"
+    folder.mkdir()
+    ex = relax.compile(model())
+    name = f"librelax_runtime{'_static.a' if self_contained else '.so'}"
+    for library in (Path(LIBRARY).with_name(name), Path(tvm_ffi.libinfo.find_libtvm_ffi())):
+        with pytest.raises(FileNotFoundError, match=f"{library.name}: expected the runtime for"):
+            ex.export_library(path, self_contained=self_contained, runtime=folder)
+        (folder / library.name).symlink_to(library)
+    ex.export_library(path, self_contained=self_contained, runtime=folder)
+    np.testing.assert_allclose(run(tvm_ffi.load_module(str(path)), "main", X), WANTED)
+
+
+# As ELF counts machines.
+@pytest.mark.parametrize(("machine", "number"), [("x86_64", 62), ("aarch64", 183)])
+def test_rf17_libraries_without_machine_code_are_for_their_target(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: str, number: int
+) -> None:
+    """What is linked then is the table of functions alone."""
+    machines = []
+
+    def see(inputs: list[str], output: Path, *others: object) -> None:
+        machines.extend(struct.unpack_from("<H", Path(each).read_bytes(), 18) for each in inputs)
+        raise RuntimeError("seen")
+
+    monkeypatch.setattr(artefact, "_link", see)
+    text = """relax.func @main(%n: !relax.prim<i64>) -> !relax.prim<i64> {
+      relax.return %n : !relax.prim<i64>
+    }"""
+    ex = relax.compile(text, f"llvm -mtriple={machine}-linux-gnu", exec_mode="bytecode")
+    assert ex.code is None
+    with pytest.raises(RuntimeError, match="seen"):
+        ex.export_library(tmp_path / "model.so")
+    assert machines == [(number,)]
+
+
 # ------------------------------------------------------------------------------------------------
 # C and C++
 # ------------------------------------------------------------------------------------------------

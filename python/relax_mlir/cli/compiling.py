@@ -41,6 +41,12 @@ def add_parser(commands: Any) -> None:
         help="have the library (.so) hold the runtime",
     )
     parser.add_argument(
+        "--runtime",
+        type=Path,
+        metavar="FOLDER",
+        help="link the library (.so) with this runtime, built for the machine of --target",
+    )
+    parser.add_argument(
         "--save-weights",
         type=Path,
         metavar="FILE.npz",
@@ -148,6 +154,8 @@ def run(given: argparse.Namespace) -> int:
         raise CommandError(f"expected an output that ends in {known}, but got {output}")
     if given.self_contained and output.suffix != ".so":
         raise CommandError(f"expected an output that ends in .so to be self-contained: {output}")
+    if given.runtime and output.suffix != ".so":
+        raise CommandError(f"expected an output that ends in .so to link with --runtime: {output}")
     if not output.absolute().parent.is_dir():
         raise CommandError(f"expected the folder {output.absolute().parent} to be there")
     start = time.monotonic()
@@ -162,17 +170,17 @@ def run(given: argparse.Namespace) -> int:
         options.check_no_compile_options(given, f"{output} is not compiled")
         _write_program(model, output)
     else:
-        _write_executable(executable_of(model, given), output, given.self_contained)
+        _write_executable(executable_of(model, given), output, given)
     seconds = time.monotonic() - start
     print(f"{output}: {output.stat().st_size:,} bytes in {seconds:.1f} s")
     return 0
 
 
-def _write_executable(executable: Executable, output: Path, self_contained: bool) -> None:
+def _write_executable(executable: Executable, output: Path, given: argparse.Namespace) -> None:
     if output.suffix == ".rx":
         executable.save(output)
-    else:
-        executable.export_library(output, self_contained=self_contained)
+        return
+    executable.export_library(output, self_contained=given.self_contained, runtime=given.runtime)
 
 
 def _write_program(model: Model, output: Path) -> None:

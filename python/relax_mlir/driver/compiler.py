@@ -130,7 +130,7 @@ def _add_code(
 ) -> Executable:
     """Return an executable with the machine code of a lowered module."""
     if options.exec_mode == "bytecode" and not _needs_code(program):
-        return Executable(program.handle, None, options.exec_mode)
+        return Executable(program.handle, None, options.exec_mode, info.target)
     object_file = native.emit_object(
         module,
         info.target,

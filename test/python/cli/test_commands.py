@@ -200,6 +200,7 @@ def test_shapes_of_onnx(onnx_model: Path) -> None:
         (["-O", "2"], "expected no --opt-level, as out.mlir is not compiled"),
         (["--target", "llvm -mcpu=x"], "expected no --target, as out.mlir is not compiled"),
         (["--self-contained"], "expected an output that ends in .so to be self-contained"),
+        (["--runtime", "."], "expected an output that ends in .so to link with --runtime"),
         (["-o", "out.txt"], "expected an output that ends in .so, .rx, .mlir, .mlirbc, .py, but"),
         (["-o", "no/out.mlir"], "expected the folder"),
     ],

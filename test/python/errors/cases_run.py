@@ -178,7 +178,7 @@ CASES = [
     (
         "machine().executable.export_library(temporary('a.so'), cc='no-such-compiler')",
         "TypeError",
-        "relax.Executable.export_library: expected the arguments path, self_contained, options, but got 'cc'",
+        "relax.Executable.export_library: expected the arguments path, self_contained, options, runtime, but got 'cc'",
     ),
     (
         "from_source(None)",
