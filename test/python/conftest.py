@@ -10,6 +10,7 @@ import pytest
 import relax_mlir as relax
 import relax_runtime
 import tvm_ffi
+from emulated import ALSO_EMULATED, MACHINES, EmulatedExecutable, Emulator
 from evaluated import ALWAYS_EVALUATED, why_not_evaluated
 
 # How long an example takes, or is found, says nothing where machines and sanitizers differ.
@@ -65,10 +66,19 @@ def pytest_addoption(parser):
         "--device",
         help="compile the programs of tests for a target such as cuda, and run them there",
     )
+    parser.addoption(
+        "--emulate",
+        choices=tuple(MACHINES),
+        help="compile the programs of tests for another processor, and run them in an emulator",
+    )
 
 
 def pytest_generate_tests(metafunc):
     """Run what uses `exec_mode` in both modes, and programs of operators in the reference, too."""
+    if metafunc.config.getoption("--emulate") and metafunc.definition.name in ALSO_EMULATED:
+        metafunc.fixturenames.append("exec_mode")  # see `emulated`
+        metafunc.parametrize("exec_mode", ["compiled"], indirect=True)
+        return
     if "exec_mode" not in metafunc.fixturenames or _chooses_modes(metafunc):
         return
     modes = ["compiled", "bytecode"]
@@ -81,15 +91,19 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what does not run where --reference or --device says."""
+    """Leave out what does not run where --reference, --device or --emulate says."""
+    wanted = {"compiled", "bytecode"}
     if config.getoption("--reference"):
         wanted = {"reference"}
-    elif config.getoption("--device"):
-        wanted = {"compiled", "bytecode"}
-    else:
-        return
-    modes = [getattr(item, "callspec", None) for item in items]
-    kept = [each is not None and each.params.get("exec_mode") in wanted for each in modes]
+    is_elsewhere = any(map(config.getoption, ("--reference", "--device", "--emulate")))
+
+    def runs(item):
+        if "emulator" in getattr(item, "fixturenames", ()):
+            return bool(config.getoption("--emulate"))
+        modes = getattr(item, "callspec", None)
+        return not is_elsewhere or (modes is not None and modes.params.get("exec_mode") in wanted)
+
+    kept = list(map(runs, items))
     config.hook.pytest_deselected(
         items=[item for item, keep in zip(items, kept, strict=True) if not keep]
     )
@@ -107,6 +121,9 @@ def exec_mode(request, monkeypatch):
     mode = request.param
     compile_ = relax.compile
     device = request.config.getoption("--device")
+    emulator = None
+    if request.config.getoption("--emulate"):
+        emulator = request.getfixturevalue("emulator")
     if device:
         monkeypatch.setattr(relax, "VirtualMachine", _machine_on(f"{device.split()[0]}:0"))
 
@@ -123,13 +140,33 @@ def exec_mode(request, monkeypatch):
             target = device
         # Kernels are the same in both modes: optimizing them once is enough.
         level = {"opt_level": 1} if mode == "bytecode" else {}
-        return compile_(mod, target, **{"exec_mode": mode, **level, **options})
+        options = {"exec_mode": mode, **level, **options}
+        if emulator and target == "llvm":
+            made = compile_(mod, emulator.machine.target, **options)
+            return EmulatedExecutable(made, emulator)
+        return compile_(mod, target, **options)
 
     monkeypatch.setattr(relax, "compile", compile_in_mode)
     for name in ("callable", "dynamo"):  # which compile what they import
         if module := sys.modules.get(f"relax_mlir.frontend.torch.{name}"):
             monkeypatch.setattr(module, "compile_module", compile_in_mode)
     return mode
+
+
+@pytest.fixture(autouse=True)
+def emulated(request):
+    """Let programs of tests that do not name `exec_mode` themselves run in the emulator, too."""
+    also = getattr(request.node, "originalname", None) in ALSO_EMULATED
+    if also and request.config.getoption("--emulate"):
+        request.getfixturevalue("exec_mode")
+
+
+@pytest.fixture(scope="session")
+def emulator(request):
+    """Return the emulator of the machine that --emulate names."""
+    emulator = Emulator(request.config.getoption("--emulate"))
+    yield emulator
+    emulator.close()
 
 
 def _map_tensors(value, move):
