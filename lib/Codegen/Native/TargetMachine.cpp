@@ -147,8 +147,8 @@ static unsigned findVectorBits(const llvm::Triple &triple,
   return info.checkFeatures("+avx") ? 256 : 128;
 }
 
-/// Of x86: the features that the runtime can query, as LLVM names them.
-constexpr StringLiteral kQueryableFeatures[] = {
+/// The features that the runtime can query, as LLVM names them (Processor.cc).
+constexpr StringLiteral kQueryableFeaturesOfX86[] = {
     "sse3",        "ssse3",      "sse4.1",       "sse4.2",
     "sse4a",       "popcnt",     "aes",          "pclmul",
     "bmi",         "bmi2",       "avx",          "avx2",
@@ -157,14 +157,25 @@ constexpr StringLiteral kQueryableFeatures[] = {
     "avx512dq",    "avx512vl",   "avx512ifma",   "avx512vbmi",
     "avx512vbmi2", "avx512vnni", "avx512bitalg", "avx512vpopcntdq",
     "avx512bf16"};
+constexpr StringLiteral kQueryableFeaturesOfAArch64[] = {
+    "fp-armv8", "neon",      "aes",     "sha2",    "crc",       "lse",
+    "rdm",      "fullfp16",  "fp16fml", "dotprod", "complxnum", "jsconv",
+    "rcpc",     "rcpc-immo", "sha3",    "sm4",     "sve",       "fptoint",
+    "i8mm",     "bf16",      "sve2"};
+
+static ArrayRef<StringLiteral> getQueryableNames(const llvm::Triple &triple) {
+  if (triple.isX86())
+    return kQueryableFeaturesOfX86;
+  if (triple.isAArch64())
+    return kQueryableFeaturesOfAArch64;
+  return {};
+}
 
 std::vector<std::string>
 mlir::relax::getQueryableFeatures(const llvm::TargetMachine &machine) {
   std::vector<std::string> features;
-  if (!machine.getTargetTriple().isX86())
-    return features;
   const llvm::MCSubtargetInfo &info = *machine.getMCSubtargetInfo();
-  for (StringRef feature : kQueryableFeatures)
+  for (StringRef feature : getQueryableNames(machine.getTargetTriple()))
     if (info.checkFeatures(("+" + feature).str()))
       features.push_back(feature.str());
   return features;
