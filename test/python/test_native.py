@@ -142,7 +142,7 @@ def test_large_modules_are_archives_of_parts(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def one_gap() -> Iterator[None]:
-    """Leave one gap of 20 KiB above 3 GiB of address space that is taken, and none that is larger."""
+    """Leave one gap of 20 KiB, none larger, above 3 GiB of address space that is taken."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]

@@ -18,6 +18,7 @@ try:
 except ImportError:  # another Python than CPython, or built without its headers
 
     def uncollected(cls: type[_T]) -> type[_T]:
+        """Return the class itself."""
         return cls
 
 
