@@ -97,7 +97,7 @@ static llvm::Expected<uint64_t> getLinkedSize(llvm::MemoryBufferRef buffer,
   constexpr uint64_t kEntries = 64, kProtections = 8;
   uint64_t size = kProtections * pageSize;
   for (const llvm::object::SectionRef &section : (*object)->sections())
-    size += llvm::alignTo(section.getSize(), section.getAlignment());
+    size += section.getSize() + pageSize; // the file may state no alignment
   for ([[maybe_unused]] const auto &symbol : (*object)->symbols())
     size += kEntries;
   return llvm::alignTo(size, pageSize);
