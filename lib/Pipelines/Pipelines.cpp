@@ -21,6 +21,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -158,7 +159,7 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createRelaxLowerScratchMemoryPass());
   if (options.execMode == ExecMode::Bytecode)
     pm.addPass(createRelaxMakeKernelEntriesPass());
-  pm.addPass(createRelaxConvertToLLVMPass());
+  pm.addPass(createRelaxConvertToLLVMPass({options.profile}));
   // Function by function, on several threads, where nothing else is needed.
   addToFunctions(pm, [](OpPassManager &function) {
     // No processor adds bf16, and LLVM would call a library to round sums.
@@ -188,6 +189,9 @@ static void buildLLVM(OpPassManager &pm, const CompileOptions &options) {
   OpPassManager &tidy = pm.nest<LLVM::LLVMFuncOp>();
   tidy.addPass(createCanonicalizerPass());
   tidy.addPass(createCSEPass());
+  if (options.debugInfo)
+    pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(
+        {LLVM::DIEmissionKind::LineTablesOnly}));
 }
 
 static constexpr Phase kPhases[] = {

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/IR/KernelStatus.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/Transforms/Passes.h"
 
@@ -176,7 +177,7 @@ struct RelaxPrepareKernelsPass
         kernel.emitOpError() << "is called as a kernel, but has no body";
         return signalPassFailure();
       }
-      std::string name = ("relax.kernel." + kernel.getSymName()).str();
+      std::string name = (kKernelPrefix + kernel.getSymName()).str();
       bool isOnHost =
           !RelaxDialect::DeviceAttrHelper(&getContext()).isAttrPresent(kernel);
       if ((isOnHost && failed(verifyThreads(kernel))) ||

@@ -22,7 +22,15 @@ from typing import Any
 import relax_runtime
 import tvm_ffi
 from relax_runtime._ffi import artefact_function
-from relax_runtime.artefact import FEATURES, Section, is_library, load_library, read, sections
+from relax_runtime.artefact import (
+    FEATURES,
+    PROFILED,
+    Section,
+    is_library,
+    load_library,
+    read,
+    sections,
+)
 
 from . import native
 
@@ -162,6 +170,7 @@ class Executable(relax_runtime.Executable):
             "exec_mode": self.exec_mode,
             "producer": "relax-mlir",
             FEATURES: ",".join(needs),
+            **({PROFILED: "yes"} if self.is_profiled else {}),
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -259,7 +268,10 @@ class Executable(relax_runtime.Executable):
             libraries = _runtime_libraries(runtime, self_contained=self_contained)
             _link(inputs, linked, libraries, options)
             code = _code_map(object_file, with_object=False)
-            _append(str(linked), self.handle, code, self._metadata(object_file))
+            metadata = self._metadata(object_file)
+            if self_contained:  # whose runtime no other one sees
+                metadata.pop(PROFILED, None)
+            _append(str(linked), self.handle, code, metadata)
             linked.replace(path)
 
 
@@ -303,7 +315,9 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
     if not isinstance(source, bytes) and is_library(source):
         library = load_library(source)
         path = str(Path(source).absolute())
-        return Executable(library.handle, _LibraryCode(path), library.exec_mode)
+        executable = Executable(library.handle, _LibraryCode(path), library.exec_mode)
+        executable.is_profiled = library.is_profiled
+        return executable
     contents = read(source, verify=verify)
     target = native.NativeTarget(contents.triple, contents.cpu, contents.features)
     object_file = native.ObjectFile(contents.object_file, target, contents.symbols)
@@ -316,7 +330,9 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
     except ValueError as error:
         raise ValueError(f"{contents.name}: section 'object': {error}") from None
     linked.bind(contents.handle, contents.name)
-    return Executable(contents.handle, linked, contents.exec_mode)
+    executable = Executable(contents.handle, linked, contents.exec_mode)
+    executable.is_profiled = contents.is_profiled
+    return executable
 
 
 def _check_target(target: native.NativeTarget, source: str) -> None:

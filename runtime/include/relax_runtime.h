@@ -47,6 +47,21 @@ typedef struct {
 // 0 stands for the unknown data type (Void).
 typedef uint32_t relax_dtype;
 
+// A tensor among the operands of a call; of data type 0, a shape.
+typedef struct {
+  relax_dtype dtype;
+  int32_t ndim;
+} relax_operand;
+
+// A call that a function makes, for profiles.
+typedef struct {
+  const relax_site *site;
+  const char *kind, *name; // "kernel", "add"
+  int32_t number;          // of the call in its function
+  int32_t num_operands;
+  const relax_operand *operands;
+} relax_call;
+
 // A kernel as the VM calls it: data[i] and dims[i] are the compact elements and
 // the dimensions of its tensor i, in the order of its parameters; `scalars` are
 // its scalar parameters in order, a float as the bits of a double. Returns 0,
@@ -72,6 +87,19 @@ RELAX_RUNTIME_API int relax_signals_check(void);
 
 // Leaves a compiled function: releases the `count` slots at `slots`.
 RELAX_RUNTIME_API void relax_frame_leave(TVMFFIAny *slots, int64_t count);
+
+// A function that was compiled with `profile` says when a call begins and when
+// it ends, with its status. `dims` are the dimensions of its operands, one
+// after the other. Without a profile in this thread they do nothing.
+RELAX_RUNTIME_API void relax_profile_begin(const relax_call *call,
+                                           const int64_t *dims);
+RELAX_RUNTIME_API void relax_profile_end(const relax_call *call,
+                                         int32_t status);
+
+// Begins a call whose operands are these values.
+RELAX_RUNTIME_API void
+relax_profile_begin_values(const relax_call *call, int32_t count,
+                           const TVMFFIAny *const *values);
 
 // Sets the largest depth of recursion for all threads (at least 1); returns the
 // old one. The default is 1000.

@@ -73,6 +73,11 @@ def RelaxConvertToLLVMPass : Pass<"convert-relax-to-llvm", "ModuleOp"> {
     `__tvm_ffi_<name>`, made of calls of the runtime and of kernels on memrefs.
     Values live in slots of a frame; a step that fails leaves through one exit.
   }];
+  let options = [
+    Option<"profile", "profile", "bool", "false",
+           "Whether functions say when a call begins and ends, so that they can "
+           "be profiled">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
     "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",

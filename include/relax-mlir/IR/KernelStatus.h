@@ -1,4 +1,4 @@
-//===- KernelStatus.h - Kernels that may fail -*- C++ -*-===//
+//===- KernelStatus.h - Names and status of kernels -*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A kernel that may fail returns, after its other results, an i32: 0, or -1
-// with an error in the error slot of tvm-ffi.
+// with an error in the error slot of tvm-ffi. Errors and profiles call it by
+// the name that it had before the phase `shapes` made its name distinct.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,15 @@ constexpr StringLiteral kParallelFor = "relax_parallel_for";
 /// The runtime function that launches a kernel of a device. It returns a
 /// status.
 constexpr StringLiteral kDeviceLaunch = "relax_device_launch";
+
+/// What the names of kernels begin with when functions are lowered.
+constexpr StringLiteral kKernelPrefix = "relax.kernel.";
+
+/// The name of a kernel for people.
+inline StringRef getKernelLabel(StringRef symbol) {
+  symbol.consume_front(kKernelPrefix);
+  return symbol;
+}
 
 /// Whether the last result of a kernel is a status.
 inline bool returnsStatus(func::FuncOp kernel) {

@@ -61,6 +61,13 @@ struct CompileOptions : PassPipelineOptions<CompileOptions> {
   Option<bool> fastMath{*this, "fast-math",
                         llvm::cl::desc("Whether results may be less accurate"),
                         llvm::cl::init(false)};
+  Option<bool> profile{*this, "profile",
+                       llvm::cl::desc("See convert-relax-to-llvm"),
+                       llvm::cl::init(false)};
+  Option<bool> debugInfo{*this, "debug-info",
+                         llvm::cl::desc("Whether machine code knows the lines "
+                                        "of the program"),
+                         llvm::cl::init(false)};
 
   Option<std::string> device{*this, "device",
                              llvm::cl::desc("See relax-assign-vdevice"),

@@ -473,7 +473,7 @@ LogicalResult Translator::translate(CallOp op) {
     call(define(op), "", args, callSite("call"));
     return success();
   }
-  call(define(op), functionName(*op.getCallee()), args);
+  call(define(op), functionName(*op.getCallee()), args, callSite("call"));
   return success();
 }
 

@@ -110,8 +110,7 @@ LogicalResult EntryBuilder::build() {
   if (kernel.getNumResults() != (mayFail ? 1 : 0))
     return kernel.emitOpError() << "expected a kernel without results, but it "
                                    "does not update its outputs in place";
-  StringRef name = kernel.getSymName();
-  name.consume_front("relax.kernel.");
+  StringRef name = getKernelLabel(kernel.getSymName());
   builder.setInsertionPointAfter(kernel);
   SmallVector<Type> arrays(3, ptrType());
   auto entry = func::FuncOp::create(

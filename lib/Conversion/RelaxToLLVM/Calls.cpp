@@ -24,12 +24,16 @@ LogicalResult FunctionEmitter::emit(ExternFuncOp op) {
 }
 
 void FunctionEmitter::emitCall(Operation *op, Value callee, StringRef what,
+                               StringRef kind, StringRef name,
                                ValueRange args) {
   SmallVector<Value> values = map(args);
   Value array = emitStackArray(values, runtime.ptrType());
   reads.data.clear(); // it may change what it knows
-  emitStep("relax_function_call",
-           {site(what), resultSlot(op), callee, i32(values.size()), array});
+  Value slot = resultSlot(op);
+  emitMeasured(kind, name, args, [&] {
+    return runtime.call(builder, "relax_function_call", builder.getI32Type(),
+                        {site(what), slot, callee, i32(values.size()), array});
+  });
 }
 
 LogicalResult FunctionEmitter::emit(CallPackedOp op) {
@@ -37,7 +41,7 @@ LogicalResult FunctionEmitter::emit(CallPackedOp op) {
   emitStep("relax_function_get",
            {site("call_packed"), callee, runtime.cache(builder),
             runtime.string(builder, op.getCallee())});
-  emitCall(op, callee, "call_packed", op.getArgs());
+  emitCall(op, callee, "call_packed", "packed", op.getCallee(), op.getArgs());
   return success();
 }
 
@@ -51,7 +55,7 @@ Value FunctionEmitter::entryAddress(StringRef function) {
 
 LogicalResult FunctionEmitter::emit(CallOp op) {
   if (Value function = op.getFunction()) {
-    emitCall(op, map(function), "call", op.getArgs());
+    emitCall(op, map(function), "call", "closure", "closure", op.getArgs());
     return success();
   }
   if (auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
@@ -64,9 +68,13 @@ LogicalResult FunctionEmitter::emit(CallOp op) {
   SmallVector<Value> values = map(op.getArgs());
   Value array = emitStackArray(values, runtime.ptrType());
   reads.data.clear(); // it may change what it knows
-  emitStep("relax_entry_call",
-           {entry.getArgument(0), resultSlot(op), entryAddress(*op.getCallee()),
-            i32(values.size()), array});
+  Value slot = resultSlot(op);
+  emitMeasured("function", *op.getCallee(), op.getArgs(), [&] {
+    return runtime.call(builder, "relax_entry_call", builder.getI32Type(),
+                        {entry.getArgument(0), slot,
+                         entryAddress(*op.getCallee()), i32(values.size()),
+                         array});
+  });
   return success();
 }
 
@@ -186,9 +194,12 @@ LogicalResult FunctionEmitter::emitKernelCall(CallOp op, func::FuncOp kernel) {
              << " of " << op.getCalleeAttr() << ", which is " << param;
     }
   }
-  auto call = func::CallOp::create(builder, kernel, args);
-  if (mayFail)
-    leaveUnlessZero(call.getResults().back());
+  func::CallOp call;
+  emitMeasured("kernel", getKernelLabel(kernel.getSymName()), op.getArgs(),
+               [&] {
+                 call = func::CallOp::create(builder, kernel, args);
+                 return mayFail ? call.getResults().back() : Value();
+               });
   if (returnsScalar) {
     emitPrim(op, call.getResult(0), prim.getDtype());
     return success();

@@ -322,6 +322,8 @@ static LogicalResult verifyKernels(ModuleOp module) {
 namespace {
 struct RelaxConvertToLLVMPass
     : relax::impl::RelaxConvertToLLVMPassBase<RelaxConvertToLLVMPass> {
+  using RelaxConvertToLLVMPassBase::RelaxConvertToLLVMPassBase;
+
   void runOnOperation() override {
     if (failed(verifyKernels(getOperation())))
       return signalPassFailure();
@@ -333,7 +335,7 @@ struct RelaxConvertToLLVMPass
         return signalPassFailure();
       }
       if (failed(verifyHostProgram(func)) ||
-          failed(FunctionEmitter(runtime, func).emit()))
+          failed(FunctionEmitter(runtime, func, profile).emit()))
         return signalPassFailure();
     }
     for (FuncOp func : functions)

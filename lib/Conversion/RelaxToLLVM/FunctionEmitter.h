@@ -15,8 +15,8 @@
 //
 // Operations that are calls of the runtime say so themselves
 // (`RuntimeStepOpInterface`): Steps.cpp. Each other group has a file:
-// Integers.cpp, Kernels.cpp, RawTensors.cpp, Values.cpp, Calls.cpp; the frame
-// and control flow are in ConvertRelaxToLLVM.cpp.
+// Integers.cpp, Kernels.cpp, RawTensors.cpp, Values.cpp, Calls.cpp,
+// Profile.cpp; the frame and control flow are in ConvertRelaxToLLVM.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +36,9 @@ namespace mlir::relax {
 
 class FunctionEmitter {
 public:
-  FunctionEmitter(RuntimeModule &runtime, FuncOp source)
-      : runtime(runtime), source(source),
+  /// With `isProfiled`, the function says when a call begins and ends.
+  FunctionEmitter(RuntimeModule &runtime, FuncOp source, bool isProfiled)
+      : runtime(runtime), source(source), isProfiled(isProfiled),
         builder(source.getLoc(), source.getContext()),
         typeConverter(source.getContext()) {}
 
@@ -80,6 +81,15 @@ private:
   void leaveUnlessZero(Value status);
   void branchToError(Value failed);
   void emitAssert(Value holds, function_ref<void()> raise);
+
+  // Calls that a profile measures.
+  /// Emits a call and goes on in a new block unless its status is a failure;
+  /// the status is null where the call cannot fail.
+  void emitMeasured(StringRef kind, StringRef name, ValueRange operands,
+                    function_ref<Value()> emitCall);
+  /// Returns the description of the call that begins.
+  Value beginKernel(StringRef name, ValueRange operands);
+  Value beginCall(StringRef kind, StringRef name, ValueRange operands);
 
   // Operations.
   LogicalResult emitBlock(Block &block);
@@ -139,7 +149,8 @@ private:
   void emitPrim(Operation *op, Value number, Type dtype);
   LogicalResult emitKernelCall(CallOp op, func::FuncOp kernel);
   Value entryAddress(StringRef function);
-  void emitCall(Operation *op, Value callee, StringRef what, ValueRange args);
+  void emitCall(Operation *op, Value callee, StringRef what, StringRef kind,
+                StringRef name, ValueRange args);
 
   /// A tensor without an object.
   struct RawTensor {
@@ -154,6 +165,8 @@ private:
 
   RuntimeModule &runtime;
   FuncOp source;
+  bool isProfiled;
+  int64_t numProfiledCalls = 0;
   func::FuncOp entry;
   ImplicitLocOpBuilder builder;
   LLVMTypeConverter typeConverter;

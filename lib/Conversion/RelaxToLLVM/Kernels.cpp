@@ -185,8 +185,10 @@ LogicalResult FunctionEmitter::emit(CallKernelOp op) {
   if (hasCalledKernel)
     emitStep("relax_signals_check", {});
   hasCalledKernel = true;
-  auto call = func::CallOp::create(builder, kernel, args);
-  if (mayFail)
-    leaveUnlessZero(call.getResult(0));
+  emitMeasured("kernel", getKernelLabel(kernel.getSymName()), op->getOperands(),
+               [&] {
+                 auto call = func::CallOp::create(builder, kernel, args);
+                 return mayFail ? call.getResult(0) : Value();
+               });
   return success();
 }

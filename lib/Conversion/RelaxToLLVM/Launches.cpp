@@ -150,8 +150,7 @@ LogicalResult LaunchLowering::lower(gpu::LaunchFuncOp op) {
       size = arith::IndexCastOp::create(builder, builder.getI64Type(), size);
   Value shared = op.getDynamicSharedMemorySize();
   sizes.push_back(shared ? shared : i32(builder, 0));
-  StringRef name = func.getSymName();
-  name.consume_front("relax.kernel.");
+  StringRef name = getKernelLabel(func.getSymName());
   Image &image = found->second;
   Value handle = image.handle
                      ? Value(LLVM::AddressOfOp::create(builder, image.handle))

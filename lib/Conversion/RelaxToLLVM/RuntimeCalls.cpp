@@ -65,6 +65,23 @@ LLVM::GlobalOp RuntimeModule::makeGlobal(Location loc, Type type,
   return global;
 }
 
+LLVM::GlobalOp RuntimeModule::makeStruct(
+    StringRef prefix, ArrayRef<Type> types,
+    function_ref<SmallVector<Value>(ImplicitLocOpBuilder &)> addFields) {
+  Location loc = UnknownLoc::get(getContext());
+  Type type = LLVM::LLVMStructType::getLiteral(getContext(), types);
+  LLVM::GlobalOp global =
+      makeGlobal(loc, type, /*isConstant=*/true, prefix, Attribute());
+  ImplicitLocOpBuilder init(loc, getContext());
+  init.setInsertionPointToStart(&global.getInitializerRegion().emplaceBlock());
+  SmallVector<Value> fields = addFields(init);
+  Value value = LLVM::PoisonOp::create(init, type);
+  for (auto [index, field] : llvm::enumerate(fields))
+    value = LLVM::InsertValueOp::create(init, value, field, index);
+  LLVM::ReturnOp::create(init, value);
+  return global;
+}
+
 Value RuntimeModule::addressOf(ImplicitLocOpBuilder &builder,
                                LLVM::GlobalOp global) {
   return LLVM::AddressOfOp::create(builder, global);
@@ -90,18 +107,42 @@ Value RuntimeModule::site(ImplicitLocOpBuilder &builder, StringRef function,
       sites[llvm::join(ArrayRef(fields), StringRef("\0", 1))];
   if (!global) {
     SmallVector<Type> types(std::size(fields), ptrType());
-    Type type = LLVM::LLVMStructType::getLiteral(getContext(), types);
-    global = makeGlobal(builder.getUnknownLoc(), type, /*isConstant=*/true,
-                        "relax.site", Attribute());
-    ImplicitLocOpBuilder init(builder.getUnknownLoc(), getContext());
-    init.setInsertionPointToStart(
-        &global.getInitializerRegion().emplaceBlock());
-    Value site = LLVM::PoisonOp::create(init, type);
-    for (auto [index, text] : llvm::enumerate(fields))
-      site = LLVM::InsertValueOp::create(init, site, string(init, text), index);
-    LLVM::ReturnOp::create(init, site);
+    global = makeStruct("relax.site", types, [&](ImplicitLocOpBuilder &init) {
+      return llvm::map_to_vector(
+          fields, [&](StringRef text) { return string(init, text); });
+    });
   }
   return addressOf(builder, global);
+}
+
+Value RuntimeModule::callSite(ImplicitLocOpBuilder &builder, StringRef function,
+                              int64_t number, StringRef kind, StringRef name,
+                              ArrayRef<std::pair<uint32_t, int32_t>> operands) {
+  SmallVector<int32_t> words;
+  for (auto [dtype, ndim] : operands)
+    words.append({static_cast<int32_t>(dtype), ndim});
+  Type i32 = builder.getI32Type();
+  LLVM::GlobalOp table;
+  if (!words.empty())
+    table = makeGlobal(
+        builder.getUnknownLoc(), LLVM::LLVMArrayType::get(i32, words.size()),
+        /*isConstant=*/true, "relax.operands", builder.getI32TensorAttr(words));
+  Type types[] = {ptrType(), ptrType(), ptrType(), i32, i32, ptrType()};
+  auto addFields = [&](ImplicitLocOpBuilder &init) -> SmallVector<Value> {
+    auto constant = [&](int64_t value) -> Value {
+      return LLVM::ConstantOp::create(init, i32,
+                                      builder.getI32IntegerAttr(value));
+    };
+    Value none = LLVM::ZeroOp::create(init, ptrType());
+    init.setLoc(builder.getLoc()); // the site says where the call is
+    return {site(init, function, name, ""),
+            string(init, kind),
+            string(init, name),
+            constant(number),
+            constant(operands.size()),
+            table ? addressOf(init, table) : none};
+  };
+  return addressOf(builder, makeStruct("relax.call", types, addFields));
 }
 
 Value RuntimeModule::cache(ImplicitLocOpBuilder &builder) {

@@ -42,6 +42,11 @@ public:
   /// The address of a `relax_site`.
   Value site(ImplicitLocOpBuilder &builder, StringRef function, StringRef what,
              StringRef expected);
+  /// The address of a `relax_call`: `operands` are pairs of a data type and a
+  /// rank.
+  Value callSite(ImplicitLocOpBuilder &builder, StringRef function,
+                 int64_t number, StringRef kind, StringRef name,
+                 ArrayRef<std::pair<uint32_t, int32_t>> operands);
   /// The address of a new, zero-initialized pointer: a cache.
   Value cache(ImplicitLocOpBuilder &builder);
   /// The address of a constant of the pool, a TVMFFIAny. The loader of the code
@@ -56,6 +61,10 @@ public:
 private:
   LLVM::GlobalOp makeGlobal(Location loc, Type type, bool isConstant,
                             StringRef prefix, Attribute value);
+  /// A constant struct; `addFields` makes its fields.
+  LLVM::GlobalOp makeStruct(
+      StringRef prefix, ArrayRef<Type> types,
+      function_ref<SmallVector<Value>(ImplicitLocOpBuilder &)> addFields);
   Value addressOf(ImplicitLocOpBuilder &builder, LLVM::GlobalOp global);
 
   ModuleOp module;

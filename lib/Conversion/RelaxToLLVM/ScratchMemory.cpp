@@ -188,10 +188,8 @@ LogicalResult ScratchLowering::lower(memref::AllocOp op) {
   if (failed(bytes))
     return op.emitOpError()
            << "cannot allocate elements of " << type.getElementType();
-  StringRef name = func.getSymName();
-  name.consume_front("relax.kernel.");
   // The body of a parallel loop stands for the kernel.
-  name = name.split(".parallel").first;
+  StringRef name = getKernelLabel(func.getSymName()).split(".parallel").first;
   Value site = runtime.site(builder, ("kernel '" + name + "'").str(), "", "");
   VDeviceAttr device = getKernelDevice(func);
   Value memory =

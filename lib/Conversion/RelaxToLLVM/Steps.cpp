@@ -161,7 +161,8 @@ void FunctionEmitter::emitSteps(RuntimeStepOpInterface op) {
       emitDivisorCheck(step);
     } else {
       Value slot = op->getNumResults() != 0 ? resultSlot(op) : Value();
-      leaveUnlessZero(emitStepCall(step, slot));
+      emitMeasured("builtin", step.builtin, {},
+                   [&] { return emitStepCall(step, slot); });
     }
   }
 }

@@ -258,6 +258,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     with module.context, Reporter(progress) as report:
         program = _lower(module, options, report, dump)
         executable = _add_code(program, module, info, options, report)
+    executable.is_profiled = options.profile
     executable.reads_only = _reads_only(given.module)
     if cache and not info.missing:
         cache.store(key, executable)

@@ -23,12 +23,15 @@ _load_bytes = artefact_function("load_bytes")
 _load_library = artefact_function("load_library")
 _bind = artefact_function("bind")
 _link = artefact_function("link")
+_load_appended = artefact_function("load_appended")
 _missing_features = artefact_function("missing_features")
 _sections = artefact_function("sections")
 
 _EXEC_MODES = ("compiled", "bytecode")
 # The key of the metadata that lists the features of processors that machine code uses.
 FEATURES = "features"
+# The key that says, with the value "yes", that calls of machine code can be profiled.
+PROFILED = "profiled"
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Contents:
         Empty where there is no code.
     needs : tuple of str, optional
         The features of processors that the code uses; None where the file does not say.
+    is_profiled : bool
+        Whether calls of functions in machine code can be profiled.
     """
 
     name: str
@@ -61,6 +66,7 @@ class Contents:
     symbols: tuple[str, ...]
     object_file: bytes
     needs: tuple[str, ...] | None
+    is_profiled: bool
 
     def bind(self, addresses: Mapping[str, int], keep_alive: Any = None) -> None:
         """Give the program its code, whose owner is kept as long as the program.
@@ -114,7 +120,12 @@ def read(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Cont
         tuple(map(str, code["symbols"])),
         bytes(code["object"]),
         None if needs is None else tuple(filter(None, str(needs).split(","))),
+        _is_profiled(metadata),
     )
+
+
+def _is_profiled(metadata: Mapping[str, str]) -> bool:
+    return bool(metadata.get(PROFILED, "") == "yes")
 
 
 def is_library(path: str | os.PathLike[str]) -> bool:
@@ -130,7 +141,9 @@ def load_library(path: str | os.PathLike[str]) -> Executable:
     OSError, ValueError
         As `load` does.
     """
-    executable = Executable(_load_library(str(Path(path).absolute())))
+    place = str(Path(path).absolute())
+    executable = Executable(_load_library(place))
+    executable.is_profiled = _is_profiled(_load_appended(place, False)[2])
     if not any(function.is_bytecode for function in executable.functions):
         executable.exec_mode = "compiled"
     return executable
@@ -193,7 +206,9 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
     else:
         _check_processor(contents)
         _link(contents.handle, contents.object_file, list(contents.symbols), contents.name)
-    return Executable(contents.handle, contents.exec_mode)
+    executable = Executable(contents.handle, contents.exec_mode)
+    executable.is_profiled = contents.is_profiled
+    return executable
 
 
 @dataclass(frozen=True)

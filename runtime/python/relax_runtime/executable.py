@@ -112,6 +112,12 @@ class Executable:
     exec_mode : str
         "bytecode", of which machines see every call, or how functions run otherwise.
 
+    Attributes
+    ----------
+    is_profiled : bool
+        Whether functions in machine code say when a call begins and ends; see
+        `VirtualMachine.profile`.
+
     Examples
     --------
     >>> ex = Executable.assemble('''
@@ -127,6 +133,7 @@ class Executable:
             raise TypeError(f"expected an object of type relax_mlir.Executable, but got {handle!r}")
         self.handle = handle
         self.exec_mode = exec_mode
+        self.is_profiled = False
         self._known: dict[str, Any] = {}
 
     def __repr__(self) -> str:

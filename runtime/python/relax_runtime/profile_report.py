@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,17 @@ class ProfileRow:
     instruction : int
         Its number there; -1 where rows of several are joined.
     text : str
-        The instruction as text assembly.
+        The instruction as text assembly; empty for calls in machine code.
     kind : str
         "kernel", "builtin", "packed", "function" or "closure".
     name : str
         The name of the callee.
     shapes : str
         Of its tensors and shapes: "float32[2, 3], float32[2, 3]".
+    place : str
+        Where the program has the call, such as "model.py:12:8": the line of the model for a model
+        that was imported. Of a kernel of fused operators, the place of one; empty where it is
+        unknown.
     calls, failures : int
         How often it was called, and how often that raised.
     total, own : float
@@ -46,6 +50,7 @@ class ProfileRow:
     kind: str
     name: str
     shapes: str
+    place: str
     calls: int
     failures: int
     total: float
@@ -75,15 +80,18 @@ class ProfileEvent:
     depth: int
 
 
-_HEADER = ("own ms", "%", "calls", "mean us", "min us", "max us", "MB", "kind", "name", "shapes")
+_HEADER = (
+    *("own ms", "%", "calls", "mean us", "min us", "max us", "MB"),
+    *("kind", "name", "shapes", "place"),
+)
 
 
 @dataclass(frozen=True)
 class ProfileReport:
     """The times of the calls of one run; as text, a table.
 
-    The measuring itself takes time, a microsecond or two for each call, which is part of what the
-    functions around take.
+    The measuring itself takes time, a microsecond or two for each call of bytecode and a tenth of
+    that in machine code, which is part of what the functions around take.
 
     Attributes
     ----------
@@ -121,10 +129,30 @@ class ProfileReport:
         list of ProfileRow
             The slowest come first.
         """
-        groups: dict[tuple[str, str, str], list[ProfileRow]] = {}
+        return self._joined(kind, lambda row: (row.kind, row.name, row.shapes))
+
+    def by_place(self, kind: str | None = None) -> list[ProfileRow]:
+        """Join the rows of calls at the same place: the times of the lines of a model.
+
+        Parameters
+        ----------
+        kind : str, optional
+            Only calls of this kind, such as "kernel".
+
+        Returns
+        -------
+        list of ProfileRow
+            The slowest come first. What rows of a place do not share is empty.
+        """
+        return self._joined(kind, lambda row: (row.place,))
+
+    def _joined(
+        self, kind: str | None, key: Callable[[ProfileRow], tuple[str, ...]]
+    ) -> list[ProfileRow]:
+        groups: dict[tuple[str, ...], list[ProfileRow]] = {}
         for row in self.rows:
             if kind is None or row.kind == kind:
-                groups.setdefault((row.kind, row.name, row.shapes), []).append(row)
+                groups.setdefault(key(row), []).append(row)
         joined = (_join(rows) for rows in groups.values())
         return sorted(joined, key=lambda row: -row.own)
 
@@ -214,6 +242,7 @@ class ProfileReport:
                     "instruction": event.row.instruction,
                     "text": event.row.text,
                     "shapes": event.row.shapes,
+                    "place": event.row.place,
                 },
             }
             for event in self.events
@@ -222,16 +251,21 @@ class ProfileReport:
 
 
 def _join(rows: Sequence[ProfileRow]) -> ProfileRow:
-    first = rows[0]
     if len(rows) == 1:
-        return first
+        return rows[0]
+
+    def shared(values: Iterable[str]) -> str:
+        distinct = set(values)
+        return distinct.pop() if len(distinct) == 1 else ""
+
     return ProfileRow(
         function="",
         instruction=-1,
         text="",
-        kind=first.kind,
-        name=first.name,
-        shapes=first.shapes,
+        kind=shared(row.kind for row in rows),
+        name=shared(row.name for row in rows),
+        shapes=shared(row.shapes for row in rows),
+        place=shared(row.place for row in rows),
         calls=sum(row.calls for row in rows),
         failures=sum(row.failures for row in rows),
         total=sum(row.total for row in rows),
@@ -254,6 +288,7 @@ def _cells(row: ProfileRow, total: float) -> tuple[str, ...]:
         row.kind,
         row.name,
         row.shapes,
+        row.place,
     )
 
 
@@ -268,19 +303,22 @@ def make_report(
     raw : sequence
         The result of ``relax_mlir.vm.profile``.
     instructions : mapping of str to sequence of str
-        The text of the instructions of each function.
+        The text of the instructions of each function; none for machine code.
     """
     result, total, raw_rows, raw_events, dropped = raw
     rows = []
-    for where, number, kind, callee, shapes, calls, time, own, least, most, size, bad in raw_rows:
+    for where, number, kind, callee, shapes, place, *numbers in raw_rows:
+        calls, time, own, least, most, size, bad = numbers
+        texts = instructions[str(where)]
         rows.append(
             ProfileRow(
                 function=str(where),
                 instruction=number,
-                text=instructions[str(where)][number],
+                text=texts[number] if texts else "",
                 kind=str(kind),
                 name=str(callee),
                 shapes=str(shapes),
+                place=str(place),
                 calls=calls,
                 failures=bad,
                 total=time * 1e-9,

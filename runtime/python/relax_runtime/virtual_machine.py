@@ -192,11 +192,11 @@ class VirtualMachine(StatefulCalls):
         names = reprlib.repr(list(self))
         return f"<VirtualMachine ({self.executable.exec_mode}): {names}>"
 
-    def _check_observable(self, use: str) -> None:
+    def _check_observable(self, use: str, remedy: str) -> None:
         if self.executable.exec_mode != "bytecode":
             raise ValueError(
-                f"expected bytecode to {use}, but the functions are machine code, in which no "
-                'calls are seen: compile with exec_mode="bytecode"'
+                f"expected a program to {use}, but its functions are machine code, in which no "
+                f"calls are seen: compile with {remedy}"
             )
 
     def as_text(self, max_bytes: int = TEXT_BYTES) -> str:
@@ -246,7 +246,7 @@ class VirtualMachine(StatefulCalls):
         >>> vm["main"](1)
         7
         """
-        self._check_observable("set an instrument")
+        self._check_observable("observe", 'exec_mode="bytecode"')
         if instrument is None:
             _set_instrument(self.handle, None)
             return
@@ -274,7 +274,8 @@ class VirtualMachine(StatefulCalls):
         Raises
         ------
         ValueError
-            If the functions are not bytecode.
+            If the functions are machine code that was compiled without ``profile=True``, or that is
+            in a library with a runtime of its own.
 
         Examples
         --------
@@ -287,7 +288,8 @@ class VirtualMachine(StatefulCalls):
         >>> [(row.kind, row.name, row.shapes, row.calls) for row in report.rows]
         [('builtin', 'shape_make', '[2, 3]', 1)]
         """
-        self._check_observable("profile")
+        if not self.executable.is_profiled:
+            self._check_observable("profile", "profile=True")
         if max_events < 0:
             raise ValueError(f"expected max_events of at least 0, but got {max_events}")
         self[name]  # which knows the names

@@ -621,7 +621,7 @@ CASES = [
     (
         "machine().set_instrument(print)",
         "ValueError",
-        "expected bytecode to set an instrument, but the functions are machine code, in which no calls are se",
+        "expected a program to observe, but its functions are machine code, in which no calls are seen: compile with exec_mode",
     ),
     (
         "machine('bytecode').profile('mian', zeros)",

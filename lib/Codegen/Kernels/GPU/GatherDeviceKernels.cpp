@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/Codegen/Passes.h"
+#include "relax-mlir/IR/KernelStatus.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/VDevice.h"
 
@@ -47,8 +48,7 @@ static StringRef getChip(StringRef target) {
 
 /// A name that PTX can have.
 static std::string makeName(StringRef kernel) {
-  kernel.consume_front("relax.kernel.");
-  std::string name = kernel.str();
+  std::string name = getKernelLabel(kernel).str();
   for (char &c : name)
     if (!llvm::isAlnum(c))
       c = '_';
