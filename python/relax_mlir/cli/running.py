@@ -99,11 +99,13 @@ class Prepared:
     arguments: list[Any]
 
 
-def prepare(given: argparse.Namespace, is_random: bool) -> Prepared:
+def prepare(given: argparse.Namespace, is_random: bool, *, is_profiled: bool = False) -> Prepared:
     """Compile the model of the command line, and read or make its arguments."""
     if given.seed < 0:
         raise CommandError(f"expected a seed of 0 or more, but got {given.seed}")
     model = load_model(given)
+    if is_profiled and model.executable is None:
+        given.profile = True
     executable = executable_of(model, given)
     signature = signature_of(executable, given.function)
     arrays: dict[str, Any] = dict(model.weights)

@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The commands that read models: compile, run, bench, inspect."""
+"""The commands that read models: compile, run, bench, profile, inspect."""
 
 from __future__ import annotations
 
@@ -356,6 +356,38 @@ def test_inspect_writes_text(folder: Path, capsys: pytest.CaptureFixture[str]) -
     text = capsys.readouterr().out
     assert "float32[n, 4]" in text
     assert "  object " in text
+
+
+# -- profile --------------------------------------------------------------------------------------
+
+
+def test_profile(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = ("--trace", "trace.json", "--folded", "stacks.folded")
+    assert command("profile", "model.py", "--size", "n=3", *files) == 0
+    output = capsys.readouterr().out
+    assert output.startswith("main: ") and "float32[3, 4]" in output
+    assert "trace.json: " in output and "stacks.folded: " in output
+    events = json.loads(Path("trace.json").read_text())["traceEvents"]
+    assert events[0]["name"] == "main" and len(events) > 1
+    assert Path("stacks.folded").read_text().startswith("main ")
+
+
+@pytest.mark.parametrize("options", [("--profile",), ("--exec-mode", "bytecode")])
+def test_profile_of_a_compiled_file_by_place(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    assert command("compile", "model.py", "-o", "model.rx", *options) == 0
+    capsys.readouterr()
+    assert command("profile", "model.rx", "--by", "place", "--kind", "kernel") == 0
+    head, columns, *rows = capsys.readouterr().out.splitlines()
+    assert head.startswith("main: ") and columns.endswith("place")
+    assert rows and all("kernel" in row for row in rows)
+
+
+def test_error_of_profile(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("compile", "model.py", "-o", "model.rx") == 0
+    assert "compile with profile=True" in error_of(capsys, "profile", "model.rx")
+    assert "expected a --warm-up of 0" in error_of(capsys, "profile", "model.py", "--warm-up", -1)
 
 
 # -- bench ----------------------------------------------------------------------------------------
