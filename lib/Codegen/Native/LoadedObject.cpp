@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "JITEvents.h"
 #include "TargetMachine.h"
 
 #include "llvm/BinaryFormat/Magic.h"
@@ -137,6 +138,8 @@ loadObject(StringRef bytes, ArrayRef<std::string> libraries) {
   auto jit = createJIT(objects);
   if (!jit)
     return jit.takeError();
+  if (llvm::Error error = addJITEvents(**jit))
+    return error;
   llvm::orc::JITDylib &dylib = (*jit)->getMainJITDylib();
   char prefix = (*jit)->getDataLayout().getGlobalPrefix();
   for (const std::string &path : libraries) {
