@@ -20,14 +20,23 @@ from .._mlir_libs import _relax_mlir as _ext
 from ..dialects import relax as _ops
 from .context import current_context
 
+# The bindings make the class within a function, whose name would be part of its own.
+ir.MLIRError.__module__, ir.MLIRError.__qualname__ = "mlir.ir", "MLIRError"
+
 # Notes that repeat the program, or list what has nothing to do with it.
 _NOISE = ("see current operation", "Available dialects")
 _TYPES = ("func", "object", "prim", "shape", "tensor", "tuple")
+_INNER = (
+    "; what a dataflow block or a branch computes is visible after it only as one of its outputs "
+    "(emit_output, R.output)"
+)
 _UNKNOWN = re.compile(r"custom op '([\w.]+)' is unknown|for custom op '([\w.]+)'")
 
 
 def _hint(message: str) -> str:
-    """Return the operation that was meant where a parser does not know one."""
+    """Return what to do: the operation that was meant where a parser does not know one."""
+    if "does not dominate this use" in message:
+        return _INNER
     type_ = re.search(r"unknown +type `(\w+)` in dialect `relax`", message)
     if type_ is not None:
         return did_you_mean(type_[1], _TYPES)
@@ -125,7 +134,8 @@ def raise_errors(context: ir.Context) -> Iterator[None]:
         except ir.MLIRError as error:
             failed = error
     if failed is not None:
-        raise ir.MLIRError(failed.message, [*failed.error_diagnostics, *errors])
+        # The error of the bindings is in what is raised.
+        raise ir.MLIRError(failed.message, [*failed.error_diagnostics, *errors]) from None
     if errors:
         raise ir.MLIRError("Errors were reported", errors)
 
