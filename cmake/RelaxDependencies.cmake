@@ -76,6 +76,19 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
+# Prints the records of TableGen files, which the scripts that write code read.
+find_program(
+    RELAX_LLVM_TBLGEN
+    llvm-tblgen
+    HINTS ${LLVM_TOOLS_BINARY_DIR}
+    REQUIRED
+)
+list(
+    TRANSFORM MLIR_INCLUDE_DIRS
+    PREPEND -I
+    OUTPUT_VARIABLE RELAX_TBLGEN_INCLUDES
+)
+
 # What our objects are compiled with: MLIR's own flags, as the ABI wants.
 separate_arguments(RELAX_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 add_library(relax_mlir_flags INTERFACE)

@@ -65,12 +65,12 @@ def Relax_ArgsortOp : Relax_Operator<"argsort"> {
 
 def Relax_TopkOp : Relax_Operator<"topk"> {
   let summary = "the greatest or least elements along an axis, in order";
-  let description = [{
+  let description = !strconcat([{
     The first `k` elements of the axis in descending order, or in ascending
     order where `largest` is false; all of them where `k` is less than 1. The
     result is a tuple of the elements and of their indices, or with `ret_type`
     "values" or "indices" one of them.
-}] # sortOrder # [{
+}], sortOrder, [{
     **Constraints:** `axis` is in range; `k` is not more than the dimension,
     which is checked at run time where it cannot be proven; `dtype` is an
     integer type of 32 or 64 bits; `ret_type` is "both", "values" or "indices".
@@ -80,7 +80,7 @@ def Relax_TopkOp : Relax_Operator<"topk"> {
     ```mlir
     %0 = relax.topk %x {k = 2, axis = 1} : (!relax.tensor<[n, 4], f32>) -> !relax.tuple<!relax.tensor<[n, 2], f32>, !relax.tensor<[n, 2], i32>>
     ```
-  }];
+  }]);
   let arguments = (ins
     Relax_Arg<Relax_Tensor, "Of any data type that is computed with">:$data,
     Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "1">, "How many elements; all where it is less "
