@@ -59,6 +59,7 @@ MODULES = (
     "relax_mlir.training",
     "relax_mlir.training.loss",
     "relax_mlir.training.optimizer",
+    "relax_mlir.model_explorer",
     "relax_mlir.vm",
     "relax_mlir.artefact",
     "relax_mlir.target",

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
-from . import benchmark, compiling, inspection, installation, profiling, running
+from . import benchmark, compiling, exploring, inspection, installation, profiling, running
 from .errors import complain, plain_warnings, words
 
 
@@ -29,7 +29,7 @@ def _parser() -> argparse.ArgumentParser:
         "--traceback", action="store_true", help="raise errors, with the calls that led to them"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (compiling, running, benchmark, profiling, inspection):
+    for module in (compiling, running, benchmark, profiling, inspection, exploring):
         module.add_parser(commands)
     installation.add_parsers(commands)
     return parser

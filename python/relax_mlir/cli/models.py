@@ -32,6 +32,8 @@ SUFFIXES = {
     "rx": (".rx",),
     "so": (".so",),
 }
+#: The formats of programs that are compiled already.
+COMPILED = ("rx", "so")
 _MLIR_BYTECODE = b"ML\xefR"
 # How files begin that say what they are.
 _MAGIC = {b"\x89RLX\r\n\x1a\n": "rx", b"\x7fELF": "so", b"PK\x03\x04": "pt2"}
@@ -140,7 +142,7 @@ def read(
             f"{path}: expected a model of ONNX or PyTorch to take weights as inputs, but the "
             f"format is {name}"
         )
-    if shapes and name in ("rx", "so"):
+    if shapes and name in COMPILED:
         raise CommandError(f"{path}: expected no --shape, as the program is compiled already")
     return _READERS[name](path, dict(shapes or {}), weights == "inputs")
 

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from mlir import ir
 
-_PREFIX = "relax."
-# Attributes that are no part of what an operator computes.
-_HIDDEN = ("operandSegmentSizes", "arg_names", "value")
+from .graph import Node, Scope, graph_of
+
+# Longer attributes are left out.
 _LONGEST = 40
 
 
@@ -30,96 +30,74 @@ def to_dot(function: ir.Operation, name: str) -> str:
         A directed graph, which ``dot -Tsvg`` draws. What a dataflow block, a branch or a closure
         holds is in a frame.
     """
-    return "\n".join([f"digraph {_quoted(name)} {{", *_Graph().lines(function), "}", ""])
+    return "\n".join([f"digraph {_quoted(name)} {{", *_lines(graph_of(function)), "}", ""])
 
 
-class _Graph:
-    """The nodes and edges of a function, as lines."""
+def _lines(nodes: list[Node]) -> Iterator[str]:
+    """Yield the lines of nodes, in frames, and then those of the edges between them."""
+    yield '  node [shape=box, fontname="Helvetica"];'
+    yield '  edge [fontname="Helvetica", fontsize=10];'
+    names: dict[Node, str] = {}
+    frames = _Frames()
+    for node in nodes:
+        names[node] = "output" if node.kind == "output" else f"n{len(names) + 1}"
+        yield from frames.enter(node.scope)
+        yield f"{frames.indent}{names[node]} [{_looks(node)}];"
+    yield from frames.enter(None)
+    for node in nodes:
+        for edge in node.inputs:
+            ends = f"{names[edge.source]} -> {names[node]}"
+            yield f"  {ends} [label={_quoted(edge.type)}];"
+
+
+def _looks(node: Node) -> str:
+    """Return the attributes that Graphviz draws a node by."""
+    if node.kind == "output":
+        return "shape=ellipse"
+    if node.kind == "results":
+        return 'label="", shape=point'
+    label = _quoted("\n".join([node.label, *_short_attributes(node)]))
+    looks = {"argument": ", shape=ellipse", "constant": ", style=dashed"}
+    return f"label={label}{looks.get(node.kind, '')}"
+
+
+def _short_attributes(node: Node) -> Iterator[str]:
+    for name, text in node.attributes.items():
+        if len(text) <= _LONGEST:
+            yield text if node.kind == "constant" else f"{name} = {text}"
+
+
+class _Frames:
+    """The frame that lines are written into, and those around it."""
 
     def __init__(self) -> None:
-        self.nodes: dict[ir.Value, str] = {}
-        self.edges: list[str] = []
+        self.current: Scope | None = None
         self.count = 0
 
-    def lines(self, function: ir.Operation) -> Iterator[str]:
-        """Yield the lines of the graph."""
-        yield '  node [shape=box, fontname="Helvetica"];'
-        yield '  edge [fontname="Helvetica", fontsize=10];'
-        names = dict(function.attributes.items()).get("arg_names", ())
-        for block in function.regions[0].blocks:
-            yield from self._block(block, "  ", "output", [name.value for name in names])
-        yield from self.edges
+    @property
+    def depth(self) -> int:
+        return 0 if self.current is None else self.current.depth
 
-    def _new(self) -> str:
-        self.count += 1
-        return f"n{self.count}"
+    @property
+    def indent(self) -> str:
+        return "  " * (self.depth + 1)
 
-    def _block(
-        self, block: ir.Block, indent: str, end: str, names: Sequence[str] = ()
-    ) -> Iterator[str]:
-        """Yield the nodes of a block; what it ends with leads to the node `end`."""
-        for number, argument in enumerate(block.arguments):
-            node = self.nodes[argument] = self._new()
-            name = names[number] if number < len(names) else _name_of(argument.location)
-            label = _quoted(name or f"argument {number}")
-            yield f"{indent}{node} [label={label}, shape=ellipse];"
-        for op in block.operations:
-            operation = op.operation
-            if operation.name in ("relax.return", "relax.yield", "relax.output"):
-                yield from self._terminator(operation, indent, end)
-            else:
-                yield from self._operation(operation, indent)
-
-    def _terminator(self, op: ir.Operation, indent: str, end: str) -> Iterator[str]:
-        if end == "output":
-            yield f"{indent}output [shape=ellipse];"
-        self._connect(op, end)
-
-    def _operation(self, op: ir.Operation, indent: str) -> Iterator[str]:
-        node = self._new()
-        shape = ", style=dashed" if op.name == "relax.constant" else ""
-        if len(op.regions) > 0:
-            yield f"{indent}subgraph cluster_{node} {{"
-            yield f"{indent}  label={_quoted(_short(op))};"
-            for region in op.regions:
-                for block in region.blocks:
-                    yield from self._block(block, indent + "  ", node)
-            yield f'{indent}  {node} [label="", shape=point];'
-            yield f"{indent}}}"
-        else:
-            yield f"{indent}{node} [label={_quoted(_label(op))}{shape}];"
-        self._connect(op, node)
-        for result in op.results:
-            self.nodes[result] = node
-
-    def _connect(self, op: ir.Operation, node: str) -> None:
-        """Add an edge for each operand, with its type."""
-        for operand in op.operands:
-            type_ = _quoted(str(operand.type).removeprefix("!relax."))
-            self.edges.append(f"  {self.nodes[operand]} -> {node} [label={type_}];")
-
-
-def _label(op: ir.Operation) -> str:
-    """Return an operator, and its attributes that are short."""
-    lines = [_short(op)]
-    for attribute in op.attributes:
-        name = attribute if isinstance(attribute, str) else attribute.name
-        text = str(op.attributes[name])
-        if name not in (*_HIDDEN, "callee") and len(text) <= _LONGEST:
-            lines.append(f"{name} = {text}")
-    return "\n".join(lines)
-
-
-def _short(op: ir.Operation) -> str:
-    """Return the name of an operation, or of the function that it calls."""
-    name = op.name.removeprefix(_PREFIX)
-    if "callee" in op.attributes:
-        return f"{name} {op.attributes['callee']}"
-    return name
-
-
-def _name_of(location: ir.Location) -> str:
-    return str(location.name_str) if location.is_a_name() else ""
+    def enter(self, scope: Scope | None) -> Iterator[str]:
+        """Yield the lines that close frames, and open others, up to that of a scope."""
+        inner: list[Scope] = []
+        while scope is not self.current:
+            depth = 0 if scope is None else scope.depth
+            if self.current is not None and self.depth >= depth:
+                self.current = self.current.parent
+                yield f"{self.indent}}}"
+            if scope is not None and depth > self.depth:
+                inner.append(scope)
+                scope = scope.parent
+        for one in reversed(inner):
+            self.count += 1
+            yield f"{self.indent}subgraph cluster_{self.count} {{"
+            self.current = one
+            yield f"{self.indent}label={_quoted(one.label)};"
 
 
 def _quoted(text: str) -> str:
