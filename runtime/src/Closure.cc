@@ -227,19 +227,18 @@ template <typename Entry>
 static ffi::Function makeFunction(int64_t address, ffi::String sinfo,
                                   ffi::Any keepAlive) {
   if (address == 0)
-    TVM_FFI_THROW(ValueError)
-        << "expected the address of a function, but got 0";
+    RELAX_THROW(ValueError) << "expected the address of a function, but got 0";
   if (keepAlive != nullptr && keepAlive.type_index() < kTVMFFIStaticObjectBegin)
-    TVM_FFI_THROW(TypeError)
-        << "expected an object to keep alive, or None, "
-           "but got "
-        << describe(reinterpret_cast<TVMFFIAny *>(&keepAlive));
+    RELAX_THROW(TypeError) << "expected an object to keep alive, or None, "
+                              "but got "
+                           << describe(
+                                  reinterpret_cast<TVMFFIAny *>(&keepAlive));
   if (StructInfo::parse(sinfo.c_str(), {}).kind != StructInfo::Kind::Func)
-    TVM_FFI_THROW(ValueError)
+    RELAX_THROW(ValueError)
         << "expected the StructInfo of a function, but got " << sinfo;
   ClosureObj *closure = ClosureObj::make(0, 0, nullptr);
   if (!closure)
-    TVM_FFI_THROW(MemoryError) << "out of memory for a closure";
+    RELAX_THROW(MemoryError) << "out of memory for a closure";
   ffi::Any value;
   assignOwned(reinterpret_cast<TVMFFIAny *>(&value), ownedValue(closure));
   closure->setEntry(reinterpret_cast<Entry>(static_cast<intptr_t>(address)));

@@ -30,7 +30,7 @@ static ffi::Any makeConstant(int64_t address, int64_t size, ffi::Shape dims,
   uint64_t bytes;
   if (!countBytes(ndim, dims.data(), dtype, &bytes) ||
       bytes != static_cast<uint64_t>(size))
-    TVM_FFI_THROW(ValueError)
+    RELAX_THROW(ValueError)
         << "expected the bytes of " << dtypeText(dtype) << " of shape "
         << dimsText(dims.data(), ndim) << ", but got " << size;
   const TVMFFIAny *owner = reinterpret_cast<const TVMFFIAny *>(&keepAlive);
@@ -55,8 +55,7 @@ static ffi::Any makeConstant(int64_t address, int64_t size, ffi::Shape dims,
 // Points the variable at an address to the constants, which outlive the code.
 static void setConstants(int64_t address, ffi::Array<ffi::Any> constants) {
   if (address == 0)
-    TVM_FFI_THROW(ValueError)
-        << "expected the address of a variable, but got 0";
+    RELAX_THROW(ValueError) << "expected the address of a variable, but got 0";
   *reinterpret_cast<const ffi::Any **>(static_cast<intptr_t>(address)) =
       constants.size() == 0
           ? nullptr

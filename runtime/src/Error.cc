@@ -128,11 +128,24 @@ static std::string locationText(const relax_site *site) {
   return location.empty() ? location : " (at " + location + ")";
 }
 
+void relax_runtime::raiseText(const char *kind, const char *message) noexcept {
+  auto bytes = [](const char *text) {
+    return TVMFFIByteArray{text, std::strlen(text)};
+  };
+  TVMFFIByteArray kindBytes = bytes(kind), text = bytes(message),
+                  backtrace = bytes("");
+  TVMFFIObjectHandle error = nullptr;
+  if (TVMFFIErrorCreate(&kindBytes, &text, &backtrace, &error))
+    return TVMFFIErrorSetRaisedFromCStr("MemoryError", "out of memory");
+  TVMFFIErrorSetRaised(error);
+  TVMFFIObjectDecRef(error);
+}
+
 int relax_runtime::raiseInFunction(const relax_site *site, const char *kind,
                                    const std::string &text) noexcept {
   std::string message =
       std::string(site->function) + ": " + text + locationText(site);
-  TVMFFIErrorSetRaisedFromCStr(kind, message.c_str());
+  raiseText(kind, message.c_str());
   return -1;
 }
 

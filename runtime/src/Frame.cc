@@ -161,7 +161,7 @@ int64_t relax_recursion_limit_set(int64_t limit) {
 // For Python, where a limit that is too small is an error.
 static int64_t setRecursionLimit(int64_t limit) {
   if (limit < 1)
-    TVM_FFI_THROW(ValueError)
+    RELAX_THROW(ValueError)
         << "expected a recursion limit of at least 1, but got " << limit;
   return relax_recursion_limit_set(limit);
 }

@@ -36,6 +36,12 @@
 #define RELAX_LIKELY(condition) (condition)
 #endif
 
+// Throws an error of tvm-ffi without a backtrace, whose frames of C++ would
+// stand between the user's call and the message: RELAX_THROW(ValueError) <<
+// "text".
+#define RELAX_THROW(kind)                                                      \
+  ::tvm::ffi::detail::ErrorBuilder(#kind, std::string(), false).stream()
+
 namespace relax_runtime {
 
 namespace ffi = tvm::ffi;
@@ -165,6 +171,8 @@ RELAX_COLD std::string describeTensor(const DLTensor &tensor) noexcept;
 // The same for any value: "None", "the integer 3", "a tuple of 2 fields".
 RELAX_COLD std::string describe(const TVMFFIAny *value) noexcept;
 
+// Raises an error without a backtrace, as RELAX_THROW throws it.
+RELAX_COLD void raiseText(const char *kind, const char *message) noexcept;
 // Raises "function: what: text (at location)". Returns -1.
 RELAX_COLD int raiseError(const relax_site *site, const char *kind,
                           const std::string &text) noexcept;

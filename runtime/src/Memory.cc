@@ -23,7 +23,7 @@ static int withDevice(int32_t type, int32_t id, const Use &use) {
   std::string reason;
   Device *device = findDevice(TVMFFIDLDeviceFromIntPair(type, id), &reason);
   if (!device) {
-    TVMFFIErrorSetRaisedFromCStr("RuntimeError", reason.c_str());
+    raiseText("RuntimeError", reason.c_str());
     return -1;
   }
   return use(*device);
@@ -56,11 +56,11 @@ int relax_memory_limit_set(int32_t device_type, int32_t device_id,
                            int64_t bytes) {
   return withDevice(device_type, device_id, [&](Device &device) {
     if (bytes < -1) {
-      TVMFFIErrorSetRaisedFromCStr(
-          "ValueError", ("expected a limit of at least 0 bytes, or -1 for that "
-                         "by use, but got " +
-                         std::to_string(bytes))
-                            .c_str());
+      raiseText("ValueError",
+                ("expected a limit of at least 0 bytes, or -1 for that "
+                 "by use, but got " +
+                 std::to_string(bytes))
+                    .c_str());
       return -1;
     }
     device.pool->setLimit(bytes);
@@ -73,7 +73,7 @@ int relax_device_synchronize(int32_t device_type, int32_t device_id) {
     std::string wrong = device.synchronize();
     if (wrong.empty())
       return 0;
-    TVMFFIErrorSetRaisedFromCStr("RuntimeError", wrong.c_str());
+    raiseText("RuntimeError", wrong.c_str());
     return -1;
   });
 }

@@ -68,8 +68,7 @@ int relax_runtime::raiseMemory(const relax_site *site,
 }
 
 int relax_runtime::raiseMemory(const std::string &what) noexcept {
-  TVMFFIErrorSetRaisedFromCStr("MemoryError",
-                               ("out of memory for " + what).c_str());
+  raiseText("MemoryError", ("out of memory for " + what).c_str());
   return -1;
 }
 

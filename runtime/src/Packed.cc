@@ -62,10 +62,10 @@ Operand::Operand(const relax_site &site, ffi::AnyView value) : holder(value) {
   auto *slot = reinterpret_cast<TVMFFIAny *>(&holder);
   data = getTensor(slot);
   if (!data)
-    TVM_FFI_THROW(TypeError)
-        << site.function << ": expected a tensor, but got " << describe(slot);
+    RELAX_THROW(TypeError) << site.function << ": expected a tensor, but got "
+                           << describe(slot);
   if (!hasElements(data->dtype))
-    TVM_FFI_THROW(TypeError)
+    RELAX_THROW(TypeError)
         << site.function << ": expected integers, Booleans or floats, but got "
         << describeTensor(*data);
   bool isOnHost = data->device.device_type == kDLCPU;
@@ -212,14 +212,14 @@ static ffi::Tensor moveAxis(const relax_site *site, const DLTensor &x,
 static ffi::Any unique(ffi::PackedArgs args) {
   const relax_site site = {"unique", "", "", ""};
   if (args.size() != 1 && args.size() != 4 && args.size() != 5)
-    TVM_FFI_THROW(TypeError)
-        << "unique: expected 1, 4 or 5 arguments, but got " << args.size();
+    RELAX_THROW(TypeError) << "unique: expected 1, 4 or 5 arguments, but got "
+                           << args.size();
   Operand x(site, args[0]);
   bool hasAxis = args.size() == 5;
   int64_t axis = hasAxis ? args[4].cast<int64_t>() : 0;
   if (hasAxis && (axis < -x.ndim() || axis >= x.ndim()))
-    TVM_FFI_THROW(ValueError) << "unique: expected an axis from " << -x.ndim()
-                              << " to " << x.ndim() - 1 << ", but got " << axis;
+    RELAX_THROW(ValueError) << "unique: expected an axis from " << -x.ndim()
+                            << " to " << x.ndim() - 1 << ", but got " << axis;
   axis += axis < 0 ? x.ndim() : 0;
   std::vector<int64_t> dims = {0};
   if (hasAxis && axis != 0)
@@ -279,7 +279,7 @@ static ffi::Any stridedSlice(ffi::AnyView value, ffi::AnyView begin,
                        steps = Operand(site, stride).integers();
   if (ends.size() != begins.size() || steps.size() != begins.size() ||
       begins.size() > static_cast<size_t>(x.ndim()))
-    TVM_FFI_THROW(ValueError)
+    RELAX_THROW(ValueError)
         << site.function
         << ": expected as many begins, ends and strides, at most " << x.ndim()
         << ", but got " << begins.size() << ", " << ends.size() << " and "
@@ -293,7 +293,7 @@ static ffi::Any stridedSlice(ffi::AnyView value, ffi::AnyView begin,
   for (size_t i = 0; i < begins.size(); ++i) {
     int64_t step = steps[i], last = dims[i] - 1;
     if (step == 0)
-      TVM_FFI_THROW(ValueError)
+      RELAX_THROW(ValueError)
           << site.function << ": expected strides other than 0";
     // Places from the end; then those outside are the nearest ones inside, or
     // just before or after them.
@@ -327,7 +327,7 @@ static ffi::Shape toShape(ffi::AnyView value) {
   std::vector<int64_t> dims = Operand(site, value).integers();
   if (std::any_of(dims.begin(), dims.end(),
                   [](int64_t dim) { return dim < 0; }))
-    TVM_FFI_THROW(ValueError)
+    RELAX_THROW(ValueError)
         << "tensor_to_shape: expected dimensions of at least 0, but got "
         << dimsText(dims.data(), static_cast<int64_t>(dims.size()));
   return ffi::Shape(dims);
@@ -347,14 +347,14 @@ static ffi::Tensor makeScalar(ffi::AnyView value, DLDataType dtype) {
   else if (raw.type_index == kTVMFFIInt || raw.type_index == kTVMFFIBool)
     number = raw.v_int64;
   else
-    TVM_FFI_THROW(TypeError)
-        << "scalar_tensor: expected a number, but got " << describe(&raw);
+    RELAX_THROW(TypeError) << "scalar_tensor: expected a number, but got "
+                           << describe(&raw);
   if (!hasElements(dtype))
-    TVM_FFI_THROW(TypeError)
-        << "scalar_tensor: no tensor of " << dtypeText(dtype) << " is made";
+    RELAX_THROW(TypeError) << "scalar_tensor: no tensor of " << dtypeText(dtype)
+                           << " is made";
   ffi::Tensor result = makeTensor(site, {}, dtype);
   if (!writeElement(static_cast<char *>(result.data_ptr()), number, dtype))
-    TVM_FFI_THROW(ValueError)
+    RELAX_THROW(ValueError)
         << "scalar_tensor: " << elementText(number, {kDLFloat, 64, 1})
         << " is no number of " << dtypeText(dtype);
   return result;
@@ -474,7 +474,7 @@ static void assertTrue(ffi::PackedArgs args) {
   bool holds;
   if (const DLTensor *tensor = getTensor(&raw)) {
     if (tensor->ndim != 0 || !isBool(tensor->dtype))
-      TVM_FFI_THROW(TypeError)
+      RELAX_THROW(TypeError)
           << "relax.assert_op: expected a condition that is a scalar of data "
              "type bool, but got "
           << describeTensor(*tensor);
@@ -486,7 +486,7 @@ static void assertTrue(ffi::PackedArgs args) {
     return;
   auto format = args[1].cast<std::string>();
   std::string text = formatValues(format, args.Slice(2), ", ");
-  TVM_FFI_THROW(AssertionError) << (text.empty() ? "Assertion Failed" : text);
+  RELAX_THROW(AssertionError) << (text.empty() ? "Assertion Failed" : text);
 }
 
 //===----------------------------------------------------------------------===//
@@ -500,9 +500,9 @@ static ffi::Tensor callDPS(ffi::PackedArgs args) {
   auto shape = args[1].cast<ffi::Shape>();
   std::optional<ffi::Function> function = findPackedFunction(name);
   if (!function)
-    TVM_FFI_THROW(ValueError) << "call_dps_packed: packed function '" << name
-                              << "' is not registered; register it with "
-                                 "tvm_ffi.register_global_func";
+    RELAX_THROW(ValueError) << "call_dps_packed: packed function '" << name
+                            << "' is not registered; register it with "
+                               "tvm_ffi.register_global_func";
   const relax_site site = {"call_dps_packed", "", "", ""};
   ffi::Tensor output =
       makeTensor(site, std::vector<int64_t>(shape.begin(), shape.end()),

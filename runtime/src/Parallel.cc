@@ -442,12 +442,11 @@ int32_t relax_num_threads_get(void) { return getThreadCount(); }
 
 int relax_num_threads_set(int32_t count) {
   if (count < 0 || count > kMostThreads) {
-    TVMFFIErrorSetRaisedFromCStr("ValueError",
-                                 ("expected a number of threads from 1 to " +
-                                  std::to_string(kMostThreads) +
-                                  ", or 0 for the default, but got " +
-                                  std::to_string(count))
-                                     .c_str());
+    raiseText("ValueError",
+              ("expected a number of threads from 1 to " +
+               std::to_string(kMostThreads) +
+               ", or 0 for the default, but got " + std::to_string(count))
+                  .c_str());
     return -1;
   }
   RELAX_SAFE_CALL_BEGIN();

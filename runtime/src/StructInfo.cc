@@ -37,9 +37,8 @@ static const struct {
 
 [[noreturn]] RELAX_COLD static void throwExpected(const std::string &expected,
                                                   const ffi::Any &actual) {
-  TVM_FFI_THROW(ValueError)
-      << "StructInfo: expected " << expected << ", but got "
-      << std::string(ffi::json::Stringify(actual));
+  RELAX_THROW(ValueError) << "StructInfo: expected " << expected << ", but got "
+                          << std::string(ffi::json::Stringify(actual));
 }
 
 namespace {
@@ -209,7 +208,7 @@ static void checkNesting(std::string_view json) {
   for (char c : json) {
     depth += (c == '[' || c == '{') - (c == ']' || c == '}');
     if (depth > kDeepest)
-      TVM_FFI_THROW(ValueError)
+      RELAX_THROW(ValueError)
           << "StructInfo: the text nests deeper than " << kDeepest << " levels";
   }
 }
@@ -223,7 +222,7 @@ StructInfo StructInfo::parse(const char *json, ffi::ShapeView captured) {
   ffi::String error;
   ffi::Any value = ffi::json::Parse(json, &error);
   if (!error.empty())
-    TVM_FFI_THROW(ValueError) << "StructInfo: " << error;
+    RELAX_THROW(ValueError) << "StructInfo: " << error;
   return Reader(captured).read(value);
 }
 

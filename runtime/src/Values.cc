@@ -53,10 +53,9 @@ int relax_value_return(const relax_site *site, TVMFFIAny *dst,
 
 int relax_shape_make(TVMFFIAny *dst, int32_t ndim, const int64_t *dims) {
   if (!RELAX_LIKELY(ndim >= 0)) {
-    TVMFFIErrorSetRaisedFromCStr(
-        "ValueError",
-        ("expected a shape of rank at least 0, but got " + std::to_string(ndim))
-            .c_str());
+    raiseText("ValueError", ("expected a shape of rank at least 0, but got " +
+                             std::to_string(ndim))
+                                .c_str());
     return -1;
   }
   TVMFFIObject *shape = makeShape(ndim, dims);

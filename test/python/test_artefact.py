@@ -187,6 +187,22 @@ def test_vm10_each_section_is_named(tmp_path: Path) -> None:
             relax.load(bytes(damaged))
 
 
+def test_error_of_saving_to_what_is_no_file(tmp_path: Path) -> None:
+    ex = relax.compile(VALUES)
+    before = os.stat("/dev/null")
+    with pytest.raises(OSError, match="/dev/null: expected a file to replace, but got a device"):
+        ex.save("/dev/null")
+    assert os.stat("/dev/null").st_mode == before.st_mode
+    with pytest.raises(OSError, match="expected a file to replace, but got a folder"):
+        ex.save(tmp_path)
+
+
+def test_error_of_loading_a_fifo(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(ValueError, match="fifo: expected a file"):
+        relax.load(tmp_path / "fifo")
+
+
 def test_vm10_other_versions_are_errors() -> None:
     damaged = bytearray(relax.compile(model()).to_bytes())
     damaged[8] = 9

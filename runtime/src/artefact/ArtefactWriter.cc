@@ -123,6 +123,10 @@ class NewFile {
 public:
   explicit NewFile(const std::string &path)
       : path(path), temporary(path + ".XXXXXX") {
+    struct stat info;
+    if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+      RELAX_THROW(OSError) << path << ": expected a file to replace, but got "
+                           << (S_ISDIR(info.st_mode) ? "a folder" : "a device");
     descriptor = mkstemp(temporary.data());
     if (descriptor < 0)
       raiseSystem(path, "cannot be written");

@@ -110,10 +110,10 @@ void ConstantsWriter::write(const ffi::Any &value, const std::string &constant,
       write(field, constant, depth + 1);
     return;
   }
-  TVM_FFI_THROW(TypeError) << constant
-                           << ": expected a value that can be saved, but got "
-                           << describe(
-                                  reinterpret_cast<const TVMFFIAny *>(&value));
+  RELAX_THROW(TypeError) << constant
+                         << ": expected a value that can be saved, but got "
+                         << describe(
+                                reinterpret_cast<const TVMFFIAny *>(&value));
 }
 
 void ConstantsWriter::writeTensor(const ffi::Any &value,
@@ -122,9 +122,9 @@ void ConstantsWriter::writeTensor(const ffi::Any &value,
   const TVMFFIAny *slot = reinterpret_cast<const TVMFFIAny *>(&value);
   const DLTensor *tensor = getTensor(slot);
   if (tensor->device.device_type != kDLCPU)
-    TVM_FFI_THROW(TypeError)
-        << constant << ": expected a tensor in host memory, but got "
-        << describeTensor(*tensor);
+    RELAX_THROW(TypeError) << constant
+                           << ": expected a tensor in host memory, but got "
+                           << describeTensor(*tensor);
   // The value itself, or a compact copy of it.
   ffi::Any compact;
   void *data = nullptr;

@@ -8,6 +8,8 @@
 
 #include "Image.h"
 
+#include "../Internal.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -34,13 +36,13 @@ static std::string escape(const std::string &text) {
 
 void relax_runtime::raiseInSource(const std::string &source,
                                   const std::string &text) {
-  TVM_FFI_THROW(ValueError) << source << ": " << escape(text);
+  RELAX_THROW(ValueError) << source << ": " << escape(text);
   TVM_FFI_UNREACHABLE();
 }
 
 void relax_runtime::raiseSystem(const std::string &path, const char *what) {
   int code = errno;
-  TVM_FFI_THROW(OSError) << path << ": " << what << ": " << std::strerror(code);
+  RELAX_THROW(OSError) << path << ": " << what << ": " << std::strerror(code);
   TVM_FFI_UNREACHABLE();
 }
 
@@ -76,7 +78,8 @@ struct File {
 // Private and writable: pages that are never written stay those of the file,
 // which processes share.
 std::shared_ptr<Image> Image::map(const std::string &path) {
-  File file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Without a wait for whoever writes to a FIFO, which is no file.
+  File file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.descriptor < 0)
     raiseSystem(path, "cannot be opened");
   struct stat info;

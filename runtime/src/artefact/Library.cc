@@ -156,7 +156,7 @@ void relax_library_open(relax_library *table) {
 RELAX_COLD static int raiseNotOpen(const relax_library *table) {
   TVM_FFI_SAFE_CALL_BEGIN();
   if (lackedMemory.load(std::memory_order_relaxed))
-    TVM_FFI_THROW(MemoryError) << "there was no memory to open the library";
+    RELAX_THROW(MemoryError) << "there was no memory to open the library";
   Dl_info info;
   const char *path = dladdr(table, &info) ? info.dli_fname : "the library";
   raiseInSource(path, "expected a library that opens itself when it is loaded, "

@@ -21,6 +21,8 @@
 
 #include "ObjectLinker.h"
 
+#include "../Internal.h"
+
 #include "Image.h"
 #include "ObjectFile.h"
 
@@ -216,7 +218,7 @@ void ObjectLinker::allocate() {
   void *begin = mmap(nullptr, total, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (begin == MAP_FAILED)
-    TVM_FFI_THROW(MemoryError)
+    RELAX_THROW(MemoryError)
         << source << ": there are no " << total << " bytes for machine code";
   memory.begin = static_cast<uint8_t *>(begin);
   memory.size = total;

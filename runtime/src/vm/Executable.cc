@@ -42,7 +42,7 @@ int64_t ExecutableObj::findFunction(std::string_view name) const {
 
 static void checkAddress(const std::string &name, const void *address) {
   if (!address)
-    TVM_FFI_THROW(ValueError)
+    RELAX_THROW(ValueError)
         << "expected an address for '" << name << "', but got 0";
 }
 

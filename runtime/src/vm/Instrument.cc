@@ -101,7 +101,7 @@ static bool readAnswer(const ffi::Any &answer, bool &isSkip, ffi::Any &result) {
       result = (*tuple)[0];
       return true;
     }
-  TVM_FFI_THROW(TypeError)
+  RELAX_THROW(TypeError)
       << "expected the instrument to return NO_OP, SKIP_RUN or a replacement, "
          "but got "
       << describe(reinterpret_cast<const TVMFFIAny *>(&answer));

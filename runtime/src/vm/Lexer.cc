@@ -46,8 +46,8 @@ void Lexer::fail(size_t offset, const std::string &message) const {
   size_t line =
       1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
   size_t lineStart = before.rfind('\n') + 1; // npos + 1 is 0
-  TVM_FFI_THROW(ValueError) << "line " << line << ", column "
-                            << offset - lineStart + 1 << ": " << message;
+  RELAX_THROW(ValueError) << "line " << line << ", column "
+                          << offset - lineStart + 1 << ": " << message;
   throw; // not reached
 }
 

@@ -124,16 +124,16 @@ static ffi::Array<ffi::String> getInstructions(Executable executable,
                                                ffi::String name) {
   int64_t index = executable->findFunction({name.data(), name.size()});
   if (index < 0)
-    TVM_FFI_THROW(ValueError)
+    RELAX_THROW(ValueError)
         << "expected the name of a function, but got '" << name << "'";
   return toStrings(disassembleInstructions(executable->getParts(), index));
 }
 
 static void checkNumArgs(const ffi::PackedArgs &args, int32_t least) {
   if (args.size() < least)
-    TVM_FFI_THROW(TypeError)
-        << "expected at least " << countText(least, "argument") << ", but got "
-        << args.size();
+    RELAX_THROW(TypeError) << "expected at least "
+                           << countText(least, "argument") << ", but got "
+                           << args.size();
 }
 
 // profile(vm, name, max_events, *args)
@@ -159,7 +159,7 @@ static void timePacked(ffi::PackedArgs args, ffi::Any *result) {
 static ffi::Any makeTagged(int64_t tag, ffi::Array<ffi::Any> fields) {
   ffi::Any value = makeADT(tag, std::move(fields));
   if (value == nullptr)
-    TVM_FFI_THROW(MemoryError) << "out of memory for an algebraic data type";
+    RELAX_THROW(MemoryError) << "out of memory for an algebraic data type";
   return value;
 }
 

@@ -47,11 +47,11 @@ std::vector<double> relax_runtime::vm::measure(const ffi::Function &function,
                                                const ffi::AnyView *args,
                                                int32_t nargs) {
   if (number < 1 || repeat < 1)
-    TVM_FFI_THROW(ValueError)
+    RELAX_THROW(ValueError)
         << "expected a number and a repeat of at least 1, but got " << number
         << " and " << repeat;
   if (!(minRepeatMs >= 0) || std::isinf(minRepeatMs))
-    TVM_FFI_THROW(ValueError)
+    RELAX_THROW(ValueError)
         << "expected at least 0 milliseconds, but got " << minRepeatMs;
   secondsOf(function, 1, args, nargs);
   std::vector<double> results;

@@ -67,7 +67,7 @@ void Verifier::fail(const std::string &text) const {
     where = "function '" + function->name + "': ";
   if (isInBody)
     where += "instruction " + std::to_string(number) + ": ";
-  TVM_FFI_THROW(ValueError) << where << text;
+  RELAX_THROW(ValueError) << where << text;
   throw; // not reached
 }
 

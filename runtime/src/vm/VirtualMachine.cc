@@ -64,9 +64,9 @@ ClosureObj *relax_runtime::vm::makeClosure(VirtualMachineObj *vm,
   if (code.def->kind == FunctionDef::Kind::Native) {
     native = vm->getExecutable().getNative(code.index);
     if (!native)
-      TVM_FFI_THROW(RuntimeError) << "function '" << code.def->name
-                                  << "' has no machine code: bind it before "
-                                     "the call";
+      RELAX_THROW(RuntimeError) << "function '" << code.def->name
+                                << "' has no machine code: bind it before "
+                                   "the call";
   }
   ClosureObj *closure = ClosureObj::make(code.numCaptures, numDims, dims);
   if (!closure)
@@ -83,14 +83,14 @@ ClosureObj *relax_runtime::vm::makeClosure(VirtualMachineObj *vm,
 ffi::Function VirtualMachineObj::getFunction(std::string_view name) {
   int64_t index = executable->findFunction(name);
   if (index < 0 || getParts().functions[index].isPrivate)
-    TVM_FFI_THROW(ValueError) << "expected the name of a public function, but "
-                                 "got '"
-                              << std::string(name) << "'";
+    RELAX_THROW(ValueError) << "expected the name of a public function, but "
+                               "got '"
+                            << std::string(name) << "'";
   const FunctionCode &code = executable->getProgram().getFunctions()[index];
   if (code.numCaptures != 0)
-    TVM_FFI_THROW(ValueError) << "function '" << std::string(name)
-                              << "' takes captured values, so only a closure "
-                                 "calls it";
+    RELAX_THROW(ValueError) << "function '" << std::string(name)
+                            << "' takes captured values, so only a closure "
+                               "calls it";
   ClosureObj *closure =
       makeClosure(this, code, code.def->structInfo.c_str(), 0, nullptr);
   TVMFFIAny value = {};

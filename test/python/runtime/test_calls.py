@@ -5,6 +5,7 @@
 import gc
 import inspect
 import sys
+import traceback
 
 import numpy as np
 import pytest
@@ -140,3 +141,15 @@ def test_error_of_a_function_that_runs_does_not_run_it_again(vm, exec_mode):
     with pytest.raises(ValueError, match="no such number"):
         main(fail, np.float64(2))
     assert calls == [2]
+
+
+def test_error_has_no_frames_of_the_runtime(exec_mode):
+    mod = """
+    relax.func @main(%x: !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32> {
+      relax.return %x : !relax.tensor<[n, 4], f32>
+    }"""
+    vm = relax.VirtualMachine(relax.compile(mod, exec_mode=exec_mode))
+    for call in (vm["main"], vm["main"].packed):
+        with pytest.raises(ValueError, match="dimension 1 is 5") as caught:
+            call(np.zeros((2, 5), "float32"))
+        assert "<unknown>" not in "".join(traceback.format_exception(caught.value))
