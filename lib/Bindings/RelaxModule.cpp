@@ -419,6 +419,12 @@ NB_MODULE(_relax_mlir, m) {
         return module;
       },
       nb::arg("text"), nb::arg("context"));
+  m.def(
+      "find_deep_nesting",
+      [](std::string_view text, unsigned limit) {
+        return mlirRelaxFindDeepNesting({text.data(), text.size()}, limit);
+      },
+      nb::arg("text"), nb::arg("limit"));
   m.def("check_well_formed", &mlirRelaxCheckWellFormed, nb::arg("module"));
   m.def("is_pure", &mlirRelaxOperationIsPure, nb::arg("operation"));
   m.def("tidy_kernel", &mlirRelaxTidyKernel, nb::arg("operation"));

@@ -13,6 +13,7 @@
 #include "relax-mlir/IR/Constants.h"
 #include "relax-mlir/IR/DeriveFunc.h"
 #include "relax-mlir/IR/Inference.h"
+#include "relax-mlir/IR/Nesting.h"
 #include "relax-mlir/IR/PrimExprFacts.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/ShapeScope.h"
@@ -676,6 +677,11 @@ MlirModule mlirRelaxModuleParseUnverified(MlirContext context,
   OwningOpRef<ModuleOp> module =
       parseSourceString<ModuleOp>(unwrap(text), config);
   return {module ? module.release().getOperation() : nullptr};
+}
+
+intptr_t mlirRelaxFindDeepNesting(MlirStringRef text, unsigned limit) {
+  std::optional<size_t> place = findDeepNesting(unwrap(text), limit);
+  return place ? unwrap(text).take_front(*place).count('\n') + 1 : 0;
 }
 
 bool mlirRelaxCheckWellFormed(MlirModule module) {

@@ -373,6 +373,9 @@ static LogicalResult verifyKernelTensor(Operation *op, unsigned index,
   };
   if (!shaped || !shaped.hasRank())
     return fail();
+  if (auto memref = dyn_cast<MemRefType>(param))
+    if (memref.getMemorySpace() || !memref.getLayout().isIdentity())
+      return fail() << ": tensors are compact, in the default memory space";
   if (tensor.getDtype() &&
       kernelElementType(tensor.getDtype()) != shaped.getElementType())
     return fail();

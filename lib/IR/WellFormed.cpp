@@ -77,6 +77,7 @@ private:
   void verifySymbols();
   bool verifySymbolTable(Operation *table, SymbolMap &symbols);
   void checkOperands(Operation *op);
+  void checkSizes(Operation *op);
   void checkDataflowCall(CallOp call, const CallGraph &graph);
   void checkRecursion(const CallGraph &graph);
   void checkEntryPoints();
@@ -297,6 +298,35 @@ static ClosureOp findCalledSelf(CallOp call) {
   return closure && closure->isProperAncestor(call) ? closure : ClosureOp();
 }
 
+/// Whether the bytes of a tensor, or of a part of it that strides count, are
+/// beyond 64 bits. A dimension may be 0, but not those around it.
+static bool isTooLarge(TensorStructInfoType type) {
+  if (!type.hasShape())
+    return false;
+  int64_t bytes =
+      type.getDtype() ? (type.getDtype().getIntOrFloatBitWidth() + 7) / 8 : 1;
+  return llvm::any_of(type.getDims(), [&](PrimExprAttr dim) {
+    int64_t size = std::max<int64_t>(dim.getConstant().value_or(1), 1);
+    return llvm::MulOverflow(bytes, size, bytes);
+  });
+}
+
+/// Sizes that are only known when the program runs are checked then.
+void WellFormedChecker::checkSizes(Operation *op) {
+  auto check = [&](Type type) {
+    type.walk([&](TensorStructInfoType tensor) {
+      if (isTooLarge(tensor))
+        op->emitOpError() << "expected a tensor of fewer than 2^63 bytes, but "
+                             "got "
+                          << tensor;
+    });
+  };
+  llvm::for_each(op->getResultTypes(), check);
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      llvm::for_each(block.getArgumentTypes(), check);
+}
+
 /// WF07: the calls of a dataflow block, without those of closures in it.
 void WellFormedChecker::checkDataflowCall(CallOp call, const CallGraph &graph) {
   auto dataflow = dyn_cast<DataflowOp>(call->getParentOp());
@@ -374,6 +404,7 @@ LogicalResult WellFormedChecker::check() {
     checkOperands(op);
     if (isMalformed(op))
       return;
+    checkSizes(op);
     if (auto call = dyn_cast<CallOp>(op))
       checkDataflowCall(call, graph);
     if (auto call = dyn_cast<NormalizeOpInterface>(op))

@@ -6,13 +6,60 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/IR/Nesting.h"
 #include "relax-mlir/InitAll.h"
 
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+
+/// Whether the parser of MLIR can take a text, with an error where it cannot.
+static LogicalResult verifyNesting(const llvm::MemoryBuffer &input) {
+  llvm::StringRef text = input.getBuffer();
+  std::optional<size_t> place = relax::findDeepNesting(text);
+  if (!place)
+    return success();
+  size_t line = text.take_front(*place).count('\n') + 1;
+  llvm::WithColor::error() << input.getBufferIdentifier() << ":" << line
+                           << ": expected at most " << relax::kMaxNesting
+                           << " open brackets, but got more\n";
+  return failure();
+}
+
+/// Processes the input file as mlir-opt does.
+static LogicalResult process(const MlirOptMainConfig &config,
+                             llvm::StringRef inputName,
+                             llvm::StringRef outputName,
+                             DialectRegistry &registry) {
+  std::string message;
+  auto input = openInputFile(inputName, &message);
+  auto output = input ? openOutputFile(outputName, &message) : nullptr;
+  if (!output) {
+    llvm::WithColor::error() << message << "\n";
+    return failure();
+  }
+  bool isText = !input->getBuffer().starts_with("ML\xefR"); // bytecode
+  if (isText && failed(verifyNesting(*input)))
+    return failure();
+  if (failed(MlirOptMain(output->os(), std::move(input), registry, config)))
+    return failure();
+  output->keep();
+  return success();
+}
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  mlir::relax::registerAll(registry);
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "Relax optimizer driver\n", registry));
+  DialectRegistry registry;
+  relax::registerAll(registry);
+  auto [input, output] = registerAndParseCLIOptions(
+      argc, argv, "Relax optimizer driver\n", registry);
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  llvm::InitLLVM init(argc, argv);
+  return asMainReturnCode(process(config, input, output, registry));
 }

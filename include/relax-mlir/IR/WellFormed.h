@@ -22,9 +22,9 @@ namespace mlir::relax {
 
 /// Checks everything that the verifiers check, values that are used where they
 /// are not bound (WF01-WF03), recursion (WF07, WF08), entry points (WF12,
-/// WF13), the rules of calls (WF23) and devices (WF24). Reports every
-/// violation, with the id of its rule at the end of the message. The module
-/// need not be verified.
+/// WF13), the rules of calls (WF23) and devices (WF24), and that sizes that are
+/// known fit in 64 bits. Reports every violation, with the id of its rule at
+/// the end of the message. The module need not be verified.
 LogicalResult checkWellFormed(ModuleOp module);
 
 /// Verifies that the attribute `global_symbol` of a function, if present, is

@@ -608,6 +608,28 @@ struct IntervalVisitor : AffineExprVisitor<IntervalVisitor, Interval> {
 };
 } // namespace
 
+/// A failure where a map leads several elements of a tensor to one place.
+static LogicalResult verifyKeepsElements(OptionalLoc location,
+                                         ArrayRef<PrimExprAttr> before,
+                                         ArrayRef<PrimExprAttr> after,
+                                         AffineMap map) {
+  auto fail = [&](const Twine &reason) {
+    return inferError(location,
+                      "expected index_map to lead each element to a place of "
+                      "its own, but ",
+                      reason.str());
+  };
+  for (auto [index, dim] : llvm::enumerate(before))
+    if (dim.getConstant().value_or(2) > 1 && !map.isFunctionOfDim(index))
+      return fail("it does not depend on dimension " + Twine(index));
+  auto have = PrimExprAttr::getProduct(map.getContext(), before).getConstant();
+  auto need = PrimExprAttr::getProduct(map.getContext(), after).getConstant();
+  if (have && need && *need < *have)
+    return fail("there are " + Twine(*have) + " elements and " + Twine(*need) +
+                " places");
+  return success();
+}
+
 LogicalResult LayoutTransformOp::inferReturnTypes(MLIRContext *context,
                                                   OptionalLoc location,
                                                   Adaptor adaptor,
@@ -649,7 +671,7 @@ LogicalResult LayoutTransformOp::inferReturnTypes(MLIRContext *context,
     dims.push_back(dim);
   }
   results.push_back(withDims(x, dims));
-  return success();
+  return verifyKeepsElements(location, x.getDims(), dims, map);
 }
 
 //===----------------------------------------------------------------------===//

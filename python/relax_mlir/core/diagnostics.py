@@ -23,6 +23,9 @@ from .context import current_context
 # The bindings make the class within a function, whose name would be part of its own.
 ir.MLIRError.__module__, ir.MLIRError.__qualname__ = "mlir.ir", "MLIRError"
 
+# How many brackets of a text may be open: MLIR parses by recursion.
+_DEEPEST = 1000
+
 # Notes that repeat the program, or list what has nothing to do with it.
 _NOISE = ("see current operation", "Available dialects")
 _TYPES = ("func", "object", "prim", "shape", "tensor", "tuple")
@@ -163,7 +166,8 @@ def parse_module(text: str, context: ir.Context | None = None) -> ir.Module:
     mlir.ir.MLIRError
         If an error is reported.
     ValueError
-        If there is no UTF-8 for the text, or constants were left out of it.
+        If there is no UTF-8 for the text, if it is nested too deeply, or constants were left out of
+        it.
 
     Examples
     --------
@@ -178,6 +182,10 @@ def parse_module(text: str, context: ir.Context | None = None) -> ir.Module:
         raise ValueError(
             "expected the whole text of a module, but constants were left out of it (__elided__), "
             "as print does: IRModule.to_text() writes all of it"
+        )
+    if line := _ext.find_deep_nesting(text, _DEEPEST):
+        raise ValueError(
+            f"expected text with at most {_DEEPEST} open brackets, but got more in line {line}"
         )
     context = context or current_context()
     with raise_errors(context):

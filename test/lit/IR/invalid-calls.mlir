@@ -424,3 +424,12 @@ relax.func @dr15_pure(%n: !relax.prim<i64>) -> !relax.object {
   %0 = relax.call @dr15_indirect(%n) : (!relax.prim<i64>) -> !relax.prim<i64>
   relax.return %0 : !relax.prim<i64>
 }
+
+// -----
+
+func.func private @kernel_memory_space(%x: memref<?xf32, 3>, %y: memref<?xf32>) { return }
+relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
+  // expected-error@+1 {{'relax.call_tir' op expected a value for kernel parameter 0 of type 'memref<?xf32, 3>', but got '!relax.tensor<[n], f32>': tensors are compact, in the default memory space}}
+  %0 = relax.call_tir @kernel_memory_space(%x) : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}

@@ -395,3 +395,21 @@ relax.func @dequantize_dtype(%x: !relax.tensor<[n, 4], i8>, %y: !relax.tensor<[4
   %0 = relax.dequantize %x, %y, %w {out_dtype = i8} : (!relax.tensor<[n, 4], i8>, !relax.tensor<[4], f32>, !relax.tensor<[4], i8>) -> !relax.tensor<[n, 4], f32>
   relax.return %0 : !relax.tensor<[n, 4], f32>
 }
+
+// -----
+
+relax.func @index_map_drops_a_dimension(%x: !relax.tensor<[n, m], f32>) -> !relax.object {
+  // expected-error@+2 {{expected index_map to lead each element to a place of its own, but it does not depend on dimension 1}}
+  // expected-error@+1 {{'relax.layout_transform' op failed to infer returned types}}
+  %0 = relax.layout_transform %x {index_map = affine_map<(d0, d1) -> (d0)>} : (!relax.tensor<[n, m], f32>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+relax.func @index_map_joins_elements(%x: !relax.tensor<[4], f32>) -> !relax.object {
+  // expected-error@+2 {{expected index_map to lead each element to a place of its own, but there are 4 elements and 2 places}}
+  // expected-error@+1 {{'relax.layout_transform' op failed to infer returned types}}
+  %0 = relax.layout_transform %x {index_map = affine_map<(d0) -> (d0 floordiv 2)>} : (!relax.tensor<[4], f32>) -> !relax.tensor<[2], f32>
+  relax.return %0 : !relax.tensor<[2], f32>
+}

@@ -394,3 +394,11 @@ relax.func @update_among_what_is_incomplete(%t: !relax.tuple<!relax.object>) -> 
   %4 = relax.call_inplace_packed "f"(%3) inplace [0] : (!relax.object) -> !relax.object
   relax.return %4 : !relax.object
 }
+
+// -----
+
+// Sizes that are known fit in 64 bits; 0 in one dimension does not make up for the others.
+// expected-error@+1 {{'relax.func' op expected a tensor of fewer than 2^63 bytes, but got '!relax.tensor<[0, 2147483648, n, 1073741824], f32>'}}
+relax.func @too_large(%x: !relax.tensor<[0, 2147483648, n, 1073741824], f32>) -> !relax.object {
+  relax.return %x : !relax.tensor<[0, 2147483648, n, 1073741824], f32>
+}

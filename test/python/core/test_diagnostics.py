@@ -66,3 +66,16 @@ def test_errors_go_their_usual_way_afterwards():
     assert not context.emit_error_diagnostics
     with pytest.raises(ir.MLIRError, match="expected valid '@'"):
         ir.Module.parse("relax.func", context=context)
+
+
+@pytest.mark.parametrize(
+    "text", ["module {" * 5000 + "}" * 5000, "#a = " + "[" * 50_000, "\n\n" + "(" * 1001]
+)
+def test_text_that_is_nested_too_deeply_is_refused(text):
+    line = text.count("\n") + 1
+    with pytest.raises(ValueError, match=f"at most 1000 open brackets, but got more in line {line}"):
+        parse_module(text)
+
+
+def test_text_that_is_nested_deeply_is_parsed():
+    assert str(parse_module("module {" * 900 + "}" * 900)).count("module") == 900

@@ -99,7 +99,7 @@ def test_values_of_large_constants_are_elided():
 
 
 def test_scopes_nest_deeply():
-    depth = 1000
+    depth = 900
     type_ = "!relax.tensor<[n], f32>"
     text = f"%r = relax.exp %x : ({type_}) -> {type_} relax.yield %r : {type_}"
     for number in range(depth):
