@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 //
 // The module relax_runtime._calls, of the stable ABI of CPython 3.10, has what
-// every call goes through. Its type Function is a callable that passes arguments
-// on as they are. Names of arguments, and calls that fail, are the business of
-// functions of Python (calls.py), which do all of it where this module was not
-// built. Its function `uncollected` makes results cheaper to release.
+// every call goes through. Its type Function is a callable that passes
+// arguments on as they are. Names of arguments, and calls that fail, are the
+// business of functions of Python (calls.py), which do all of it where this
+// module was not built. Its function `uncollected` makes results cheaper to
+// release, `watch` has tensors reported that require gradients.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +20,11 @@
 #include <structmember.h>
 
 typedef struct {
-  PyObject_HEAD
-  PyObject *attributes;   // __dict__
-  PyObject *packed;       // the function of tvm-ffi
-  PyObject *general;      // takes arguments by name, and reports wrong numbers
-  PyObject *retry;        // (error, arguments) -> another call, or None
-  ternaryfunc call;       // of the type of `packed`; NULL: it has none
+  PyObject_HEAD PyObject *attributes; // __dict__
+  PyObject *packed;                   // the function of tvm-ffi
+  PyObject *general; // takes arguments by name, and reports wrong numbers
+  PyObject *retry;   // (error, arguments) -> another call, or None
+  ternaryfunc call;  // of the type of `packed`; NULL: it has none
   Py_ssize_t numParams;
 } Function;
 
@@ -105,12 +105,36 @@ static PyObject *callAgain(Function *self, PyObject *args) {
   return result;
 }
 
+// Exact types of tensors that may require gradients, and what is called with
+// one that does; NULL before they are known.
+#define NUM_WATCHED 2
+static PyTypeObject *watched[NUM_WATCHED];
+static PyObject *report;
+
+// Returns 0, or -1 with an error of the report.
+static int reportGradient(PyObject *arg) {
+  if (Py_TYPE(arg) != watched[0] && Py_TYPE(arg) != watched[1])
+    return 0;
+  PyObject *required = PyObject_GetAttrString(arg, "requires_grad");
+  int isRequired = required ? PyObject_IsTrue(required) : -1;
+  Py_XDECREF(required);
+  if (isRequired <= 0)
+    return isRequired;
+  PyObject *done = PyObject_CallFunctionObjArgs(report, arg, NULL);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
 // The depth of recursion is counted by who calls, and by compiled functions.
 static PyObject *Function_call(Function *self, PyObject *args,
                                PyObject *kwargs) {
   if ((kwargs && PyDict_Size(kwargs) != 0) ||
       PyTuple_Size(args) != self->numParams || !self->call)
     return PyObject_Call(self->general, args, kwargs);
+  if (report)
+    for (Py_ssize_t i = 0; i < self->numParams; ++i)
+      if (reportGradient(PyTuple_GetItem(args, i)))
+        return NULL;
   PyObject *result = self->call(self->packed, args, NULL);
   if (result || !(PyErr_ExceptionMatches(PyExc_TypeError) ||
                   PyErr_ExceptionMatches(PyExc_ValueError) ||
@@ -140,16 +164,17 @@ static PyGetSetDef accessors[] = {
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "A compiled function.\n\n"
-                "Parameters\n"
-                "----------\n"
-                "packed : tvm_ffi.Function\n"
-                "general : callable\n"
-                "    Called instead where arguments have names, or are more or "
-                "fewer.\n"
-                "retry : callable\n"
-                "    From an error and the arguments to another call, or None.\n"
-                "num_params : int\n"},
+    {Py_tp_doc,
+     "A compiled function.\n\n"
+     "Parameters\n"
+     "----------\n"
+     "packed : tvm_ffi.Function\n"
+     "general : callable\n"
+     "    Called instead where arguments have names, or are more or "
+     "fewer.\n"
+     "retry : callable\n"
+     "    From an error and the arguments to another call, or None.\n"
+     "num_params : int\n"},
     {Py_tp_new, (void *)Function_new},
     {Py_tp_dealloc, (void *)Function_dealloc},
     {Py_tp_traverse, (void *)Function_traverse},
@@ -228,7 +253,32 @@ static PyObject *makeUncollected(PyObject *module, PyObject *cls) {
 // The module
 //===----------------------------------------------------------------------===//
 
+static PyObject *watch(PyObject *module, PyObject *args) {
+  PyObject *types[NUM_WATCHED], *function;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O!O!O", &PyType_Type, &types[0], &PyType_Type,
+                        &types[1], &function))
+    return NULL;
+  for (int i = 0; i < NUM_WATCHED; ++i) {
+    Py_INCREF(types[i]);
+    Py_XDECREF(watched[i]);
+    watched[i] = (PyTypeObject *)types[i];
+  }
+  Py_INCREF(function);
+  Py_XDECREF(report);
+  report = function;
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"watch", watch, METH_VARARGS,
+     "Call a function with each argument of a call that requires a "
+     "gradient.\n\n"
+     "Parameters\n"
+     "----------\n"
+     "tensor, parameter : type\n"
+     "    The types of such arguments.\n"
+     "report : callable\n"},
     {"uncollected", makeUncollected, METH_O,
      "Return a class with the base and attributes of one that has empty slots, "
      "whose instances the cycle collector does not visit.\n\n"

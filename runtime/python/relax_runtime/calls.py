@@ -12,7 +12,9 @@ from __future__ import annotations
 import json
 import keyword
 import re
+import sys
 import types
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,8 +22,10 @@ import numpy as np
 import tvm_ffi
 
 _Function: Any  # the type of `_calls`, None without
+_watch: Any = None
 try:
     from ._calls import Function as _Function
+    from ._calls import watch as _watch
 except ImportError:  # another Python than CPython, or built without its headers
     _Function = None
 
@@ -56,6 +60,7 @@ def make_callable(
     >>> add(1, 2), add(y=1, x=2)
     (3, 3)
     """
+    _watch_gradients()
 
     def retry(error: Exception, args: tuple[Any, ...]) -> Callable[[], Any] | None:
         call = _Call(name, function, params, struct_info, reads_only)
@@ -74,7 +79,7 @@ def make_callable(
     given = "".join(f"{each}, " for each in names)
     unpacked = "".join(f"    {each} = _relax_packed({each})\n" for each in may_be_functions)
     source = (
-        f"def call({', '.join(listed)}):\n{unpacked}"
+        f"def call({', '.join(listed)}):\n    _relax_look(({given}))\n{unpacked}"
         f"    try:\n        return {_BOUND[0]}({given})\n"
         f"    except (BufferError, TypeError, ValueError) as error:\n"
         f"        {_BOUND[2]} = {_BOUND[1]}(error, ({given}))\n"
@@ -85,6 +90,7 @@ def make_callable(
         _BOUND[0]: function,
         _BOUND[1]: retry,
         "_relax_packed": as_packed,
+        "_relax_look": _report_gradients,
     }
     exec(source, space)
     general: Any = space.pop("call")  # not a cycle
@@ -97,6 +103,31 @@ def make_callable(
     if not is_general:
         call.__wrapped__ = general  # whose signature it has
     return call
+
+
+def _report_gradients(args: tuple[Any, ...]) -> None:
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        for each in args:
+            if isinstance(each, torch.Tensor) and each.requires_grad:
+                _report_gradient(each, stacklevel=4)
+
+
+def _report_gradient(tensor: Any, stacklevel: int = 2) -> None:
+    """Warn that a call returns results that are detached."""
+    if sys.modules["torch"].is_grad_enabled():
+        warnings.warn(
+            "an argument requires a gradient, but results of compiled functions have none: call "
+            "the function under torch.no_grad(), or detach the argument",
+            stacklevel=stacklevel,
+        )
+
+
+def _watch_gradients() -> None:
+    """Have arguments reported that require gradients, from the time when PyTorch is there."""
+    torch = sys.modules.get("torch")
+    if _watch is not None and torch is not None and hasattr(torch, "Tensor"):
+        _watch(torch.Tensor, torch.nn.Parameter, _report_gradient)
 
 
 def _identifiers(params: Sequence[str]) -> list[str]:
