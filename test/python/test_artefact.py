@@ -189,10 +189,10 @@ def test_vm10_each_section_is_named(tmp_path: Path) -> None:
 
 def test_error_of_saving_to_what_is_no_file(tmp_path: Path) -> None:
     ex = relax.compile(VALUES)
-    before = os.stat("/dev/null")
+    before = Path("/dev/null").stat()
     with pytest.raises(OSError, match="/dev/null: expected a file to replace, but got a device"):
         ex.save("/dev/null")
-    assert os.stat("/dev/null").st_mode == before.st_mode
+    assert Path("/dev/null").stat().st_mode == before.st_mode
     with pytest.raises(OSError, match="expected a file to replace, but got a folder"):
         ex.save(tmp_path)
 

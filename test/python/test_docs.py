@@ -55,7 +55,10 @@ def test_environment_variables_are_documented() -> None:
     """Those of the project that the sources read, and no others."""
     folders = ("python/relax_mlir", "runtime/src", "runtime/test", "lib", "test/python")
     sources = [path for folder in folders for path in (ROOT / folder).rglob("*.*")]
-    reads = r"""(?:getenv\(|setting\(|environ\.get\(|environ\[|^(?:SIZE_)?VARIABLE = |ORACLE = )\s*"(RELAX_\w+)"""
+    reads = (
+        r"(?:getenv\(|setting\(|environ\.get\(|environ\[|^(?:SIZE_)?VARIABLE = |ORACLE = )"
+        r'\s*"(RELAX_\w+)'
+    )
     found: set[str] = set()
     for path in (ROOT / "dev", *sources):
         if path.suffix in ("", ".py", ".cc", ".cpp", ".h"):

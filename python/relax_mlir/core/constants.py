@@ -67,6 +67,13 @@ def elements_attr(value: Any, dtype: Any = None) -> ir.Attribute:
         return _elements(array, name)
 
 
+def bits_attr(bits: np.ndarray, dtype: Any) -> ir.Attribute:
+    """Return elements of a data type that NumPy lacks, such as bfloat16, given by their bits."""
+    element = element_type(dtype_name(dtype))
+    with ir.Location.unknown(element.context):
+        return ir.DenseElementsAttr.get(bits, type=element, shape=list(bits.shape))
+
+
 def scalar_attr(value: Any, dtype: Any = None) -> ir.Attribute:
     """Return a number as an attribute; `relax_mlir.op.prim_value` says of which data type."""
     scalar = value.item() if isinstance(value, np.generic) else value

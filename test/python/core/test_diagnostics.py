@@ -73,7 +73,7 @@ def test_errors_go_their_usual_way_afterwards():
 )
 def test_text_that_is_nested_too_deeply_is_refused(text):
     line = text.count("\n") + 1
-    with pytest.raises(ValueError, match=f"at most 1000 open brackets, but got more in line {line}"):
+    with pytest.raises(ValueError, match=f"at most 1000 open brackets, .* in line {line}"):
         parse_module(text)
 
 

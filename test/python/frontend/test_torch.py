@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -280,3 +281,63 @@ def test_error_arguments_without_conversion() -> None:
     model = Model(lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=0.1))
     with pytest.raises(NotImplementedError, match=r"aten\.scaled_dot.* with dropout"):
         from_exported_program(export(model, random(1, 4, 4)))
+
+
+class _Halves(nn.Module):
+    """Parameters, a buffer, a tensor of the program and one of numbers alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 3)
+        self.norm = nn.LayerNorm(3)
+        self.register_buffer("shift", torch.linspace(-1, 1, 3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        factors = torch.tensor([1.0, 2.0, 3.0], dtype=self.shift.dtype)
+        ones = torch.ones(3, dtype=self.shift.dtype)
+        return self.norm(self.linear(x)) * factors + self.shift * ones
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("mode", ["compiled", "bytecode"])
+def test_models_of_half_floats(dtype: torch.dtype, mode: str) -> None:
+    torch.manual_seed(0)
+    model = _Halves().to(dtype).eval()
+    x = torch.randn(2, 4).to(dtype)
+    mod = from_exported_program(torch.export.export(model, (x,)))
+    with torch.no_grad():
+        vm = relax_mlir.VirtualMachine(relax_mlir.compile(mod, exec_mode=mode))
+        (got,) = vm["main"](x)
+        assert got.dtype == dtype
+        torch.testing.assert_close(got, model(x), rtol=2e-2, atol=2e-2)
+
+
+def test_constants_of_float8() -> None:
+    weights = torch.tensor([0.5, -1.0, 448.0]).to(torch.float8_e4m3fn)
+
+    class Scale(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * self.weights.to(torch.float32)
+
+    model = Scale()
+    model.register_buffer("weights", weights)
+    mod = from_exported_program(export(model, torch.ones(3)))
+    assert "dense<[5.000000e-01, -1.000000e+00, 4.480000e+02]> : tensor<3xf8E4M3FN>" in str(mod)
+
+
+def test_gradients_that_are_lost_are_warned_of() -> None:
+    program = """
+    relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
+      %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+      relax.return %0 : !relax.tensor<[n], f32>
+    }"""
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(program))["main"]
+    for x in (torch.zeros(2, requires_grad=True), nn.Parameter(torch.zeros(2))):
+        with pytest.warns(UserWarning, match="requires a gradient") as caught:
+            main(x)
+            main(x=x)
+        assert {each.filename for each in caught} == {__file__}
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        main(torch.zeros(2, requires_grad=True))
+        main(torch.zeros(2))

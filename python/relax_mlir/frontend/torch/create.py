@@ -10,8 +10,8 @@ import torch
 from mlir import ir
 
 from ... import op
-from ...core.expr import const
 from ...core.ir import Dim
+from .constants import as_constant
 from .registry import Graph, cast, converts, is_float, is_tensor, known
 
 
@@ -102,4 +102,4 @@ def _of_numbers(graph: Graph, *arguments: Any, **named: Any) -> ir.Value:
     target: Any = graph.node.target
     options = {**graph.node.kwargs, "device": "cpu"}
     with torch.utils._python_dispatch._disable_current_modes():
-        return const(target(*graph.node.args, **options).numpy())
+        return as_constant(target(*graph.node.args, **options))

@@ -24,10 +24,11 @@ from torch.fx import GraphModule
 from ... import op
 from ..._arguments import shown
 from ...builder.block_builder import BlockBuilder
-from ...core.expr import Var, as_value, const
+from ...core.expr import Var, as_value
 from ...core.ir import ShapeExpr, ShapeStructInfo
 from ...core.ir_module import IRModule
 from .bounds import bounds_of, sizes_of
+from .constants import as_constant
 from .control import Function, is_control_flow, write_function
 from .places import at_place_of, place_of
 from .registry import CONVERTERS, Converter, Graph
@@ -305,11 +306,6 @@ def _check_result(node: torch.fx.Node, result: Any) -> None:
             or any(a != b for a, b in known)
         ):
             raise NotImplementedError(f"expected a result of type {expected}, but got {type_}")
-
-
-def as_constant(tensor: torch.Tensor) -> ir.Value:
-    """Return the elements of a tensor as a constant."""
-    return const(tensor.detach().cpu().contiguous().numpy())
 
 
 class _Importer:
