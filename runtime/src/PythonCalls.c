@@ -7,24 +7,28 @@
 //===----------------------------------------------------------------------===//
 //
 // The module relax_runtime._calls, of the stable ABI of CPython 3.10, has what
-// every call goes through. Its type Function is a callable that passes
-// arguments on as they are. Names of arguments, and calls that fail, are the
-// business of functions of Python (calls.py), which do all of it where this
-// module was not built. Its function `uncollected` makes results cheaper to
-// release, `watch` has tensors reported that require gradients.
+// every call goes through. Its type Function is a callable that passes arguments
+// on as they are. Names of arguments, and calls that fail, are the business of
+// functions of Python (calls.py), which do all of it where this module was not
+// built. Its function `uncollected` makes results cheaper to release, `watch` has
+// tensors reported that require gradients, and `end` keeps calls of daemon threads
+// from the end of the interpreter.
 //
 //===----------------------------------------------------------------------===//
 
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
 #include <structmember.h>
+#include <time.h>
+#include <unistd.h>
 
 typedef struct {
-  PyObject_HEAD PyObject *attributes; // __dict__
-  PyObject *packed;                   // the function of tvm-ffi
-  PyObject *general; // takes arguments by name, and reports wrong numbers
-  PyObject *retry;   // (error, arguments) -> another call, or None
-  ternaryfunc call;  // of the type of `packed`; NULL: it has none
+  PyObject_HEAD
+  PyObject *attributes;   // __dict__
+  PyObject *packed;       // the function of tvm-ffi
+  PyObject *general;      // takes arguments by name, and reports wrong numbers
+  PyObject *retry;        // (error, arguments) -> another call, or None
+  ternaryfunc call;       // of the type of `packed`; NULL: it has none
   Py_ssize_t numParams;
 } Function;
 
@@ -125,6 +129,21 @@ static int reportGradient(PyObject *arg) {
   return done ? 0 : -1;
 }
 
+// How many calls run, and the thread that ends the interpreter, 0 before: both
+// are only accessed with Python's lock. Python ends a thread that waits for the
+// lock after that, and with it the process, where the thread is in C++.
+static Py_ssize_t numRunning;
+static unsigned long endingThread;
+
+// Threads that begin a call later stay here until the process ends.
+static void enterCall(void) {
+  if (endingThread && endingThread != PyThread_get_thread_ident()) {
+    Py_BEGIN_ALLOW_THREADS for (;;) pause();
+    Py_END_ALLOW_THREADS
+  }
+  ++numRunning;
+}
+
 // The depth of recursion is counted by who calls, and by compiled functions.
 static PyObject *Function_call(Function *self, PyObject *args,
                                PyObject *kwargs) {
@@ -135,7 +154,9 @@ static PyObject *Function_call(Function *self, PyObject *args,
     for (Py_ssize_t i = 0; i < self->numParams; ++i)
       if (reportGradient(PyTuple_GetItem(args, i)))
         return NULL;
+  enterCall();
   PyObject *result = self->call(self->packed, args, NULL);
+  --numRunning;
   if (result || !(PyErr_ExceptionMatches(PyExc_TypeError) ||
                   PyErr_ExceptionMatches(PyExc_ValueError) ||
                   PyErr_ExceptionMatches(PyExc_BufferError)))
@@ -164,17 +185,16 @@ static PyGetSetDef accessors[] = {
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc,
-     "A compiled function.\n\n"
-     "Parameters\n"
-     "----------\n"
-     "packed : tvm_ffi.Function\n"
-     "general : callable\n"
-     "    Called instead where arguments have names, or are more or "
-     "fewer.\n"
-     "retry : callable\n"
-     "    From an error and the arguments to another call, or None.\n"
-     "num_params : int\n"},
+    {Py_tp_doc, "A compiled function.\n\n"
+                "Parameters\n"
+                "----------\n"
+                "packed : tvm_ffi.Function\n"
+                "general : callable\n"
+                "    Called instead where arguments have names, or are more or "
+                "fewer.\n"
+                "retry : callable\n"
+                "    From an error and the arguments to another call, or None.\n"
+                "num_params : int\n"},
     {Py_tp_new, (void *)Function_new},
     {Py_tp_dealloc, (void *)Function_dealloc},
     {Py_tp_traverse, (void *)Function_traverse},
@@ -253,6 +273,27 @@ static PyObject *makeUncollected(PyObject *module, PyObject *cls) {
 // The module
 //===----------------------------------------------------------------------===//
 
+static PyObject *end(PyObject *module, PyObject *milliseconds) {
+  long left = PyLong_AsLong(milliseconds);
+  (void)module;
+  if (left == -1 && PyErr_Occurred())
+    return NULL;
+  endingThread = PyThread_get_thread_ident();
+  for (; numRunning > 0 && left > 0; --left) {
+    struct timespec millisecond = {0, 1000000};
+    Py_BEGIN_ALLOW_THREADS nanosleep(&millisecond, NULL);
+    Py_END_ALLOW_THREADS
+  }
+  Py_RETURN_NONE;
+}
+
+static PyObject *forget(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  numRunning = 0;
+  Py_RETURN_NONE;
+}
+
 static PyObject *watch(PyObject *module, PyObject *args) {
   PyObject *types[NUM_WATCHED], *function;
   (void)module;
@@ -271,6 +312,11 @@ static PyObject *watch(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef functions[] = {
+    {"end", end, METH_O,
+     "Let no other thread begin a call, and wait for those that run, so many "
+     "milliseconds at most."},
+    {"forget", forget, METH_NOARGS,
+     "Forget calls of threads that a child of fork does not have."},
     {"watch", watch, METH_VARARGS,
      "Call a function with each argument of a call that requires a "
      "gradient.\n\n"

@@ -9,8 +9,10 @@ has not begun to run then.
 
 from __future__ import annotations
 
+import atexit
 import json
 import keyword
+import os
 import re
 import sys
 import types
@@ -21,13 +23,19 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
+# How long the end of the interpreter waits for calls of daemon threads.
+_END_MILLISECONDS = 5_000
+
 _Function: Any  # the type of `_calls`, None without
 _watch: Any = None
 try:
-    from ._calls import Function as _Function
-    from ._calls import watch as _watch
+    from . import _calls
 except ImportError:  # another Python than CPython, or built without its headers
     _Function = None
+else:
+    _Function, _watch = _calls.Function, _calls.watch
+    atexit.register(_calls.end, _END_MILLISECONDS)
+    os.register_at_fork(after_in_child=_calls.forget)
 
 _BOUND = ("_relax_function", "_relax_retry", "_relax_again")
 

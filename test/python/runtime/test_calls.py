@@ -4,6 +4,7 @@
 
 import gc
 import inspect
+import subprocess
 import sys
 import traceback
 
@@ -153,3 +154,24 @@ def test_error_has_no_frames_of_the_runtime(exec_mode):
         with pytest.raises(ValueError, match="dimension 1 is 5") as caught:
             call(np.zeros((2, 5), "float32"))
         assert "<unknown>" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_daemon_threads_in_calls_do_not_end_the_process():
+    program = """
+import threading, time
+import numpy as np, relax_mlir as relax
+vm = relax.VirtualMachine(relax.compile('''
+relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
+  %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}'''))
+def serve():
+    while True:
+        vm["main"](np.ones(20000, "float32"))
+for _ in range(4):
+    threading.Thread(target=serve, daemon=True).start()
+time.sleep(0.2)
+"""
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
