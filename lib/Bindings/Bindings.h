@@ -65,6 +65,11 @@ template <typename Make> MlirType getChecked(MlirContext context, Make make) {
   static const std::string kPlace = "at loc(unknown): ";
   if (message.rfind(kPlace, 0) == 0)
     message.erase(0, kPlace.size());
+  // The id of a rule, " [WF10]", is for programs.
+  constexpr size_t kRuleSize = 7;
+  if (message.size() > kRuleSize && message.back() == ']' &&
+      message.compare(message.size() - kRuleSize, 2, " [") == 0)
+    message.erase(message.size() - kRuleSize);
   throw nb::value_error(message.c_str());
 }
 

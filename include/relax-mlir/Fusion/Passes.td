@@ -13,7 +13,7 @@ include "mlir/Pass/PassBase.td"
 
 def RelaxAnnotateOpPatternPass
     : Pass<"relax-annotate-op-pattern", "::mlir::func::FuncOp"> {
-  let summary = "State what kind of computation each kernel is (RF16)";
+  let summary = "State what kind of computation each kernel is";
   let description = [{
     Reads from the body how the elements of the outputs are made of those of the
     inputs, and states it as the attribute `op_pattern` with the numbers of TVM:
@@ -53,7 +53,7 @@ def RelaxRaiseKernelsPass : Pass<"relax-raise-kernels", "ModuleOp"> {
 }
 
 def RelaxFuseOpsPass : Pass<"relax-fuse-ops", "ModuleOp"> {
-  let summary = "Group calls that can be one kernel into functions (RF16)";
+  let summary = "Group calls that can be one kernel into functions";
   let description = [{
     Takes calls of kernels out of dataflow blocks, in groups, into private
     functions with the attribute `Primitive`, of which `relax-fuse-tir` makes
@@ -82,7 +82,7 @@ def RelaxFuseOpsPass : Pass<"relax-fuse-ops", "ModuleOp"> {
 }
 
 def RelaxFuseTIRPass : Pass<"relax-fuse-tir", "ModuleOp"> {
-  let summary = "Make one kernel of each primitive function (RF16)";
+  let summary = "Make one kernel of each primitive function";
   let description = [{
     Puts the bodies of the kernels that a function with the attribute `Primitive`
     calls one behind the other, and calls the result in place of the function.

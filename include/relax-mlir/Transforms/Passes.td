@@ -39,7 +39,7 @@ def RelaxNormalizePass : Pass<"relax-normalize", "::mlir::relax::FuncOp"> {
 }
 
 def RelaxRealizeVDevicePass : Pass<"relax-realize-vdevice", "ModuleOp"> {
-  let summary = "Decide the virtual device of each tensor (DR16, WF24)";
+  let summary = "Decide the virtual device of each tensor";
   let description = [{
     Where the module lists virtual devices: sets the device of each tensor type
     that leaves it open, from results to operands and back, until nothing
@@ -66,7 +66,7 @@ def RelaxRealizeVDevicePass : Pass<"relax-realize-vdevice", "ModuleOp"> {
 }
 
 def RelaxLambdaLiftPass : Pass<"relax-lambda-lift", "ModuleOp"> {
-  let summary = "Make functions of closures (SE03, SE07)";
+  let summary = "Make functions of closures";
   let description = [{
     Moves the body of each `relax.closure` into a private function, which takes
     the captured shape variables, as one shape, and the captured values before
@@ -104,7 +104,7 @@ def RelaxDeriveStructInfoPass : Pass<"relax-derive-struct-info", "ModuleOp"> {
 
 def RelaxDeadCodeEliminationPass
     : Pass<"relax-dead-code-elimination", "::mlir::relax::FuncOp"> {
-  let summary = "Remove bindings without uses (SE05, SE06)";
+  let summary = "Remove bindings without uses";
   let description = [{
     Removes operations that are pure and whose results nobody uses, calls of pure
     functions included. Inside of dataflow blocks unused casts go as well, where
@@ -211,7 +211,7 @@ def RelaxKillAfterLastUsePass
 }
 
 def RelaxPoolConstantsPass : Pass<"relax-pool-constants", "ModuleOp"> {
-  let summary = "Lay out the constants of the module in one pool (VM09)";
+  let summary = "Lay out the constants of the module in one pool";
   let description = [{
     Lists the tensors of all `relax.constant` once each as `relax.constants` of
     the module, behind those that are there already, and replaces them by

@@ -33,6 +33,8 @@ _INNER = (
     "; what a dataflow block or a branch computes is visible after it only as one of its outputs "
     "(emit_output, R.output)"
 )
+# The id of a rule of the specification, by which programs tell errors apart.
+RULE = re.compile(r" \[([A-Z]{2}\d\d)\]$")
 _UNKNOWN = re.compile(r"custom op '([\w.]+)' is unknown|for custom op '([\w.]+)'")
 
 
@@ -62,11 +64,14 @@ class Diagnostic:
         Bytes that are not UTF-8 are escaped, such as ``\xff``.
     location : mlir.ir.Location
     notes : tuple of Diagnostic
+    rule : str or None
+        The id of the rule of the specification that is broken, such as "WF05".
     """
 
     message: str
     location: ir.Location
     notes: tuple[Diagnostic, ...] = ()
+    rule: str | None = None
 
     @property
     def severity(self) -> ir.DiagnosticSeverity:
@@ -108,7 +113,11 @@ def collect_errors(context: ir.Context) -> Iterator[list[Diagnostic]]:
             added = tuple(
                 Diagnostic(text, place) for text, place, _ in notes if not text.startswith(_NOISE)
             )
-            errors.append(Diagnostic(message + _hint(message), location, added))
+            found = RULE.search(message)
+            text = RULE.sub("", message)
+            errors.append(
+                Diagnostic(text + _hint(text), location, added, found[1] if found else None)
+            )
 
 
 @contextlib.contextmanager

@@ -4,17 +4,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
 from .context import current_context
-from .diagnostics import Diagnostic, check_text, collect_errors
+from .diagnostics import RULE, Diagnostic, check_text, collect_errors
 from .ir_module import ModuleLike, as_module
 
-_RULE = re.compile(r" \[([A-Z]{2}\d\d)\]$")
 # The rules that the parser of MLIR holds, which knows no ids.
 _PARSER_RULES = {
     "redefinition of SSA value": "WF02",
@@ -42,8 +40,7 @@ class Violation:
     notes: tuple[tuple[str, ir.Location], ...] = ()
 
     def __str__(self) -> str:
-        rule = f" [{self.rule}]" if self.rule else ""
-        lines = [f"{_place(self.location)}: {self.message}{rule}"]
+        lines = [f"{_place(self.location)}: {self.message}"]
         lines += [f"  {_place(location)}: {note}" for note, location in self.notes]
         return "\n".join(lines)
 
@@ -68,15 +65,15 @@ def _place(location: ir.Location) -> str:
 def violation(diagnostic: Diagnostic | ir.Diagnostic | ir.DiagnosticInfo) -> Violation:
     """Return the violation that a diagnostic of MLIR describes."""
     message = diagnostic.message
-    found = _RULE.search(message)
-    rule = found[1] if found else None
+    found = RULE.search(message)
+    rule = found[1] if found else getattr(diagnostic, "rule", None)
     for text, parser_rule in _PARSER_RULES.items():
         if rule is None and text in message:
             rule = parser_rule
     notes = [(note.message, note.location) for note in diagnostic.notes]
     return Violation(
         rule,
-        _RULE.sub("", message),
+        RULE.sub("", message),
         diagnostic.location,
         tuple(note for note in notes if not note[0].startswith("see current operation")),
     )

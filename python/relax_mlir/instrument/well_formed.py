@@ -47,7 +47,7 @@ class WellFormedInstrument(PassInstrument):
     Traceback (most recent call last):
     ...
     relax_mlir.core...WellFormedError: after pass hide the module is not well-formed:
-    ...expected a function that is not private, to enter the program by [WF12]
+    ...expected a function that is not private, to enter the program by
     ...
     """
 

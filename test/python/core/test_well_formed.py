@@ -64,9 +64,10 @@ INVALID = {
 @pytest.mark.parametrize("name", INVALID)
 def test_invalid_module_names_the_rule(name: str) -> None:
     assert rules(INVALID[name]) == [name[:4].upper()]
-    with pytest.raises(WellFormedError, match=rf"\[{name[:4].upper()}\]") as error:
+    with pytest.raises(WellFormedError) as error:
         check_well_formed(INVALID[name])
-    assert len(error.value.violations) == 1
+    assert [each.rule for each in error.value.violations] == [name[:4].upper()]
+    assert name[:4].upper() not in str(error.value)
 
 
 def test_wf_all_violations_at_once() -> None:
@@ -87,7 +88,7 @@ def test_wf_violation_shows_place_and_notes() -> None:
     ((note, place),) = violation.notes
     assert (note, ":3:" in str(place)) == ("it is bound here", True)
     first, second = str(violation).splitlines()
-    assert first.endswith("operand 0 is used before it is bound [WF03]")
+    assert first.endswith("operand 0 is used before it is bound")
     assert second.endswith(": it is bound here")
 
 

@@ -59,7 +59,7 @@ CASES = [
     (
         "relax.TensorStructInfo((2,), ndim=3)",
         "ValueError",
-        "expected ndim to be the number of dimensions, 1, but got 3 [WF10]",
+        "expected ndim to be the number of dimensions, 1, but got 3",
     ),
     (
         "relax.TensorStructInfo(ndim='two')",

@@ -154,7 +154,7 @@ CASES = [
         "OSError",
         "/nonexistent/m.rx: cannot be written: No such file or directory",
     ),
-    ("machine().executable.save('/tmp')", "OSError", "/tmp: cannot be written: Is a directory"),
+    ("machine().executable.save('/tmp')", "OSError", "/tmp: expected a file to replace, but got a folder"),
     (
         "machine().executable.export_library('/nonexistent/m.so')",
         "FileNotFoundError",

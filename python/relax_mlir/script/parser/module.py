@@ -113,9 +113,7 @@ class ModuleParser(Evaluator):
         if check_well_formed:
             for violation in well_formed(self.builder._module):
                 if violation.rule != "WF12":  # other parts may be added
-                    rule = f" [{violation.rule}]" if violation.rule else ""
-                    message = f"{violation.message}{rule}"
-                    raise self.error_at(node, str(violation.location), message)
+                    raise self.error_at(node, str(violation.location), violation.message)
         try:
             return IRModule(self.builder.get())
         except ir.MLIRError as error:

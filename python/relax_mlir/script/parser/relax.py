@@ -138,7 +138,7 @@ def recursive(name: str) -> str:
     """Return the error that a recursive function does not state its result."""
     return (
         f"expected the StructInfo of the result of '{name}', which calls itself, as in "
-        f'def {name}(...) -> R.Tensor((n, 4), "float32") [WF08]'
+        f'def {name}(...) -> R.Tensor((n, 4), "float32")'
     )
 
 

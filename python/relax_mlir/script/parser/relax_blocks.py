@@ -159,7 +159,7 @@ class BlockParser(BindingParser):
 
     def _visit_if(self, node: ast.If) -> None:
         if self.dataflow is not None:
-            raise self.error(node, "expected no if statement in a dataflow block [WF07]")
+            raise self.error(node, "expected no if statement in a dataflow block")
         if not node.orelse:
             raise self.error(node, "expected an else branch: both branches give a value")
         annotate = self._annotation_of_next()
