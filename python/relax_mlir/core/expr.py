@@ -33,6 +33,7 @@ from .ir import (
     TensorStructInfo,
 )
 from .operators import FUNCTIONS, Operators
+from .visibility import require_visible
 
 
 class Var(Operators):
@@ -236,13 +237,14 @@ def build(op_class: Any, *operands: Any, **arguments: Any) -> ir.Value:
         If there is no current place, or the operands do not fit; the message names the operation.
     """
     try:
-        context = ir.InsertionPoint.current.block.owner.operation.context
+        block = ir.InsertionPoint.current.block
     except ValueError:
         raise ValueError(
             f"expected {op_class.OPERATION_NAME} inside BlockBuilder.function or an InsertionPoint"
         ) from None
     given = {name: value for name, value in arguments.items() if value is not None}
-    require_context([*operands, *given.values()], context)
+    require_context([*operands, *given.values()], block.owner.operation.context)
+    require_visible(op_class.OPERATION_NAME, operands, block)
     try:
         op = op_class(*operands, **given, loc=current_location())
     except ir.MLIRError as error:
