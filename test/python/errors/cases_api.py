@@ -1125,4 +1125,44 @@ CASES = [
         "TypeError",
         "expected str, bytes or os.PathLike object, not int",
     ),
+    (
+        "x = relax.Var('x', x_type); b = relax.BlockBuilder()\nwith b.function('f', [x, x]): b.emit_func_output(x)",
+        "ValueError",
+        "expected parameters of function 'f' with distinct names, but got 'x' twice",
+    ),
+    (
+        "other = []\nemit(lambda x: other.append(op.exp(x)) or x)\nemit(lambda x: op.add(x, other[0]))",
+        "ValueError",
+        "relax.add: expected values of the function that is being written, but got a result of relax.exp of function 'main'",
+    ),
+    (
+        "relax.bisect_wrong(module(), [zeros], rtol=float('nan'))",
+        "ValueError",
+        "expected rtol to be 0 or more, but got nan",
+    ),
+    (
+        "relax.bisect_wrong(module(), [zeros], rtol=-1)",
+        "ValueError",
+        "expected rtol to be 0 or more, but got -1",
+    ),
+    (
+        "relax.bisect_wrong(module(), zeros)",
+        "TypeError",
+        "expected a list of the arguments of 'main' as inputs, but got an array of float32, shape (2, 4)",
+    ),
+    (
+        "m = module()\nfor name, _ in relax.phases(): m = transform.phase(name)(m)\nrelax.compile(m)",
+        "ValueError",
+        "expected a module of Relax, or one after an earlier phase, but got one after the phase llvm: it has '__tvm_ffi_main'",
+    ),
+    (
+        "from relax_mlir.frontend.relay import from_relay; from_relay('def @main(%x: Tensor[(2), float32]) { nn.relu(%x) }', params={'x': np.zeros(5, 'float32')})",
+        "ValueError",
+        "expected parameter 'x' of type Tensor[(2), float32], but got Tensor[(5), float32]",
+    ),
+    (
+        "from relax_mlir.frontend.relay import from_relay; from_relay('def @main(%x: Tensor[(2), float32]) { nn.relu(%x) }', shape_dict={'x': (3,)})",
+        "ValueError",
+        "expected parameter 'x' of type Tensor[(2), float32], but got Tensor[(3), float32]",
+    ),
 ]

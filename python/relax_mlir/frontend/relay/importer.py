@@ -155,9 +155,18 @@ def _param_type(
         return said or param.type
     try:
         unify(with_holes(param.type), said)
+        _check_dims(param.type, said)
     except MismatchError:
         raise ValueError(
             f"expected parameter '{param.name}' of type {type_text(param.type)}, but got "
             f"{type_text(said)}"
         ) from None
     return said
+
+
+def _check_dims(stated: Type, said: Type) -> None:
+    """Raise MismatchError if two tensors of one rank have different dimensions that are known."""
+    if isinstance(stated, TensorType) and isinstance(said, TensorType):
+        for one, other in zip(stated.shape, said.shape, strict=True):
+            if isinstance(one, int) and isinstance(other, int) and one != other:
+                raise MismatchError
