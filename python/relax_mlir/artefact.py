@@ -152,6 +152,9 @@ class Executable(relax_runtime.Executable):
         self.code = code
         self._target = target or native.NativeTarget()
 
+    def __reduce__(self) -> Any:
+        return load, (self.to_bytes(),), {"reads_only": self.reads_only}
+
     def make_machine(self) -> tvm_ffi.Object:
         """Return a new machine of the runtime; raise ValueError where the code cannot run."""
         if self.code is not None:

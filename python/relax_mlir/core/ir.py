@@ -30,8 +30,17 @@ def _register(cls: _T) -> _T:
     caster: Callable[[Any], Any] = cls
     # The classes of the extension take one type or attribute only; ours more in __init__.
     cls.__new__ = lambda cls, *args, **kwargs: base.__new__(cls)  # type: ignore
+    # They never change.
+    cls.__copy__ = lambda self: self  # type: ignore[attr-defined]
+    cls.__deepcopy__ = lambda self, memo: self  # type: ignore[attr-defined]
+    cls.__reduce__ = lambda self: (_restored, (base is ir.Type, str(self)))  # type: ignore[assignment]
     ir.register_type_caster(cls.get_static_typeid())(lambda value: caster(value))  # type: ignore[attr-defined]
     return cls
+
+
+def _restored(is_type: bool, text: str) -> Any:
+    """Return the type or attribute that was pickled, in the current context."""
+    return (ir.Type if is_type else ir.Attribute).parse(text, current_context())
 
 
 def _cast(cls: Any, base: Any) -> Any:

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import reprlib
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any, TypeAlias
 
 from mlir import ir
@@ -272,6 +274,18 @@ class IRModule(Printable):
         """Return a copy."""
         return IRModule(_ext.clone_module(self.module))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> IRModule:
+        made = self.clone()
+        made.name, made.params = self.name, deepcopy(self.params, memo)
+        return made
+
+    __copy__ = clone
+
+    def __reduce__(self) -> Any:
+        stored = io.BytesIO()
+        self.operation.write_bytecode(stored)
+        return _restored, (stored.getvalue(), self.name, self.params)
+
     def verify(self) -> None:
         """Raise MLIRError if the module is not valid."""
         with raise_errors(self.context):
@@ -335,6 +349,13 @@ class IRModule(Printable):
 
     def __repr__(self) -> str:
         return f"<IRModule {self.name}: {reprlib.repr(list(self.functions))}>"
+
+
+def _restored(stored: bytes, name: str, params: dict[str, list[Any]]) -> IRModule:
+    """Return the module that was pickled."""
+    made = IRModule(ir.Module.parse(stored, current_context()))
+    made.name, made.params = name, params
+    return made
 
 
 class FreeFunction(Function):
