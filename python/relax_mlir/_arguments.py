@@ -133,7 +133,9 @@ def _explained(
     """Return a better error than one that a call raised, None if there is none."""
     if not _is_foreign(error):
         return None
-    wrong = _misfit(function, name, args, kwargs)
+    wrong: Exception | None = _misfit(function, name, args, kwargs)
+    if wrong is None and any(text in str(error) for text in _FOREIGN):
+        wrong = _too_large(function, name, args, kwargs)
     if wrong is None and any(text in str(error) for text in _FOREIGN):
         given = [*map(shown, args[_skipped(function) :])]
         given += [f"{key}={shown(value)}" for key, value in kwargs.items()]
@@ -141,6 +143,16 @@ def _explained(
     if wrong is not None:
         wrong.__suppress_context__ = True
     return wrong
+
+
+def _too_large(
+    function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> ValueError | None:
+    """Return an error about the first argument that is an integer beyond 64 bits, or None."""
+    for key, value in inspect.signature(function).bind(*args, **kwargs).arguments.items():
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            return ValueError(f"{name}: expected {key} to be of 64 bits, but got {value}")
+    return None
 
 
 def _is_foreign(error: Exception) -> bool:

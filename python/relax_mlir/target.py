@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from relax_runtime.bounds import INT64, between
+
 from . import native
 from .transform.options import DEVICES, VECTOR_BITS
 
@@ -160,4 +162,4 @@ def _number(options: Mapping[str, Any], name: str) -> int:
         number = -1
     if number < 0:
         raise ValueError(f"expected {name} to be a number, but got {given!r}")
-    return number
+    return between(name, number, 0, INT64)

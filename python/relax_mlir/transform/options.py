@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
+from relax_runtime.bounds import INT64, between
 from relax_runtime.near_misses import did_you_mean
 
 #: How functions run.
@@ -175,11 +176,11 @@ class CompileOptions:
 def _check(name: str, value: Any, type_: type) -> None:
     """Raise an error if the value of an option is none of its values."""
     if name in CHOICES:
-        if value not in CHOICES[name]:
-            known = ", ".join(map(str, CHOICES[name]))
+        if value not in CHOICES[name] or isinstance(value, (bool, float)):
+            known = ", ".join(str(each) or "''" for each in CHOICES[name])
             raise ValueError(f"expected {name}, one of {known}, but got {value!r}")
     elif type(value) is not type_:
         expected = {bool: "True or False", str: "a text"}.get(type_, "a number")
         raise TypeError(f"expected {name} to be {expected}, but got {value!r}")
-    elif type_ is int and cast(int, value) < 0:
-        raise ValueError(f"expected {name} to be 0 or more, but got {value}")
+    elif type_ is int:
+        between(name, value, 0, INT64)

@@ -12,6 +12,7 @@ from typing import Any
 import tvm_ffi
 
 from ._ffi import vm_function
+from .bounds import INT64, between
 
 _time = vm_function("time")
 
@@ -62,9 +63,11 @@ def time_evaluator(
     function: tvm_ffi.Function, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0
 ) -> Callable[..., BenchmarkResult]:
     """Return a function that measures calls of a function; see `VirtualMachine.time_evaluator`."""
+    calls = between("number", number, 1, INT64)
+    repetitions = between("repeat", repeat, 1, INT64)
 
     def evaluate(*args: Any) -> BenchmarkResult:
-        seconds = _time(function, number, repeat, float(min_repeat_ms), *args)
+        seconds = _time(function, calls, repetitions, float(min_repeat_ms), *args)
         return BenchmarkResult(tuple(float(value) for value in seconds))
 
     return evaluate

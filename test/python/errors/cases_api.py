@@ -646,7 +646,7 @@ CASES = [
     (
         "machine().time_evaluator('main', number=0)(zeros)",
         "ValueError",
-        "expected a number and a repeat of at least 1, but got 0 and 1",
+        "expected number to be between 1 and 9223372036854775807, but got 0",
     ),
     (
         "machine().time_evaluator('main', number='a')(zeros)",
@@ -656,7 +656,7 @@ CASES = [
     (
         "machine().time_evaluator('main', repeat=0)(zeros)",
         "ValueError",
-        "expected a number and a repeat of at least 1, but got 10 and 0",
+        "expected repeat to be between 1 and 9223372036854775807, but got 0",
     ),
     (
         "relax.Executable(3)",
@@ -686,32 +686,32 @@ CASES = [
     (
         "runtime.set_num_threads('2')",
         "TypeError",
-        "runtime.set_num_threads: expected count to be an int or None, but got '2'",
+        "expected count to be an int or None, but got '2'",
     ),
     (
         "runtime.set_num_threads(-3)",
         "ValueError",
-        "expected a number of threads of at least 1, or None, but got -3",
+        "expected count to be between 1 and 512, or None, but got -3",
     ),
     (
         "runtime.set_num_threads(1.5)",
         "TypeError",
-        "runtime.set_num_threads: expected count to be an int or None, but got 1.5",
+        "expected count to be an int or None, but got 1.5",
     ),
     (
         "runtime.set_memory_limit('cpu:0', 1000)",
         "TypeError",
-        "runtime.set_memory_limit: expected limit to be an int or None, but got 'cpu:0'",
+        "expected limit to be an int or None, but got 'cpu:0'",
     ),
     (
         "runtime.set_memory_limit(-5)",
         "ValueError",
-        "expected a limit of at least 0 bytes, or None, but got -5",
+        "expected limit to be between 0 and 9223372036854775807, or None, but got -5",
     ),
     (
         "runtime.set_memory_limit(1.5)",
         "TypeError",
-        "runtime.set_memory_limit: expected limit to be an int or None, but got 1.5",
+        "expected limit to be an int or None, but got 1.5",
     ),
     (
         "runtime.memory_stats('gpu')",
@@ -751,12 +751,12 @@ CASES = [
     (
         "relax.set_recursion_limit('a')",
         "TypeError",
-        "relax.set_recursion_limit: expected limit to be an int, but got 'a'",
+        "expected limit to be an int, but got 'a'",
     ),
     (
         "relax.set_recursion_limit(-1)",
         "ValueError",
-        "expected a recursion limit of at least 1, but got -1",
+        "expected limit to be between 1 and 9223372036854775807, but got -1",
     ),
     (
         "runtime.ADT.make('a')",
@@ -1164,5 +1164,86 @@ CASES = [
         "from relax_mlir.frontend.relay import from_relay; from_relay('def @main(%x: Tensor[(2), float32]) { nn.relu(%x) }', shape_dict={'x': (3,)})",
         "ValueError",
         "expected parameter 'x' of type Tensor[(2), float32], but got Tensor[(3), float32]",
+    ),
+    (
+        "runtime.set_num_threads(2**70)",
+        "ValueError",
+        "expected count to be between 1 and 512, or None, but got 1180591620717411303424",
+    ),
+    (
+        "runtime.set_num_threads(2**31)",
+        "ValueError",
+        "expected count to be between 1 and 512, or None, but got 2147483648",
+    ),
+    (
+        "runtime.set_memory_limit(2**70)",
+        "ValueError",
+        "expected limit to be between 0 and 9223372036854775807, or None, but got 1180591620717411303424",
+    ),
+    (
+        "relax.set_recursion_limit(2**70)",
+        "ValueError",
+        "expected limit to be between 1 and 9223372036854775807, but got 1180591620717411303424",
+    ),
+    (
+        "machine().time_evaluator('main', number=2**70)(zeros)",
+        "ValueError",
+        "expected number to be between 1 and 9223372036854775807, but got 1180591620717411303424",
+    ),
+    (
+        "machine().as_text(2**70)",
+        "ValueError",
+        "runtime.Executable.as_text: expected max_bytes to be of 64 bits, but got 1180591620717411303424",
+    ),
+    (
+        "relax.TensorStructInfo(ndim=2**70)",
+        "ValueError",
+        "relax.TensorStructInfo: expected ndim to be of 64 bits, but got 1180591620717411303424",
+    ),
+    (
+        "runtime.tensor(zeros, 'cpu:999999999999')",
+        "ValueError",
+        "expected a device such as 'cpu', 'cpu:1' or 'cuda:0', but got 'cpu:999999999999'",
+    ),
+    (
+        "runtime.tensor(zeros, 'cpu:-1')",
+        "ValueError",
+        "expected a device such as 'cpu', 'cpu:1' or 'cuda:0', but got 'cpu:-1'",
+    ),
+    ("runtime.cpu(-1)", "ValueError", "expected index to be between 0 and 2147483647, but got -1"),
+    (
+        "relax.compile(module(), l2_bytes=2**70)",
+        "ValueError",
+        "expected l2_bytes to be between 0 and 9223372036854775807, but got 1180591620717411303424",
+    ),
+    (
+        "relax.compile(module(), 'llvm -l1-bytes=99999999999999999999999')",
+        "ValueError",
+        "expected l1-bytes to be between 0 and 9223372036854775807, but got 99999999999999999999999",
+    ),
+    (
+        "relax.compile(module(), opt_level=2.0)",
+        "ValueError",
+        "expected opt_level, one of 0, 1, 2, 3, but got 2.0",
+    ),
+    (
+        "relax.compile(module(), device='cpu')",
+        "ValueError",
+        "expected device, one of '', cuda, but got 'cpu'",
+    ),
+    (
+        "import copy; copy.deepcopy(machine())",
+        "TypeError",
+        "expected an Executable to copy or to store, but got a VirtualMachine",
+    ),
+    (
+        "import pickle; pickle.dumps(machine())",
+        "TypeError",
+        "take its executable, and make another machine of it",
+    ),
+    (
+        "import pickle; pickle.dumps(runtime.Executable.assemble('function main(x) { ret %0 }'))",
+        "TypeError",
+        "store the file that it comes from",
     ),
 ]
