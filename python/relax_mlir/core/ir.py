@@ -33,9 +33,14 @@ def _register(cls: _T) -> _T:
     # They never change.
     cls.__copy__ = lambda self: self  # type: ignore[attr-defined]
     cls.__deepcopy__ = lambda self, memo: self  # type: ignore[attr-defined]
-    cls.__reduce__ = lambda self: (_restored, (base is ir.Type, str(self)))  # type: ignore[assignment]
+    cls.__reduce__ = _reduced  # type: ignore[assignment]
     ir.register_type_caster(cls.get_static_typeid())(lambda value: caster(value))  # type: ignore[attr-defined]
     return cls
+
+
+def _reduced(self: Any) -> Any:
+    """Return what pickle stores of a type or an attribute."""
+    return _restored, (isinstance(self, ir.Type), str(self))
 
 
 def _restored(is_type: bool, text: str) -> Any:

@@ -482,4 +482,19 @@ CASES = [
         "CommandError",
         "unrecognized arguments: --nope",
     ),
+    (
+        "from_source('@T.prim_func\\ndef f(A: T.Buffer((4,), \"float32\")):\\n    for i in range(4):\\n        A[i + 3] = T.float32(0)')",
+        "ScriptError",
+        "expected indices of 'A' from 0 to 3, but got 3 to 6",
+    ),
+    (
+        "from_source('@T.prim_func\\ndef f(A: T.Buffer((4,), \"float32\")):\\n    A[-1] = A[0]')",
+        "ScriptError",
+        "expected indices of 'A' from 0 to 3, but got -1",
+    ),
+    (
+        "from relax_mlir import te; A = te.placeholder(('n',), name='A'); te.create_prim_func([A, te.compute(A.shape, lambda i: A[i + 1])])",
+        "ValueError",
+        "expected indices of 'A' from 0 to n - 1, but got up to n in A[i + 1]",
+    ),
 ]
