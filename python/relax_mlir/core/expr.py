@@ -17,11 +17,12 @@ import numpy as np
 from mlir import ir
 
 from .._annotations import name_annotation
+from .._arguments import require_str
 from .._mlir_libs import _relax_mlir as _ext
 from ..dialects import relax as _ops
 from .constants import elements_attr, scalar_attr
 from .context import current_location
-from .diagnostics import reason
+from .diagnostics import check_text, reason
 from .dtypes import element_type, is_numpy
 from .ir import (
     Dim,
@@ -59,6 +60,7 @@ class Var(Operators):
     """
 
     def __init__(self, name: str, struct_info: ir.Type) -> None:
+        check_text(name)
         self.name = name
         self.struct_info = struct_info
         self._value: ir.Value | None = None
@@ -145,6 +147,9 @@ class GlobalVar:
 
     name: str
     struct_info: FuncStructInfo | None = dataclasses.field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        require_str("the name of a GlobalVar", self.name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> ir.Value:
         """Call the function, as `relax_mlir.op.call` does."""

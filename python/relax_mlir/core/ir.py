@@ -22,6 +22,8 @@ from .diagnostics import reason
 from .dtypes import dtype_name, element_type
 
 _T = TypeVar("_T", bound=type)
+# What messages show of a text.
+_LONGEST = 60
 
 
 def _register(cls: _T) -> _T:
@@ -65,8 +67,19 @@ def _parse(text: str) -> ir.Attribute:
     except ir.MLIRError as error:
         raise ValueError(
             f"expected a dimension such as 'n * 4 + 1' (operations are +, -, *, floordiv, mod, "
-            f"min(a, b), max(a, b)), but got {text!r}: {reason(error)}"
+            f"min(a, b), max(a, b)), but got {_shortened(text)!r}{_why(text, reason(error))}"
         ) from None
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _why(text: str, found: str) -> str:
+    """Return why a text is no dimension, where the parser says that in words."""
+    if re.search(r"(//|%|floordiv|mod)\s*0\b", text):
+        return ": expected a divisor other than 0"
+    return "" if found.startswith(("expected '", "invalid SSA name")) else f": {found}"
 
 
 @_register

@@ -146,7 +146,6 @@ class IterationSpace:
             low, high = low + min(last, 0), high + max(last, 0)
         return low, high
 
-
     def out_of_bounds(self, index: Affine, size: PrimExpr) -> str | None:
         """Return the values of an index in words if one is certain to be out of bounds.
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -29,6 +30,8 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "vector_bits": VECTOR_BITS,
     "device": DEVICES,
 }
+# The architectures that LLVM writes code for, from the oldest that kernels are written for on.
+_ARCHS = tuple(f"sm_{n}" for n in (80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121))
 # Those that no pipeline of MLIR has: they are about passes in Python, and about LLVM.
 _OF_PYTHON = {"opt_level", "fold_constants", "combine_matmuls"}
 
@@ -138,6 +141,7 @@ class CompileOptions:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             _check(field.name, getattr(self, field.name), type(field.default))
+        check_arch("device_arch", self.device_arch)
 
     @classmethod
     def of(cls, given: CompileOptions | None, changes: dict[str, Any]) -> CompileOptions:
@@ -171,6 +175,13 @@ class CompileOptions:
             for name, value in dataclasses.asdict(self).items()
             if name not in _OF_PYTHON and value != ""
         }
+
+
+def check_arch(name: str, arch: str) -> None:
+    """Raise a ValueError if there is no GPU of an architecture that kernels are written for."""
+    if arch and re.sub("[af]$", "", arch) not in _ARCHS:
+        known = ", ".join(_ARCHS)
+        raise ValueError(f"expected {name} to be like sm_90, one of {known}, but got {arch!r}")
 
 
 def _check(name: str, value: Any, type_: type) -> None:

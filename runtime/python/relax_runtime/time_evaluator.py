@@ -29,6 +29,10 @@ class BenchmarkResult:
 
     results: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.results, tuple) or not self.results:
+            raise TypeError(f"expected a tuple of seconds as results, but got {self.results!r}")
+
     @property
     def mean(self) -> float:
         """The mean of the repetitions."""

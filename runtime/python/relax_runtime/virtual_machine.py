@@ -199,6 +199,11 @@ class VirtualMachine(StatefulCalls):
         return f"<VirtualMachine ({self.executable.exec_mode}): {names}>"
 
     def _check_observable(self, use: str, remedy: str) -> None:
+        if self.executable.exec_mode == "reference":
+            raise ValueError(
+                f"expected a program to {use}, but its functions are evaluated by the target "
+                f'"reference": compile with {remedy}'
+            )
         if self.executable.exec_mode != "bytecode":
             raise ValueError(
                 f"expected a program to {use}, but its functions are machine code, in which no "

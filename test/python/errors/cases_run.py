@@ -111,8 +111,16 @@ CALLS = [
 ]
 
 CASES = [
-    ("relax.load(3)", "TypeError", "expected str, bytes or os.PathLike object, not int"),
-    ("relax.load(None)", "TypeError", "expected str, bytes or os.PathLike object, not NoneType"),
+    (
+        "relax.load(3)",
+        "TypeError",
+        "relax.load: expected source to be a str, a path or bytes, but got 3",
+    ),
+    (
+        "relax.load(None)",
+        "TypeError",
+        "relax.load: expected source to be a str, a path or bytes, but got None",
+    ),
     (
         "relax.load('/nonexistent/model.rx')",
         "OSError",
@@ -147,7 +155,7 @@ CASES = [
     (
         "machine().executable.save(3)",
         "TypeError",
-        "expected str, bytes or os.PathLike object, not int",
+        "relax.Executable.save: expected path to be a str or a path, but got 3",
     ),
     (
         "machine().executable.save('/nonexistent/m.rx')",
@@ -163,7 +171,7 @@ CASES = [
     (
         "machine().executable.export_library(3)",
         "TypeError",
-        "expected str, bytes or os.PathLike object, not int",
+        "relax.Executable.export_library: expected path to be a str or a path, but got 3",
     ),
     (
         "machine().executable.export_library(temporary('a.so'), options='-O3')",
