@@ -505,4 +505,50 @@ CASES = [
         "ValueError",
         "expected indices of 'A' from 0 to n - 1, but got up to n in A[i + 1]",
     ),
+    (
+        "from_source('@R.function(nope=1)\\ndef f(x: R.Object): return x')",
+        "ScriptError",
+        "expected options of @R.function, check_well_formed, name, private, pure, but got 'nope'",
+    ),
+    (
+        "from_source('@R.function(privat=True)\\ndef f(x: R.Object): return x')",
+        "ScriptError",
+        "but got 'privat'; did you mean 'private'?",
+    ),
+    (
+        "from_source('@R.function(pure=3)\\ndef f(x: R.Object): return x')",
+        "ScriptError",
+        "expected pure to be True or False, but got 3",
+    ),
+    (
+        "from_source('@I.ir_module(nope=3)\\nclass M: pass')",
+        "ScriptError",
+        "expected options of @I.ir_module, check_well_formed, s_tir, but got 'nope'",
+    ),
+    (
+        "from_source('@I.ir_module\\nclass M(3): pass')",
+        "ScriptError",
+        "expected a class of functions alone, but got 3",
+    ),
+    (
+        "kernel_script('return f\"{x}\"')",
+        "ScriptError",
+        "expected a value that is known when the program is read, but got one of the program",
+    ),
+    ("kernel_script('return R.sum(x=x, x=x)')", "ScriptError", "expected the argument 'x' once"),
+    (
+        "kernel_script('R.func_attr(3)\\nreturn x')",
+        "ScriptError",
+        "expected a dict of attributes, but got 3",
+    ),
+    (
+        "kernel_script('y = z = x\\nreturn y')",
+        "ScriptError",
+        "expected one name on the left, but got y = z",
+    ),
+    (
+        'from_source(\'@T.prim_func\\ndef f(A: T.Buffer((4,), "float32")):\\n    for i in T.thread_binding(4, thread="nope.x"):\\n        A[i] = T.float32(0)\')',
+        "ScriptError",
+        "expected thread, 'threadIdx.x' or the like, but got 'nope.x'",
+    ),
 ]

@@ -154,7 +154,7 @@ def test_limit() -> None:
     assert stats.system_releases > 0
     set_memory_limit(None, "cpu:26")
     with pytest.raises(
-        ValueError, match="expected limit to be between 0 and .*, or None, but got -5"
+        ValueError, match=r"expected limit to be between 0 and .*, or None, but got -5"
     ):
         set_memory_limit(-5)
 
