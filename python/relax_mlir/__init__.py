@@ -190,7 +190,16 @@ _EAGER = {
         "module_pass",
         "register_config_option",
     ),
-    "dpl": ("is_tuple_get_item", "rewrite_call"),
+    "dpl": (
+        "is_call_dps_packed",
+        "is_call_packed",
+        "is_call_tir",
+        "is_dfv",
+        "is_gv",
+        "is_tuple_get_item",
+        "is_var",
+        "rewrite_call",
+    ),
     "script": ("from_source", "parse"),
 }
 for _name, _pass in transform.passes().items():
@@ -199,7 +208,20 @@ for _name, _pass in transform.passes().items():
     explain_methods(_pass, f"transform.{_name}", ("__init__",) if _is_generated else ())
 explain_methods(BlockBuilder, "BlockBuilder", ("function", "closure", "emit", "emit_output"))
 explain_methods(VirtualMachine, "VirtualMachine", ("profile", "set_instrument", "time_evaluator"))
-for _name in ("analysis", "dpl", "instrument", "runtime", "script", "te", "topi", "transform", ""):
+for _name in ("artefact", "reference", "tir"):
+    explain_namespace(sys.modules[f"{__name__}.{_name}"], f"{_name}.", classes=False)
+for _name in (
+    "analysis",
+    "dpl",
+    "instrument",
+    "runtime",
+    "script",
+    "te",
+    "topi",
+    "training",
+    "transform",
+    "",
+):
     explain_namespace(
         globals()[_name] if _name else sys.modules[__name__],
         f"{_name}." if _name else "relax.",

@@ -34,6 +34,7 @@ _OURS = (
     "re",
     "inspect",
     "contextlib",
+    "pathlib",
 )
 # What MLIR's bindings, tvm-ffi and NumPy say of an argument of another type.
 _FOREIGN = (
@@ -43,6 +44,10 @@ _FOREIGN = (
     "Cannot convert from type",
     "An MLIR function requires a Context",
     "inhomogeneous shape",
+    "os.PathLike object",
+    "string or bytes-like object",
+    "string argument without an encoding",
+    "dictionary update sequence",
 )
 # What messages of this package say.
 _SAYS = re.compile(r"\bexpected ")
@@ -69,6 +74,20 @@ def shown(value: Any) -> str:
     if len(text) > _LONGEST or " at 0x" in text or "\n" in text:
         return f"an object of type {type_.__name__}"
     return text
+
+
+def require_str(what: str, value: Any) -> None:
+    """Raise a TypeError if a value is no str.
+
+    Examples
+    --------
+    >>> require_str("name", 3)
+    Traceback (most recent call last):
+    ...
+    TypeError: expected name to be a str, but got 3
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"expected {what} to be a str, but got {shown(value)}")
 
 
 def explain(function: Callable[..., Any], name: str, eager: bool = False) -> Callable[..., Any]:
@@ -133,7 +152,9 @@ def _explained(
     """Return a better error than one that a call raised, None if there is none."""
     if not _is_foreign(error):
         return None
-    wrong = _misfit(function, name, args, kwargs)
+    wrong: Exception | None = _misfit(function, name, args, kwargs)
+    if wrong is None and any(text in str(error) for text in _FOREIGN):
+        wrong = _too_large(function, name, args, kwargs)
     if wrong is None and any(text in str(error) for text in _FOREIGN):
         given = [*map(shown, args[_skipped(function) :])]
         given += [f"{key}={shown(value)}" for key, value in kwargs.items()]
@@ -141,6 +162,16 @@ def _explained(
     if wrong is not None:
         wrong.__suppress_context__ = True
     return wrong
+
+
+def _too_large(
+    function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> ValueError | None:
+    """Return an error about the first argument that is an integer beyond 64 bits, or None."""
+    for key, value in inspect.signature(function).bind(*args, **kwargs).arguments.items():
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            return ValueError(f"{name}: expected {key} to be of 64 bits, but got {value}")
+    return None
 
 
 def _is_foreign(error: Exception) -> bool:
@@ -252,7 +283,9 @@ def explain_methods(class_: type, name: str, eager: Iterable[str] = ()) -> None:
         setattr(class_, key, kind(made) if kind else made)
 
 
-def explain_namespace(module: types.ModuleType, prefix: str, eager: Iterable[str] = ()) -> None:
+def explain_namespace(
+    module: types.ModuleType, prefix: str, eager: Iterable[str] = (), classes: bool = True
+) -> None:
     """Explain errors of the public functions and classes of a module, and names that it lacks.
 
     Parameters
@@ -263,6 +296,8 @@ def explain_namespace(module: types.ModuleType, prefix: str, eager: Iterable[str
         Of the names, such as "op."; empty for the package itself.
     eager : iterable of str
         The functions and classes whose arguments are checked before each call.
+    classes : bool
+        Whether classes are changed at all.
     """
     space = vars(module)
     public = getattr(module, "__all__", None) or [n for n in space if not n.startswith("_")]
@@ -278,7 +313,7 @@ def explain_namespace(module: types.ModuleType, prefix: str, eager: Iterable[str
                 explained[member] = explain(member, prefix + key, key in eager)
                 explained[member]._explained = True  # type: ignore[attr-defined]
             space[key] = explained[member]
-        elif isinstance(member, type) and not issubclass(member, BaseException):
+        elif classes and isinstance(member, type) and not issubclass(member, BaseException):
             methods = ("__init__",) if key in eager else ()
             explain_methods(member, prefix + key, methods)
     if "__getattr__" not in space:

@@ -33,6 +33,7 @@ from relax_runtime.artefact import (
 )
 
 from . import native
+from ._arguments import require_str
 
 __all__ = ["Executable", "LinkedCode", "MachineCode", "Section", "load", "sections"]
 
@@ -152,6 +153,9 @@ class Executable(relax_runtime.Executable):
         self.code = code
         self._target = target or native.NativeTarget()
 
+    def __reduce__(self) -> Any:
+        return load, (self.to_bytes(),), {"reads_only": self.reads_only}
+
     def make_machine(self) -> tvm_ffi.Object:
         """Return a new machine of the runtime; raise ValueError where the code cannot run."""
         if self.code is not None:
@@ -247,8 +251,12 @@ class Executable(relax_runtime.Executable):
             If there is no C compiler, or it fails; the message is its output.
         """
         path = Path(path)
+        for option in options:
+            require_str("an option of the C compiler", option)
         if path.suffix != ".so":
             raise ValueError(f"expected a path that ends in .so, but got {path}")
+        if not isinstance(self_contained, bool):
+            raise TypeError(f"expected self_contained to be a bool, but got {self_contained!r}")
         object_file = self._object_file()
         # The table goes with the code.
         target = object_file.target if object_file.data else self._target
@@ -347,7 +355,13 @@ def _check_target(target: native.NativeTarget, source: str) -> None:
 
 def _compiler() -> list[str]:
     """Return the command that links: the environment's CC, or cc."""
-    given = shlex.split(os.environ.get("CC", ""))
+    text = os.environ.get("CC", "")
+    try:
+        given = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(
+            f"expected a command in the variable CC, but got {text!r}: {error}"
+        ) from None
     candidates = [given[0]] if given else ["cc", "gcc", "clang"]
     for candidate in candidates:
         if path := shutil.which(candidate):

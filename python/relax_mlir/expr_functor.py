@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from mlir import ir
 
+from ._arguments import shown
 from ._mlir_libs import _relax_mlir as _ext
 from .builder.block_builder import BlockBuilder
 from .core.expr import GlobalVar, as_value
@@ -63,6 +64,10 @@ class BindingBlock:
     """
 
     bindings: list[ir.OpView]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.bindings, list):
+            raise TypeError(f"expected a list of bindings, but got {shown(self.bindings)}")
 
 
 def _binding_blocks(block: ir.Block) -> list[ir.OpView | BindingBlock]:

@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from relax_runtime.bounds import INT64, between
+
 from . import native
-from .transform.options import DEVICES, VECTOR_BITS
+from .transform.options import DEVICES, VECTOR_BITS, check_arch
 
 # The caches of a core of another machine, in bytes, where nothing is said of them.
 _L1_BYTES, _L2_BYTES = 32 << 10, 512 << 10
@@ -126,18 +127,20 @@ def _check_known(options: Mapping[str, Any], known: Iterable[str]) -> None:
 def _of_device(kind: str, options: Mapping[str, Any]) -> Target:
     _check_known(options, _DEVICE_OPTIONS)
     arch = str(options.get("arch", ""))
-    if not re.fullmatch(r"(sm_\d+[af]?)?", arch):
-        raise ValueError(f"expected arch to be like sm_90, but got {arch!r}")
+    check_arch("arch", arch)
     host = Target.parse(options.get("host", "llvm"))
     return dataclasses.replace(host, device=kind, device_arch=arch)
 
 
 def _from_text(text: str) -> dict[str, Any]:
-    kind, *options = shlex.split(text) or [""]
+    try:
+        kind, *options = shlex.split(text) or [""]
+    except ValueError as error:
+        raise ValueError(f"expected a target, but got {text!r}: {error}") from None
     result: dict[str, Any] = {"kind": kind}
     for option in options:
         name, equals, value = option.partition("=")
-        if not name.startswith("-") or not equals:
+        if not name.startswith("-") or not equals or not value:
             raise ValueError(f"expected an option like -mcpu=..., but got {option!r} in {text!r}")
         result[name.lstrip("-")] = value
     return result
@@ -147,7 +150,7 @@ def _features(given: str | Iterable[str]) -> str:
     features = given.split(",") if isinstance(given, str) else list(given)
     features = [feature for feature in features if feature]
     for feature in features:
-        if feature[0] not in "+-" or len(feature) == 1:
+        if not isinstance(feature, str) or feature[0] not in "+-" or len(feature) == 1:
             raise ValueError(f"expected features of mattr like +avx2 or -avx2, but got {feature!r}")
     return ",".join(features)
 
@@ -160,4 +163,4 @@ def _number(options: Mapping[str, Any], name: str) -> int:
         number = -1
     if number < 0:
         raise ValueError(f"expected {name} to be a number, but got {given!r}")
-    return number
+    return between(name, number, 0, INT64)

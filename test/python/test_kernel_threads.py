@@ -222,7 +222,7 @@ def test_number_of_threads() -> None:
     assert 1 <= default <= len(os.sched_getaffinity(0))
     set_num_threads(7)
     assert get_num_threads() == 7
-    for count, expected in [(0, "at least 1, or None, but got 0"), (513, "from 1 to 512")]:
+    for count, expected in [(0, "between 1 and 512, or None, but got 0"), (513, "but got 513")]:
         with pytest.raises(ValueError, match=expected):
             set_num_threads(count)
     assert get_num_threads() == 7

@@ -19,8 +19,10 @@ from ..core.erasing import detach_unchecked
 from ..core.expr import GlobalVar, Var, _bind_parameter, as_value, build
 from ..core.ir import ObjectStructInfo, ShapeStructInfo
 from ..core.ir_module import IRModule, ModuleWriter, as_module, operation_of
+from ..core.lifetimes import discard, remember
 from ..core.struct_info import erase_to_well_defined, unify_struct_info
 from ..core.vdevice import VDevice, set_global_info
+from ..core.visibility import require_visible
 from ..dialects import relax as _ops
 from ..te.call import call_kernel
 from ..tir.attributes import attribute
@@ -86,7 +88,7 @@ class BlockBuilder(ModuleWriter):
         self._context = current_context() if context is None else context
         _ext.load_dialect(self._context)
         if mod is None:
-            self._module = ir.Module.create(ir.Location.unknown(self._context))
+            self._module = remember(ir.Module.create(ir.Location.unknown(self._context)))
         else:
             with self._context:
                 self._module = as_module(mod).clone().module
@@ -95,7 +97,6 @@ class BlockBuilder(ModuleWriter):
             set_global_info(self._module, global_info)
         self._function: FunctionBody | ClosureBody | None = None
         self._dataflow: DataflowBody | None = None
-        self._discarded: list[ir.Operation] = []
         self._kernels: dict[str, str] | None = None
         self._names = Names()
         # Whether names are those of a program, which may use one twice or give none.
@@ -240,7 +241,7 @@ class BlockBuilder(ModuleWriter):
                 raise ValueError(f"expected emit_func_output in function '{function.name}'")
         except BaseException:
             # Kept, because values of it may still be in use.
-            self._discarded.append(isolated(detach_unchecked(function.op.operation)))
+            discard(self._module, isolated(detach_unchecked(function.op.operation)))
             raise
         finally:
             if isinstance(function, FunctionBody) and function.is_open:
@@ -293,6 +294,7 @@ class BlockBuilder(ModuleWriter):
         assert self._function is not None
         self._require(not self._function.is_returned, "emit_func_output", "once in each function")
         value = as_value(output)
+        require_visible("emit_func_output", [value], self._function.block)
         given = [params] if isinstance(params, Var) else params
         if isinstance(self._function, FunctionBody):
             self._function.close(given)
@@ -415,7 +417,7 @@ class BlockBuilder(ModuleWriter):
         new = self._symbol(name)
         assert new is not None
         new.move_after(old)
-        self._discarded.append(isolated(detach_unchecked(old.operation)))
+        discard(self._module, isolated(detach_unchecked(old.operation)))
 
     def get(self) -> IRModule:
         """Return the module.
@@ -499,7 +501,7 @@ class BlockBuilder(ModuleWriter):
         self, function: FunctionBody, around: FunctionBody | ClosureBody | None
     ) -> None:
         function.release()
-        self._discarded.append(isolated(detach_unchecked(function.op.operation)))
+        discard(self._module, isolated(detach_unchecked(function.op.operation)))
         self._function, self._dataflow = around, None
         BlockBuilder._stack.remove(self)
 
@@ -798,6 +800,7 @@ class BlockBuilder(ModuleWriter):
         self._require(self._dataflow is not None, "emit_output", "inside dataflow")
         assert self._dataflow is not None
         value = as_value(output)
+        require_visible("emit_output", [value], self._dataflow.block)
         self._set_name(value, name_hint, "gv")
         name = name_hint or name_of(value) or self._names.unique("gv")
         return self._dataflow.add_output(value, name)
@@ -827,12 +830,14 @@ class BlockBuilder(ModuleWriter):
         self._require(self._function is not None, "if_", "inside function")
         self._require(self._dataflow is None, "if_", "outside of dataflow")
         condition = as_value(cond)
+        require_visible("if_", [condition], ir.InsertionPoint.current.block)
         # The result type is known at the end only, so the branches move to their place then.
         draft = _ops.IfOp(ObjectStructInfo(), condition, loc=current_location())
         values = []
         for region, branch in zip(draft.operation.regions, (then_branch, else_branch), strict=True):
-            with ir.InsertionPoint(region.blocks.append()):
+            with ir.InsertionPoint(region.blocks.append()) as point:
                 values.append(as_value(branch()))
+                require_visible("if_", [values[-1]], point.block)
                 _ops.YieldOp(values[-1], loc=current_location())
         scope = bound_before(draft.operation)
         then_type, else_type = (erase_to_well_defined(value.type, scope, scope) for value in values)

@@ -56,6 +56,7 @@ class Body:
         self.ret_struct_info = ret_struct_info
         self.is_returned = False
         self.types = [param.struct_info for param in params]
+        _require_distinct(name, self.params)
         require_context([*self.types, ret_struct_info], context)
 
     def names(self) -> ir.Attribute:
@@ -107,6 +108,17 @@ class Body:
             param._value = None
 
 
+def _require_distinct(function: str, params: Sequence[Var]) -> None:
+    """Raise ValueError if two parameters have one name."""
+    names = [param.name for param in params]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise ValueError(
+                f"expected parameters of function '{function}' with distinct names, but got "
+                f"'{name}' twice"
+            )
+
+
 class FunctionBody(Body):
     """A function that is being written."""
 
@@ -151,6 +163,7 @@ class FunctionBody(Body):
                 raise ValueError("expected the parameters once, in function or in emit_func_output")
             return
         stated = list(params or ())
+        _require_distinct(self.name, stated)
         for param in self.params:
             if not any(param is each for each in stated):
                 raise ValueError(

@@ -97,7 +97,10 @@ def tensor_to_shape(expr: TensorLike) -> ir.Value:
         Its dimensions are known when the program runs.
     """
     tensor = cast(as_tensor(expr), "int64")
-    (count,) = shape_of(tensor)
+    sizes = shape_of(tensor)
+    if len(sizes) != 1:
+        raise ValueError(f"expected a vector of sizes, but got a value of type {tensor.type}")
+    (count,) = sizes
     rank = count if isinstance(count, int) else -1
     return op.call_pure_packed(_TO_SHAPE, tensor, sinfo_args=ShapeStructInfo(ndim=rank))
 

@@ -297,6 +297,9 @@ def resized(
         _Axis(2 + i, size, sizes[i], (float(edges[i]), float(edges[i + count])))
         for i, size in enumerate(shape_of(x)[2:])
     ]
+    for axis in axes:
+        if isinstance(axis.length, int) and axis.length < 1 and not same(axis.size, axis.length):
+            raise ValueError(f"expected sizes of 1 or more, but got {axis.length}")
     crops = how.mode == "tf_crop_and_resize"
     result = x
     if how.method != "nearest_neighbor" and x.type.dtype != "float64":

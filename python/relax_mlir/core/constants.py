@@ -51,6 +51,14 @@ def _elements(array: np.ndarray, name: str) -> ir.Attribute:
     return ir.DenseElementsAttr.get(array, type=element, shape=shape)
 
 
+def _overflows(number: np.ndarray, name: str) -> bool:
+    """Say whether a number that is finite is none as a float of a data type."""
+    if name not in ("float16", "float32") or not np.isfinite(number):
+        return False
+    with np.errstate(over="ignore"):
+        return not np.isfinite(number.astype(name))
+
+
 def elements_attr(value: Any, dtype: Any = None) -> ir.Attribute:
     """Return the elements of a constant tensor; `relax_mlir.op.const` says which."""
     is_array = isinstance(value, (np.ndarray, np.generic))
@@ -63,7 +71,9 @@ def elements_attr(value: Any, dtype: Any = None) -> ir.Attribute:
     name = dtype_name(dtype)
     if array.ndim == 0 and array.dtype.name != name and not fits(array, name):
         raise ValueError(f"expected a value of type {name}, but got {value!r}")
-    with ir.Location.unknown(element_type(name).context):
+    if array.ndim == 0 and array.dtype.kind == "f" and _overflows(array, name):
+        raise ValueError(f"expected a value of type {name}, but got {value!r}")
+    with ir.Location.unknown(element_type(name).context), np.errstate(over="ignore"):
         return _elements(array, name)
 
 

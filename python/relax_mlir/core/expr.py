@@ -17,11 +17,12 @@ import numpy as np
 from mlir import ir
 
 from .._annotations import name_annotation
+from .._arguments import require_str
 from .._mlir_libs import _relax_mlir as _ext
 from ..dialects import relax as _ops
 from .constants import elements_attr, scalar_attr
 from .context import current_location
-from .diagnostics import reason
+from .diagnostics import check_text, reason
 from .dtypes import element_type, is_numpy
 from .ir import (
     Dim,
@@ -33,6 +34,7 @@ from .ir import (
     TensorStructInfo,
 )
 from .operators import FUNCTIONS, Operators
+from .visibility import require_visible
 
 
 class Var(Operators):
@@ -58,6 +60,7 @@ class Var(Operators):
     """
 
     def __init__(self, name: str, struct_info: ir.Type) -> None:
+        check_text(name)
         self.name = name
         self.struct_info = struct_info
         self._value: ir.Value | None = None
@@ -144,6 +147,9 @@ class GlobalVar:
 
     name: str
     struct_info: FuncStructInfo | None = dataclasses.field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        require_str("the name of a GlobalVar", self.name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> ir.Value:
         """Call the function, as `relax_mlir.op.call` does."""
@@ -236,13 +242,14 @@ def build(op_class: Any, *operands: Any, **arguments: Any) -> ir.Value:
         If there is no current place, or the operands do not fit; the message names the operation.
     """
     try:
-        context = ir.InsertionPoint.current.block.owner.operation.context
+        block = ir.InsertionPoint.current.block
     except ValueError:
         raise ValueError(
             f"expected {op_class.OPERATION_NAME} inside BlockBuilder.function or an InsertionPoint"
         ) from None
     given = {name: value for name, value in arguments.items() if value is not None}
-    require_context([*operands, *given.values()], context)
+    require_context([*operands, *given.values()], block.owner.operation.context)
+    require_visible(op_class.OPERATION_NAME, operands, block)
     try:
         op = op_class(*operands, **given, loc=current_location())
     except ir.MLIRError as error:

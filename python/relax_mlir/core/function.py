@@ -57,6 +57,14 @@ class Printable:
 class _FunctionType(type):
     """The class of `Function`, to which the operations of functions belong."""
 
+    def __call__(cls, *args: Any, **keywords: Any) -> Any:
+        if cls is Function:
+            raise TypeError(
+                "expected a function that BlockBuilder.function writes, or one of a module: "
+                "Function is the class of both, and makes none"
+            )
+        return super().__call__(*args, **keywords)
+
     def __instancecheck__(cls, value: Any) -> bool:
         is_operation = cls is Function and isinstance(value, FuncOp)
         return is_operation or type.__instancecheck__(cls, value)
@@ -120,6 +128,8 @@ class Function(Printable, metaclass=_FunctionType):
         Function
             Part of no module yet: ``mod["main"] = ...`` puts it into one.
         """
+        if not isinstance(name, (str, Mapping)):
+            raise TypeError(f"expected the name of an attribute, but got {shown(name)}")
         given = {name: value} if isinstance(name, str) else dict(name)
         copy: Function = copy_function(self)
         for key, each in given.items():

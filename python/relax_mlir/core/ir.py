@@ -22,6 +22,8 @@ from .diagnostics import reason
 from .dtypes import dtype_name, element_type
 
 _T = TypeVar("_T", bound=type)
+# What messages show of a text.
+_LONGEST = 60
 
 
 def _register(cls: _T) -> _T:
@@ -30,8 +32,22 @@ def _register(cls: _T) -> _T:
     caster: Callable[[Any], Any] = cls
     # The classes of the extension take one type or attribute only; ours more in __init__.
     cls.__new__ = lambda cls, *args, **kwargs: base.__new__(cls)  # type: ignore
+    # They never change.
+    cls.__copy__ = lambda self: self  # type: ignore[attr-defined]
+    cls.__deepcopy__ = lambda self, memo: self  # type: ignore[attr-defined]
+    cls.__reduce__ = _reduced  # type: ignore[assignment]
     ir.register_type_caster(cls.get_static_typeid())(lambda value: caster(value))  # type: ignore[attr-defined]
     return cls
+
+
+def _reduced(self: Any) -> Any:
+    """Return what pickle stores of a type or an attribute."""
+    return _restored, (isinstance(self, ir.Type), str(self))
+
+
+def _restored(is_type: bool, text: str) -> Any:
+    """Return the type or attribute that was pickled, in the current context."""
+    return (ir.Type if is_type else ir.Attribute).parse(text, current_context())
 
 
 def _cast(cls: Any, base: Any) -> Any:
@@ -51,8 +67,19 @@ def _parse(text: str) -> ir.Attribute:
     except ir.MLIRError as error:
         raise ValueError(
             f"expected a dimension such as 'n * 4 + 1' (operations are +, -, *, floordiv, mod, "
-            f"min(a, b), max(a, b)), but got {text!r}: {reason(error)}"
+            f"min(a, b), max(a, b)), but got {_shortened(text)!r}{_why(text, reason(error))}"
         ) from None
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _why(text: str, found: str) -> str:
+    """Return why a text is no dimension, where the parser says that in words."""
+    if re.search(r"(//|%|floordiv|mod)\s*0\b", text):
+        return ": expected a divisor other than 0"
+    return "" if found.startswith(("expected '", "invalid SSA name")) else f": {found}"
 
 
 @_register

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import reprlib
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any, TypeAlias
 
 from mlir import ir
@@ -22,6 +24,7 @@ from .diagnostics import parse_module, raise_errors
 from .dot import to_dot
 from .expr import GlobalVar
 from .function import Function, Printable
+from .lifetimes import remember
 from .vdevice import GLOBAL_INFO
 
 # The attribute with the attributes of a module: MLIR wants a prefix in the names of its own.
@@ -34,8 +37,8 @@ _FILE = re.compile(r"\S+\.(mlir|mlirbc|py|rx|so|onnx|json|txt)")
 class IRModule(Printable):
     """A module: functions and kernels by name, and attributes.
 
-    An operation of MLIR does not keep its module alive: hold on to the module as long as you use
-    operations of it. Those that `functions` and ``mod["main"]`` return do.
+    Its functions, their parameters, and values and operations of them keep the module alive. The
+    blocks of operations inside of functions do not: hold on to the module as long as you use them.
 
     Parameters
     ----------
@@ -74,13 +77,13 @@ class IRModule(Printable):
             module = module.module
         if isinstance(module, ir.Module):
             _ext.load_dialect(module.context)
-            self.module: ir.Module = module
+            self.module: ir.Module = remember(module)
             return
         if not isinstance(module, (Mapping, type(None))):
             raise TypeError(
                 f"expected a module, its text or functions by name, but got {shown(module)}"
             )
-        self.module = ir.Module.create(ir.Location.unknown(current_context()))
+        self.module = remember(ir.Module.create(ir.Location.unknown(current_context())))
         functions: Mapping[Any, Any] = module or {}
         for name, func in functions.items():
             self[name] = func
@@ -105,12 +108,13 @@ class IRModule(Printable):
     @property
     def functions(self) -> dict[str, ir.OpView]:
         """The functions and kernels by name, in their order."""
-        found = {}
-        for op in self.body.operations:
-            if "sym_name" in op.operation.attributes:
-                op._module = self.module  # which MLIR does not keep alive for it
-                found[op.operation.attributes["sym_name"].value] = op
-        return found
+        ops = [op for op in self.body.operations if "sym_name" in op.operation.attributes]
+        found = {op.operation.attributes["sym_name"].value: op for op in ops}
+        if len(found) < len(ops):  # the module is not valid
+            return found
+        table = ir.SymbolTable(self.operation)
+        # Those that the table returns keep the module alive with their blocks.
+        return {name: table[name] for name in found}
 
     def functions_items(self) -> list[tuple[GlobalVar, ir.OpView]]:
         """Return the functions and kernels with their names."""
@@ -270,6 +274,18 @@ class IRModule(Printable):
         """Return a copy."""
         return IRModule(_ext.clone_module(self.module))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> IRModule:
+        made = self.clone()
+        made.name, made.params = self.name, deepcopy(self.params, memo)
+        return made
+
+    __copy__ = clone
+
+    def __reduce__(self) -> Any:
+        stored = io.BytesIO()
+        self.operation.write_bytecode(stored)
+        return _restored, (stored.getvalue(), self.name, self.params)
+
     def verify(self) -> None:
         """Raise MLIRError if the module is not valid."""
         with raise_errors(self.context):
@@ -333,6 +349,13 @@ class IRModule(Printable):
 
     def __repr__(self) -> str:
         return f"<IRModule {self.name}: {reprlib.repr(list(self.functions))}>"
+
+
+def _restored(stored: bytes, name: str, params: dict[str, list[Any]]) -> IRModule:
+    """Return the module that was pickled."""
+    made = IRModule(ir.Module.parse(stored, current_context()))
+    made.name, made.params = name, params
+    return made
 
 
 class FreeFunction(Function):

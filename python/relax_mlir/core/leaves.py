@@ -15,10 +15,12 @@ import numpy as np
 import tvm_ffi
 from mlir import ir
 
+from .._arguments import require_str
 from ..dialects import relax as _ops
 from . import expr
 from .constants import elements_attr, scalar_attr
 from .context import current_context
+from .dtypes import dtype_name
 from .ir import (
     Dim,
     FuncStructInfo,
@@ -149,6 +151,9 @@ class _Name(expr.Leaf):
 
     value: str
 
+    def __post_init__(self) -> None:
+        require_str(f"the value of {type(self).__name__}", self.value)
+
     @property
     def struct_info(self) -> ir.Type:
         """The type of strings and of data types, `ObjectStructInfo`."""
@@ -180,6 +185,10 @@ class DataTypeImm(_Name):
 
     operations = (_ops.DTypeOp,)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        dtype_name(self.value)
+
     def build(self) -> ir.Value:
         """Insert the data type."""
         return expr.dtype(self.value)
@@ -204,6 +213,9 @@ class ExternFunc(expr.Leaf):
     operations: ClassVar[Any] = (_ops.ExternFuncOp,)
 
     global_symbol: str
+
+    def __post_init__(self) -> None:
+        require_str("global_symbol", self.global_symbol)
 
     @property
     def struct_info(self) -> ir.Type:

@@ -19,6 +19,7 @@ from .ir import (
     TensorStructInfo,
     TupleStructInfo,
 )
+from .lifetimes import module_of
 from .operators import Operators
 
 
@@ -46,6 +47,8 @@ class Expr(ir.Value):
 
     def __init__(self, value: ir.Value) -> None:
         ir.Value.__init__(self, value)
+        owner = self.owner
+        self._module = module_of(owner.owner if isinstance(owner, ir.Block) else owner)
 
     @property
     def struct_info(self) -> ir.Type:

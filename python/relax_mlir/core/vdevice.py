@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlir import ir
+from relax_runtime.bounds import between
 
 from .context import current_context
 
@@ -40,8 +41,7 @@ class VDevice:
     mem_scope: str = "global"
 
     def __post_init__(self) -> None:
-        if self.dev_id < 0:
-            raise ValueError(f"expected a device id of 0 or more, but got {self.dev_id}")
+        between("dev_id", self.dev_id, 0, 2**31 - 1)
         if not self.mem_scope:
             raise ValueError("expected the name of a memory scope, but got ''")
 

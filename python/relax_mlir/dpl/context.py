@@ -237,6 +237,8 @@ class PatternContext:
         traceback: TracebackType | None,
     ) -> None:
         """Go back to the context around."""
+        if self not in _STACK.contexts:
+            raise RuntimeError("expected PatternContext.__enter__ before __exit__: write 'with'")
         _STACK.contexts.pop()
 
     @staticmethod

@@ -13,8 +13,10 @@ from .._mlir_libs import _relax_mlir as _ext
 from .._warnings import warn
 from ..core.expr import as_value
 from ..core.struct_info import facts_at, is_subtype
+from ..core.values import Expr
 from ..core.variables import defining_op, walk
 from ..core.violations import _place
+from ..core.visibility import require_visible
 from .expressions import Expression
 from .matcher import Matcher, PatternSet
 from .pattern import Alternative, DFPattern
@@ -378,7 +380,15 @@ class Driver:
         finally:
             made = list(_between(start, op))
             start.erase()
+        self._check_visible(op, found)
         return found, made
+
+    def _check_visible(self, op: ir.Operation, found: Any) -> None:
+        values = list(found.values()) if isinstance(found, Mapping) else [found]
+        try:
+            require_visible("a replacement", values, op.block)
+        except ValueError as error:
+            raise RewriteError(f"{_place(op.location)}: {error}") from None
 
     def _check_type(self, old: ir.Value, new: ir.Value) -> None:
         op = defining_op(old)
@@ -422,7 +432,8 @@ class Driver:
                 user.operands[number] = new
         self._done.update(map(key_of, olds))
         unused = [*made, *olds, *_fold_fields(replacements.values())]
-        erase_unused(unused, replaced | set(keys) | set(map(key_of, olds)), self._forget)
+        known = replaced | set(keys) | set(map(key_of, olds))
+        erase_unused(unused, known, self._forget, _held([*replacements, *matchings.values()]))
 
     def _name_after(self, old: ir.Value, new: ir.Value, keys: Sequence[int]) -> None:
         """Give what replaces a value the name of it."""
@@ -464,6 +475,18 @@ def _keys(exprs: Any) -> Iterator[int]:
             op = defining_op(expr)
             if op is not None:
                 yield key_of(op)
+
+
+def _held(exprs: Sequence[Any]) -> dict[int, list[Expr]]:
+    """Return values that a rewriter was given, by the keys of the operations that make them."""
+    held: dict[int, list[Expr]] = {}
+    for expr in exprs:
+        if isinstance(expr, tuple):
+            for key, values in _held(expr).items():
+                held.setdefault(key, []).extend(values)
+        elif isinstance(expr, Expr) and (op := defining_op(expr)) is not None:
+            held.setdefault(key_of(op), []).append(expr)
+    return held
 
 
 def _fold_fields(values: Any) -> list[ir.Operation]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlir import ir
 
+from .._arguments import require_str
 from ..core.dtypes import dtype_name, element_type
 from ..core.ir import Dim, ShapeExpr, ShapeStructInfo, TensorStructInfo
 from ..core.struct_info import binding_vars, substitute, tir_vars_in_struct_info
@@ -164,6 +165,8 @@ class AttrPattern(_Restriction):
         super().__init__(pattern)
         if not isinstance(attrs, Mapping):
             raise TypeError(f"expected attributes by name, but got {attrs!r}")
+        for name in attrs:
+            require_str("the name of an attribute", name)
         self.attrs = dict(attrs)
 
     def holds(self, expr: Expression, matcher: Matcher) -> bool:

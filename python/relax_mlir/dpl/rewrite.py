@@ -9,6 +9,7 @@ from typing import Any
 
 from mlir import ir
 
+from .._arguments import shown
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.ir_module import FreeFunction, IRModule, ModuleLike, as_module
 from ..core.variables import bound_vars
@@ -73,6 +74,8 @@ class PatternMatchingRewriter(Pass):
         -------
         PatternMatchingRewriter
         """
+        if not callable(func):
+            raise TypeError(f"expected a function that makes replacements, but got {shown(func)}")
         return PatternMatchingRewriter(_rules_of(pattern, func, ()))
 
     @staticmethod

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from mlir import ir
 
@@ -155,8 +156,34 @@ def move(segment: Sequence[ir.Operation], order: Sequence[ir.Operation]) -> None
 # ---------------------------------------------------------------------------------------------
 
 
+def bury(op: ir.Operation, values: Sequence[Any]) -> None:
+    """Erase an operation of the program, but keep it as long as values of it are in use.
+
+    Parameters
+    ----------
+    op : mlir.ir.Operation
+    values : sequence of relax_mlir.core.values.Expr
+        Its results, as someone may hold them.
+    """
+    grave = ir.Module.create(ir.Location.unknown(op.context))
+    grave.body.append(op)
+    for index, operand in enumerate(list(op.operands)):
+        stand_in = ir.Operation.create(
+            "builtin.unrealized_conversion_cast",
+            results=[operand.type],
+            loc=op.location,
+            ip=ir.InsertionPoint(op),
+        )
+        op.operands[index] = stand_in.results[0]
+    for value in values:
+        value._module = grave
+
+
 def erase_unused(
-    ops: Iterable[ir.Operation], replaced: set[int], forget: Callable[[int], None]
+    ops: Iterable[ir.Operation],
+    replaced: set[int],
+    forget: Callable[[int], None],
+    held: Mapping[int, Sequence[Any]] | None = None,
 ) -> None:
     """Erase operations that nobody uses, and then those that only they used.
 
@@ -169,6 +196,8 @@ def erase_unused(
         with is not missed.
     forget : callable
         Is told the keys of what is erased.
+    held : mapping of int to sequence of Expr, optional
+        By keys of operations, their values that someone may hold: they stay valid.
     """
     work = [(key_of(op), op) for op in ops]
     erased: set[int] = set()
@@ -182,7 +211,10 @@ def erase_unused(
                 work.append((key_of(made), made))
         erased.add(key)
         forget(key)
-        op.erase()
+        if held and key in held:
+            bury(op, held[key])
+        else:
+            op.erase()
 
 
 def _is_erasable(op: ir.Operation, is_replaced: bool) -> bool:

@@ -13,6 +13,7 @@ from .context import add_argument
 from .expressions import Expression, Op, call_of, parts_of_function
 from .pattern import (
     Alternative,
+    ConstantPattern,
     DFPattern,
     ExprPattern,
     ExternFuncPattern,
@@ -54,6 +55,8 @@ class CallPattern(DFPattern):
         add_constraint: bool = True,
     ) -> None:
         (self.op,) = as_patterns([op], "what is called")
+        if isinstance(op, ConstantPattern):
+            raise TypeError("expected the pattern of what can be called, but got one of constants")
         self.args = as_patterns(args, "arguments of a call")
         self.varg_default_wildcard = varg_default_wildcard
         self.add_constraint = add_constraint
@@ -283,6 +286,8 @@ class TupleGetItemPattern(DFPattern):
 
     def __init__(self, tuple_value: DFPattern, index: int | None = None) -> None:
         (self.tuple,) = as_patterns([tuple_value], "a tuple")
+        if index is not None and index < 0:
+            raise ValueError(f"expected the index of a field, from 0 on, but got {index}")
         self.index = index
 
     def children(self) -> Sequence[DFPattern]:

@@ -139,7 +139,8 @@ class CompilationCache:
             self._write(self._path(key), ex)
             self.evict()
         except (OSError, ValueError) as error:
-            warn(f"not stored in {self.folder}: {error}", RuntimeWarning)
+            place = "" if str(self.folder) in str(error) else f" in {self.folder}"
+            warn(f"not stored{place}: {error}", RuntimeWarning)
 
     def _write(self, path: Path, ex: Executable) -> None:
         """Write an entry under a name of its own, and give it its name when it is complete."""

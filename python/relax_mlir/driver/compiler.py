@@ -153,6 +153,16 @@ def _reads_only(module: ir.Module) -> bool:
     return not find(module.operation, *_WRITERS)
 
 
+def _require_functions(mod: IRModule) -> None:
+    """Raise ValueError if the functions of a module are code already, which names no function."""
+    for op in mod.body.operations:
+        if op.operation.name == "llvm.func" and op.sym_name.value.startswith("__tvm_ffi_"):
+            raise ValueError(
+                "expected a module of Relax, or one after an earlier phase, but got one after the "
+                f"phase llvm: it has '{op.sym_name.value}'"
+            )
+
+
 def _for_machine(options: CompileOptions, target: Target, vector_bits: int) -> CompileOptions:
     """Return options that say what kernels should know of a machine with such vectors."""
     return dataclasses.replace(
@@ -212,7 +222,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     Raises
     ------
     ValueError
-        If the target, or the value of an option, is not known.
+        If the target, or the value of an option, is not known, or the module is lowered to LLVM.
     TypeError
         If an option is not known.
     mlir.ir.MLIRError
@@ -241,6 +251,7 @@ def compile(  # noqa: A001 (the name TVM uses)
     """
     options = CompileOptions.of(options, changes)
     given = run_before(as_module(mod), relax_pipeline)
+    _require_functions(given)
     if target == "reference":
         return _evaluated(given, dump_phases)
     machine = Target.parse(target)

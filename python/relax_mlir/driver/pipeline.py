@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._arguments import require_str
 from ..core.ir_module import IRModule
 from ..transform import Pass, Sequential
 from ..transform.options import CompileOptions
@@ -152,6 +153,7 @@ def register_pipeline(name: str) -> Callable[[_Make], _Make]:
     >>> get_pipeline("clean_legalize").passes[0]
     DeadCodeElimination()
     """
+    require_str("name", name)
     if name in PIPELINE_MAP:
         raise ValueError(f"expected a new name of a pipeline, but got {name!r} again")
 

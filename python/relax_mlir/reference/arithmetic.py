@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -112,6 +112,9 @@ class Perturbed(Exact):
     """
 
     def __init__(self, rng: np.random.Generator, mode: Mode) -> None:
+        modes = get_args(Mode)
+        if mode not in modes:
+            raise ValueError(f"expected mode to be one of {', '.join(modes)}, but got {mode!r}")
         self.rng = rng
         self.mode = mode
         self._ulps = 0.0

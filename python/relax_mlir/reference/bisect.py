@@ -17,6 +17,7 @@ import numpy as np
 import tvm_ffi
 from mlir import ir
 
+from .._arguments import shown
 from ..core.ir_module import IRModule, ModuleLike, as_module
 from ..driver.compiler import compile as compile_module
 from ..instrument import PassInstrument
@@ -103,6 +104,11 @@ def bisect_wrong(
     -------
     Bisection
 
+    Raises
+    ------
+    ValueError
+        If `rtol` is below 0, or no number.
+
     Examples
     --------
     >>> import relax_mlir as relax
@@ -114,6 +120,12 @@ def bisect_wrong(
     >>> bisect_wrong(bb, [np.zeros(3, "float32")]).is_right
     True
     """
+    if rtol is not None and not rtol >= 0:
+        raise ValueError(f"expected rtol to be 0 or more, but got {rtol}")
+    if hasattr(inputs, "shape"):
+        raise TypeError(
+            f"expected a list of the arguments of '{name}' as inputs, but got {shown(inputs)}"
+        )
     search = _Search(as_module(mod), list(inputs), name, rtol)
     search.compare_passes(compile_options)
     if search.found is None:

@@ -389,5 +389,7 @@ def emit_te(func: Any, *args: Any, **kwargs: Any) -> ir.Value:
 
 def func_attr(attrs: Mapping[str, Any]) -> None:
     """Set attributes of the function that is being parsed."""
+    if not isinstance(attrs, Mapping):
+        raise TypeError(f"expected a dict of attributes, but got {attrs!r}")
     given = {name: attribute(name, value) for name, value in attrs.items()}
     state.current("R.func_attr").builder.set_func_attrs(given)

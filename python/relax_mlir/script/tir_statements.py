@@ -8,6 +8,7 @@ It makes descriptions, which only the parser of ``T.prim_func`` can use.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -442,6 +443,9 @@ def unroll(start: Any, stop: Any = None, *, annotations: Any = None, step: Any =
     return _loop("unroll", start, stop, step, annotations)
 
 
+_THREAD = re.compile(r"(blockIdx|threadIdx)\.[xyz]|(vthread|cthread)(\.[xyz])?")
+
+
 def thread_binding(
     start: Any, stop: Any = None, thread: str | None = None, *, annotations: Any = None
 ) -> ForFrame:
@@ -450,6 +454,8 @@ def thread_binding(
         if not isinstance(stop, str):
             raise TypeError("expected thread, such as 'threadIdx.x'")
         stop, thread = None, stop
+    if not isinstance(thread, str) or not _THREAD.fullmatch(thread):
+        raise ValueError(f"expected thread, 'threadIdx.x' or the like, but got {thread!r}")
     return _loop("thread_binding", start, stop, None, annotations, thread)
 
 

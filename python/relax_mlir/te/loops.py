@@ -55,13 +55,11 @@ class Loops(IterationSpace):
         """Say whether linalg takes an index that is not a loop."""
         if self._never_runs(index):
             return False
-        ends = self.ends(index)
-        if ends is None or not isinstance(size, IntImm):
-            return True  # it is not verified
-        if ends[0] < 0 or ends[1] >= size.value:
+        found = self.out_of_bounds(index, size)
+        if found is not None:
             raise ValueError(
-                f"expected indices of '{load.producer.name}' from 0 to {size.value - 1}, but got "
-                f"{ends[0]} to {ends[1]} in {load}; if_then_else computes only what it takes"
+                f"expected indices of '{load.producer.name}' from 0 to {size - 1}, but got "
+                f"{found} in {load}; if_then_else computes only what it takes"
             )
         return True
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .._arguments import require_str, shown
 from ..core import ir as _ir
 from ..tir import expr as _expr
 from ..tir.dims import from_dim
@@ -69,6 +70,8 @@ def as_shape(shape: Shape) -> tuple[PrimExpr, ...]:
     if isinstance(shape, (_ir.ShapeExpr, list, tuple)) or not (
         isinstance(shape, str) or _expr.is_scalar(shape)
     ):
+        if not (hasattr(shape, "__iter__") or hasattr(shape, "__getitem__")):
+            raise TypeError(f"expected a shape, such as (2, 'n'), but got {shown(shape)}")
         dims = tuple(_dim(dim) for dim in shape)
     else:
         dims = (_dim(shape),)
@@ -93,6 +96,7 @@ def placeholder(shape: Shape, dtype: Any = "float32", name: str = "placeholder")
     >>> placeholder(("n", 4), "float16", name="A")
     Tensor(A, shape=(n, 4), dtype=float16)
     """
+    require_str("name", name)
     return PlaceholderOp(name, "", {}, as_shape(shape), dtype_of(dtype or "float32")).output(0)
 
 
@@ -181,6 +185,7 @@ def compute(
     >>> te.compute(A.shape, lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
     Tensor(C, shape=(n, n), dtype=float32)
     """
+    require_str("name", name)
     dims = as_shape(shape)
     names = _axis_names(fcompute, len(dims), varargs_names)
     axis = tuple(
@@ -192,6 +197,8 @@ def compute(
 
 
 def _list(tensors: Any) -> list[Tensor]:
+    if tensors is not None and not isinstance(tensors, (Tensor, list, tuple)):
+        raise TypeError(f"expected a tensor or a list of tensors, but got {shown(tensors)}")
     return [tensors] if isinstance(tensors, Tensor) else list(tensors or [])
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
+from .._arguments import require_str
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _current: contextvars.ContextVar[TagScope | None] = contextvars.ContextVar("tag", default=None)
@@ -69,6 +71,7 @@ def tag_scope(tag: str) -> TagScope:
     >>> B.op.tag
     'elemwise'
     """
+    require_str("tag", tag)
     return TagScope(tag)
 
 

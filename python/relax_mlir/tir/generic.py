@@ -146,6 +146,41 @@ class IterationSpace:
             low, high = low + min(last, 0), high + max(last, 0)
         return low, high
 
+    def out_of_bounds(self, index: Affine, size: PrimExpr) -> str | None:
+        """Return the values of an index in words if one is certain to be out of bounds.
+
+        Loops of unknown extents count as ones that run.
+        """
+        lows = [self._reach(loop, min(factor, 0)) for loop, factor in index.factors.items()]
+        highs = [self._reach(loop, max(factor, 0)) for loop, factor in index.factors.items()]
+        low = None if None in lows else index.offset + sum(filter(None, lows))
+        high = None if None in highs else index.offset + sum(filter(None, highs))
+        ends = f"{low}" if low == high else f"{low} to {high}"
+        if high is None:
+            ends = f"{low} and more"
+        if low is not None and low < 0:
+            return ends
+        if isinstance(size, IntImm):
+            return ends if low is not None and high is not None and high >= size.value else None
+        return self._beyond(index, size)
+
+    def _reach(self, loop: int, factor: int) -> int | None:
+        """Return the product of a factor with the last value of a loop, None if it is unknown."""
+        extent = self.extents[loop]
+        if factor == 0:
+            return 0
+        return max(extent.value - 1, 0) * factor if isinstance(extent, IntImm) else None
+
+    def _beyond(self, index: Affine, size: PrimExpr) -> str | None:
+        """Return in words how far an index goes beyond a size that one of its loops has."""
+        for loop, factor in index.factors.items():
+            others = [self._reach(each, max(index.factors[each], 0)) for each in index.factors]
+            rest = [each for key, each in zip(index.factors, others, strict=True) if key != loop]
+            if factor == 1 and self._same(self.extents[loop], size) and None not in rest:
+                more = index.offset + sum(filter(None, rest))
+                return f"up to {size + (more - 1)}" if more > 0 else None
+        return None
+
 
 def bare(expr: PrimExpr) -> PrimExpr:
     """Return an integer without the casts around it that keep its value."""

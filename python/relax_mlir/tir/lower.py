@@ -29,6 +29,7 @@ from .dims import to_dim
 from .emit import kernel_type
 from .expr import BufferLoad, Call, FloatImm, IntImm, PrimExpr, Var
 from .generic import bare, build_generic, loads, used_vars
+from .index_bounds import out_of_bounds
 from .jumps import without_jumps
 from .kernel import HANDLE, Kernel
 from .locations import location_of, to_attribute
@@ -77,8 +78,10 @@ def lower(function: st.PrimFunc) -> ir.Operation:
     Raises
     ------
     LoweringError
-        If it uses what has no counterpart.
+        If it uses what has no counterpart, or an index is certain to be out of bounds.
     """
+    for span, message in out_of_bounds(function):
+        raise LoweringError(span, message)
     return _Lowering(without_jumps(function)).run()
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._arguments import require_str
 from ..core.ir import Dim
 from .dtypes import dtype_of, is_float, limits
 
@@ -133,6 +134,7 @@ class Var(PrimExpr):
     """
 
     def __init__(self, name: str, dtype: Any = "int32") -> None:
+        require_str("the name of a variable", name)
         self.name = name
         self.dtype = dtype_of(dtype)
 
@@ -166,7 +168,9 @@ class IntImm(Imm):
 
     def __init__(self, dtype: Any, value: int) -> None:
         self.dtype = dtype_of(dtype)
-        self.value = int(value)
+        if is_float(self.dtype):
+            raise TypeError(f"expected the data type of an integer, but got {self.dtype}")
+        self.value = _whole(self.dtype, value)
         lowest, highest = limits(self.dtype)
         if not lowest <= self.value <= highest:
             raise ValueError(f"expected a value of {self.dtype}, but got {value}")
@@ -179,6 +183,13 @@ class IntImm(Imm):
 
     def __index__(self) -> int:
         return self.value
+
+
+def _whole(dtype: str, value: Any) -> int:
+    """Return a number without a fraction as an int."""
+    if isinstance(value, (float, np.floating)) and not float(value).is_integer():
+        raise ValueError(f"expected a value of {dtype}, but got {value}")
+    return int(value)
 
 
 class FloatImm(Imm):
@@ -197,6 +208,8 @@ class FloatImm(Imm):
 
     def __init__(self, dtype: Any, value: float) -> None:
         self.dtype = dtype_of(dtype)
+        if not is_float(self.dtype):
+            raise TypeError(f"expected the data type of a float, but got {self.dtype}")
         self.value = _nearest(self.dtype, float(value))
 
     def __bool__(self) -> bool:
@@ -303,7 +316,7 @@ def const(value: Any, dtype: Any = None) -> PrimExpr:
         return FloatImm(dtype, float(number))
     if dtype == "bool":
         return IntImm(dtype, int(bool(number)))
-    return IntImm(dtype, int(number))
+    return IntImm(dtype, number)
 
 
 def require_bool(expr: PrimExpr) -> None:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._arguments import shown
 from . import expr as _expr
 from .expr import (
     Call,
@@ -345,6 +346,10 @@ def reduce_axis(dom: Range | Sequence[ExprLike], name: str = "rv", thread_tag: s
         if len(dom) != 2:
             raise ValueError(f"expected a pair, the first and the last value, but got {dom!r}")
         dom = Range(*match_types(*dom))
+    if not _expr.is_integer(dom.extent.dtype):
+        raise TypeError(f"expected integers as ends of a range, but got {dom}")
+    if isinstance(dom.extent, _expr.IntImm) and dom.extent.value < 0:
+        raise ValueError(f"expected a range that does not end before it begins, but got {dom}")
     kind = _expr.SizeVar if _expr.is_non_negative(dom.min) else Var
     return IterVar(dom, kind(name, dom.extent.dtype), "CommReduce")
 
@@ -420,6 +425,9 @@ def comm_reducer(
     >>> mysum(Var("a", "float32"), Var("b", "float32"))
     a + b
     """
+    for function in (fcombine, fidentity):
+        if not callable(function):
+            raise TypeError(f"expected functions for {name}, but got {shown(function)}")
 
     def reducer(
         expr: Any,

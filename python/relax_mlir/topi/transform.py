@@ -42,6 +42,8 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
     Tensor
     """
     at = axis_of(axis, a.ndim + 1)
+    if num_newaxis < 0:
+        raise ValueError(f"expected num_newaxis to be 0 or more, but got {num_newaxis}")
     ones = [te.const(1, a.shape[0].dtype if a.ndim else "int32")] * num_newaxis
     shape = [*a.shape[:at], *ones, *a.shape[at:]]
     return te.compute(
@@ -263,6 +265,10 @@ def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
             raise ValueError(f"expected {size} elements to be {sections} equal parts")
         each = canonical(size // sections)
         return [_part(ary, at, each * i, each, "T_split_sections") for i in range(sections)]
+    if not hasattr(indices_or_sections, "__iter__"):
+        raise TypeError(
+            f"expected a number of parts or a list of indices, but got {indices_or_sections!r}"
+        )
     begins = [te.const(0, size.dtype), *(_expr.cast(size.dtype, i) for i in indices_or_sections)]
     ends = [*begins[1:], size]
     parts = []
@@ -288,6 +294,8 @@ def repeat(a: Tensor, repeats: int, axis: int) -> Tensor:
     Tensor
     """
     at = axis_of(axis, a.ndim)
+    if isinstance(repeats, int) and repeats < 1:
+        raise ValueError(f"expected repeats to be 1 or more, but got {repeats}")
     shape = [*a.shape[:at], canonical(a.shape[at] * repeats), *a.shape[at + 1 :]]
 
     def value(*indices: PrimExpr) -> PrimExpr:

@@ -73,7 +73,11 @@ def axis_of(axis: int, ndim: int, what: str = "axis") -> int:
     ------
     ValueError
         If there is no such axis.
+    TypeError
+        If it is no integer.
     """
+    if isinstance(axis, float):
+        raise TypeError(f"expected {what} to be an int, but got {axis}")
     number = constant(axis)
     if number is None or not -ndim <= number < ndim:
         raise ValueError(f"expected {what} from {-ndim} to {ndim - 1}, but got {axis}")

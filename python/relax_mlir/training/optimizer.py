@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,16 @@ from ..builder.block_builder import BlockBuilder
 from ..core.expr import Var, const
 from ..core.ir import TensorStructInfo, TupleStructInfo
 from ..core.ir_module import FreeFunction
+
+
+def _number(name: str, value: Any, below: float = math.inf) -> float:
+    """Return a number from 0 on, below another one."""
+    if isinstance(value, str) or not hasattr(value, "__float__"):
+        raise TypeError(f"expected {name} to be a number, but got {value!r}")
+    if not 0 <= value < below:
+        limit = "" if below == math.inf else f" and below {below}"
+        raise ValueError(f"expected {name} to be 0 or more{limit}, but got {value}")
+    return float(value)
 
 
 class Optimizer:
@@ -197,8 +208,8 @@ class SGD(Optimizer):
 
     def __init__(self, lr: float, weight_decay: float = 0) -> None:
         super().__init__("SGD")
-        self.lr = float(lr)
-        self.weight_decay = float(weight_decay)
+        self.lr = _number("lr", lr)
+        self.weight_decay = _number("weight_decay", weight_decay)
 
     def _step(
         self, param: Any, gradient: Any, moments: Sequence[Any], numbers: Sequence[Any]
@@ -243,10 +254,10 @@ class MomentumSGD(Optimizer):
         nesterov: bool = False,
     ) -> None:
         super().__init__("MomentumSGD")
-        self.lr = float(lr)
-        self.momentum = float(momentum)
-        self.dampening = float(dampening)
-        self.weight_decay = float(weight_decay)
+        self.lr = _number("lr", lr)
+        self.momentum = _number("momentum", momentum)
+        self.dampening = _number("dampening", dampening)
+        self.weight_decay = _number("weight_decay", weight_decay)
         self.nesterov = nesterov
 
     def _moments(self) -> int:
@@ -293,10 +304,12 @@ class Adam(Optimizer):
         weight_decay: float = 0,
     ) -> None:
         super().__init__("Adam")
-        self.lr = float(lr)
-        self.beta1, self.beta2 = (float(beta) for beta in betas)
-        self.eps = float(eps)
-        self.weight_decay = float(weight_decay)
+        self.lr = _number("lr", lr)
+        if not isinstance(betas, (list, tuple)) or len(betas) != 2:
+            raise TypeError(f"expected betas to be two numbers, but got {betas!r}")
+        self.beta1, self.beta2 = (_number("betas", beta, below=1) for beta in betas)
+        self.eps = _number("eps", eps)
+        self.weight_decay = _number("weight_decay", weight_decay)
 
     def _numbers(self) -> int:
         return 2

@@ -86,6 +86,11 @@ class SetupTrainer:
     def __init__(
         self, loss: Loss, optimizer: Optimizer, loss_args: Sequence[Any], legalize: bool = True
     ) -> None:
+        for what, value, class_ in (("loss", loss, Loss), ("optimizer", optimizer, Optimizer)):
+            if not isinstance(value, class_):
+                raise TypeError(f"expected {what} to be of {class_.__name__}, but got {value!r}")
+        if not isinstance(loss_args, (list, tuple)):
+            raise TypeError(f"expected a list of types as loss_args, but got {loss_args!r}")
         self._loss = loss
         self._optimizer = optimizer
         self._loss_args = loss_args

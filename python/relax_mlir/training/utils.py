@@ -9,7 +9,9 @@ from typing import Any
 from mlir import ir
 
 from .. import op
+from .._arguments import require_str, shown
 from ..core.expr import GlobalVar
+from ..core.function import Function
 from ..core.ir import TupleStructInfo
 from ..core.ir_module import FreeFunction, IRModule
 from ..core.struct_info import definable_tir_vars_in_struct_info
@@ -65,6 +67,9 @@ class AppendLoss:
         num_backbone_outputs: int = 1,
         new_func_name: str | None = None,
     ) -> None:
+        require_str("func_name", func_name)
+        if not isinstance(loss_function, Function):
+            raise TypeError(f"expected a function as loss, but got {shown(loss_function)}")
         self._func_name = func_name
         self._loss = loss_function
         self._count = num_backbone_outputs

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
+from relax_runtime.bounds import INT64, between
 from relax_runtime.near_misses import did_you_mean
 
 #: How functions run.
@@ -28,6 +30,8 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "vector_bits": VECTOR_BITS,
     "device": DEVICES,
 }
+# The architectures that LLVM writes code for, from the oldest that kernels are written for on.
+_ARCHS = tuple(f"sm_{n}" for n in (80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121))
 # Those that no pipeline of MLIR has: they are about passes in Python, and about LLVM.
 _OF_PYTHON = {"opt_level", "fold_constants", "combine_matmuls"}
 
@@ -137,6 +141,7 @@ class CompileOptions:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             _check(field.name, getattr(self, field.name), type(field.default))
+        check_arch("device_arch", self.device_arch)
 
     @classmethod
     def of(cls, given: CompileOptions | None, changes: dict[str, Any]) -> CompileOptions:
@@ -172,14 +177,21 @@ class CompileOptions:
         }
 
 
+def check_arch(name: str, arch: str) -> None:
+    """Raise a ValueError if there is no GPU of an architecture that kernels are written for."""
+    if arch and re.sub("[af]$", "", arch) not in _ARCHS:
+        known = ", ".join(_ARCHS)
+        raise ValueError(f"expected {name} to be like sm_90, one of {known}, but got {arch!r}")
+
+
 def _check(name: str, value: Any, type_: type) -> None:
     """Raise an error if the value of an option is none of its values."""
     if name in CHOICES:
-        if value not in CHOICES[name]:
-            known = ", ".join(map(str, CHOICES[name]))
+        if value not in CHOICES[name] or isinstance(value, (bool, float)):
+            known = ", ".join(str(each) or "''" for each in CHOICES[name])
             raise ValueError(f"expected {name}, one of {known}, but got {value!r}")
     elif type(value) is not type_:
         expected = {bool: "True or False", str: "a text"}.get(type_, "a number")
         raise TypeError(f"expected {name} to be {expected}, but got {value!r}")
-    elif type_ is int and cast(int, value) < 0:
-        raise ValueError(f"expected {name} to be 0 or more, but got {value}")
+    elif type_ is int:
+        between(name, value, 0, INT64)

@@ -156,10 +156,7 @@ class PassContext:
         self.opt_level = opt_level
         self.required_pass = _names("required_pass", required_pass)
         self.disabled_pass = _names("disabled_pass", disabled_pass)
-        self.instruments = tuple(instruments or ())
-        for instrument in self.instruments:
-            if not hasattr(instrument, "enter_pass_ctx"):
-                raise TypeError(f"expected instruments of passes, but got {shown(instrument)}")
+        self.instruments = _instruments(instruments)
         self.config = dict(config or {})
         for name, value in self.config.items():
             _check_option(name, value)
@@ -198,6 +195,8 @@ class PassContext:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self not in _stack.contexts:
+            raise RuntimeError("expected PassContext.__enter__ before __exit__: write 'with'")
         _stack.contexts.remove(self)
         self._exit()
 
@@ -224,9 +223,10 @@ class PassContext:
         ----------
         instruments : iterable of PassInstrument or None
         """
+        entering = _instruments(instruments)
         self._exit()
         self.instruments = ()
-        self._enter(tuple(instruments or ()))
+        self._enter(entering)
 
     def pass_enabled(self, info: PassInfo) -> bool:
         """Say whether a `Sequential` runs a pass.
@@ -258,6 +258,16 @@ class PassContext:
     def _after(self, mod: IRModule, info: PassInfo) -> None:
         for instrument in self.instruments:
             instrument.run_after_pass(mod, info)
+
+
+def _instruments(given: Any) -> tuple[PassInstrument, ...]:
+    if given is not None and not hasattr(given, "__iter__"):
+        raise TypeError(f"expected a list of instruments of passes, but got {shown(given)}")
+    instruments = tuple(given or ())
+    for instrument in instruments:
+        if not hasattr(instrument, "enter_pass_ctx"):
+            raise TypeError(f"expected instruments of passes, but got {shown(instrument)}")
+    return instruments
 
 
 def _names(what: str, names: Iterable[str] | None) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 import tvm_ffi
 
 from ._ffi import runtime_function
+from .bounds import between
 from .near_misses import did_you_mean
 from .tensor import Tensor
 
@@ -19,6 +20,7 @@ _has_device = runtime_function("has_device")
 _to_device = runtime_function("to_device")
 # As DLPack counts devices.
 _CPU = 1
+_LAST = 2**31 - 1
 
 _KINDS = ("cpu", "cuda", "vulkan", "metal", "rocm", "hexagon", "opencl")
 
@@ -33,11 +35,18 @@ def as_device(device: str | tvm_ffi.Device) -> tvm_ffi.Device:
     """
     if not isinstance(device, str):
         return device
+    kind, _, number = device.partition(":")
     try:
-        return tvm_ffi.device(device)
-    except ValueError:
-        kind, _, number = device.partition(":")
-        hint = did_you_mean(kind, _KINDS) if number.isdigit() or not number else ""
+        made = tvm_ffi.device(device)
+        if not 0 <= made.index <= _LAST:
+            raise ValueError
+        return made
+    except (ValueError, OverflowError):
+        hint = (
+            did_you_mean(kind, _KINDS)
+            if kind not in _KINDS and (number.isdigit() or not number)
+            else ""
+        )
         raise ValueError(
             f"expected a device such as 'cpu', 'cpu:1' or 'cuda:0', but got {device!r}{hint}"
         ) from None
@@ -55,7 +64,7 @@ def cpu(index: int = 0) -> tvm_ffi.Device:
     >>> cpu()
     device(type='cpu', index=0)
     """
-    return tvm_ffi.device("cpu", index)
+    return tvm_ffi.device("cpu", between("index", index, 0, _LAST))
 
 
 def has_device(device: str | tvm_ffi.Device) -> bool:

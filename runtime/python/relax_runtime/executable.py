@@ -140,6 +140,18 @@ class Executable:
         names = reprlib.repr(list(self.function_names))
         return f"<{type(self).__name__} ({self.exec_mode}): {names}>"
 
+    def __copy__(self) -> Executable:
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: Any) -> Executable:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "expected an executable of relax_mlir, which holds what to_bytes stores, but got one "
+            "of the runtime alone: store the file that it comes from"
+        )
+
     def _once(self, name: str, compute: Callable[[], _Value]) -> _Value:
         """Compute something once. `functools.cached_property` has a lock until Python 3.12.
 

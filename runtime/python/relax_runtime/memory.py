@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import tvm_ffi
 
 from ._ffi import runtime_function
+from .bounds import INT64, between
 from .devices import as_device
 
 __all__ = [
@@ -146,9 +147,8 @@ def set_memory_limit(limit: int | None, device: str | tvm_ffi.Device = "cpu:0") 
     >>> set_memory_limit(256 << 20, "cpu:5")
     >>> set_memory_limit(None, "cpu:5")
     """
-    if limit is not None and limit < 0:
-        raise ValueError(f"expected a limit of at least 0 bytes, or None, but got {limit}")
-    _set_memory_limit(as_device(device), -1 if limit is None else limit)
+    number = -1 if limit is None else between("limit", limit, 0, INT64, optional=True)
+    _set_memory_limit(as_device(device), number)
 
 
 def synchronize(device: str | tvm_ffi.Device) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from ._ffi import runtime_function
+from .bounds import INT64, between
 
 _set_limit = runtime_function("set_recursion_limit")
 
@@ -26,8 +27,9 @@ def set_recursion_limit(limit: int) -> int:
         The limit until now.
     """
     global _limit
-    old = int(_set_limit(limit))
-    _limit = limit
+    number = between("limit", limit, 1, INT64)
+    old = int(_set_limit(number))
+    _limit = number
     return old
 
 

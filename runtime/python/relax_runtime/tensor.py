@@ -77,6 +77,9 @@ class Tensor(tvm_ffi.Tensor):
             return array.astype(dtype)
         return array.copy() if copy else array
 
+    def __reduce__(self) -> Any:
+        return _restored, (self.numpy(),)
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("a tensor without dimensions has no length")
@@ -115,6 +118,11 @@ class Tensor(tvm_ffi.Tensor):
             return f"Tensor(shape={self.shape}, dtype={self.dtype}, device={self.device})"
         values = np.array2string(array, separator=", ", prefix="Tensor(")
         return f"Tensor({values}, dtype={array.dtype})"
+
+
+def _restored(array: np.ndarray[Any, Any]) -> Any:
+    """Return what was copied or stored; another tensor than that."""
+    return tvm_ffi.from_dlpack(array.copy())
 
 
 def install() -> None:

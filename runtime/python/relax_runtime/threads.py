@@ -20,11 +20,15 @@ A library exported with ``self_contained=True`` has a pool of its own, which onl
 from __future__ import annotations
 
 from ._ffi import runtime_function
+from .bounds import between
 
 __all__ = ["get_num_threads", "set_num_threads"]
 
 _get_num_threads = runtime_function("get_num_threads")
 _set_num_threads = runtime_function("set_num_threads")
+
+# As the runtime has it.
+_MOST = 512
 
 
 def get_num_threads() -> int:
@@ -63,6 +67,5 @@ def set_num_threads(count: int | None) -> None:
     2
     >>> set_num_threads(None)
     """
-    if count is not None and count < 1:
-        raise ValueError(f"expected a number of threads of at least 1, or None, but got {count}")
-    _set_num_threads(0 if count is None else count)
+    number = 0 if count is None else between("count", count, 1, _MOST, optional=True)
+    _set_num_threads(number)

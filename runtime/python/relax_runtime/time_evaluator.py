@@ -12,6 +12,7 @@ from typing import Any
 import tvm_ffi
 
 from ._ffi import vm_function
+from .bounds import INT64, between
 
 _time = vm_function("time")
 
@@ -27,6 +28,10 @@ class BenchmarkResult:
     """
 
     results: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.results, tuple) or not self.results:
+            raise TypeError(f"expected a tuple of seconds as results, but got {self.results!r}")
 
     @property
     def mean(self) -> float:
@@ -62,9 +67,11 @@ def time_evaluator(
     function: tvm_ffi.Function, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0
 ) -> Callable[..., BenchmarkResult]:
     """Return a function that measures calls of a function; see `VirtualMachine.time_evaluator`."""
+    calls = between("number", number, 1, INT64)
+    repetitions = between("repeat", repeat, 1, INT64)
 
     def evaluate(*args: Any) -> BenchmarkResult:
-        seconds = _time(function, number, repeat, float(min_repeat_ms), *args)
+        seconds = _time(function, calls, repetitions, float(min_repeat_ms), *args)
         return BenchmarkResult(tuple(float(value) for value in seconds))
 
     return evaluate

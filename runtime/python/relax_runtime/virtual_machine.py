@@ -182,6 +182,12 @@ class VirtualMachine(StatefulCalls):
         hint = f'; write vm["{name}"]' if not name.startswith("_") and name in self else ""
         raise AttributeError(f"'VirtualMachine' object has no attribute '{name}'{hint}")
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "expected an Executable to copy or to store, but got a VirtualMachine: take its "
+            "executable, and make another machine of it"
+        )
+
     def __contains__(self, name: str) -> bool:
         return name in self.executable.function_names
 
@@ -193,6 +199,11 @@ class VirtualMachine(StatefulCalls):
         return f"<VirtualMachine ({self.executable.exec_mode}): {names}>"
 
     def _check_observable(self, use: str, remedy: str) -> None:
+        if self.executable.exec_mode == "reference":
+            raise ValueError(
+                f"expected a program to {use}, but its functions are evaluated by the target "
+                f'"reference": compile with {remedy}'
+            )
         if self.executable.exec_mode != "bytecode":
             raise ValueError(
                 f"expected a program to {use}, but its functions are machine code, in which no "

@@ -7,6 +7,7 @@ import pytest
 import relax_mlir as relax
 from mlir import ir
 from relax_mlir import op
+from relax_mlir.dialects import relax as dialect
 
 KERNEL = """
 func.func @copy(%x: memref<?xf32>, %y: memref<?xf32>) {
@@ -242,9 +243,13 @@ def test_error_value_of_a_discarded_function(tensor):
         raise RuntimeError
     gc.collect()
     with bb.function("main", [x]):
-        bb.emit_func_output(op.exp(values[0]))
-    with pytest.raises(ir.MLIRError):
-        bb.get()
+        with pytest.raises(ValueError, match=r"a result of relax\.exp of function 'main'"):
+            op.exp(values[0])
+        bb.emit_func_output(x)
+    bb.get()
+    del bb
+    gc.collect()
+    assert str(values[0].struct_info) == str(x.struct_info)
 
 
 def test_error_value_of_a_scope_that_has_ended(tensor):
@@ -252,13 +257,15 @@ def test_error_value_of_a_scope_that_has_ended(tensor):
     with bb.testing_scope(["n"]):
         value = bb.emit(op.zeros(("n", 2), "float32"))
     gc.collect()
-    with bb.function("main", [tensor(("n",))]):
-        used = op.exp(value)
-        bb.emit_func_output(used)
-    with pytest.raises(ir.MLIRError):
-        bb.get()
-    del bb, used
+    x = tensor(("n",))
+    with bb.function("main", [x]):
+        with pytest.raises(ValueError, match="'lv' of function 'scope'"):
+            op.exp(value)
+        bb.emit_func_output(x)
+    bb.get()
+    del bb
     gc.collect()
+    assert str(value.struct_info) == "!relax.tensor<[n, 2], f32>"
 
 
 def test_value_of_a_function_that_is_replaced(tensor):
@@ -267,8 +274,9 @@ def test_value_of_a_function_that_is_replaced(tensor):
     with bb.function("main", [x]):
         value = op.exp(x)
         bb.emit_func_output(value)
+    unknown = ir.Location.unknown(value.context)
     with bb.function("other", [x]):
-        bb.emit_func_output(op.exp(value))
+        bb.emit_func_output(dialect.ExpOp(value, loc=unknown).result)  # not checked
     bb.update_func(
         "main",
         "relax.func @f(%x: !relax.object) -> !relax.object {\n  relax.return %x : !relax.object\n}",
@@ -377,7 +385,57 @@ def test_error_value_of_a_finished_dataflow_block(tensor):
     x = tensor(("n",))
     with bb.function("main", [x]):
         with bb.dataflow():
-            hidden = op.exp(x)
-        bb.emit_func_output(hidden)
-    with pytest.raises(ir.MLIRError, match="dominate"):
-        bb.get()
+            hidden = bb.emit(op.exp(x), "hidden")
+        with pytest.raises(ValueError, match="'hidden' is bound in a dataflow block: emit_output"):
+            bb.emit_func_output(hidden)
+        bb.emit_func_output(x)
+    bb.get()
+
+
+@pytest.mark.parametrize("use", [op.exp, lambda x: (x, x), lambda x: x])
+def test_error_value_of_another_builder(tensor, use):
+    other, bb = relax.BlockBuilder(), relax.BlockBuilder()
+    x, y = tensor(("n",)), tensor(("n",))
+    with other.function("main", [x]):
+        value = op.exp(x)
+        other.emit_func_output(value)
+    with bb.function("f", [y]):
+        with pytest.raises(ValueError, match=r"a result of relax\.exp of function 'main'"):
+            bb.emit_func_output(use(value))
+        bb.emit_func_output(y)
+    del other
+    gc.collect()
+    bb.get()
+
+
+def test_error_value_of_a_branch(tensor):
+    bb = relax.BlockBuilder()
+    x, inside = tensor(("n",)), []
+    with bb.function("main", [x]):
+        y = bb.if_(op.const(True), lambda: inside.append(op.exp(x)) or inside[0], lambda: x)
+        with pytest.raises(ValueError, match=r"relax\.exp is bound in a branch"):
+            op.add(y, inside[0])
+        bb.emit_func_output(y)
+    bb.get()
+
+
+def test_error_value_of_a_closure(tensor):
+    bb = relax.BlockBuilder()
+    x, y = tensor(("n",)), tensor(("n",), name="y")
+    with bb.function("main", [x]):
+        with bb.closure("f", [y]):
+            inside = op.exp(y)
+            bb.emit_func_output(inside)
+        with pytest.raises(ValueError, match=r"relax\.exp is bound in a closure"):
+            op.add(x, inside)
+        bb.emit_func_output(x)
+    bb.get()
+
+
+def test_error_two_parameters_of_one_name(tensor):
+    bb = relax.BlockBuilder()
+    x = tensor(("n",))
+    with pytest.raises(ValueError, match="function 'main' with distinct names, but got 'x' twice"):
+        bb.function("main", [x, x]).__enter__()
+    with pytest.raises(ValueError, match="'x' twice"), bb.function("main"):
+        bb.emit_func_output(x, [x, tensor(("n",))])

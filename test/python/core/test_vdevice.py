@@ -60,7 +60,7 @@ def test_gr03_gr19_global_info():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"dev_id": -1}, ValueError, "a device id of 0 or more, but got -1"),
+        ({"dev_id": -1}, ValueError, "expected dev_id to be between 0 and .*, but got -1"),
         ({"mem_scope": ""}, ValueError, "the name of a memory scope"),
     ],
 )

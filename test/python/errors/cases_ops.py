@@ -766,4 +766,19 @@ CASES = [
         "ValueError",
         "expected relax.constant inside BlockBuilder.function or an InsertionPoint",
     ),
+    (
+        "emit(lambda x: op.tensor_to_shape(x))",
+        "ValueError",
+        "expected a vector of sizes, but got a value of type !relax.tensor<[n, 4], i64>",
+    ),
+    (
+        "emit(lambda x: op.add(x, 1e300))",
+        "ValueError",
+        "expected a value of type float32, but got 1e+300",
+    ),
+    (
+        "emit(lambda x: op.image.resize2d(op.zeros((1, 1, 2, 2), 'float32'), (0, 0)))",
+        "ValueError",
+        "expected sizes of 1 or more, but got 0",
+    ),
 ]

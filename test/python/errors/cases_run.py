@@ -111,8 +111,16 @@ CALLS = [
 ]
 
 CASES = [
-    ("relax.load(3)", "TypeError", "expected str, bytes or os.PathLike object, not int"),
-    ("relax.load(None)", "TypeError", "expected str, bytes or os.PathLike object, not NoneType"),
+    (
+        "relax.load(3)",
+        "TypeError",
+        "relax.load: expected source to be a str, a path or bytes, but got 3",
+    ),
+    (
+        "relax.load(None)",
+        "TypeError",
+        "relax.load: expected source to be a str, a path or bytes, but got None",
+    ),
     (
         "relax.load('/nonexistent/model.rx')",
         "OSError",
@@ -147,7 +155,7 @@ CASES = [
     (
         "machine().executable.save(3)",
         "TypeError",
-        "expected str, bytes or os.PathLike object, not int",
+        "relax.Executable.save: expected path to be a str or a path, but got 3",
     ),
     (
         "machine().executable.save('/nonexistent/m.rx')",
@@ -163,7 +171,7 @@ CASES = [
     (
         "machine().executable.export_library(3)",
         "TypeError",
-        "expected str, bytes or os.PathLike object, not int",
+        "relax.Executable.export_library: expected path to be a str or a path, but got 3",
     ),
     (
         "machine().executable.export_library(temporary('a.so'), options='-O3')",
@@ -481,5 +489,66 @@ CASES = [
         "import sys; command(sys.executable, '-m', 'relax_mlir', 'config', '--nope')",
         "CommandError",
         "unrecognized arguments: --nope",
+    ),
+    (
+        "from_source('@T.prim_func\\ndef f(A: T.Buffer((4,), \"float32\")):\\n    for i in range(4):\\n        A[i + 3] = T.float32(0)')",
+        "ScriptError",
+        "expected indices of 'A' from 0 to 3, but got 3 to 6",
+    ),
+    (
+        "from_source('@T.prim_func\\ndef f(A: T.Buffer((4,), \"float32\")):\\n    A[-1] = A[0]')",
+        "ScriptError",
+        "expected indices of 'A' from 0 to 3, but got -1",
+    ),
+    (
+        "from relax_mlir import te; A = te.placeholder(('n',), name='A'); te.create_prim_func([A, te.compute(A.shape, lambda i: A[i + 1])])",
+        "ValueError",
+        "expected indices of 'A' from 0 to n - 1, but got up to n in A[i + 1]",
+    ),
+    (
+        "from_source('@R.function(nope=1)\\ndef f(x: R.Object): return x')",
+        "ScriptError",
+        "expected options of @R.function, check_well_formed, name, private, pure, but got 'nope'",
+    ),
+    (
+        "from_source('@R.function(privat=True)\\ndef f(x: R.Object): return x')",
+        "ScriptError",
+        "but got 'privat'; did you mean 'private'?",
+    ),
+    (
+        "from_source('@R.function(pure=3)\\ndef f(x: R.Object): return x')",
+        "ScriptError",
+        "expected pure to be True or False, but got 3",
+    ),
+    (
+        "from_source('@I.ir_module(nope=3)\\nclass M: pass')",
+        "ScriptError",
+        "expected options of @I.ir_module, check_well_formed, s_tir, but got 'nope'",
+    ),
+    (
+        "from_source('@I.ir_module\\nclass M(3): pass')",
+        "ScriptError",
+        "expected a class of functions alone, but got 3",
+    ),
+    (
+        "kernel_script('return f\"{x}\"')",
+        "ScriptError",
+        "expected a value that is known when the program is read, but got one of the program",
+    ),
+    ("kernel_script('return R.sum(x=x, x=x)')", "ScriptError", "expected the argument 'x' once"),
+    (
+        "kernel_script('R.func_attr(3)\\nreturn x')",
+        "ScriptError",
+        "expected a dict of attributes, but got 3",
+    ),
+    (
+        "kernel_script('y = z = x\\nreturn y')",
+        "ScriptError",
+        "expected one name on the left, but got y = z",
+    ),
+    (
+        'from_source(\'@T.prim_func\\ndef f(A: T.Buffer((4,), "float32")):\\n    for i in T.thread_binding(4, thread="nope.x"):\\n        A[i] = T.float32(0)\')',
+        "ScriptError",
+        "expected thread, 'threadIdx.x' or the like, but got 'nope.x'",
     ),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import traceback
 from pathlib import Path
@@ -76,3 +77,31 @@ def test_error_of_a_text_without_a_program() -> None:
 def test_error_of_what_is_decorated() -> None:
     with pytest.raises(TypeError, match=r"expected a function under @R\.function, but got 3"):
         R.function(3)
+
+
+def test_traceback_of_a_decorator_ends_at_it(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(
+        "from relax_mlir.script import relax as R\n"
+        "@R.function\n"
+        "def main(x: R.Object):\n"
+        "    return R.sum(x, axis='a')\n"
+    )
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    files = re.findall(r'  File "(.*)", line', done.stderr)
+    assert [Path(file).name for file in files if "relax_mlir" in file] == ["entry.py"] * 2
+    assert "direct cause" not in done.stderr
+    assert "return R.sum(x, axis='a')\n           ^" in done.stderr
+
+
+def test_traceback_of_a_function_of_the_program_is_kept():
+    def helper(x):
+        raise KeyError("inside")
+
+    with pytest.raises(ScriptError, match="KeyError: inside") as caught:
+
+        @R.function
+        def main(x: R.Object):
+            return helper(x)
+
+    assert isinstance(caught.value.__cause__, KeyError)

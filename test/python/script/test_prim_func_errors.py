@@ -325,3 +325,52 @@ def test_error_rf14_the_caret():
         "  A[0] = A[1] + b * 2\n"
         "                ^"
     )
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("for i in range(4):\n        B[i + 3] = A[i]", "'B' from 0 to 3, but got 3 to 6"),
+        ("B[100] = A[0]", "'B' from 0 to 3, but got 100"),
+        ("B[-1] = A[0]", "'B' from 0 to 3, but got -1"),
+        ("B[0] = A[4]", "'A' from 0 to 3, but got 4"),
+        ("for i in range(4):\n        B[4 - i] = A[i]", "'B' from 0 to 3, but got 1 to 4"),
+        (
+            "for i in T.serial(0, 6, step=2):\n        B[i] = A[0]",
+            "'B' from 0 to 3, but got 0 to 4",
+        ),
+        ("for i in range(n):\n        C[i + 1] = A[0]", "'C' from 0 to n - 1, but got up to n"),
+        ("for i in range(n):\n        C[i - 1] = A[0]", "'C' from 0 to n - 1, but got -1 and more"),
+        (
+            "for i, j in T.grid(2, 3):\n        with T.sblock('b'):\n"
+            "            vi, vj = T.axis.remap('SS', [i, j])\n            B[vi * 2 + vj] = A[vi]",
+            "'B' from 0 to 3, but got 0 to 4",
+        ),
+    ],
+)
+def test_error_index_out_of_bounds(body, message):
+    with pytest.raises(ScriptError, match=f"expected indices of {message}"):
+        from_source(_bounded(body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in range(4):\n        B[3 - i] = A[i]",
+        "for i in range(1, 4):\n        B[i] = A[i - 1]",
+        "for i in range(4):\n        B[i] = T.if_then_else(i > 0, A[i - 1], T.float32(0))",
+        "for i in range(4):\n        if i > 0:\n            B[i] = A[i - 1]",
+        "for i in range(n):\n        C[n - 1 - i] = A[0]",
+        "for i in T.serial(0, 4, step=2):\n        B[i + 1] = A[i]",
+        "for i in range(4):\n        if i == 2:\n            break\n        B[i + 2] = A[i]",
+        "for i, j in T.grid(4, 0):\n        B[i + 9] = A[i]",
+        "for i in range(n):\n        B[i + 1] = A[i]",
+    ],
+)
+def test_index_that_may_be_in_bounds(body):
+    from_source(_bounded(body))
+
+
+def _bounded(body):
+    buffers = ", ".join(f'{name}: T.Buffer((4,), "float32")' for name in "AB")
+    return f'@T.prim_func\ndef f({buffers}, C: T.Buffer(("n",), "float32")):\n    {body}\n'

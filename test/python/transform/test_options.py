@@ -76,7 +76,7 @@ def test_options_and_changes() -> None:
         ({"zzz": 1}, TypeError, "expected options, any of exec_mode, .*, but got zzz$"),
         ({"fuse": 1}, TypeError, "expected fuse to be True or False, but got 1"),
         ({"opt_level": 4}, ValueError, "expected opt_level, one of 0, 1, 2, 3, but got 4"),
-        ({"l1_bytes": -1}, ValueError, "expected l1_bytes to be 0 or more, but got -1"),
+        ({"l1_bytes": -1}, ValueError, "expected l1_bytes to be between 0 and .*, but got -1"),
         ({"l2_bytes": "1"}, TypeError, "expected l2_bytes to be a number, but got '1'"),
         ({"vector_bits": 96}, ValueError, "expected vector_bits, one of 0, 128, .*, but got 96"),
     ],

@@ -44,4 +44,4 @@ from .importer import from_onnx as from_onnx
 from .model import read_params as read_params
 from .session import InferenceSession as InferenceSession
 
-_explain_namespace(_modules[__name__], "")
+_explain_namespace(_modules[__name__], "", ("from_onnx",))

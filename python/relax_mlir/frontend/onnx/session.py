@@ -256,6 +256,8 @@ def _with_shape(info: onnx.ValueInfoProto, shape: Any) -> onnx.ValueInfoProto:
 
 
 def _check_providers(providers: Sequence[Any] | None) -> None:
+    if isinstance(providers, str):
+        raise TypeError(f"expected a list of providers, but got {providers!r}")
     names = [one[0] if isinstance(one, (tuple, list)) else one for one in providers or [_PROVIDER]]
     if _PROVIDER not in names:
         raise ValueError(f"expected providers with {_PROVIDER}, the only one, but got {names}")

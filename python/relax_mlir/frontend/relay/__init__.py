@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of Relay, the graph IR that TVM had before Relax, as modules."""
 
+from sys import modules as _modules
+
+from ..._arguments import explain_namespace as _explain_namespace
 from .ast import RelayError as RelayError
 from .converters.registry import operators as operators
 from .equality import structurally_equal as structurally_equal
@@ -13,3 +16,5 @@ from .saved.tensors import save_params as save_params
 from .text.parser import parse as parse
 from .text.parser import parse_expr as parse_expr
 from .text.printer import to_text as to_text
+
+_explain_namespace(_modules[__name__], "relay.", ("from_relay",), classes=False)

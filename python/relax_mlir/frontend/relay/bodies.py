@@ -20,7 +20,7 @@ from ...core.expr import Var as RelaxVar
 from ...core.ir import ObjectStructInfo, TensorStructInfo
 from ..values import Value, as_tensor
 from . import ast
-from .ast import Expr, Type, TypeVar
+from .ast import Expr, RelayError, Type, TypeVar
 from .calls import convert, is_identity, is_raw, placed
 from .data_types import DataTypes
 from .inference import Inference
@@ -118,7 +118,9 @@ class Body:
             return expr.data
         if isinstance(expr, ast.GlobalVar):
             return self._context.function(expr)
-        assert isinstance(expr, ast.ConstructorRef)
+        if not isinstance(expr, ast.ConstructorRef):
+            name = getattr(expr, "name", type(expr).__name__)
+            raise RelayError(f"expected a value, but got the operator '{name}'", expr.span)
         if not expr.constructor.fields:
             return self._data.make(expr.constructor, [])
         return self._constructor_function(expr)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -92,6 +93,10 @@ def from_relay(
         return Translator(normalized(module), entries, types, arrays).run()
 
 
+# A text that is the name of a file, most likely.
+_FILE = re.compile(r"[/.~]\S*|\S+\.\w{1,8}")
+
+
 def as_module(program: Module | Expr | str | Path) -> Module:
     """Return a program as a module: an expression is the function ``main``.
 
@@ -117,6 +122,10 @@ def as_module(program: Module | Expr | str | Path) -> Module:
 def _read(program: str | Path) -> Module | Expr:
     source = str(program) if isinstance(program, Path) else "<relay>"
     text = program.read_text() if isinstance(program, Path) else program
+    if isinstance(program, str) and _FILE.fullmatch(text):
+        raise ValueError(
+            f"expected a program of Relay, but got {text!r}; if it is a file: Path({text!r})"
+        )
     return load_json(text) if text.lstrip().startswith("{") else parse(text, source)
 
 
@@ -155,9 +164,18 @@ def _param_type(
         return said or param.type
     try:
         unify(with_holes(param.type), said)
+        _check_dims(param.type, said)
     except MismatchError:
         raise ValueError(
             f"expected parameter '{param.name}' of type {type_text(param.type)}, but got "
             f"{type_text(said)}"
         ) from None
     return said
+
+
+def _check_dims(stated: Type, said: Type) -> None:
+    """Raise MismatchError if two tensors of one rank have different dimensions that are known."""
+    if isinstance(stated, TensorType) and isinstance(said, TensorType):
+        for one, other in zip(stated.shape, said.shape, strict=True):
+            if isinstance(one, int) and isinstance(other, int) and one != other:
+                raise MismatchError

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of StableHLO, as JAX writes them."""
 
+from sys import modules as _modules
+
+from ..._arguments import explain_namespace as _explain_namespace
+
 try:
     import jaxlib.mlir.dialects.stablehlo as _stablehlo  # noqa: F401 (for the message)
 except ImportError as error:  # pragma: no cover
@@ -25,3 +29,5 @@ from . import special as special
 from . import windows as windows
 from .importer import from_stablehlo as from_stablehlo
 from .registry import operators as operators
+
+_explain_namespace(_modules[__name__], "", ("from_stablehlo",), classes=False)

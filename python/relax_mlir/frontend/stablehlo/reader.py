@@ -49,11 +49,21 @@ def load(source: Source) -> jax_ir.Module:
     if isinstance(source, str) and _is_text(source):
         return _parse(source.encode(), "the text")
     if isinstance(source, (str, os.PathLike)):
-        return _parse(Path(source).read_bytes(), f"'{source}'")
+        return _parse(_read(source), f"'{source}'")
     raise TypeError(
         "expected StableHLO as text, bytes, a path, a module of jaxlib's MLIR or a "
         f"jax.export.Exported, but got {type(source).__module__}.{type(source).__name__}"
     )
+
+
+def _read(source: str | os.PathLike[str]) -> bytes:
+    try:
+        return Path(source).read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"expected the text of a program of StableHLO, or a file, but got {str(source)!r}: "
+            "there is no such file"
+        ) from None
 
 
 def _is_text(source: str) -> bool:

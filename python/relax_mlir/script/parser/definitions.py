@@ -8,6 +8,8 @@ import ast
 import dataclasses
 from typing import Any
 
+from relax_runtime.near_misses import did_you_mean
+
 # Names of decorators, in any namespace.
 KINDS = {
     "function": "function",
@@ -18,6 +20,15 @@ KINDS = {
     "pyfunc": "pyfunc",
     "py_func": "pyfunc",
     "rewriter": "rewriter",
+}
+
+
+_FLAGS = ("check_well_formed", "private", "pure", "s_tir", "tensors")
+# The options of each, those of TVM among them; others take what they like.
+OPTIONS = {
+    "function": ("check_well_formed", "name", "private", "pure"),
+    "prim_func": ("check_well_formed", "name", "private", "s_tir", "tensors"),
+    "ir_module": ("check_well_formed", "s_tir"),
 }
 
 
@@ -39,6 +50,26 @@ def find_decorator(node: Any) -> tuple[str, ast.expr, list[ast.keyword]] | None:
         if name in KINDS:
             return KINDS[name], target, decorator.keywords if is_call else []
     return None
+
+
+def check_option(kind: str, text: str, name: str, value: Any) -> None:
+    """Raise an error if a decorator has no option of a name, or it is no value of it.
+
+    Parameters
+    ----------
+    kind : str
+        One of the values of `KINDS`.
+    text : str
+        The decorator, for the message.
+    name : str
+    value : object
+    """
+    known = OPTIONS.get(kind)
+    if known is not None and name not in known:
+        hint = did_you_mean(name, known)
+        raise ValueError(f"expected options of {text}, {', '.join(known)}, but got '{name}'{hint}")
+    if name in _FLAGS and value is not None and not isinstance(value, bool):
+        raise TypeError(f"expected {name} to be True or False, but got {value!r}")
 
 
 def in_order(nodes: dict[str, ast.FunctionDef]) -> list[ast.FunctionDef]:

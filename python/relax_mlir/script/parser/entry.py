@@ -13,6 +13,7 @@ from typing import Any
 
 from ...core.ir_module import FreeFunction, IRModule, check_no_file
 from .definitions import find_decorator
+from .diagnostics import ScriptError
 from .environment import Environment, around_class, around_function
 from .expressions import Evaluator
 from .module import ModuleParser
@@ -43,6 +44,7 @@ def parse_class(cls: type, check_well_formed: bool = True) -> IRModule:
     frame = caller()
     source, node = source_of_class(cls, frame)
     parser = ModuleParser(source, Environment(*around_class(cls, frame)))
+    parser.decorator(node)  # whose options are checked
     return parser.parse_class(node, check_well_formed)
 
 
@@ -65,13 +67,33 @@ def decorator(what: str, kind: str, entry: Callable[..., Any]) -> Callable[..., 
 
     def decorate(target: Any = None, **options: Any) -> Any:
         check = bool(options.get("check_well_formed", True))
-        if target is not None:
-            return entry(target, check)
-        return lambda decorated: entry(decorated, check)
+
+        def parse(decorated: Any) -> Any:
+            try:
+                return entry(decorated, check)
+            except ScriptError as error:
+                # It has the place: what the parser did is of no use.
+                raise _without_frames(error).with_traceback(None)  # noqa: B904
+
+        return parse if target is None else parse(target)
 
     decorate.__name__ = decorate.__qualname__ = kind
     decorate.__doc__ = f"Parse what stands under ``@{what}``."
     return decorate
+
+
+def _without_frames(error: ScriptError) -> ScriptError:
+    """Return an error without its cause, unless that is one of another package."""
+    cause, trace = error.__cause__, None
+    if cause is not None:
+        trace = cause.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+    module = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+    if module.partition(".")[0] in ("relax_mlir", "relax_runtime", "mlir"):
+        error.__cause__ = None
+    error.__suppress_context__ = True
+    return error
 
 
 # ---------------------------------------------------------------------------------------------

@@ -287,6 +287,8 @@ class Evaluator:
             value = self.eval(keyword.value)
             if keyword.arg is None:
                 keywords.update(value)
+            elif keyword.arg in keywords:
+                raise self.error(keyword, f"expected the argument '{keyword.arg}' once")
             else:
                 keywords[keyword.arg] = value
         return args, keywords
@@ -321,6 +323,12 @@ class Evaluator:
 
     def _eval_formattedvalue(self, node: ast.FormattedValue) -> str:
         value = self.eval(node.value)
+        if isinstance(value, ir.Value):
+            raise self.error(
+                node.value,
+                "expected a value that is known when the program is read, but got one of the "
+                f"program, of type {value.type}",
+            )
         conversion: Any = {-1: str, 115: str, 114: repr, 97: ascii}[node.conversion]
         with self.at(node):
             spec = "" if node.format_spec is None else self.eval(node.format_spec)

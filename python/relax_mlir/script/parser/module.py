@@ -27,7 +27,7 @@ from .. import state
 from ..calls import func_attr
 from ..generic import mlir_functions
 from . import rfc, tir
-from .definitions import Decorator, find_decorator, in_order, is_recursive, uses_of
+from .definitions import Decorator, check_option, find_decorator, in_order, is_recursive, uses_of
 from .environment import Environment, ModuleNames
 from .expressions import Evaluator, constant_of
 from .relax import FunctionParser, recursive
@@ -140,6 +140,10 @@ class ModuleParser(Evaluator):
     # -- classes ------------------------------------------------------------------------------
 
     def _class(self, node: ast.ClassDef) -> None:
+        for base in (*node.bases, *(keyword.value for keyword in node.keywords)):
+            if not ast.unparse(base).endswith("BasePyModule"):  # that of TVM
+                what = ast.unparse(base)
+                raise self.error(base, f"expected a class of functions alone, but got {what}")
         with self.env.scope():
             self.env.bind(node.name, self.names)
             functions = []
@@ -207,8 +211,13 @@ class ModuleParser(Evaluator):
         found = find_decorator(node)
         if found is not None:
             kind, target, keywords = found
+            text = f"@{ast.unparse(target)}"
             options = {key.arg: self.eval(key.value) for key in keywords if key.arg is not None}
-            return Decorator(kind, options, f"@{ast.unparse(target)}")
+            for key in keywords:
+                if key.arg is not None:
+                    with self.at(key.value):
+                        check_option(kind, text, key.arg, options[key.arg])
+            return Decorator(kind, options, text)
         what = f"@{ast.unparse(node.decorator_list[0])}" if node.decorator_list else "nothing"
         raise self.error(
             node.decorator_list[0] if node.decorator_list else node,

@@ -75,7 +75,8 @@ class BindingParser(SignatureParser):
 
     def _visit_assign(self, node: ast.Assign) -> None:
         if len(node.targets) != 1:
-            raise self.error(node.targets[1], "expected one name on the left, but got a = b = c")
+            names = " = ".join(map(ast.unparse, node.targets))
+            raise self.error(node.targets[1], f"expected one name on the left, but got {names}")
         if isinstance(node.value, ast.Name) and self.env.get(node.value.id) is self.module.names:
             self.env.bind(_name_of(node.targets[0]), self.module.names)
             return

@@ -19,6 +19,10 @@ _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 def _spatial_axes(data: Tensor, layout: str, count: int) -> list[int]:
     letters = _SPATIAL[count]
+    if data.ndim != count + 2:
+        raise ValueError(
+            f"expected a tensor of {count + 2} dimensions, NC{letters}, but got {data.ndim}"
+        )
     if len(layout) != data.ndim or data.ndim != count + 2 or set(layout) != set(f"NC{letters}"):
         raise ValueError(f"expected a layout of the letters NC{letters}, but got {layout!r}")
     return [layout.index(letter) for letter in letters]

@@ -10,6 +10,7 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ..._arguments import require_str
 from ..._mlir_libs import _relax_mlir as _ext
 from ...core.expr import Var
 from ...core.functions import all_global_vars
@@ -71,6 +72,7 @@ class Gradient:
     """
 
     def __init__(self, func_name: str, require_grads: Any = None, target_index: int = 0) -> None:
+        require_str("func_name", func_name)
         self._func_name = func_name
         self._require_grads = require_grads
         self._target_index = target_index
