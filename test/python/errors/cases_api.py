@@ -1125,4 +1125,29 @@ CASES = [
         "TypeError",
         "expected str, bytes or os.PathLike object, not int",
     ),
+    (
+        "runtime.tensor('abc')",
+        "TypeError",
+        "expected numbers, but got 'abc'",
+    ),
+    (
+        "runtime.tensor(None)",
+        "TypeError",
+        "expected numbers, but got None",
+    ),
+    (
+        "runtime.tensor([[1, 2], [3]])",
+        "ValueError",
+        "expected sequences of equal lengths, but got [[1, 2], [3]]",
+    ),
+    (
+        "runtime.tensor(zeros.astype(object))",
+        "TypeError",
+        "expected an array of numbers, but got one of object",
+    ),
+    (
+        "runtime.tensor(zeros, dtype='nope')",
+        "TypeError",
+        "expected a data type of NumPy, but got 'nope'",
+    ),
 ]

@@ -108,6 +108,26 @@ CALLS = [
     ("pair((zeros, zeros), None)", "TypeError", "expected !relax.prim<i64>, but got None (at"),
     ("pair((zeros, zeros), q=3)", "TypeError", "pair() got an unexpected keyword argument 'q'"),
     ("pair(p=3)", "TypeError", "pair() missing 1 required positional argument: 't'"),
+    (
+        "main(np.zeros((2, 4), [('a', 'f4')]))",
+        "TypeError",
+        "main: argument 'x': expected an array of numbers, but got one of the structured type [('a', '<f4')]",
+    ),
+    (
+        "main(zeros.astype('datetime64[s]'))",
+        "TypeError",
+        "main: argument 'x': expected an array of numbers, but got one of datetime64[s]",
+    ),
+    (
+        "main(zeros.astype(np.longdouble))",
+        "TypeError",
+        "main: argument 'x': expected numbers of up to 64 bits, but got ",
+    ),
+    (
+        "pair((zeros, np.zeros((2, 4), 'V4')), 3)",
+        "TypeError",
+        "pair: field 1 of argument 't': expected an array of numbers, but got one of |V4",
+    ),
 ]
 
 CASES = [
