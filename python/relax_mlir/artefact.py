@@ -35,6 +35,7 @@ from relax_runtime.artefact import (
 )
 
 from . import native
+from ._files import other_kind
 
 __all__ = ["Executable", "LinkedCode", "MachineCode", "Section", "load", "sections"]
 
@@ -250,12 +251,16 @@ class Executable(relax_runtime.Executable):
         ------
         OSError
             If the file cannot be written, or the folder lacks a library.
+        ValueError
+            If the path ends in something else, or is that of a folder or device.
         RuntimeError
             If there is no C compiler, or it fails; the message is its output.
         """
         path = Path(path)
         if path.suffix != ".so":
             raise ValueError(f"expected a path that ends in .so, but got {path}")
+        if kind := other_kind(path):
+            raise ValueError(f"{path}: expected a file to replace, but got {kind}")
         object_file = self._object_file()
         # The table goes with the code.
         target = object_file.target if object_file.data else self._target

@@ -19,7 +19,7 @@ from ..core.context import current_context
 from ..core.diagnostics import raise_errors
 from ..core.ir_module import IRModule, as_module
 from ..script import from_source
-from .errors import CommandError
+from .errors import CommandError, check_readable
 
 #: The suffixes of each format.
 SUFFIXES = {
@@ -133,8 +133,7 @@ def read(
         If it cannot be read.
     """
     path = Path(path)
-    if path.is_dir():
-        raise CommandError(f"{path}: expected a file, but it is a folder")
+    check_readable(path)
     found = format_of(path)
     name = given_format or found
     if weights == "inputs" and name not in ("onnx", "pt2"):

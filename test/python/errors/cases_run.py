@@ -502,4 +502,9 @@ CASES = [
         "CommandError",
         "unrecognized arguments: --nope",
     ),
+    (
+        "import os; os.mkfifo(temporary('f.so').with_name('fifo.so')); relax.compile(TEXT).export_library(temporary('f.so').with_name('fifo.so'))",
+        "ValueError",
+        "fifo.so: expected a file to replace, but got a FIFO",
+    ),
 ]
