@@ -510,7 +510,7 @@ def test_error_without_onnx() -> None:
     code = (
         "import sys; sys.modules['onnx'] = None\n"
         "try: import relax_mlir.frontend.onnx\n"
-        "except ImportError as error: assert \"pip install 'relax-mlir[onnx]'\" in str(error)\n"
+        "except ImportError as error: assert \"pip install 'onnx>=1.19'\" in str(error)\n"
         "else: sys.exit(1)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
