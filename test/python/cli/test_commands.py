@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import types
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,18 @@ def test_models_of_pytorch(folder: Path) -> None:
         given = ("--weights", weights, "-i", "x.npy", "-o", "out.npz", "-O", 1)
         assert command("run", "model.pt2", *given) == 0
         np.testing.assert_allclose(outputs()[0], wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_error_of_a_damaged_model_of_pytorch(
+    folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("torch")
+    with zipfile.ZipFile("model.pt2", "w") as archive:
+        archive.writestr("model/nothing", "")
+    message = error_of(capsys, "inspect", "model.pt2")
+    assert message.startswith("model.pt2: expected what torch.export.save writes, but it cannot be")
+    assert "above" not in message
+    assert not caplog.records
 
 
 def test_code_in_an_archive_does_not_run(
