@@ -223,7 +223,7 @@ def from_environment() -> CompilationCache | None:
     ValueError
         If the size in RELAX_MLIR_CACHE_SIZE is none.
     """
-    folder = os.environ.get(VARIABLE)
+    folder = os.environ.get(VARIABLE, "").strip()
     if not folder:
         return None
     size = os.environ.get(SIZE_VARIABLE)

@@ -135,7 +135,9 @@ def _is_profiled(metadata: Mapping[str, str]) -> bool:
 
 
 def is_library(path: str | os.PathLike[str]) -> bool:
-    """Say whether a path is that of a shared library."""
+    """Say whether a path is that of a shared library; raise TypeError where it is no path."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"expected a path, or the bytes of a file, but got {path!r}")
     return os.fspath(path).endswith(".so")
 
 

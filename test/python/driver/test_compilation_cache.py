@@ -161,6 +161,13 @@ def test_an_entry_larger_than_the_cache_is_not_kept(
     assert list(folder.iterdir()) == []
 
 
+def test_a_blank_name_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELAX_MLIR_CACHE", " ")
+    monkeypatch.chdir(tmp_path)
+    assert (run(relax_mlir.compile(model())) == 4).all()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_error_of_a_size(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELAX_MLIR_CACHE_SIZE", "10 apples")
     with pytest.raises(ValueError, match="CACHE_SIZE to be a size such as 500M or 10G, but got"):

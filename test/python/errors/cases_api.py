@@ -1150,4 +1150,19 @@ CASES = [
         "TypeError",
         "expected a data type of NumPy, but got 'nope'",
     ),
+    (
+        "relax.VirtualMachine(relax.compile(TEXT), [])",
+        "ValueError",
+        "expected the processor among the devices, 'cpu', but got none",
+    ),
+    (
+        "relax.VirtualMachine(relax.compile(TEXT), memory_cfg={'gpu:0': 'pooled'})",
+        "ValueError",
+        "expected a device such as 'cpu', 'cpu:1' or 'cuda:0', but got 'gpu:0'",
+    ),
+    (
+        "import relax_runtime; relax_runtime.load(3)",
+        "TypeError",
+        "expected a path, or the bytes of a file, but got 3",
+    ),
 ]

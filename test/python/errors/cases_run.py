@@ -131,8 +131,8 @@ CALLS = [
 ]
 
 CASES = [
-    ("relax.load(3)", "TypeError", "expected str, bytes or os.PathLike object, not int"),
-    ("relax.load(None)", "TypeError", "expected str, bytes or os.PathLike object, not NoneType"),
+    ("relax.load(3)", "TypeError", "expected a path, or the bytes of a file, but got 3"),
+    ("relax.load(None)", "TypeError", "expected a path, or the bytes of a file, but got None"),
     (
         "relax.load('/nonexistent/model.rx')",
         "OSError",
