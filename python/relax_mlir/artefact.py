@@ -250,9 +250,8 @@ class Executable(relax_runtime.Executable):
         Raises
         ------
         OSError
-            If the file cannot be written, or the folder lacks a library.
-        ValueError
-            If the path ends in something else, or is that of a folder or device.
+            If the file cannot be written, as where the path is that of a folder or device, or the
+            folder lacks a library.
         RuntimeError
             If there is no C compiler, or it fails; the message is its output.
         """
@@ -260,7 +259,7 @@ class Executable(relax_runtime.Executable):
         if path.suffix != ".so":
             raise ValueError(f"expected a path that ends in .so, but got {path}")
         if kind := other_kind(path):
-            raise ValueError(f"{path}: expected a file to replace, but got {kind}")
+            raise OSError(f"{path}: expected a file to replace, but got {kind}")
         object_file = self._object_file()
         # The table goes with the code.
         target = object_file.target if object_file.data else self._target

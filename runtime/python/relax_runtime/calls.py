@@ -62,7 +62,8 @@ def make_callable(
     def retry(error: Exception, args: tuple[Any, ...]) -> Callable[[], Any] | None:
         call = _Call(name, function, params, struct_info, reads_only)
         if isinstance(error, RuntimeError):
-            return call.check(args)
+            call.check(args)
+            return None
         return call.prepare(args) if call.is_about_arguments(error) else None
 
     infos = json.loads(struct_info).get("params", []) if struct_info else []

@@ -504,7 +504,7 @@ CASES = [
     ),
     (
         "import os; os.mkfifo(temporary('f.so').with_name('fifo.so')); relax.compile(TEXT).export_library(temporary('f.so').with_name('fifo.so'))",
-        "ValueError",
+        "OSError",
         "fifo.so: expected a file to replace, but got a FIFO",
     ),
 ]
