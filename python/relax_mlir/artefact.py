@@ -15,7 +15,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,10 @@ import relax_runtime
 import tvm_ffi
 from relax_runtime._ffi import artefact_function
 from relax_runtime.artefact import (
+    CACHE_KEY,
     FEATURES,
     PROFILED,
+    Contents,
     Section,
     is_library,
     load_library,
@@ -34,6 +36,7 @@ from relax_runtime.artefact import (
 
 from . import native
 from ._arguments import require_str
+from ._files import other_kind
 
 __all__ = ["Executable", "LinkedCode", "MachineCode", "Section", "load", "sections"]
 
@@ -207,8 +210,13 @@ class Executable(relax_runtime.Executable):
         >>> VirtualMachine(loaded)["main"](3)
         3
         """
+        self._write(path, {})
+
+    def _write(self, path: str | os.PathLike[str], more: Mapping[str, str]) -> None:
+        """Save the executable with more metadata."""
         code = self._object_file()
-        _save(os.fspath(path), self.handle, _code_map(code), self._metadata(code))
+        metadata = {**self._metadata(code), **more}
+        _save(os.fspath(path), self.handle, _code_map(code), metadata)
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` writes."""
@@ -246,7 +254,8 @@ class Executable(relax_runtime.Executable):
         Raises
         ------
         OSError
-            If the file cannot be written, or the folder lacks a library.
+            If the file cannot be written, as where the path is that of a folder or device, or the
+            folder lacks a library.
         RuntimeError
             If there is no C compiler, or it fails; the message is its output.
         """
@@ -257,6 +266,8 @@ class Executable(relax_runtime.Executable):
             raise ValueError(f"expected a path that ends in .so, but got {path}")
         if not isinstance(self_contained, bool):
             raise TypeError(f"expected self_contained to be a bool, but got {self_contained!r}")
+        if kind := other_kind(path):
+            raise OSError(f"{path}: expected a file to replace, but got {kind}")
         object_file = self._object_file()
         # The table goes with the code.
         target = object_file.target if object_file.data else self._target
@@ -326,7 +337,32 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
         executable = Executable(library.handle, _LibraryCode(path), library.exec_mode)
         executable.is_profiled = library.is_profiled
         return executable
-    contents = read(source, verify=verify)
+    return _executable_of(read(source, verify=verify))
+
+
+def save_entry(executable: Executable, path: str | os.PathLike[str], key: str) -> None:
+    """Save an executable as an entry of the compilation cache, for `load_entry`."""
+    executable._write(path, {CACHE_KEY: key})
+
+
+def load_entry(path: str | os.PathLike[str], key: str) -> Executable:
+    """Load an entry of the compilation cache.
+
+    Raises
+    ------
+    OSError, ValueError
+        As `load` does, and if the entry was stored for another key.
+    """
+    contents = read(path, verify=False)
+    if contents.cache_key != key:
+        raise ValueError(
+            f"{contents.name}: expected the entry of its name, but got that of "
+            f"{contents.cache_key or 'none'}: was it copied?"
+        )
+    return _executable_of(contents)
+
+
+def _executable_of(contents: Contents) -> Executable:
     target = native.NativeTarget(contents.triple, contents.cpu, contents.features)
     object_file = native.ObjectFile(contents.object_file, target, contents.symbols)
     if not object_file.data:

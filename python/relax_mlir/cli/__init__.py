@@ -12,14 +12,22 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from .. import __version__
 from . import benchmark, compiling, exploring, inspection, installation, profiling, running
 from .errors import complain, plain_warnings, words
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, not after all that would be right."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help lists the options\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="relax-mlir",
         description="Compiles, runs, measures and inspects models.",
         epilog="relax-mlir COMMAND --help lists the options of a command.",

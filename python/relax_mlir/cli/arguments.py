@@ -15,7 +15,8 @@ import tvm_ffi
 from relax_runtime.near_misses import did_you_mean
 
 from ..core.ir import Dim
-from .errors import CommandError
+from .dimensions import check_names
+from .errors import CommandError, check_readable
 from .signature import Signature, Spec
 
 Array = np.ndarray[Any, Any]
@@ -61,6 +62,7 @@ def read_arrays(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Array]
 
 
 def _load(path: Path, wanted: type) -> Any:
+    check_readable(path)
     try:
         loaded = np.load(path, allow_pickle=False)
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
@@ -117,10 +119,7 @@ def arguments_of(
             f"{'is' if len(missing) == 1 else 'are'} missing: give them, or --random"
         )
     sizes = dict(random.sizes or {}) if random else {}
-    for name in sizes:
-        if name not in signature.symbols:
-            known = ", ".join(signature.symbols) or "none"
-            raise CommandError(f"expected the name of a dimension ({known}), but got '{name}'")
+    check_names(sizes, signature.symbols)
     for name, value in given.items():
         _bind(name, leaves[name], np.shape(value), sizes)
     generator = np.random.default_rng(random.seed if random else 0)
@@ -212,11 +211,24 @@ def _random_array(
         raise CommandError(
             f"input '{name}' is of the data type {dtype}, which NumPy lacks: cast it in the model"
         ) from error
-    if wanted.kind == "f":
-        return np.asarray(generator.standard_normal(shape)).astype(wanted)
-    if wanted.kind == "b":
-        return np.asarray(generator.integers(0, 2, shape)).astype(wanted)
-    least, most = integers
-    range_ = np.iinfo(wanted)
-    least, most = max(least, int(range_.min)), min(most, int(range_.max))
-    return np.asarray(generator.integers(least, most, shape, endpoint=True)).astype(wanted)
+    try:
+        return _drawn(wanted, shape, generator, integers)
+    except (MemoryError, ValueError) as error:  # the latter where addresses have too few bits
+        raise CommandError(
+            f"expected input '{name}' to fit into memory, but its shape is {list(shape)}"
+        ) from error
+
+
+def _drawn(
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    generator: np.random.Generator,
+    integers: tuple[int, int],
+) -> Array:
+    if dtype.kind == "f":
+        return np.asarray(generator.standard_normal(shape)).astype(dtype)
+    if dtype.kind == "b":
+        return np.asarray(generator.integers(0, 2, shape)).astype(dtype)
+    range_ = np.iinfo(dtype)
+    least, most = max(integers[0], int(range_.min)), min(integers[1], int(range_.max))
+    return np.asarray(generator.integers(least, most, shape, endpoint=True)).astype(dtype)

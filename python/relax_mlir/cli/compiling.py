@@ -17,7 +17,7 @@ from ..transform import BindParams
 from . import options
 from .arguments import read_arrays
 from .dimensions import change_dims, shapes_as_ranges
-from .errors import CommandError
+from .errors import CommandError, check_output, check_readable
 from .models import SUFFIXES, Model, read
 
 # What a model can be written to, by suffix, without compiling it.
@@ -98,7 +98,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
 
 def load_model(given: argparse.Namespace) -> Model:
     """Read the model of the command line, with its dimensions and weights."""
-    shapes = dict(given.shapes)
+    shapes = options.once(given.shapes, "--shape")
     model = read(given.model, given.format, shapes=shapes, weights=given.weights)
     if model.module is None:
         if given.dims or given.bind_weights:
@@ -133,6 +133,7 @@ def _params_of_tvm(path: Path) -> dict[str, Any]:
     from ..frontend.relay import load_params
 
     try:
+        check_readable(path)
         return load_params(path.read_bytes())
     except (ValueError, NotImplementedError) as error:
         raise CommandError(f"{path}: {error}") from error
@@ -156,8 +157,8 @@ def run(given: argparse.Namespace) -> int:
         raise CommandError(f"expected an output that ends in .so to be self-contained: {output}")
     if given.runtime and output.suffix != ".so":
         raise CommandError(f"expected an output that ends in .so to link with --runtime: {output}")
-    if not output.absolute().parent.is_dir():
-        raise CommandError(f"expected the folder {output.absolute().parent} to be there")
+    for path in (output, given.save_weights):
+        _check_written(path, given.model)
     start = time.monotonic()
     model = load_model(given)
     if given.save_weights and not model.weights:
@@ -174,6 +175,12 @@ def run(given: argparse.Namespace) -> int:
     seconds = time.monotonic() - start
     print(f"{output}: {output.stat().st_size:,} bytes in {seconds:.1f} s")
     return 0
+
+
+def _check_written(path: Path | None, model: Path) -> None:
+    check_output(path)
+    if path is not None and path.exists() and model.exists() and path.samefile(model):
+        raise CommandError(f"expected an output other than the model itself, but got {path}")
 
 
 def _write_executable(executable: Executable, output: Path, given: argparse.Namespace) -> None:

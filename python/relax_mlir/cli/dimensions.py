@@ -49,13 +49,8 @@ def change_dims(module: IRModule, function: str, ranges: Iterable[Range]) -> Non
     known = _symbols(operation)
     fixed: dict[str, int] = {}
     bounds: dict[str, dict[str, int]] = {"tir_var_lower_bound": {}, "tir_var_upper_bound": {}}
-    for name, least, most in ranges:
-        if name not in known:
-            names = ", ".join(known) or "none"
-            raise CommandError(
-                f"expected the name of a dimension ({names}), but got '{name}'"
-                f"{did_you_mean(name, known)}"
-            )
+    for name, (least, most) in _joined(ranges).items():
+        check_names([name], known)
         if least is not None and least == most:
             fixed[name] = least
             continue
@@ -66,6 +61,32 @@ def change_dims(module: IRModule, function: str, ranges: Iterable[Range]) -> Non
         _add_bounds(operation, key, values)
     if fixed:
         _fix(module, operation, fixed)
+
+
+def _joined(ranges: Iterable[Range]) -> dict[str, tuple[int | None, int | None]]:
+    """Return the least and largest size of each dimension."""
+    found: dict[str, tuple[int | None, int | None]] = {}
+    for name, least, most in ranges:
+        before = found.get(name, (None, None))
+        found[name] = (_one(name, before[0], least), _one(name, before[1], most))
+    return found
+
+
+def _one(name: str, old: int | None, new: int | None) -> int | None:
+    if old is not None and new is not None and old != new:
+        raise CommandError(f"expected one size of dimension '{name}', but got {old} and {new}")
+    return old if new is None else new
+
+
+def check_names(given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise CommandError where a name is not that of a dimension."""
+    for name in given:
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise CommandError(
+                f"expected the name of a dimension ({names}), but got '{name}'"
+                f"{did_you_mean(name, known)}"
+            )
 
 
 def function_of(module: IRModule, name: str) -> ir.Operation:

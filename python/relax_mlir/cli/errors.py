@@ -8,14 +8,24 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from mlir import ir
 
+from .._files import other_kind
 from ..core.diagnostics import Diagnostic
 
 # Errors whose message says what was expected, and for which the type adds nothing.
-_PLAIN = (ImportError, MemoryError, NotImplementedError, RuntimeError, TypeError, ValueError)
+_PLAIN = (
+    ImportError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 class CommandError(Exception):
@@ -52,6 +62,22 @@ def _place_and_message(diagnostic: Diagnostic) -> str:
     place = str(diagnostic.location)
     named = place.removeprefix("loc(").removesuffix(")").replace('"', "")
     return diagnostic.message if named == "unknown" else f"{named}: {diagnostic.message}"
+
+
+def check_readable(path: Path) -> None:
+    """Raise CommandError where a path is that of a folder, device or FIFO, which is no input."""
+    if kind := other_kind(path):
+        raise CommandError(f"{path}: expected a file, but it is {kind}")
+
+
+def check_output(path: Path | None) -> None:
+    """Raise CommandError where a path is not that of a file that can be written or replaced."""
+    if path is None:
+        return
+    if kind := other_kind(path):
+        raise CommandError(f"{path}: expected a file to write, but it is {kind}")
+    if not path.absolute().parent.is_dir():
+        raise CommandError(f"expected the folder {path.absolute().parent} to be there")
 
 
 def complain(text: str) -> None:

@@ -20,7 +20,8 @@ from ..core.struct_info import tir_vars_in_struct_info
 from ..core.variables import walk
 from . import options
 from .compiling import add_model_options, load_model
-from .dimensions import function_of
+from .dimensions import check_names, function_of
+from .errors import CommandError
 from .models import Model
 from .signature import Spec, signature_of
 
@@ -54,10 +55,13 @@ def add_parser(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Run the command."""
     model = load_model(given)
+    sizes = options.once(given.sizes, "--size")
     if model.executable is not None:
+        if sizes:
+            raise CommandError(f"{model.path}: expected no --size, as the program is compiled")
         report = _of_executable(model, model.executable, given.function)
     else:
-        report = _of_module(model, given.function, dict(given.sizes))
+        report = _of_module(model, given.function, sizes)
     print(json.dumps(report, indent=2) if given.json else _as_text(report))
     return 0
 
@@ -71,6 +75,7 @@ def _of_module(model: Model, name: str, sizes: dict[str, int]) -> dict[str, Any]
     signature = function.attributes["function_type"].value
     weights = {key: value.nbytes for key, value in model.weights.items()}
     symbols = [str(var.name) for type_ in arguments.types for var in tir_vars_in_struct_info(type_)]
+    check_names(sizes, symbols)
     inputs = dict(zip(names, map(_type, arguments.types), strict=True))
     return {
         "file": str(model.path),

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from ..core.context import current_context
 from ..core.diagnostics import raise_errors
 from ..core.ir_module import IRModule, as_module
 from ..script import from_source
-from .errors import CommandError
+from .errors import CommandError, check_readable
 
 #: The suffixes of each format.
 SUFFIXES = {
@@ -133,8 +134,7 @@ def read(
         If it cannot be read.
     """
     path = Path(path)
-    if path.is_dir():
-        raise CommandError(f"{path}: expected a file, but it is a folder")
+    check_readable(path)
     found = format_of(path)
     name = given_format or found
     if weights == "inputs" and name not in ("onnx", "pt2"):
@@ -174,14 +174,15 @@ def _pt2(path: Path, shapes: dict[str, Any], keep_weights: bool) -> Model:
         ) from error
     from ..frontend.torch import from_exported_program
 
-    with _no_pickled_code():
+    with _no_pickled_code(), _without_warnings("torch.export"):
         try:
             program = torch.export.load(path)
         except Exception as error:
             reason = str(error).strip().splitlines() or [type(error).__name__]
+            is_said = "warnings above" not in reason[0]
             raise CommandError(
-                f"{path}: expected what torch.export.save writes, but it cannot be loaded: "
-                f"{reason[0]}"
+                f"{path}: expected what torch.export.save writes, but it cannot be loaded"
+                f"{': ' + reason[0] if is_said else ''}"
             ) from error
     module = from_exported_program(
         program, unwrap_unit_return_tuple=True, keep_params_as_input=keep_weights
@@ -210,6 +211,18 @@ def _no_pickled_code() -> Iterator[None]:
             del os.environ[name]
         else:
             os.environ[name] = before
+
+
+@contextmanager
+def _without_warnings(name: str) -> Iterator[None]:
+    """Have a logger say nothing below errors; it logs a traceback before the error."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _stablehlo(path: Path, shapes: dict[str, Any], keep_weights: bool) -> Model:

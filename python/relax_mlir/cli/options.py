@@ -8,14 +8,21 @@ import argparse
 import dataclasses
 import inspect
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 from ..artefact import Executable
 from ..driver.compiler import compile as compile_module
 from ..progress import ProgressLike
 from ..transform.options import CHOICES, CompileOptions
 from .errors import CommandError
+
+_T = TypeVar("_T")
+
+# The largest size of a dimension.
+_LARGEST = 2**63 - 1
+# So many characters of a text are shown.
+_SHOWN = 60
 
 _PROGRESS: Mapping[str, ProgressLike] = {"auto": None, "on": True, "off": False}
 
@@ -39,9 +46,7 @@ def _spelling(name: str) -> str:
 def add_compile_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `CompileOptions`, the target, and progress to a command."""
     group = parser.add_argument_group("compilation")
-    group.add_argument(
-        "--target", default="llvm", help="the machine, such as 'llvm -mcpu=x86-64-v3'; this one"
-    )
+    group.add_argument("--target", help="the machine, such as 'llvm -mcpu=x86-64-v3'; this one")
     group.add_argument(
         "--progress", choices=tuple(_PROGRESS), default="auto", help="whether to show how far it is"
     )
@@ -71,13 +76,15 @@ def given_options(given: argparse.Namespace) -> dict[str, Any]:
 def compile_with(module: Any, given: argparse.Namespace) -> Executable:
     """Compile a module with the options of the command line."""
     options = CompileOptions(**given_options(given))
-    return compile_module(module, given.target, options, progress=_PROGRESS[given.progress])
+    return compile_module(
+        module, given.target or "llvm", options, progress=_PROGRESS[given.progress]
+    )
 
 
 def check_no_compile_options(given: argparse.Namespace, reason: str) -> None:
     """Raise CommandError where there are options of compilation, which would change nothing."""
     stated = [_spelling(name) for name in given_options(given)]
-    if given.target != "llvm":
+    if given.target is not None:
         stated.append("--target")
     if stated:
         raise CommandError(f"expected no {', '.join(stated)}, as {reason}")
@@ -99,8 +106,8 @@ def range_of(text: str) -> tuple[str, int | None, int | None]:
         raise argparse.ArgumentTypeError(f"expected name=4 or name=1:64, but got {text!r}")
     name, size, low, high = found.groups()
     if size is not None:
-        return name, int(size), int(size)
-    least, most = int(low) if low else None, int(high) if high else None
+        return name, _number(size), _number(size)
+    least, most = _number(low) if low else None, _number(high) if high else None
     if least is None and most is None:
         raise argparse.ArgumentTypeError(f"expected a least or largest size, but got {text!r}")
     if least is not None and most is not None and least > most:
@@ -108,12 +115,25 @@ def range_of(text: str) -> tuple[str, int | None, int | None]:
     return name, least, most
 
 
+def _number(text: str) -> int:
+    if len(text.lstrip("0")) > len(str(_LARGEST)) or int(text) > _LARGEST:
+        raise argparse.ArgumentTypeError(
+            f"expected a size up to {_LARGEST}, but got {shortened(text)}"
+        )
+    return int(text)
+
+
+def shortened(text: str) -> str:
+    """Return a text that may be long as a message shows it."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"
+
+
 def size_of(text: str) -> tuple[str, int]:
     """Return the name of a dimension and its size: ``n=4``."""
     name, equals, size = text.partition("=")
     if not name or not equals or not size.isdecimal():
         raise argparse.ArgumentTypeError(f"expected name=4, but got {text!r}")
-    return name, int(size)
+    return name, _number(size)
 
 
 def shape_of(text: str) -> tuple[str, tuple[int | str, ...]]:
@@ -128,4 +148,24 @@ def shape_of(text: str) -> tuple[str, tuple[int | str, ...]]:
     parts = [part.strip() for part in dims.split(",")] if dims.strip() else []
     if not name or not equals or not all(re.fullmatch(r"\d+|[A-Za-z_]\w*", one) for one in parts):
         raise argparse.ArgumentTypeError(f"expected input=2,3 or input=batch,3, but got {text!r}")
-    return name, tuple(int(part) if part.isdecimal() else part for part in parts)
+    return name, tuple(_number(part) if part.isdecimal() else part for part in parts)
+
+
+def once(pairs: Iterable[tuple[str, _T]], what: str) -> dict[str, _T]:
+    """Return options of the form ``name=value`` by name.
+
+    Raises
+    ------
+    CommandError
+        If a name has two values.
+
+    Examples
+    --------
+    >>> once([("n", 2), ("n", 2), ("m", 3)], "--size")
+    {'n': 2, 'm': 3}
+    """
+    found: dict[str, _T] = {}
+    for name, value in pairs:
+        if found.setdefault(name, value) != value:
+            raise CommandError(f"expected one {what} of '{name}', but got {found[name]}, {value}")
+    return found

@@ -17,7 +17,7 @@ from ..runtime import VirtualMachine, set_num_threads
 from . import options
 from .arguments import RandomInputs, arguments_of, read_arrays
 from .compiling import add_model_options, executable_of, load_model
-from .errors import CommandError
+from .errors import CommandError, check_output
 from .models import Model
 from .signature import Signature, signature_of
 
@@ -110,7 +110,8 @@ def prepare(given: argparse.Namespace, is_random: bool, *, is_profiled: bool = F
     signature = signature_of(executable, given.function)
     arrays: dict[str, Any] = dict(model.weights)
     arrays |= _by_parameter(model, signature, read_arrays(given.inputs, list(signature.params)))
-    random = RandomInputs(given.seed, dict(given.sizes), given.integers) if is_random else None
+    sizes = options.once(given.sizes, "--size")
+    random = RandomInputs(given.seed, sizes, given.integers) if is_random else None
     arguments = arguments_of(signature, arrays, random)
     return Prepared(model, VirtualMachine(executable), signature, arguments)
 
@@ -173,6 +174,7 @@ def run(given: argparse.Namespace) -> int:
     """Run the command."""
     if given.output is not None and given.output.suffix != ".npz":
         raise CommandError(f"expected an output that ends in .npz, but got {given.output}")
+    check_output(given.output)
     set_threads(given.threads)
     prepared = prepare(given, given.random)
     main = prepared.machine[given.function]

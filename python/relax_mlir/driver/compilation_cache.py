@@ -25,7 +25,7 @@ from relax_runtime import LIBRARY
 from .. import native
 from .._mlir_libs import _relax_mlir as _ext
 from .._warnings import warn
-from ..artefact import Executable, load
+from ..artefact import Executable, load_entry, save_entry
 from ..transform.options import CompileOptions
 
 #: The environment variable that names the folder.
@@ -101,7 +101,8 @@ class CompilationCache:
         Warns
         -----
         RuntimeWarning
-            If there is one that is damaged, or that another user can write.
+            If there is one that is damaged, that is a copy of another one, or that another user can
+            write.
         """
         path = self._path(key)
         try:
@@ -109,7 +110,7 @@ class CompilationCache:
                 return None
             _check_private(self.folder)
             _check_private(path)
-            executable = load(path, verify=False)
+            executable = load_entry(path, key)
         except FileNotFoundError:  # deleted by another process since
             return None
         except (OSError, ValueError) as error:
@@ -148,7 +149,7 @@ class CompilationCache:
         os.close(handle)
         unfinished = Path(name)
         try:
-            ex.save(unfinished)
+            save_entry(ex, unfinished, path.stem)
             unfinished.chmod(0o600)
             unfinished.replace(path)
         finally:
@@ -223,7 +224,7 @@ def from_environment() -> CompilationCache | None:
     ValueError
         If the size in RELAX_MLIR_CACHE_SIZE is none.
     """
-    folder = os.environ.get(VARIABLE)
+    folder = os.environ.get(VARIABLE, "").strip()
     if not folder:
         return None
     size = os.environ.get(SIZE_VARIABLE)

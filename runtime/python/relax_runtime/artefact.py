@@ -32,6 +32,8 @@ _EXEC_MODES = ("compiled", "bytecode")
 FEATURES = "features"
 # The key that says, with the value "yes", that calls of machine code can be profiled.
 PROFILED = "profiled"
+# The key under which the compilation cache stores the name of its entry.
+CACHE_KEY = "cache_key"
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Contents:
         The features of processors that the code uses; None where the file does not say.
     is_profiled : bool
         Whether calls of functions in machine code can be profiled.
+    cache_key : str
+        The name that the compilation cache gave the file; empty for all other files.
     """
 
     name: str
@@ -67,6 +71,7 @@ class Contents:
     object_file: bytes
     needs: tuple[str, ...] | None
     is_profiled: bool
+    cache_key: str
 
     def bind(self, addresses: Mapping[str, int], keep_alive: Any = None) -> None:
         """Give the program its code, whose owner is kept as long as the program.
@@ -121,6 +126,7 @@ def read(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Cont
         bytes(code["object"]),
         None if needs is None else tuple(filter(None, str(needs).split(","))),
         _is_profiled(metadata),
+        str(metadata.get(CACHE_KEY, "")),
     )
 
 
@@ -129,7 +135,9 @@ def _is_profiled(metadata: Mapping[str, str]) -> bool:
 
 
 def is_library(path: str | os.PathLike[str]) -> bool:
-    """Say whether a path is that of a shared library."""
+    """Say whether a path is that of a shared library; raise TypeError where it is no path."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"expected a path, or the bytes of a file, but got {path!r}")
     return os.fspath(path).endswith(".so")
 
 

@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
+from .arrays import misfit
+
 # How long the end of the interpreter waits for calls of daemon threads.
 _END_MILLISECONDS = 5_000
 
@@ -72,6 +74,9 @@ def make_callable(
 
     def retry(error: Exception, args: tuple[Any, ...]) -> Callable[[], Any] | None:
         call = _Call(name, function, params, struct_info, reads_only)
+        if isinstance(error, RuntimeError):
+            call.check(args)
+            return None
         return call.prepare(args) if call.is_about_arguments(error) else None
 
     infos = json.loads(struct_info).get("params", []) if struct_info else []
@@ -89,7 +94,7 @@ def make_callable(
     source = (
         f"def call({', '.join(listed)}):\n    _relax_look(({given}))\n{unpacked}"
         f"    try:\n        return {_BOUND[0]}({given})\n"
-        f"    except (BufferError, TypeError, ValueError) as error:\n"
+        f"    except (BufferError, RuntimeError, TypeError, ValueError) as error:\n"
         f"        {_BOUND[2]} = {_BOUND[1]}(error, ({given}))\n"
         f"        if {_BOUND[2]} is None:\n            raise\n"
         f"    return {_BOUND[2]}()\n"
@@ -192,11 +197,25 @@ class _Call:
         converted = []
         for index, arg in enumerate(args):
             info = self.infos[index] if index < len(self.infos) else {}
-            label = self.params[index] if index < len(self.params) else str(index)
-            converted.append(self._converted(arg, info, f"argument '{label}'"))
+            converted.append(self._converted(arg, info, self._label(index)))
         if all(new is old for new, old in zip(converted, args, strict=True)):
             return None
         return lambda: self._detached(self.function(*converted))
+
+    def _label(self, index: int) -> str:
+        return f"argument '{self.params[index] if index < len(self.params) else index}'"
+
+    def check(self, args: tuple[Any, ...]) -> None:
+        """Raise TypeError where an argument is a tensor that PyTorch refuses to hand on."""
+        for index, arg in enumerate(args):
+            self._check(arg, self._label(index))
+
+    def _check(self, value: Any, what: str) -> None:
+        if reason := misfit(value):
+            raise TypeError(f"{self.name}: {what}: {reason}")
+        if isinstance(value, (list, tuple)):
+            for index, each in enumerate(value):
+                self._check(each, f"field {index} of {what}")
 
     def is_about_arguments(self, error: Exception) -> bool:
         """Say whether the function has not begun to run: it checks its arguments before."""
@@ -207,8 +226,10 @@ class _Call:
 
     def _converted(self, value: Any, info: dict[str, Any], what: str) -> Any:
         """Return an argument as tvm-ffi takes it; the argument itself if there is no other way."""
+        if reason := misfit(value):
+            raise TypeError(f"{self.name}: {what}: {reason}")
         if isinstance(value, np.ndarray):
-            return self._array(value, what)
+            return self._array(value)
         kind = info.get("kind")
         if kind == "prim" and isinstance(value, np.generic):
             return value.item()
@@ -227,17 +248,8 @@ class _Call:
         is_same = all(new is old for new, old in zip(parts, value, strict=True))
         return value if is_same else tuple(parts)
 
-    def _array(self, array: np.ndarray[Any, Any], what: str) -> Any:
+    def _array(self, array: np.ndarray[Any, Any]) -> Any:
         """Return an array that can be exported: a view, or a copy, of one that is read-only."""
-        if array.dtype.kind not in "biufc" and array.dtype.kind != "V":
-            raise TypeError(
-                f"{self.name}: {what}: expected an array of numbers, but got one of {array.dtype}"
-            )
-        if not array.dtype.isnative:
-            raise TypeError(
-                f"{self.name}: {what}: expected numbers in the order of bytes of this machine, but "
-                f"got {array.dtype.str}: write x.astype(x.dtype.newbyteorder('='))"
-            )
         if array.flags.writeable:
             return array
         if not self.reads_only:

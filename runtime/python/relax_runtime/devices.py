@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import tvm_ffi
 
 from ._ffi import runtime_function
+from .arrays import as_numbers, misfit
 from .bounds import between
 from .near_misses import did_you_mean
 from .tensor import Tensor
@@ -109,6 +109,8 @@ def tensor(
     ------
     RuntimeError
         If the device is not there, or has no memory left.
+    TypeError, ValueError
+        If the value is no array of numbers.
 
     Examples
     --------
@@ -116,12 +118,19 @@ def tensor(
     Tensor([[1, 2]], dtype=int8)
     """
     target = as_device(device if device is not None else "cpu")
-    if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] != _CPU:
+    if _is_elsewhere(value):
         held: Any = tvm_ffi.from_dlpack(value)
         if target.type != "cpu" and dtype is None:
             return _to_device(held, target)
         value = _to_device(held, as_device("cpu"))
-    made: Any = tvm_ffi.from_dlpack(np.array(value, dtype, order="C"))
+    made: Any = tvm_ffi.from_dlpack(as_numbers(value, dtype))
     if target.type == "cpu":
         return made
     return _to_device(made, target)
+
+
+def _is_elsewhere(value: Any) -> bool:
+    """Say whether an array is in the memory of a device."""
+    if not hasattr(value, "__dlpack_device__") or misfit(value) is not None:
+        return False
+    return bool(value.__dlpack_device__()[0] != _CPU)

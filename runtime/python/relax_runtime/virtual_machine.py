@@ -66,6 +66,8 @@ def _answer(kind: VMInstrumentReturnKind | Replace | None) -> Any:
 def _check_devices(device: DeviceLike | Sequence[DeviceLike] | None) -> None:
     """Raise ValueError if a device is not there, or none is the processor."""
     given: Any = device if isinstance(device, (list, tuple)) else [device]
+    if not given:
+        raise ValueError("expected the processor among the devices, 'cpu', but got none")
     devices = [as_device(each) for each in given if each is not None]
     for each in devices:
         if not isinstance(each, tvm_ffi.Device):
@@ -78,7 +80,9 @@ def _check_devices(device: DeviceLike | Sequence[DeviceLike] | None) -> None:
 
 
 def _check_memory(config: str | Mapping[Any, str] | None) -> None:
-    """Raise ValueError if another allocator than pools is asked for."""
+    """Raise ValueError if another allocator than pools is asked for, or there is no such device."""
+    if isinstance(config, Mapping):
+        _check_devices([*config, "cpu"])
     kinds = config.values() if isinstance(config, Mapping) else [config or "pooled"]
     for kind in kinds:
         if kind != "pooled":

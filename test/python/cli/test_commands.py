@@ -7,8 +7,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import sys
 import types
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +135,18 @@ def test_models_of_pytorch(folder: Path) -> None:
         np.testing.assert_allclose(outputs()[0], wanted, rtol=1e-5, atol=1e-6)
 
 
+def test_error_of_a_damaged_model_of_pytorch(
+    folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("torch")
+    with zipfile.ZipFile("model.pt2", "w") as archive:
+        archive.writestr("model/nothing", "")
+    message = error_of(capsys, "inspect", "model.pt2")
+    assert message.startswith("model.pt2: expected what torch.export.save writes, but it cannot be")
+    assert "above" not in message
+    assert not caplog.records
+
+
 def test_code_in_an_archive_does_not_run(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,16 +217,43 @@ def test_shapes_of_onnx(onnx_model: Path) -> None:
         (["--runtime", "."], "expected an output that ends in .so to link with --runtime"),
         (["-o", "out.txt"], "expected an output that ends in .so, .rx, .mlir, .mlirbc, .py, but"),
         (["-o", "no/out.mlir"], "expected the folder"),
+        (["--target", "llvm"], "expected no --target, as out.mlir is not compiled"),
+        (["--dim", "n=2", "--dim", "n=3"], "expected one size of dimension 'n', but got 2 and 3"),
+        (["--dim", "n=2:8", "--dim", "n=:9"], "expected one size of dimension 'n', but got 8 and"),
+        (["--shape", "x=2,4", "--shape", "x=3,4"], "expected one --shape of 'x', but got (2, 4), "),
+        (["-o", "model.py"], "expected an output other than the model itself, but got model.py"),
+        (["-o", "pipe.mlir"], "pipe.mlir: expected a file to write, but it is a FIFO"),
+        (["-o", "out.so", "--runtime", "no"], "no/librelax_runtime.so: expected the runtime for"),
     ],
 )
 def test_error_of_compile(
     folder: Path, given: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    os.mkfifo("pipe.mlir")
     assert message in error_of(capsys, "compile", "model.py", "-o", "out.mlir", *given)
+    assert (folder / "model.py").read_text() == SCRIPT
+
+
+def test_bounds_of_a_dimension_may_be_apart(folder: Path) -> None:
+    apart = ("--dim", "n=2:", "--dim", "n=:8", "--dim", "n=2:8")
+    assert command("compile", "model.py", "-o", "out.mlir", *apart) == 0
+    text = (folder / "out.mlir").read_text()
+    assert "lower_bound = {n = 2 : i64}" in text
+    assert "upper_bound = {n = 8 : i64}" in text
 
 
 @pytest.mark.parametrize(
-    "given", [["--dim", "n"], ["--dim", "n=:"], ["--dim", "n=4:1"], ["--shape", "x"], ["-O", "4"]]
+    "given",
+    [
+        ["--dim", "n"],
+        ["--dim", "n=:"],
+        ["--dim", "n=4:1"],
+        ["--dim", f"n=0:{2**63}"],
+        ["--dim", "n=" + "9" * 5000],
+        ["--shape", "x"],
+        ["--shape", f"x={2**63}"],
+        ["-O", "4"],
+    ],
 )
 def test_error_of_the_command_line(
     folder: Path, given: list[str], capsys: pytest.CaptureFixture[str]
@@ -220,7 +261,10 @@ def test_error_of_the_command_line(
     with pytest.raises(SystemExit) as ended:
         command("compile", "model.py", "-o", "out.mlir", *given)
     assert ended.value.code == 2
-    assert f"argument {given[0]}" in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"argument {given[0]}" in line
+    assert line.endswith("; relax-mlir compile --help lists the options")
+    assert len(line) < 250
 
 
 # -- files ----------------------------------------------------------------------------------------
@@ -257,6 +301,16 @@ def test_error_of_files(
         (folder / name).write_bytes(content)
     assert message in error_of(capsys, "inspect", name)
     assert not (folder / "made").exists()
+
+
+def test_error_of_what_is_no_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo("pipe")
+    for words in (["inspect"], ["run"], ["compile", "-o", "out.rx"]):
+        assert error_of(capsys, *words, "pipe") == "pipe: expected a file, but it is a FIFO"
+    is_none = "/dev/null: expected a file, but it is a device"
+    assert error_of(capsys, "inspect", "/dev/null", "--format", "mlir") == is_none
+    given = ("run", "model.py", "-O", 1, "-i")
+    assert error_of(capsys, *given, "pipe") == "pipe: expected a file, but it is a FIFO"
 
 
 def test_content_counts_more_than_the_suffix(folder: Path) -> None:
@@ -324,9 +378,21 @@ def test_error_of_files_of_inputs(folder: Path, capsys: pytest.CaptureFixture[st
     assert "expected 1 thread or more" in error_of(capsys, *run, "--threads", 0)
     size = ("--random", "--size", "k=2")
     assert "expected the name of a dimension (n), but got 'k'" in error_of(capsys, *run, *size)
+    size = ("--random", "--size", "n=2", "--size", "n=3")
+    assert "expected one --size of 'n', but got 2, 3" in error_of(capsys, *run, *size)
+    size = ("--random", "--size", f"n={2**60}")
+    assert f"'x' to fit into memory, but its shape is [{2**60}, 4]" in error_of(capsys, *run, *size)
 
 
 # -- inspect --------------------------------------------------------------------------------------
+
+
+def test_error_of_sizes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    message = "expected the name of a dimension (n), but got 'k'"
+    assert message in error_of(capsys, "inspect", "model.py", "--size", "k=2")
+    assert command("compile", "model.py", "-o", "model.rx", "-O", 1) == 0
+    message = "model.rx: expected no --size, as the program is compiled"
+    assert message in error_of(capsys, "inspect", "model.rx", "--size", "n=2")
 
 
 def test_inspect(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,6 +94,26 @@ def test_a_damaged_entry_is_compiled_again(folder: Path) -> None:
     assert (run(relax_mlir.compile(model())) == 4).all()
 
 
+def test_an_entry_under_the_name_of_another_is_compiled_again(folder: Path) -> None:
+    relax_mlir.compile(model(2.0))
+    (first,) = folder.glob("*.rx")
+    relax_mlir.compile(model(3.0))
+    (second,) = set(folder.glob("*.rx")) - {first}
+    second.write_bytes(first.read_bytes())
+    with pytest.warns(RuntimeWarning, match=f"of its name, but got that of {first.stem}"):
+        assert (run(relax_mlir.compile(model(3.0))) == 6).all()
+    assert (run(relax_mlir.compile(model(3.0))) == 6).all()
+
+
+def test_saved_files_do_not_name_the_cache(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relax_mlir.compile(model())
+    found = relax_mlir.compile(model()).to_bytes()
+    monkeypatch.delenv("RELAX_MLIR_CACHE")
+    assert relax_mlir.compile(model()).to_bytes() == found
+
+
 def test_a_folder_that_cannot_be_written(folder: Path) -> None:
     folder.write_text("a file")
     with pytest.warns(RuntimeWarning, match="not stored in"):
@@ -139,6 +159,13 @@ def test_an_entry_larger_than_the_cache_is_not_kept(
     monkeypatch.setenv("RELAX_MLIR_CACHE_SIZE", "10")
     assert (run(relax_mlir.compile(model())) == 4).all()
     assert list(folder.iterdir()) == []
+
+
+def test_a_blank_name_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RELAX_MLIR_CACHE", " ")
+    monkeypatch.chdir(tmp_path)
+    assert (run(relax_mlir.compile(model())) == 4).all()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_error_of_a_size(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

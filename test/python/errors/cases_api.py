@@ -1527,4 +1527,44 @@ CASES = [
     ),
     ("relax.Dim('n // 0')", "ValueError", "expected a divisor other than 0"),
     ("relax.Dim('(' * 1000 + 'n' + ')' * 1000)", "ValueError", "(((((..."),
+    (
+        "runtime.tensor('abc')",
+        "TypeError",
+        "expected numbers, but got 'abc'",
+    ),
+    (
+        "runtime.tensor(None)",
+        "TypeError",
+        "expected numbers, but got None",
+    ),
+    (
+        "runtime.tensor([[1, 2], [3]])",
+        "ValueError",
+        "expected sequences of equal lengths, but got [[1, 2], [3]]",
+    ),
+    (
+        "runtime.tensor(zeros.astype(object))",
+        "TypeError",
+        "expected an array of numbers, but got one of object",
+    ),
+    (
+        "runtime.tensor(zeros, dtype='nope')",
+        "TypeError",
+        "expected a data type of NumPy, but got 'nope'",
+    ),
+    (
+        "relax.VirtualMachine(relax.compile(TEXT), [])",
+        "ValueError",
+        "expected the processor among the devices, 'cpu', but got none",
+    ),
+    (
+        "relax.VirtualMachine(relax.compile(TEXT), memory_cfg={'gpu:0': 'pooled'})",
+        "ValueError",
+        "expected a device such as 'cpu', 'cpu:1' or 'cuda:0', but got 'gpu:0'",
+    ),
+    (
+        "import relax_runtime; relax_runtime.load(3)",
+        "TypeError",
+        "expected a path, or the bytes of a file, but got 3",
+    ),
 ]

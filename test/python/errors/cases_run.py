@@ -108,6 +108,26 @@ CALLS = [
     ("pair((zeros, zeros), None)", "TypeError", "expected !relax.prim<i64>, but got None (at"),
     ("pair((zeros, zeros), q=3)", "TypeError", "pair() got an unexpected keyword argument 'q'"),
     ("pair(p=3)", "TypeError", "pair() missing 1 required positional argument: 't'"),
+    (
+        "main(np.zeros((2, 4), [('a', 'f4')]))",
+        "TypeError",
+        "main: argument 'x': expected an array of numbers, but got one of the structured type [('a', '<f4')]",
+    ),
+    (
+        "main(zeros.astype('datetime64[s]'))",
+        "TypeError",
+        "main: argument 'x': expected an array of numbers, but got one of datetime64[s]",
+    ),
+    (
+        "main(zeros.astype(np.longdouble))",
+        "TypeError",
+        "main: argument 'x': expected numbers of up to 64 bits, but got ",
+    ),
+    (
+        "pair((zeros, np.zeros((2, 4), 'V4')), 3)",
+        "TypeError",
+        "pair: field 1 of argument 't': expected an array of numbers, but got one of |V4",
+    ),
 ]
 
 CASES = [
@@ -121,6 +141,8 @@ CASES = [
         "TypeError",
         "relax.load: expected source to be a str, a path or bytes, but got None",
     ),
+    ("relax.load(3)", "TypeError", "expected a path, or the bytes of a file, but got 3"),
+    ("relax.load(None)", "TypeError", "expected a path, or the bytes of a file, but got None"),
     (
         "relax.load('/nonexistent/model.rx')",
         "OSError",
@@ -162,7 +184,11 @@ CASES = [
         "OSError",
         "/nonexistent/m.rx: cannot be written: No such file or directory",
     ),
-    ("machine().executable.save('/tmp')", "OSError", "/tmp: expected a file to replace, but got a folder"),
+    (
+        "machine().executable.save('/tmp')",
+        "OSError",
+        "/tmp: expected a file to replace, but got a folder",
+    ),
     (
         "machine().executable.export_library('/nonexistent/m.so')",
         "FileNotFoundError",
@@ -550,5 +576,10 @@ CASES = [
         'from_source(\'@T.prim_func\\ndef f(A: T.Buffer((4,), "float32")):\\n    for i in T.thread_binding(4, thread="nope.x"):\\n        A[i] = T.float32(0)\')',
         "ScriptError",
         "expected thread, 'threadIdx.x' or the like, but got 'nope.x'",
+    ),
+    (
+        "import os; os.mkfifo(temporary('f.so').with_name('fifo.so')); relax.compile(TEXT).export_library(temporary('f.so').with_name('fifo.so'))",
+        "OSError",
+        "fifo.so: expected a file to replace, but got a FIFO",
     ),
 ]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -408,6 +409,56 @@ def test_error_of_a_missing_value() -> None:
         from_onnx(model)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "(float[2] x) => (float[2] y) { y = Exp(x)\n y = Sin(x) }",
+            "node 'y', Sin of opset 18: expected outputs of new names, but 'y' has a value already",
+        ),
+        (
+            "(float[2] x) => (float[2] y) { x = Exp(x)\n y = Sin(x) }",
+            "expected outputs of new names, but 'x' has a value already",
+        ),
+        (
+            "(float[2] x, float[3] x) => (float[2] y) { y = Exp(x) }",
+            "expected inputs of distinct names, but got 'x' twice",
+        ),
+        (
+            "(float[2] x) => (float[2] y) { y = Softmax<axes=0>(x) }",
+            "expected attributes of Softmax (axis), but got 'axes'; did you mean 'axis'?",
+        ),
+        ("(float[2] x) => () { }", "expected a graph with outputs, but got one without"),
+    ],
+)
+def test_error_of_a_model_that_contradicts_itself(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        from_onnx(graph(text))
+
+
+@pytest.mark.parametrize(
+    ("dims", "elements", "message"),
+    [
+        ([-2], [1, 2], "expected dimensions of 0 or more of tensor 'w', but got [-2]"),
+        ([2], [1], "expected the elements of tensor 'w', float32[2], but got others"),
+    ],
+)
+def test_error_of_elements(dims: list[int], elements: list[float], message: str) -> None:
+    model = graph("(float[2] x) => (float[2] y) { y = Add(x, w) }")
+    tensor = model.graph.initializer.add(name="w", data_type=TensorProto.FLOAT)
+    tensor.dims.extend(dims)
+    tensor.float_data.extend(elements)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        from_onnx(model)
+
+
+def test_negative_dimensions_are_not_known() -> None:
+    model = graph("(float[2, 4] x) => (float[2, 4] y) { y = Relu(x) }")
+    for one in (*model.graph.input, *model.graph.output):
+        one.type.tensor_type.shape.dim[0].dim_value = -1
+    check(model, {"x": random(3, 4)})
+
+
 def test_error_of_a_stated_output() -> None:
     model = graph("(float[2] x) => (float[3] y) { y = Relu(x) }")
     with pytest.raises(ValueError, match="expected output 'y' of float32 and shape"):
@@ -510,7 +561,7 @@ def test_error_without_onnx() -> None:
     code = (
         "import sys; sys.modules['onnx'] = None\n"
         "try: import relax_mlir.frontend.onnx\n"
-        "except ImportError as error: assert \"pip install 'relax-mlir[onnx]'\" in str(error)\n"
+        "except ImportError as error: assert \"pip install 'onnx>=1.19'\" in str(error)\n"
         "else: sys.exit(1)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -271,6 +271,45 @@ def test_custom_conversion() -> None:
     torch.testing.assert_close(torch.from_dlpack(run(mod, X)[0]), torch.exp(X))
 
 
+@pytest.mark.parametrize(
+    ("convert", "message"),
+    [
+        (lambda graph, x: None, "expected the converter to return a value, but got None"),
+        (lambda graph, x: [x], "expected the converter to return a value, but got "),
+        (lambda graph, x: op.sum(x), r"tensor<\[3, 4\], f32>, but got !relax.tensor<\[\], f32>"),
+    ],
+)
+def test_error_of_what_a_custom_conversion_returns(convert: Any, message: str) -> None:
+    program = export(Model(torch.relu), torch.rand(3, 4))
+    with pytest.raises(NotImplementedError, match=message):
+        from_exported_program(program, custom_convert_map={"aten.relu.default": convert})
+
+
+def test_custom_conversion_of_several_results_and_of_unknown_shape() -> None:
+    x = torch.rand(3, 4)
+    split = {"aten.split.Tensor": lambda graph, x, size, axis=0: op.split(x, 3, axis)}
+    program = export(Model(lambda x: torch.split(x, 1)[1]), x)
+    with pytest.raises(NotImplementedError, match="converter to return 3 values, but got "):
+        from_exported_program(program, custom_convert_map={"aten.split.Tensor": lambda *_: []})
+    kept = {"custom_convert_map": split, "run_ep_decomposition": False}
+    assert from_exported_program(program, **kept) is not None
+    unknown = relax_mlir.TensorStructInfo(ndim=2, dtype="float32")
+    relu = {"aten.relu.default": lambda graph, x: op.call_pure_packed("f", x, sinfo_args=[unknown])}
+    program = export(Model(torch.relu), x)
+    assert from_exported_program(program, custom_convert_map=relu) is not None
+
+
+def test_error_of_the_name_of_a_custom_conversion() -> None:
+    program = export(Model(torch.relu), X)
+    with pytest.raises(
+        ValueError, match=r"but got 'aten\.relux\.default'; did you mean 'aten\.relu"
+    ):
+        from_exported_program(program, custom_convert_map={"aten.relux.default": op.exp})
+    # Those of libraries that are not there are in no program.
+    others = {"nowhere.relu.default": op.exp}
+    assert from_exported_program(program, custom_convert_map=others) is not None
+
+
 def test_error_operator_without_conversion() -> None:
     program = export(Model(torch.linalg.det), random(3, 3))
     with pytest.raises(NotImplementedError, match=r"no conversion of aten\..*custom_convert_map"):

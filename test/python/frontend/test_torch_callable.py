@@ -149,3 +149,5 @@ def test_error_examples() -> None:
         frontend.compile(torch.relu, torch.rand(3))
     with pytest.raises(TypeError, match="expected a model or a function, but got int"):
         frontend.compile(3, (torch.rand(3),))
+    with pytest.raises(TypeError, match=r"expected dynamic to be True, False, or as .* got 'yes'"):
+        frontend.compile(torch.relu, (torch.rand(3),), dynamic="yes")

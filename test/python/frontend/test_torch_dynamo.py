@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,23 @@ def test_gradients_are_left_to_pytorch(caplog: pytest.LogCaptureFixture) -> None
     assert model.weight.grad is not None
     assert [record.getMessage().count("torch.no_grad()") for record in caplog.records] == [1]
     check(model, compiled(model), torch.rand(3, 4))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fuze": False}, "but got fuze; did you mean 'fuse'"),
+        ({"opt_level": 7}, "expected opt_level, one of 0, 1, 2, 3, but got 7"),
+        ({"target": "nope"}, "expected a target of the kind llvm or cuda, but got 'nope'"),
+        ({"relax_pipeline": "nope"}, "expected the name of a pipeline, one of zero"),
+        ({"fallback": "no"}, "expected fallback to be True or False, but got 'no'"),
+    ],
+)
+def test_error_of_options_in_spite_of_a_fallback(options: dict[str, Any], message: str) -> None:
+    torch._dynamo.reset()
+    model = torch.compile(torch.nn.ReLU(), backend="relax_mlir", options=options)
+    with pytest.raises(Exception, match=re.escape(message)), torch.no_grad():
+        model(torch.ones(2))
 
 
 def test_error_without_fallback() -> None:

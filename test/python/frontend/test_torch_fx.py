@@ -83,6 +83,22 @@ def test_parameters_as_inputs():
         ("graph", [((2,), "float33")], {}, ValueError, "data type for input 'input_1', but got"),
         (
             "graph",
+            [(("n +",), "float32")],
+            {},
+            ValueError,
+            r"for input 'input_1', but got \('n \+',",
+        ),
+        ("graph", [((-1,), "float32")], {}, ValueError, r"for input 'input_1', but got \(-1,"),
+        ("graph", [(2, "float32")], {}, ValueError, "for input 'input_1', but got 2"),
+        (
+            "linear",
+            [((2, 5), "float32")],
+            {},
+            ValueError,
+            r"such as \[2, 5\] it fails: a and b must",
+        ),
+        (
+            "graph",
             [((2,), "float32")],
             {"default_image_layout": "NHWC"},
             ValueError,
@@ -91,7 +107,8 @@ def test_parameters_as_inputs():
     ],
 )
 def test_errors(model, input_info, options, error, expected):
-    graph = torch.fx.symbolic_trace(nn.ReLU()) if model == "graph" else model
+    modules = {"graph": nn.ReLU(), "linear": nn.Linear(4, 2)}
+    graph = torch.fx.symbolic_trace(modules[model]) if model in modules else model
     with pytest.raises(error, match=expected):
         from_fx(graph, input_info, **options)
 

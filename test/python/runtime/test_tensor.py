@@ -3,6 +3,7 @@
 """Results of calls read like arrays."""
 
 import gc
+import re
 import sys
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import tvm_ffi
 from relax_mlir import VirtualMachine
 from relax_mlir import compile as compile_module
-from relax_mlir.runtime import Tensor, memory_stats
+from relax_mlir.runtime import Tensor, memory_stats, tensor
 
 DTYPES = ["float64", "float32", "float16", "int64", "int32", "int8", "uint8", "bool"]
 
@@ -132,3 +133,43 @@ def test_in_a_tuple():
 def test_as_an_argument():
     result = result_of(np.ones(2, "float32"))
     assert echo("f32", 1)(result).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda torch: torch.zeros(2, device="meta"), "with elements, but got one of PyTorch on t"),
+        (
+            lambda torch: torch.zeros(2).to_sparse(),
+            "but got one of torch.sparse_coo: write x.to_de",
+        ),
+        (
+            lambda torch: torch.quantize_per_tensor(torch.zeros(2), 1.0, 0, torch.qint8),
+            "expected a tensor of numbers, but got one of torch.qint8: write x.dequantize()",
+        ),
+        (
+            lambda torch: torch.nested.nested_tensor([torch.zeros(2)]),
+            "expected a tensor, but got a nested one of PyTorch: write x.to_padded_tensor(0)",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_error_tensors_that_pytorch_does_not_hand_on(make, reason):
+    value = make(pytest.importorskip("torch"))
+    main = VirtualMachine(
+        compile_module("""
+        relax.func @main(%x: !relax.object) -> !relax.object {
+          relax.return %x : !relax.object
+        }""")
+    )["main"]
+    with pytest.raises(TypeError, match=f"main: argument 'x': .*{re.escape(reason)}"):
+        main(value)
+    with pytest.raises(TypeError, match=re.escape(reason)):
+        tensor(value)
+
+
+def test_error_data_types_that_numpy_does_not_hand_on():
+    halves = np.zeros(2, pytest.importorskip("ml_dtypes").bfloat16)
+    with pytest.raises(TypeError, match="hands on, but got one of bfloat16: pass a tensor of PyT"):
+        echo("bf16", 1)(halves)
+    assert tensor(halves, dtype="float32").tolist() == [0, 0]

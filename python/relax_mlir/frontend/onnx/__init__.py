@@ -10,7 +10,7 @@ try:
     import onnx as _onnx  # noqa: F401 (for the message)
 except ImportError as error:  # pragma: no cover
     raise ImportError(
-        "expected the package onnx to be installed: pip install 'relax-mlir[onnx]'"
+        "expected the package onnx to be installed: pip install 'onnx>=1.19'"
     ) from error
 
 # These have converters.

@@ -23,9 +23,10 @@ from ...core.ir import Dim, TensorStructInfo, TupleStructInfo
 from ...core.ir_module import IRModule
 from ..values import DataDependentError, Sizes, Value, as_tensor, describe, shape_of
 from ..values import dtype_of as dtype_of_value
+from .checks import check_attributes, check_graph
 from .folding import fold, fold_split
 from .inputs import InputReader, unique_names
-from .model import ModelLike, array_of, domains, dtype_of, element_type_of, load, opsets_of
+from .model import ModelLike, array_of, domains, dtype_of, element_type_of, load, opsets_of, size_of
 from .registry import Converter, Frame, Node, find
 
 
@@ -119,6 +120,7 @@ class Importer:
     ) -> IRModule:
         """Return the module of the model."""
         graph = self._model.graph
+        check_graph(graph)
         scope = Scope()
         weights = {tensor.name for tensor in graph.initializer}
         inputs = [one for one in graph.input if one.name not in weights]
@@ -227,6 +229,10 @@ class Importer:
                     error.inputs = self._inputs_of(error.value)
                 raise _explained(node, error) from error
             for name, value in zip(proto.output, results, strict=False):
+                if name in scope.values:
+                    raise ValueError(
+                        f"{node}: expected outputs of new names, but '{name}' has a value already"
+                    )
                 if name:
                     scope.values[name] = self._emit(value, name)
 
@@ -244,6 +250,7 @@ class Importer:
         function = self._functions.get((proto.domain, proto.op_type, proto.overload))
         if function is not None:
             return self._call(node, function, inputs, domains(function.opset_import))
+        check_attributes(proto, node.domain, node.opset)
         if node.domain == "" and "" not in node.frame.opsets:
             raise ValueError("expected the version of ONNX's operators in opset_import")
         parts = fold_split(node, inputs)
@@ -425,9 +432,8 @@ def _check_output(output: onnx.ValueInfoProto, value: Value) -> None:
     stated = output.type.tensor_type
     dtype = dtype_of(stated.elem_type) if stated.elem_type else dtype_of_value(value)
     dims = shape_of(value)
-    wanted: list[Any] = [
-        one.dim_value if one.HasField("dim_value") else "?" for one in stated.shape.dim
-    ]
+    sizes = map(size_of, stated.shape.dim)
+    wanted: list[Any] = ["?" if one is None else one for one in sizes]
     fits = not stated.HasField("shape") or (
         len(wanted) == len(dims)
         and all(

@@ -13,7 +13,7 @@ import onnx
 from mlir import ir
 
 from ...core.ir import Dim, TensorStructInfo, TupleStructInfo
-from .model import dtype_of
+from .model import dtype_of, size_of
 
 
 def unique_names(names: list[str], sanitize: bool) -> list[str]:
@@ -106,8 +106,8 @@ class InputReader:
         return dtype_of(element_type)
 
     def _dim(self, name: str, axis: int, dim: Any) -> Dim:
-        if dim.HasField("dim_value"):
-            return Dim(dim.dim_value)
+        if (size := size_of(dim)) is not None:
+            return Dim(size)
         text = dim.dim_param
         if text in self._variables:
             return Dim(text)

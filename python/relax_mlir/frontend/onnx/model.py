@@ -146,6 +146,15 @@ def dtype_of(element_type: int) -> str:
     return name
 
 
+def size_of(dim: onnx.TensorShapeProto.Dimension) -> int | None:
+    """Return the size of a dimension that a model states; None where it is not known.
+
+    Exporters write -1 for that, too, which onnxruntime takes.
+    """
+    is_known = dim.HasField("dim_value") and dim.dim_value >= 0
+    return int(dim.dim_value) if is_known else None
+
+
 def element_type_of(dtype: str) -> int:
     """Return a data type of ONNX by its name in NumPy.
 
@@ -173,13 +182,19 @@ def array_of(tensor: onnx.TensorProto, folder: Path | None) -> np.ndarray:
     NotImplementedError
         If kernels do not compute with the data type.
     ValueError
-        If external data is outside of the folder, or too short.
+        If there are other than the elements of the shape, or external data is outside of the
+        folder.
     FileNotFoundError
         If external data is missing.
     """
     dtype = dtype_of(tensor.data_type)
+    if any(size < 0 for size in tensor.dims):
+        raise ValueError(
+            f"expected dimensions of 0 or more of tensor '{tensor.name}', but got "
+            f"{list(tensor.dims)}"
+        )
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
-        return numpy_helper.to_array(tensor)
+        return _elements_of(tensor, dtype)
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = _external_path(tensor.name, entries.get("location", ""), folder)
     element = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.data_type))
@@ -195,6 +210,16 @@ def array_of(tensor: onnx.TensorProto, folder: Path | None) -> np.ndarray:
     if size == 0:
         return np.empty(shape, element)
     return np.memmap(path, element, "r", offset, shape)
+
+
+def _elements_of(tensor: onnx.TensorProto, dtype: str) -> np.ndarray:
+    try:
+        return numpy_helper.to_array(tensor)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"expected the elements of tensor '{tensor.name}', {dtype}{list(tensor.dims)}, but got "
+            f"others: {error}"
+        ) from error
 
 
 def _external_path(name: str, location: str, folder: Path | None) -> Path:

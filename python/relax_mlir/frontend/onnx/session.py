@@ -16,7 +16,7 @@ from relax_runtime.near_misses import did_you_mean
 from ...driver.compiler import compile as compile_module
 from .binding import IOBinding, OrtValue, RunOptions, SessionOptions
 from .importer import import_model
-from .model import ModelLike, dtype_of, load
+from .model import ModelLike, dtype_of, load, size_of
 
 _PROVIDER = "CPUExecutionProvider"
 
@@ -44,10 +44,8 @@ class NodeArg:
 
 def _node_arg(info: onnx.ValueInfoProto) -> NodeArg:
     tensor = info.type.tensor_type
-    dims = [
-        dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
-        for dim in tensor.shape.dim
-    ]
+    sizes = [(dim, size_of(dim)) for dim in tensor.shape.dim]
+    dims = [dim.dim_param or None if size is None else size for dim, size in sizes]
     return NodeArg(info.name, dims, _spelled(info.type))
 
 
@@ -291,12 +289,13 @@ def _check_shape(name: str, tensor: onnx.TypeProto.Tensor, shape: tuple[int, ...
     """Raise ValueError where a shape is none of the input; names of dimensions take any size."""
     if not tensor.HasField("shape"):
         return
-    dims = [one.dim_value if one.HasField("dim_value") else None for one in tensor.shape.dim]
+    dims = [size_of(one) for one in tensor.shape.dim]
     fits = len(dims) == len(shape) and all(
         dim in (None, size) for dim, size in zip(dims, shape, strict=True)
     )
     if not fits:
-        stated = [one.dim_value or one.dim_param or "?" for one in tensor.shape.dim]
+        names = [one.dim_param or "?" for one in tensor.shape.dim]
+        stated = [name if dim is None else dim for name, dim in zip(names, dims, strict=True)]
         raise ValueError(f"expected input '{name}' of shape {stated}, but got {list(shape)}")
 
 

@@ -11,7 +11,7 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError(
         "expected the package jaxlib to be installed, which has the Python bindings of StableHLO: "
-        "pip install 'relax-mlir[stablehlo]'"
+        "pip install 'jaxlib>=0.6'"
     ) from error
 
 # These have converters.

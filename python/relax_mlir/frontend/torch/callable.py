@@ -16,8 +16,8 @@ from ...core.ir_module import IRModule
 from ...driver.compiler import compile as compile_module
 from ...runtime import VirtualMachine
 from .bounds import describe_violation
-from .exported_program import decomposed, import_program, is_omitted
-from .registry import CONVERTERS, Converter
+from .exported_program import decomposed, import_program, is_omitted, with_custom
+from .registry import Converter
 from .updates import changed_arguments
 
 _is_grad_enabled = torch.is_grad_enabled
@@ -68,7 +68,7 @@ class CompiledModel:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.program = program
-        converters = {**CONVERTERS, **(converters or {})}
+        converters = with_custom(converters)
         pure = decomposed(program, converters)
         self.module: IRModule = import_program(pure, converters)
         executable = compile_module(self.module, **(options or {}))
@@ -251,6 +251,11 @@ def compile(  # noqa: A001 (as torch.compile)
     module = model if isinstance(model, torch.nn.Module) else _FunctionModule(model)
     signature = inspect.signature(module.forward)
     args, named = _normal(signature, tuple(example_args), dict(kwargs or {}))
+    if not isinstance(dynamic, (bool, Mapping, tuple, list, type(None))):
+        raise TypeError(
+            "expected dynamic to be True, False, or as dynamic_shapes of torch.export.export, but "
+            f"got {dynamic!r}"
+        )
     shapes = _all_sizes(signature, args, named) if dynamic is True else dynamic or None
     with torch.no_grad():
         program = torch.export.export(module, args, named, dynamic_shapes=shapes)

@@ -32,13 +32,19 @@ from torch.export.graph_signature import (
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ...driver.compiler import compile as compile_module
+from ...driver.pipeline import get_pipeline
 from ...runtime import VirtualMachine
+from ...target import Target
+from ...transform.options import CompileOptions
 from .callable import as_torch
 from .exported_program import import_program
 from .registry import CONVERTERS
 
 NAME = "relax_mlir"
 _GROUP = "torch_dynamo_backends"
+
+# What `relax_mlir.compile` takes beside the options of compilation.
+_OF_COMPILE = ("target", "options", "relax_pipeline", "dump_phases", "progress")
 
 logger = logging.getLogger(__name__)
 _logged: set[str] = set()
@@ -80,8 +86,8 @@ def backend(
 
     Raises
     ------
-    ValueError
-        If there is a mode.
+    TypeError, ValueError
+        If there is a mode, or an option that `relax_mlir.compile` does not take.
     NotImplementedError
         If the graph is not taken, and there is no fallback.
 
@@ -100,7 +106,8 @@ def backend(
             "relax_mlir.compile as options={'opt_level': 3}"
         )
     chosen = dict(options or {})
-    falls_back, freezes = chosen.pop("fallback", True), chosen.pop("freeze", False)
+    falls_back, freezes = _flag(chosen, "fallback", True), _flag(chosen, "freeze", False)
+    _check_options(chosen)
     frozen = _frozen(graph_module, example_inputs) if freezes else {}
     try:
         _check_inputs(example_inputs)
@@ -110,6 +117,25 @@ def backend(
             raise
         _log_once(f"PyTorch runs a graph that relax-mlir does not take: {error}")
         return graph_module.forward
+
+
+def _flag(options: dict[str, Any], name: str, default: bool) -> bool:
+    """Return an option that is True or False, and take it out of the options."""
+    value = options.pop(name, default)
+    if not isinstance(value, bool):
+        raise TypeError(f"expected {name} to be True or False, but got {value!r}")
+    return value
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Raise what `relax_mlir.compile` would raise of options: no graph is the reason."""
+    changes = {name: value for name, value in options.items() if name not in _OF_COMPILE}
+    CompileOptions.of(options.get("options"), changes)
+    target, pipeline = options.get("target", "llvm"), options.get("relax_pipeline")
+    if target != "reference":
+        Target.parse(target)
+    if isinstance(pipeline, str):
+        get_pipeline(pipeline)
 
 
 def _log_once(message: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import torch
 from mlir import ir
+from relax_runtime.near_misses import did_you_mean
 from torch.export.graph_signature import (
     ExportGraphSignature,
     InputKind,
@@ -146,11 +147,36 @@ def from_exported_program(
             "expected a program of torch.export.export(model, example_inputs), but got "
             f"{shown(exported_program)}"
         )
-    converters = {**CONVERTERS, **(custom_convert_map or {})}
+    converters = with_custom(custom_convert_map)
     exported_program = decomposed(exported_program, converters, run_ep_decomposition)
     return import_program(
         exported_program, converters, keep_params_as_input, unwrap_unit_return_tuple
     )
+
+
+def with_custom(given: Mapping[str, Converter] | None) -> dict[str, Converter]:
+    """Return the converters of this package with those of a user.
+
+    Raises
+    ------
+    ValueError
+        If one is for an operator of ATen that is not there.
+    """
+    for name in given or ():
+        if name not in CONVERTERS and name.startswith("aten.") and not _is_operator(name):
+            raise ValueError(
+                "expected custom_convert_map to have operators such as 'aten.relu.default', but "
+                f"got {name!r}{did_you_mean(name, CONVERTERS)}"
+            )
+    return {**CONVERTERS, **(given or {})}
+
+
+def _is_operator(name: str) -> bool:
+    try:
+        operator.attrgetter(name)(torch.ops)
+    except (AttributeError, RuntimeError):
+        return False
+    return name.count(".") == 2
 
 
 def import_program(
@@ -286,12 +312,29 @@ def _arguments(node: torch.fx.Node) -> tuple[list[Any], dict[str, Any]]:
     return arguments, named
 
 
-def _check_result(node: torch.fx.Node, result: Any) -> None:
-    """Raise NotImplementedError if a converter gives another type than PyTorch."""
+def _check_is_value(wanted: Any, result: Any) -> None:
+    """Raise TypeError if a converter of a user returns no value for a tensor."""
+    several = isinstance(wanted, (list, tuple))
+    if several and isinstance(result, ir.Value):  # a tuple of the program
+        return
+    if several and not (isinstance(result, (list, tuple)) and len(result) == len(wanted)):
+        raise TypeError(
+            f"expected the converter to return {len(wanted)} values, but got {shown(result)}"
+        )
+    for one, meta in zip(result, wanted, strict=True) if several else [(result, wanted)]:
+        if isinstance(meta, torch.Tensor) and not isinstance(one, (ir.Value, Var)):
+            raise TypeError(f"expected the converter to return a value, but got {shown(one)}")
+
+
+def _check_result(node: torch.fx.Node, result: Any, *, may_be_unknown: bool) -> None:
+    """Raise NotImplementedError if a converter gives another type than PyTorch.
+
+    The shape of the result of a packed function, say, may be unknown.
+    """
     results, wanted = result, node.meta.get("val")
     if isinstance(wanted, torch.Tensor):
         results, wanted = [result], [wanted]
-    if not isinstance(wanted, (list, tuple)):
+    if not isinstance(wanted, (list, tuple)) or isinstance(results, ir.Value):
         return
     for one, meta in zip(results, wanted, strict=False):
         if not isinstance(one, ir.Value) or not isinstance(meta, torch.Tensor):
@@ -302,7 +345,7 @@ def _check_result(node: torch.fx.Node, result: Any) -> None:
         if (
             type_.dtype != expected.dtype
             or type_.ndim != expected.ndim
-            or type_.shape is None
+            or (type_.shape is None and not may_be_unknown)
             or any(a != b for a, b in known)
         ):
             raise NotImplementedError(f"expected a result of type {expected}, but got {type_}")
@@ -522,8 +565,10 @@ class _Importer:
             raise NotImplementedError("a number that depends on data")
         convert = self._converters[str(node.target)]
         result = convert(Graph(node), *arguments, **named)
-        if convert is CONVERTERS.get(str(node.target)):
-            _check_result(node, result)
+        is_custom = convert is not CONVERTERS.get(str(node.target))
+        if is_custom:
+            _check_is_value(value, result)
+        _check_result(node, result, may_be_unknown=is_custom)
         return result
 
     def _argument(self, argument: Any) -> Any:

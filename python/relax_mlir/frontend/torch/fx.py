@@ -84,9 +84,7 @@ def from_fx(
             f"expected the shape and data type of {len(names)} inputs ({', '.join(names)}), but "
             f"got {len(input_info)}"
         )
-    example, shapes = _example(names, input_info)
-    with torch.no_grad():
-        program = torch.export.export(model, example, dynamic_shapes=shapes)
+    program = _exported(model, *_example(names, input_info))
     return from_exported_program(
         program,
         keep_params_as_input=keep_params_as_input,
@@ -94,6 +92,25 @@ def from_fx(
         no_bind_return_tuple=no_bind_return_tuple,
         custom_convert_map=custom_convert_map,
     )
+
+
+def _exported(
+    model: torch.fx.GraphModule,
+    example: tuple[torch.Tensor, ...],
+    shapes: tuple[dict[int, Any], ...],
+) -> torch.export.ExportedProgram:
+    try:
+        with torch.no_grad():
+            return torch.export.export(model, example, dynamic_shapes=shapes)
+    except RuntimeError as error:
+        if type(error) is not RuntimeError:  # about operators, not about shapes
+            raise
+        given = ", ".join(str(list(tensor.shape)) for tensor in example)
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f"expected input_info of inputs that the graph takes, but with shapes such as {given} "
+            f"it fails: {reason}"
+        ) from error
 
 
 def _example(
@@ -104,6 +121,7 @@ def _example(
     known: dict[str, tuple[int, Any]] = {}
     tensors, dynamic = [], []
     for name, (shape, dtype) in zip(names, input_info, strict=True):
+        _check_shape(name, shape)
         for dim in shape:
             if isinstance(dim, str) and dim not in known:
                 known[dim] = (next(sizes), torch.export.Dim(dim))
@@ -115,6 +133,16 @@ def _example(
         axes = enumerate(shape)
         dynamic.append({axis: known[dim][1] for axis, dim in axes if isinstance(dim, str)})
     return tuple(tensors), tuple(dynamic)
+
+
+def _check_shape(name: str, shape: Any) -> None:
+    for dim in shape if isinstance(shape, (tuple, list)) else (shape,):
+        is_size = isinstance(dim, int) and dim >= 0
+        if shape is dim or not (is_size or (isinstance(dim, str) and dim.isidentifier())):
+            raise ValueError(
+                f"expected a shape of sizes and names of shape variables for input '{name}', but "
+                f"got {shape!r}"
+            )
 
 
 def relax_dynamo(pipeline: Any = None) -> Callable[..., Any]:

@@ -96,7 +96,7 @@ def _script(value: Any, given: dict[str, Any], most_metadata: int | None = None)
 def show(value: Any, style: Any = None, black_format: bool | None = None, **options: Any) -> None:
     """Print a module or a function as TVMScript, in colours where the output shows them.
 
-    Colours need Pygments (``pip install "relax-mlir[highlight]"``); without it the text is plain.
+    Colours need Pygments (``pip install pygments``); without it the text is plain.
 
     Parameters
     ----------

@@ -1,0 +1,131 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arrays that DLPack does not describe, in words: why a function does not take one.
+
+Calls only ask after they have failed.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+__all__ = ["as_numbers", "misfit"]
+
+# The largest number of bytes in an element that DLPack describes, by the kind of its data type.
+_LARGEST = {"f": 8, "c": 16}
+# The longest text of a value in a message.
+_LONGEST = 60
+
+
+def misfit(value: Any) -> str | None:
+    """Return what was expected in place of an array, and what came; None for all other values.
+
+    Examples
+    --------
+    >>> misfit(np.zeros(2)) is None
+    True
+    >>> misfit(np.zeros(2, "datetime64[s]"))
+    'expected an array of numbers, but got one of datetime64[s]'
+    >>> misfit(np.zeros(2, [("a", "f4")]))
+    "expected an array of numbers, but got one of the structured type [('a', '<f4')]"
+    """
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _misfit_of_numpy(value.dtype)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _misfit_of_torch(value)
+    return None
+
+
+def _misfit_of_numpy(dtype: np.dtype[Any]) -> str | None:
+    if dtype.names is not None:
+        return f"expected an array of numbers, but got one of the structured type {dtype}"
+    if dtype.kind == "V" and dtype.type is not np.void:  # of the package ml_dtypes
+        return (
+            f"expected an array of a data type that NumPy hands on, but got one of {dtype}: pass "
+            "a tensor of PyTorch"
+        )
+    if dtype.kind not in "biufc":
+        return f"expected an array of numbers, but got one of {dtype}"
+    if dtype.itemsize > _LARGEST.get(dtype.kind, 8):
+        wanted = "float64" if dtype.kind == "f" else "complex128"
+        return f"expected numbers of up to 64 bits, but got {dtype}: write x.astype('{wanted}')"
+    if not dtype.isnative:
+        return (
+            f"expected numbers in the order of bytes of this machine, but got {dtype.str}: write "
+            "x.astype(x.dtype.newbyteorder('='))"
+        )
+    return None
+
+
+def _misfit_of_torch(tensor: Any) -> str | None:
+    if tensor.device.type == "meta":
+        return "expected a tensor with elements, but got one of PyTorch on the device meta"
+    if tensor.is_nested:
+        return "expected a tensor, but got a nested one of PyTorch: write x.to_padded_tensor(0)"
+    if str(tensor.layout) != "torch.strided":
+        return f"expected a dense tensor, but got one of {tensor.layout}: write x.to_dense()"
+    if tensor.is_quantized:
+        return f"expected a tensor of numbers, but got one of {tensor.dtype}: write x.dequantize()"
+    return None
+
+
+def as_numbers(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
+    """Return a copy of numbers as an array that DLPack describes.
+
+    Parameters
+    ----------
+    value : array, number or nested sequence of numbers
+    dtype : str, optional
+
+    Raises
+    ------
+    TypeError
+        If there is no such data type, or the value has anything but numbers.
+    ValueError
+        If sequences in it have different lengths.
+
+    Examples
+    --------
+    >>> as_numbers([[1, 2], [3]], None)
+    Traceback (most recent call last):
+    ...
+    ValueError: expected sequences of equal lengths, but got [[1, 2], [3]]
+    """
+    is_numpy = isinstance(value, (np.ndarray, np.generic))
+    reason = None if is_numpy else misfit(value)
+    if reason is None:
+        array = _copied(value, _dtype_of(dtype))
+        reason = _misfit_of_numpy(array.dtype)
+        if reason is None:
+            return array
+        if not is_numpy and dtype is None:
+            reason = f"expected numbers, but got {_shown(value)}"
+    raise TypeError(reason)
+
+
+def _copied(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
+    try:
+        return np.array(value, dtype, order="C")
+    except (TypeError, ValueError) as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError(
+                f"expected sequences of equal lengths, but got {_shown(value)}"
+            ) from None
+        raise TypeError(f"expected numbers, but got {_shown(value)}") from error
+
+
+def _dtype_of(name: str | None) -> np.dtype[Any] | None:
+    try:
+        return None if name is None else np.dtype(name)
+    except TypeError:
+        raise TypeError(f"expected a data type of NumPy, but got {name!r}") from None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    is_short = len(text) <= _LONGEST and " at 0x" not in text and "\n" not in text
+    return text if is_short else f"an object of type {type(value).__name__}"
