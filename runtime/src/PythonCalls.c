@@ -159,7 +159,8 @@ static PyObject *Function_call(Function *self, PyObject *args,
   --numRunning;
   if (result || !(PyErr_ExceptionMatches(PyExc_TypeError) ||
                   PyErr_ExceptionMatches(PyExc_ValueError) ||
-                  PyErr_ExceptionMatches(PyExc_BufferError)))
+                  PyErr_ExceptionMatches(PyExc_BufferError) ||
+                  PyErr_ExceptionMatches(PyExc_RuntimeError)))
     return result;
   return callAgain(self, args);
 }
