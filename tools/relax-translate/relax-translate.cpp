@@ -21,8 +21,18 @@
 #include "mlir/InitAllTranslations.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
+
+/// Whether there is an option, other than that of the output, which may be the
+/// one of a translation.
+static bool namesTranslation(llvm::ArrayRef<llvm::StringRef> args) {
+  return llvm::any_of(args, [](llvm::StringRef arg) {
+    return arg.size() > 1 && arg.starts_with("-") && arg != "-o";
+  });
+}
 
 int main(int argc, char **argv) {
   registerAllTranslations();
@@ -35,5 +45,18 @@ int main(int argc, char **argv) {
         registerAllDialects(registry);
         registry.insert<relax::RelaxDialect>();
       });
-  return failed(mlirTranslateMain(argc, argv, "Relax translation driver\n"));
+  llvm::SmallVector<llvm::StringRef> args(argv + 1, argv + argc);
+  // MLIR would say it once for each translation that there is.
+  if (!namesTranslation(args)) {
+    llvm::WithColor::error() << "expected a translation, such as --relax-to-vm "
+                                "or --mlir-to-llvmir; --help lists all\n";
+    return EXIT_FAILURE;
+  }
+  LogicalResult result =
+      mlirTranslateMain(argc, argv, "Relax translation driver\n");
+  if (failed(result) && llvm::is_contained(args, "--mlir-to-llvmir"))
+    llvm::WithColor::note()
+        << "--mlir-to-llvmir takes the LLVM dialect: relax-opt -relax-to-llvm "
+           "makes it of Relax\n";
+  return failed(result);
 }
