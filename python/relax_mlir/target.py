@@ -146,7 +146,7 @@ def _from_text(text: str) -> dict[str, Any]:
     return result
 
 
-def _features(given: str | Iterable[str]) -> str:
+def _features(given: str | Iterable[Any]) -> str:
     features = given.split(",") if isinstance(given, str) else list(given)
     features = [feature for feature in features if feature]
     for feature in features:

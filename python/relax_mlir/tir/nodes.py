@@ -311,7 +311,7 @@ def const(value: Any, dtype: Any = None) -> PrimExpr:
     dtype = dtype_of(dtype)
     if not isinstance(value, (bool, int, float, np.generic, Imm)):
         raise TypeError(f"expected a number, but got {value!r}")
-    number = value.value if isinstance(value, Imm) else value
+    number: Any = value.value if isinstance(value, Imm) else value
     if is_float(dtype):
         return FloatImm(dtype, float(number))
     if dtype == "bool":

@@ -280,7 +280,7 @@ def split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     return parts
 
 
-def repeat(a: Tensor, repeats: int, axis: int) -> Tensor:
+def repeat(a: Tensor, repeats: Any, axis: int) -> Tensor:
     """Return a tensor with each element repeated along an axis.
 
     Parameters

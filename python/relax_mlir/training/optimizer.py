@@ -299,7 +299,7 @@ class Adam(Optimizer):
     def __init__(
         self,
         lr: float,
-        betas: tuple[float, float] = (0.9, 0.999),
+        betas: Sequence[float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
     ) -> None:

@@ -30,8 +30,9 @@ class BenchmarkResult:
     results: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.results, tuple) or not self.results:
-            raise TypeError(f"expected a tuple of seconds as results, but got {self.results!r}")
+        given: Any = self.results
+        if not isinstance(given, tuple) or not given:
+            raise TypeError(f"expected a tuple of seconds as results, but got {given!r}")
 
     @property
     def mean(self) -> float:
