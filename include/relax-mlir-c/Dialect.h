@@ -385,8 +385,8 @@ MLIR_CAPI_EXPORTED MlirType mlirRelaxDeriveByName(
 /// Parses a module and does not verify it. Null where the text is not one.
 MLIR_CAPI_EXPORTED MlirModule
 mlirRelaxModuleParseUnverified(MlirContext context, MlirStringRef text);
-/// The line of a text where more than `limit` brackets are open, which the parser
-/// of MLIR cannot take; 0 where there is no such one.
+/// The line of a text where more than `limit` brackets are open, which the
+/// parser of MLIR cannot take; 0 where there is no such one.
 MLIR_CAPI_EXPORTED intptr_t mlirRelaxFindDeepNesting(MlirStringRef text,
                                                      unsigned limit);
 /// Reports every violation of the criteria of the specification as an error,
