@@ -9,6 +9,8 @@ reads a value, or the operations of a block, keeps the module.
 
 from __future__ import annotations
 
+import ctypes
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,8 +18,24 @@ from typing import Any
 from mlir import ir
 
 _modules: dict[int, weakref.ref[ir.Module]] = {}
+# A module may be forgotten while another one is made at its place, also in the same thread.
+_lock = threading.RLock()
 # Functions that are discarded while values of them may be in use.
 _discarded: weakref.WeakKeyDictionary[ir.Module, list[ir.Operation]] = weakref.WeakKeyDictionary()
+
+
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.restype = ctypes.c_void_p
+_pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+def key_of(op: ir.Operation) -> int:
+    """Return a key of an operation, which may be kept when the operation is erased.
+
+    The hash of an operation says what it computes, and changes with its operands.
+    """
+    key: int = _pointer_of(op._CAPIPtr, b"mlir.ir.Operation._CAPIPtr")
+    return key
 
 
 def remember(module: ir.Module) -> ir.Module:
@@ -39,15 +57,17 @@ def remember(module: ir.Module) -> ir.Module:
     >>> len(block.operations)
     1
     """
-    key = hash(module.operation)
+    key = key_of(module.operation)
 
     def forget(reference: weakref.ref[ir.Module]) -> None:
-        if _modules.get(key) is reference:
-            del _modules[key]
+        with _lock:
+            if _modules.get(key) is reference:
+                del _modules[key]
 
-    known = _modules.get(key)
-    if known is None or known() is not module:
-        _modules[key] = weakref.ref(module, forget)
+    with _lock:
+        known = _modules.get(key)
+        if known is None or known() is not module:
+            _modules[key] = weakref.ref(module, forget)
     return module
 
 
@@ -68,7 +88,7 @@ def module_of(op: Any) -> ir.Module | None:
             op = parent
     except ValueError:  # it is detached
         return None
-    known = _modules.get(hash(op.operation))
+    known = _modules.get(key_of(op.operation))
     return None if known is None else known()
 
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,26 +11,13 @@ from typing import Any
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
+from ..core.lifetimes import key_of as key_of
 from ..core.variables import _bound_names, _used_names, blocks_of, defining_op, free_vars
 from .expressions import LEAVES, Scope
 
 # Operations that nobody misses, wherever they are.
 _FREE = (LEAVES - {"relax.extern_func"}) | {"relax.tuple", "relax.get_item", "relax.closure"}
 _NEVER_ERASED = ("relax.match_cast", "relax.call_tir_inplace", "relax.call_inplace_packed")
-
-
-_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer_of.restype = ctypes.c_void_p
-_pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
-
-
-def key_of(op: ir.Operation) -> int:
-    """Return a key of an operation, which may be kept when the operation is erased.
-
-    The hash of an operation says what it computes, and changes with its operands.
-    """
-    key: int = _pointer_of(op._CAPIPtr, b"mlir.ir.Operation._CAPIPtr")
-    return key
 
 
 def operations(block: ir.Block) -> list[ir.Operation]:

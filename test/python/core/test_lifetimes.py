@@ -1,6 +1,7 @@
 """Values and operations keep their module alive."""
 
 import gc
+import threading
 
 import pytest
 import relax_mlir as relax
@@ -38,6 +39,27 @@ def test_part_of_a_module_keeps_it(part):
     found = READ[part](relax.IRModule(TEXT)["main"])
     gc.collect()
     assert "%x" in str(found) or "index: 0" in str(found)
+
+
+def test_equal_modules_are_kept_by_their_own_values():
+    modules = [relax.IRModule(TEXT) for _ in range(3)]
+    values = [module["main"].params[0] for module in modules]
+    assert [value._module for value in values] == [module.module for module in modules]
+
+
+def test_values_of_modules_of_threads():
+    def work():
+        for _ in range(50):
+            value = relax.IRModule(TEXT)["main"].body.blocks[0].operations[0].result
+            found.append("relax.exp" in str(value))
+
+    found = []
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 200
 
 
 def test_blocks_of_a_function_without_its_module():
