@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mlir import ir
 from relax_runtime.near_misses import did_you_mean
@@ -79,6 +81,40 @@ class Diagnostic:
         return ir.DiagnosticSeverity.ERROR
 
 
+def _diagnostic(message: str, location: ir.Location, notes: Sequence[Any]) -> Diagnostic:
+    """Return an error as users read it."""
+    found = RULE.search(message)
+    text = RULE.sub("", message)
+    told = [each for each in notes if not each[0].startswith(_NOISE)]
+    added = tuple(Diagnostic(note, place) for note, place, _ in told)
+    return Diagnostic(text + _hint(text), location, added, found[1] if found else None)
+
+
+# By the identity of a context: how many statements collect its errors, in any thread and order, and
+# what is to be restored after the last one.
+_collecting: dict[int, tuple[int, bool]] = {}
+_collecting_lock = threading.RLock()
+
+
+@contextlib.contextmanager
+def _emitted(context: ir.Context) -> Iterator[None]:
+    """Have errors reach collectors meanwhile, not the exceptions of the bindings alone."""
+    key = id(context)
+    with _collecting_lock:
+        count, before = _collecting.get(key, (0, context.emit_error_diagnostics))
+        _collecting[key] = (count + 1, before)
+        context.emit_error_diagnostics = True
+    try:
+        yield
+    finally:
+        with _collecting_lock:
+            count, before = _collecting.pop(key)
+            if count > 1:
+                _collecting[key] = (count - 1, before)
+            else:
+                context.emit_error_diagnostics = before
+
+
 @contextlib.contextmanager
 def collect_errors(context: ir.Context) -> Iterator[list[Diagnostic]]:
     r"""Collect the errors that are reported in a context.
@@ -102,22 +138,12 @@ def collect_errors(context: ir.Context) -> Iterator[list[Diagnostic]]:
     custom op 'relax.func' expected valid '@'-identifier for symbol name
     """
     errors: list[Diagnostic] = []
-    emit = context.emit_error_diagnostics
-    context.emit_error_diagnostics = True
-    collector = _ext.ErrorCollector(context)
-    try:
-        yield errors
-    finally:
-        context.emit_error_diagnostics = emit
-        for message, location, notes in collector.finish():
-            added = tuple(
-                Diagnostic(text, place) for text, place, _ in notes if not text.startswith(_NOISE)
-            )
-            found = RULE.search(message)
-            text = RULE.sub("", message)
-            errors.append(
-                Diagnostic(text + _hint(text), location, added, found[1] if found else None)
-            )
+    with _emitted(context):
+        collector = _ext.ErrorCollector(context)
+        try:
+            yield errors
+        finally:
+            errors += (_diagnostic(*each) for each in collector.finish())
 
 
 @contextlib.contextmanager

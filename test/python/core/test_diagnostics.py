@@ -79,3 +79,14 @@ def test_text_that_is_nested_too_deeply_is_refused(text):
 
 def test_text_that_is_nested_deeply_is_parsed():
     assert str(parse_module("module {" * 900 + "}" * 900)).count("module") == 900
+
+
+def test_errors_of_statements_that_end_in_any_order_are_collected():
+    context = default_context()
+    first, second = collect_errors(context), collect_errors(context)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert context.emit_error_diagnostics  # the second one still collects
+    second.__exit__(None, None, None)
+    assert not context.emit_error_diagnostics

@@ -156,6 +156,19 @@ def from_source(
     [GlobalVar(name='main')]
     """
     check_no_file(program, "the text of a program in TVMScript")
+    try:
+        return _parse_text(program, extra_vars, filename, check_well_formed, run_python)
+    except ScriptError as error:
+        raise _without_frames(error).with_traceback(None)  # noqa: B904
+
+
+def _parse_text(
+    program: str,
+    extra_vars: Mapping[str, Any] | None,
+    filename: str,
+    check_well_formed: bool,
+    run_python: bool,
+) -> Any:
     source = Source(program, filename)
     known = {} if run_python else {key: DEFAULT_NAMES[key] for key in ("I", "R", "T", "tvm")}
     names: dict[str, Any] = {**(known or DEFAULT_NAMES), **(extra_vars or {})}
