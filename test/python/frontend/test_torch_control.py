@@ -118,7 +118,8 @@ def test_control_flow_in_graphs_of_dynamo(exec_mode: str) -> None:
         return torch.cond(x.sum() > 0, lambda y: y.exp(), lambda y: y - 1, (x,))
 
     torch._dynamo.reset()
-    options = {"exec_mode": exec_mode, "fallback": False}
+    how = {"target" if exec_mode == "reference" else "exec_mode": exec_mode}
+    options = {**how, "fallback": False}
     compiled = torch.compile(function, backend="relax_mlir", fullgraph=True, options=options)
     for x in (torch.ones(3), -torch.ones(3)):
         torch.testing.assert_close(compiled(x), function(x))
