@@ -79,7 +79,11 @@ def test_the_target_names_device_and_host():
     [
         ("vulkan", "expected a target of the kind llvm or cuda, but got 'vulkan'"),
         ("cuda -mcpu=x", "expected options of a target, any of arch, host, but got mcpu"),
-        ("cuda -arch=90", "expected arch to be like sm_90, .* but got '90'"),
+        (
+            "cuda -arch=90",
+            "expected arch to be like sm_90, one of sm_80, sm_86, sm_87, sm_88, sm_89, sm_90, "
+            "sm_100, sm_101, sm_103, sm_110, sm_120, sm_121, but got '90'",
+        ),
     ],
 )
 def test_wrong_targets(target, words):
