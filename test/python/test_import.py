@@ -150,3 +150,68 @@ def test_script_that_keeps_a_function_ends_without_a_message():
         main(np.ones(4, "float32"))"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("module", ["relax_mlir", "relax_runtime"])
+def test_pytorch_is_not_imported(module):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    done = run_python(f"import {module}; print('torch' in sys.modules)")
+    assert done.stdout == "False\n", done.stderr
+
+
+def test_tvm_ffi_knows_pytorch_that_is_imported_later():
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    code = """
+import importlib.util
+import relax_runtime
+import tvm_ffi
+
+echo = tvm_ffi.get_global_func("testing.echo")
+importlib.util.find_spec("torch")
+assert "torch" not in sys.modules
+import torch
+
+for each in ("int8", "half", "float32", "bfloat16", "bool", "float8_e4m3fn"):
+    dtype = getattr(torch, each)
+    print(echo(dtype), tvm_ffi.convert(dtype))
+print(type(echo(torch.ones(2))).__name__)
+assert tvm_ffi.stream.torch.cuda is torch.cuda
+assert not [each for each in sys.meta_path if type(each).__module__.startswith("relax")]
+"""
+    done = run_python(code)
+    names = ["int8", "float16", "float32", "bfloat16", "bool", "float8_e4m3fn"]
+    assert done.stdout.splitlines() == [*(f"{each} {each}" for each in names), "Tensor"], (
+        done.stderr
+    )
+
+
+def test_context_of_streams_imports_pytorch():
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    code = """
+import relax_runtime
+import tvm_ffi
+
+try:
+    with tvm_ffi.use_torch_stream():
+        pass
+except (AssertionError, RuntimeError):  # no CUDA
+    pass
+print("torch" in sys.modules)
+"""
+    done = run_python(code)
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_failed_import_of_pytorch_is_reported(tmp_path):
+    (tmp_path / "torch.py").write_text("raise ImportError('broken')")
+    code = """
+import relax_runtime
+
+for _ in range(2):
+    try:
+        import torch
+    except ImportError as error:
+        print(error)
+"""
+    done = run_python(code, tmp_path)
+    assert done.stdout == "broken\nbroken\n", done.stderr

@@ -14,7 +14,7 @@ Examples
 3
 """
 
-# _dependencies comes first: it checks what the other modules import.
+# _dependencies comes first: it checks what the other modules import, and imports tvm_ffi.
 from . import _dependencies as _dependencies
 from . import packed as packed
 from ._ffi import LIBRARY

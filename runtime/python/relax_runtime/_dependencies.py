@@ -1,12 +1,14 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The check of the packages that the runtime depends on, made when it is imported."""
+"""The check and import of what the runtime depends on, made when it is imported."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
 import re
+
+from ._torch import import_tvm_ffi
 
 _PIP = 'pip install "apache-tvm-ffi>=0.1.14.post0,<0.2"'
 
@@ -47,3 +49,4 @@ def _check_tvm_ffi() -> None:
 
 
 _check_tvm_ffi()
+import_tvm_ffi()

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
+from ._torch import when_imported
 from .arrays import misfit
 
 # How long the end of the interpreter waits for calls of daemon threads.
@@ -70,7 +71,6 @@ def make_callable(
     >>> add(1, 2), add(y=1, x=2)
     (3, 3)
     """
-    _watch_gradients()
 
     def retry(error: Exception, args: tuple[Any, ...]) -> Callable[[], Any] | None:
         call = _Call(name, function, params, struct_info, reads_only)
@@ -134,13 +134,6 @@ def _report_gradient(tensor: Any, stacklevel: int = 2) -> None:
             "the function under torch.no_grad(), or detach the argument",
             stacklevel=stacklevel,
         )
-
-
-def _watch_gradients() -> None:
-    """Have arguments reported that require gradients, from the time when PyTorch is there."""
-    torch = sys.modules.get("torch")
-    if _watch is not None and torch is not None and hasattr(torch, "Tensor"):
-        _watch(torch.Tensor, torch.nn.Parameter, _report_gradient)
 
 
 def _identifiers(params: Sequence[str]) -> list[str]:
@@ -297,3 +290,7 @@ class _Writable:
         self.array = array
         described = array.__array_interface__
         self.__array_interface__ = {**described, "data": (described["data"][0], False)}
+
+
+if _watch is not None:
+    when_imported(lambda torch: _watch(torch.Tensor, torch.nn.Parameter, _report_gradient))
