@@ -12,7 +12,7 @@ from mlir import ir
 from relax_runtime import LIBRARY
 
 from ._mlir_libs import _relax_mlir as _ext
-from .core.diagnostics import raise_errors
+from .core.diagnostics import collect_errors, raise_errors
 from .core.forks import compiling, within_compilation
 
 
@@ -181,7 +181,7 @@ def describe_target(target: NativeTarget = _HOST) -> TargetInfo:
 
     Raises
     ------
-    mlir.ir.MLIRError
+    ValueError
         If LLVM does not know it, or it is not one of 64 bits and little-endian.
 
     Examples
@@ -190,9 +190,10 @@ def describe_target(target: NativeTarget = _HOST) -> TargetInfo:
     ()
     """
     context = _own_context()
-    with raise_errors(context):
+    with collect_errors(context) as errors:
         described = _ext.describe_target(context, _parts(target))
-    assert described is not None
+    if described is None:
+        raise ValueError("\n".join(each.message for each in errors))
     resolved, vector_bits, features, missing = described
     return TargetInfo(NativeTarget(*resolved), vector_bits, tuple(features), tuple(missing))
 

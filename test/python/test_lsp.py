@@ -129,6 +129,14 @@ def test_long_messages(client):
 
 
 @needs_server
+def test_deeply_nested_text(client):
+    text = "module attributes {a = " + "[" * 200_000 + "\n" + TEXT
+    assert client.open(text)[0]["severity"] == 1
+    assert client.ask("textDocument/completion", 2, 40) is not None
+    client.request("shutdown")
+
+
+@needs_server
 def test_closed_input_ends_the_server(client):
     client.open(TEXT)
     client.process.stdin.close()

@@ -16,6 +16,8 @@
 #include "OpDocs.h"
 #include "Symbols.h"
 
+#include "relax-mlir/IR/Nesting.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -74,6 +76,15 @@ static json::Object *findText(StringRef method, json::Object &params) {
              : nullptr;
 }
 
+/// Blanks what follows too many open brackets, which would exhaust the stack of
+/// the parser.
+static void cutDeepNesting(std::string &text) {
+  if (auto place = relax::findDeepNesting(text))
+    std::replace_if(
+        text.begin() + *place, text.end(), [](char c) { return c != '\n'; },
+        ' ');
+}
+
 void Filter::readDocument(StringRef method, json::Object &params) {
   if (method == "textDocument/didClose")
     documents.erase(getUri(params));
@@ -83,6 +94,7 @@ void Filter::readDocument(StringRef method, json::Object &params) {
     return;
   std::string text = given->str();
   std::replace(text.begin(), text.end(), '\r', ' ');
+  cutDeepNesting(text);
   (*holder)["text"] = text;
   documents[getUri(params)] = std::move(text);
 }

@@ -14,9 +14,10 @@
 //   the name; the symbols of the module, after `@`;
 // - initialize: `@`, after which editors ask for completion.
 //
-// A message that it does not understand passes as it is. Upstream asserts in
-// two cases, which change on their way: `\r` becomes a blank, since a string
-// may end there; completion in a symbol with quotes becomes one after the text.
+// A message that it does not understand passes as it is. Upstream fails in
+// three cases, which change on their way: `\r` becomes a blank, since a string
+// may end there; completion in a symbol with quotes becomes one after the text;
+// text after too many open brackets becomes blanks.
 //
 //===----------------------------------------------------------------------===//
 

@@ -20,6 +20,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
@@ -60,6 +61,34 @@ static std::string hostFeatures() {
   return llvm::join(features, ",");
 }
 
+/// Returns that a name was expected which LLVM knows, and the nearest of those.
+template <typename Entry>
+static std::string unknownName(StringRef what, const llvm::Triple &triple,
+                               StringRef given, StringRef name,
+                               ArrayRef<Entry> known) {
+  std::string message = llvm::formatv("expected a {0} of {1}, but got '{2}'",
+                                      what, triple.str(), given);
+  auto distance = [&](const Entry &each) {
+    return name.edit_distance(each.Key);
+  };
+  const Entry *nearest =
+      llvm::min_element(known, [&](const Entry &a, const Entry &b) {
+        return distance(a) < distance(b);
+      });
+  if (nearest != known.end() && distance(*nearest) <= 2)
+    message += "; did you mean '" + std::string(nearest->Key) + "'?";
+  return message;
+}
+
+/// Returns why LLVM would only warn of a processor; empty if it knows it.
+static std::string checkProcessor(const llvm::MCSubtargetInfo &info,
+                                  StringRef name) {
+  if (name.empty() || info.isCPUStringValid(name))
+    return "";
+  return unknownName("processor", info.getTargetTriple(), name, name,
+                     info.getAllProcessorDescriptions());
+}
+
 /// Returns why LLVM would only warn of features, "+avx2,-fma"; empty if it
 /// knows them all.
 static std::string checkFeatures(const llvm::MCSubtargetInfo &info,
@@ -68,21 +97,9 @@ static std::string checkFeatures(const llvm::MCSubtargetInfo &info,
   for (StringRef feature : llvm::split(features, ',')) {
     StringRef name = feature.drop_front(feature.empty() ? 0 : 1);
     auto isNamed = [&](const auto &each) { return name == each.Key; };
-    if (name.empty() || llvm::any_of(known, isNamed))
-      continue;
-    auto distance = [&](const auto &each) {
-      return name.edit_distance(each.Key);
-    };
-    const auto *nearest =
-        llvm::min_element(known, [&](const auto &a, const auto &b) {
-          return distance(a) < distance(b);
-        });
-    std::string message = "expected a feature of " +
-                          info.getTargetTriple().str() + ", but got '" +
-                          feature.str() + "'";
-    if (nearest != known.end() && distance(*nearest) <= 2)
-      message += "; did you mean '" + std::string(nearest->Key) + "'?";
-    return message;
+    if (!name.empty() && llvm::none_of(known, isNamed))
+      return unknownName("feature", info.getTargetTriple(), feature, name,
+                         known);
   }
   return "";
 }
@@ -118,12 +135,14 @@ mlir::relax::makeTargetMachine(NativeTarget &target, unsigned optLevel,
   // LLVM only warns of a processor that it does not know.
   std::unique_ptr<llvm::MCSubtargetInfo> info(
       backend->createMCSubtargetInfo(triple, "", ""));
-  if (!info || (!target.cpu.empty() && !info->isCPUStringValid(target.cpu))) {
-    error = "expected a processor of " + target.triple + ", but got '" +
-            target.cpu + "'";
+  if (!info) {
+    error = "LLVM makes no code for " + target.triple;
     return nullptr;
   }
-  if (error = checkFeatures(*info, target.features); !error.empty())
+  error = checkProcessor(*info, target.cpu);
+  if (error.empty())
+    error = checkFeatures(*info, target.features);
+  if (!error.empty())
     return nullptr;
   llvm::TargetOptions options;
   // Not every linker makes .init_array of .ctors: lld and mold do not.

@@ -82,7 +82,7 @@ def when_imported(callback: Callable[[Any], None]) -> None:
         return
     _callbacks.append(callback)
     if not any(isinstance(each, _Finder) for each in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Finder())
 
 
 def _run_callbacks(torch: types.ModuleType) -> None:

@@ -452,7 +452,7 @@ CASES = [
     ),
     (
         "relax.compile(module(), target='llvm -mattr=+avx51f')",
-        "MLIRError",
+        "ValueError",
         "but got '+avx51f'; did you mean 'avx",
     ),
     ("relax.compile('')", "ValueError", "expected a module, but got an empty text"),
@@ -463,8 +463,8 @@ CASES = [
     ),
     (
         "relax.compile(module(), target='llvm -mcpu=zen99')",
-        "MLIRError",
-        "error: unknown: expected a processor of x86_64-unknown-linux-gnu, but got 'zen99'",
+        "ValueError",
+        "expected a processor of x86_64-unknown-linux-gnu, but got 'zen99'",
     ),
     (
         "relax.compile(module(), target='llvm -mcup=znver3')",
@@ -473,8 +473,8 @@ CASES = [
     ),
     (
         "relax.compile(module(), target='llvm -mtriple=pdp11')",
-        "MLIRError",
-        'error: unknown: No available targets are compatible with triple "pdp11"',
+        "ValueError",
+        'No available targets are compatible with triple "pdp11"',
     ),
     (
         "relax.compile(module(), target={'kind': 'llvm', 'cpu': 'x'})",
