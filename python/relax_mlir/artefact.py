@@ -151,8 +151,10 @@ class Executable(relax_runtime.Executable):
         code: MachineCode | None = None,
         exec_mode: str = "bytecode",
         target: native.NativeTarget | None = None,
+        *,
+        is_profiled: bool = False,
     ) -> None:
-        super().__init__(handle, exec_mode)
+        super().__init__(handle, exec_mode, is_profiled=is_profiled)
         self.code = code
         self._target = target or native.NativeTarget()
 
@@ -334,9 +336,8 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
     if not isinstance(source, bytes) and is_library(source):
         library = load_library(source)
         path = str(Path(source).absolute())
-        executable = Executable(library.handle, _LibraryCode(path), library.exec_mode)
-        executable.is_profiled = library.is_profiled
-        return executable
+        code, is_profiled = _LibraryCode(path), library.is_profiled
+        return Executable(library.handle, code, library.exec_mode, is_profiled=is_profiled)
     return _executable_of(read(source, verify=verify))
 
 
@@ -374,9 +375,8 @@ def _executable_of(contents: Contents) -> Executable:
     except ValueError as error:
         raise ValueError(f"{contents.name}: section 'object': {error}") from None
     linked.bind(contents.handle, contents.name)
-    executable = Executable(contents.handle, linked, contents.exec_mode)
-    executable.is_profiled = contents.is_profiled
-    return executable
+    is_profiled = contents.is_profiled
+    return Executable(contents.handle, linked, contents.exec_mode, is_profiled=is_profiled)
 
 
 def _check_target(target: native.NativeTarget, source: str) -> None:

@@ -129,19 +129,21 @@ def _add_code(
     report: Reporter,
 ) -> Executable:
     """Return an executable with the machine code of a lowered module."""
-    if options.exec_mode == "bytecode" and not _needs_code(program):
-        return Executable(program.handle, None, options.exec_mode, info.target)
-    object_file = native.emit_object(
-        module,
-        info.target,
-        opt_level=options.opt_level,
-        progress=report.machine_code if report.is_watched else None,
-    )
-    if info.missing:
-        return Executable(program.handle, MachineCode(object_file), options.exec_mode)
-    code = LinkedCode(object_file)
-    code.bind(program.handle, "the compiled module")
-    return Executable(program.handle, code, options.exec_mode)
+    code: MachineCode | None = None
+    if options.exec_mode != "bytecode" or _needs_code(program):
+        object_file = native.emit_object(
+            module,
+            info.target,
+            opt_level=options.opt_level,
+            progress=report.machine_code if report.is_watched else None,
+        )
+        if info.missing:
+            code = MachineCode(object_file)
+        else:
+            code = LinkedCode(object_file)
+            code.bind(program.handle, "the compiled module")
+    handle, mode = program.handle, options.exec_mode
+    return Executable(handle, code, mode, info.target, is_profiled=options.profile)
 
 
 # Operations whose callee may write to what it is given.
@@ -269,7 +271,6 @@ def compile(  # noqa: A001 (the name TVM uses)
     with module.context, Reporter(progress) as report:
         program = _lower(module, options, report, dump)
         executable = _add_code(program, module, info, options, report)
-    executable.is_profiled = options.profile
     executable.reads_only = _reads_only(given.module)
     if cache and not info.missing:
         cache.store(key, executable)

@@ -150,8 +150,8 @@ def load_library(path: str | os.PathLike[str]) -> Executable:
         As `load` does.
     """
     place = str(Path(path).absolute())
-    executable = Executable(_load_library(place))
-    executable.is_profiled = _is_profiled(_load_appended(place, False)[2])
+    handle = _load_library(place)
+    executable = Executable(handle, is_profiled=_is_profiled(_load_appended(place, False)[2]))
     if not any(function.is_bytecode for function in executable.functions):
         executable.exec_mode = "compiled"
     return executable
@@ -214,9 +214,7 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
     else:
         _check_processor(contents)
         _link(contents.handle, contents.object_file, list(contents.symbols), contents.name)
-    executable = Executable(contents.handle, contents.exec_mode)
-    executable.is_profiled = contents.is_profiled
-    return executable
+    return Executable(contents.handle, contents.exec_mode, is_profiled=contents.is_profiled)
 
 
 @dataclass(frozen=True)

@@ -111,9 +111,6 @@ class Executable:
         The object of the runtime, of type ``relax_mlir.Executable``.
     exec_mode : str
         "bytecode", of which machines see every call, or how functions run otherwise.
-
-    Attributes
-    ----------
     is_profiled : bool
         Whether functions in machine code say when a call begins and ends; see
         `VirtualMachine.profile`.
@@ -128,12 +125,14 @@ class Executable:
     'main'
     """
 
-    def __init__(self, handle: tvm_ffi.Object, exec_mode: str = "bytecode") -> None:
+    def __init__(
+        self, handle: tvm_ffi.Object, exec_mode: str = "bytecode", *, is_profiled: bool = False
+    ) -> None:
         if not isinstance(handle, _Handle):
             raise TypeError(f"expected an object of type relax_mlir.Executable, but got {handle!r}")
         self.handle = handle
         self.exec_mode = exec_mode
-        self.is_profiled = False
+        self.is_profiled = is_profiled
         self._known: dict[str, Any] = {}
 
     def __repr__(self) -> str:
