@@ -8,6 +8,7 @@ import importlib.metadata
 import os
 import platform
 import shutil
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,8 +89,11 @@ def _machine() -> Iterator[Finding]:
 
 def _tools() -> Iterator[Finding]:
     for tool in _TOOLS:
-        path = shutil.which(tool)
-        yield Finding(tool, path or "not on PATH", is_problem=path is None)
+        found = shutil.which(tool)
+        installed = found or shutil.which(tool, path=sysconfig.get_path("scripts"))
+        note = "" if found else ", which is not on PATH"
+        text = f"{installed}{note}" if installed else "not on PATH"
+        yield Finding(tool, text, is_problem=installed is None)
     compiler = os.environ.get("CC", "cc").split()[0]
     path = shutil.which(compiler)
     yield Finding(

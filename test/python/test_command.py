@@ -40,6 +40,15 @@ def test_doctor_names_what_is_missing(capsys, monkeypatch, tmp_path):
     assert lines["C compiler"].startswith(" ")  # only exporting needs it
 
 
+def test_doctor_finds_tools_beside_python(capsys, monkeypatch, tmp_path):
+    make_tools(tmp_path)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    assert main(["doctor"]) == 0
+    tool = report_lines(capsys)["relax-opt"]
+    assert tool.endswith(f"{tmp_path}/relax-opt, which is not on PATH")
+
+
 def make_tools(folder) -> str:
     for tool in ("relax-opt", "relax-translate", "relax-lsp-server"):
         (folder / tool).write_text("#!/bin/sh\n")
