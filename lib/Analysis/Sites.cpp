@@ -10,6 +10,8 @@
 
 #include "relax-mlir/IR/Relax.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -17,12 +19,13 @@ std::string mlir::relax::getLocationText(Location loc) {
   auto file = loc->findInstanceOf<FileLineColLoc>();
   if (!file)
     return "";
-  // A place in something that has no lines, such as a graph.
-  if (file.getLine() == 0)
-    return file.getFilename().str();
-  return (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
-          Twine(file.getColumn()))
-      .str();
+  std::string text = file.getFilename().str();
+  // Otherwise a place in something that has no lines, such as a graph.
+  if (file.getLine() != 0)
+    text += llvm::formatv(":{0}:{1}", file.getLine(), file.getColumn());
+  if (auto module = loc->findInstanceOf<FusedLocWith<StringAttr>>())
+    text += " in " + module.getMetadata().str();
+  return text;
 }
 
 std::string mlir::relax::describeExpr(Operation *op) {

@@ -368,10 +368,23 @@ nb::list constants(MlirModule module) {
   return result;
 }
 
+/// The module of an imported model that a place is in; empty for none.
+std::string findModule(MlirLocation location) {
+  while (mlirLocationIsAName(location))
+    location = mlirLocationNameGetChildLoc(location);
+  if (!mlirLocationIsAFused(location))
+    return "";
+  MlirAttribute metadata = mlirLocationFusedGetMetadata(location);
+  bool isText =
+      !mlirAttributeIsNull(metadata) && mlirAttributeIsAString(metadata);
+  return isText ? toString(mlirStringAttrGetValue(metadata)) : "";
+}
+
 void bindCode(nb::module_ &m) {
   m.def("translate_to_vm", &translateToVM, nb::arg("module"),
         nb::arg("is_compiled"));
   m.def("constants", &constants, nb::arg("module"));
+  m.def("find_module", &findModule, nb::arg("location"));
 }
 
 } // namespace

@@ -101,6 +101,18 @@ def test_modules_of_onnx_are_namespaces():
     assert labeled(graph["nodes"], "relu")["namespace"].endswith("model/layers.0/act")
 
 
+def test_modules_of_pytorch_are_namespaces():
+    torch = pytest.importorskip("torch", reason="PyTorch of requirements/test.txt is missing")
+    from relax_mlir.frontend.torch import from_exported_program
+
+    model = torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU()), torch.nn.Tanh())
+    (graph,) = graphs_of(from_exported_program(torch.export.export(model, (torch.ones(2),))))
+    found = {each: labeled(graph["nodes"], each) for each in ("relu", "tanh")}
+    assert found["relu"]["namespace"] == "dataflow/0/0"
+    assert found["tanh"]["namespace"] == "dataflow/1"
+    assert pairs(found["relu"]["attrs"])["module"] == "0.0"
+
+
 def test_long_attributes_are_cut():
     text = "x" * 5000
     mod = relax.IRModule(f"""

@@ -15,7 +15,8 @@
 namespace mlir::relax {
 
 /// "file.mlir:3:5" where a location is in a file, else "": what errors at run
-/// time say of their place.
+/// time say of their place. Of imported models it is "model.py:3:0 in layers.0"
+/// with the module that the line was called from, metadata of fused locations.
 std::string getLocationText(Location loc);
 
 /// "dimension n * m" of a step of such an expression, for errors.

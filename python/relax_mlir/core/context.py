@@ -59,7 +59,7 @@ def current_context() -> ir.Context:
     return context
 
 
-def at_place(name: str, line: int = 0, column: int = 0) -> ir.Location:
+def at_place(name: str, line: int = 0, column: int = 0, module: str = "") -> ir.Location:
     """Return a place in what a program comes from; operations in its `with` statement are of it.
 
     Parameters
@@ -67,13 +67,17 @@ def at_place(name: str, line: int = 0, column: int = 0) -> ir.Location:
     name : str
         A file, or a part of something that has no lines, such as a node of a graph.
     line, column : int
+    module : str
+        The module of a model that the line was called from, such as "layers.0.attention".
 
     Examples
     --------
     >>> at_place("node 'Gelu_3'")
     loc("node 'Gelu_3'":0:0)
     """
-    return ir.Location.file(name, line, column, context=current_context())
+    context = current_context()
+    place = ir.Location.file(name, line, column, context=context)
+    return ir.Location.fused([place], ir.StringAttr.get(module, context)) if module else place
 
 
 def current_location() -> ir.Location:

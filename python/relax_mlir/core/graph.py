@@ -15,6 +15,8 @@ from typing import Literal, TypeAlias
 
 from mlir import ir
 
+from .._mlir_libs import _relax_mlir as _ext
+
 _PREFIX = "relax."
 _ENDS = ("relax.return", "relax.yield", "relax.output")
 # Attributes that are no part of what an operator computes, or that labels show.
@@ -121,6 +123,11 @@ def callee_of(op: ir.Operation) -> str:
 def name_of(location: ir.Location) -> str:
     """Return the name that a program gives a value; else an empty text."""
     return str(location.name_str) if location.is_a_name() else ""
+
+
+def module_of(location: ir.Location) -> str:
+    """Return the module of an imported model that a place is in; else an empty text."""
+    return _ext.find_module(location)
 
 
 class _Walk:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlir import ir
 
-from ..core.graph import Node, Scope, callee_of, graph_of, name_of
+from ..core.graph import Node, Scope, callee_of, graph_of, module_of, name_of
 from ..core.ir_module import IRModule
 
 # Longer attributes are cut.
@@ -30,8 +30,8 @@ def graphs_of(module: IRModule) -> list[dict[str, Any]]:
     -------
     list of dict
         Graphs in the JSON format of Model Explorer. Layers of a graph are dataflow blocks, branches
-        and closures, and modules of the model if it was imported from ONNX. A node that calls
-        another function leads to the graph of it.
+        and closures, and modules of the model if it was imported from PyTorch or ONNX. A node that
+        calls another function leads to the graph of it.
 
     Raises
     ------
@@ -84,8 +84,10 @@ class _Writer:
         folders = ""
         if node.op is not None:
             name, place = name_of(node.op.location), _place(node.op.location)
-            folders = _folders(place)
-            attributes |= {key: text for key, text in (("name", name), ("place", place)) if text}
+            module = module_of(node.op.location)
+            folders = module.replace(".", "/") or _folders(place)
+            texts = {"name": name, "place": place, "module": module}
+            attributes |= {key: text for key, text in texts.items() if text}
         if node.kind == "constant" and "value" in attributes:
             attributes["__value"] = attributes.pop("value")  # which can be shown on the node
         return {
@@ -136,6 +138,8 @@ def _place(location: ir.Location) -> str:
     """Return where an operation comes from: a file and line, or a node of a model."""
     if location.is_a_name():
         location = location.child_loc
+    if location.is_a_fused():
+        location = location.locations[0]
     if not location.is_a_file():
         return ""
     line = location.start_line

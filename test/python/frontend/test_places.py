@@ -12,6 +12,7 @@ import pytest
 import relax_mlir as relax
 import torch
 from onnx import parser
+from relax_mlir.core.context import at_place
 from relax_mlir.frontend.onnx import from_onnx
 from relax_mlir.frontend.torch import from_exported_program
 from torch import nn
@@ -47,9 +48,10 @@ def test_lines_of_pytorch() -> None:
     found = places(from_exported_program(program))
     (linear,), (cat,) = lines_of("self.linear(x)"), lines_of("torch.cat([x")
     # Not the line of torch.nn.Linear.
-    assert f'test_places.py":{linear}:0' in found["matmul"]
+    assert re.search(rf'fused<"linear">\[".*test_places.py":{linear}:0\]', found["matmul"])
     assert f'test_places.py":{cat}:0' in found["concat"]
     assert f'test_places.py":{cat}:0' in found["reshape"]
+    assert "fused" not in found["concat"]
 
 
 def test_error_of_pytorch_names_the_line() -> None:
@@ -57,10 +59,23 @@ def test_error_of_pytorch_names_the_line() -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return torch.linalg.eigvalsh(x)
 
-    program = torch.export.export(Unknown(), (torch.eye(3),))
+    program = torch.export.export(nn.Sequential(nn.ReLU(), Unknown()), (torch.eye(3),))
     (line,) = lines_of("torch.linalg.eigvalsh(x)")
-    with pytest.raises(NotImplementedError, match=rf'test_places\.py", line {line}, in forward'):
+    place = rf"""\(module '1': File ".*test_places\.py", line {line}, in forward"""
+    with pytest.raises(NotImplementedError, match=place):
         from_exported_program(program, run_ep_decomposition=False)
+
+
+def test_error_at_run_time_names_the_module(exec_mode: str) -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo(ndim=2, dtype="float32"))
+    with bb.function("main", [x]):
+        with at_place("model.py", 3, module="layers.0"):
+            cast = bb.match_cast(x, relax.TensorStructInfo(("n", 4), "float32"))
+        bb.emit_func_output(cast)
+    main = relax.VirtualMachine(relax.compile(bb, exec_mode=exec_mode))["main"]
+    with pytest.raises(ValueError, match=r"\(at model\.py:3:0 in layers\.0\)"):
+        main(np.ones((2, 3), "float32"))
 
 
 ONNX = """

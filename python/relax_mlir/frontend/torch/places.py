@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,20 +30,25 @@ class Place:
     function : str
     code : str
         What the line says; empty if it is not known.
+    module : str
+        The module that calls the operator, such as "layers.0.attention"; empty for the model.
     """
 
     file: str
     line: int
     function: str
     code: str = ""
+    module: str = ""
 
     @property
     def location(self) -> ir.Location:
         """The location of operations that the line becomes."""
-        return at_place(self.file, self.line)
+        return at_place(self.file, self.line, module=self.module)
 
     def __str__(self) -> str:
-        return f'File "{self.file}", line {self.line}, in {self.function} {self.code}'.rstrip()
+        module = f"module '{self.module}': " if self.module else ""
+        line = f'File "{self.file}", line {self.line}, in {self.function} {self.code}'
+        return module + line.rstrip()
 
 
 def place_of(node: torch.fx.Node) -> Place | None:
@@ -79,7 +85,13 @@ def place_of(node: torch.fx.Node) -> Place | None:
             )
     own = [place for place in found if not place.file.startswith(_PYTORCH)]
     places = own or found
-    return places[-1] if places else None
+    return dataclasses.replace(places[-1], module=_module_of(node)) if places else None
+
+
+def _module_of(node: torch.fx.Node) -> str:
+    """Return the innermost module that calls an operator; empty where the graph does not say."""
+    stack = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values()]
+    return stack[-1].removeprefix("L['self']").lstrip(".") if stack else ""  # as Dynamo writes
 
 
 def at_place_of(node: torch.fx.Node) -> contextlib.AbstractContextManager[object]:
