@@ -58,10 +58,15 @@ class Loops(IterationSpace):
         found = self.out_of_bounds(index, size)
         if found is not None:
             raise ValueError(
-                f"expected indices of '{load.producer.name}' from 0 to {size - 1}, but got "
+                f"expected indices of '{load.producer.name}' from 0 to {_last(size)}, but got "
                 f"{found} in {load}; if_then_else computes only what it takes"
             )
         return True
+
+
+def _last(size: PrimExpr) -> str:
+    """Return the last index of a dimension in words."""
+    return str(size.value - 1 if isinstance(size, IntImm) else size - 1)
 
 
 def guard_selects(

@@ -118,20 +118,20 @@ class IterationSpace:
         ----------
         indices, shape : sequence of PrimExpr
         fits : callable, optional
-            Says whether any other index may be an operand's, given the size of its dimension. By
-            default none may.
+            Is asked whether any other index may be an operand's, given the size of its dimension.
+            By default none may.
         """
         results = []
         for index, size in zip(indices, shape, strict=True):
             affine = self.affine(index)
             if affine is None:
                 return None
-            if affine.loop is not None:  # linalg takes the bounds of the loop from here
-                is_taken = self._same(self.extents[affine.loop], size)
-            else:
+            loop = affine.loop
+            is_whole = loop is not None and self._same(self.extents[loop], size)
+            if not is_whole:
                 is_taken = fits is not None and fits(affine, size)
-            if not is_taken:
-                return None
+                if not is_taken or loop is not None:  # linalg takes the bounds of loops from here
+                    return None
             results.append(affine.expr())
         return ir.AffineMap.get(len(self.extents), 0, results)
 

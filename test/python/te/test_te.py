@@ -489,6 +489,14 @@ def scan_of(state_rank=1, rows=1, dtype="float32"):
             r"expected indices of 'A' from 0 to 3, but got 1 to 4 in A\[i \+ 1\]",
         ),
         (
+            lambda: te.create_prim_func([A4, te.compute((8,), lambda i: A4[i])]),
+            r"expected indices of 'A' from 0 to 3, but got 0 to 7 in A\[i\]",
+        ),
+        (
+            lambda: te.create_prim_func([A4, te.compute((), lambda: te.sum(A4[K9], axis=K9))]),
+            "expected indices of 'A' from 0 to 3, but got 0 to 8",
+        ),
+        (
             lambda: te.create_prim_func([A4, te.compute((4,), lambda i: A4[i - 1])]),
             "expected indices of 'A' from 0 to 3, but got -1 to 2",
         ),
@@ -507,6 +515,7 @@ def test_rf11_invalid_tensor_expressions(make, message):
 
 
 K = te.reduce_axis((0, 4), name="k")
+K9 = te.reduce_axis((0, 9), name="k")
 
 
 def test_kernels_are_made_in_the_current_context():
