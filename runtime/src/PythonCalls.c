@@ -10,7 +10,7 @@
 // every call goes through. Its type Function is a callable that passes arguments
 // on as they are. Names of arguments, and calls that fail, are the business of
 // functions of Python (calls.py), which do all of it where this module was not
-// built. Its function `uncollected` makes results cheaper to release, `watch` has
+// built, and of arguments that are nested too deep. Its function `uncollected` makes results cheaper to release, `watch` has
 // tensors reported that require gradients, and `end` keeps calls of daemon threads
 // from the end of the interpreter.
 //
@@ -129,6 +129,35 @@ static int reportGradient(PyObject *arg) {
   return done ? 0 : -1;
 }
 
+// What tvm-ffi converts by recursion, without a limit.
+#define CONTAINERS                                                             \
+  (Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS |                      \
+   Py_TPFLAGS_DICT_SUBCLASS)
+#define MAX_NESTING 200
+
+static int isNestedDeeper(PyObject *value, int limit) {
+  unsigned long kind = PyType_GetFlags(Py_TYPE(value)) & CONTAINERS;
+  if (!kind)
+    return 0;
+  if (limit == 0)
+    return 1;
+  PyObject *key, *each;
+  if (kind & Py_TPFLAGS_DICT_SUBCLASS) {
+    for (Py_ssize_t i = 0; PyDict_Next(value, &i, &key, &each);)
+      if (isNestedDeeper(each, limit - 1))
+        return 1;
+    return 0;
+  }
+  int isList = (kind & Py_TPFLAGS_LIST_SUBCLASS) != 0;
+  Py_ssize_t size = isList ? PyList_Size(value) : PyTuple_Size(value);
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    each = isList ? PyList_GetItem(value, i) : PyTuple_GetItem(value, i);
+    if (isNestedDeeper(each, limit - 1))
+      return 1;
+  }
+  return 0;
+}
+
 // How many calls run, and the thread that ends the interpreter, 0 before: both
 // are only accessed with Python's lock. Python ends a thread that waits for the
 // lock after that, and with it the process, where the thread is in C++.
@@ -150,10 +179,13 @@ static PyObject *Function_call(Function *self, PyObject *args,
   if ((kwargs && PyDict_Size(kwargs) != 0) ||
       PyTuple_Size(args) != self->numParams || !self->call)
     return PyObject_Call(self->general, args, kwargs);
-  if (report)
-    for (Py_ssize_t i = 0; i < self->numParams; ++i)
-      if (reportGradient(PyTuple_GetItem(args, i)))
-        return NULL;
+  for (Py_ssize_t i = 0; i < self->numParams; ++i) {
+    PyObject *arg = PyTuple_GetItem(args, i);
+    if (isNestedDeeper(arg, MAX_NESTING))
+      return PyObject_Call(self->general, args, NULL); // which says so
+    if (report && reportGradient(arg))
+      return NULL;
+  }
   enterCall();
   PyObject *result = self->call(self->packed, args, NULL);
   --numRunning;

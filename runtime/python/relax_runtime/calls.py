@@ -40,6 +40,9 @@ else:
     atexit.register(_calls.end, _END_MILLISECONDS)
     os.register_at_fork(after_in_child=_calls.forget)
 
+# How deep arguments may be nested: tvm-ffi converts them by recursion. PythonCalls.c has it, too.
+_DEEPEST = 200
+
 _BOUND = ("_relax_function", "_relax_retry", "_relax_again")
 
 
@@ -79,6 +82,13 @@ def make_callable(
             return None
         return call.prepare(args) if call.is_about_arguments(error) else None
 
+    def look(args: tuple[Any, ...]) -> None:
+        for each, param in zip(args, params, strict=True):
+            if isinstance(each, (dict, list, tuple)) and _is_nested_deep(each):
+                expected = f"expected values nested at most {_DEEPEST} deep"
+                raise ValueError(f"{name}: argument '{param}': {expected}")
+        _report_gradients(args)
+
     infos = json.loads(struct_info).get("params", []) if struct_info else []
     names = _identifiers(params)
     may_be_functions = [
@@ -103,7 +113,7 @@ def make_callable(
         _BOUND[0]: function,
         _BOUND[1]: retry,
         "_relax_packed": as_packed,
-        "_relax_look": _report_gradients,
+        "_relax_look": look,
     }
     exec(source, space)
     general: Any = space.pop("call")  # not a cycle
@@ -118,12 +128,23 @@ def make_callable(
     return call
 
 
+def _is_nested_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        parts = (each.values() if isinstance(each, dict) else each for each in level)
+        inner = {id(each): each for part in parts for each in part}
+        level = [each for each in inner.values() if isinstance(each, (dict, list, tuple))]
+        if not level:
+            return False
+    return True
+
+
 def _report_gradients(args: tuple[Any, ...]) -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         for each in args:
             if isinstance(each, torch.Tensor) and each.requires_grad:
-                _report_gradient(each, stacklevel=4)
+                _report_gradient(each, stacklevel=5)
 
 
 def _report_gradient(tensor: Any, stacklevel: int = 2) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -173,14 +174,19 @@ class VirtualMachine(StatefulCalls):
                 raise KeyError(
                     f"expected the name of a public function ({known}), but got {name!r}{hint}"
                 )
-            self._functions[name] = make_callable(
-                name,
-                self.executable.look_up(name, self.handle),
-                self.executable.parameters(name),
-                self.executable.struct_infos[name],
-                self.executable.reads_only,
-            )
+            function = self.executable.look_up(name, self.handle)
+            self._functions[name] = self._with_arguments_of(name, function)
         return self._functions[name]
+
+    def _with_arguments_of(self, name: str, function: Any) -> Callable[..., Any]:
+        """Return what calls a function with arguments as a public function takes them."""
+        return make_callable(
+            name,
+            function,
+            self.executable.parameters(name),
+            self.executable.struct_infos[name],
+            self.executable.reads_only,
+        )
 
     def __getattr__(self, name: str) -> Any:
         hint = f'; write vm["{name}"]' if not name.startswith("_") and name in self else ""
@@ -272,7 +278,9 @@ class VirtualMachine(StatefulCalls):
 
         _set_instrument(self.handle, tvm_ffi.convert(see))
 
-    def profile(self, name: str, *args: Any, max_events: int = 100_000) -> ProfileReport:
+    def profile(
+        self, name: str, /, *args: Any, max_events: int = 100_000, **named: Any
+    ) -> ProfileReport:
         """Call a function and measure each call that it makes in this thread.
 
         An instrument that is set sees nothing meanwhile.
@@ -281,8 +289,8 @@ class VirtualMachine(StatefulCalls):
         ----------
         name : str
             A public function.
-        *args : object
-            Its arguments.
+        *args, **named : object
+            Its arguments, as a call takes them.
         max_events : int
             How many calls the trace holds at most; the table counts all.
 
@@ -308,7 +316,8 @@ class VirtualMachine(StatefulCalls):
         if max_events < 0:
             raise ValueError(f"expected max_events of at least 0, but got {max_events}")
         self[name]  # which knows the names
-        raw = _profile(self.handle, name, max_events, *args)
+        measure = functools.partial(_profile, self.handle, name, max_events)
+        raw = self._with_arguments_of(name, measure)(*args, **named)
         return make_report(name, raw, self.executable.instructions)
 
     def time_evaluator(
@@ -349,4 +358,5 @@ class VirtualMachine(StatefulCalls):
         """
         _check_devices(device)
         function: Any = self[name]
-        return time_evaluator(function.packed, number, repeat, min_repeat_ms)
+        measure = time_evaluator(function.packed, number, repeat, min_repeat_ms)
+        return self._with_arguments_of(name, measure)

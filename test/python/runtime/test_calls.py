@@ -106,6 +106,50 @@ def test_read_only_arrays_in_a_tuple(vm):
     np.testing.assert_array_equal(vm["first_minus_second"]((x, y)), WANTED)
 
 
+def cyclic_list():
+    values = []
+    values += [values, values]
+    return values
+
+
+def cyclic_dict():
+    values = {}
+    values["itself"] = values
+    return values
+
+
+def nested(depth):
+    value = np.ones((2, 2), "float32")
+    for _ in range(depth):
+        value = (value,)
+    return value
+
+
+@pytest.mark.parametrize("make", [cyclic_list, cyclic_dict, lambda: nested(201)])
+def test_error_arguments_that_are_nested_too_deep(vm, make):
+    for call in (vm["first_minus_second"], vm.time_evaluator("first_minus_second")):
+        with pytest.raises(ValueError, match=r"argument 'pair': expected values nested at most"):
+            call(make())
+    with pytest.raises(ValueError, match="but got a tuple of 1 field"):
+        vm["first_minus_second"](nested(200))
+
+
+def test_measured_calls_take_the_same_arguments(vm):
+    assert vm.time_evaluator("minus", number=1)(y=TWO, x=ONE).mean > 0
+    array = np.array(ONE, "float32")
+    array.flags.writeable = False
+    assert vm.time_evaluator("minus", number=1)(array, array).mean > 0
+
+
+def test_profiled_calls_take_the_same_arguments():
+    bb = relax.BlockBuilder()
+    x, y = relax.Var("x", MATRIX), relax.Var("y", MATRIX)
+    with bb.function("minus", [x, y]):
+        bb.emit_func_output(op.subtract(x, y))
+    report = relax.VirtualMachine(relax.compile(bb, profile=True)).profile("minus", y=TWO, x=ONE)
+    np.testing.assert_array_equal(report.result, WANTED)
+
+
 def test_functions_stay_functions_of_tvm_ffi():
     identity = make_callable("f", tvm_ffi.convert(lambda f: f), ["f"], "", True)
     other = make_callable("g", tvm_ffi.convert(lambda: 3), [], "", True)
