@@ -57,7 +57,7 @@ class _Finder:
     ) -> importlib.machinery.ModuleSpec | None:
         if name != _NAME:
             return None
-        others = (each for each in sys.meta_path if each is not self)
+        others = [each for each in sys.meta_path if each is not self and hasattr(each, "find_spec")]
         specs = (each.find_spec(name, path, target) for each in others)
         spec = next((each for each in specs if each is not None), None)
         if spec is None or spec.loader is None:
