@@ -568,6 +568,31 @@ CASES = [
         "expected thread, 'threadIdx.x' or the like, but got 'nope.x'",
     ),
     (
+        "tir_script('B = A')",
+        "ScriptError",
+        "<text>:3:5: expected 'B[...] = ...', or a new name: 'B' is a parameter",
+    ),
+    (
+        "tir_script('B = 1.0, 2.0')",
+        "ScriptError",
+        "expected 'B[...] = ...', or a new name: 'B' is a parameter",
+    ),
+    (
+        "tir_script('B, A = A, B')",
+        "ScriptError",
+        "expected 'B[...] = ...', or a new name: 'B' is a parameter",
+    ),
+    (
+        "tir_script('C = T.alloc_buffer((4,))\\nC = A')",
+        "ScriptError",
+        "<text>:4:5: expected 'C[...] = ...', or a new name: 'C' is a buffer",
+    ),
+    (
+        "from_source('@R.macro\\ndef m(a, b):\\n    return a\\n@R.function\\ndef f(x: R.Object): return m(x)')",
+        "ScriptError",
+        "<text>:5:28: m(a, b): missing a required argument: 'b'",
+    ),
+    (
         "import os; os.mkfifo(temporary('f.so').with_name('fifo.so')); relax.compile(TEXT).export_library(temporary('f.so').with_name('fifo.so'))",
         "OSError",
         "fifo.so: expected a file to replace, but got a FIFO",
