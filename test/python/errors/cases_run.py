@@ -492,6 +492,16 @@ CASES = [
         "<unknown>:0: error: MLIR Textual PassPipeline Parser:1:1: error: 'relax-nope' does not refer to a re",
     ),
     (
+        "command('relax-opt', '--split-input-file=xx', text=TEXT)",
+        "CommandError",
+        "expected a marker of 3 characters or more for --split-input-file, but got 'xx'",
+    ),
+    (
+        "command('relax-translate', '--mlir-to-llvmir', '-split-input-file=x', text=TEXT)",
+        "CommandError",
+        "expected a marker of 3 characters or more for --split-input-file, but got 'x'",
+    ),
+    (
         "command('relax-translate', '--mlir-to-llvmir', text=TEXT)",
         "CommandError",
         "Dialect `relax' not found for custom op 'relax.func'",
