@@ -583,6 +583,16 @@ CASES = [
         "<text>:3:5: expected 'B[...] = ...', or a new name: 'B' is a parameter",
     ),
     (
+        "from_source('@T.prim_func\\ndef f(a: T.handle, b: T.handle):\\n    n = T.int64()\\n    A = T.match_buffer(a, (n,))\\n    B = T.match_buffer(b, (n,))\\n    for i in range(n * 2):\\n        B[i] = A[i]')",
+        "ScriptError",
+        "<text>:7:9: expected indices of 'A' from 0 to n - 1, but got up to n * 2 - 1",
+    ),
+    (
+        "from_source('@T.prim_func\\ndef f(a: T.handle, b: T.handle):\\n    n = T.int64()\\n    A = T.match_buffer(a, (n,))\\n    B = T.match_buffer(b, (n,))\\n    for i in range(1 + n):\\n        B[i] = A[i]')",
+        "ScriptError",
+        "<text>:7:9: expected indices of 'A' from 0 to n - 1, but got up to n",
+    ),
+    (
         "tir_script('B = 1.0, 2.0')",
         "ScriptError",
         "expected 'B[...] = ...', or a new name: 'B' is a parameter",
