@@ -583,6 +583,31 @@ CASES = [
         "<text>:3:5: expected 'B[...] = ...', or a new name: 'B' is a parameter",
     ),
     (
+        "tir_script('for i in range(4):\\n    B[i] = R.exp(A[i])')",
+        "ScriptError",
+        "<text>:4:16: expected T.exp in place of R.exp in a kernel",
+    ),
+    (
+        "tir_script('for i in range(4):\\n    B[i] = R.nn.relu(A[i])')",
+        "ScriptError",
+        "expected an operator of tensor programs, such as T.exp, in place of R.nn.relu in a kernel",
+    ),
+    (
+        'from_source(\'@I.ir_module\\nclass M:\\n    I.mlir("func.func private @j()")\\n    I.mlir("func.func @k(")\\n    @R.function\\n    def f(x: R.Object): return x\')',
+        "ScriptError",
+        "<text>:4:5: expected functions as text of MLIR: expected ",
+    ),
+    (
+        "from_source('@R.function\\ndef f(x: R.Tensor((2,), \"float32\")):\\n    return x' + ' + x' * 2000)",
+        "ScriptError",
+        "<text>:3:12: expected an expression that is nested less deeply: give names to parts of it",
+    ),
+    (
+        "from_source('@R.function\\ndef f(x: R.Tensor((2,), \"float32\")):\\n    return x' + ' + x' * 20000)",
+        "ScriptError",
+        "<text>:3:1: expected an expression that is nested less deeply: give names to parts of it",
+    ),
+    (
         "from_source('@T.prim_func\\ndef f(a: T.handle, b: T.handle):\\n    n = T.int64()\\n    A = T.match_buffer(a, (n,))\\n    B = T.match_buffer(b, (n,))\\n    for i in range(n * 2):\\n        B[i] = A[i]')",
         "ScriptError",
         "<text>:7:9: expected indices of 'A' from 0 to n - 1, but got up to n * 2 - 1",

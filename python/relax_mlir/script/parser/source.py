@@ -19,6 +19,8 @@ from mlir import ir
 
 from .diagnostics import ScriptError
 
+TOO_DEEP = "expected an expression that is nested less deeply: give names to parts of it"
+
 Definition = ast.ClassDef | ast.FunctionDef
 
 
@@ -56,6 +58,9 @@ class Source:
             self.tree = ast.parse(text, filename)
         except SyntaxError as error:
             raise self._syntax_error(error) from None
+        except RecursionError:  # which says no line: it is likely the longest
+            line = max(range(len(self.lines)), key=lambda index: len(self.lines[index])) + 1
+            raise self.error_at(line, 1, TOO_DEEP) from None
 
     def _syntax_error(self, error: SyntaxError) -> ScriptError:
         message = error.msg
