@@ -573,6 +573,46 @@ CASES = [
         "expected one name on the left, but got y = z",
     ),
     (
+        "relax.IRModule(TEXT.replace('n, 4], f32>\\n', 'n, 5], f32>\\n'))",
+        "MLIRError",
+        "error: \"-\":3:8: 'relax.exp' op expected the result '!relax.tensor<[n, 4], f32>', but got '!relax.tensor<[n, 5], f32>'",
+    ),
+    (
+        "relax.IRModule(TEXT.replace('relax.exp %x', 'relax.sum %x {axis = array<i64: 9>}'))",
+        "MLIRError",
+        "error: \"-\":3:8: 'relax.sum' op expected an axis from -2 to 1, but got 9",
+    ),
+    (
+        "relax.IRModule(TEXT.replace('relax.exp %x', 'relax.sum %x {axis = \"a\"}'))",
+        "MLIRError",
+        "error: \"-\":3:21: 'relax.sum' op attribute 'axis' failed to satisfy constraint: i64 dense array attribute, such as array<i64: 0, 1>",
+    ),
+    (
+        "relax.IRModule('relax.func @f(%x: !relax.object) -> !relax.object {}')",
+        "MLIRError",
+        "empty block: expect at least a terminator; a function ends with relax.return",
+    ),
+    (
+        "relax.IRModule(TEXT.replace('  relax.return %0 : !relax.tensor<[n, 4], f32>', ''))",
+        "MLIRError",
+        "block with no terminator; a function ends with relax.return, a dataflow block with relax.output",
+    ),
+    (
+        "relax.IRModule('relax.func @f(%x: i32) -> i32 { relax.return %x : i32 }')",
+        "MLIRError",
+        "invalid kind of type specified: expected a type of Relax, such as !relax.tensor<[n], f32>",
+    ),
+    (
+        "relax.IRModule('relax.func @f(%x: !relax.object) -> !relax.object { %0 = relax.get_item %x[0] : (!relax.object) -> !relax.object }')",
+        "MLIRError",
+        "expected the type of the tuple alone, such as !relax.tuple<!relax.object>",
+    ),
+    (
+        "relax.IRModule('relax.func @f() -> !relax.object { %0 = relax.constant dense<1> : !relax.tensor<[3], f32> }')",
+        "MLIRError",
+        "elements literal must be a shaped type: write dense<[1.0, 2.0]> : tensor<2xf32>",
+    ),
+    (
         'from_source(\'@T.prim_func\\ndef f(A: T.Buffer((4,), "float32")):\\n    for i in T.thread_binding(4, thread="nope.x"):\\n        A[i] = T.float32(0)\')',
         "ScriptError",
         "expected thread, 'threadIdx.x' or the like, but got 'nope.x'",
