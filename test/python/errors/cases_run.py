@@ -200,6 +200,26 @@ CASES = [
         "the library was not linked:",
     ),
     (
+        "import os, warnings\nfrom unittest import mock\nwith mock.patch.dict(os.environ, CC='true'):\n    relax.compile(TEXT).export_library(temporary('a.so'))",
+        "RuntimeError",
+        "true wrote no library; is it a C compiler?",
+    ),
+    (
+        "import os, warnings\nfrom unittest import mock\nwith mock.patch.dict(os.environ, RELAX_MLIR_CACHE=str(temporary('cache'))), warnings.catch_warnings():\n    warnings.simplefilter('error')\n    relax.compile(TEXT)",
+        "RuntimeWarning",
+        "not stored: expected a folder in RELAX_MLIR_CACHE, but got ",
+    ),
+    (
+        "relax.load(temporary('rx.so', relax.compile(TEXT).to_bytes()))",
+        "ValueError",
+        "rx.so: expected a library, but this is an .rx file: give it that ending",
+    ),
+    (
+        "relax.compile(TEXT, 'llvm -mtriple=aarch64-linux-gnu').export_library(temporary('a.so'))",
+        "RuntimeError",
+        "links no code for aarch64: set CC to a cross compiler, such as aarch64-linux-gnu-gcc, and runtime",
+    ),
+    (
         "machine().executable.export_library(temporary('a.so'), cc='no-such-compiler')",
         "TypeError",
         "relax.Executable.export_library: expected the arguments path, self_contained, options, runtime, but got 'cc'",
@@ -505,6 +525,11 @@ CASES = [
         "command('relax-translate', '--mlir-to-llvmir', text=TEXT)",
         "CommandError",
         "Dialect `relax' not found for custom op 'relax.func'",
+    ),
+    (
+        "import sys; command(sys.executable, '-m', 'relax_mlir', 'inspect', temporary('b.mlirbc', b'ML\\xefR\\x01\\x00\\x00'))",
+        "CommandError",
+        "b.mlirbc: damaged or incomplete bytecode: attempting to parse a byte at the end of the bytecode",
     ),
     (
         "import sys; command(sys.executable, '-m', 'relax_mlir', 'nonsense')",
