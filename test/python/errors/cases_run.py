@@ -557,6 +557,16 @@ CASES = [
         "expected indices of 'A' from 0 to n - 1, but got up to n in A[i + 1]",
     ),
     (
+        "from relax_mlir import te; k = te.reduce_axis((0, 4)); te.compute((4,), lambda i: te.placeholder((4,))[k] + 1)",
+        "ValueError",
+        "expected 'compute' to use 'rv' in a reduction over it, such as te.sum(..., axis=rv)",
+    ),
+    (
+        "from relax_mlir import te; k = te.reduce_axis((0, 4), name='k'); te.compute((4,), lambda i: te.sum(te.placeholder((4,))[k], axis=i), name='C')",
+        "ValueError",
+        "expected 'C' to use 'k' in a reduction over it, such as te.sum(..., axis=k)",
+    ),
+    (
         "from_source('@R.function(nope=1)\\ndef f(x: R.Object): return x')",
         "ScriptError",
         "expected options of @R.function, check_well_formed, name, private, pure, but got 'nope'",
