@@ -11,6 +11,7 @@ shows both.
 from __future__ import annotations
 
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -287,7 +288,7 @@ class Executable(relax_runtime.Executable):
                     inputs.append(str(Path(folder, name)))
             linked = Path(folder, path.name)
             libraries = _runtime_libraries(runtime, self_contained=self_contained)
-            _link(inputs, linked, libraries, options)
+            _link(inputs, linked, libraries, options, table.target)
             code = _code_map(object_file, with_object=False)
             metadata = self._metadata(object_file)
             if self_contained:  # whose runtime no other one sees
@@ -424,7 +425,11 @@ def _runtime_libraries(folder: str | os.PathLike[str] | None, *, self_contained:
 
 
 def _link(
-    inputs: Sequence[str], output: Path, libraries: Sequence[str], options: Sequence[str]
+    inputs: Sequence[str],
+    output: Path,
+    libraries: Sequence[str],
+    options: Sequence[str],
+    target: native.NativeTarget,
 ) -> None:
     command = [
         *_compiler(),
@@ -440,6 +445,17 @@ def _link(
         *options,
     ]
     result = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    processor = target.triple.partition("-")[0]
+    if "file in wrong format" in result.stderr and processor != platform.machine():
+        raise RuntimeError(
+            f"the library was not linked: {command[0]} links no code for {processor}: set CC to a "
+            f"cross compiler, such as {processor}-linux-gnu-gcc, and runtime to the folder of the "
+            "runtime that is built for it"
+        )
+    if result.returncode == 0 and not output.exists():
+        raise RuntimeError(
+            f"the library was not linked: {command[0]} wrote no library; is it a C compiler?"
+        )
     if result.returncode != 0:
         raise RuntimeError(
             f"the library was not linked: {shlex.join(command)} ended with "

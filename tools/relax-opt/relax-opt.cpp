@@ -31,11 +31,24 @@ static LogicalResult verifyNesting(const llvm::MemoryBuffer &input) {
   return failure();
 }
 
+/// Whether MLIR can split its input at a marker, with an error where it cannot:
+/// it looks for all of it but the last two characters.
+static LogicalResult verifySplitMarker(llvm::StringRef marker) {
+  if (marker.empty() || marker.size() > 2)
+    return success();
+  llvm::WithColor::error() << "expected a marker of 3 characters or more for "
+                              "--split-input-file, but got '"
+                           << marker << "'\n";
+  return failure();
+}
+
 /// Processes the input file as mlir-opt does.
 static LogicalResult process(const MlirOptMainConfig &config,
                              llvm::StringRef inputName,
                              llvm::StringRef outputName,
                              DialectRegistry &registry) {
+  if (failed(verifySplitMarker(config.inputSplitMarker())))
+    return failure();
   std::string message;
   auto input = openInputFile(inputName, &message);
   auto output = input ? openOutputFile(outputName, &message) : nullptr;

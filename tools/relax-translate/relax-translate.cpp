@@ -24,6 +24,8 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/WithColor.h"
 
+#include <optional>
+
 using namespace mlir;
 
 /// Whether there is an option, other than that of the output, which may be the
@@ -32,6 +34,19 @@ static bool namesTranslation(llvm::ArrayRef<llvm::StringRef> args) {
   return llvm::any_of(args, [](llvm::StringRef arg) {
     return arg.size() > 1 && arg.starts_with("-") && arg != "-o";
   });
+}
+
+/// The marker of --split-input-file=MARKER where it has fewer characters than
+/// MLIR can split at: it looks for all of it but the last two.
+static std::optional<llvm::StringRef>
+findShortMarker(llvm::ArrayRef<llvm::StringRef> args) {
+  for (llvm::StringRef arg : args) {
+    arg = arg.ltrim('-');
+    if (arg.consume_front("split-input-file=") && !arg.empty() &&
+        arg.size() <= 2)
+      return arg;
+  }
+  return std::nullopt;
 }
 
 int main(int argc, char **argv) {
@@ -50,6 +65,12 @@ int main(int argc, char **argv) {
   if (!namesTranslation(args)) {
     llvm::WithColor::error() << "expected a translation, such as --relax-to-vm "
                                 "or --mlir-to-llvmir; --help lists all\n";
+    return EXIT_FAILURE;
+  }
+  if (auto marker = findShortMarker(args)) {
+    llvm::WithColor::error() << "expected a marker of 3 characters or more for "
+                                "--split-input-file, but got '"
+                             << *marker << "'\n";
     return EXIT_FAILURE;
   }
   LogicalResult result =

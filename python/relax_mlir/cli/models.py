@@ -17,7 +17,7 @@ from mlir import ir
 
 from ..artefact import Executable, load
 from ..core.context import current_context
-from ..core.diagnostics import raise_errors
+from ..core.diagnostics import raise_errors, reason
 from ..core.ir_module import IRModule, as_module
 from ..script import from_source
 from .errors import CommandError, check_readable
@@ -230,10 +230,7 @@ def _stablehlo(path: Path, shapes: dict[str, Any], keep_weights: bool) -> Model:
         frontend: Any = import_module("relax_mlir.frontend.stablehlo")
     except ImportError as error:
         raise CommandError(f"{path}: StableHLO cannot be imported: {error}") from error
-    content = path.read_bytes()
-    if not content.startswith(_MLIR_BYTECODE):
-        return Model(path, "stablehlo", frontend.from_stablehlo(_text_of(path)))
-    return Model(path, "stablehlo", frontend.from_stablehlo(content))
+    return Model(path, "stablehlo", frontend.from_stablehlo(path))
 
 
 # -- programs -------------------------------------------------------------------------------------
@@ -259,8 +256,13 @@ def _text_of(path: Path) -> str:
 
 def _mlir(path: Path, shapes: dict[str, Any], keep_weights: bool) -> Model:
     context = current_context()
-    with raise_errors(context):
-        module = ir.Module.parseFile(str(path), context=context)
+    try:
+        with raise_errors(context):
+            module = ir.Module.parseFile(str(path), context=context)
+    except ir.MLIRError as error:
+        if not path.read_bytes().startswith(_MLIR_BYTECODE):
+            raise
+        raise CommandError(f"{path}: damaged or incomplete bytecode: {reason(error)}") from error
     return Model(path, "mlir", IRModule(module))
 
 

@@ -12,7 +12,7 @@ import contextlib
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mlir import ir
@@ -35,6 +35,33 @@ _INNER = (
     "; what a dataflow block or a branch computes is visible after it only as one of its outputs "
     "(emit_output, R.output)"
 )
+# What MLIR says, which is about its own syntax, and what to write.
+_WAYS = {
+    "op attribute '\\w+' failed to satisfy constraint: i64 dense array attribute": (
+        ", such as array<i64: 0, 1>"
+    ),
+    "op attribute '\\w+' failed to satisfy constraint: 64-bit signless integer attribute": (
+        ", such as 1 : i64"
+    ),
+    "^elements literal must be a shaped type": ": write dense<[1.0, 2.0]> : tensor<2xf32>",
+    "^empty block: expect at least a terminator": "; a function ends with relax.return",
+    "^block with no terminator": (
+        "; a function ends with relax.return, a dataflow block with relax.output, a branch with "
+        "relax.yield"
+    ),
+    "^custom op 'relax.get_item' invalid kind of type specified$": (
+        ": expected the type of the tuple alone, such as !relax.tuple<!relax.object>"
+    ),
+    "^custom op 'relax.\\w+' invalid kind of type specified$": (
+        ": expected a type of Relax, such as !relax.tensor<[n], f32>"
+    ),
+}
+_REPEATED = re.compile(r"^custom op ('[\w.]+') (?=\1 op )")
+_LAST = re.compile(r"^(block with no terminator), has .*", re.DOTALL)
+_MISFIT = re.compile(
+    r"inferred type\(s\) (.*) are incompatible with return type\(s\) of operation (.*)"
+)
+_NOT_INFERRED = re.compile(r"^('[\w.]+' op )failed to infer returned types$")
 # The id of a rule of the specification, by which programs tell errors apart.
 RULE = re.compile(r" \[([A-Z]{2}\d\d)\]$")
 _UNKNOWN = re.compile(r"custom op '([\w.]+)' is unknown|for custom op '([\w.]+)'")
@@ -44,6 +71,9 @@ def _hint(message: str) -> str:
     """Return what to do: the operation that was meant where a parser does not know one."""
     if "does not dominate this use" in message:
         return _INNER
+    for said, way in _WAYS.items():
+        if re.search(said, message):
+            return way
     type_ = re.search(r"unknown +type `(\w+)` in dialect `relax`", message)
     if type_ is not None:
         return did_you_mean(type_[1], _TYPES)
@@ -84,10 +114,24 @@ class Diagnostic:
 def _diagnostic(message: str, location: ir.Location, notes: Sequence[Any]) -> Diagnostic:
     """Return an error as users read it."""
     found = RULE.search(message)
-    text = RULE.sub("", message)
+    text = _REPEATED.sub("", _LAST.sub(r"\1", RULE.sub("", message)))
+    text = _MISFIT.sub(r"expected the result \1, but got \2", text)
     told = [each for each in notes if not each[0].startswith(_NOISE)]
     added = tuple(Diagnostic(note, place) for note, place, _ in told)
     return Diagnostic(text + _hint(text), location, added, found[1] if found else None)
+
+
+def _joined(errors: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Return errors without those that no type was inferred: the one before says why."""
+    result: list[Diagnostic] = []
+    for error in errors:
+        found = _NOT_INFERRED.search(error.message)
+        cause = result[-1] if result and str(result[-1].location) == str(error.location) else None
+        if found is None or cause is None:
+            result.append(error)
+        elif not cause.message.startswith(found[1]):
+            result[-1] = replace(cause, message=found[1] + cause.message)
+    return result
 
 
 # By the identity of a context: how many statements collect its errors, in any thread and order, and
@@ -143,7 +187,7 @@ def collect_errors(context: ir.Context) -> Iterator[list[Diagnostic]]:
         try:
             yield errors
         finally:
-            errors += (_diagnostic(*each) for each in collector.finish())
+            errors += _joined([_diagnostic(*each) for each in collector.finish()])
 
 
 @contextlib.contextmanager

@@ -135,6 +135,8 @@ class CompilationCache:
             If that is not possible, or another user can write to the folder.
         """
         try:
+            if self.folder.exists() and not self.folder.is_dir():
+                raise NotADirectoryError(f"expected a folder in {VARIABLE}, but got {self.folder}")
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _check_private(self.folder)
             self._write(self._path(key), ex)

@@ -14,6 +14,7 @@ The printer writes them, and the parser reads them, as calls in the namespace ``
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -115,6 +116,34 @@ def mlir_op(
     return results[0] if len(results) == 1 else tuple(results)
 
 
+class TextError(ValueError):
+    """A text of MLIR is wrong.
+
+    Attributes
+    ----------
+    index : int
+        Which one it is of the texts that are parsed together.
+    """
+
+    def __init__(self, message: str, index: int) -> None:
+        super().__init__(message)
+        self.index = index
+
+
+def _text_error(texts: Sequence[str], error: ir.MLIRError) -> TextError:
+    """Return an error of texts that follow the first line, each with a line after it."""
+    message = f"expected functions as text of MLIR: {reason(error)}"
+    places = [str(each.location) for each in error.error_diagnostics]
+    found = re.search(r'"-":(\d+):', places[0] if places else "")
+    line = int(found[1]) - 1 if found else 1
+    for index, text in enumerate(texts):
+        count = text.count("\n") + 1
+        if line <= count:
+            return TextError(f"{message} (line {line} of it)" if count > 1 else message, index)
+        line -= count + 1
+    return TextError(message, 0)
+
+
 def mlir_functions(module: ir.Module, texts: Sequence[str]) -> list[list[ir.Operation]]:
     """Add the operations of texts of MLIR to the end of a module.
 
@@ -133,8 +162,8 @@ def mlir_functions(module: ir.Module, texts: Sequence[str]) -> list[list[ir.Oper
 
     Raises
     ------
-    ValueError
-        If the text is not valid.
+    TextError
+        If a text is not valid.
 
     Examples
     --------
@@ -157,7 +186,7 @@ def mlir_functions(module: ir.Module, texts: Sequence[str]) -> list[list[ir.Oper
                 source = source.replace(f"@{_MARK} {{", f"@{_MARK}.{number} {{", 1)
             parsed = parse_module(f"module {header}{{\n{source}\n}}", context)
         except ir.MLIRError as error:
-            raise ValueError(f"expected functions as text of MLIR: {reason(error)}") from None
+            raise _text_error(texts, error) from None
     result: list[list[ir.Operation]] = [[]]
     for op in [view.operation for view in parsed.body.operations]:
         name = op.attributes["sym_name"].value if "sym_name" in op.attributes else ""

@@ -45,7 +45,10 @@ class Macro:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Write the statements at the current place of a program, and return their value."""
-        given = self.signature.bind(*args, **kwargs)
+        try:
+            given = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.node.name}{self.signature}: {error}") from None
         given.apply_defaults()
         return state.current("a macro").function_parser().inline(self, dict(given.arguments))
 

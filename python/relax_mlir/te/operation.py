@@ -135,6 +135,12 @@ def _checked_body(body: Any, name: str) -> tuple[PrimExpr, ...]:
         len(reductions) != len(exprs) or any(expr.axis != reductions[0].axis for expr in reductions)
     ):
         raise ValueError(f"expected all outputs of '{name}' to be reductions over the same axes")
+    free = [var.name for expr in exprs for var in _expr.undefined_vars(expr) if var.is_reduced]
+    if free:
+        raise ValueError(
+            f"expected '{name}' to use '{free[0]}' in a reduction over it, such as te.sum(..., "
+            f"axis={free[0]})"
+        )
     for expr in exprs:
         parts = expr.operands() if isinstance(expr, Reduce) else (expr,)
         for part in parts:

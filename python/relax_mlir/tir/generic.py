@@ -173,12 +173,25 @@ class IterationSpace:
 
     def _beyond(self, index: Affine, size: PrimExpr) -> str | None:
         """Return in words how far an index goes beyond a size that one of its loops has."""
+        last = None if index.loop is None else self._last_beyond(self.extents[index.loop], size)
+        if last is not None:
+            return f"up to {last}"
         for loop, factor in index.factors.items():
             others = [self._reach(each, max(index.factors[each], 0)) for each in index.factors]
             rest = [each for key, each in zip(index.factors, others, strict=True) if key != loop]
             if factor == 1 and self._same(self.extents[loop], size) and None not in rest:
                 more = index.offset + sum(filter(None, rest))
                 return f"up to {size + (more - 1)}" if more > 0 else None
+        return None
+
+    def _last_beyond(self, extent: PrimExpr, size: PrimExpr) -> PrimExpr | None:
+        """Return the last value of a loop over a multiple of a size, or over that and more."""
+        operands = extent.operands() if isinstance(extent, _expr.Add | _expr.Mul) else ()
+        for more, other in zip(operands, reversed(operands), strict=True):
+            if isinstance(more, IntImm) and self._same(other, size):
+                if isinstance(extent, _expr.Add):
+                    return size + (more.value - 1) if more.value > 0 else None
+                return extent - 1 if more.value > 1 else None
         return None
 
 

@@ -133,6 +133,9 @@ class Var(PrimExpr):
     dtype : str or numpy.dtype
     """
 
+    # Whether it is the one of an axis to reduce over.
+    is_reduced = False
+
     def __init__(self, name: str, dtype: Any = "int32") -> None:
         require_str("the name of a variable", name)
         self.name = name

@@ -47,6 +47,7 @@ class IterVar(ExprOp):
 
     def __init__(self, dom: Range, var: Var, iter_type: str = "DataPar") -> None:
         self.dom, self.var, self.iter_type = dom, var, iter_type
+        var.is_reduced = iter_type == "CommReduce"
 
     @property
     def dtype(self) -> str:

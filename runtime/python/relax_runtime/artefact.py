@@ -27,6 +27,8 @@ _load_appended = artefact_function("load_appended")
 _missing_features = artefact_function("missing_features")
 _sections = artefact_function("sections")
 
+# What an .rx file begins with.
+_RX = b"\x89RLX\r\n\x1a\n"
 _EXEC_MODES = ("compiled", "bytecode")
 # The key of the metadata that lists the features of processors that machine code uses.
 FEATURES = "features"
@@ -141,6 +143,12 @@ def is_library(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path).endswith(".so")
 
 
+def _head(path: str) -> bytes:
+    """Return the first bytes of a file."""
+    with Path(path).open("rb") as file:
+        return file.read(len(_RX))
+
+
 def load_library(path: str | os.PathLike[str]) -> Executable:
     """Return the program of a shared library, which stays loaded.
 
@@ -150,6 +158,10 @@ def load_library(path: str | os.PathLike[str]) -> Executable:
         As `load` does.
     """
     place = str(Path(path).absolute())
+    if Path(place).is_file() and _head(place) == _RX:
+        raise ValueError(
+            f"{place}: expected a library, but this is an .rx file: give it that ending"
+        )
     handle = _load_library(place)
     executable = Executable(handle, is_profiled=_is_profiled(_load_appended(place, False)[2]))
     if not any(function.is_bytecode for function in executable.functions):

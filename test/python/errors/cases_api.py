@@ -1111,6 +1111,21 @@ CASES = [
         "expected a serialized model of ONNX, but got '",
     ),
     (
+        "from onnx import helper as h; from relax_mlir.frontend.onnx import from_onnx; x, y, z = (h.make_tensor_value_info(name, 1, [2, 3]) for name in 'xyz'); from_onnx(h.make_model(h.make_graph([h.make_node('MatMul', ['x', 'y'], ['z'])], 'g', [x, y], [z])))",
+        "ValueError",
+        "node 'z', MatMul of opset ",
+    ),
+    (
+        "from onnx import helper as h; from relax_mlir.frontend.onnx import from_onnx; x, y, z = (h.make_tensor_value_info(name, 1, [2, 3]) for name in 'xyz'); from_onnx(h.make_model(h.make_graph([h.make_node('Gemm', ['x', 'y'], ['z'])], 'g', [x, y], [z])))",
+        "ValueError",
+        "expected factors whose inner dimensions are equal and whose others broadcast, but got shapes [2, 3] and [2, 3]",
+    ),
+    (
+        "from onnx import helper as h; from relax_mlir.frontend.onnx import from_onnx; x, y, z = (h.make_tensor_value_info(name, 1, [2, 3]) for name in 'xyz'); from_onnx(h.make_model(h.make_graph([h.make_node('Relu', ['x'], ['z'])], 'g', [x], [z])), shape_dict={'x': [2, 3, 4]})",
+        "ValueError",
+        "input 'x': expected a shape of 2 dimensions in shape_dict, as the model states, but got [2, 3, 4]",
+    ),
+    (
         "from relax_mlir.frontend.onnx import from_onnx as f; f(b'')",
         "ValueError",
         "expected a model with ir_version and a graph, but got 0 bytes",

@@ -200,6 +200,26 @@ CASES = [
         "the library was not linked:",
     ),
     (
+        "import os, warnings\nfrom unittest import mock\nwith mock.patch.dict(os.environ, CC='true'):\n    relax.compile(TEXT).export_library(temporary('a.so'))",
+        "RuntimeError",
+        "true wrote no library; is it a C compiler?",
+    ),
+    (
+        "import os, warnings\nfrom unittest import mock\nwith mock.patch.dict(os.environ, RELAX_MLIR_CACHE=str(temporary('cache'))), warnings.catch_warnings():\n    warnings.simplefilter('error')\n    relax.compile(TEXT)",
+        "RuntimeWarning",
+        "not stored: expected a folder in RELAX_MLIR_CACHE, but got ",
+    ),
+    (
+        "relax.load(temporary('rx.so', relax.compile(TEXT).to_bytes()))",
+        "ValueError",
+        "rx.so: expected a library, but this is an .rx file: give it that ending",
+    ),
+    (
+        "relax.compile(TEXT, 'llvm -mtriple=aarch64-linux-gnu').export_library(temporary('a.so'))",
+        "RuntimeError",
+        "links no code for aarch64: set CC to a cross compiler, such as aarch64-linux-gnu-gcc, and runtime",
+    ),
+    (
         "machine().executable.export_library(temporary('a.so'), cc='no-such-compiler')",
         "TypeError",
         "relax.Executable.export_library: expected the arguments path, self_contained, options, runtime, but got 'cc'",
@@ -492,9 +512,24 @@ CASES = [
         "<unknown>:0: error: MLIR Textual PassPipeline Parser:1:1: error: 'relax-nope' does not refer to a re",
     ),
     (
+        "command('relax-opt', '--split-input-file=xx', text=TEXT)",
+        "CommandError",
+        "expected a marker of 3 characters or more for --split-input-file, but got 'xx'",
+    ),
+    (
+        "command('relax-translate', '--mlir-to-llvmir', '-split-input-file=x', text=TEXT)",
+        "CommandError",
+        "expected a marker of 3 characters or more for --split-input-file, but got 'x'",
+    ),
+    (
         "command('relax-translate', '--mlir-to-llvmir', text=TEXT)",
         "CommandError",
         "Dialect `relax' not found for custom op 'relax.func'",
+    ),
+    (
+        "import sys; command(sys.executable, '-m', 'relax_mlir', 'inspect', temporary('b.mlirbc', b'ML\\xefR\\x01\\x00\\x00'))",
+        "CommandError",
+        "b.mlirbc: damaged or incomplete bytecode: attempting to parse a byte at the end of the bytecode",
     ),
     (
         "import sys; command(sys.executable, '-m', 'relax_mlir', 'nonsense')",
@@ -520,6 +555,16 @@ CASES = [
         "from relax_mlir import te; A = te.placeholder(('n',), name='A'); te.create_prim_func([A, te.compute(A.shape, lambda i: A[i + 1])])",
         "ValueError",
         "expected indices of 'A' from 0 to n - 1, but got up to n in A[i + 1]",
+    ),
+    (
+        "from relax_mlir import te; k = te.reduce_axis((0, 4)); te.compute((4,), lambda i: te.placeholder((4,))[k] + 1)",
+        "ValueError",
+        "expected 'compute' to use 'rv' in a reduction over it, such as te.sum(..., axis=rv)",
+    ),
+    (
+        "from relax_mlir import te; k = te.reduce_axis((0, 4), name='k'); te.compute((4,), lambda i: te.sum(te.placeholder((4,))[k], axis=i), name='C')",
+        "ValueError",
+        "expected 'C' to use 'k' in a reduction over it, such as te.sum(..., axis=k)",
     ),
     (
         "from_source('@R.function(nope=1)\\ndef f(x: R.Object): return x')",
@@ -563,9 +608,109 @@ CASES = [
         "expected one name on the left, but got y = z",
     ),
     (
+        "relax.IRModule(TEXT.replace('n, 4], f32>\\n', 'n, 5], f32>\\n'))",
+        "MLIRError",
+        "error: \"-\":3:8: 'relax.exp' op expected the result '!relax.tensor<[n, 4], f32>', but got '!relax.tensor<[n, 5], f32>'",
+    ),
+    (
+        "relax.IRModule(TEXT.replace('relax.exp %x', 'relax.sum %x {axis = array<i64: 9>}'))",
+        "MLIRError",
+        "error: \"-\":3:8: 'relax.sum' op expected an axis from -2 to 1, but got 9",
+    ),
+    (
+        "relax.IRModule(TEXT.replace('relax.exp %x', 'relax.sum %x {axis = \"a\"}'))",
+        "MLIRError",
+        "error: \"-\":3:21: 'relax.sum' op attribute 'axis' failed to satisfy constraint: i64 dense array attribute, such as array<i64: 0, 1>",
+    ),
+    (
+        "relax.IRModule('relax.func @f(%x: !relax.object) -> !relax.object {}')",
+        "MLIRError",
+        "empty block: expect at least a terminator; a function ends with relax.return",
+    ),
+    (
+        "relax.IRModule(TEXT.replace('  relax.return %0 : !relax.tensor<[n, 4], f32>', ''))",
+        "MLIRError",
+        "block with no terminator; a function ends with relax.return, a dataflow block with relax.output",
+    ),
+    (
+        "relax.IRModule('relax.func @f(%x: i32) -> i32 { relax.return %x : i32 }')",
+        "MLIRError",
+        "invalid kind of type specified: expected a type of Relax, such as !relax.tensor<[n], f32>",
+    ),
+    (
+        "relax.IRModule('relax.func @f(%x: !relax.object) -> !relax.object { %0 = relax.get_item %x[0] : (!relax.object) -> !relax.object }')",
+        "MLIRError",
+        "expected the type of the tuple alone, such as !relax.tuple<!relax.object>",
+    ),
+    (
+        "relax.IRModule('relax.func @f() -> !relax.object { %0 = relax.constant dense<1> : !relax.tensor<[3], f32> }')",
+        "MLIRError",
+        "elements literal must be a shaped type: write dense<[1.0, 2.0]> : tensor<2xf32>",
+    ),
+    (
         'from_source(\'@T.prim_func\\ndef f(A: T.Buffer((4,), "float32")):\\n    for i in T.thread_binding(4, thread="nope.x"):\\n        A[i] = T.float32(0)\')',
         "ScriptError",
         "expected thread, 'threadIdx.x' or the like, but got 'nope.x'",
+    ),
+    (
+        "tir_script('B = A')",
+        "ScriptError",
+        "<text>:3:5: expected 'B[...] = ...', or a new name: 'B' is a parameter",
+    ),
+    (
+        "tir_script('for i in range(4):\\n    B[i] = R.exp(A[i])')",
+        "ScriptError",
+        "<text>:4:16: expected T.exp in place of R.exp in a kernel",
+    ),
+    (
+        "tir_script('for i in range(4):\\n    B[i] = R.nn.relu(A[i])')",
+        "ScriptError",
+        "expected an operator of tensor programs, such as T.exp, in place of R.nn.relu in a kernel",
+    ),
+    (
+        'from_source(\'@I.ir_module\\nclass M:\\n    I.mlir("func.func private @j()")\\n    I.mlir("func.func @k(")\\n    @R.function\\n    def f(x: R.Object): return x\')',
+        "ScriptError",
+        "<text>:4:5: expected functions as text of MLIR: expected ",
+    ),
+    (
+        "from_source('@R.function\\ndef f(x: R.Tensor((2,), \"float32\")):\\n    return x' + ' + x' * 2000)",
+        "ScriptError",
+        "<text>:3:12: expected an expression that is nested less deeply: give names to parts of it",
+    ),
+    (
+        "from_source('@R.function\\ndef f(x: R.Tensor((2,), \"float32\")):\\n    return x' + ' + x' * 20000)",
+        "ScriptError",
+        "<text>:3:1: expected an expression that is nested less deeply: give names to parts of it",
+    ),
+    (
+        "from_source('@T.prim_func\\ndef f(a: T.handle, b: T.handle):\\n    n = T.int64()\\n    A = T.match_buffer(a, (n,))\\n    B = T.match_buffer(b, (n,))\\n    for i in range(n * 2):\\n        B[i] = A[i]')",
+        "ScriptError",
+        "<text>:7:9: expected indices of 'A' from 0 to n - 1, but got up to n * 2 - 1",
+    ),
+    (
+        "from_source('@T.prim_func\\ndef f(a: T.handle, b: T.handle):\\n    n = T.int64()\\n    A = T.match_buffer(a, (n,))\\n    B = T.match_buffer(b, (n,))\\n    for i in range(1 + n):\\n        B[i] = A[i]')",
+        "ScriptError",
+        "<text>:7:9: expected indices of 'A' from 0 to n - 1, but got up to n",
+    ),
+    (
+        "tir_script('B = 1.0, 2.0')",
+        "ScriptError",
+        "expected 'B[...] = ...', or a new name: 'B' is a parameter",
+    ),
+    (
+        "tir_script('B, A = A, B')",
+        "ScriptError",
+        "expected 'B[...] = ...', or a new name: 'B' is a parameter",
+    ),
+    (
+        "tir_script('C = T.alloc_buffer((4,))\\nC = A')",
+        "ScriptError",
+        "<text>:4:5: expected 'C[...] = ...', or a new name: 'C' is a buffer",
+    ),
+    (
+        "from_source('@R.macro\\ndef m(a, b):\\n    return a\\n@R.function\\ndef f(x: R.Object): return m(x)')",
+        "ScriptError",
+        "<text>:5:28: m(a, b): missing a required argument: 'b'",
     ),
     (
         "import os; os.mkfifo(temporary('f.so').with_name('fifo.so')); relax.compile(TEXT).export_library(temporary('f.so').with_name('fifo.so'))",

@@ -18,7 +18,7 @@ from wrong_program import run
 FOREIGN = re.compile(
     r"incompatible function arguments|std::|Mismatched type on argument|see current operation|"
     r"'\w+' object has no attribute '(items|operation|value|name|struct_info|make_machine)'|"
-    r"<unknown> at"
+    r"<unknown> at|failed to infer returned types"
 )
 LONGEST = 700
 

@@ -75,6 +75,13 @@ def kernel_script(body):
     )
 
 
+def tir_script(body):
+    """Parse a kernel of two buffers, A and B, of 4 elements, with a body."""
+    lines = "\n".join("    " + line for line in body.splitlines())
+    buffer = "T.Buffer((4,), 'float32')"
+    return from_source(f"@T.prim_func\ndef f(A: {buffer}, B: {buffer}):\n{lines}\n")
+
+
 def command(*words, text=""):
     """Run a command; raise CommandError where it fails."""
     done = subprocess.run(

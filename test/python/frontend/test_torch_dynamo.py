@@ -173,6 +173,10 @@ def test_gradients_are_left_to_pytorch(caplog: pytest.LogCaptureFixture) -> None
     ("options", "message"),
     [
         ({"fuze": False}, "but got fuze; did you mean 'fuse'"),
+        (
+            {"freeeze": True},
+            "expected an option of the backend, but got freeeze; did you mean 'freeze'",
+        ),
         ({"opt_level": 7}, "expected opt_level, one of 0, 1, 2, 3, but got 7"),
         ({"target": "nope"}, "expected a target of the kind llvm or cuda, but got 'nope'"),
         ({"relax_pipeline": "nope"}, "expected the name of a pipeline, one of zero"),

@@ -442,6 +442,22 @@ def test_macro_is_hygienic() -> None:
     assert "6.000000e+00" in str(main)
 
 
+def test_macro_of_a_text() -> None:
+    mod = from_source(
+        "@R.macro\ndef twice(a):\n    b = R.exp(a)\n    return R.add(b, b)\n\n"
+        "@R.function\ndef main(x: R.Tensor((2,), 'float32')):\n    return twice(x)\n"
+    )
+    assert ops(mod) == ["exp", "add", "return"]
+
+
+def test_error_in_a_macro_of_a_text() -> None:
+    program = "@R.macro\ndef m(a, b):\n    return R.nope(a)\n@R.function\n"
+    with pytest.raises(ScriptError, match=r":5:28: m\(a, b\): missing a required argument: 'b'"):
+        from_source(program + "def f(x: R.Object): return m(x)")
+    with pytest.raises(ScriptError, match=r":3:12: expected something that R has"):
+        from_source(program + "def f(x: R.Object): return m(x, x)")
+
+
 def test_macro_that_is_not_hygienic() -> None:
     @R.macro(hygienic=False)
     def doubled():

@@ -80,6 +80,11 @@ class InputReader:
         tensor = kind.tensor_type
         if name in self._shapes:
             dims = [Dim(dim) for dim in self._shapes[name]]
+            if tensor.HasField("shape") and len(dims) != len(tensor.shape.dim):
+                raise ValueError(
+                    f"input '{name}': expected a shape of {len(tensor.shape.dim)} dimensions in "
+                    f"shape_dict, as the model states, but got {list(self._shapes[name])}"
+                )
         elif not tensor.HasField("shape"):
             raise NotImplementedError("expected an input of known rank: give its shape_dict")
         else:

@@ -26,6 +26,17 @@ def _matmul(_: Node, x: ir.Value, y: ir.Value) -> ir.Value:
 
 def fitting(x: ir.Value, y: ir.Value) -> list[ir.Value]:
     """Return factors of a product, whose dimensions are known to fit."""
+    try:
+        return _fitting(x, y)
+    except ValueError:
+        left, right = (", ".join(map(str, shape_of(value))) for value in (x, y))
+        raise ValueError(
+            "expected factors whose inner dimensions are equal and whose others broadcast, but got "
+            f"shapes [{left}] and [{right}]"
+        ) from None
+
+
+def _fitting(x: ir.Value, y: ir.Value) -> list[ir.Value]:
     left, right = shape_of(x), shape_of(y)
     if min(len(left), len(right)) < 2:
         row = len(right) - 2 if len(right) > 1 else 0

@@ -15,6 +15,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import torch
+from relax_runtime.near_misses import did_you_mean
 from torch._decomp import get_decompositions
 from torch._dynamo.backends import registry
 from torch._dynamo.backends.common import aot_autograd
@@ -130,6 +131,10 @@ def _flag(options: dict[str, Any], name: str, default: bool) -> bool:
 def _check_options(options: Mapping[str, Any]) -> None:
     """Raise what `relax_mlir.compile` would raise of options: no graph is the reason."""
     changes = {name: value for name, value in options.items() if name not in _OF_COMPILE}
+    known = ["freeze", "fallback", *_OF_COMPILE, *vars(CompileOptions())]
+    if unknown := next((name for name in changes if name not in known), None):
+        hint = did_you_mean(unknown, known) or f": there are {', '.join(known)}"
+        raise TypeError(f"expected an option of the backend, but got {unknown}{hint}")
     CompileOptions.of(options.get("options"), changes)
     target, pipeline = options.get("target", "llvm"), options.get("relax_pipeline")
     if target != "reference":

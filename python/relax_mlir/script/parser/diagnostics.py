@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+# How much of a line is shown.
+_LONGEST = 200
+
 
 class ScriptError(SyntaxError, ValueError):
     """A program in TVMScript is wrong.
@@ -37,4 +40,8 @@ class ScriptError(SyntaxError, ValueError):
             last = self.end_offset - 1
         carets = "^" * max(1, last - first)
         indent = len(line) - len(line.lstrip())
+        if len(line) > _LONGEST:
+            indent = max(indent, first - _LONGEST // 2)
+            end = indent + _LONGEST
+            line, carets = line[:end], carets[: end - first]
         return f"\n  {line[indent:]}\n  {' ' * (first - indent)}{carets}"

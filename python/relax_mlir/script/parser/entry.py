@@ -18,7 +18,7 @@ from .environment import Environment, around_class, around_function
 from .expressions import Evaluator
 from .module import ModuleParser
 from .restricted import RestrictedEnvironment, bind_statement
-from .source import Source, source_of_class, source_of_function
+from .source import Source, reading, source_of_class, source_of_function
 
 
 def caller() -> types.FrameType:
@@ -224,6 +224,7 @@ def _run(source: Source, node: ast.stmt, names: dict[str, Any]) -> None:
     """Run a statement of Python around a program."""
     code = compile(ast.Module([node], []), source.filename, "exec")
     try:
-        exec(code, names)
+        with reading(source):
+            exec(code, names)
     except Exception as error:
         raise source.error(node, f"{type(error).__name__}: {error}") from error

@@ -21,7 +21,7 @@ from mlir import ir
 from ...core.diagnostics import reason
 from .diagnostics import ScriptError
 from .environment import Environment
-from .source import Source
+from .source import TOO_DEEP, Source
 
 # Computes a value when it is needed.
 Later = Callable[[], Any]
@@ -120,7 +120,10 @@ class Evaluator:
         method = getattr(self, f"_eval_{type(node).__name__.lower()}", None)
         if method is None:
             raise self.error(node, f"expected {self.what}, but got {kind_of(node)}")
-        return method(node)
+        try:
+            return method(node)
+        except RecursionError:
+            raise self.error(node, TOO_DEEP) from None
 
     def parse_text(self, text: str, node: ast.AST, what: str = "an expression") -> ast.expr:
         """Return the expression that a text at a node is."""

@@ -25,7 +25,7 @@ from ...tir.attributes import attribute
 from ...tir.fit import fit_kernels
 from .. import state
 from ..calls import func_attr
-from ..generic import mlir_functions
+from ..generic import TextError, mlir_functions
 from . import rfc, tir
 from .definitions import Decorator, check_option, find_decorator, in_order, is_recursive, uses_of
 from .environment import Environment, ModuleNames
@@ -57,6 +57,7 @@ class ModuleParser(Evaluator):
         # Functions as text of MLIR, and what the class holds in the order of the program: names of
         # functions, and numbers of texts.
         self._texts: list[str] = []
+        self._text_nodes: list[ast.AST] = []
         self._order: list[str | int] = []
         self._text_operations: list[list[ir.Operation]] = []
 
@@ -162,6 +163,7 @@ class ModuleParser(Evaluator):
         if isinstance(node, ast.Expr):
             if not isinstance(node.value, ast.Constant):
                 self.eval(node.value)
+            self._text_nodes += [node] * (len(self._texts) - len(self._text_nodes))
             return
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
@@ -355,7 +357,10 @@ class ModuleParser(Evaluator):
         if not self._texts:
             return
         declared = [self._declare(node, self.decorator(node).options) for node in nodes.values()]
-        self._text_operations = mlir_functions(self.builder._module, self._texts)
+        try:
+            self._text_operations = mlir_functions(self.builder._module, self._texts)
+        except TextError as error:
+            raise self.error(self._text_nodes[error.index], str(error)) from None
         for operation in declared:
             operation.erase()
         for operation in (op for operations in self._text_operations for op in operations):

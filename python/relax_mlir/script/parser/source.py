@@ -5,17 +5,21 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import inspect
 import linecache
 import re
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from mlir import ir
 
 from .diagnostics import ScriptError
+
+TOO_DEEP = "expected an expression that is nested less deeply: give names to parts of it"
 
 Definition = ast.ClassDef | ast.FunctionDef
 
@@ -54,6 +58,9 @@ class Source:
             self.tree = ast.parse(text, filename)
         except SyntaxError as error:
             raise self._syntax_error(error) from None
+        except RecursionError:  # which says no line: it is likely the longest
+            line = max(range(len(self.lines)), key=lambda index: len(self.lines[index])) + 1
+            raise self.error_at(line, 1, TOO_DEEP) from None
 
     def _syntax_error(self, error: SyntaxError) -> ScriptError:
         message = error.msg
@@ -121,17 +128,34 @@ class Source:
         return ir.Location.file(self.filename, line, column)
 
 
+# The text that is being read, which need not be the one of a file.
+_reading: ContextVar[Source | None] = ContextVar("_reading", default=None)
+
+
+@contextlib.contextmanager
+def reading(source: Source) -> Iterator[None]:
+    """Find the functions that a text defines in it, in the body of ``with``."""
+    token = _reading.set(source)
+    try:
+        yield
+    finally:
+        _reading.reset(token)
+
+
 @functools.lru_cache(maxsize=64)
 def _of_text(text: str, filename: str) -> Source:
     return Source(text, filename)
 
 
 def _of_file(filename: str, what: str, line: int) -> Source:
-    """Return the text of a file, of a cell of a notebook, or of what doctest runs.
+    """Return the text of a file, of a cell of a notebook, of what doctest runs, or that is read.
 
     Where the file is not Python as a whole, as a page of documentation is not, it is the definition
     that starts at a line.
     """
+    read = _reading.get()
+    if read is not None and read.filename == filename:
+        return read
     linecache.checkcache(filename)
     lines = linecache.getlines(filename)
     if not lines:

@@ -160,6 +160,10 @@ class AssignmentParser(BufferParser):
             self.store(node, current.buffer, (), value)
         elif isinstance(current, st.Buffer) and is_number and current.ndim <= 1:
             self.store(node, current, (0,) * current.ndim, value)
+        elif isinstance(current, st.Buffer) and self._is_lost(current, name, value):
+            what = "a parameter" if current in self._params else "a buffer"
+            message = f"expected '{name}[...] = ...', or a new name: '{name}' is {what}"
+            raise self.error(node, message)
         elif type(value) in self._bindings:
             getattr(self, self._bindings[type(value)])(node, name, value)
         elif isinstance(value, tir.Var):
@@ -174,6 +178,10 @@ class AssignmentParser(BufferParser):
             raise self.error(node, message)
         else:
             self.env.bind(name, value)  # a buffer, a part of one, or a value of Python
+
+    def _is_lost(self, buffer: st.Buffer, name: str, value: Any) -> bool:
+        """Say whether a buffer would lose its own name to a value, as if that were stored to it."""
+        return buffer.name == name and type(value) not in self._bindings
 
     def _number(self, node: ast.AST, name: str, value: tir.PrimExpr, is_let: bool = False) -> None:
         """Name a number: in memory if it changes."""

@@ -232,6 +232,7 @@ class ExpressionParser(Evaluator):
         if not is_kernel and (isinstance(function, tir.PrimExpr) or not callable(function)):
             message = f"expected a function, but got {describe_value(function)}"
             raise self.error(node.func, message)
+        self._refuse_relax(node.func)
         args, keywords = self.arguments(node)
         if is_kernel:
             return self._call_kernel(node, function.name, args, keywords)
@@ -241,6 +242,18 @@ class ExpressionParser(Evaluator):
             for arg in args
         ]
         return self.apply(node, function, *args, **keywords)
+
+    def _refuse_relax(self, node: ast.expr) -> None:
+        """Raise an error for an operator of Relax, which computes tensors."""
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        value = self.env.get(root.id) if isinstance(root, ast.Name) else None
+        if getattr(value, "__name__", "") != "relax_mlir.script.relax":
+            return
+        name = getattr(node, "attr", "")
+        own = f"T.{name}" if hasattr(T, name) else "an operator of tensor programs, such as T.exp,"
+        raise self.error(node, f"expected {own} in place of {ast.unparse(node)} in a kernel")
 
     def _call_kernel(
         self, node: ast.Call, name: str, args: Sequence[Any], keywords: dict[str, Any]
