@@ -1567,4 +1567,49 @@ CASES = [
         "TypeError",
         "expected a path, or the bytes of a file, but got 3",
     ),
+    (
+        "transform.MLIRPass('canonicalize', max_iterations='a')(module())",
+        "TypeError",
+        "canonicalize: expected options in the text of the pipeline, such as 'canonicalize{max-iterations=5}', but got 'max_iterations'",
+    ),
+    (
+        "transform.FuseOps(max_depth=-3)(module())",
+        "ValueError",
+        "FuseOps: expected max_depth to be 0 or more, but got -3",
+    ),
+    (
+        "transform.LegalizeOps({'relax.exp': lambda bb, call: 3})(module())",
+        "ValueError",
+        "expected a replacement of the type of 'relax.exp', !relax.tensor<[n, 4], f32>, or a subtype of it, but got !relax.prim<i64, 3>",
+    ),
+    (
+        "analysis.estimate_memory_usage(module(), {'n': -4})",
+        "ValueError",
+        "expected the size of 'n' to be between 0 and 9223372036854775807, but got -4",
+    ),
+    (
+        "analysis.estimate_memory_usage(module(), {'m': 4})",
+        "ValueError",
+        "expected the name of a shape variable (n), but got 'm'",
+    ),
+    (
+        "relax.tir.substitute(relax.tir.Var('n', 'int64') + 1, {'n': 3})",
+        "TypeError",
+        "expected variables to replace, but got 'n'",
+    ),
+    (
+        "relax.BlockBuilder().get_unique_name(None)",
+        "TypeError",
+        "BlockBuilder.get_unique_name: expected name_prefix to be a str, but got None",
+    ),
+    (
+        "relax.BlockBuilder().lookup_binding(3)",
+        "TypeError",
+        "expected a value or Var, but got 3",
+    ),
+    (
+        "runtime.set_num_threads(True)",
+        "TypeError",
+        "expected count to be an int or None, but got True",
+    ),
 ]

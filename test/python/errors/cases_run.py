@@ -572,4 +572,24 @@ CASES = [
         "OSError",
         "fifo.so: expected a file to replace, but got a FIFO",
     ),
+    (
+        "relax.load('model.rx\\0')",
+        "ValueError",
+        "expected a path without the character NUL, but got 'model.rx\\x00'",
+    ),
+    (
+        "relax.compile(module()).save('model.rx\\0')",
+        "ValueError",
+        "expected a path without the character NUL, but got 'model.rx\\x00'",
+    ),
+    (
+        "relax.compile(module()).export_library('model\\0.so')",
+        "ValueError",
+        "expected a path without the character NUL, but got 'model\\x00.so'",
+    ),
+    (
+        "relax.compile('builtin.module { builtin.module { relax.func @f(%x: !relax.object) -> !relax.object { relax.return %x : !relax.object } } }')",
+        "ValueError",
+        "expected functions in the module itself, but got a module within it",
+    ),
 ]
