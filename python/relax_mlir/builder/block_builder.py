@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 from mlir import ir
 
 from .. import op as _op
+from .._arguments import shown
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.context import current_context, current_location
 from ..core.diagnostics import parse_module, raise_errors
 from ..core.erasing import detach_unchecked
-from ..core.expr import GlobalVar, Var, _bind_parameter, as_value, build
+from ..core.expr import GlobalVar, Leaf, Var, _bind_parameter, as_value, build
 from ..core.ir import ObjectStructInfo, ShapeStructInfo
 from ..core.ir_module import IRModule, ModuleWriter, as_module, operation_of
 from ..core.lifetimes import discard, remember
@@ -753,6 +754,11 @@ class BlockBuilder(ModuleWriter):
         mlir.ir.OpView or None
             None for a parameter.
 
+        Raises
+        ------
+        TypeError
+            If it is neither a value nor a Var.
+
         Examples
         --------
         >>> from relax_mlir import op
@@ -761,7 +767,9 @@ class BlockBuilder(ModuleWriter):
         ...     bb.lookup_binding(bb.emit(op.zeros((2,), "float32"))).operation.name
         'relax.zeros'
         """
-        value = var.value if isinstance(var, Var) else as_value(var)
+        if not isinstance(var, (ir.Value, ir.OpView, Leaf, Var)):
+            raise TypeError(f"expected a value or Var, but got {shown(var)}")
+        value = as_value(var)
         owner = value.owner
         if isinstance(owner, ir.Block):
             return None
