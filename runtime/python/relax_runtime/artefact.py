@@ -106,7 +106,7 @@ def read(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Cont
         name = "bytes"
         handle, code, metadata = _load_bytes(source, verify)
     else:
-        name = os.fspath(source)
+        name = path_text(source)
         handle, code, metadata = _load_file(name, verify)
     exec_mode = metadata.get("exec_mode", "")
     if exec_mode not in _EXEC_MODES:
@@ -134,6 +134,14 @@ def _is_profiled(metadata: Mapping[str, str]) -> bool:
     return bool(metadata.get(PROFILED, "") == "yes")
 
 
+def path_text(path: str | os.PathLike[str]) -> str:
+    """Return a path as text; raise ValueError where it has a NUL, which would end it."""
+    text = os.fspath(path)
+    if "\0" in text:
+        raise ValueError(f"expected a path without the character NUL, but got {text!r}")
+    return text
+
+
 def is_library(path: str | os.PathLike[str]) -> bool:
     """Say whether a path is that of a shared library; raise TypeError where it is no path."""
     if not isinstance(path, (str, os.PathLike)):
@@ -149,7 +157,7 @@ def load_library(path: str | os.PathLike[str]) -> Executable:
     OSError, ValueError
         As `load` does.
     """
-    place = str(Path(path).absolute())
+    place = str(Path(path_text(path)).absolute())
     handle = _load_library(place)
     executable = Executable(handle, is_profiled=_is_profiled(_load_appended(place, False)[2]))
     if not any(function.is_bytecode for function in executable.functions):
@@ -204,7 +212,7 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
         If the file cannot be read.
     ValueError
         If it is damaged, of another version, for another machine, or no such file at all. The
-        message names the section.
+        message names the section. If the path has the character NUL.
     """
     if not isinstance(source, bytes) and is_library(source):
         return load_library(source)
@@ -252,4 +260,4 @@ def sections(path: str | os.PathLike[str]) -> tuple[Section, ...]:
     OSError, ValueError
         As `load` does.
     """
-    return tuple(Section(*row) for row in _sections(os.fspath(path)))
+    return tuple(Section(*row) for row in _sections(path_text(path)))
