@@ -592,4 +592,29 @@ CASES = [
         "ValueError",
         "expected functions in the module itself, but got a module within it",
     ),
+    (
+        "kernel_script('y = R.const([1, [2]], \"float32\")\\nreturn y')",
+        "ScriptError",
+        "expected sequences of equal lengths, but got [1, [2]]",
+    ),
+    (
+        "runtime.tensor(np.array([1e30, 300.5]), dtype='int8')",
+        "ValueError",
+        "expected numbers of int8, but got 1e+30",
+    ),
+    (
+        "runtime.tensor([300], dtype='int8')",
+        "ValueError",
+        "expected numbers of int8, but got [300]",
+    ),
+    (
+        "runtime.tensor(np.ma.masked_array(zeros, mask=zeros == 0))",
+        "TypeError",
+        "expected an array without a mask: write x.filled()",
+    ),
+    (
+        "machine()['main'](type('A', (), {'__dlpack__': lambda self, **k: 3, '__dlpack_device__': lambda self: (1, 0)})())",
+        "TypeError",
+        "main: argument 'x': expected an array whose __dlpack__ returns a new capsule, but got an object of type A",
+    ),
 ]
