@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -154,14 +155,16 @@ class BlockBuilder(ModuleWriter):
         Raises
         ------
         ValueError
-            If another function is being written, the name is taken, or the body ends without
-            `emit_func_output`. What was written of the function is discarded.
+            If another function is being written, the name is taken, a parameter is one of a
+            function that is being written, or the body ends without `emit_func_output`. What was
+            written of the function is discarded.
         """
         self._require(
             self._function is None, "function", "outside of another one; see BlockBuilder.closure"
         )
         self._require_new_name(name)
         given = [params] if isinstance(params, Var) else params
+        self._require_free(name, given or ())
         with self._context:
             function = FunctionBody(self._module, name, given, pure, private, ret_struct_info)
             self._names = Names(param.name for param in given or ())
@@ -205,7 +208,8 @@ class BlockBuilder(ModuleWriter):
         Raises
         ------
         ValueError
-            If no function is being written, or the body ends without `emit_func_output`.
+            If no function is being written, a parameter is one of it, or the body ends without
+            `emit_func_output`.
 
         Examples
         --------
@@ -220,9 +224,22 @@ class BlockBuilder(ModuleWriter):
         !relax.func<(!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>, pure>
         """
         self._require(self._function is not None, "closure", "inside function")
+        self._require_free(name, params)
         closure = ClosureBody(self._context, name, params, pure, ret_struct_info)
         with self._write(closure, attrs):
             yield closure.variable
+
+    @staticmethod
+    def _require_free(name: str, params: Sequence[Var]) -> None:
+        """Raise ValueError if a variable is a parameter of a function that is being written."""
+        functions = [builder._function for builder in BlockBuilder._stack]
+        taken = {id(param) for each in functions if each is not None for param in each.params}
+        for param in params:
+            if id(param) in taken:
+                raise ValueError(
+                    f"expected other parameters of '{name}', but '{param.name}' is one of a "
+                    "function that is being written: make a Var for each"
+                )
 
     @contextlib.contextmanager
     def _write(
@@ -834,9 +851,16 @@ class BlockBuilder(ModuleWriter):
         -------
         mlir.ir.Value
             The value of the branch taken. Its type covers those of both.
+
+        Raises
+        ------
+        TypeError
+            If a branch is no function without parameters.
         """
         self._require(self._function is not None, "if_", "inside function")
         self._require(self._dataflow is None, "if_", "outside of dataflow")
+        _require_branch("then_branch", then_branch)
+        _require_branch("else_branch", else_branch)
         condition = as_value(cond)
         require_visible("if_", [condition], ir.InsertionPoint.current.block)
         # The result type is known at the end only, so the branches move to their place then.
@@ -897,3 +921,21 @@ class BlockBuilder(ModuleWriter):
             if symbol_name(op) == name:
                 return op.operation
         return None
+
+
+def _require_branch(what: str, branch: Any) -> None:
+    """Raise TypeError if something is no function without parameters."""
+    if isinstance(branch, (ir.Value, ir.OpView, Leaf, Var)) or not callable(branch):
+        raise TypeError(
+            f"if_: expected {what} to be a function that writes the branch, but got {shown(branch)}"
+        )
+    try:
+        signature = inspect.signature(branch)
+    except ValueError:  # of a function in C
+        return
+    try:
+        signature.bind()
+    except TypeError:
+        raise TypeError(
+            f"if_: expected {what} to take no arguments, but it takes {signature}"
+        ) from None
