@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
+from .._arguments import shown
 from .dtypes import dtype_name, element_type, is_numpy
 
 # Data types of Python numbers, as in TVM.
@@ -59,12 +60,29 @@ def _overflows(number: np.ndarray, name: str) -> bool:
         return not np.isfinite(number.astype(name))
 
 
+def _as_array(value: Any) -> np.ndarray:
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError("expected an array without a mask: write x.filled()")
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError(
+                f"expected sequences of equal lengths, but got {shown(value)}"
+            ) from None
+        if "maximum number of dimension" in str(error):
+            raise ValueError(
+                "expected numbers, but got a list that is nested too deep, or holds itself"
+            ) from None
+        raise
+
+
 def elements_attr(value: Any, dtype: Any = None) -> ir.Attribute:
     """Return the elements of a constant tensor; `relax_mlir.op.const` says which."""
     is_array = isinstance(value, (np.ndarray, np.generic))
-    array = np.asarray(value)
+    array = _as_array(value)
     if array.dtype.kind not in "biufV":
-        raise TypeError(f"expected numbers, but got {value!r}")
+        raise TypeError(f"expected numbers, but got {shown(value)}")
     if dtype is None:
         name = array.dtype.name
         dtype = name if is_array else _PYTHON_DEFAULTS.get(name, name)
