@@ -150,6 +150,11 @@ class DFPattern:
         -------
         PatternSeq
             The chain. The current `PatternContext` holds the constraint.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `index` is no int, or below -1.
         """
         return package.PatternSeq([self]).used_by(other, index)
 
