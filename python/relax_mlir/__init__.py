@@ -206,7 +206,11 @@ for _name, _pass in transform.passes().items():
     # Those that are written by hand take more than their annotations say.
     _is_generated = _pass.__module__.endswith("_passes_gen")
     explain_methods(_pass, f"transform.{_name}", ("__init__",) if _is_generated else ())
-explain_methods(BlockBuilder, "BlockBuilder", ("function", "closure", "emit", "emit_output"))
+explain_methods(
+    BlockBuilder,
+    "BlockBuilder",
+    ("function", "closure", "emit", "emit_output", "get_unique_name"),
+)
 explain_methods(VirtualMachine, "VirtualMachine", ("profile", "set_instrument", "time_evaluator"))
 for _name in ("artefact", "reference", "tir"):
     explain_namespace(sys.modules[f"{__name__}.{_name}"], f"{_name}.", classes=False)

@@ -75,7 +75,7 @@ def _fits_generic(value: Any, origin: Any, args: tuple[Any, ...]) -> bool:
         return isinstance(value, origin)
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         return False
-    if origin is tuple and args[-1:] != (Ellipsis,):
+    if _is_record(origin, args):
         return True
     # An iterator can be read once only.
     elements = value if hasattr(value, "__len__") else ()
@@ -104,6 +104,44 @@ def _is_number_inside(value: Any) -> bool:
     return isinstance(getattr(value, "value", None), (int, float))
 
 
+def first_misfit(what: str, value: Any, annotation: Any) -> tuple[str, Any, Any]:
+    """Return the part of a value that does not fit an annotation: its name, itself, its annotation.
+
+    Examples
+    --------
+    >>> first_misfit("sizes", {"n": "a"}, dict[str, int] | None)
+    ("sizes['n']", 'a', <class 'int'>)
+    >>> first_misfit("sizes", 3, dict[str, int])
+    ('sizes', 3, dict[str, int])
+    """
+    for part, each, wanted in _parts(what, value, annotation):
+        if not fits(each, wanted):
+            return first_misfit(part, each, wanted)
+    return what, value, annotation
+
+
+def _parts(what: str, value: Any, annotation: Any) -> Iterable[tuple[str, Any, Any]]:
+    """Yield the parts of a container with their names and annotations."""
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (Union, types.UnionType):
+        containers = [each for each in args if typing.get_args(each)]
+        if len(containers) == 1:
+            yield from _parts(what, value, containers[0])
+    elif not isinstance(origin, type) or not args:
+        return
+    elif issubclass(origin, Mapping):
+        for key, each in value.items() if isinstance(value, Mapping) else ():
+            yield f"a key of {what}", key, args[0]
+            yield f"{what}[{key!r}]", each, args[1]
+    elif isinstance(value, (list, tuple)) and not _is_record(origin, args):
+        yield from ((f"{what}[{n}]", each, args[0]) for n, each in enumerate(value))
+
+
+def _is_record(origin: Any, args: tuple[Any, ...]) -> bool:
+    """Say whether a type is that of tuples of a fixed length."""
+    return origin is tuple and args[-1:] != (Ellipsis,)
+
+
 def describe(annotation: Any) -> str:
     """Return an annotation in words.
 
@@ -121,6 +159,8 @@ def describe(annotation: Any) -> str:
         return "a function"
     if origin is None:
         return _class_in_words(annotation)
+    if args and _is_record(origin, args):
+        return f"a tuple of {', and '.join(map(describe, args))}"
     of = "" if not args or args[0] is Any else f" of {_plain(args[0])}"
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return f"a mapping{of}"

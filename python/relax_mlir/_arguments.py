@@ -21,7 +21,7 @@ from typing import Any
 
 from relax_runtime.near_misses import did_you_mean
 
-from ._annotations import describe, fits
+from ._annotations import describe, first_misfit, fits
 
 # Beginnings of modules whose errors are about what this package gave them.
 _OURS = (
@@ -216,8 +216,9 @@ def _misfit(
             continue
         for each in values:
             if not fits(each, annotation):
+                what, part, wanted = first_misfit(key, each, annotation)
                 return TypeError(
-                    f"{name}: expected {key} to be {describe(annotation)}, but got {shown(each)}"
+                    f"{name}: expected {what} to be {describe(wanted)}, but got {shown(part)}"
                 )
     return None
 
@@ -230,7 +231,8 @@ def _unbound(
     kwargs: dict[str, Any],
 ) -> str:
     """Return what is wrong with the number of arguments, or with their names."""
-    known = list(signature.parameters)[_skipped(function) :]
+    skipped, parameters = _skipped(function), list(signature.parameters.values())
+    known = [parameter.name for parameter in parameters[skipped:]]
     unknown = next((key for key in kwargs if key not in known), None)
     noun = "argument" if len(known) == 1 else "arguments"
     takes = f"the {noun} {', '.join(known)}" if known else "no arguments"
@@ -240,7 +242,9 @@ def _unbound(
     if missing is not None:
         return f"expected {takes}, but '{missing[1]}' is missing"
     if reason == "too many positional arguments":
-        return f"expected {takes}, but got {len(args) - _skipped(function)} by position"
+        if all(p.kind in (p.VAR_KEYWORD, p.KEYWORD_ONLY) for p in parameters[skipped:]):
+            takes = "arguments by name only" if known else takes
+        return f"expected {takes}, but got {len(args) - skipped} by position"
     return f"expected {takes}, but {reason}"
 
 

@@ -31,6 +31,7 @@ from relax_runtime.artefact import (
     Section,
     is_library,
     load_library,
+    path_text,
     read,
     sections,
 )
@@ -197,6 +198,8 @@ class Executable(relax_runtime.Executable):
             If the file cannot be written.
         TypeError
             If a constant cannot be saved.
+        ValueError
+            If the path has the character NUL.
 
         Examples
         --------
@@ -219,7 +222,7 @@ class Executable(relax_runtime.Executable):
         """Save the executable with more metadata."""
         code = self._object_file()
         metadata = {**self._metadata(code), **more}
-        _save(os.fspath(path), self.handle, _code_map(code), metadata)
+        _save(path_text(path), self.handle, _code_map(code), metadata)
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` writes."""
@@ -261,8 +264,10 @@ class Executable(relax_runtime.Executable):
             folder lacks a library.
         RuntimeError
             If there is no C compiler, or it fails; the message is its output.
+        ValueError
+            If the path does not end in ``.so``, or has the character NUL.
         """
-        path = Path(path)
+        path = Path(path_text(path))
         for option in options:
             require_str("an option of the C compiler", option)
         if path.suffix != ".so":
@@ -332,7 +337,7 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
         If the file cannot be read.
     ValueError
         If it is damaged, of another version, for another machine, or no such file at all. The
-        message names the section.
+        message names the section. If the path has the character NUL.
     """
     if not isinstance(source, bytes) and is_library(source):
         library = load_library(source)

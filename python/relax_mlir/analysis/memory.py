@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mlir import ir
+from relax_runtime.bounds import INT64, between
+from relax_runtime.near_misses import did_you_mean
 
 from ..core.ir import Dim, TensorStructInfo
 from ..core.ir_module import IRModule, ModuleLike, as_module
-from ..core.variables import blocks_of, walk
+from ..core.variables import blocks_of, defined_symbolic_vars, walk
 from ..dialects import relax as _ops
 from ..transform import Sequential, phase
 
@@ -166,8 +168,11 @@ def estimate_memory_usage(
 
     Raises
     ------
+    TypeError
+        If a size is no int.
     ValueError
-        If the shapes of the module are lowered: dimensions are values then.
+        If the shapes of the module are lowered: dimensions are values then. If a size is below 0,
+        or that of no shape variable of the module.
 
     Examples
     --------
@@ -189,11 +194,24 @@ def estimate_memory_usage(
     480
     """
     module = _lowered(mod)
+    if sizes:
+        _check_sizes(module, sizes)
     return MemoryEstimate(
         (name, _usage(name, op, sizes or {}))
         for name, op in module.functions.items()
         if isinstance(op, _ops.FuncOp) and op.regions[0].blocks
     )
+
+
+def _check_sizes(module: IRModule, sizes: Mapping[str, int]) -> None:
+    known = [str(variable.name) for variable in defined_symbolic_vars(module.operation)]
+    for name, size in sizes.items():
+        between(f"the size of '{name}'", size, 0, INT64)
+        if name not in known:
+            raise ValueError(
+                f"expected the name of a shape variable ({', '.join(known) or 'none'}), but got "
+                f"{name!r}{did_you_mean(name, known)}"
+            )
 
 
 def _lowered(mod: ModuleLike) -> IRModule:

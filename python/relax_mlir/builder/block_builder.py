@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -12,11 +13,12 @@ from typing import Any, ClassVar
 from mlir import ir
 
 from .. import op as _op
+from .._arguments import shown
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.context import current_context, current_location
 from ..core.diagnostics import parse_module, raise_errors
 from ..core.erasing import detach_unchecked
-from ..core.expr import GlobalVar, Var, _bind_parameter, as_value, build
+from ..core.expr import GlobalVar, Leaf, Var, _bind_parameter, as_value, build
 from ..core.ir import ObjectStructInfo, ShapeStructInfo
 from ..core.ir_module import IRModule, ModuleWriter, as_module, operation_of
 from ..core.lifetimes import discard, remember
@@ -153,14 +155,16 @@ class BlockBuilder(ModuleWriter):
         Raises
         ------
         ValueError
-            If another function is being written, the name is taken, or the body ends without
-            `emit_func_output`. What was written of the function is discarded.
+            If another function is being written, the name is taken, a parameter is one of a
+            function that is being written, or the body ends without `emit_func_output`. What was
+            written of the function is discarded.
         """
         self._require(
             self._function is None, "function", "outside of another one; see BlockBuilder.closure"
         )
         self._require_new_name(name)
         given = [params] if isinstance(params, Var) else params
+        self._require_free(name, given or ())
         with self._context:
             function = FunctionBody(self._module, name, given, pure, private, ret_struct_info)
             self._names = Names(param.name for param in given or ())
@@ -204,7 +208,8 @@ class BlockBuilder(ModuleWriter):
         Raises
         ------
         ValueError
-            If no function is being written, or the body ends without `emit_func_output`.
+            If no function is being written, a parameter is one of it, or the body ends without
+            `emit_func_output`.
 
         Examples
         --------
@@ -219,9 +224,22 @@ class BlockBuilder(ModuleWriter):
         !relax.func<(!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>, pure>
         """
         self._require(self._function is not None, "closure", "inside function")
+        self._require_free(name, params)
         closure = ClosureBody(self._context, name, params, pure, ret_struct_info)
         with self._write(closure, attrs):
             yield closure.variable
+
+    @staticmethod
+    def _require_free(name: str, params: Sequence[Var]) -> None:
+        """Raise ValueError if a variable is a parameter of a function that is being written."""
+        functions = [builder._function for builder in BlockBuilder._stack]
+        taken = {id(param) for each in functions if each is not None for param in each.params}
+        for param in params:
+            if id(param) in taken:
+                raise ValueError(
+                    f"expected other parameters of '{name}', but '{param.name}' is one of a "
+                    "function that is being written: make a Var for each"
+                )
 
     @contextlib.contextmanager
     def _write(
@@ -753,6 +771,11 @@ class BlockBuilder(ModuleWriter):
         mlir.ir.OpView or None
             None for a parameter.
 
+        Raises
+        ------
+        TypeError
+            If it is neither a value nor a Var.
+
         Examples
         --------
         >>> from relax_mlir import op
@@ -761,7 +784,9 @@ class BlockBuilder(ModuleWriter):
         ...     bb.lookup_binding(bb.emit(op.zeros((2,), "float32"))).operation.name
         'relax.zeros'
         """
-        value = var.value if isinstance(var, Var) else as_value(var)
+        if not isinstance(var, (ir.Value, ir.OpView, Leaf, Var)):
+            raise TypeError(f"expected a value or Var, but got {shown(var)}")
+        value = as_value(var)
         owner = value.owner
         if isinstance(owner, ir.Block):
             return None
@@ -826,9 +851,16 @@ class BlockBuilder(ModuleWriter):
         -------
         mlir.ir.Value
             The value of the branch taken. Its type covers those of both.
+
+        Raises
+        ------
+        TypeError
+            If a branch is no function without parameters.
         """
         self._require(self._function is not None, "if_", "inside function")
         self._require(self._dataflow is None, "if_", "outside of dataflow")
+        _require_branch("then_branch", then_branch)
+        _require_branch("else_branch", else_branch)
         condition = as_value(cond)
         require_visible("if_", [condition], ir.InsertionPoint.current.block)
         # The result type is known at the end only, so the branches move to their place then.
@@ -889,3 +921,21 @@ class BlockBuilder(ModuleWriter):
             if symbol_name(op) == name:
                 return op.operation
         return None
+
+
+def _require_branch(what: str, branch: Any) -> None:
+    """Raise TypeError if something is no function without parameters."""
+    if isinstance(branch, (ir.Value, ir.OpView, Leaf, Var)) or not callable(branch):
+        raise TypeError(
+            f"if_: expected {what} to be a function that writes the branch, but got {shown(branch)}"
+        )
+    try:
+        signature = inspect.signature(branch)
+    except ValueError:  # of a function in C
+        return
+    try:
+        signature.bind()
+    except TypeError:
+        raise TypeError(
+            f"if_: expected {what} to take no arguments, but it takes {signature}"
+        ) from None

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 from mlir import ir
 
-from ..core.expr import TensorLike, as_tensor, as_tensors, const
+from ..core.expr import TensorLike, as_tensor, as_tensors, const, known_number
 from .data_dependent import (
     dynamic_strided_slice,
     nonzero,
@@ -96,8 +96,10 @@ def hamming_window(
     ------
     ValueError
         If `window_size` is negative.
+    TypeError
+        If it is no number that is known.
     """
-    count = int(getattr(window_size, "value", window_size))
+    count = int(known_number(window_size, "window_size"))
     if count < 0:
         raise ValueError(f"expected window_size to be at least 0, but got {count}")
     n = count if getattr(periodic, "value", periodic) else count - 1

@@ -9,20 +9,22 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
+from .._arguments import shown
 from .dtypes import dtype_name, element_type, is_numpy
 
 # Data types of Python numbers, as in TVM.
 _PYTHON_DEFAULTS = {"int64": "int32", "float64": "float32"}
 
 
-def fits(number: np.ndarray, name: str) -> bool:
-    """Say whether a number may become one of data type `name` without a change of kind."""
+def fits(numbers: np.ndarray, name: str) -> bool:
+    """Say whether numbers may become ones of data type `name` without a change of kind."""
     if name == "bool":
-        return number.dtype.kind == "b"
+        return numbers.dtype.kind == "b"
     if name.startswith(("int", "uint")):
         info = np.iinfo(name)
-        return number.dtype.kind in "iu" and bool(info.min <= number <= info.max)
-    return number.dtype.kind in "biuf"
+        is_within = (info.min <= numbers) & (numbers <= info.max)
+        return numbers.dtype.kind in "iu" and bool(np.all(is_within))
+    return numbers.dtype.kind in "biuf"
 
 
 def _bfloat16_bits(array: np.ndarray) -> np.ndarray:
@@ -59,18 +61,36 @@ def _overflows(number: np.ndarray, name: str) -> bool:
         return not np.isfinite(number.astype(name))
 
 
+def _as_array(value: Any) -> np.ndarray:
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError("expected an array without a mask: write x.filled()")
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError(
+                f"expected sequences of equal lengths, but got {shown(value)}"
+            ) from None
+        if "maximum number of dimension" in str(error):
+            raise ValueError(
+                "expected numbers, but got a list that is nested too deep, or holds itself"
+            ) from None
+        raise
+
+
 def elements_attr(value: Any, dtype: Any = None) -> ir.Attribute:
     """Return the elements of a constant tensor; `relax_mlir.op.const` says which."""
     is_array = isinstance(value, (np.ndarray, np.generic))
-    array = np.asarray(value)
+    array = _as_array(value)
     if array.dtype.kind not in "biufV":
-        raise TypeError(f"expected numbers, but got {value!r}")
+        raise TypeError(f"expected numbers, but got {shown(value)}")
     if dtype is None:
         name = array.dtype.name
         dtype = name if is_array else _PYTHON_DEFAULTS.get(name, name)
     name = dtype_name(dtype)
-    if array.ndim == 0 and array.dtype.name != name and not fits(array, name):
-        raise ValueError(f"expected a value of type {name}, but got {value!r}")
+    is_given_as_numbers = array.ndim == 0 or not (is_array or array.size == 0)
+    if is_given_as_numbers and array.dtype.name != name and not fits(array, name):
+        raise ValueError(f"expected a value of type {name}, but got {shown(value)}")
     if array.ndim == 0 and array.dtype.kind == "f" and _overflows(array, name):
         raise ValueError(f"expected a value of type {name}, but got {value!r}")
     with ir.Location.unknown(element_type(name).context), np.errstate(over="ignore"):

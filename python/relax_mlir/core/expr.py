@@ -297,7 +297,10 @@ def const(value: Any, dtype: Any = None) -> ir.Value:
     Raises
     ------
     ValueError
-        If the value has no data type of the dialect, or is a number that does not fit `dtype`.
+        If the value has no data type of the dialect, is a number that does not fit `dtype`, or has
+        sequences of different lengths, or in themselves.
+    TypeError
+        If it is not of numbers, or a masked array.
     """
     return build(_ops.ConstantOp, elements_attr(value, dtype))
 
@@ -424,6 +427,8 @@ def as_value(value: Any) -> ir.Value:
     ------
     TypeError
         If there is no such value.
+    ValueError
+        If a list holds itself.
     """
     given = _given(value)
     if given is not None:
@@ -442,13 +447,22 @@ def as_value(value: Any) -> ir.Value:
     raise TypeError(f"expected a value of a Relax program, but got {value!r}")
 
 
+def _tuple_of(fields: builtins.tuple[Any, ...] | list[Any]) -> ir.Value:
+    try:
+        return tuple(*fields)
+    except RecursionError:
+        raise ValueError(
+            "expected a tuple of values, but got one that is nested too deep, or holds itself"
+        ) from None
+
+
 _CONVERSIONS: builtins.tuple[builtins.tuple[Any, Any], ...] = (
     (str, string),
     (np.ndarray, const),
     ((np.dtype, type), dtype),
     (ShapeExpr, shape),
     (GlobalVar, global_var),
-    ((builtins.tuple, list), lambda fields: tuple(*fields)),
+    ((builtins.tuple, list), _tuple_of),
 )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from mlir import ir
 
-from .._arguments import shown
+from .._arguments import explain, shown
 from .._mlir_libs import _relax_mlir as _ext
 from ..dialects.relax import FuncOp
 from .ir import FuncStructInfo
@@ -52,6 +52,10 @@ class Printable:
     def _repr_html_(self) -> str:
         """Return it as notebooks show it."""
         return str(load_printer().to_html(self))
+
+
+for _name in ("script", "show"):
+    setattr(Printable, _name, explain(getattr(Printable, _name), _name))
 
 
 class _FunctionType(type):

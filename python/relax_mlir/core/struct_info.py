@@ -11,6 +11,7 @@ from typing import Any
 
 from mlir import ir
 
+from .._arguments import shown
 from .._mlir_libs import _relax_mlir as _ext
 from .dtypes import dtype_name
 from .ir import (
@@ -584,6 +585,8 @@ def derive_call_ret_struct_info(func_sinfo: ir.Type, call: Any, ctx: Any = None)
 
     Raises
     ------
+    TypeError
+        If `call` is neither an operation nor a value.
     ValueError
         As of `derive_call_result`.
 
@@ -599,6 +602,8 @@ def derive_call_ret_struct_info(func_sinfo: ir.Type, call: Any, ctx: Any = None)
     ...     _ = bb.emit_func_output(y)
     !relax.tensor<[m * 2 + 2]>
     """
+    if not isinstance(call, (ir.Value, ir.OpView, ir.Operation)):
+        raise TypeError(f"expected call to be an operation or its value, but got {shown(call)}")
     operation = (call.owner if isinstance(call, ir.Value) else call).operation
     arguments = list(operation.operands)
     if operation.name == "relax.call" and "callee" not in operation.attributes:

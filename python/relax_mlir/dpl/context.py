@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from mlir import ir
+from relax_runtime.bounds import INT64, between
 
 from ..core.ir import ShapeExpr, ShapeStructInfo, TensorStructInfo
 from ..core.variables import defining_op
@@ -36,6 +37,9 @@ class PairCons:
     only: bool
     index: int = -1
     is_argument: bool = False
+
+    def __post_init__(self) -> None:
+        between("index", self.index, -1, INT64)
 
 
 class SameShapeConstraint:

@@ -56,11 +56,37 @@ class PatternSet:
             for name in pattern.variables if isinstance(pattern, StructInfoPattern) else ():
                 parents.setdefault(name, set()).add(pattern)
         roots = set(self.roots)
+        closed: set[DFPattern] = set()
+        # Children first, most often: what is made of closed parts needs no walk.
+        for pattern in reversed(self.patterns):
+            if not self.patterns[pattern]:
+                continue
+            if self._has_own_parts(pattern, parents, roots, closed) or self._is_closed(
+                pattern, parents, roots
+            ):
+                closed.add(pattern)
+        # A side of a choice is asked for only where the choice is: what that remembers is enough.
         return {
             pattern
-            for pattern, children in self.patterns.items()
-            if children and self._is_closed(pattern, parents, roots)
+            for pattern in closed
+            if not any(each.is_choice and each in closed for each in parents.get(pattern, ()))
+            or len(parents[pattern]) > 1
         }
+
+    def _has_own_parts(
+        self,
+        pattern: DFPattern,
+        parents: Mapping[Any, set[DFPattern]],
+        roots: set[DFPattern],
+        closed: set[DFPattern],
+    ) -> bool:
+        """Say whether a pattern alone has its children, each of which is closed or has none."""
+        return not isinstance(pattern, StructInfoPattern) and all(
+            child not in roots
+            and len(parents[child]) == 1
+            and (child in closed or not self.patterns[child])
+            for child in self.patterns[pattern]
+        )
 
     def _is_closed(
         self, top: DFPattern, parents: Mapping[Any, set[DFPattern]], roots: set[DFPattern]

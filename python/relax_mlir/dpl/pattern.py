@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from mlir import ir
 
@@ -59,6 +59,9 @@ class DFPattern:
     >>> pattern.extract_matched_expr(relu)[rhs] == func.op.body.blocks[0].arguments[1]
     True
     """
+
+    #: Whether the children are alternatives, of which one matches what this one matches.
+    is_choice: ClassVar[bool] = False
 
     # -- what subclasses define ----------------------------------------------------------------
 
@@ -150,6 +153,11 @@ class DFPattern:
         -------
         PatternSeq
             The chain. The current `PatternContext` holds the constraint.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `index` is no int, or below -1.
         """
         return package.PatternSeq([self]).used_by(other, index)
 

@@ -350,6 +350,8 @@ class OrPattern(_Pair):
     left, right : DFPattern
     """
 
+    is_choice = True
+
     def expand(self, expr: Expression, matcher: Matcher) -> Iterator[Alternative]:
         """Match one side."""
         yield expr, ((self.left, expr),)

@@ -156,8 +156,10 @@ def _reads_only(module: ir.Module) -> bool:
 
 
 def _require_functions(mod: IRModule) -> None:
-    """Raise ValueError if the functions of a module are code already, which names no function."""
+    """Raise ValueError if functions of a module are code already, or in a module within it."""
     for op in mod.body.operations:
+        if op.operation.name == "builtin.module":
+            raise ValueError("expected functions in the module itself, but got a module within it")
         if op.operation.name == "llvm.func" and op.sym_name.value.startswith("__tvm_ffi_"):
             raise ValueError(
                 "expected a module of Relax, or one after an earlier phase, but got one after the "
@@ -224,7 +226,8 @@ def compile(  # noqa: A001 (the name TVM uses)
     Raises
     ------
     ValueError
-        If the target, or the value of an option, is not known, or the module is lowered to LLVM.
+        If the target, or the value of an option, is not known, or the module is lowered to LLVM, or
+        has a module within it.
     TypeError
         If an option is not known.
     mlir.ir.MLIRError

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._arguments import require_str
+from .._arguments import require_str, shown
 from ..core.ir_module import IRModule
 from ..transform import Pass, Sequential
 from ..transform.options import CompileOptions
@@ -143,6 +143,8 @@ def register_pipeline(name: str) -> Callable[[_Make], _Make]:
     ------
     ValueError
         If the name is taken.
+    TypeError
+        If it is no str, or what is decorated is no function.
 
     Examples
     --------
@@ -158,6 +160,8 @@ def register_pipeline(name: str) -> Callable[[_Make], _Make]:
         raise ValueError(f"expected a new name of a pipeline, but got {name!r} again")
 
     def register(make: _Make) -> _Make:
+        if not callable(make):
+            raise TypeError(f"expected a function that returns a pipeline, but got {shown(make)}")
         PIPELINE_MAP[name] = make
         return make
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arguments import shown
 from ..core.ir_module import IRModule
 
 __all__ = ["detach_params"]
@@ -28,6 +29,11 @@ def detach_params(mod: IRModule) -> tuple[IRModule, dict[str, list[Any]]]:
         By the name of the function, its arguments after the inputs, whose number is its attribute
         ``num_input``: tensors of PyTorch or NumPy arrays.
 
+    Raises
+    ------
+    TypeError
+        If it is no IRModule.
+
     Examples
     --------
     >>> from onnx import parser
@@ -39,6 +45,8 @@ def detach_params(mod: IRModule) -> tuple[IRModule, dict[str, list[Any]]]:
     >>> params
     {'main': [array([1., 2.], dtype=float32)]}
     """
+    if not isinstance(mod, IRModule):
+        raise TypeError(f"detach_params: expected mod to be an IRModule, but got {shown(mod)}")
     copy = mod.clone()
     copy.name = mod.name
     return copy, {name: list(weights) for name, weights in mod.params.items()}

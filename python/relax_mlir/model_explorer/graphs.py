@@ -11,7 +11,7 @@ from typing import Any
 from mlir import ir
 
 from ..core.graph import Node, Scope, callee_of, graph_of, module_of, name_of
-from ..core.ir_module import IRModule
+from ..core.ir_module import ModuleLike, as_module
 
 # Longer attributes are cut.
 _LONGEST = 1000
@@ -19,12 +19,12 @@ _LONGEST = 1000
 _ONNX_NODE = re.compile(r"node '(.*)', ")
 
 
-def graphs_of(module: IRModule) -> list[dict[str, Any]]:
+def graphs_of(module: ModuleLike) -> list[dict[str, Any]]:
     """Return the graphs of a module, one for each function with a body.
 
     Parameters
     ----------
-    module : IRModule
+    module : IRModule, mlir.ir.Module, str or BlockBuilder
 
     Returns
     -------
@@ -37,10 +37,12 @@ def graphs_of(module: IRModule) -> list[dict[str, Any]]:
     ------
     ValueError
         If the module has no function of Relax with a body.
+    TypeError
+        If it is no module.
 
     Examples
     --------
-    >>> mod = IRModule('''
+    >>> mod = as_module('''
     ... relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
     ...   %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
     ...   relax.return %0 : !relax.tensor<[n], f32>
@@ -51,13 +53,13 @@ def graphs_of(module: IRModule) -> list[dict[str, Any]]:
     """
     functions = {
         name: view.operation
-        for name, view in module.functions.items()
+        for name, view in as_module(module).functions.items()
         if view.operation.name == "relax.func" and len(view.operation.regions[0].blocks) > 0
     }
     if not functions:
         raise ValueError(
             "expected a function of Relax to show, but the module has "
-            f"{', '.join(module.functions) or 'none'}"
+            f"{', '.join(as_module(module).functions) or 'none'}"
         )
     first = sorted(functions, key=lambda name: name != "main")
     return [_Writer(functions).graph(name) for name in first]

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .._arguments import shown
 from .arithmetic import (
     add,
     compare,
@@ -94,12 +95,20 @@ def transform(expr: PrimExpr, replace: Callable[[PrimExpr], PrimExpr | None]) ->
 def substitute(expr: ExprLike, values: Mapping[Var, ExprLike]) -> PrimExpr:
     """Return the expression with variables replaced, all at once.
 
+    Raises
+    ------
+    TypeError
+        If a key is no variable, as where it is the name of one.
+
     Examples
     --------
     >>> n = Var("n", "int64")
     >>> substitute(n * 4 + 1, {n: 2})
     int64(9)
     """
+    for variable in values:
+        if not isinstance(variable, Var):
+            raise TypeError(f"expected variables to replace, but got {shown(variable)}")
     table = {id(variable): convert(value) for variable, value in values.items()}
 
     def replace(node: PrimExpr) -> PrimExpr | None:

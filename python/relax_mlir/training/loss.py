@@ -179,6 +179,11 @@ class CrossEntropyLoss(Loss):
         Returns
         -------
         Function
+
+        Raises
+        ------
+        ValueError
+            If the targets are no integers.
         """
 
         def write(x: Any, labels: Any, weight: Any = None) -> Any:
@@ -201,7 +206,9 @@ def _tensor(value: Any) -> Any:
 
 def _nll(loss: Any, logs: Any, labels: Any, weight: Any, axis: int) -> Any:
     """Return the negative logarithms of the probabilities of labels, reduced."""
-    dtype = logs.type.dtype
+    dtype, given = logs.type.dtype, _tensor(labels).type
+    if given.dtype is not None and not given.dtype.startswith(("int", "uint")):
+        raise ValueError(f"expected targets of an integer data type, but got {given}")
     counts = op.not_equal(labels, loss.ignore_index)
     # Any class stands for one that is ignored: its weight is 0.
     known = op.where(counts, labels, op.zeros_like(labels))

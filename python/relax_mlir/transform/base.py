@@ -221,8 +221,11 @@ class Option:
     default: Any = None
 
     def check(self, owner: str, value: Any) -> None:
-        """Raise ValueError if this is not a value of the option."""
+        """Raise ValueError if this is not a value of the option; none is a number below 0."""
         values = value if isinstance(value, (list, tuple)) else [value]
+        for one in values:
+            if isinstance(one, int) and one < 0:
+                raise ValueError(f"{owner}: expected {self.keyword} to be 0 or more, but got {one}")
         for one in values if self.choices else ():
             if one not in self.choices:
                 raise ValueError(
@@ -258,6 +261,13 @@ class MLIRPass(Pass):
         By default the text.
     opt_level : int
 
+    Raises
+    ------
+    TypeError
+        If an option is given beside the text.
+    ValueError
+        If the value of an option is not one of its values.
+
     Examples
     --------
     >>> from relax_mlir.transform import MLIRPass, VMShapeLower
@@ -282,6 +292,13 @@ class MLIRPass(Pass):
     ) -> None:
         if (pipeline is None) != bool(self.argument):
             raise TypeError("expected the text of a pipeline")
+        known = {option.keyword for option in self.options}
+        for keyword in values:
+            if keyword not in known:
+                raise TypeError(
+                    f"{name or pipeline or self.name()}: expected options in the text of the "
+                    f"pipeline, such as 'canonicalize{{max-iterations=5}}', but got {keyword!r}"
+                )
         self._pipeline = pipeline
         self._values = {keyword: v for keyword, v in values.items() if v is not None}
         self.info = PassInfo(opt_level, name or pipeline or self.name())

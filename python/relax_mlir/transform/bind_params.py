@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
+from .._arguments import shown
 from ..core.expr import Var, build, const
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
@@ -39,6 +40,8 @@ class BindParams:
     ValueError
         If there is no such function or parameter, if a tensor is none of its parameter, or if the
         types of the other parameters do not determine a shape variable of the result any more.
+    TypeError
+        If a tensor is not of numbers.
 
     Examples
     --------
@@ -89,11 +92,13 @@ def bind_params(function: Any, params: Mapping[str, Any]) -> None:
     block = function.body.blocks[0]
     bound = {i: params[name] for i, name in enumerate(names) if name in params}
     signature = attributes["function_type"].value
-    _check_result(signature, bound)
     with ir.InsertionPoint.at_block_begin(block), function.location:
-        for i, value in bound.items():
-            parameter = block.arguments[i]
-            parameter.replace_all_uses_with(_constant(names[i], value, parameter.type))
+        made = {
+            i: _constant(names[i], value, block.arguments[i].type) for i, value in bound.items()
+        }
+    _check_result(signature, bound)
+    for i, constant in made.items():
+        block.arguments[i].replace_all_uses_with(constant)
     for i in sorted(bound, reverse=True):
         block.erase_argument(i)
     for name in ("arg_names", "arg_attrs"):
@@ -124,6 +129,8 @@ def _check_result(signature: Any, bound: Mapping[int, Any]) -> None:
 def _constant(name: str, value: Any, type_: ir.Type) -> ir.Value:
     """Return a tensor as a value of the type of a parameter."""
     array = np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
+    if array.dtype.kind not in "biufV":
+        raise TypeError(f"expected numbers for '{name}', but got {shown(value)}")
     made = const(array)
     if made.type == type_:
         return made

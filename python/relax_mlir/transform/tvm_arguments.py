@@ -10,6 +10,8 @@ from typing import Any
 from mlir import ir
 
 from .._warnings import warn
+from ..core.expr import as_value
+from ..core.struct_info import facts_at, is_subtype
 from ..core.variables import walk
 from ..core.violations import _place
 from ..dialects import relax as _ops
@@ -44,6 +46,11 @@ class LegalizeOps(_LegalizeOps):
         The operators that stay.
     enable_warning : bool
         Whether to warn of operators without a kernel.
+
+    Raises
+    ------
+    ValueError
+        When it runs, if a function returns a value of another type than the operation.
 
     Warns
     -----
@@ -132,7 +139,19 @@ class _Custom(PyExprMutator):
         legalize = self._custom.get(op.operation.name)
         if legalize is None or not isinstance(call, ir.OpView):
             return call
-        return legalize(self.builder_, call)
+        value = as_value(legalize(self.builder_, call))
+        _check_type(call.operation, value.type)
+        return value
+
+
+def _check_type(op: ir.Operation, type_: ir.Type) -> None:
+    """Raise ValueError where a type is not that of an operation, or a subtype."""
+    old = op.results[0].type
+    if not is_subtype(type_, old) and not is_subtype(type_, old, facts_at(op)):
+        raise ValueError(
+            f"{_place(op.location)}: expected a replacement of the type of '{op.name}', {old}, or "
+            f"a subtype of it, but got {type_}"
+        )
 
 
 def _customized(module: ir.Module, custom: Mapping[str, LegalizeFunc]) -> ir.Module:

@@ -84,9 +84,9 @@ def as_numbers(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
     Raises
     ------
     TypeError
-        If there is no such data type, or the value has anything but numbers.
+        If there is no such data type, the value has anything but numbers, or a mask.
     ValueError
-        If sequences in it have different lengths.
+        If sequences in it have different lengths, or numbers in it are beyond the data type.
 
     Examples
     --------
@@ -97,10 +97,14 @@ def as_numbers(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
     """
     is_numpy = isinstance(value, (np.ndarray, np.generic))
     reason = None if is_numpy else misfit(value)
+    if isinstance(value, np.ma.MaskedArray):
+        reason = "expected an array without a mask: write x.filled()"
     if reason is None:
         array = _copied(value, _dtype_of(dtype))
         reason = _misfit_of_numpy(array.dtype)
         if reason is None:
+            if is_numpy:
+                _check_range(value, array)
             return array
         if not is_numpy and dtype is None:
             reason = f"expected numbers, but got {_shown(value)}"
@@ -109,13 +113,29 @@ def as_numbers(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
 
 def _copied(value: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     try:
-        return np.array(value, dtype, order="C")
+        with np.errstate(invalid="ignore", over="ignore"):  # see _check_range
+            return np.array(value, dtype, order="C")
+    except OverflowError:
+        raise ValueError(f"expected numbers of {dtype}, but got {_shown(value)}") from None
     except (TypeError, ValueError) as error:
         if "inhomogeneous" in str(error):
             raise ValueError(
                 f"expected sequences of equal lengths, but got {_shown(value)}"
             ) from None
         raise TypeError(f"expected numbers, but got {_shown(value)}") from error
+
+
+def _check_range(given: Any, made: np.ndarray[Any, Any]) -> None:
+    """Raise ValueError where numbers of an array are beyond the data type of the copy."""
+    if given.dtype == made.dtype or given.dtype.kind not in "iuf":
+        return
+    if made.dtype.kind in "iu":
+        differs = made != (np.trunc(given) if given.dtype.kind == "f" else given)
+    else:
+        differs = np.isinf(made) & np.isfinite(given)
+    if np.any(differs):
+        number = np.asarray(given)[differs][0]
+        raise ValueError(f"expected numbers of {made.dtype}, but got {number}")
 
 
 def _dtype_of(name: str | None) -> np.dtype[Any] | None:

@@ -108,7 +108,7 @@ def read(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Cont
         name = "bytes"
         handle, code, metadata = _load_bytes(source, verify)
     else:
-        name = os.fspath(source)
+        name = path_text(source)
         handle, code, metadata = _load_file(name, verify)
     exec_mode = metadata.get("exec_mode", "")
     if exec_mode not in _EXEC_MODES:
@@ -136,6 +136,14 @@ def _is_profiled(metadata: Mapping[str, str]) -> bool:
     return bool(metadata.get(PROFILED, "") == "yes")
 
 
+def path_text(path: str | os.PathLike[str]) -> str:
+    """Return a path as text; raise ValueError where it has a NUL, which would end it."""
+    text = os.fspath(path)
+    if "\0" in text:
+        raise ValueError(f"expected a path without the character NUL, but got {text!r}")
+    return text
+
+
 def is_library(path: str | os.PathLike[str]) -> bool:
     """Say whether a path is that of a shared library; raise TypeError where it is no path."""
     if not isinstance(path, (str, os.PathLike)):
@@ -157,7 +165,7 @@ def load_library(path: str | os.PathLike[str]) -> Executable:
     OSError, ValueError
         As `load` does.
     """
-    place = str(Path(path).absolute())
+    place = str(Path(path_text(path)).absolute())
     if Path(place).is_file() and _head(place) == _RX:
         raise ValueError(
             f"{place}: expected a library, but this is an .rx file: give it that ending"
@@ -216,7 +224,7 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
         If the file cannot be read.
     ValueError
         If it is damaged, of another version, for another machine, or no such file at all. The
-        message names the section.
+        message names the section. If the path has the character NUL.
     """
     if not isinstance(source, bytes) and is_library(source):
         return load_library(source)
@@ -264,4 +272,4 @@ def sections(path: str | os.PathLike[str]) -> tuple[Section, ...]:
     OSError, ValueError
         As `load` does.
     """
-    return tuple(Section(*row) for row in _sections(os.fspath(path)))
+    return tuple(Section(*row) for row in _sections(path_text(path)))

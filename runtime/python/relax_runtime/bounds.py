@@ -26,7 +26,7 @@ def between(what: str, value: Any, least: int, most: int, optional: bool = False
     Raises
     ------
     TypeError
-        If it is no integer.
+        If it is no integer, or a bool.
     ValueError
         If it is below or above the bounds.
 
@@ -40,6 +40,8 @@ def between(what: str, value: Any, least: int, most: int, optional: bool = False
     ValueError: expected count to be between 1 and 512, or None, but got 513
     """
     try:
+        if isinstance(value, bool):
+            raise TypeError
         number = operator.index(value)
     except TypeError:
         but = " or None" if optional else ""

@@ -77,6 +77,8 @@ def make_callable(
 
     def retry(error: Exception, args: tuple[Any, ...]) -> Callable[[], Any] | None:
         call = _Call(name, function, params, struct_info, reads_only)
+        if "PyCapsule" in str(error):
+            call.check_capsules(args)
         if isinstance(error, RuntimeError):
             call.check(args)
             return None
@@ -230,6 +232,15 @@ class _Call:
         if isinstance(value, (list, tuple)):
             for index, each in enumerate(value):
                 self._check(each, f"field {index} of {what}")
+
+    def check_capsules(self, args: tuple[Any, ...]) -> None:
+        """Raise TypeError where an argument hands no new capsule on, as DLPack wants."""
+        for index, arg in enumerate(args):
+            if hasattr(arg, "__dlpack__") and '"dltensor' not in repr(arg.__dlpack__()):
+                raise TypeError(
+                    f"{self.name}: {self._label(index)}: expected an array whose __dlpack__ "
+                    f"returns a new capsule, but got an object of type {type(arg).__name__}"
+                )
 
     def is_about_arguments(self, error: Exception) -> bool:
         """Say whether the function has not begun to run: it checks its arguments before."""

@@ -110,7 +110,7 @@ def tensor(
     RuntimeError
         If the device is not there, or has no memory left.
     TypeError, ValueError
-        If the value is no array of numbers.
+        If the value is no array of numbers, or has numbers beyond the data type.
 
     Examples
     --------

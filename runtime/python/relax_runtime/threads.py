@@ -60,6 +60,13 @@ def set_num_threads(count: int | None) -> None:
         From 1, with which kernels run on the thread that calls them, to 512. With None, what
         `get_num_threads` gives at the start.
 
+    Raises
+    ------
+    TypeError
+        If it is neither an int nor None; True is none.
+    ValueError
+        If it is below 1 or above 512.
+
     Examples
     --------
     >>> set_num_threads(2)

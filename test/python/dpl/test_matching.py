@@ -658,3 +658,11 @@ def test_deep_patterns_do_not_need_deep_recursion():
     for _ in range(depth):
         pattern = is_op("relax.exp")(pattern)
     assert pattern.match(last(func))
+
+
+def test_long_choices_take_time_in_proportion():
+    func = function('def main(x: R.Tensor((2,), "float32")):\n    y = R.exp(x)\n    return y')
+    pattern = wildcard()
+    for _ in range(20_000):  # what takes the square of that takes minutes
+        pattern = pattern | is_const()
+    assert is_op("relax.exp")(pattern).match(last(func))

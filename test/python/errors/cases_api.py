@@ -104,7 +104,7 @@ CASES = [
     (
         "relax.TupleStructInfo(['float32'])",
         "TypeError",
-        "expected fields to be a list of type, such as TensorStructInfo(...) or a type, such as TensorStructI",
+        "expected fields[0] to be a type, such as TensorStructInfo(...), but got 'float32'",
     ),
     (
         "relax.FuncStructInfo()",
@@ -257,7 +257,7 @@ CASES = [
     (
         "relax.BlockBuilder().function('f', [None]).__enter__()",
         "TypeError",
-        "BlockBuilder.function: expected params to be a list of Var, a Var or None, but got [None]",
+        "BlockBuilder.function: expected params[0] to be a Var, but got None",
     ),
     (
         "relax.BlockBuilder().function(3, []).__enter__()",
@@ -272,7 +272,7 @@ CASES = [
     (
         "relax.BlockBuilder().function('f', [x_type]).__enter__()",
         "TypeError",
-        "expected params to be a list of Var, a Var or None, but got [TensorStructInfo(!relax.tensor<[n, 4],",
+        "BlockBuilder.function: expected params[0] to be a Var, but got TensorStructInfo(!relax.tensor<[n, 4], f32>)",
     ),
     (
         "relax.BlockBuilder().function('f', [], attrs=3).__enter__()",
@@ -912,8 +912,8 @@ CASES = [
     ),
     (
         "transform.BindParams('main', {'x': 'a'})(module())",
-        "ValueError",
-        "expected another parameter with the shape variable n, which is in the type of the result, !relax.ten",
+        "TypeError",
+        "expected numbers for 'x', but got 'a'",
     ),
     (
         "transform.BindParams('main', [zeros])(module())",
@@ -1581,5 +1581,140 @@ CASES = [
         "import relax_runtime; relax_runtime.load(3)",
         "TypeError",
         "expected a path, or the bytes of a file, but got 3",
+    ),
+    (
+        "transform.MLIRPass('canonicalize', max_iterations='a')(module())",
+        "TypeError",
+        "canonicalize: expected options in the text of the pipeline, such as 'canonicalize{max-iterations=5}', but got 'max_iterations'",
+    ),
+    (
+        "transform.FuseOps(max_depth=-3)(module())",
+        "ValueError",
+        "FuseOps: expected max_depth to be 0 or more, but got -3",
+    ),
+    (
+        "transform.LegalizeOps({'relax.exp': lambda bb, call: 3})(module())",
+        "ValueError",
+        "expected a replacement of the type of 'relax.exp', !relax.tensor<[n, 4], f32>, or a subtype of it, but got !relax.prim<i64, 3>",
+    ),
+    (
+        "analysis.estimate_memory_usage(module(), {'n': -4})",
+        "ValueError",
+        "expected the size of 'n' to be between 0 and 9223372036854775807, but got -4",
+    ),
+    (
+        "analysis.estimate_memory_usage(module(), {'m': 4})",
+        "ValueError",
+        "expected the name of a shape variable (n), but got 'm'",
+    ),
+    (
+        "relax.tir.substitute(relax.tir.Var('n', 'int64') + 1, {'n': 3})",
+        "TypeError",
+        "expected variables to replace, but got 'n'",
+    ),
+    (
+        "relax.BlockBuilder().get_unique_name(None)",
+        "TypeError",
+        "BlockBuilder.get_unique_name: expected name_prefix to be a str, but got None",
+    ),
+    (
+        "relax.BlockBuilder().lookup_binding(3)",
+        "TypeError",
+        "expected a value or Var, but got 3",
+    ),
+    (
+        "runtime.set_num_threads(True)",
+        "TypeError",
+        "expected count to be an int or None, but got True",
+    ),
+    (
+        "with relax.BlockBuilder().function('f', [v := relax.Var('c', relax.TensorStructInfo((), 'bool'))]):\n    relax.BlockBuilder.current().if_(v, v, lambda: v)",
+        "TypeError",
+        "if_: expected then_branch to be a function that writes the branch, but got Var('c', !relax.tensor<[], i1>)",
+    ),
+    (
+        "with relax.BlockBuilder().function('f', [v := relax.Var('c', relax.TensorStructInfo((), 'bool'))]):\n    relax.BlockBuilder.current().if_(v, lambda: v, lambda a: v)",
+        "TypeError",
+        "if_: expected else_branch to take no arguments, but it takes (a)",
+    ),
+    (
+        "with relax.BlockBuilder().function('f', [v := relax.Var('x', x_type)]):\n    with relax.BlockBuilder().function('g', [v]):\n        pass",
+        "ValueError",
+        "expected other parameters of 'g', but 'x' is one of a function that is being written: make a Var for each",
+    ),
+    (
+        "relax.TupleStructInfo([relax.TensorStructInfo, x_type])",
+        "TypeError",
+        "expected fields[0] to be a type, such as TensorStructInfo(...), but got the class TensorStructInfo",
+    ),
+    (
+        "relax.Facts({'n': 5})",
+        "TypeError",
+        "expected bounds['n'] to be a tuple of an int or None, and an int or None, but got 5",
+    ),
+    (
+        "import torch, relax_mlir.frontend.torch as ft; ft.from_exported_program(torch.export.export(torch.nn.Linear(4, 3), (torch.rand(2, 4),)), custom_convert_map={'nope': 3})",
+        "TypeError",
+        "expected custom_convert_map['nope'] to be a function, but got 3",
+    ),
+    (
+        "import torch, relax_mlir.frontend.torch as ft; ft.from_fx(torch.fx.symbolic_trace(torch.nn.Linear(4, 3)), (2, 4))",
+        "TypeError",
+        "expected input_info[0] to be a tuple of a list of int or a str, and a str or a dtype, but got 2",
+    ),
+    (
+        "analysis.derive_call_ret_struct_info(x_type, [x_type])",
+        "TypeError",
+        "expected call to be an operation or its value, but got [TensorStructInfo(",
+    ),
+    (
+        "relax.training.loss.CrossEntropyLoss()(x_type, x_type)",
+        "ValueError",
+        "expected targets of an integer data type, but got !relax.tensor<[n, 4], f32>",
+    ),
+    (
+        "from relax_mlir.model_explorer import graphs_of; graphs_of('x')",
+        "MLIRError",
+        "custom op 'x' is unknown",
+    ),
+    (
+        "from relax_mlir.model_explorer import graphs_of; graphs_of(Path('/nonexistent.mlir'))",
+        "TypeError",
+        "expected a module, text of MLIR or a BlockBuilder, but got the name of a file; to read it: Path('/nonexistent.mlir').read_text()",
+    ),
+    (
+        "relax.frontend.detach_params(3)",
+        "TypeError",
+        "detach_params: expected mod to be an IRModule, but got 3",
+    ),
+    (
+        "relax.register_pipeline('mine1')(3)",
+        "TypeError",
+        "expected a function that returns a pipeline, but got 3",
+    ),
+    (
+        "dpl.wildcard().used_by(dpl.wildcard(), index='a')",
+        "TypeError",
+        "expected index to be an int, but got 'a'",
+    ),
+    (
+        "module()['main'].script(3)",
+        "TypeError",
+        "script: expected arguments by name only, but got 1 by position",
+    ),
+    (
+        "module().show(3)",
+        "TypeError",
+        "show: expected arguments by name only, but got 1 by position",
+    ),
+    (
+        "transform.BindParams('main', {'x': zeros.astype('int32')})(module())",
+        "ValueError",
+        "expected a tensor of type !relax.tensor<[n, 4], f32> for 'x', but got !relax.tensor<[2, 4], i32>",
+    ),
+    (
+        "transform.BindParams('main', {'x': np.zeros((2, 5), 'float32')})(module())",
+        "ValueError",
+        "expected a tensor of type !relax.tensor<[n, 4], f32> for 'x', but got !relax.tensor<[2, 5], f32>",
     ),
 ]

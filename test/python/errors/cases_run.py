@@ -717,4 +717,49 @@ CASES = [
         "OSError",
         "fifo.so: expected a file to replace, but got a FIFO",
     ),
+    (
+        "relax.load('model.rx\\0')",
+        "ValueError",
+        "expected a path without the character NUL, but got 'model.rx\\x00'",
+    ),
+    (
+        "relax.compile(module()).save('model.rx\\0')",
+        "ValueError",
+        "expected a path without the character NUL, but got 'model.rx\\x00'",
+    ),
+    (
+        "relax.compile(module()).export_library('model\\0.so')",
+        "ValueError",
+        "expected a path without the character NUL, but got 'model\\x00.so'",
+    ),
+    (
+        "relax.compile('builtin.module { builtin.module { relax.func @f(%x: !relax.object) -> !relax.object { relax.return %x : !relax.object } } }')",
+        "ValueError",
+        "expected functions in the module itself, but got a module within it",
+    ),
+    (
+        "kernel_script('y = R.const([1, [2]], \"float32\")\\nreturn y')",
+        "ScriptError",
+        "expected sequences of equal lengths, but got [1, [2]]",
+    ),
+    (
+        "runtime.tensor(np.array([1e30, 300.5]), dtype='int8')",
+        "ValueError",
+        "expected numbers of int8, but got 1e+30",
+    ),
+    (
+        "runtime.tensor([300], dtype='int8')",
+        "ValueError",
+        "expected numbers of int8, but got [300]",
+    ),
+    (
+        "runtime.tensor(np.ma.masked_array(zeros, mask=zeros == 0))",
+        "TypeError",
+        "expected an array without a mask: write x.filled()",
+    ),
+    (
+        "machine()['main'](type('A', (), {'__dlpack__': lambda self, **k: 3, '__dlpack_device__': lambda self: (1, 0)})())",
+        "TypeError",
+        "main: argument 'x': expected an array whose __dlpack__ returns a new capsule, but got an object of type A",
+    ),
 ]
