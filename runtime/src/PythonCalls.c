@@ -10,7 +10,7 @@
 // every call goes through. Its type Function is a callable that passes arguments
 // on as they are. Names of arguments, and calls that fail, are the business of
 // functions of Python (calls.py), which do all of it where this module was not
-// built, and of arguments that are nested too deep. Its function `uncollected` makes results cheaper to release, `watch` has
+// built, and of arguments that are refused. Its function `uncollected` makes results cheaper to release, `watch` has
 // tensors reported that require gradients, and `end` keeps calls of daemon threads
 // from the end of the interpreter.
 //
@@ -129,6 +129,10 @@ static int reportGradient(PyObject *arg) {
   return done ? 0 : -1;
 }
 
+// A class of arrays that a call must not take, such as those with a mask, which
+// DLPack would drop; NULL before it is known.
+static PyTypeObject *refused;
+
 // What tvm-ffi converts by recursion, without a limit.
 #define CONTAINERS                                                             \
   (Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS |                      \
@@ -181,7 +185,7 @@ static PyObject *Function_call(Function *self, PyObject *args,
     return PyObject_Call(self->general, args, kwargs);
   for (Py_ssize_t i = 0; i < self->numParams; ++i) {
     PyObject *arg = PyTuple_GetItem(args, i);
-    if (isNestedDeeper(arg, MAX_NESTING))
+    if (Py_TYPE(arg) == refused || isNestedDeeper(arg, MAX_NESTING))
       return PyObject_Call(self->general, args, NULL); // which says so
     if (report && reportGradient(arg))
       return NULL;
@@ -327,6 +331,14 @@ static PyObject *forget(PyObject *module, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+static PyObject *refuse(PyObject *module, PyObject *type) {
+  (void)module;
+  Py_INCREF(type);
+  Py_XDECREF(refused);
+  refused = (PyTypeObject *)type;
+  Py_RETURN_NONE;
+}
+
 static PyObject *watch(PyObject *module, PyObject *args) {
   PyObject *types[NUM_WATCHED], *function;
   (void)module;
@@ -350,6 +362,8 @@ static PyMethodDef functions[] = {
      "milliseconds at most."},
     {"forget", forget, METH_NOARGS,
      "Forget calls of threads that a child of fork does not have."},
+    {"refuse", refuse, METH_O,
+     "Leave calls with an argument of a type to `general`, which raises."},
     {"watch", watch, METH_VARARGS,
      "Call a function with each argument of a call that requires a "
      "gradient.\n\n"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from mlir import ir
+from relax_runtime.arrays import NO_MASK
 
 from .._arguments import shown
 from .dtypes import dtype_name, element_type, is_numpy
@@ -63,7 +64,7 @@ def _overflows(number: np.ndarray, name: str) -> bool:
 
 def _as_array(value: Any) -> np.ndarray:
     if isinstance(value, np.ma.MaskedArray):
-        raise TypeError("expected an array without a mask: write x.filled()")
+        raise TypeError(NO_MASK)
     try:
         return np.asarray(value)
     except ValueError as error:
@@ -88,8 +89,8 @@ def elements_attr(value: Any, dtype: Any = None) -> ir.Attribute:
         name = array.dtype.name
         dtype = name if is_array else _PYTHON_DEFAULTS.get(name, name)
     name = dtype_name(dtype)
-    is_given_as_numbers = array.ndim == 0 or not (is_array or array.size == 0)
-    if is_given_as_numbers and array.dtype.name != name and not fits(array, name):
+    is_number = array.ndim == 0 or (isinstance(value, (list, tuple)) and array.size > 0)
+    if is_number and array.dtype.name != name and not fits(array, name):
         raise ValueError(f"expected a value of type {name}, but got {shown(value)}")
     if array.ndim == 0 and array.dtype.kind == "f" and _overflows(array, name):
         raise ValueError(f"expected a value of type {name}, but got {value!r}")

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_numbers", "misfit"]
+__all__ = ["NO_MASK", "as_numbers", "misfit"]
 
 # The largest number of bytes in an element that DLPack describes, by the kind of its data type.
 _LARGEST = {"f": 8, "c": 16}
+NO_MASK = "expected an array without a mask: write x.filled()"
 # The longest text of a value in a message.
 _LONGEST = 60
 
@@ -98,7 +99,7 @@ def as_numbers(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
     is_numpy = isinstance(value, (np.ndarray, np.generic))
     reason = None if is_numpy else misfit(value)
     if isinstance(value, np.ma.MaskedArray):
-        reason = "expected an array without a mask: write x.filled()"
+        reason = NO_MASK
     if reason is None:
         array = _copied(value, _dtype_of(dtype))
         reason = _misfit_of_numpy(array.dtype)

@@ -24,7 +24,7 @@ import numpy as np
 import tvm_ffi
 
 from ._torch import when_imported
-from .arrays import misfit
+from .arrays import NO_MASK, misfit
 
 # How long the end of the interpreter waits for calls of daemon threads.
 _END_MILLISECONDS = 5_000
@@ -37,6 +37,7 @@ except ImportError:  # another Python than CPython, or built without its headers
     _Function = None
 else:
     _Function, _watch = _calls.Function, _calls.watch
+    _calls.refuse(np.ma.MaskedArray)
     atexit.register(_calls.end, _END_MILLISECONDS)
     os.register_at_fork(after_in_child=_calls.forget)
 
@@ -89,6 +90,8 @@ def make_callable(
             if isinstance(each, (dict, list, tuple)) and _is_nested_deep(each):
                 expected = f"expected values nested at most {_DEEPEST} deep"
                 raise ValueError(f"{name}: argument '{param}': {expected}")
+            if isinstance(each, np.ma.MaskedArray):
+                raise TypeError(f"{name}: argument '{param}': {NO_MASK}")
         _report_gradients(args)
 
     infos = json.loads(struct_info).get("params", []) if struct_info else []

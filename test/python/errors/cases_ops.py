@@ -689,6 +689,16 @@ CASES = [
     ("emit(lambda x: op.const('a'))", "TypeError", "expected numbers, but got 'a'"),
     ("emit(lambda x: op.const(None))", "TypeError", "expected numbers, but got None"),
     (
+        "emit(lambda x: op.const([[300]], 'int8'))",
+        "ValueError",
+        "expected a value of type int8, but got [[300]]",
+    ),
+    (
+        "emit(lambda x: op.const([1.5], 'int32'))",
+        "ValueError",
+        "expected a value of type int32, but got [1.5]",
+    ),
+    (
         "emit(lambda x: op.const(300, 'int8'))",
         "ValueError",
         "expected a value of type int8, but got 300",

@@ -134,6 +134,12 @@ def test_error_arguments_that_are_nested_too_deep(vm, make):
         vm["first_minus_second"](nested(200))
 
 
+def test_error_arrays_with_a_mask(vm):
+    masked = np.ma.masked_array(np.ones((2, 2), "float32"), mask=np.eye(2))
+    with pytest.raises(TypeError, match=r"argument 'y': expected an array without a mask"):
+        vm["minus"](masked.filled(0), masked)
+
+
 def test_measured_calls_take_the_same_arguments(vm):
     assert vm.time_evaluator("minus", number=1)(y=TWO, x=ONE).mean > 0
     array = np.array(ONE, "float32")
