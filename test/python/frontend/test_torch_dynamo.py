@@ -174,8 +174,8 @@ def test_gradients_are_left_to_pytorch(caplog: pytest.LogCaptureFixture) -> None
     [
         ({"fuze": False}, "but got fuze; did you mean 'fuse'"),
         (
-            {"freeeze": True},
-            "expected an option of the backend, but got freeeze; did you mean 'freeze'",
+            {"freaze": True},
+            "expected an option of the backend, but got freaze; did you mean 'freeze'",
         ),
         ({"opt_level": 7}, "expected opt_level, one of 0, 1, 2, 3, but got 7"),
         ({"target": "nope"}, "expected a target of the kind llvm or cuda, but got 'nope'"),
