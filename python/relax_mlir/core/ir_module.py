@@ -22,9 +22,10 @@ from . import function
 from .context import current_context
 from .diagnostics import parse_module, raise_errors
 from .dot import to_dot
+from .erasing import detach_unchecked
 from .expr import GlobalVar
 from .function import Function, Printable
-from .lifetimes import remember
+from .lifetimes import discard, remember
 from .vdevice import GLOBAL_INFO
 
 # The attribute with the attributes of a module: MLIR wants a prefix in the names of its own.
@@ -163,7 +164,7 @@ class IRModule(Printable):
         copy.attributes["sym_name"] = ir.StringAttr.get(key, self.context)
         if old is not None:
             copy.move_before(old.operation)
-            old.operation.erase()
+            self._discard(old)
 
     def update_func(self, gvar: str | GlobalVar, func: Any) -> None:
         """Replace a function.
@@ -182,7 +183,11 @@ class IRModule(Printable):
             self[name] = func
 
     def __delitem__(self, name: str | GlobalVar) -> None:
-        self[name].operation.erase()
+        self._discard(self[name])
+
+    def _discard(self, function: Any) -> None:
+        """Remove a function, operations of which may still be in use."""
+        discard(self.module, detach_unchecked(function.operation))
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, (str, GlobalVar)) and _name(name) in self.functions

@@ -92,8 +92,9 @@ def module_of(op: Any) -> ir.Module | None:
     return None if known is None else known()
 
 
-def _keep(op: Any, module: ir.Module) -> Any:
-    if type(op) is not ir.OpView:  # which has no place for it
+def keep(op: Any, module: ir.Module | None) -> Any:
+    """Return an operation, which keeps its module alive if that is known."""
+    if module is not None and type(op) is not ir.OpView:  # which has no place for it
         op._module = module
     return op
 
@@ -102,7 +103,7 @@ def _kept_item(get: Callable[..., Any]) -> Callable[..., Any]:
     def kept(self: Any, index: Any) -> Any:
         found = get(self, index)
         module = module_of(found) if isinstance(found, ir.OpView) else None
-        return found if module is None else _keep(found, module)
+        return keep(found, module)
 
     return kept
 
@@ -113,7 +114,7 @@ def _kept_items(iterate: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iter
         for number, op in enumerate(iterate(self)):
             if number == 0:
                 module = module_of(op)
-            yield op if module is None else _keep(op, module)
+            yield keep(op, module)
 
     return kept
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from mlir import ir
 
+from ..core.lifetimes import keep, module_of
 from ..core.variables import Expr, operation_of, walk
 
 
@@ -23,7 +24,7 @@ def find(root: Expr, *kinds: Any) -> list[ir.OpView]:
     Returns
     -------
     list of mlir.ir.OpView
-        In their order. They may be erased one by one.
+        In their order. They may be erased one by one, and keep their module alive.
 
     Examples
     --------
@@ -40,4 +41,5 @@ def find(root: Expr, *kinds: Any) -> list[ir.OpView]:
     operation = operation_of(root)
     if operation is None:
         raise TypeError(f"expected an operation, a function or a module, but got {root!r}")
-    return [op.opview for op in walk(operation) if op.name in names]
+    module = module_of(operation)
+    return [keep(op.opview, module) for op in walk(operation) if op.name in names]

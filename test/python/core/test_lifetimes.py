@@ -5,7 +5,7 @@ import threading
 
 import pytest
 import relax_mlir as relax
-from relax_mlir import dpl, op
+from relax_mlir import dpl, op, transform
 from relax_mlir.core import lifetimes
 
 TEXT = """
@@ -21,6 +21,7 @@ READ = {
     "operation": lambda main: main.body.blocks[0].operations[0],
     "operation of a loop": lambda main: next(iter(main.body.blocks[0])),
     "result": lambda main: main.body.blocks[0].operations[0].result,
+    "operation that is found": lambda main: transform.find(main, "relax.exp")[0],
     "use": lambda main: relax.analysis.used_vars(main)[0],
 }
 
@@ -45,6 +46,21 @@ def test_equal_modules_are_kept_by_their_own_values():
     modules = [relax.IRModule(TEXT) for _ in range(3)]
     values = [module["main"].params[0] for module in modules]
     assert [value._module for value in values] == [module.module for module in modules]
+
+
+@pytest.mark.parametrize("remove", ["delete", "replace"])
+def test_operations_of_functions_that_are_removed(remove):
+    mod = relax.IRModule(TEXT)
+    (exp,) = transform.find(mod["main"], "relax.exp")
+    if remove == "delete":
+        del mod["main"]
+        assert "main" not in mod
+    else:
+        mod["main"] = relax.IRModule(TEXT.replace("exp", "tanh"))["main"]
+        assert "tanh" in str(mod) and "exp" not in str(mod)
+    del mod
+    gc.collect()
+    assert str(exp).startswith("%0 = relax.exp")
 
 
 def test_values_of_modules_of_threads():
