@@ -12,7 +12,7 @@
 include "mlir/Pass/PassBase.td"
 
 def RelaxCheckWellFormedPass : Pass<"relax-check-well-formed", "ModuleOp"> {
-  let summary = "Report all violations of the criteria WF01-WF24 at once";
+  let summary = "Report all violations of the rules of well-formedness at once";
   let description = [{
     Checks what the verifiers check, and what needs the whole module: values used
     where they are not bound, recursion, entry points, the form of calls, virtual
@@ -27,7 +27,7 @@ def RelaxCheckWellFormedPass : Pass<"relax-check-well-formed", "ModuleOp"> {
 }
 
 def RelaxNormalizePass : Pass<"relax-normalize", "::mlir::relax::FuncOp"> {
-  let summary = "Put functions into normal form (NF01-NF05)";
+  let summary = "Put functions into normal form";
   let description = [{
     Flattens each `relax.seq` into the block around it, where shape variables
     that it binds get a new name if theirs means something else behind it;
@@ -82,7 +82,7 @@ def RelaxLambdaLiftPass : Pass<"relax-lambda-lift", "ModuleOp"> {
 }
 
 def RelaxDeriveStructInfoPass : Pass<"relax-derive-struct-info", "ModuleOp"> {
-  let summary = "Derive the StructInfo of a whole module (DR01-DR15)";
+  let summary = "Derive the StructInfo of a whole module";
   let description = [{
     Functions in the order of their calls, callees first, those that call each
     other by their declared types (DR01); in each one binding after the other.
