@@ -306,6 +306,21 @@ _CALLS: dict[str, Callable[[ir.Operation, Any], tuple[Expression, Sequence[Expre
 }
 
 
+def require_arguments(op: Op, count: int) -> None:
+    """Raise ValueError if a call of an operator never has so many arguments."""
+    found = None if op.name in _CALLS else operator_path(op.name)
+    if found is None:
+        return
+    path, signature = found
+    params = signature.parameters.values()
+    if any(each.kind is each.VAR_POSITIONAL for each in params) or count <= len(params):
+        return
+    names = ", ".join(each.name for each in params) or "none"
+    raise ValueError(
+        f"expected patterns of the arguments of {path} ({names}), but got {count} patterns"
+    )
+
+
 # ---------------------------------------------------------------------------------------------
 # Functions
 # ---------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mlir import ir
 
 from .context import add_argument
-from .expressions import Expression, Op, call_of, parts_of_function
+from .expressions import Expression, Op, call_of, parts_of_function, require_arguments
 from .pattern import (
     Alternative,
     ConstantPattern,
@@ -45,6 +45,11 @@ class CallPattern(DFPattern):
     add_constraint : bool
         Whether the current `PatternContext` holds that the arguments are used by the call, which
         makes them part of the graph that it matches.
+
+    Raises
+    ------
+    ValueError
+        If the operator that is called has fewer parameters.
     """
 
     def __init__(
@@ -58,6 +63,8 @@ class CallPattern(DFPattern):
         if isinstance(op, ConstantPattern):
             raise TypeError("expected the pattern of what can be called, but got one of constants")
         self.args = as_patterns(args, "arguments of a call")
+        if isinstance(op, ExprPattern) and isinstance(op.expr, Op):
+            require_arguments(op.expr, len(self.args))
         self.varg_default_wildcard = varg_default_wildcard
         self.add_constraint = add_constraint
         if add_constraint:

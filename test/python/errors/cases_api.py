@@ -992,6 +992,11 @@ CASES = [
     ),
     ("dpl.is_op(3)", "TypeError", "dpl.is_op: expected op_name to be a str, but got 3"),
     (
+        "dpl.is_op('relax.exp')(dpl.wildcard(), dpl.wildcard())",
+        "ValueError",
+        "expected patterns of the arguments of R.exp (x), but got 2 patterns",
+    ),
+    (
         "dpl.is_op('relax.exp')(3)",
         "TypeError",
         "expected arguments of a call to be patterns, but got 3",
