@@ -179,7 +179,12 @@ class VirtualMachine(StatefulCalls):
         return self._functions[name]
 
     def _with_arguments_of(self, name: str, function: Any) -> Callable[..., Any]:
-        """Return what calls a function with arguments as a public function takes them."""
+        """Return what calls a function with arguments as a public function takes them.
+
+        Functions of `save_function` have their arguments already.
+        """
+        if name not in self:
+            return function
         return make_callable(
             name,
             function,
