@@ -6,6 +6,7 @@ there is no compiler.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -39,13 +40,20 @@ print("compiled.rx, bytecode.rx and model.so give the right numbers")
 """
 
 
+def _run(programs: Path, *command: str | Path, cwd: Path | None = None) -> None:
+    """Run a program of an environment, which sees no packages or programs of a build."""
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    program, *arguments = command
+    env = {**clean, "PATH": f"{programs}:{os.defpath}"}
+    subprocess.run([programs / program, *arguments], check=True, cwd=cwd, env=env)
+
+
 def _environment(folder: Path, wheel: Path) -> Path:
     """Make a virtual environment with a wheel and what it depends on; return its programs."""
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
     programs = folder / "bin"
-    pip = (programs / "python", "-m", "pip", "--quiet", "--disable-pip-version-check")
-    subprocess.run([*pip, "install", wheel], check=True)
+    _run(programs, "python", "-m", "pip", "--quiet", "install", wheel)
     return programs
 
 
@@ -73,12 +81,12 @@ def main(arguments: list[str]) -> None:
     (runtime,) = folder.glob("relax_mlir_runtime-*.whl")
     work = folder / "try"
     programs = _environment(work / "compiler", compiler)
-    for command in (["relax-mlir", "doctor"], ["relax-opt", "--version"]):
-        subprocess.run([programs / command[0], *command[1:]], check=True, cwd=work)
-    subprocess.run([programs / "python", "-c", _MODEL], check=True, cwd=work)
+    _run(programs, "relax-mlir", "doctor", cwd=work)
+    _run(programs, "relax-opt", "--version", cwd=work)
+    _run(programs, "python", "-c", _MODEL, cwd=work)
     _report(compiler, programs)
     programs = _environment(work / "runtime", runtime)
-    subprocess.run([programs / "python", "-c", _RUN], check=True, cwd=work)
+    _run(programs, "python", "-c", _RUN, cwd=work)
     _report(runtime, programs)
 
 
