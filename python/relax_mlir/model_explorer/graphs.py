@@ -51,15 +51,16 @@ def graphs_of(module: ModuleLike) -> list[dict[str, Any]]:
     >>> [node["label"] for node in graph["nodes"]]
     ['x', 'exp', 'output']
     """
+    mod = as_module(module)
     functions = {
         name: view.operation
-        for name, view in as_module(module).functions.items()
+        for name, view in mod.functions.items()
         if view.operation.name == "relax.func" and len(view.operation.regions[0].blocks) > 0
     }
     if not functions:
         raise ValueError(
             "expected a function of Relax to show, but the module has "
-            f"{', '.join(as_module(module).functions) or 'none'}"
+            f"{', '.join(mod.functions) or 'none'}"
         )
     first = sorted(functions, key=lambda name: name != "main")
     return [_Writer(functions).graph(name) for name in first]
