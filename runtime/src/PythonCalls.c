@@ -8,11 +8,11 @@
 //
 // The module relax_runtime._calls, of the stable ABI of CPython 3.10, has what
 // every call goes through. Its type Function is a callable that passes arguments
-// on as they are. Names of arguments, and calls that fail, are the business of
-// functions of Python (calls.py), which do all of it where this module was not
-// built, and of arguments that are refused. Its function `uncollected` makes results cheaper to release, `watch` has
-// tensors reported that require gradients, and `end` keeps calls of daemon threads
-// from the end of the interpreter.
+// on as they are. Names of arguments, arguments that are refused, and calls that
+// fail are the business of functions of Python (calls.py), which do all of it where
+// this module was not built. Its function `uncollected` makes results cheaper to
+// release, `watch` has tensors reported that require gradients, and `end` keeps
+// calls of daemon threads from the end of the interpreter.
 //
 //===----------------------------------------------------------------------===//
 
