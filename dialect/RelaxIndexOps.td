@@ -311,7 +311,7 @@ def Relax_LayoutTransformOp : Relax_Operator<"layout_transform"> {
 }
 
 // Between floats and integers that stand for them. Scale and zero point are
-// scalars, or vectors along an axis.
+// scalars, vectors along an axis, or have an element for each block of an axis.
 class Relax_QuantizationOp<string mnemonic, string meaning, string from, string to,
                            string dtype> : Relax_Operator<mnemonic> {
   let summary = meaning;
@@ -320,8 +320,13 @@ class Relax_QuantizationOp<string mnemonic, string meaning, string from, string 
     each index of `axis`. All are converted to `f32`, in which the result is
     computed; ties are rounded to even.
 
-    **Constraints:** their size is 1 or that of `data` at `axis`; what cannot be
-    proven is checked at run time.
+    With `block_size`, as many indices of `axis` share an element, and the last
+    ones may be fewer. `scale` and `zero_point` are scalars then, or have the
+    rank of `data`: ceil(size / `block_size`) elements along `axis`, and as many
+    as `data`, or one, along the other dimensions.
+
+    **Constraints:** their size is 1 or that of `data` at `axis`, or as
+    `block_size` says; what cannot be proven is checked at run time.
 
     Example:
 
@@ -337,10 +342,13 @@ class Relax_QuantizationOp<string mnemonic, string meaning, string from, string 
     Relax_Arg<Relax_Tensor, "A scalar, or a vector", convert = separate>:$zero_point,
     Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "-1">,
       "The dimension that vectors have an element for each index of">:$axis,
-    Relax_Arg<TypeAttr, "That of the result", default = "\"" # dtype # "\"">:$out_dtype);
+    Relax_Arg<TypeAttr, "That of the result", default = "\"" # dtype # "\"">:$out_dtype,
+    Relax_Arg<DefaultValuedOptionalAttr<I64Attr, "0">,
+      "How many indices of `axis` share an element; 0: vectors have one for each">:$block_size);
   let extraClassDefinition = compatibleDefinition # Relax_SharedInference<
       "inferQuantization(location, adaptor.getOperands(), " #
-      "static_cast<int64_t>(adaptor.getAxis()), adaptor.getOutDtype(), " #
+      "static_cast<int64_t>(adaptor.getAxis()), " #
+      "static_cast<int64_t>(adaptor.getBlockSize()), adaptor.getOutDtype(), " #
       !if(!eq(mnemonic, "quantize"), "true", "false") # ", results)">.definition;
 }
 def Relax_QuantizeOp : Relax_QuantizationOp<"quantize",

@@ -57,9 +57,14 @@ LogicalResult inferScan(OptionalLoc location, Value data,
                         std::optional<int64_t> axis, std::optional<Type> dtype,
                         InferredTypes &results);
 
+/// The dimensions of a scale, or a zero point, of rank `ndim`, for data whose
+/// rank and shape are known; any of them but that of blocks may be 1, too.
+SmallVector<PrimExprAttr> getQuantizationDims(TensorStructInfoType data,
+                                              int64_t ndim, int64_t axis,
+                                              int64_t blockSize);
 LogicalResult inferQuantization(OptionalLoc location, ValueRange operands,
-                                int64_t axis, Type outDtype, bool quantizes,
-                                InferredTypes &results);
+                                int64_t axis, int64_t blockSize, Type outDtype,
+                                bool quantizes, InferredTypes &results);
 
 /// The attributes that convolutions share. The layouts are permutations of "NC"
 /// and "OI" followed by `letters`, the spatial dimensions.

@@ -653,12 +653,23 @@ static KernelResult buildLayoutTransform(KernelBuilder &b, LayoutTransformOp op,
 
 /// Maps the loops over `data` to a scale or zero point.
 static AffineMap parameterMap(KernelBuilder &b, Value parameter, Value data,
-                              int64_t axis) {
-  int64_t loops = b.getRank(data);
-  if (b.getRank(parameter) == 0)
+                              int64_t axis, int64_t blockSize) {
+  int64_t loops = b.getRank(data), rank = b.getRank(parameter);
+  if (rank == 0)
     return b.map(loops, {});
-  bool isOne = b.getType(parameter).getDimSize(0) == 1;
-  return b.map(loops, isOne || loops == 0 ? int64_t(-1) : getAxis(axis, loops));
+  auto isOne = [&](int64_t dim) {
+    return b.getType(parameter).getDimSize(dim) == 1;
+  };
+  if (blockSize == 0 || loops == 0)
+    return b.map(loops,
+                 isOne(0) || loops == 0 ? int64_t(-1) : getAxis(axis, loops));
+  SmallVector<AffineExpr> places;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    places.push_back(isOne(dim) ? b.getAffineConstantExpr(0)
+                     : dim == getAxis(axis, loops)
+                         ? b.getAffineDimExpr(dim).floorDiv(blockSize)
+                         : b.getAffineDimExpr(dim));
+  return AffineMap::get(loops, 0, places, b.getContext());
 }
 
 template <typename OpTy, typename BodyT>
@@ -669,12 +680,12 @@ static KernelResult buildQuantization(KernelBuilder &b, OpTy op,
       failed(requireArithmetic(op, op.getOutDtype())))
     return failure();
   Value data = inputs[0];
-  int64_t axis = op.getAxis();
+  auto mapOf = [&](Value parameter) {
+    return parameterMap(b, parameter, data, op.getAxis(), op.getBlockSize());
+  };
   AffineMap loops = b.identityMap(b.getRank(data));
   return one(b.generic(
-      inputs, outputs[0],
-      {loops, parameterMap(b, inputs[1], data, axis),
-       parameterMap(b, inputs[2], data, axis), loops},
+      inputs, outputs[0], {loops, mapOf(inputs[1]), mapOf(inputs[2]), loops},
       {}, [&](S s, V e) -> Value {
         SmallVector<Value> wide;
         for (auto [value, operand] : llvm::zip(e, op->getOperands()))
@@ -684,17 +695,20 @@ static KernelResult buildQuantization(KernelBuilder &b, OpTy op,
       }));
 }
 
-static DimPairs checkQuantization(ValueRange operands, int64_t axis) {
+static DimPairs checkQuantization(ValueRange operands, int64_t axis,
+                                  int64_t blockSize) {
   TensorStructInfoType data = tensorType(operands[0]);
   DimPairs pairs;
   for (Value parameter : operands.drop_front()) {
     TensorStructInfoType type = tensorType(parameter);
-    if (type.getNdim() != 1 || type.getDims().front().getConstant() == 1)
-      continue;
-    PrimExprAttr wanted = data.getNdim() == 0
-                              ? PrimExprAttr::getInt(data.getContext(), 1)
-                              : data.getDims()[getAxis(axis, data.getNdim())];
-    pairs.emplace_back(type.getDims().front(), wanted);
+    SmallVector<PrimExprAttr> wanted =
+        getQuantizationDims(data, type.getNdim(), axis, blockSize);
+    for (auto [at, size, dim] : llvm::enumerate(type.getDims(), wanted)) {
+      bool isBlocked = blockSize != 0 && data.getNdim() > 0 &&
+                       int64_t(at) == getAxis(axis, data.getNdim());
+      if (isBlocked || size.getConstant() != 1)
+        pairs.emplace_back(size, dim);
+    }
   }
   return pairs;
 }
@@ -742,7 +756,8 @@ void mlir::relax::populateIndex(LegalizationTable &table) {
     });
   });
   auto check = [](auto op, Type) {
-    return checkQuantization(op->getOperands(), op.getAxis());
+    return checkQuantization(op->getOperands(), op.getAxis(),
+                             op.getBlockSize());
   };
   table.addChecks<QuantizeOp>(check);
   table.addChecks<DequantizeOp>(check);

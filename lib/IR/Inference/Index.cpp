@@ -678,9 +678,39 @@ LogicalResult LayoutTransformOp::inferReturnTypes(MLIRContext *context,
 // Quantization
 //===----------------------------------------------------------------------===//
 
+/// The number of elements of a scale, or a zero point, along `axis` of data.
+static PrimExprAttr countBlocks(PrimExprAttr size, int64_t blockSize) {
+  MLIRContext *context = size.getContext();
+  if (blockSize == 0)
+    return size;
+  auto number = [&](int64_t value) {
+    return PrimExprAttr::getInt(context, value);
+  };
+  return PrimExprAttr::getFloorDiv(
+      PrimExprAttr::getAdd(size, number(blockSize - 1)), number(blockSize));
+}
+
+SmallVector<PrimExprAttr>
+mlir::relax::getQuantizationDims(TensorStructInfoType data, int64_t ndim,
+                                 int64_t axis, int64_t blockSize) {
+  if (ndim == 0)
+    return {};
+  MLIRContext *context = data.getContext();
+  if (data.getNdim() == 0)
+    return {PrimExprAttr::getInt(context, 1)};
+  axis = axis < 0 ? axis + data.getNdim() : axis;
+  PrimExprAttr blocks = countBlocks(data.getDims()[axis], blockSize);
+  if (blockSize == 0)
+    return {blocks};
+  SmallVector<PrimExprAttr> dims(data.getDims());
+  dims[axis] = blocks;
+  return dims;
+}
+
 LogicalResult mlir::relax::inferQuantization(OptionalLoc location,
                                              ValueRange operands, int64_t axis,
-                                             Type outDtype, bool quantizes,
+                                             int64_t blockSize, Type outDtype,
+                                             bool quantizes,
                                              InferredTypes &results) {
   TensorStructInfoType data = tensorType(operands[0]);
   TensorStructInfoType scale = tensorType(operands[1]);
@@ -701,6 +731,9 @@ LogicalResult mlir::relax::inferQuantization(OptionalLoc location,
   if (failed(result))
     return failure();
   results.push_back(*result);
+  if (blockSize < 0)
+    return inferError(location, "expected block_size of at least 0, but got ",
+                      blockSize);
   std::optional<int64_t> place;
   if (data.hasRank() && data.getNdim() > 0) {
     FailureOr<int64_t> normalized =
@@ -711,18 +744,31 @@ LogicalResult mlir::relax::inferQuantization(OptionalLoc location,
   }
   for (auto [type, name] :
        {std::pair(scale, "scale"), std::pair(zero, "zero_point")}) {
-    if (type.hasRank() && type.getNdim() > 1)
+    if (!type.hasRank() || type.getNdim() == 0)
+      continue;
+    if (blockSize == 0 && type.getNdim() > 1)
       return inferError(location, "expected ", StringRef(name),
                         " of rank 0 or 1, but got ", type);
-    if (!place || !type.hasShape() || type.getNdim() == 0 || !data.hasShape())
+    if (blockSize != 0 && data.hasRank() && type.getNdim() != data.getNdim())
+      return inferError(
+          location, "expected ", StringRef(name),
+          " of rank 0 or, with block_size, that of data, which is ",
+          data.getNdim(), ", but got ", type);
+    if (!place || !type.hasShape() || !data.hasShape())
       continue;
-    PrimExprAttr size = type.getDims().front(), dim = data.getDims()[*place];
-    DimensionProver prover(data.getDims(), size);
-    if (prover.proveEqual(size, 1) == Ternary::No &&
-        prover.proveEqual(size, dim) == Ternary::No)
-      return inferError(location, "expected ", StringRef(name), " of size ",
-                        dim.str(), ", as data has at axis ", *place,
-                        ", but got ", size.str());
+    SmallVector<PrimExprAttr> wanted =
+        getQuantizationDims(data, type.getNdim(), *place, blockSize);
+    for (auto [at, size, dim] : llvm::enumerate(type.getDims(), wanted)) {
+      int64_t axisOfData = blockSize == 0 ? *place : at;
+      bool isBlocked = blockSize != 0 && axisOfData == *place;
+      DimensionProver prover(data.getDims(), size);
+      if ((isBlocked || prover.proveEqual(size, 1) == Ternary::No) &&
+          prover.proveEqual(size, dim) == Ternary::No)
+        return inferError(location, "expected ", StringRef(name), " of size ",
+                          dim.str(), ", as data has ",
+                          StringRef(isBlocked ? "blocks " : ""), "at axis ",
+                          axisOfData, ", but got ", size.str());
+    }
   }
   return success();
 }

@@ -68,9 +68,17 @@ def dequantize(d: Drawer, name: str) -> Value:
     x = d.tensor(None, d.choice("int8", "uint8", "int32"))
     axis = axis_of(d, x.rank) if x.rank else -1
     dims = [x.dims[axis]] if x.rank and d.chance(0.6) else []
+    attributes = {}
+    size = x.dims[axis].value if x.rank else None
+    if size is not None and d.chance(0.3):
+        attributes["block_size"] = block = d.choice(1, 2, 3, 8)
+        dims = [*x.dims]
+        dims[axis] = -(-size // block)
     scale = d.fresh(dims, "float32", 0.1, 1.5, "uniform")
     zero = d.fresh(dims, x.dtype, 0, 3, "integers")
-    return d.make(name, x, scale, zero, bounds=(-100, 100), axis=axis, out_dtype="float32")
+    return d.make(
+        name, x, scale, zero, bounds=(-100, 100), axis=axis, out_dtype="float32", **attributes
+    )
 
 
 # -- reductions -----------------------------------------------------------------------------------

@@ -309,6 +309,48 @@ def test_quantize_scalars(run):
     assert result.tolist() == [-64, -0.5, 0, 63.5]
 
 
+def blocks_of(x, block, axis, size):
+    return np.take(np.repeat(x, block, axis), range(size), axis)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "block"),
+    [
+        ((6, 4), 0, 4),
+        ((3, 9), -1, 2),
+        ((2, 5, 3), 1, 5),
+        ((7,), 0, 3),
+        ((0, 4), 0, 8),
+        ((4, 1), 1, 2),
+    ],
+)
+def test_quantize_blocks(run, shape, axis, block):
+    rng = np.random.default_rng(len(shape))
+    dims = list(shape)
+    dims[axis] = -(-shape[axis] // block)
+    x = rng.uniform(-60, 60, shape).astype("float32")
+    scale = rng.uniform(0.5, 1.5, dims).astype("float32")
+    zero = rng.integers(-5, 5, dims).astype("int8")
+    each = [blocks_of(v, block, axis, shape[axis]) for v in (scale, zero)]
+    expected = (np.round(x / each[0]) + each[1]).clip(-128, 127).astype("int8")
+    result = run(lambda x, s, z: op.quantize(x, s, z, axis, "int8", block), x, scale, zero)
+    np.testing.assert_array_equal(result, expected)
+    back = run(
+        lambda x, s, z: op.dequantize(x, s, z, axis, block_size=block), expected, scale, zero
+    )
+    np.testing.assert_allclose(back, (expected.astype("f") - each[1]) * each[0], rtol=1e-6)
+
+
+def test_blocks_of_symbolic_sizes(run):
+    x = np.arange(20, dtype="uint8").reshape(10, 2)
+    scale, zero = np.array([[0.5], [2.0], [4.0]], "float16"), np.uint8(3)
+    shapes = [("n", "m"), ("(n + 3) floordiv 4", 1)]
+    result = run(
+        lambda x, s: op.dequantize(x, s, op.const(zero), 0, block_size=4), x, scale, shapes=shapes
+    )
+    np.testing.assert_array_equal(result, (x.astype("f") - 3) * np.repeat(scale, 4, 0)[:10])
+
+
 DERIVED = [
     (lambda x: op.repeat(x, 2), [("n", "m")], "[m * n * 2]"),
     (lambda x: op.repeat(x, 2), [None], "ndim = 1"),
@@ -320,6 +362,11 @@ DERIVED = [
     (lambda x: op.layout_transform(x, lambda i: (i // 4, i % 4)), [(3,)], "[1, 4]"),
     (lambda x: op.layout_transform(x, lambda i: (i // 4, i % 4)), [None], "ndim = 2"),
     (lambda x, s: op.quantize(x, s, op.const(0, "int8")), [("n", 4), (4,)], "[n, 4], i8"),
+    (
+        lambda x, s: op.quantize(x, s, op.const(0, "int8"), 0, "uint8", 32),
+        [("n", 4), ("(n + 31) floordiv 32", 4)],
+        "[n, 4], ui8",
+    ),
 ]
 
 
@@ -416,6 +463,21 @@ ERRORS = [
         lambda x: op.dequantize(x, np.float32(1), op.const(0, "int8"), 0, "int8"),
         [X],
         "expected out_dtype to be a float",
+    ),
+    (
+        lambda x: op.quantize(x, np.ones(2, "f"), op.const(0, "int8"), 0, block_size=4),
+        [X],
+        "expected scale of rank 0 or, with block_size, that of data, which is 2",
+    ),
+    (
+        lambda x: op.quantize(x, np.ones((8, 1), "f"), op.const(0, "int8"), 1, block_size=2),
+        [(8, 4)],
+        "expected scale of size 2, as data has blocks at axis 1, but got 1",
+    ),
+    (
+        lambda x: op.quantize(x, np.float32(1), op.const(0, "int8"), 1, block_size=-2),
+        [X],
+        "expected block_size of at least 0",
     ),
 ]
 

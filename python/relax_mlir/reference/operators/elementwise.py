@@ -266,10 +266,15 @@ def _parameters(op: Any, args: Args) -> tuple[Array, Array, Array]:
     """Return data, scale and zero point as `float32`; parameters broadcast along the axis."""
     data = args[0].data
     values = [data]
+    axis, block = attribute(op, "axis", -1), attribute(op, "block_size", 0)
     for parameter in args[1:]:
+        if block and parameter.data.ndim:
+            expect(-(-data.shape[axis] // block), parameter.data.shape[axis], "blocks")
+            each = np.repeat(parameter.data, block, axis)
+            values.append(np.take(each, range(data.shape[axis]), axis))
+            continue
         shape = [1] * data.ndim
         if parameter.data.size != 1:
-            axis = attribute(op, "axis", -1)
             expect(data.shape[axis], parameter.data.size, "parameters of size")
             shape[axis] = parameter.data.size
         values.append(parameter.data.reshape(shape))

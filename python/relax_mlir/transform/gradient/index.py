@@ -265,13 +265,15 @@ def _index(expr: Any, indices: Sequence[Any]) -> Any:
 @gradient("dequantize")
 def _dequantize(f: Forward, g: Any) -> list[Contribution]:
     data, scale, zero_point = f.operands
-    axis = f.axis(default=-1)
+    axis, block = f.axis(default=-1), f.attribute("block_size", 0)
     wide = [
-        _broadcast_along(op.astype(each, g.type.dtype), g.type.ndim, axis)
+        _broadcast_along(op.astype(each, g.type.dtype), g, axis, 0 if each is data else block)
         for each in (data, scale, zero_point)
     ]
 
     def of_parameter(value: Any, parameter: Any) -> Any:
+        if block and parameter.type.ndim:
+            return _as(_sum_blocks(value, dims_of(parameter), axis, block), parameter)
         total = sum_along(value, [axis]) if parameter.type.ndim else op.sum(value)
         if parameter.type.ndim and dims_of(parameter)[0].value == 1:
             total = op.sum(total, [0], keepdims=True)
@@ -284,10 +286,27 @@ def _dequantize(f: Forward, g: Any) -> list[Contribution]:
     ]
 
 
-def _broadcast_along(value: Any, ndim: int, axis: int) -> Any:
+def _broadcast_along(value: Any, like: Any, axis: int, block: int) -> Any:
+    ndim = like.type.ndim
+    if block and value.type.ndim:
+        each, size = op.repeat(value, block, axis), dims_of(like)[axis]
+        return op.strided_slice(each, [axis], [0], [size], assume_inbound=True)
     if value.type.ndim != 1 or ndim == 1:
         return value
     return reshaped(value, [*dims_of(value), *[Dim(1)] * (ndim - axis - 1)])
+
+
+def _sum_blocks(value: Any, dims: list[Any], axis: int, block: int) -> Any:
+    """Return the sums of the blocks of an axis, and along dimensions that are 1 in `dims`."""
+    missing = dims[axis] * block - dims_of(value)[axis]
+    padding = [0] * (2 * value.type.ndim)
+    padding[2 * axis + 1] = missing
+    whole = value if missing.value == 0 else op.nn.pad(value, padding)
+    *outer, _ = dims_of(whole)[: axis + 1]
+    split = reshaped(whole, [*outer, dims[axis], Dim(block), *dims_of(whole)[axis + 1 :]])
+    total = op.sum(split, [axis + 1])
+    ones = [at for at, dim in enumerate(dims) if at != axis and dim.value == 1]
+    return op.sum(total, ones, keepdims=True) if ones else total
 
 
 def _as(value: Any, like: Any) -> Any:
