@@ -92,6 +92,9 @@ def Relax_Dialect : Dialect {
     // On the operation that makes weights of transformed ones: how many results a
     // tile has in a dimension.
     "::mlir::IntegerAttr":$winograd,
+    // On the operation that makes a matrix of packed ones: bits of a code, size of
+    // a group, whether codes and zeros are unsigned.
+    "::mlir::DenseI64ArrayAttr":$packed_weights,
     // On a kernel: the class that emitted it.
     "::mlir::StringAttr":$kernel_class,
     // On a parallel loop: the fewest iterations that are worth a thread.

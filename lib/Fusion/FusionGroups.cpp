@@ -18,7 +18,7 @@
 // - A matrix product or a sliding window takes elementwise consumers as its
 //   epilogue, while the sums are in registers. Slices may come last: an element
 //   is stored to the slice that contains it. Operands whose dimensions are
-//   permuted are read in that order.
+//   permuted are read in that order, and quantized constants are unpacked.
 // - Row kernels, such as a*x+b, softmax and then a normalization, are one
 //   kernel where they share the iteration space of rows: a row stays in the
 //   cache.
@@ -32,6 +32,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "FusionGroups.h"
+
+#include "relax-mlir/Analysis/Dequantization.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallSet.h"
@@ -99,6 +101,7 @@ private:
 
   bool isWorthIt(const Group &group) const;
   bool isEpilogue(const Group &group) const;
+  std::optional<Dequantization> getConstantWeights(unsigned number) const;
   bool isOperand(unsigned member, const Group &group) const;
   bool sharesRows(const Group &group) const;
   bool becomesLoops(const Group &group) const;
@@ -288,11 +291,45 @@ static bool readsPermuted(const KernelFacts::Read &read, AffineMap order) {
          llvm::count_if(place.getResults(), isSummed) == 1;
 }
 
+/// Whether a matrix product unpacks quantized weights where it reads them: they
+/// are its right matrix, which has the innermost dimension of the result.
+static bool readsWeights(const KernelFacts::Read &read,
+                         const Dequantization &weights) {
+  linalg::LinalgOp op = read.op;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (maps.size() != 3 || read.map.getNumResults() != 2 ||
+      !read.map.isProjectedPermutation() || maps[2].getNumResults() == 0)
+    return false;
+  auto column = dyn_cast<AffineDimExpr>(maps[2].getResults().back());
+  if (!column || !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
+    return false;
+  for (unsigned axis : {0, 1}) {
+    unsigned depth = read.map.getDimPosition(1 - axis);
+    if (read.map.getResult(axis) == column && !maps[2].isFunctionOfDim(depth))
+      return isUnpackedInRegisters(weights, 1 - axis);
+  }
+  return false;
+}
+
+/// Whether a node makes floats of quantized constants.
+std::optional<Dequantization>
+Partitioner::getConstantWeights(unsigned number) const {
+  const Node &node = nodes[number];
+  auto call = dyn_cast<CallTIROp>(node.ops.front());
+  if (!call || !node.facts->elementwise ||
+      !llvm::all_of(call.getArgs(), [](Value value) {
+        return value.getDefiningOp<ConstantOp>() != nullptr;
+      }))
+    return std::nullopt;
+  return Dequantization::match(node.facts->elementwise);
+}
+
 /// Whether all that a node of a group makes are operands of its matrix product,
-/// which reads them through their maps.
+/// which reads them through their maps, or unpacks them.
 bool Partitioner::isOperand(unsigned member, const Group &group) const {
   linalg::LinalgOp op = nodes[member].facts->elementwise;
-  if (!op || !isPermutation(op))
+  std::optional<Dequantization> weights = getConstantWeights(member);
+  if (!op || (!isPermutation(op) && !weights))
     return false;
   AffineMap order = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
   for (const Edge &edge : getInnerEdges(group)) {
@@ -301,8 +338,10 @@ bool Partitioner::isOperand(unsigned member, const Group &group) const {
     if (edge.from != member)
       continue;
     auto places = nodes[edge.to].facts->getReads(edge.param);
-    if (!isAnchor(edge.to) || !places || places->size() != 1 ||
-        !readsPermuted(places->front(), order))
+    if (!isAnchor(edge.to) || !places || places->size() != 1)
+      return false;
+    if (weights ? !readsWeights(places->front(), *weights)
+                : !readsPermuted(places->front(), order))
       return false;
   }
   return true;

@@ -112,18 +112,44 @@ struct MatmulParts {
   Epilogue epilogue;
   Sums sums;
   MatmulBlocking blocking;
+  /// The right matrix: in panels, of packed weights, or of weights that are not
+  /// packed, which the kernel cannot read; a parameter without any of these.
   bool isPacked = false;
+  std::optional<PackedWeights> weights = std::nullopt;
+  std::optional<Dequantization> unpackedWeights = std::nullopt;
+
+  bool isReadable() const { return !unpackedWeights; }
 
 private:
+  bool matchWeights();
   bool matchOperands();
   bool hasSizes() const;
 };
 } // namespace
 
+/// Whether the right matrix is made of quantized weights.
+bool MatmulParts::matchWeights() {
+  std::optional<int64_t> axis = getColumnAxis(contraction);
+  Value matrix = contraction.op->getOperand(contraction.rhs);
+  auto op = matrix.getDefiningOp<linalg::LinalgOp>();
+  if (!axis || !op || !matrix.hasOneUse() || !contraction.batch.empty() ||
+      !sums.type.isF32() ||
+      !cast<ShapedType>(matrix.getType()).hasStaticShape())
+    return false;
+  weights = PackedWeights::match(matrix);
+  if (!weights)
+    unpackedWeights = Dequantization::match(op);
+  return weights || (unpackedWeights &&
+                     isUnpackedInRegisters(*unpackedWeights, 1 - *axis));
+}
+
 /// Whether the operands are parameters that are not written. The right one may
-/// come in panels.
+/// come in panels, or be made of quantized weights.
 bool MatmulParts::matchOperands() {
+  bool hasWeights = matchWeights();
   for (Value operand : contraction.op.getDpsInputs()) {
+    if (hasWeights && operand == contraction.op->getOperand(contraction.rhs))
+      continue;
     BlockArgument parameter = getParameter(operand);
     if (!parameter || epilogue.isOutput(parameter))
       return false;
@@ -222,6 +248,19 @@ static SmallVector<Value> getIndices(IndexBuilder &b, const Contraction &c,
   return indices;
 }
 
+/// The panels of packed weights in memory.
+static WeightPanels getPanels(IndexBuilder &b, const PackedWeights &weights,
+                              ValueRange arguments) {
+  auto get = [&](Value value) -> Value {
+    if (auto parameter = dyn_cast<BlockArgument>(value))
+      return flatten(b, arguments[parameter.getArgNumber()]);
+    return b.clone(*value.getDefiningOp())->getResult(0); // a number
+  };
+  return {get(weights.codes), get(weights.scale),    get(weights.zero),
+          weights.bits,       weights.group,         weights.getBias(),
+          weights.isUnsigned, weights.isUnsignedZero};
+}
+
 static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
                        ValueRange arguments, EmitMatmul emit) {
   const Contraction &c = parts.contraction;
@@ -232,7 +271,8 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
   // The left matrix, the right matrix where it lies as it is, and the result.
   SmallVector<AffineMap> maps = {c.maps[c.lhs]};
   SmallVector<Value> operands = {argument(c.lhs)};
-  if (!parts.isPacked) {
+  bool isPacked = parts.isPacked || parts.weights;
+  if (!isPacked) {
     maps.push_back(c.maps[c.rhs]);
     operands.push_back(argument(c.rhs));
   }
@@ -241,7 +281,7 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
     operands.push_back(arguments[parts.epilogue.getOutput().getArgNumber()]);
   }
   LoopMemory memory(b, maps, operands);
-  if (parts.isPacked) // the matrix is of known size
+  if (isPacked) // the matrix is of known size
     memory.setSizes(
         b, c.maps[c.rhs],
         cast<ShapedType>(parts.contraction.op->getOperand(c.rhs).getType()));
@@ -254,6 +294,8 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
     MatrixView panels = {flatten(b, argument(c.rhs)), b.index(0),
                          b.index(parts.blocking.columns()), b.index(1)};
     problem.rhs = [panels](IndexBuilder &, Value) { return panels; };
+  } else if (parts.weights) {
+    problem.weights = getPanels(b, *parts.weights, arguments);
   } else {
     problem.rhs = viewMatrix(b, c, memory, 1, operands[1], c.depth, c.columns);
   }
@@ -269,7 +311,7 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
 std::unique_ptr<KernelEmitter>
 mlir::relax::matchMatmul(func::FuncOp kernel, const TargetModel &target) {
   std::optional<MatmulParts> parts = MatmulParts::match(kernel, target);
-  if (!parts)
+  if (!parts || !parts->isReadable())
     return nullptr;
   return makeEmitter([=, parts = *std::move(parts)](
                          IndexBuilder &b, ValueRange arguments) mutable {
@@ -283,7 +325,8 @@ mlir::relax::matchMatmul(func::FuncOp kernel, const TargetModel &target) {
 std::unique_ptr<KernelEmitter>
 mlir::relax::matchDeviceMatmul(func::FuncOp kernel, const TargetModel &target) {
   std::optional<MatmulParts> parts = MatmulParts::match(kernel, target);
-  if (!parts || parts->isPacked || parts->epilogue.isSplit())
+  if (!parts || parts->isPacked || parts->weights || !parts->isReadable() ||
+      parts->epilogue.isSplit())
     return nullptr;
   auto element = [&](unsigned operand) {
     return getElementTypeOrSelf(
@@ -346,7 +389,7 @@ void mlir::relax::launchProduct(linalg::GenericOp op) {
 std::optional<PackedMatrix>
 mlir::relax::findPackable(func::FuncOp kernel, const TargetModel &target) {
   std::optional<MatmulParts> parts = MatmulParts::match(kernel, target);
-  if (!parts || parts->isPacked)
+  if (!parts || parts->isPacked || parts->weights || !parts->isReadable())
     return std::nullopt;
   const Contraction &c = parts->contraction;
   std::optional<int64_t> axis = getColumnAxis(c);
@@ -362,4 +405,28 @@ mlir::relax::findPackable(func::FuncOp kernel, const TargetModel &target) {
       return std::nullopt;
   return PackedMatrix{parameter.getArgNumber(), *axis,
                       parts->blocking.columns()};
+}
+
+std::optional<QuantizedWeights>
+mlir::relax::findQuantizedWeights(func::FuncOp kernel,
+                                  const TargetModel &target) {
+  std::optional<MatmulParts> parts = MatmulParts::match(kernel, target);
+  if (!parts || !parts->unpackedWeights)
+    return std::nullopt;
+  const Dequantization &matrix = *parts->unpackedWeights;
+  auto axis = static_cast<unsigned>(*getColumnAxis(parts->contraction));
+  QuantizedWeights weights = {matrix, axis, parts->blocking.lanes};
+  // Each is a parameter that nothing else reads, or a number.
+  auto isReadOnce = [](Value operand) {
+    auto parameter = dyn_cast<BlockArgument>(operand);
+    return parameter && parameter.hasOneUse() &&
+           cast<RankedTensorType>(parameter.getType()).hasStaticShape() &&
+           cast<RankedTensorType>(parameter.getType()).getNumElements() != 0;
+  };
+  if (!isReadOnce(matrix.op->getOperand(matrix.codes)))
+    return std::nullopt;
+  for (const Dequantization::Term &term : {matrix.scale, matrix.zero})
+    if (term.operand && !isReadOnce(matrix.op->getOperand(*term.operand)))
+      return std::nullopt;
+  return weights;
 }

@@ -15,6 +15,7 @@
 #define RELAX_MLIR_LIB_CODEGEN_KERNELS_MATMUL_H
 
 #include "KernelClass.h"
+#include "PackedWeights.h"
 #include "Winograd.h"
 
 namespace mlir::relax {
@@ -47,6 +48,11 @@ struct PackedMatrix {
 /// the same.
 std::optional<PackedMatrix> findPackable(func::FuncOp kernel,
                                          const TargetModel &target);
+
+/// The right matrix of a kernel of this class that is made of quantized
+/// weights, which are packed where they are constants.
+std::optional<QuantizedWeights> findQuantizedWeights(func::FuncOp kernel,
+                                                     const TargetModel &target);
 
 } // namespace mlir::relax
 

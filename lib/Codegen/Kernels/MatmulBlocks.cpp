@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatmulLoops.h"
+#include "PackedWeights.h"
 
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -60,8 +61,9 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
   // A block that is somewhat deeper is better than two that are not full.
   int64_t maxDepth = blocking.blockDepth + blocking.blockDepth / 4;
   blocks.depthBlocks = atLeastOne(b.ceilDiv(problem.k, b.index(maxDepth)));
-  blocks.depth =
-      b.roundUp(atLeastOne(b.ceilDiv(problem.k, blocks.depthBlocks)), lanes);
+  // Words of quantized weights are not divided.
+  blocks.depth = b.roundUp(atLeastOne(b.ceilDiv(problem.k, blocks.depthBlocks)),
+                           std::max(lanes, kCodesOfWord));
 
   // Blocks that fit the caches.
   Value tiles = b.ceilDiv(problem.m, b.index(height));

@@ -15,6 +15,9 @@
 // - More rows are computed block by block, from packed panels (`emitPacked`).
 //   Threads pack the right matrix together before they begin, unless there is a
 //   batch of them. Tasks pack the rest, so that no thread waits then.
+// - Quantized weights are unpacked in registers for few rows, and panel by
+// panel
+//   for more (`emitWeights`).
 //
 // A tile of sums goes through scratch memory before the epilogue: a loop over
 // its rows is less code than the unrolled tile, and serves the edges as well.
@@ -171,6 +174,8 @@ void MatmulEmitter::finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
 void MatmulEmitter::emit(IndexBuilder &b) {
   if (problem.packRhs)
     return emitPacked(b);
+  if (problem.weights)
+    return emitWeights(b);
   MatrixView lhs = problem.lhs(b, b.index(0)), rhs = problem.rhs(b, b.index(0));
   auto direct = [&](int64_t rows, int64_t vectors) {
     return [=](IndexBuilder &b) { emitDirect(b, rows, vectors); };

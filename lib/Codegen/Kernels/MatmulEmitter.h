@@ -57,6 +57,17 @@ struct MatmulBlocking {
   int64_t columns() const { return vectors * lanes; }
 };
 
+/// A right matrix of codes of 4 or 8 bits, as PackedWeights.h lays them out; an
+/// element is (code - bias - zero) * scale. Panels have as many columns as a
+/// vector has lanes.
+struct WeightPanels {
+  Value codes;         // memref<?xi32> of words, or memref<?xi8>
+  Value scales, zeros; // memref<?xT>, or a number of type f32
+  int64_t bits, group; // a group of 0 is the whole depth
+  int64_t bias = 0;
+  bool isUnsigned = false, isUnsignedZero = false;
+};
+
 /// Products of matrices lhs (m x k) and rhs (k x n), one for each of `batch`.
 struct MatmulProblem {
   Value batch, m, n, k;
@@ -66,6 +77,9 @@ struct MatmulProblem {
   /// as a tile has, row by row, then those of the next ones. Of the view only
   /// the base and the offset count.
   bool isPacked = false;
+
+  /// Instead of `rhs`. There is no batch, and the depth is known.
+  std::optional<WeightPanels> weights = std::nullopt;
 
   /// Columns of the right matrix, from row `begin` on.
   struct Columns {

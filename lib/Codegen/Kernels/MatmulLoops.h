@@ -8,7 +8,8 @@
 //
 // The class that the files share: MatmulEmitter.cpp has the micro-kernel and
 // the choice of loops, MatmulFewRows.cpp and MatmulBlocks.cpp the loops over
-// blocks, MatmulPacking.cpp the packing.
+// blocks, MatmulWeights.cpp those over quantized weights, MatmulPacking.cpp the
+// packing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,6 +79,24 @@ private:
   void emitDots(IndexBuilder &b, int64_t rows, int64_t columns);
   void emitDotTile(IndexBuilder &b, const Tile &tile, int64_t rows,
                    int64_t columns, Value scratch);
+
+  /// Rows of the left matrix as products with codes need them, and the sums of
+  /// each group, in scratch memory: element (i, k) is at k * rows + i.
+  struct PreparedRows {
+    Value scratch, sums; // the offset of the sums; null without
+    int64_t rows;
+  };
+  void emitWeights(IndexBuilder &b);
+  void emitFewRowsOfWeights(IndexBuilder &b, int64_t rows, int64_t streams);
+  PreparedRows prepareRows(IndexBuilder &b, int64_t rows);
+  Value countWords(IndexBuilder &b);
+  Value countGroups(IndexBuilder &b);
+  bool hasZeros() const;
+  SmallVector<Value> loadCodes(IndexBuilder &b, Value offset, bool areScaled);
+  Value loadTerm(IndexBuilder &b, Value term, Value offset, bool isUnsigned);
+  Value loadZeros(IndexBuilder &b, Value offset);
+  void unpackPanel(IndexBuilder &b, const MatmulProblem::Columns &panel,
+                   Value scratch, Value offset);
 
   void pack(IndexBuilder &b, const PanelRange &range, Value scratch);
   void packCopies(IndexBuilder &b, const PanelRange &range, Value scratch);

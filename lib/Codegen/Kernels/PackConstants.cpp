@@ -11,7 +11,8 @@
 // constant is packed here, once, and the kernel gets a copy that takes the
 // panels: linalg.unpack says which matrix they are, and the kernel's class
 // never executes it. Weights of windows of 3 x 3 may be transformed before
-// (Winograd.h); the inverse is never executed either.
+// (Winograd.h); the inverse is never executed either. Of quantized weights the
+// codes, scales and zeros are packed (PackedWeights.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -248,18 +249,18 @@ static func::FuncOp packParameter(func::FuncOp kernel,
   return packed;
 }
 
-/// The matrix of a call; null where it is no constant.
-static ConstantOp findConstant(CallTIROp call, const PackedMatrix &layout) {
-  if (layout.parameter >= call.getArgs().size())
+/// An argument of a call; null where it is no constant.
+static ConstantOp findConstant(CallTIROp call, unsigned parameter) {
+  if (parameter >= call.getArgs().size())
     return {};
-  auto constant = call.getArgs()[layout.parameter].getDefiningOp<ConstantOp>();
+  auto constant = call.getArgs()[parameter].getDefiningOp<ConstantOp>();
   if (!constant || failed(verifyConstant(constant, constant.getValue())))
     return {};
   return constant;
 }
 
 static bool hasModerateWeights(CallTIROp call, const PackedMatrix &layout) {
-  ConstantOp constant = findConstant(call, layout);
+  ConstantOp constant = findConstant(call, layout.parameter);
   return constant && areModerate(constant.getValue());
 }
 
@@ -271,8 +272,15 @@ public:
   explicit ConstantPacker(SymbolTable &symbols) : symbols(symbols) {}
   /// Whether the call has a constant there, and now passes its panels.
   bool pack(CallTIROp call, func::FuncOp kernel, const PackedMatrix &layout);
+  bool pack(CallTIROp call, func::FuncOp kernel,
+            const QuantizedWeights &weights, const TargetModel &target);
 
 private:
+  /// The copy of a kernel for what is packed in one way; `make` makes it.
+  func::FuncOp getKernel(func::FuncOp kernel, Attribute key,
+                         llvm::function_ref<func::FuncOp()> make);
+  void replace(CallTIROp call, unsigned parameter, Attribute elements);
+
   SymbolTable &symbols;
   /// By what is packed, and how.
   llvm::DenseMap<std::pair<Attribute, Attribute>, Attribute> elements;
@@ -294,6 +302,11 @@ struct RelaxPackConstantsPass
       auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
       if (!kernel || kernel.isExternal() || !kernel.getBody().hasOneBlock())
         continue;
+      if (auto weights = findQuantizedWeights(kernel, target)) {
+        if (packer.pack(call, kernel, *weights, target))
+          replaced.insert(kernel);
+        continue;
+      }
       std::optional<PackedMatrix> layout = findPackable(kernel, target);
       if (!layout)
         layout = findPackableWeight(kernel, target, winograd);
@@ -312,11 +325,10 @@ struct RelaxPackConstantsPass
 
 bool ConstantPacker::pack(CallTIROp call, func::FuncOp kernel,
                           const PackedMatrix &layout) {
-  ConstantOp constant = findConstant(call, layout);
+  ConstantOp constant = findConstant(call, layout.parameter);
   if (!constant)
     return false;
-  OpOperand &operand = call.getArgsMutable()[layout.parameter];
-  OpBuilder b(call);
+  Builder b(call);
   auto numbers = SmallVector<int64_t>{layout.columnAxis, layout.width};
   numbers.append(layout.rowOrder);
   numbers.push_back(layout.winograd ? layout.winograd->outputs() : 0);
@@ -324,16 +336,106 @@ bool ConstantPacker::pack(CallTIROp call, func::FuncOp kernel,
   Attribute &packed = elements[{constant.getValue(), key}];
   if (!packed)
     packed = packElements(constant.getValue(), layout);
+  func::FuncOp copy =
+      getKernel(kernel, key, [&] { return packParameter(kernel, layout); });
+  replace(call, layout.parameter, packed);
+  call.setCallee(copy.getSymName());
+  return true;
+}
+
+func::FuncOp
+ConstantPacker::getKernel(func::FuncOp kernel, Attribute key,
+                          llvm::function_ref<func::FuncOp()> make) {
   func::FuncOp &copy = kernels[{kernel, key}];
   if (!copy) {
-    copy = packParameter(kernel, layout);
+    copy = make();
     copy.setName((kernel.getSymName() + "_packed").str());
     symbols.insert(copy, std::next(kernel->getIterator()));
   }
+  return copy;
+}
+
+/// Passes packed elements in the place of a constant.
+void ConstantPacker::replace(CallTIROp call, unsigned parameter,
+                             Attribute elements) {
+  OpOperand &operand = call.getArgsMutable()[parameter];
+  auto constant = operand.get().getDefiningOp<ConstantOp>();
+  OpBuilder b(call);
   operand.set(
-      ConstantOp::create(b, constant.getLoc(), cast<ElementsAttr>(packed)));
-  call.setCallee(copy.getSymName());
+      ConstantOp::create(b, constant.getLoc(), cast<ElementsAttr>(elements)));
   if (constant->use_empty())
     constant->erase();
+}
+
+/// A copy of the kernel that takes packed weights.
+static func::FuncOp packWeights(func::FuncOp kernel, int64_t bits,
+                                const TargetModel &target) {
+  func::FuncOp packed = kernel.clone();
+  packed.setPrivate();
+  replaceWithPacked(*findQuantizedWeights(packed, target), bits);
+  packed.setFunctionType(FunctionType::get(
+      kernel.getContext(), packed.getBody().front().getArgumentTypes(),
+      packed.getResultTypes()));
+  return packed;
+}
+
+bool ConstantPacker::pack(CallTIROp call, func::FuncOp kernel,
+                          const QuantizedWeights &weights,
+                          const TargetModel &target) {
+  const Dequantization &matrix = weights.matrix;
+  SmallVector<unsigned> parameters = {weights.getCodes().getArgNumber()};
+  SmallVector<Dequantization::Term> terms;
+  for (const Dequantization::Term &term : {matrix.scale, matrix.zero})
+    if (BlockArgument parameter = weights.getParameter(term)) {
+      parameters.push_back(parameter.getArgNumber());
+      terms.push_back(term);
+    }
+  SmallVector<ElementsAttr> values;
+  for (unsigned parameter : parameters) {
+    ConstantOp constant = findConstant(call, parameter);
+    if (!constant)
+      return false;
+    values.push_back(constant.getValue());
+  }
+  Builder b(call);
+  auto make = [&](RankedTensorType type, ArrayRef<char> bytes) {
+    return DenseResourceElementsAttr::get(
+        type, "packed",
+        HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, /*align=*/64));
+  };
+  // Codes tell the number of their bits, and so which kernel reads them.
+  auto layout = SmallVector<int64_t>{weights.columnLoop, weights.lanes};
+  std::string storage;
+  PackedCodes codes =
+      packCodes(weights, getConstantBytes(values.front(), storage));
+  layout.push_back(codes.bits);
+  Attribute key = b.getDenseI64ArrayAttr(layout);
+  Attribute &packed = elements[{values.front(), key}];
+  if (!packed)
+    packed = make(
+        getPackedType(weights, codes.bits, values.front().getElementType()),
+        codes.bytes);
+  replace(call, parameters.front(), packed);
+  for (auto [i, term] : llvm::enumerate(terms)) {
+    ElementsAttr value = values[i + 1];
+    Attribute map = AffineMapAttr::get(matrix.maps[*term.operand]);
+    auto layoutOfTerm = layout;
+    layoutOfTerm.append({weights.depth(), weights.columns(), weights.group()});
+    Attribute termKey =
+        b.getArrayAttr({map, b.getDenseI64ArrayAttr(layoutOfTerm)});
+    Attribute &packedTerm = elements[{value, termKey}];
+    if (!packedTerm) {
+      ArrayRef<char> bytes = getConstantBytes(value, storage);
+      int64_t size = value.getShapedType().getElementTypeBitWidth() / 8;
+      auto type = RankedTensorType::get(
+          {weights.panels(), weights.groups(), weights.lanes},
+          value.getElementType());
+      packedTerm = make(type, packTerm(weights, term, bytes, size));
+    }
+    replace(call, parameters[i + 1], packedTerm);
+  }
+  func::FuncOp copy = getKernel(
+      kernel, key, [&] { return packWeights(kernel, codes.bits, target); });
+  call.setCallee(copy.getSymName());
   return true;
 }

@@ -61,9 +61,12 @@ def random(*shape: int, dtype: str = "float32") -> np.ndarray:
     return np.asarray(numbers, dtype)
 
 
-def classes(text: Any) -> list[str | None]:
+def classes(program: Any) -> list[str | None]:
     """Return what the kernels of a program became."""
-    module = ir.Module.parse(str(text), relax.default_context())
+    if isinstance(program, relax.IRModule):  # whose constants its text leaves out
+        module = program.clone().module
+    else:
+        module = ir.Module.parse(str(program), relax.default_context())
     phases = ",".join(
         f"relax-phase-{name}" for name in ("normalize", "legalize", "memory", "shapes")
     )

@@ -1,0 +1,340 @@
+//===- MatmulWeights.cpp - Products with quantized weights ------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Few rows are bound by memory, so they unpack codes in registers. Within a
+// group codes are multiplied as they are, and the sum of a group by its scale:
+// scale * (sum of x * code - zero * sum of x). A code of 4 bits is masked where
+// it lies in its word, where it is 16^i times as large; rows are divided by
+// that beforehand, which is exact. Several panels are read side by side, a page
+// ahead, since processors fetch no further than a page by themselves.
+//
+// More rows are computed block by block as others are; a task unpacks the panel
+// that it needs next.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MatmulLoops.h"
+#include "PackedWeights.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::relax;
+
+// Of a word, the codes below this one are masked where they lie, and so are
+// those above it after a shift: numbers do not become too small.
+static constexpr int64_t kMaskedCodes = kCodesOfWord / 2;
+
+Value MatmulEmitter::countWords(IndexBuilder &b) {
+  return b.ceilDiv(problem.k, b.index(kCodesOfWord));
+}
+
+Value MatmulEmitter::countGroups(IndexBuilder &b) {
+  int64_t group = problem.weights->group;
+  return group == 0 ? b.index(1) : b.ceilDiv(problem.k, b.index(group));
+}
+
+/// Whether anything is subtracted from codes.
+bool MatmulEmitter::hasZeros() const {
+  const WeightPanels &weights = *problem.weights;
+  return weights.bias != 0 || isa<MemRefType>(weights.zeros.getType()) ||
+         !matchPattern(weights.zeros, m_AnyZeroFloat());
+}
+
+/// The codes of a word of each column, as floats, row by row. Those of 4 bits
+/// may be 16^i times as large, where i is their place among those masked.
+SmallVector<Value> MatmulEmitter::loadCodes(IndexBuilder &b, Value offset,
+                                            bool areScaled) {
+  const WeightPanels &weights = *problem.weights;
+  VectorType ints = VectorType::get(lanes, b.getI32Type());
+  SmallVector<Value> codes;
+  if (weights.bits == 8) {
+    auto bytes = VectorType::get(lanes, b.getI8Type());
+    for (int64_t i = 0; i < kCodesOfWord; ++i) {
+      Value code = vector::LoadOp::create(b, bytes, weights.codes,
+                                          b.add(offset, i * lanes));
+      code = weights.isUnsigned
+                 ? arith::ExtUIOp::create(b, ints, code).getResult()
+                 : arith::ExtSIOp::create(b, ints, code).getResult();
+      codes.push_back(arith::SIToFPOp::create(b, vectorType, code));
+    }
+    return codes;
+  }
+  auto splat = [&](int64_t value) -> Value {
+    auto number = b.getI32IntegerAttr(static_cast<int32_t>(value));
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(ints, number));
+  };
+  Value low = vector::LoadOp::create(b, ints, weights.codes, offset);
+  for (int64_t i = 0; i < kCodesOfWord; ++i) {
+    Value code = low;
+    int64_t place = i;
+    if (!areScaled || i >= kMaskedCodes) {
+      int64_t first = areScaled ? kMaskedCodes : i;
+      place = i - first;
+      code = arith::ShRUIOp::create(b, low, splat(4 * first));
+    }
+    code = arith::AndIOp::create(b, code, splat(15 << (4 * place)));
+    codes.push_back(arith::SIToFPOp::create(b, vectorType, code));
+  }
+  return codes;
+}
+
+/// A vector of scales or zeros as floats.
+Value MatmulEmitter::loadTerm(IndexBuilder &b, Value term, Value offset,
+                              bool isUnsigned) {
+  auto memory = dyn_cast<MemRefType>(term.getType());
+  if (!memory)
+    return vector::BroadcastOp::create(b, vectorType, term);
+  Type element = memory.getElementType();
+  Value value =
+      vector::LoadOp::create(b, VectorType::get(lanes, element), term, offset);
+  if (element.isF32())
+    return value;
+  if (isa<FloatType>(element))
+    return arith::ExtFOp::create(b, vectorType, value);
+  if (isUnsigned)
+    return arith::UIToFPOp::create(b, vectorType, value);
+  return arith::SIToFPOp::create(b, vectorType, value);
+}
+
+/// What is subtracted from codes.
+Value MatmulEmitter::loadZeros(IndexBuilder &b, Value offset) {
+  const WeightPanels &weights = *problem.weights;
+  Value zeros = loadTerm(b, weights.zeros, offset, weights.isUnsignedZero);
+  if (weights.bias == 0)
+    return zeros;
+  Value bias = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(vectorType,
+                                b.getF32FloatAttr(float(weights.bias))));
+  return arith::AddFOp::create(b, zeros, bias);
+}
+
+MatmulEmitter::PreparedRows MatmulEmitter::prepareRows(IndexBuilder &b,
+                                                       int64_t rows) {
+  Value words = countWords(b), groups = countGroups(b), zero = b.index(0);
+  Value size = b.mul(words, kCodesOfWord * rows);
+  PreparedRows prepared = {makeScratch(b, b.add(size, b.mul(groups, rows))),
+                           hasZeros() ? size : Value(), rows};
+  MatrixView lhs = problem.lhs(b, zero);
+  int64_t group = problem.weights->group;
+  Value step = group == 0 ? words : b.index(group / kCodesOfWord);
+  Value lastRow = b.sub(problem.m, b.index(1));
+  Value lastPlace = b.sub(problem.k, b.index(1));
+  bool isWhole = getConstantIntValue(problem.k).value_or(1) % kCodesOfWord == 0;
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(problem.sumType));
+  auto load = [&](IndexBuilder &b, int64_t row, Value k) -> Value {
+    Value place = isWhole ? k : b.min(k, lastPlace);
+    Value offset = b.add(lhs.offset, b.mul(place, lhs.columnStride));
+    if (row != 0)
+      offset =
+          b.add(offset, b.mul(b.min(b.index(row), lastRow), lhs.rowStride));
+    Value value = loadScalar(b, lhs.base, offset);
+    if (isWhole)
+      return value;
+    return arith::SelectOp::create(b, b.isBelow(k, problem.k), value, none);
+  };
+  b.loop(zero, groups, 1, [&](IndexBuilder &b, Value g) {
+    Value begin = b.mul(g, step), end = b.min(b.add(begin, step), words);
+    SmallVector<Value> sums =
+        b.reduce(begin, end, 1, SmallVector<Value>(rows, none),
+                 [&](IndexBuilder &b, Value word, ValueRange carried) {
+                   SmallVector<Value> result;
+                   for (int64_t row = 0; row < rows; ++row) {
+                     SmallVector<Value> values;
+                     for (int64_t i = 0; i < kCodesOfWord; ++i) {
+                       Value k = b.add(b.mul(word, kCodesOfWord), i);
+                       Value value = load(b, row, k);
+                       values.push_back(value);
+                       int64_t place =
+                           problem.weights->bits == 4 ? i % kMaskedCodes : 0;
+                       if (place != 0)
+                         value = arith::MulFOp::create(
+                             b, value, b.f32(1.0 / double(1 << (4 * place))));
+                       memref::StoreOp::create(b, value, prepared.scratch,
+                                               b.add(b.mul(k, rows), row));
+                     }
+                     // Pairs, so that additions do not wait for each other.
+                     while (values.size() > 1) {
+                       SmallVector<Value> pairs;
+                       for (size_t i = 0; i < values.size(); i += 2)
+                         pairs.push_back(add(b, values[i], values[i + 1]));
+                       values = std::move(pairs);
+                     }
+                     result.push_back(add(b, carried[row], values.front()));
+                   }
+                   return result;
+                 });
+    if (prepared.sums)
+      for (auto [row, sum] : llvm::enumerate(sums))
+        memref::StoreOp::create(
+            b, sum, prepared.scratch,
+            b.add(b.add(prepared.sums, b.mul(g, rows)), row));
+  });
+  return prepared;
+}
+
+/// At most `rows` rows; `streams` panels are read side by side.
+void MatmulEmitter::emitFewRowsOfWeights(IndexBuilder &b, int64_t rows,
+                                         int64_t streams) {
+  // Elements of the right matrix that are worth a thread.
+  constexpr int64_t kMinWork = 1 << 16, kAheadBytes = 4096;
+  const WeightPanels &weights = *problem.weights;
+  Value words = countWords(b), groups = countGroups(b);
+  Value panels = b.ceilDiv(problem.n, b.index(lanes));
+  Value lastPanel = b.sub(panels, b.index(1));
+  int64_t width = streams * lanes, group = weights.group;
+  int64_t wordSize = weights.bits == 4 ? lanes : lanes * kCodesOfWord;
+  int64_t ahead = kAheadBytes / (weights.bits == 4 ? 4 : 1);
+  int64_t depth =
+      std::max<int64_t>(getConstantIntValue(problem.k).value_or(1), 1);
+  int64_t grain = std::max<int64_t>(kMinWork / (depth * width), 1);
+  // A single row has two sums for each column, which take turns.
+  int64_t parts = rows == 1 ? 2 : 1;
+  PreparedRows left = prepareRows(b, rows);
+  Value last = b.sub(b.mul(panels, b.mul(words, wordSize)), b.index(1));
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
+  auto broadcast = [&](IndexBuilder &b, Value offset) -> Value {
+    Value scalar = memref::LoadOp::create(b, left.scratch, offset);
+    return vector::BroadcastOp::create(b, vectorType, scalar);
+  };
+  Value tasks =
+      b.mul(b.ceilDiv(panels, b.index(streams)), b.min(problem.m, b.index(1)));
+  b.parallel(tasks, grain, [&](IndexBuilder &b, Value task) {
+    SmallVector<Value> codes, terms;
+    for (int64_t j = 0; j < streams; ++j) {
+      Value panel = b.min(b.add(b.mul(task, streams), j), lastPanel);
+      codes.push_back(b.mul(panel, b.mul(words, wordSize)));
+      terms.push_back(b.mul(panel, b.mul(groups, lanes)));
+    }
+    auto addWord = [&](IndexBuilder &b, Value word, ValueRange carried) {
+      SmallVector<Value> sums = llvm::to_vector(carried);
+      SmallVector<SmallVector<Value>> columns;
+      for (Value offset : codes) {
+        Value place = b.add(offset, b.mul(word, wordSize));
+        memref::PrefetchOp::create(
+            b, weights.codes, b.min(b.add(place, ahead), last),
+            /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+        columns.push_back(loadCodes(b, place, /*areScaled=*/true));
+      }
+      Value row = b.mul(word, kCodesOfWord * rows);
+      for (int64_t i = 0; i < kCodesOfWord; ++i)
+        for (int64_t r = 0; r < rows; ++r) {
+          Value x = broadcast(b, b.add(row, i * rows + r));
+          for (int64_t j = 0; j < streams; ++j) {
+            Value &sum = sums[(r * streams + j) * parts + i % parts];
+            sum = multiplyAdd(b, x, columns[j][i], sum);
+          }
+        }
+      return sums;
+    };
+    auto addGroup = [&](IndexBuilder &b, Value g, ValueRange carried) {
+      Value begin = b.index(0), count = words;
+      if (group != 0) {
+        begin = b.mul(g, group / kCodesOfWord);
+        count = b.index(group / kCodesOfWord);
+        if (depth % group != 0)
+          count = b.min(count, b.sub(words, begin));
+      }
+      SmallVector<Value> products =
+          b.reduce(b.index(0), count, 1,
+                   SmallVector<Value>(rows * streams * parts, zeros),
+                   [&](IndexBuilder &b, Value word, ValueRange inner) {
+                     return addWord(b, b.add(begin, word), inner);
+                   });
+      SmallVector<Value> sums = llvm::to_vector(carried);
+      for (int64_t j = 0; j < streams; ++j) {
+        Value offset = b.add(terms[j], b.mul(g, lanes));
+        Value scale = loadTerm(b, weights.scales, offset, false);
+        Value zero;
+        if (left.sums)
+          zero = arith::NegFOp::create(b, loadZeros(b, offset));
+        for (int64_t r = 0; r < rows; ++r) {
+          int64_t number = r * streams + j;
+          Value product = products[number * parts];
+          if (parts == 2)
+            product = add(b, product, products[number * parts + 1]);
+          if (zero) {
+            Value place = b.add(left.sums, b.add(b.mul(g, rows), r));
+            product = multiplyAdd(b, broadcast(b, place), zero, product);
+          }
+          sums[number] = multiplyAdd(b, product, scale, sums[number]);
+        }
+      }
+      return sums;
+    };
+    SmallVector<Value> sums(rows * streams, zeros);
+    sums = b.reduce(b.index(0), groups, 1, sums, addGroup);
+    Value scratch = makeScratch(b, b.index(rows * width));
+    for (auto [i, sum] : llvm::enumerate(sums))
+      storeSums(b, sum, scratch, b.index(i * lanes));
+    Value column = b.mul(task, width);
+    Value columns = b.min(b.sub(problem.n, column), b.index(width));
+    finishTile(b, {b.index(0), b.index(0), column, problem.m, columns}, width,
+               scratch, b.index(0));
+  });
+}
+
+/// Writes columns of the right matrix as floats to scratch memory.
+void MatmulEmitter::unpackPanel(IndexBuilder &b,
+                                const MatmulProblem::Columns &panel,
+                                Value scratch, Value offset) {
+  const WeightPanels &weights = *problem.weights;
+  int64_t wordSize = weights.bits == 4 ? lanes : lanes * kCodesOfWord;
+  int64_t wordsOfGroup = weights.group / kCodesOfWord;
+  Value words = countWords(b), groups = countGroups(b);
+  Value lastPanel = b.sub(b.ceilDiv(problem.n, b.index(lanes)), b.index(1));
+  Value begin = b.floorDiv(panel.begin, b.index(kCodesOfWord));
+  Value count = b.ceilDiv(panel.depth, b.index(kCodesOfWord));
+  Value first = b.floorDiv(panel.column, b.index(lanes));
+  b.loop(b.index(0), count, 1, [&](IndexBuilder &b, Value i) {
+    Value word = b.add(begin, i);
+    Value g = wordsOfGroup == 0 ? b.index(0)
+                                : b.floorDiv(word, b.index(wordsOfGroup));
+    for (int64_t j = 0; j < blocking.vectors; ++j) {
+      Value number = b.min(b.add(first, j), lastPanel);
+      Value place = b.mul(b.add(b.mul(number, words), word), wordSize);
+      Value term = b.mul(b.add(b.mul(number, groups), g), lanes);
+      Value scale = loadTerm(b, weights.scales, term, false);
+      Value zero = hasZeros() ? loadZeros(b, term) : Value();
+      for (auto [k, code] :
+           llvm::enumerate(loadCodes(b, place, /*areScaled=*/false))) {
+        Value value = code;
+        if (zero)
+          value = arith::SubFOp::create(b, value, zero);
+        value = arith::MulFOp::create(b, value, scale);
+        Value row = b.mul(b.add(b.mul(i, kCodesOfWord), k), blocking.columns());
+        storeSums(b, value, scratch, b.add(offset, b.add(row, j * lanes)));
+      }
+    }
+  });
+}
+
+void MatmulEmitter::emitWeights(IndexBuilder &b) {
+  // As many sums as registers hold beside codes.
+  bool hasManyRegisters = blocking.rows > 4;
+  auto few = [&](int64_t rows, int64_t streams) {
+    return [=](IndexBuilder &b) { emitFewRowsOfWeights(b, rows, streams); };
+  };
+  auto blocks = [&](IndexBuilder &b) {
+    MatmulProblem unpacked = problem;
+    unpacked.packRhs = [&](IndexBuilder &b, const MatmulProblem::Columns &panel,
+                           Value scratch, Value offset) {
+      unpackPanel(b, panel, scratch, offset);
+    };
+    MatmulEmitter(unpacked, blocking).emit(b);
+  };
+  b.branch(b.isAtMost(problem.m, 1), few(1, 4), [&](IndexBuilder &b) {
+    b.branch(b.isAtMost(problem.m, 4), few(4, hasManyRegisters ? 4 : 2),
+             [&](IndexBuilder &b) {
+               b.branch(b.isAtMost(problem.m, 8),
+                        few(8, hasManyRegisters ? 2 : 1), blocks);
+             });
+  });
+}
