@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from mlir import ir
 from relax_runtime.arrays import NO_MASK
 
 from .._arguments import shown
+from .._mlir_libs import _relax_mlir as _ext
 from .dtypes import dtype_name, element_type, is_numpy
 
 # Data types of Python numbers, as in TVM.
@@ -103,6 +105,15 @@ def bits_attr(bits: np.ndarray, dtype: Any) -> ir.Attribute:
     element = element_type(dtype_name(dtype))
     with ir.Location.unknown(element.context):
         return ir.DenseElementsAttr.get(bits, type=element, shape=list(bits.shape))
+
+
+def bytes_of(attr: ir.Attribute) -> bytes:
+    """Return a copy of the memory of the elements of a constant, in row-major order."""
+    with attr.context, ir.Location.unknown():
+        module = ir.Module.create()
+        module.operation.attributes["relax.constants"] = ir.ArrayAttr.get([attr])
+        ((_, _, address, size, data),) = _ext.constants(module)
+        return ctypes.string_at(address, size) if data is None else bytes(data)
 
 
 def scalar_attr(value: Any, dtype: Any = None) -> ir.Attribute:

@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
 from mlir import ir
 
-from .._mlir_libs import _relax_mlir as _ext
+from ..core.constants import bytes_of
 from ..core.dtypes import dtype_name, is_numpy
 from .tensor import FORMATS, Array, decode, storage_dtype
 
@@ -35,12 +34,7 @@ def elements(attr: Any) -> Array:
 
 
 def _from_bytes(attr: Any, dtype: str) -> Array:
-    """Return a copy of the memory of an attribute."""
-    with attr.context, ir.Location.unknown():
-        module = ir.Module.create()
-        module.operation.attributes["relax.constants"] = ir.ArrayAttr.get([attr])
-        ((_, _, address, size, data),) = _ext.constants(module)
-        memory = ctypes.string_at(address, size) if data is None else bytes(data)
+    memory = bytes_of(attr)
     if is_numpy(dtype):
         return np.frombuffer(memory, dtype).copy()
     return decode(np.frombuffer(memory, f"uint{FORMATS[dtype].bits}"), dtype)

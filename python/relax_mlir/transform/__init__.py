@@ -25,6 +25,7 @@ from relax_runtime.near_misses import did_you_mean as _did_you_mean
 from .base import MLIRPass, Pass, PassError, Sequential
 from .bind_params import BindParams
 from .combine_parallel_matmul import CombineParallelMatmul
+from .compress_weights import CompressWeights, WeightFormat
 from .convert_layout import ConvertLayout
 from .expand_conv1d import ExpandConv1D
 from .find import find
@@ -43,10 +44,12 @@ from .python_pass import (
 )
 from .registry import PASSES as _PASSES
 from .registry import TVM_PASSES as _TVM_PASSES
+from .transpose_weights import TransposeQuantizedWeights
 
 __all__ = [
     "BindParams",
     "CombineParallelMatmul",
+    "CompressWeights",
     "ConfigOption",
     "ConvertLayout",
     "DataflowBlockPass",
@@ -62,6 +65,8 @@ __all__ = [
     "PassError",
     "PassInfo",
     "Sequential",
+    "TransposeQuantizedWeights",
+    "WeightFormat",
     "dataflowblock_pass",
     "find",
     "function_pass",

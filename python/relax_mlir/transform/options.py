@@ -12,6 +12,8 @@ from typing import Any, Literal
 from relax_runtime.bounds import INT64, between
 from relax_runtime.near_misses import did_you_mean
 
+from .compress_weights import WeightFormat
+
 #: How functions run.
 EXEC_MODES = ("compiled", "bytecode")
 #: The checks that a program makes when it runs.
@@ -33,7 +35,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 # The architectures that LLVM writes code for, from the oldest that kernels are written for on.
 _ARCHS = tuple(f"sm_{n}" for n in (80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121))
 # Those that no pipeline of MLIR has: they are about passes in Python, and about LLVM.
-_OF_PYTHON = {"opt_level", "fold_constants", "combine_matmuls"}
+_OF_PYTHON = {"opt_level", "fold_constants", "combine_matmuls", "weights"}
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,9 @@ class CompileOptions:
     combine_matmuls : bool
         Whether products of a matrix with several constants become one, where constants are folded
         and kernels fused; see `relax_mlir.transform.CombineParallelMatmul`.
+    weights : str
+        How constant matrices of products are rounded, such as "int4-g32" or "int8"; "" leaves them
+        as they are. See `relax_mlir.transform.CompressWeights`.
     winograd : bool
         Whether convolutions by constant windows of 3 x 3 may use the algorithm of Winograd, where
         that is faster. A result then depends on all elements that a tile of up to 6 x 6 elements
@@ -127,6 +132,7 @@ class CompileOptions:
     emit_kernels: bool = True
     fold_constants: bool = True
     combine_matmuls: bool = True
+    weights: str = ""
     winograd: bool = True
     fast_math: bool = False
     profile: bool = False
@@ -142,6 +148,8 @@ class CompileOptions:
         for field in dataclasses.fields(self):
             _check(field.name, getattr(self, field.name), type(field.default))
         check_arch("device_arch", self.device_arch)
+        if self.weights:
+            WeightFormat.parse(self.weights)
 
     @classmethod
     def of(cls, given: CompileOptions | None, changes: dict[str, Any]) -> CompileOptions:

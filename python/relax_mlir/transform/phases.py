@@ -13,12 +13,14 @@ from .._mlir_libs import _relax_mlir as _ext
 from ..core.context import current_context
 from .base import MLIRPass, Pass, Sequential
 from .combine_parallel_matmul import CombineParallelMatmul
+from .compress_weights import CompressWeights
 from .convert_layout import ConvertLayout
 from .expand_conv1d import ExpandConv1D
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .options import CompileOptions
 from .registry import name_of
+from .transpose_weights import TransposeQuantizedWeights
 
 
 def split_pipeline(text: str) -> list[str]:
@@ -70,7 +72,13 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.
         passes.append(CombineParallelMatmul(worthwhile=True))
-    return [*passes, FoldConstant()]
+    return [*passes, TransposeQuantizedWeights(), FoldConstant()]
+
+
+def _roundings(options: CompileOptions) -> list[Pass]:
+    """Return the passes that give numbers fewer bits, where options say so."""
+    passes: list[Any] = [CompressWeights(options.weights)] if options.weights else []
+    return passes
 
 
 # The phase whose passes are in Python.
@@ -132,6 +140,6 @@ def phase(name: str, options: CompileOptions | None = None, **changes: Any) -> S
     options = CompileOptions.of(options, changes)
     pipeline = pipeline_of(name, options)
     if pipeline is None:
-        return Sequential(_foldings(options), name=name)
+        return Sequential([*_foldings(options), *_roundings(options)], name=name)
     text = str(PassManager.parse(pipeline, context=current_context()))
     return Sequential([MLIRPass(one, name_of(one)) for one in split_pipeline(text)], name=name)

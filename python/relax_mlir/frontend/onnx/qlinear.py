@@ -12,7 +12,7 @@ from mlir import ir
 from ... import op
 from ...composites.tensors import agreed, cast, normal_axis, number
 from ...core.expr import const
-from ..values import Operator, Value, rank_of, shape_of
+from ..values import Operator, Value, as_tensor, dtype_of, rank_of, shape_of
 from .index import gather
 from .quantize import dynamic_quantize, less_zero, quantize
 from .registry import Function, Node, converter
@@ -178,34 +178,37 @@ def _bits(node: Node) -> int:
     return int(bits)
 
 
-@converter("MatMulNBits", domain=_DOMAIN)
+@converter("MatMulNBits", domain=_DOMAIN, raw=(1, 3))
 def _matmul_n_bits(
-    node: Node, x: ir.Value, packed: ir.Value, scales: ir.Value, zeros: ir.Value | None = None,
+    node: Node, x: ir.Value, packed: Value, scales: ir.Value, zeros: Value = None,
     groups: ir.Value | None = None, bias: ir.Value | None = None,
 ) -> ir.Value:  # fmt: skip
     if groups is not None:
         raise NotImplementedError("expected weights in the order of their blocks, but got g_idx")
     rows, columns, block = node.attr("K"), node.attr("N"), node.attr("block_size")
     bits, blocks = _bits(node), -(-rows // block)
-    dtype = scales.type.dtype
-    whole = op.astype(_unpacked(op.reshape(packed, [columns, blocks, -1]), bits), dtype)
-    step = op.reshape(scales, [columns, blocks, 1])
-    weights = op.multiply(op.subtract(whole, _zero(zeros, columns, blocks, bits, dtype)), step)
-    weights = op.reshape(weights, [columns, blocks * block])
-    if blocks * block != rows:
-        weights = op.strided_slice(weights, [1], [0], [rows], [1], assume_inbound=True)
-    result = op.matmul(x, op.permute_dims(cast(weights, x.type.dtype)))
+    step = op.permute_dims(op.reshape(scales, [columns, blocks]))
+    if zeros is None:
+        zero = number(1 << (bits - 1), "uint8")
+    elif dtype_of(zeros) == "uint8":
+        zero = _columns_of(zeros, columns, blocks, bits)
+    else:
+        zero = op.permute_dims(op.reshape(as_tensor(zeros), [columns, blocks]))
+    codes = _columns_of(packed, columns, rows, bits)
+    # A product takes this operator into its kernel.
+    weights = op.dequantize(codes, step, zero, 0, x.type.dtype, block)
+    result = op.matmul(x, weights)
     return result if bias is None else op.add(result, bias)
 
 
-def _zero(zeros: ir.Value | None, columns: int, blocks: int, bits: int, dtype: str) -> ir.Value:
-    """Return the zero point of each block."""
-    if zeros is None:
-        return number(1 << (bits - 1), dtype)
-    if zeros.type.dtype != "uint8":
-        return op.reshape(cast(zeros, dtype), [columns, blocks, 1])
-    each = _unpacked(op.reshape(zeros, [columns, -(-blocks * bits // 8)]), bits, blocks)
-    return op.reshape(op.astype(each, dtype), [columns, blocks, 1])
+def _columns_of(packed: Value, columns: int, count: int, bits: int) -> ir.Value:
+    """Return the integers in the bytes of each row as a column of so many."""
+    if isinstance(packed, np.ndarray):  # unpacked now: nothing has to unpack it later
+        shifts = np.arange(0, 8, bits, dtype="uint8")
+        each = (packed.reshape(-1, 1) >> shifts) & np.uint8((1 << bits) - 1)
+        return const(np.ascontiguousarray(each.reshape(columns, -1)[:, :count].T))
+    rows = op.reshape(as_tensor(packed), [columns, -1])
+    return op.permute_dims(_unpacked(rows, bits, count))
 
 
 @converter("GatherBlockQuantized", domain=_DOMAIN, raw=(1,))

@@ -83,6 +83,10 @@ def _dequantize_linear(
     result = scale.type.dtype
     if node.attr("output_dtype", 0):
         result = dtype_of_onnx(node.attr("output_dtype"))
+    if x.type.dtype in ("int8", "uint8") and result != "float64":
+        # As an operator, which a product takes into its kernel.
+        place = number(0, x.type.dtype) if zero is None else zero
+        return op.dequantize(x, scale, place, axis if rank_of(x) > 0 else -1, result, block)
     wide = op.astype(x, "int64" if x.type.dtype in ("int32", "uint32") else "int32")
     if zero is not None:
         wide = op.subtract(wide, cast(_spread(zero, x, axis, block), wide.type.dtype))
