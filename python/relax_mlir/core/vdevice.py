@@ -86,3 +86,14 @@ def set_global_info(module: ir.Module, devices: Mapping[str, VDevice]) -> None:
         {name: device.attribute(module.context) for name, device in devices.items()},
         context=module.context,
     )
+
+
+def listed_devices(op: ir.Operation | ir.OpView) -> dict[str, ir.Attribute]:
+    """Return the virtual devices that the module around an operation lists, sorted by name."""
+    operation = op.operation
+    while operation.parent is not None:
+        operation = operation.parent.operation
+    attributes = operation.attributes
+    if GLOBAL_INFO not in attributes:
+        return {}
+    return {item.name: item.attr for item in attributes[GLOBAL_INFO]}

@@ -111,6 +111,9 @@ class BindingParser(SignatureParser):
         if isinstance(node.value, ast.Name) and is_stated:
             self._alias(node.target, value)
             return
+        if value == () and isinstance(node.value, ast.Call):
+            self.env.bind(node.target.id, value)  # of a call without a value
+            return
         with self.at(node.value):
             if isinstance(value, tuple) and isinstance(declared, ShapeStructInfo):
                 value = _op.shape([as_dim(item) for item in value])

@@ -39,7 +39,7 @@ class BlockParser(BindingParser):
 
     def _visit_expr(self, node: ast.Expr) -> None:
         value = self.eval(node.value)
-        if value is None or value is Ellipsis:
+        if value is None or value is Ellipsis or (value == () and isinstance(node.value, ast.Call)):
             return
         if isinstance(value, NextOperation):
             self._next = value, node
