@@ -664,6 +664,11 @@ template <auto entry> static ffi::Function typed() {
   });
 }
 
+// Of functions that look at tensors wherever these are.
+template <auto entry> static ffi::Function anywhere() {
+  return ffi::Function::FromTyped(entry);
+}
+
 static constexpr std::string_view kPrefix = "relax_mlir.run.";
 static constexpr struct {
   std::string_view name;
@@ -672,15 +677,15 @@ static constexpr struct {
     {"assert_op", packed<assertTrue>},
     {"call_dps_packed", packed<callDPS>},
     {"dynamic_strided_slice", typed<stridedSlice>},
-    {"ensure_zero_offset", typed<ensureZeroOffset>},
-    {"inspect", typed<inspect>},
+    {"ensure_zero_offset", anywhere<ensureZeroOffset>},
+    {"inspect", anywhere<inspect>},
     {"nonzero", typed<nonzero>},
     {"print", packed<print>},
     {"scalar_tensor", typed<makeScalar>},
     {"tensor_to_shape", typed<toShape>},
     {"truth", typed<isTrue>},
     {"unique", packed<unique>},
-    {"view", typed<view>},
+    {"view", anywhere<view>},
 };
 
 std::optional<ffi::Function>

@@ -368,9 +368,8 @@ def view(
 
 def _stated(value: Any) -> Any:
     """Return an argument; None for an empty tuple, as which TVM writes one that is left out."""
-    is_value = isinstance(value, ir.Value) and isinstance(value.type, TupleStructInfo)
-    is_empty = (is_value and not value.type.fields) or value == ()
-    return None if is_empty else value
+    is_tuple = isinstance(value, ir.Value) and isinstance(value.type, TupleStructInfo)
+    return None if is_tuple and not value.type.fields else value
 
 
 def _offset(value: Any) -> Any:
@@ -411,15 +410,28 @@ def is_whole(old: TensorStructInfo, new: TensorStructInfo) -> bool:
     return bool(have.prove_equal(need, _facts(have, need)))
 
 
+def _end(new: TensorStructInfo, first: Dim) -> Dim | None:
+    """Return the byte at which a view ends, where that is known."""
+    need = _bytes(new)
+    return None if need is None else need + first
+
+
+def may_be_inside(old: TensorStructInfo, new: TensorStructInfo, first: Dim) -> bool:
+    """Say whether a view that begins at a byte may be a part of a tensor."""
+    if first.value is not None and first.value < 0:
+        return False
+    have, end = _bytes(old), _end(new, first)
+    if have is None or end is None:
+        return True
+    return end.prove_less_equal(have, _facts(have, end)) is not False
+
+
 def _require_inside(old: TensorStructInfo, new: TensorStructInfo, first: Dim) -> None:
     """Raise ValueError if a view is known to leave the tensor."""
     if first.value is not None and first.value < 0:
         raise ValueError(f"expected an offset of at least 0, but got {first.value}")
-    have, need = _bytes(old), _bytes(new)
-    if have is None or need is None:
-        return
-    end = need + first
-    if end.prove_less_equal(have, _facts(have, end)) is False:
+    have, end = _bytes(old), _end(new, first)
+    if have is not None and end is not None and not may_be_inside(old, new, first):
         raise ValueError(
             f"expected a view inside of the {have.text} bytes of {old}, but got one of type {new} "
             f"that ends at byte {end.text}"

@@ -169,6 +169,20 @@ return R.memory.view(y, R.shape([2]), relative_byte_offset=R.prim_value(8))
         ],
         X[2:],
     ),
+    "scalar": (
+        """
+y = R.match_cast(x, R.Tensor((1,), "float32"))
+v = R.memory.view(y, ())
+return R.memory.view(v, R.shape([1]))
+""",
+        [
+            'y: R.Tensor((1,), dtype="float32") = R.match_cast(x, R.Tensor((1,), dtype="float32"))',
+            'v: R.Tensor((), dtype="float32") = R.memory.view(y, R.shape([]))',
+            'gv: R.Tensor((1,), dtype="float32") = R.memory.view(v, R.shape([1]))',
+            "return gv",
+        ],
+        X[:1],
+    ),
     # An offset that the program computes, and one in terms of a dimension.
     "offset": (
         """
@@ -230,6 +244,8 @@ def test_programs(name, mode):
         assert statements(mod) == printed
     if name == "offset":
         check(run(mod, mode, z=np.zeros((4, 1), "int8")), expected)
+    elif name == "scalar":
+        check(run(mod, mode, X[:1]), expected)
     else:
         check(run(mod, mode), expected)
 
@@ -409,6 +425,70 @@ return R.memory.alloc_tensor(s, 0, R.shape([n]), "float32")
 """)
     with pytest.raises(ValueError, match="the storage is too small"):
         run(mod, exec_mode)
+
+
+X_TYPE = "!relax.tensor<[n], f32>"
+
+
+@pytest.mark.parametrize(
+    ("callee", "operands", "result"),
+    [
+        ("view", ("shape <[n]>", 'string "float32"', "prim_value -4 : i64"), X_TYPE),
+        ("view", ("shape <[n]>", 'string "float32"', "prim_value 0 : i64"), X_TYPE),
+        ("view", ("shape <[n]>", 'string "float32"', "prim_value 4 : i64"), X_TYPE),
+        ("view", ("shape <[1]>", 'string "float32"', "prim_value 0 : i32"), X_TYPE),
+        ("view", ("shape <[1]>", 'string "f4"', "prim_value 0 : i64"), "!relax.tensor<[1], f32>"),
+        ("view", ("shape <[1]>", 'string "int32"', "prim_value 0 : i64"), X_TYPE),
+        ("inspect", ('string "stride_i"', "prim_value -1 : i64"), "!relax.prim<i64>"),
+        ("inspect", ('string "stride_i"', "prim_value 1 : i64"), "!relax.prim<i64>"),
+        ("inspect", ('string "shape_i"', "prim_value 0 : i64"), "!relax.prim<i64>"),
+        ("inspect", ('string "ndim"', "prim_value -1 : i64"), "!relax.prim<i32>"),
+        ("inspect", ('string "byte_offset"', "prim_value 0 : i64"), "!relax.prim<ui64>"),
+        ("inspect", ('string "byte_offset"', "prim_value -1 : i64"), "!relax.prim<i64>"),
+        ("inspect", ('string "color"', "prim_value -1 : i64"), "!relax.prim<i64>"),
+        ("ensure_zero_offset", (), "!relax.object"),
+    ],
+)
+def test_calls_that_r_does_not_make_are_written_as_calls(callee, operands, result):
+    types = {"shape": "!relax.shape<[{}]>", "string": "!relax.object"}
+    lines, given = [], []
+    for index, operand in enumerate(operands):
+        kind, number = operand.split()[:2]
+        width = operand.split()[-1]
+        dims = number.strip("<[]>")
+        type_ = types.get(kind, f"!relax.prim<{width}, {number}>").format(dims)
+        lines.append(f"%{index} = relax.{operand}")
+        given.append((f"%{index}", type_))
+    names = ", ".join(["%x", *(name for name, _ in given)])
+    signature = ", ".join([X_TYPE, *(type_ for _, type_ in given)])
+    body = "\n".join(lines)
+    attributes = f"{{sinfo_args = [{result}]}}"
+    program = f"""relax.func @main(%x: {X_TYPE}) -> !relax.object {{
+{body}
+%r = relax.call_pure_packed "relax_mlir.run.{callee}"({names})
+    {attributes} : ({signature}) -> {result}
+relax.return %r : {result}
+}}"""
+    mod = relax.as_module(program)
+    text = mod.script()
+    assert f'R.call_pure_packed("relax_mlir.run.{callee}", x' in text
+    relax.assert_structural_equal(mod, from_source(text))
+
+
+def test_operations_that_r_does_not_make_are_written_in_the_generic_form():
+    program = """
+relax.func @main(%x: !relax.tensor<[2, 2], f32>, %y: !relax.tensor<*, f32>) -> !relax.object {
+  %0 = relax.builtin.view %x : !relax.tensor<[2, 2], f32> -> !relax.tensor<[2, 2], f32>
+  %1 = relax.builtin.view %y : !relax.tensor<*, f32> -> !relax.tensor<[2], f32>
+  %c = arith.constant 4 : i64
+  %2 = relax.builtin.alloc_storage(%c)
+  %3 = relax.builtin.alloc_tensor(%c) : !relax.tensor<ndim = 1, f32>
+  relax.return %0 : !relax.tensor<[2, 2], f32>
+}"""
+    mod = relax.as_module(program)
+    text = mod.script()
+    assert text.count("I.mlir_op") == 5
+    relax.assert_structural_equal(mod, from_source(text))
 
 
 def test_a_builder_takes_what_has_no_value():

@@ -10,10 +10,10 @@ from typing import Any
 from mlir import ir
 
 from ...core.dtypes import dtype_name
-from ...core.ir import PrimStructInfo, TensorStructInfo
+from ...core.ir import Dim, PrimStructInfo, TensorStructInfo
 from ...core.vdevice import listed_devices
 from ...dialects import relax as _ops
-from ...op.memory import is_whole
+from ...op.memory import is_whole, may_be_inside
 from .types import TypePrinter, quote
 
 Form = Callable[[], str]
@@ -110,25 +110,37 @@ def packed_form(
 
 
 def _packed_view(op: Any, given: Any, value: Any, is_inline: Any, types: Any) -> Form | None:
-    kinds = (_ops.ShapeOp, _ops.StringOp)
     if len(given) != 4 or not all(map(is_inline, given[1:3])):
         return None
     shape, dtype = (each.owner for each in given[1:3])
-    if not isinstance(shape, kinds[0]) or not isinstance(dtype, kinds[1]):
+    if not isinstance(shape, _ops.ShapeOp) or not isinstance(dtype, _ops.StringOp):
         return None
     old, new = given[0].type, op.results[0].type
-    if new != TensorStructInfo(shape.values, dtype.value.value, vdevice=old.vdevice):
+    is_stated = dtype.value.value == new.dtype and shape.values == new.shape
+    if not is_stated or old.vdevice != new.vdevice:
         return None
     offset = given[3]
-    is_known = isinstance(offset.owner, _ops.PrimValueOp)
-    is_zero = is_known and getattr(offset.owner.value, "value", None) == 0
-    if is_known and not is_inline(offset):
+    number = _number(offset, is_inline)
+    if number is None or not may_be_inside(old, new, number):
         return None
+    is_zero = number.value == 0 and isinstance(offset.owner, _ops.PrimValueOp)
     if is_zero and new.dtype == old.dtype and (new == old or is_whole(old, new)):
         return None  # R makes another operation
-    dims, name = types.dims(shape.values), quote(dtype.value.value)
+    dims, name = types.dims(shape.values), quote(new.dtype)
     end = "" if is_zero else f", {value(offset)}"
     return lambda: f"R.memory.view({value(given[0])}, R.shape([{dims}]), {name}{end})"
+
+
+def _number(operand: ir.Value, is_inline: Callable[[ir.Value], bool]) -> Dim | None:
+    """Return an integer that R makes anew, 0 for what the program computes; None for others."""
+    if not isinstance(operand.type, PrimStructInfo) or operand.type.dtype != "int64":
+        return None
+    if not isinstance(operand.owner, _ops.PrimValueOp):
+        return Dim(0)
+    attribute = operand.owner.value
+    if not is_inline(operand):
+        return None
+    return attribute if isinstance(attribute, Dim) else Dim(attribute.value)
 
 
 def _packed_ensure(op: Any, given: Any, value: Any, is_inline: Any, types: Any) -> Form | None:
@@ -141,20 +153,21 @@ def _packed_inspect(op: Any, given: Any, value: Any, is_inline: Any, types: Any)
     if len(given) != 3 or not is_inline(given[1]) or not isinstance(given[1].owner, _ops.StringOp):
         return None
     field, axis, x = given[1].owner.value.value, given[2], given[0].type
-    is_known = isinstance(axis.owner, _ops.PrimValueOp)
-    dtype = _FIELDS.get(field)
-    if (
-        dtype is None
-        or op.results[0].type != PrimStructInfo(dtype)
-        or (is_known and not is_inline(axis))
-    ):
+    dtype, number = _FIELDS.get(field), _number(axis, is_inline)
+    if dtype is None or number is None or op.results[0].type != PrimStructInfo(dtype):
         return None
+    is_known = isinstance(axis.owner, _ops.PrimValueOp)
     name = f"R.inspect.tensor_{field}"
-    if field == "stride_i" or (field == "shape_i" and (x.shape is None or not is_known)):
+    if field in ("shape_i", "stride_i"):
+        place = number.value
+        if place is None or place < 0 or (x.ndim != -1 and place >= x.ndim and is_known):
+            return None  # an error of R
+        if field == "shape_i" and x.shape is not None and is_known:
+            return None  # R makes a number
         return lambda: f"{name}({value(given[0])}, {value(axis)})"
-    is_stated = {"ndim": x.ndim != -1}.get(field, field.startswith("dtype") and x.dtype is not None)
-    if field == "shape_i" or is_stated:
-        return None  # R makes a number
+    is_stated = x.ndim != -1 if field == "ndim" else x.dtype is not None
+    if (is_stated and not field.endswith("_offset")) or not is_known or number.value != -1:
+        return None
     return lambda: f"{name}({value(given[0])})"
 
 
