@@ -9,6 +9,7 @@
 // One walk over a function in program order gives each value its roots.
 //
 // - Operators, constants and the call_tir family allocate: a root of their own.
+//   Tensors in one storage share its root, as they may lie over each other.
 // - Casts, tuples, blocks and branches pass on the roots of what they are
 // given.
 // - A call may return what it is given, and what a closure captured. An impure
@@ -137,6 +138,16 @@ const AliasInfo::Node *AliasInfo::visitInplaceCall(CallTIRInplaceOp op) {
   return outputs.empty() ? makeNode({}) : outputs.front();
 }
 
+/// The memory of its storage, or memory that comes up here.
+const AliasInfo::Node *AliasInfo::visitAlloc(AllocTensorOp op) {
+  Roots held;
+  for (Value operand : op->getOperands())
+    held = unite(held, lookup(operand)->roots);
+  Value result = op->getResult(0);
+  return held.empty() ? makeRoot(Root::Fresh, result, result.getType())
+                      : makeNode(std::move(held));
+}
+
 void AliasInfo::visitClosure(ClosureOp closure) {
   if (closure.getBody().getNumArguments() == 0)
     return;
@@ -213,6 +224,7 @@ void AliasInfo::visitOp(Operation &op) {
             return makeNode(
                 makeNode({}, fieldsOf(closure->getOperands()))->roots);
           })
+          .Case([&](AllocTensorOp alloc) { return visitAlloc(alloc); })
           .Case([&](CallTIRInplaceOp call) { return visitInplaceCall(call); })
           .Default([&](Operation *op) {
             bool isOurs = isa_and_nonnull<RelaxDialect>(op->getDialect());

@@ -78,6 +78,7 @@ private:
   bool verifySymbolTable(Operation *table, SymbolMap &symbols);
   void checkOperands(Operation *op);
   void checkSizes(Operation *op);
+  void checkKill(KillOp kill);
   void checkDataflowCall(CallOp call, const CallGraph &graph);
   void checkRecursion(const CallGraph &graph);
   void checkEntryPoints();
@@ -327,6 +328,25 @@ void WellFormedChecker::checkSizes(Operation *op) {
       llvm::for_each(block.getArgumentTypes(), check);
 }
 
+/// Whether `user` may run after `op`: not in the other branch of a relax.if.
+static bool mayRunLater(Operation *user, Operation *op) {
+  for (Operation *above = op; above->getBlock(); above = above->getParentOp())
+    if (Operation *other = above->getBlock()->findAncestorOpInBlock(*user))
+      return other != above && above->isBeforeInBlock(other);
+  return false;
+}
+
+/// Nothing uses a value after a program has killed it.
+void WellFormedChecker::checkKill(KillOp kill) {
+  for (Operation *user : kill->getOperand(0).getUsers()) {
+    if (!mayRunLater(user, kill))
+      continue;
+    InFlightDiagnostic diag = user->emitOpError()
+                              << "uses a value that was killed before";
+    diag.attachNote(kill.getLoc()) << "it is killed here";
+  }
+}
+
 /// WF07: the calls of a dataflow block, without those of closures in it.
 void WellFormedChecker::checkDataflowCall(CallOp call, const CallGraph &graph) {
   auto dataflow = dyn_cast<DataflowOp>(call->getParentOp());
@@ -405,6 +425,8 @@ LogicalResult WellFormedChecker::check() {
     if (isMalformed(op))
       return;
     checkSizes(op);
+    if (auto kill = dyn_cast<KillOp>(op))
+      checkKill(kill);
     if (auto call = dyn_cast<CallOp>(op))
       checkDataflowCall(call, graph);
     if (auto call = dyn_cast<NormalizeOpInterface>(op))

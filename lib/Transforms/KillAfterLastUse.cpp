@@ -10,7 +10,8 @@
 // is a relax.if, it dies in each of the branches: after its last use there, or
 // at the start. A storage dies with the last tensor in it, and a tensor with
 // the last view of it, which may be no more than an address. Values that a
-// terminator uses die with the frame, or after the relax.if.
+// terminator uses die with the frame, or after the relax.if. Where a program
+// kills values itself, those places are replaced by these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -135,6 +136,11 @@ static void foldItems(Operation *root) {
   });
 }
 
+/// What a program kills dies no later by itself.
+static void eraseKills(FuncOp func) {
+  func.walk([](KillOp kill) { kill.erase(); });
+}
+
 namespace {
 struct RelaxKillAfterLastUsePass
     : relax::impl::RelaxKillAfterLastUsePassBase<RelaxKillAfterLastUsePass> {
@@ -146,6 +152,7 @@ struct RelaxKillAfterLastUsePass
     });
     if (blocks.wasInterrupted())
       return signalPassFailure();
+    eraseKills(getOperation());
     foldItems(getOperation());
     SmallVector<Value> values;
     getOperation().walk([&](Operation *op) {

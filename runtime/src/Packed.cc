@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Cases: results whose shapes depend on data; scalars; effects; packed
-// functions that write into a tensor. They throw as functions of tvm-ffi do.
+// Cases: results whose shapes depend on data; scalars; tensors as they lie in
+// memory; effects; packed functions that write into a tensor. They throw as
+// functions of tvm-ffi do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -364,6 +365,113 @@ static ffi::Tensor makeScalar(ffi::AnyView value, DLDataType dtype) {
 static bool isTrue(int64_t value) { return value != 0; }
 
 //===----------------------------------------------------------------------===//
+// Tensors as they lie in memory
+//===----------------------------------------------------------------------===//
+
+static const DLTensor &expectTensor(const relax_site &site,
+                                    const TVMFFIAny *value) {
+  const DLTensor *tensor = getTensor(value);
+  if (!tensor)
+    RELAX_THROW(TypeError) << site.function << ": expected a tensor, but got "
+                           << describe(value);
+  return *tensor;
+}
+
+// A compact copy, on the device of the tensor.
+static ffi::Any copyCompact(const relax_site &site, const DLTensor &tensor) {
+  ffi::Any copy;
+  auto *slot = reinterpret_cast<TVMFFIAny *>(&copy);
+  TVM_FFI_CHECK_SAFE_CALL(copyTensor(&site, slot, tensor, tensor.device));
+  return copy;
+}
+
+// view(x, shape, dtype, offset): the memory of a tensor from a byte on, as
+// elements of a data type in a shape. Of a tensor without an owner, or that is
+// not compact, that of a compact copy.
+static ffi::Any view(ffi::AnyView value, const ffi::Shape &shape,
+                     DLDataType dtype, int64_t offset) {
+  const relax_site site = {"view", "", "", ""};
+  ffi::Any holder(value);
+  auto *slot = reinterpret_cast<TVMFFIAny *>(&holder);
+  const DLTensor *x = &expectTensor(site, slot);
+  if (slot->type_index != kTVMFFITensor || !isCompact(*x)) {
+    holder = copyCompact(site, *x);
+    x = getTensor(slot);
+  }
+  auto ndim = static_cast<int32_t>(shape.size());
+  uint64_t have = 0, need = 0;
+  bool isCounted = countBytes(x->ndim, x->shape, x->dtype, &have) &&
+                   countBytes(ndim, shape.data(), dtype, &need);
+  std::string wanted = dtypeText(dtype) + " of shape " +
+                       dimsText(shape.data(), ndim) + " at byte " +
+                       std::to_string(offset);
+  if (!isCounted || offset < 0 || uint64_t(offset) > have ||
+      need > have - uint64_t(offset))
+    RELAX_THROW(ValueError) << site.function << ": expected a part of "
+                            << describeTensor(*x) << ", but got " << wanted;
+  char *data = address(*x) + offset;
+  if (reinterpret_cast<uintptr_t>(data) & (findAlignment(dtype) - 1))
+    RELAX_THROW(ValueError)
+        << site.function << ": expected an offset that is a multiple of "
+        << findAlignment(dtype) << " bytes, but got " << wanted;
+  TVMFFIObject *result = makeView(findOwner(slot->v_obj), data, x->device, ndim,
+                                  shape.data(), dtype);
+  if (!result)
+    throw std::bad_alloc();
+  ffi::Any owned;
+  assignOwned(reinterpret_cast<TVMFFIAny *>(&owned), ownedValue(result));
+  return owned;
+}
+
+// ensure_zero_offset(x): a tensor whose elements begin where its memory does:
+// the tensor itself, or a copy.
+static ffi::Any ensureZeroOffset(ffi::AnyView value) {
+  const relax_site site = {"ensure_zero_offset", "", "", ""};
+  ffi::Any holder(value);
+  const DLTensor &x =
+      expectTensor(site, reinterpret_cast<TVMFFIAny *>(&holder));
+  return x.byte_offset == 0 ? holder : copyCompact(site, x);
+}
+
+static int64_t getStride(const DLTensor &x, int64_t axis) {
+  if (x.strides)
+    return x.strides[axis];
+  return ffi::ShapeView(x.shape + axis + 1,
+                        static_cast<size_t>(x.ndim - axis - 1))
+      .Product();
+}
+
+// inspect(x, what, axis): a field of the descriptor of a tensor. Without a
+// dimension, -1 is passed as `axis`.
+static int64_t inspect(ffi::AnyView value, const ffi::String &what,
+                       int64_t axis) {
+  const relax_site site = {"inspect", "", "", ""};
+  TVMFFIAny raw = value.CopyToTVMFFIAny();
+  const DLTensor &x = expectTensor(site, &raw);
+  std::string_view name(what.data(), what.size());
+  if (name == "shape_i" || name == "stride_i") {
+    if (axis < 0 || axis >= x.ndim)
+      RELAX_THROW(ValueError)
+          << site.function << ": expected one of the " << x.ndim
+          << " dimensions of a tensor, but got " << axis;
+    return name == "shape_i" ? x.shape[axis] : getStride(x, axis);
+  }
+  auto offset = static_cast<int64_t>(x.byte_offset);
+  const std::pair<std::string_view, int64_t> fields[] = {
+      {"ndim", x.ndim},
+      {"byte_offset", offset},
+      {"elem_offset", offset * 8 / std::max(x.dtype.bits * x.dtype.lanes, 1)},
+      {"dtype_code", x.dtype.code},
+      {"dtype_bits", x.dtype.bits},
+      {"dtype_lanes", x.dtype.lanes}};
+  for (const auto &[field, number] : fields)
+    if (name == field)
+      return number;
+  RELAX_THROW(ValueError) << site.function << ": a tensor has no field '"
+                          << name << "'";
+}
+
+//===----------------------------------------------------------------------===//
 // Effects
 //===----------------------------------------------------------------------===//
 
@@ -556,6 +664,11 @@ template <auto entry> static ffi::Function typed() {
   });
 }
 
+// Of functions that look at tensors wherever these are.
+template <auto entry> static ffi::Function anywhere() {
+  return ffi::Function::FromTyped(entry);
+}
+
 static constexpr std::string_view kPrefix = "relax_mlir.run.";
 static constexpr struct {
   std::string_view name;
@@ -564,12 +677,15 @@ static constexpr struct {
     {"assert_op", packed<assertTrue>},
     {"call_dps_packed", packed<callDPS>},
     {"dynamic_strided_slice", typed<stridedSlice>},
+    {"ensure_zero_offset", anywhere<ensureZeroOffset>},
+    {"inspect", anywhere<inspect>},
     {"nonzero", typed<nonzero>},
     {"print", packed<print>},
     {"scalar_tensor", typed<makeScalar>},
     {"tensor_to_shape", typed<toShape>},
     {"truth", typed<isTrue>},
     {"unique", packed<unique>},
+    {"view", anywhere<view>},
 };
 
 std::optional<ffi::Function>

@@ -130,6 +130,46 @@ static void testScalars() {
   CHECK(find("truth")(3).cast<bool>() && !find("truth")(0).cast<bool>());
 }
 
+static void testMemory() {
+  float data[] = {1, 2, 3, 4};
+  View x(data, {2, 2}, kF32);
+  x.tensor.byte_offset = 8;
+  x.tensor.shape[0] = 1;
+  auto inspect = [&](const char *what, int axis) {
+    return find("inspect")(&x.tensor, what, axis).cast<int64_t>();
+  };
+  CHECK(inspect("ndim", -1) == 2 && inspect("shape_i", 1) == 2);
+  CHECK(inspect("stride_i", 0) == 2 && inspect("stride_i", 1) == 1);
+  CHECK(inspect("byte_offset", -1) == 8 && inspect("elem_offset", -1) == 2);
+  CHECK(inspect("dtype_code", -1) == kDLFloat &&
+        inspect("dtype_bits", -1) == 32 && inspect("dtype_lanes", -1) == 1);
+  CHECK_RAISES(fail("inspect", &x.tensor, "shape_i", 2), "ValueError",
+               "inspect: expected one of the 2 dimensions of a tensor, but got "
+               "2");
+  CHECK_RAISES(fail("inspect", &x.tensor, "color", -1), "ValueError",
+               "inspect: a tensor has no field 'color'");
+  CHECK_RAISES(fail("inspect", 3, "ndim", -1), "TypeError",
+               "inspect: expected a tensor, but got the integer 3");
+  auto moved = find("ensure_zero_offset")(&x.tensor).cast<ffi::Tensor>();
+  CHECK(moved.GetDLTensorPtr()->byte_offset == 0 &&
+        static_cast<float *>(moved.data_ptr())[1] == 4);
+  CHECK(find("ensure_zero_offset")(moved).cast<ffi::Tensor>().same_as(moved));
+  // A view of a tensor with an owner shares its memory.
+  auto half =
+      find("view")(moved, ffi::Shape({2}), "int16", 4).cast<ffi::Tensor>();
+  CHECK(half.data_ptr() == static_cast<float *>(moved.data_ptr()) + 1);
+  CHECK(half.numel() == 2 && half.dtype().bits == 16);
+  auto copied = find("view")(&x.tensor, ffi::Shape({1}), "float32", 4)
+                    .cast<ffi::Tensor>();
+  CHECK(*static_cast<float *>(copied.data_ptr()) == 4);
+  CHECK_RAISES(fail("view", moved, ffi::Shape({2}), "float32", 4), "ValueError",
+               "view: expected a part of a tensor of rank 2, float32, shape "
+               "(1, 2), but got float32 of shape (2,) at byte 4");
+  CHECK_RAISES(fail("view", moved, ffi::Shape({1}), "float32", 2), "ValueError",
+               "view: expected an offset that is a multiple of 4 bytes, but "
+               "got float32 of shape (1,) at byte 2");
+}
+
 static void testAssert() {
   bool holds = true;
   View condition(&holds, {}, kBool);
@@ -177,6 +217,7 @@ void testPacked() {
   testShapes();
   testSlices();
   testScalars();
+  testMemory();
   testAssert();
   testLookup();
 }

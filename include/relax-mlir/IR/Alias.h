@@ -68,6 +68,7 @@ private:
   void visitOp(Operation &op);
   const Node *visitCall(Operation &op, bool isPure);
   const Node *visitInplaceCall(CallTIRInplaceOp op);
+  const Node *visitAlloc(AllocTensorOp op);
   void visitClosure(ClosureOp closure);
 
   bool mayAlias(unsigned lhs, unsigned rhs) const;

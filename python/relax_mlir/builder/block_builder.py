@@ -27,7 +27,6 @@ from ..core.vdevice import VDevice, set_global_info
 from ..core.visibility import require_visible
 from ..dialects import relax as _ops
 from ..te.call import call_kernel
-from ..tir.attributes import attribute
 from .function_bodies import ClosureBody, DataflowBody, FunctionBody, Names
 from .places import (
     bound_before,
@@ -39,6 +38,7 @@ from .places import (
     replace_draft,
     set_name,
     shape_var_name,
+    state_te_gradient,
     structure_of,
     symbol_name,
     visible_here,
@@ -718,11 +718,7 @@ class BlockBuilder(ModuleWriter):
             The call has the attributes te_grad_name and te_grad_kwargs.
         """
         value = self.call_te(func, *args, **kwargs)
-        with self._context:
-            value.owner.attributes["te_grad_name"] = ir.StringAttr.get(te_grad_name)
-            value.owner.attributes["te_grad_kwargs"] = attribute(
-                "te_grad_kwargs", dict(te_grad_kwargs or {})
-            )
+        state_te_gradient(value, te_grad_name, te_grad_kwargs)
         return value
 
     def emit_normalized(self, binding: Any) -> ir.Value:

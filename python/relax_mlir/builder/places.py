@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mlir import ir
@@ -16,6 +16,7 @@ from ..core.ir import Dim
 from ..core.struct_info import StructInfoWarning, binding_vars, check_compatibility
 from ..core.variables import definitions, walk
 from ..dialects import relax as _ops
+from ..tir.attributes import attribute
 
 
 def set_name(value: ir.Value, name: str) -> None:
@@ -101,6 +102,25 @@ def name_of(value: ir.Value) -> str:
     if isinstance(value.owner, ir.Block) or not value.owner.location.is_a_name():
         return ""
     return value.owner.location.name_str
+
+
+def state_te_gradient(call: ir.Value, name: Any, arguments: Any) -> None:
+    """Say what the gradient of a call of a kernel is, and which arguments it takes by name.
+
+    Raises
+    ------
+    TypeError
+        If the name is no str, or the arguments are no mapping of names.
+    """
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"expected te_grad_name as the name of a gradient, but got {name!r}")
+    given = {} if arguments is None else arguments
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise TypeError(f"expected te_grad_kwargs as a dict of arguments, but got {given!r}")
+    attributes = call.owner.attributes
+    with call.context:
+        attributes["te_grad_name"] = ir.StringAttr.get(name)
+        attributes["te_grad_kwargs"] = attribute("te_grad_kwargs", dict(given))
 
 
 def isolated(discarded: ir.Operation) -> ir.Operation:

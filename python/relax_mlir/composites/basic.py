@@ -24,6 +24,14 @@ import numpy as np
 from mlir import ir
 
 from ..core.expr import TensorLike, as_tensor, as_tensors, const, known_number
+from .calls import (
+    call_builtin_with_ctx,
+    call_py_func,
+    call_tir_with_grad,
+    invoke_closure,
+    invoke_pure_closure,
+    make_closure,
+)
 from .data_dependent import (
     dynamic_strided_slice,
     nonzero,
@@ -36,10 +44,16 @@ from .selection import index_put, masked_fill, median, multinomial_from_uniform,
 from .tensors import cast
 
 __all__ = [
+    "call_builtin_with_ctx",
+    "call_py_func",
+    "call_tir_with_grad",
     "dynamic_strided_slice",
     "einsum",
     "hamming_window",
     "index_put",
+    "invoke_closure",
+    "invoke_pure_closure",
+    "make_closure",
     "masked_fill",
     "median",
     "multinomial_from_uniform",

@@ -222,6 +222,11 @@ def require_context(arguments: Sequence[Any], context: ir.Context) -> None:
 
 
 def build(op_class: Any, *operands: Any, **arguments: Any) -> ir.Value:
+    """Insert an operation, as `insert` does, and return its result."""
+    return insert(op_class, *operands, **arguments).results[0]
+
+
+def insert(op_class: Any, *operands: Any, **arguments: Any) -> ir.Operation:
     """Insert an operation at the current place of the program.
 
     Parameters
@@ -233,8 +238,7 @@ def build(op_class: Any, *operands: Any, **arguments: Any) -> ir.Value:
 
     Returns
     -------
-    mlir.ir.Value
-        Its result.
+    mlir.ir.Operation
 
     Raises
     ------
@@ -259,7 +263,8 @@ def build(op_class: Any, *operands: Any, **arguments: Any) -> ir.Value:
             f"expected {op_class.OPERATION_NAME} before the block ends, for instance before "
             "emit_func_output"
         ) from None
-    return op.operation.results[0]
+    made: ir.Operation = op.operation
+    return made
 
 
 # ---------------------------------------------------------------------------------------------

@@ -86,3 +86,21 @@ def set_global_info(module: ir.Module, devices: Mapping[str, VDevice]) -> None:
         {name: device.attribute(module.context) for name, device in devices.items()},
         context=module.context,
     )
+
+
+def listed_devices(op: ir.Operation | ir.OpView) -> dict[str, ir.Attribute]:
+    """Return the virtual devices that the module around an operation lists, by name and number."""
+    operation = op.operation
+    while operation.parent is not None:
+        operation = operation.parent.operation
+    attributes = operation.attributes
+    if GLOBAL_INFO not in attributes:
+        return {}
+    listed = {item.name: item.attr for item in attributes[GLOBAL_INFO]}
+    return {name: listed[name] for name in sorted(listed, key=_in_order)}
+
+
+def _in_order(name: str) -> tuple[str, int]:
+    """Return what puts ``vdevice10`` after ``vdevice9``."""
+    stem = name.rstrip("0123456789")
+    return stem, int(name[len(stem) :] or -1)

@@ -79,7 +79,10 @@ from ..core.expr import tuple as tuple
 from ..core.operators import FUNCTIONS as _FUNCTIONS
 from . import builtin as builtin
 from . import grad as grad
+from . import inspect as inspect
+from . import memory as memory
 from . import nn as nn
+from . import vm as vm
 from ._ops_gen import *
 from .call import *
 from .create import *
@@ -89,8 +92,9 @@ from .manipulate import *
 from .set import *
 
 # Here, since the operators of Python find the functions below.
-for _space, _prefix in (("", ""), (".nn", "nn."), (".builtin", "builtin."), (".grad", "grad.")):
-    _explain_namespace(_modules[__name__ + _space], f"op.{_prefix}")
+_explain_namespace(_modules[__name__], "op.")
+for _space in ("builtin", "grad", "inspect", "memory", "nn", "vm"):
+    _explain_namespace(_modules[f"{__name__}.{_space}"], f"op.{_space}.")
 _FUNCTIONS.update(globals())
 
 

@@ -37,9 +37,13 @@ def find_operation(name: str) -> str:
     --------
     >>> find_operation("relax.add"), find_operation("relax.nn.relu")
     ('relax.add', 'relax.relu')
+    >>> find_operation("relax.memory.alloc_tensor")
+    'relax.builtin.alloc_tensor'
     """
     context = current_context()
-    for candidate in (name, f"relax.{name.rpartition('.')[2]}"):
+    space, _, last = name.rpartition(".")
+    inner = "relax.builtin" if space in ("relax.memory", "relax.vm") else "relax"
+    for candidate in (name, f"{inner}.{last}"):
         if name.startswith("relax.") or candidate == name:
             known = "." in candidate and context.is_registered_operation(candidate)
             if known:

@@ -138,15 +138,86 @@ def truth(value: int) -> bool:
     return value != 0
 
 
+def view(x: Any, shape: Any, dtype: str, offset: int) -> Any:
+    """Return the memory of a tensor from a byte on, as elements of a data type in a shape.
+
+    Parameters
+    ----------
+    x : tvm_ffi.Tensor
+    shape : tvm_ffi.Shape
+    dtype : str
+    offset : int
+
+    Returns
+    -------
+    tvm_ffi.Tensor
+
+    Raises
+    ------
+    ValueError
+        If the elements are not all in the memory, or the offset is no multiple of their size.
+    """
+    memory = np.ascontiguousarray(np.from_dlpack(x)).reshape(-1).view("uint8")
+    size = np.dtype(dtype).itemsize
+    end = offset + int(np.prod(tuple(shape), dtype="int64")) * size
+    if offset < 0 or end > memory.size:
+        raise ValueError(f"view: expected a part of {memory.size} bytes, but got {offset}:{end}")
+    if offset % size:
+        raise ValueError(f"view: expected an offset that is a multiple of {size}, not {offset}")
+    return tvm_ffi.from_dlpack(memory[offset:end].view(dtype).reshape(tuple(shape)))
+
+
+def ensure_zero_offset(x: Any) -> Any:
+    """Return a tensor, whose elements begin where its memory does."""
+    return x
+
+
+def inspect(x: Any, what: str, axis: int) -> int:
+    """Return a field of a tensor.
+
+    Parameters
+    ----------
+    x : tvm_ffi.Tensor
+    what : str
+    axis : int
+        The dimension that the field is of, or -1.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dimension.
+    """
+    dtype = x.dtype
+    if what in ("shape_i", "stride_i"):
+        ndim = len(x.shape)
+        if not 0 <= axis < ndim:
+            raise ValueError(
+                f"inspect: expected one of the {ndim} dimensions of a tensor, but got {axis}"
+            )
+        return int((x.shape if what == "shape_i" else x.strides)[axis])
+    fields = {
+        "ndim": len(x.shape),
+        "byte_offset": 0,
+        "elem_offset": 0,
+        "dtype_code": dtype.type_code,
+        "dtype_bits": dtype.bits,
+        "dtype_lanes": dtype.lanes,
+    }
+    return int(fields[what])
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f"relax_mlir.run.{function.__name__}": function
     for function in (
         call_dps_packed,
         dynamic_strided_slice,
+        ensure_zero_offset,
+        inspect,
         nonzero,
         scalar_tensor,
         tensor_to_shape,
         truth,
         unique,
+        view,
     )
 }

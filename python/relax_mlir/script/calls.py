@@ -17,7 +17,7 @@ from .. import op as _op
 from .. import tir
 from ..core import leaves
 from ..core.dtypes import dtype_name
-from ..core.expr import GlobalVar
+from ..core.expr import GlobalVar, as_value
 from ..core.ir import (
     ObjectStructInfo,
     ShapeExpr,
@@ -114,6 +114,29 @@ def call_tir(
     ints = _shape_argument(tir_vars)
     return call_fitting(
         callee, lambda name, given, types: _op.call_tir(name, given, types, ints), args, outputs
+    )
+
+
+def call_tir_with_grad(
+    gvar: Any,
+    args: Any = (),
+    out_sinfo: Any = None,
+    te_grad_name: Any = None,
+    te_grad_kwargs: Any = None,
+    tir_vars: Any = None,
+    *,
+    out_ty: Any = None,
+) -> ir.Value:
+    """Call a kernel, and say what its gradient is, as `relax_mlir.op.call_tir_with_grad` does."""
+    outputs = struct_infos(_one_of("out_sinfo", out_sinfo, out_ty))
+    name, ints = argument(te_grad_name), _shape_argument(tir_vars)
+    return call_fitting(
+        kernel(gvar),
+        lambda callee, given, types: _op.call_tir_with_grad(
+            callee, given, types, name, te_grad_kwargs, ints
+        ),
+        args,
+        outputs,
     )
 
 
@@ -254,14 +277,15 @@ def invoke_closure(
 ) -> ir.Value:
     """Call a closure."""
     types = _types(sinfo_args, ty_args)
-    return _op.call(closure, *map(argument, fields(args)), sinfo_args=types)
+    return _op.invoke_closure(closure, [argument(arg) for arg in fields(args)], types)
 
 
 def invoke_pure_closure(
     closure: Any, args: Any = (), sinfo_args: Any = None, ty_args: Any = None
 ) -> ir.Value:
     """Call a closure of which it is known that it has no side effects."""
-    return invoke_closure(closure, args, sinfo_args, ty_args)
+    types = _types(sinfo_args, ty_args)
+    return _op.invoke_pure_closure(closure, [argument(arg) for arg in fields(args)], types)
 
 
 class ExternFunc(leaves.ExternFunc):
@@ -338,6 +362,14 @@ def match_cast(value: Any, struct_info: Any = None, ty: Any = None) -> ir.Value:
     """Check a value at run time, and bind the shape variables that are new in its StructInfo."""
     type_ = as_struct_info(_one_of("the StructInfo", struct_info, ty))
     return _op.match_cast(argument(value), type_)
+
+
+def emit_with_sinfo(value: Any, struct_info: Any = None, ty: Any = None) -> ir.Value:
+    """Return a value with the type that is stated, as ``y: R.Tensor(...) = value`` binds it."""
+    type_ = as_struct_info(_one_of("the StructInfo", struct_info, ty))
+    builder: Any = state.current("R.emit_with_sinfo").builder
+    made: ir.Value = builder.emit(as_value(argument(value)), "", type_)
+    return made
 
 
 def _match_shape(parser: Any, node: ast.Call) -> ir.Value:

@@ -31,6 +31,16 @@ _SAME = {"out_ty": "out_sinfo", "ty_args": "sinfo_args"}
 _TENSORS = ("condition", "data", "fill_value", "indices", "x", "x1", "x2")
 
 
+# Operations that make a value of what is written, and do nothing else.
+_LEAVES = (
+    _ops.DTypeOp,
+    _ops.ExternFuncOp,
+    _ops.PrimValueOp,
+    _ops.ShapeOp,
+    _ops.StringOp,
+    _ops.TupleOp,
+)
+
 # Attributes that an operator takes as they are; others are constants.
 _PLAIN = (Dim, ShapeExpr, ir.AffineMapAttr, ir.FloatAttr, ir.IntegerAttr)
 
@@ -148,11 +158,11 @@ def operator(name: str) -> Callable[..., Any]:
 
 
 def _erase_unused(operands: Sequence[Any]) -> None:
-    """Erase ``R.prim_value(3)`` where an operator took the number alone, as an attribute."""
+    """Erase ``R.prim_value(3)`` and the like where an operator took it as an attribute."""
     for value in operands:
         if isinstance(value, (list, tuple)):
             _erase_unused(value)
-        elif isinstance(value, ir.Value) and isinstance(value.owner, _ops.PrimValueOp):
+        elif isinstance(value, ir.Value) and isinstance(value.owner, _LEAVES):
             owner = value.owner
             if not owner.location.is_a_name() and not any(True for _ in value.uses):
                 owner.operation.erase()

@@ -15,7 +15,8 @@ from ..op._signatures import defined_operators
 # is indented goes on with the one before. Parameters with * are left out.
 _TABLE = {
     "": """
-DTensor device_mesh emit_with_sinfo :
+DTensor device_mesh :
+emit_with_sinfo : value ty
 assert_op : condition format_args format
 call_builtin_with_ctx : func args ty_args
 call_dps_packed : func args out_ty
@@ -77,6 +78,11 @@ affine_grid : data size align_corners
 grid_sample : data grid method layout padding_mode align_corners
 resize2d resize3d : data size roi layout method coordinate_transformation_mode rounding_method
   cubic_alpha cubic_exclude extrapolation_value out_dtype
+""",
+    "inspect": """
+tensor_byte_offset tensor_dtype_bits tensor_dtype_code tensor_dtype_lanes tensor_elem_offset
+  tensor_ndim : tensor
+tensor_shape_i tensor_stride_i : tensor axis
 """,
     "memory": """
 alloc_storage : size virtual_device_index storage_scope dtype

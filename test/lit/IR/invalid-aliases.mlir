@@ -350,3 +350,17 @@ relax.func @op06_result(%x: !relax.tensor<[n], f32>) -> !relax.object {
   // expected-note@+1 {{it is used here}}
   relax.return %1 : !relax.tensor<[n], f32>
 }
+
+// -----
+
+// OP02: a tensor in the same storage.
+func.func private @relu(tensor<?xf32>) -> tensor<?xf32>
+relax.func @op02_storage() -> !relax.object {
+  %s = relax.builtin.alloc_storage size <64>
+  %0 = relax.builtin.alloc_tensor from %s at 0 : !relax.tensor<[8], f32>
+  %1 = relax.builtin.alloc_tensor from %s at 16 : !relax.tensor<[8], f32>
+  // expected-error@+1 {{'relax.call_tir_inplace' op updates argument 0 in place, but it, or what may alias it, is used later}}
+  %r = relax.call_tir_inplace @relu(%0) inplace [0] : (!relax.tensor<[8], f32>) -> !relax.tensor<[8], f32>
+  // expected-note@+1 {{it is used here}}
+  relax.return %1 : !relax.tensor<[8], f32>
+}

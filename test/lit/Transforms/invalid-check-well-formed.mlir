@@ -402,3 +402,22 @@ relax.func @update_among_what_is_incomplete(%t: !relax.tuple<!relax.object>) -> 
 relax.func @too_large(%x: !relax.tensor<[0, 2147483648, n, 1073741824], f32>) -> !relax.object {
   relax.return %x : !relax.tensor<[0, 2147483648, n, 1073741824], f32>
 }
+
+// -----
+
+// Nothing uses what the program has killed; the other branch of a relax.if comes no later.
+relax.func @use_after_kill(%c: !relax.tensor<[], i1>, %x: !relax.tensor<[n], f32>) -> !relax.object {
+  %0 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %1 = relax.if %c : !relax.tensor<[], i1> -> !relax.tensor<[n], f32> {
+    // expected-note@+1 {{it is killed here}}
+    relax.builtin.kill %0 : !relax.tensor<[n], f32>
+    // expected-error@+1 {{'relax.exp' op uses a value that was killed before}}
+    %2 = relax.exp %0 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    relax.yield %2 : !relax.tensor<[n], f32>
+  } else {
+    relax.yield %0 : !relax.tensor<[n], f32>
+  }
+  // expected-error@+1 {{'relax.add' op uses a value that was killed before}}
+  %3 = relax.add %1, %0 : (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.return %3 : !relax.tensor<[n], f32>
+}

@@ -150,3 +150,21 @@ relax.func @viewed(%b: !relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, 
   relax.builtin.call_kernel @exp(%v) outs(%b) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
   relax.return %b : !relax.tensor<ndim = 1, f32>
 }
+
+// Where the program kills values itself, they die where they do without that.
+// CHECK-LABEL: relax.func impure @own_kills
+// CHECK: %[[A:.*]] = relax.builtin.alloc_tensor
+// CHECK-NEXT: relax.builtin.call_kernel @exp(%x) outs(%[[A]])
+// CHECK-NEXT: relax.builtin.kill %[[A]]
+// CHECK-NEXT: relax.call_packed
+// CHECK-NOT: kill %[[A]]
+// CHECK: relax.return
+relax.func impure @own_kills(%x: !relax.tensor<ndim = 1, f32>) -> !relax.object {
+  %n = arith.constant 4 : i64
+  %a = relax.builtin.alloc_tensor(%n) : !relax.tensor<ndim = 1, f32>
+  relax.builtin.call_kernel @exp(%x) outs(%a) : (!relax.tensor<ndim = 1, f32>) -> !relax.tensor<ndim = 1, f32>
+  %0 = relax.call_packed "f"() : () -> !relax.object
+  relax.builtin.kill %a : !relax.tensor<ndim = 1, f32>
+  relax.builtin.kill %x : !relax.tensor<ndim = 1, f32>
+  relax.return %0 : !relax.object
+}

@@ -826,4 +826,49 @@ CASES = [
         "TypeError",
         "expected window_size as a number that is known, but got 'n'",
     ),
+    (
+        "emit(lambda x: op.memory.alloc_storage([4], 0, 'global', 'uint9'))",
+        "ValueError",
+        "expected a data type, one of bool, int8",
+    ),
+    (
+        "emit(lambda x: op.memory.alloc_storage([4], 'a', 'global', 'uint8'))",
+        "TypeError",
+        "expected the index of a device as a number that is known, but got 'a'",
+    ),
+    (
+        "emit(lambda x: op.memory.alloc_storage(4, 0, 'global', 'uint8'))",
+        "TypeError",
+        "expected the size such as (2, 'n'), but got 4",
+    ),
+    (
+        "emit(lambda x: op.memory.view(x, [4], offset=1))",
+        "TypeError",
+        "op.memory.view: expected the arguments data, shape, dtype, relative_byte_offset, but got 'off",
+    ),
+    (
+        "emit(lambda x: op.builtin.alloc_tensor(['n'], 'float32', 0, 'local'))",
+        "ValueError",
+        "expected the storage scope 'global', the only one that there is, but got 'local'",
+    ),
+    (
+        "emit(lambda x: op.vm.kill_object(object()))",
+        "TypeError",
+        "expected a value",
+    ),
+    (
+        "emit(lambda x: op.inspect.tensor_shape_i(x, 'a'))",
+        "TypeError",
+        "expected a dimension as a number that is known, but got 'a'",
+    ),
+    (
+        "emit(lambda x: op.make_closure(3, x))",
+        "TypeError",
+        "expected a function of known parameters",
+    ),
+    (
+        "emit(lambda x: op.call_tir_with_grad('k', x, x.type, 'f'))",
+        "MLIRError",
+        "'relax.call_tir' op expected @k to be a func.func of the module",
+    ),
 ]

@@ -320,7 +320,7 @@ CASES = [
     (
         "kernel_script('return x.shape')",
         "ScriptError",
-        "a value of a program has no attribute 'shape'; write op.shape_of(x), or x.struct_info.shape for what",
+        "expected a value of a Relax program, but got x.shape as a whole; write x.shape[i], or R.shape_of(x)",
     ),
     (
         "kernel_script('return x.reshape((4, n))')",

@@ -517,7 +517,7 @@ def test_what_tvmscript_has_no_words_for():
     relax.func @f(%x: !relax.tensor<[2], f32>) -> !relax.object {
       %0 = relax.builtin.dim %x[0] : !relax.tensor<[2], f32>
       %1 = relax.exp %x {my.note = "\\00"} : (!relax.tensor<[2], f32>) -> !relax.tensor<[2], f32>
-      relax.builtin.kill %x : !relax.tensor<[2], f32>
+      relax.builtin.check_bounds %0 to 3 of "n"
       relax.return %1 : !relax.tensor<[2], f32>
     }
     relax.func @g(%x: !relax.object {my.attr}) -> !relax.object {
@@ -528,7 +528,8 @@ def test_what_tvmscript_has_no_words_for():
         'gv = I.mlir_op("relax.builtin.dim", x, attrs={"index": 0}, types=(I.mlir_type("i64"),))\n'
     ) in text
     assert """I.mlir_op("relax.exp", x, attrs={"my.note": '\\x00'}, types=(R.Tensor((2,)""" in text
-    assert 'I.mlir_op("relax.builtin.kill", x)\n' in text
+    bounds = 'I.mlir_op("relax.builtin.check_bounds", gv, attrs={"name": "n", "upper": 3})'
+    assert f"{bounds}\n" in text
     assert 'R.func_attr({"arg_attrs": I.mlir_attr("[{my.attr}]")})' in text
     assert "I.mlir(" not in text
     assert structural_equal(from_source(text), program)

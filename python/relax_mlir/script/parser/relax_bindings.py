@@ -12,7 +12,7 @@ from mlir import ir
 from ... import op as _op
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import GlobalVar, Var, as_value
-from ...core.ir import ShapeStructInfo
+from ...core.ir import ShapeStructInfo, TupleStructInfo
 from ...dialects import relax as _ops
 from ...tir import Var as ShapeVar
 from ..annotations import as_annotation, as_dim
@@ -111,6 +111,9 @@ class BindingParser(SignatureParser):
         if isinstance(node.value, ast.Name) and is_stated:
             self._alias(node.target, value)
             return
+        if is_empty(value) and isinstance(declared, TupleStructInfo) and not declared.fields:
+            self.env.bind(node.target.id, value)  # that of a call without one
+            return
         with self.at(node.value):
             if isinstance(value, tuple) and isinstance(declared, ShapeStructInfo):
                 value = _op.shape([as_dim(item) for item in value])
@@ -185,6 +188,11 @@ class BindingParser(SignatureParser):
 def as_operand(value: Any) -> ir.Value:
     """Return a value of the program for what a program has written."""
     return as_value(argument(value))
+
+
+def is_empty(value: Any) -> bool:
+    """Say whether a value is the empty tuple of Python, which calls without a value return."""
+    return isinstance(value, tuple) and not value
 
 
 def _name_of(node: ast.AST) -> str:

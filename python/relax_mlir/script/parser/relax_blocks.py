@@ -15,7 +15,7 @@ from ...core.ir import TupleStructInfo
 from ...dialects import relax as _ops
 from ...tir import Var as ShapeVar
 from .frames import Dataflow, NextOperation, SequenceFrame
-from .relax_bindings import BindingParser, as_operand
+from .relax_bindings import BindingParser, as_operand, is_empty
 
 if TYPE_CHECKING:
     from .module import ModuleParser
@@ -39,7 +39,8 @@ class BlockParser(BindingParser):
 
     def _visit_expr(self, node: ast.Expr) -> None:
         value = self.eval(node.value)
-        if value is None or value is Ellipsis:
+        is_without_value = isinstance(node.value, ast.Call) and is_empty(value)
+        if value is None or value is Ellipsis or is_without_value:
             return
         if isinstance(value, NextOperation):
             self._next = value, node

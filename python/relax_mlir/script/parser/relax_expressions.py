@@ -12,6 +12,7 @@ from mlir import ir
 
 from ...core.expr import GlobalVar
 from ..calls import call
+from ..inspection import inspector
 from ..state import SpecialForm
 from .expressions import Evaluator
 
@@ -40,6 +41,11 @@ class RelaxEvaluator(Evaluator):
         """Raise an error if Python has no method of values for an operation."""
         if operation in _INSTEAD and any(isinstance(value, ir.Value) for value in values):
             raise self.error(node, f"expected {_INSTEAD[operation]} for values of a Relax function")
+
+    def member(self, node: ast.Attribute, base: Any) -> Any:
+        """Return the attribute of a value; of a tensor, what is read of it."""
+        read = inspector(base, node.attr)
+        return super().member(node, base) if read is None else read(base)
 
     def call(self, node: ast.Call, function: Any) -> Any:
         """Call something; a macro or a function of the module too."""

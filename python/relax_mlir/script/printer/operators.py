@@ -24,6 +24,8 @@ from .types import TypePrinter, entries, quote, sequence
 Form = Callable[[], str]
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
+# Attributes that the definition of an operation does not mention, and its call in R has.
+_NAMED_IN_CALLS = {"relax.call_tir": ("te_grad_name", "te_grad_kwargs")}
 # Defaults that are written nevertheless, as TVM has others: there, an index out of
 # range is undefined.
 _OTHER_DEFAULTS = {("relax.take", "mode"): "clip"}
@@ -59,11 +61,14 @@ class OperatorArguments(Mapping[str, Any]):
         view = op.opview
         names = () if type(view) is ir.OpView else _names_of(view)
         self._values = {name: _argument(getattr(view, name, None)) for name in names}
-        known = {*names, *_SEGMENTS}
+        known = {*names, *_SEGMENTS, *_NAMED_IN_CALLS.get(op.name, ())}
         # Attributes that the definition of the operation does not mention.
         self.has_others = type(view) is ir.OpView or any(
             name not in known for name, _ in entries(op.attributes)
         )
+        for name in _NAMED_IN_CALLS.get(op.name, ()):
+            if name in op.attributes:
+                self._values[name] = op.attributes[name]
         results = list(op.results)
         self._values = {
             name: value

@@ -20,6 +20,7 @@ from ...core.ir import Dim, TupleStructInfo
 from ...core.struct_info import erase_to_well_defined
 from .constants import Constants, constant_text
 from .derived import derived_type, has_function, number_text, others, type_of_branches
+from .memory import gradient_arguments, memory_form, packed_form
 from .names import Names, location_name
 from .operators import (
     Form,
@@ -559,6 +560,9 @@ class FunctionPrinter:
 
         return form
 
+    def _memory(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
+        return memory_form(op, arguments, self._value, self.types)
+
     # -- calls --------------------------------------------------------------------------------
 
     def _types_argument(self, types: ir.ArrayAttr | None) -> list[str]:
@@ -575,6 +579,10 @@ class FunctionPrinter:
 
     def _arguments(self, values: Sequence[ir.Value]) -> list[str]:
         return [self._value(value) for value in values]
+
+    def _is_inline(self, value: ir.Value) -> bool:
+        owner = value.owner
+        return isinstance(owner, (ir.Operation, ir.OpView)) and owner.operation in self._inline
 
     def _callee(self, arguments: OperatorArguments) -> str:
         callee = arguments["callee"]
@@ -597,6 +605,9 @@ class FunctionPrinter:
     def _call_tir(self, op: ir.Operation, arguments: OperatorArguments) -> Form | None:
         if any(isinstance(value.type, TupleStructInfo) for value in arguments["args"]):
             return None  # R takes it apart
+        gradient = gradient_arguments(arguments, self.types)
+        if gradient is None:
+            return None
 
         def form() -> str:
             args = [self.symbol(arguments["callee"].value)]
@@ -606,8 +617,8 @@ class FunctionPrinter:
             integers = arguments["packed_ints"]
             tir_vars = [f"tir_vars={self._value(integers)}"] if integers is not None else []
             args.append(self._out_types(op.results[0].type))
-            name = op.name.removeprefix("relax.")
-            return f"R.{name}({', '.join(args + tir_vars)})"
+            name = op.name.removeprefix("relax.") + ("_with_grad" if gradient else "")
+            return f"R.{name}({', '.join(args + gradient + tir_vars)})"
 
         return form
 
@@ -627,8 +638,11 @@ class FunctionPrinter:
         def form() -> str:
             given = arguments["args"]
             # The parser makes the options anew.
-            if options is not None and all(value.owner in self._inline for value in given[1:]):
+            if options is not None and all(map(self._is_inline, given[1:])):
                 return f"R.unique({', '.join([self._value(given[0]), *options])})"
+            of_tensor = packed_form(op, arguments, self._value, self._is_inline, self.types)
+            if of_tensor is not None:
+                return of_tensor()
             args = [self._callee(arguments), *self._arguments(arguments["args"])]
             indices = arguments["inplace_indices"]
             args += [f"inplace_indices={list(indices)}"] if indices is not None else []
@@ -658,6 +672,10 @@ _EXPRESSIONS: dict[
     str, Callable[[FunctionPrinter, ir.Operation, OperatorArguments], Form | None]
 ] = {
     "relax.assert_op": FunctionPrinter._debug,
+    "relax.builtin.alloc_storage": FunctionPrinter._memory,
+    "relax.builtin.alloc_tensor": FunctionPrinter._memory,
+    "relax.builtin.kill": FunctionPrinter._memory,
+    "relax.builtin.view": FunctionPrinter._memory,
     "relax.call": FunctionPrinter._call,
     "relax.call_dps_packed": FunctionPrinter._call_dps_packed,
     "relax.call_inplace_packed": FunctionPrinter._call_packed,
