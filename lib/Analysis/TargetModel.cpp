@@ -24,7 +24,7 @@ static constexpr StringLiteral kDevice = "CPU";
 static constexpr StringLiteral kVectorBits = "vector_bits";
 static constexpr StringLiteral kL1Bytes = "L1_cache_size_in_bytes";
 static constexpr StringLiteral kL2Bytes = "L2_cache_size_in_bytes";
-static constexpr StringLiteral kHasScalef = "vscalefps";
+static constexpr StringLiteral kFeatures = "features";
 
 /// The size of a cache as the system reports it; `known` where it does not.
 static int64_t findHostCache(int level, int64_t known) {
@@ -42,13 +42,17 @@ const TargetModel &TargetModel::getHost() {
     // Where nothing better is known it is 128 bits: any processor has them.
     if (features.lookup("avx"))
       found.vectorBits = features.lookup("avx512f") ? 512 : 256;
-    // Vectors of any width are code for any processor. `vscalefps` is not, and
-    // has to be asked for.
     found.l1Bytes = findHostCache(1, found.l1Bytes);
     found.l2Bytes = findHostCache(2, found.l2Bytes);
     return found;
   }();
   return host;
+}
+
+bool TargetModel::has(StringRef feature) const {
+  SmallVector<StringRef> names;
+  StringRef(features).split(names, ',');
+  return llvm::is_contained(names, feature);
 }
 
 TargetModel TargetModel::get(Operation *op) {
@@ -61,7 +65,9 @@ TargetModel TargetModel::get(Operation *op) {
   target.vectorBits = query(kVectorBits, target.vectorBits);
   target.l1Bytes = query(kL1Bytes, target.l1Bytes);
   target.l2Bytes = query(kL2Bytes, target.l2Bytes);
-  target.hasScalef = query(kHasScalef, target.hasScalef);
+  FailureOr<Attribute> found = dlti::query(op, {kDevice, kFeatures});
+  if (auto names = succeeded(found) ? dyn_cast<StringAttr>(*found) : nullptr)
+    target.features = names.str();
   return target;
 }
 
@@ -74,7 +80,7 @@ void TargetModel::attach(ModuleOp module) const {
       b.getContext(), {entry(kVectorBits, b.getI64IntegerAttr(vectorBits)),
                        entry(kL1Bytes, b.getI64IntegerAttr(l1Bytes)),
                        entry(kL2Bytes, b.getI64IntegerAttr(l2Bytes)),
-                       entry(kHasScalef, b.getBoolAttr(hasScalef))});
+                       entry(kFeatures, b.getStringAttr(features))});
   module->setAttr(
       DLTIDialect::kTargetSystemDescAttrName,
       TargetSystemSpecAttr::get(b.getContext(), {entry(kDevice, device)}));

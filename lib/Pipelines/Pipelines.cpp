@@ -32,8 +32,9 @@ using namespace mlir;
 using namespace mlir::relax;
 
 static void buildNormalize(OpPassManager &pm, const CompileOptions &options) {
-  pm.addPass(createRelaxAttachTargetPass({options.vectorBits, options.l1Bytes,
-                                          options.l2Bytes, options.hasScalef}));
+  pm.addPass(createRelaxAttachTargetPass(
+      {options.vectorBits, options.l1Bytes, options.l2Bytes,
+       llvm::to_vector(ArrayRef<std::string>(options.features))}));
   pm.addNestedPass<relax::FuncOp>(createRelaxNormalizePass());
   pm.addPass(createRelaxCheckWellFormedPass());
   pm.addPass(createRelaxDeriveStructInfoPass());

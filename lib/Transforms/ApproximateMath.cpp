@@ -809,7 +809,7 @@ struct RelaxApproximateMathPass
     // Before there are polynomials, which rely on the order of operations.
     if (fast)
       relaxArithmetic(getOperation());
-    bool hasScalef = relax::TargetModel::get(getOperation()).hasScalef;
+    bool hasScalef = relax::TargetModel::get(getOperation()).has("avx512f");
     SmallVector<std::pair<Operation *, Function>> ops;
     getOperation().walk([&](Operation *op) {
       if (Function function = findFunctionOfType(op))

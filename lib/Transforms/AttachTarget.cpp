@@ -35,10 +35,9 @@ struct RelaxAttachTargetPass
       return signalPassFailure();
     }
     TargetModel target = TargetModel::getHost();
-    if (vectorBits) {
+    if (vectorBits)
       target.vectorBits = vectorBits;
-      target.hasScalef = hasScalef;
-    }
+    target.features = llvm::join(features, ",");
     if (l1Bytes)
       target.l1Bytes = l1Bytes;
     if (l2Bytes)

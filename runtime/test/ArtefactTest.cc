@@ -22,6 +22,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <sys/stat.h>
@@ -583,6 +584,20 @@ static void testProcessor() {
 #if defined(__aarch64__)
   CHECK(hasFeature("neon") && hasFeature("fp-armv8"));
   CHECK(!hasFeature("sve2") || hasFeature("sve"));
+#elif defined(__x86_64__) && defined(__linux__)
+  // What Linux says, which has other names for some.
+  std::string flags;
+  for (std::ifstream file("/proc/cpuinfo"); std::getline(file, flags);)
+    if (flags.rfind("flags", 0) == 0)
+      break;
+  flags += ' ';
+  const std::pair<const char *, const char *> names[] = {
+      {"avx2", "avx2"},   {"avx512f", "avx512f"},        {"f16c", "f16c"},
+      {"movbe", "movbe"}, {"avx512fp16", "avx512_fp16"}, {"adx", "adx"},
+      {"vaes", "vaes"},   {"avxvnni", "avx_vnni"},       {"lzcnt", "abm"}};
+  for (auto [feature, flag] : names)
+    CHECK(hasFeature(feature) ==
+          (flags.find(' ' + std::string(flag) + ' ') != std::string::npos));
 #endif
 }
 

@@ -17,6 +17,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+
+namespace llvm {
+class StringRef;
+} // namespace llvm
 
 namespace mlir {
 class ModuleOp;
@@ -30,8 +35,12 @@ struct TargetModel {
   unsigned vectorBits = 128;
   /// The sizes in bytes of the caches that a core has for itself.
   int64_t l1Bytes = 32 << 10, l2Bytes = 512 << 10;
-  /// Whether there is the instruction vscalefps of AVX-512.
-  bool hasScalef = false;
+  /// Instructions that kernels are written for, as LLVM calls them, with commas
+  /// between them. Vectors of any width are code for any processor, and not all of
+  /// these are: they have to be asked for.
+  std::string features;
+
+  bool has(llvm::StringRef feature) const;
 
   /// The processor that this runs on.
   static const TargetModel &getHost();

@@ -86,9 +86,8 @@ struct CompileOptions : PassPipelineOptions<CompileOptions> {
   Option<int64_t> l2Bytes{*this, "l2-bytes",
                           llvm::cl::desc("See relax-attach-target"),
                           llvm::cl::init(0)};
-  Option<bool> hasScalef{*this, "has-scalef",
-                         llvm::cl::desc("See relax-attach-target"),
-                         llvm::cl::init(false)};
+  ListOption<std::string> features{*this, "features",
+                                   llvm::cl::desc("See relax-attach-target")};
 };
 
 /// A named phase of compilation: a pipeline `relax-phase-<name>`.

@@ -317,7 +317,7 @@ def RelaxAttachTargetPass : Pass<"relax-attach-target", "ModuleOp"> {
     module attributes {dlti.target_system_spec = #dlti.target_system_spec<
         "CPU" = #dlti.target_device_spec<
             "vector_bits" = 512 : i64, "L1_cache_size_in_bytes" = 32768 : i64,
-            "L2_cache_size_in_bytes" = 1048576 : i64, "vscalefps" = true>>} {}
+            "L2_cache_size_in_bytes" = 1048576 : i64, "features" = "sse2,avx512f">>} {}
     ```
   }];
   let options = [
@@ -327,9 +327,9 @@ def RelaxAttachTargetPass : Pass<"relax-attach-target", "ModuleOp"> {
            "The first cache of a core; 0 means that of this processor">,
     Option<"l2Bytes", "l2-bytes", "int64_t", /*default=*/"0",
            "The second cache of a core; 0 means that of this processor">,
-    Option<"hasScalef", "has-scalef", "bool", /*default=*/"false",
-           "Whether there is the instruction vscalefps of AVX-512, where the width "
-           "is given">
+    ListOption<"features", "features", "std::string",
+           "Instructions that kernels are written for, as LLVM calls them: sse2, "
+           "avx512f">
   ];
   let dependentDialects = ["::mlir::DLTIDialect"];
 }

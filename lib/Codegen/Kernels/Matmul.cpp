@@ -61,6 +61,17 @@ std::optional<Sums> Sums::match(linalg::LinalgOp op) {
   return sums;
 }
 
+/// Whether the target multiplies pairs of integers of 16 bits, and elements are
+/// such integers.
+static bool hasPairs(linalg::LinalgOp op, const Sums &sums,
+                     const TargetModel &target) {
+  auto fits = [&](unsigned operand) {
+    Type element = getElementTypeOrSelf(op->getOperand(operand).getType());
+    return element.isInteger(8) || (element.isInteger(16) && !sums.isUnsigned);
+  };
+  return sums.type.isInteger(32) && fits(0) && fits(1) && target.has("sse2");
+}
+
 /// The parameter behind an operand that is one, or that is unpacked from one.
 static BlockArgument getParameter(Value operand) {
   auto unpack = operand.getDefiningOp<linalg::UnPackOp>();
@@ -93,11 +104,18 @@ static unsigned getColumnDim(const Contraction &c) {
 }
 
 /// Whether the right matrix is unpacked from panels of `width` columns.
-static bool isUnpacked(linalg::UnPackOp op, const Contraction &c,
-                       int64_t width) {
+static bool isUnpacked(linalg::UnPackOp op, const Contraction &c, int64_t width,
+                       bool hasPairs) {
   std::optional<int64_t> axis = getColumnAxis(c);
-  return axis && op.getInnerDimsPos() == ArrayRef(*axis) &&
-         op.getStaticInnerTiles() == ArrayRef(width) &&
+  if (!axis)
+    return false;
+  SmallVector<int64_t> tiled = {*axis}, tiles = {width};
+  if (hasPairs) {
+    tiled.push_back(1 - *axis);
+    tiles.push_back(2);
+  }
+  return op.getInnerDimsPos() == ArrayRef(tiled) &&
+         op.getStaticInnerTiles() == ArrayRef(tiles) &&
          op.getOuterDimsPerm() == ArrayRef<int64_t>({*axis, 1 - *axis}) &&
          cast<ShapedType>(op.getSource().getType()).hasStaticShape();
 }
@@ -117,6 +135,9 @@ struct MatmulParts {
   bool isPacked = false;
   std::optional<PackedWeights> weights = std::nullopt;
   std::optional<Dequantization> unpackedWeights = std::nullopt;
+
+  /// See MatmulProblem.
+  bool hasPairs = false;
 
   bool isReadable() const { return !unpackedWeights; }
 
@@ -161,7 +182,7 @@ bool MatmulParts::matchOperands() {
   linalg::UnPackOp rhs = unpack(contraction.rhs);
   isPacked = bool(rhs);
   return !unpack(contraction.lhs) &&
-         (!rhs || isUnpacked(rhs, contraction, blocking.columns()));
+         (!rhs || isUnpacked(rhs, contraction, blocking.columns(), hasPairs));
 }
 
 /// Where results are slices, the sizes of loops are those of operands.
@@ -188,11 +209,12 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
       kernel, reduction->getResult(0), {getColumnDim(*contraction)});
   if (failed(epilogue))
     return std::nullopt;
-  // Processors multiply no integers of 8 bits.
+  // Processors have no sums of as few bits.
   unsigned bits = std::max(sums->type.getIntOrFloatBitWidth(), 16u);
   auto blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
                                       target.l2Bytes, bits);
   MatmulParts parts = {*contraction, *epilogue, *sums, blocking};
+  parts.hasPairs = ::hasPairs(reduction, *sums, target);
   if (!parts.matchOperands() || !parts.hasSizes())
     return std::nullopt;
   return parts;
@@ -301,6 +323,7 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
   }
   problem.sumType = parts.sums.type;
   problem.isUnsigned = parts.sums.isUnsigned;
+  problem.hasPairs = parts.hasPairs;
   problem.finish = [&](IndexBuilder &b, Value sums,
                        const MatmulProblem::Place &place) {
     parts.epilogue.finish(b, sums, getIndices(b, c, memory, place), place.mask);
@@ -403,8 +426,10 @@ mlir::relax::findPackable(func::FuncOp kernel, const TargetModel &target) {
     if (!isa<tensor::DimOp>(use.getOwner()) &&
         (use.getOwner() != c.op || use.getOperandNumber() != c.rhs))
       return std::nullopt;
-  return PackedMatrix{parameter.getArgNumber(), *axis,
-                      parts->blocking.columns()};
+  PackedMatrix matrix = {parameter.getArgNumber(), *axis,
+                         parts->blocking.columns()};
+  matrix.isPaired = parts->hasPairs;
+  return matrix;
 }
 
 std::optional<QuantizedWeights>

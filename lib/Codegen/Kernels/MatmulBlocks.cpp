@@ -31,7 +31,7 @@ using namespace mlir::relax;
 struct MatmulEmitter::Blocks {
   Value rowBlocks, rows;     // rows of a task, whole tiles
   Value columnBlocks, width; // columns of a task, whole tiles
-  Value depthBlocks, depth;  // whole vectors
+  Value depthBlocks, depth;  // steps, whole vectors
 };
 
 Value mlir::relax::countThreads(IndexBuilder &b) {
@@ -60,9 +60,10 @@ MatmulEmitter::Blocks MatmulEmitter::divide(IndexBuilder &b,
   Blocks blocks;
   // A block that is somewhat deeper is better than two that are not full.
   int64_t maxDepth = blocking.blockDepth + blocking.blockDepth / 4;
-  blocks.depthBlocks = atLeastOne(b.ceilDiv(problem.k, b.index(maxDepth)));
+  Value steps = countSteps(b);
+  blocks.depthBlocks = atLeastOne(b.ceilDiv(steps, b.index(maxDepth)));
   // Words of quantized weights are not divided.
-  blocks.depth = b.roundUp(atLeastOne(b.ceilDiv(problem.k, blocks.depthBlocks)),
+  blocks.depth = b.roundUp(atLeastOne(b.ceilDiv(steps, blocks.depthBlocks)),
                            std::max(lanes, kCodesOfWord));
 
   // Blocks that fit the caches.
@@ -128,7 +129,7 @@ void MatmulEmitter::emitPacked(IndexBuilder &b) {
     MatrixView rhs = problem.rhs(b, b.index(0));
     right.panels = rhs.base;
     right.offset = rhs.offset;
-    right.stride = problem.k;
+    right.stride = countSteps(b);
     return emitTasks(b, right);
   }
   if (problem.packRhs || !isConstantIntValue(problem.batch, 1))
@@ -140,7 +141,7 @@ void MatmulEmitter::emitPacked(IndexBuilder &b) {
   int64_t elements = kBytes * 8 / problem.sumType.getIntOrFloatBitWidth();
   Value zero = b.index(0), one = b.index(1);
   right.offset = zero;
-  right.stride = b.roundUp(problem.k, lanes);
+  right.stride = b.roundUp(countSteps(b), lanes);
   Value panelSize = b.max(b.mul(right.stride, width), one);
   Value most = b.max(b.floorDiv(b.index(elements), panelSize), b.index(8));
   Value panels = b.ceilDiv(problem.n, b.index(width));
@@ -214,7 +215,7 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
 
   auto computeBlock = [&](IndexBuilder &b, Value block) {
     Value begin = b.mul(block, blocks.depth);
-    Value depth = b.max(b.min(b.sub(problem.k, begin), blocks.depth), zero);
+    Value depth = b.max(b.min(b.sub(countSteps(b), begin), blocks.depth), zero);
     Value isFirst = b.isEqual(block, zero);
     Value isLast = b.isEqual(b.add(block, 1), blocks.depthBlocks);
     auto packPanels = [&](const MatrixView &matrix, Value first, Value count,
@@ -291,8 +292,10 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
                 b, panels.rhs, b.add(panels.ahead, b.mul(k, panels.aheadStep)),
                 /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
           Value row = b.add(panels.rhsOffset, b.mul(k, width));
-          return loadWhole(b, panels.rhs, b.add(row, j * lanes));
-        });
+          return loadPanel(b, panels.rhs, b.add(row, j * lanes));
+        },
+        hasPairs() ? &MatmulEmitter::multiplyAddPairs
+                   : &MatmulEmitter::multiplyAdd);
     auto store = [&](IndexBuilder &b, bool isAdded) {
       for (auto [index, sum] : llvm::enumerate(tile)) {
         int64_t i = index / vectors, j = index % vectors;

@@ -120,6 +120,78 @@ Value MatmulEmitter::multiplyAdd(IndexBuilder &b, Value lhs, Value rhs,
   return add(b, sum, arith::MulIOp::create(b, lhs, rhs));
 }
 
+/// The same for words of two integers of 16 bits. LLVM makes one instruction of
+/// the products and the sums of neighbours, and another one of both sums.
+Value MatmulEmitter::multiplyAddPairs(IndexBuilder &b, Value lhs, Value rhs,
+                                      Value sum) {
+  auto shorts = VectorType::get(2 * lanes, b.getI16Type());
+  auto wide = VectorType::get(2 * lanes, b.getI32Type());
+  auto extend = [&](Value words) -> Value {
+    Value elements = vector::BitCastOp::create(b, shorts, words);
+    return arith::ExtSIOp::create(b, wide, elements);
+  };
+  Value products = arith::MulIOp::create(b, extend(lhs), extend(rhs));
+  auto take = [&](int64_t first) -> Value {
+    SmallVector<int64_t> places;
+    for (int64_t i = 0; i < lanes; ++i)
+      places.push_back(2 * i + first);
+    return vector::ShuffleOp::create(b, products, products, places);
+  };
+  return add(b, sum, add(b, take(0), take(1)));
+}
+
+/// How many steps a tile takes over the depth.
+Value MatmulEmitter::countSteps(IndexBuilder &b) {
+  return hasPairs() ? b.ceilDiv(problem.k, b.index(2)) : problem.k;
+}
+
+/// A word, or a vector of words, of integers of 32 bits that 16 bits hold.
+Value MatmulEmitter::makePair(IndexBuilder &b, Value first, Value second) {
+  auto number = [&](int64_t value) -> Value {
+    TypedAttr attr = b.getI32IntegerAttr(value);
+    if (auto vector = dyn_cast<VectorType>(first.getType()))
+      attr = DenseElementsAttr::get(vector, attr);
+    return arith::ConstantOp::create(b, attr);
+  };
+  Value low = arith::AndIOp::create(b, first, number(0xffff));
+  return arith::OrIOp::create(b, low,
+                              arith::ShLIOp::create(b, second, number(16)));
+}
+
+/// The words of elements that follow one another.
+Value MatmulEmitter::makePairs(IndexBuilder &b, Value elements) {
+  auto type = cast<VectorType>(elements.getType());
+  if (!type.getElementType().isInteger(16)) {
+    type = VectorType::get(type.getNumElements(), b.getI16Type());
+    elements = problem.isUnsigned
+                   ? arith::ExtUIOp::create(b, type, elements).getResult()
+                   : arith::ExtSIOp::create(b, type, elements).getResult();
+  }
+  return vector::BitCastOp::create(b, vectorType, elements);
+}
+
+/// The word of a row of a matrix at a step.
+Value MatmulEmitter::loadPair(IndexBuilder &b, const MatrixView &matrix,
+                              Value offset, Value step) {
+  Value first = b.mul(step, 2);
+  // Past the end the other matrix has zeros.
+  Value second = b.min(b.add(first, 1), b.sub(problem.k, b.index(1)));
+  auto load = [&](Value place) {
+    return loadScalar(b, matrix.base,
+                      b.add(offset, b.mul(place, matrix.columnStride)));
+  };
+  return makePair(b, load(first), load(second));
+}
+
+/// A vector of a panel, whose elements may be smaller than sums.
+Value MatmulEmitter::loadPanel(IndexBuilder &b, Value base, Value offset) {
+  Type element = cast<MemRefType>(base.getType()).getElementType();
+  if (!hasPairs() || element == problem.sumType)
+    return loadWhole(b, base, offset);
+  auto type = VectorType::get(2 * lanes, element);
+  return makePairs(b, vector::LoadOp::create(b, type, base, b.mul(offset, 2)));
+}
+
 Value MatmulEmitter::add(IndexBuilder &b, Value lhs, Value rhs) {
   if (isa<FloatType>(problem.sumType))
     return arith::AddFOp::create(b, lhs, rhs);
@@ -133,7 +205,8 @@ Value MatmulEmitter::add(IndexBuilder &b, Value lhs, Value rhs) {
 /// The sums of rows x vectors over the depth, row by row.
 SmallVector<Value> MatmulEmitter::computeTile(IndexBuilder &b, int64_t rows,
                                               int64_t vectors, Value depth,
-                                              LoadScalar lhs, LoadVector rhs) {
+                                              LoadScalar lhs, LoadVector rhs,
+                                              Multiply multiply) {
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
   SmallVector<Value> inits(rows * vectors, zeros);
   return b.reduce(b.index(0), depth, 1, inits,
@@ -146,7 +219,7 @@ SmallVector<Value> MatmulEmitter::computeTile(IndexBuilder &b, int64_t rows,
                                                                lhs(b, i, k));
                       for (int64_t j = 0; j < vectors; ++j) {
                         Value &sum = sums[i * vectors + j];
-                        sum = multiplyAdd(b, left, right[j], sum);
+                        sum = (this->*multiply)(b, left, right[j], sum);
                       }
                     }
                     return sums;

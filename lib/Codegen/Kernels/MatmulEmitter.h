@@ -73,9 +73,9 @@ struct MatmulProblem {
   Value batch, m, n, k;
   /// The matrices of one product of the batch.
   std::function<MatrixView(IndexBuilder &, Value)> lhs, rhs;
-  /// Whether `rhs` is packed for this blocking: all elements of as many columns
-  /// as a tile has, row by row, then those of the next ones. Of the view only
-  /// the base and the offset count.
+  /// Whether `rhs` is packed for this blocking: all elements, or words, of as
+  /// many columns as a tile has, row by row, then those of the next ones. Of
+  /// the view only the base and the offset count.
   bool isPacked = false;
 
   /// Instead of `rhs`. There is no batch, and the depth is known.
@@ -102,6 +102,11 @@ struct MatmulProblem {
   Type sumType;
   /// Whether integers are extended by zeros.
   bool isUnsigned = false;
+
+  /// Whether two products of integers of up to 16 bits are added at a time, for
+  /// sums of 32 bits. Panels are made of words then: two elements that follow
+  /// one another along the depth, with a zero where it ends.
+  bool hasPairs = false;
 };
 
 /// Emits the loops. The columns or the rows of `rhs` must be contiguous.

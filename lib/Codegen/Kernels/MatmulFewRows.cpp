@@ -110,6 +110,8 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
     Value batch = b.floorDiv(task, groups);
     Value column = b.mul(b.rem(task, groups), width);
     MatrixView lhs = problem.lhs(b, batch), rhs = problem.rhs(b, batch);
+    Value steps = problem.isPacked ? countSteps(b) : problem.k;
+    bool hasWords = problem.isPacked && hasPairs();
     Value columns = b.min(b.sub(problem.n, column), b.index(width));
     Value last = b.sub(problem.m, b.index(1));
     SmallVector<Value> rowOffsets, columnOffsets, masks;
@@ -120,23 +122,27 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
                          b.mul(b.min(b.index(i), last), lhs.rowStride)));
     for (int64_t j = 0; j < vectors; ++j) {
       Value begin = b.index(j * lanes);
-      Value offset = problem.isPacked ? b.mul(column, problem.k) : column;
+      Value offset = problem.isPacked ? b.mul(column, steps) : column;
       columnOffsets.push_back(b.add(b.add(rhs.offset, offset), begin));
       masks.push_back(makeMask(b, b.sub(columns, begin), lanes));
     }
     SmallVector<Value> sums = computeTile(
-        b, rows, vectors, problem.k,
+        b, rows, vectors, steps,
         [&](IndexBuilder &b, int64_t i, Value k) {
+          if (hasWords)
+            return loadPair(b, lhs, rowOffsets[i], k);
           Value offset = b.add(rowOffsets[i], b.mul(k, lhs.columnStride));
           return loadScalar(b, lhs.base, offset);
         },
         [&](IndexBuilder &b, int64_t j, Value k) {
           if (problem.isPacked)
-            return loadWhole(b, rhs.base,
+            return loadPanel(b, rhs.base,
                              b.add(columnOffsets[j], b.mul(k, width)));
           Value offset = b.add(columnOffsets[j], b.mul(k, rhs.rowStride));
           return loadVector(b, rhs.base, offset, masks[j]);
-        });
+        },
+        hasWords ? &MatmulEmitter::multiplyAddPairs
+                 : &MatmulEmitter::multiplyAdd);
     Value scratch = makeScratch(b, b.index(rows * width));
     for (auto [i, sum] : llvm::enumerate(sums))
       storeSums(b, sum, scratch, b.index(i * lanes));

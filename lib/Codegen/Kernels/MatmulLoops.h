@@ -40,7 +40,8 @@ private:
     Value rows, columns; // how many are in the result
   };
 
-  /// Rows of a matrix that become panels of `width` rows each.
+  /// Rows of a matrix that become panels of `width` rows each. The depth is in
+  /// words where there are pairs.
   struct PanelRange {
     MatrixView matrix;
     Value row, rows; // the first one, and how many there are
@@ -65,10 +66,22 @@ private:
   Value makeMask(IndexBuilder &b, Value count, int64_t size);
   Value makeScratch(IndexBuilder &b, Value size);
   Value multiplyAdd(IndexBuilder &b, Value lhs, Value rhs, Value sum);
+  Value multiplyAddPairs(IndexBuilder &b, Value lhs, Value rhs, Value sum);
+  bool hasPairs() const { return problem.hasPairs; }
+  Value countSteps(IndexBuilder &b);
+  Value makePair(IndexBuilder &b, Value first, Value second);
+  Value makePairs(IndexBuilder &b, Value elements);
+  Value loadPair(IndexBuilder &b, const MatrixView &matrix, Value offset,
+                 Value step);
+  Value loadPanel(IndexBuilder &b, Value base, Value offset);
   Value add(IndexBuilder &b, Value lhs, Value rhs);
 
+  /// How a tile adds products, of elements or of words.
+  using Multiply = Value (MatmulEmitter::*)(IndexBuilder &, Value, Value,
+                                            Value);
   SmallVector<Value> computeTile(IndexBuilder &b, int64_t rows, int64_t vectors,
-                                 Value depth, LoadScalar lhs, LoadVector rhs);
+                                 Value depth, LoadScalar lhs, LoadVector rhs,
+                                 Multiply multiply);
   void finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
                   Value scratch, Value offset);
 
@@ -101,6 +114,9 @@ private:
   void pack(IndexBuilder &b, const PanelRange &range, Value scratch);
   void packCopies(IndexBuilder &b, const PanelRange &range, Value scratch);
   void packTransposed(IndexBuilder &b, const PanelRange &range, Value scratch);
+  using CopyRows = llvm::function_ref<void(IndexBuilder &, Value,
+                                           llvm::function_ref<Value(Value)>)>;
+  void packPairs(IndexBuilder &b, const PanelRange &range, CopyRows copy);
   void packScalars(IndexBuilder &b, const PanelRange &range, Value scratch);
   void packTogether(IndexBuilder &b, const RightMatrix &right);
 

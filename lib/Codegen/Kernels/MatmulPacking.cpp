@@ -44,19 +44,30 @@ void MatmulEmitter::packCopies(IndexBuilder &b, const PanelRange &range,
   for (int64_t i = 0; i < range.width; i += size)
     masks.push_back(makeMask(b, b.sub(rest, b.index(i)), size));
   b.loop(zero, range.depth, 1, [&](IndexBuilder &b, Value k) {
-    Value column = b.mul(b.add(range.begin, k), matrix.columnStride);
-    Value from = b.add(begin, column);
+    Value step = b.add(range.begin, k);
+    Value row = hasPairs() ? b.mul(step, 2) : step;
+    Value from = b.add(begin, b.mul(row, matrix.columnStride));
     Value to = b.add(range.offset, b.mul(k, range.width));
-    auto copy = [&](IndexBuilder &b, Value row, bool isWhole) {
-      Value source = b.add(from, row);
-      Value target = b.add(to, b.mul(row, range.stride));
-      for (auto [i, mask] : llvm::enumerate(masks)) {
-        Value place = b.add(source, i * size);
-        Value values =
-            isWhole && size == lanes
-                ? loadWhole(b, matrix.base, place)
-                : loadVector(b, matrix.base, place,
-                             isWhole ? makeMask(b, b.index(size), size) : mask);
+    auto copy = [&](IndexBuilder &b, Value column, bool isWhole) {
+      Value target = b.add(to, b.mul(column, range.stride));
+      for (auto [i, edge] : llvm::enumerate(masks)) {
+        Value mask = isWhole ? makeMask(b, b.index(size), size) : edge;
+        auto load = [&](Value place) {
+          return isWhole && size == lanes
+                     ? loadWhole(b, matrix.base, place)
+                     : loadVector(b, matrix.base, place, mask);
+        };
+        Value place = b.add(b.add(from, column), i * size);
+        Value values = load(place);
+        if (hasPairs()) {
+          Value isInside = b.isBelow(b.add(row, 1), problem.k);
+          Value next = load(b.createOrFold<arith::SelectOp>(
+              isInside, b.add(place, matrix.columnStride), place));
+          Value zeros =
+              arith::ConstantOp::create(b, b.getZeroAttr(next.getType()));
+          values = makePair(b, values,
+                            arith::SelectOp::create(b, isInside, next, zeros));
+        }
         storeSums(b, values, scratch, b.add(target, i * size));
       }
     };
@@ -82,19 +93,58 @@ void MatmulEmitter::packTransposed(IndexBuilder &b, const PanelRange &range,
     SmallVector<Value> offsets;
     for (int64_t i = 0; i < size; ++i) {
       Value row = b.add(range.row, b.min(b.add(group, i), last));
-      Value begin = b.add(matrix.offset, range.begin);
-      offsets.push_back(b.add(begin, b.mul(row, matrix.rowStride)));
+      Value begin = hasPairs() ? b.mul(range.begin, 2) : range.begin;
+      offsets.push_back(
+          b.add(b.add(matrix.offset, begin), b.mul(row, matrix.rowStride)));
     }
-    b.loop(zero, range.depth, lanes, [&](IndexBuilder &b, Value k) {
-      Value mask = makeMask(b, b.sub(range.depth, k), lanes);
+    auto copy = [&](IndexBuilder &b, Value k,
+                    llvm::function_ref<Value(Value)> load) {
       Value to = b.add(target, b.mul(k, range.width));
       SmallVector<Value> rows;
       for (Value from : offsets)
-        rows.push_back(loadVector(b, matrix.base, b.add(from, k), mask));
+        rows.push_back(load(from));
       // Each vector holds lanes / size columns of the panel.
       int64_t stride = size == lanes ? range.width : lanes;
       for (auto [i, columns] : llvm::enumerate(transpose(b, rows)))
         storeSums(b, columns, scratch, b.add(to, i * stride));
+    };
+    if (hasPairs())
+      return packPairs(b, range, copy);
+    b.loop(zero, range.depth, lanes, [&](IndexBuilder &b, Value k) {
+      Value mask = makeMask(b, b.sub(range.depth, k), lanes);
+      copy(b, k, [&](Value from) {
+        return loadVector(b, matrix.base, b.add(from, k), mask);
+      });
+    });
+  });
+}
+
+/// Calls `copy` for each vector of words along the depth, with what loads it of
+/// a row at an offset.
+void MatmulEmitter::packPairs(IndexBuilder &b, const PanelRange &range,
+                              CopyRows copy) {
+  Value base = range.matrix.base;
+  auto type = VectorType::get(
+      2 * lanes, cast<MemRefType>(base.getType()).getElementType());
+  Value rest = b.sub(problem.k, b.mul(range.begin, 2));
+  // Few processors have masks for integers this small, so only the last vector
+  // has one.
+  Value whole =
+      b.mul(b.floorDiv(b.min(b.mul(range.depth, 2), rest), b.index(2 * lanes)),
+            lanes);
+  b.loop(b.index(0), whole, lanes, [&](IndexBuilder &b, Value k) {
+    copy(b, k, [&](Value from) {
+      Value place = b.add(from, b.mul(k, 2));
+      return makePairs(b, vector::LoadOp::create(b, type, base, place));
+    });
+  });
+  b.loop(whole, range.depth, lanes, [&](IndexBuilder &b, Value k) {
+    Value mask = makeMask(b, b.sub(rest, b.mul(k, 2)), 2 * lanes);
+    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    copy(b, k, [&](Value from) {
+      Value place = b.add(from, b.mul(k, 2));
+      return makePairs(
+          b, vector::MaskedLoadOp::create(b, type, base, place, mask, zeros));
     });
   });
 }
@@ -111,10 +161,19 @@ void MatmulEmitter::packScalars(IndexBuilder &b, const PanelRange &range,
     Value from =
         b.add(matrix.offset, b.mul(b.add(range.row, row), matrix.rowStride));
     b.loop(zero, range.depth, 1, [&](IndexBuilder &b, Value k) {
-      Value column = b.mul(b.add(range.begin, k), matrix.columnStride);
-      memref::StoreOp::create(b,
-                              loadScalar(b, matrix.base, b.add(from, column)),
-                              scratch, b.add(to, b.mul(k, width)));
+      Value step = b.add(range.begin, k), element;
+      if (hasPairs()) {
+        // The second one is 0 where the depth ends.
+        element = loadPair(b, matrix, from, step);
+        Value isOdd = b.isEqual(b.add(b.mul(step, 2), 1), problem.k);
+        Value mask = arith::ConstantOp::create(b, b.getI32IntegerAttr(0xffff));
+        Value first = arith::AndIOp::create(b, element, mask);
+        element = arith::SelectOp::create(b, isOdd, first, element);
+      } else {
+        Value column = b.mul(step, matrix.columnStride);
+        element = loadScalar(b, matrix.base, b.add(from, column));
+      }
+      memref::StoreOp::create(b, element, scratch, b.add(to, b.mul(k, width)));
     });
   });
 }
@@ -126,7 +185,7 @@ void MatmulEmitter::packTogether(IndexBuilder &b, const RightMatrix &right) {
   constexpr int64_t kPanels = 16;
   int64_t step = std::max<int64_t>(lanes, 64), width = blocking.columns();
   Value columns = b.index(kPanels * width);
-  Value chunks = b.ceilDiv(problem.k, b.index(step));
+  Value chunks = b.ceilDiv(countSteps(b), b.index(step));
   Value groups = b.ceilDiv(right.columns, columns);
   b.parallel(b.mul(chunks, groups), /*grain=*/1,
              [&](IndexBuilder &b, Value task) {
@@ -137,7 +196,7 @@ void MatmulEmitter::packTogether(IndexBuilder &b, const RightMatrix &right) {
                range.row = b.add(right.first, column);
                range.rows = b.min(b.sub(right.columns, column), columns);
                range.begin = begin;
-               range.depth = b.min(b.sub(problem.k, begin), b.index(step));
+               range.depth = b.min(b.sub(countSteps(b), begin), b.index(step));
                range.width = width;
                range.offset = b.add(b.add(right.offset, b.mul(begin, width)),
                                     b.mul(column, right.stride));

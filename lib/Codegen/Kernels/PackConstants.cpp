@@ -59,7 +59,11 @@ static SmallVector<int64_t> getPanelShape(ShapedType type,
   for (int64_t axis : layout.getOrder(type.getRank()))
     shape.push_back(type.getDimSize(axis));
   shape.front() = llvm::divideCeil(shape.front(), layout.width);
+  if (layout.isPaired)
+    shape.back() = llvm::divideCeil(shape.back(), 2);
   shape.push_back(layout.width);
+  if (layout.isPaired)
+    shape.push_back(2);
   return shape;
 }
 
@@ -140,11 +144,15 @@ static ElementsAttr packElements(ElementsAttr matrix,
   SmallVector<int64_t> rows = getRowPlaces(type, layout);
   int64_t depth = rows.size();
   int64_t columnStride = computeStrides(type.getShape())[layout.columnAxis];
-  std::vector<char> to(panels * depth * layout.width * bytes, 0);
+  // Rows that lie together in a column.
+  int64_t group = layout.isPaired ? 2 : 1;
+  int64_t groups = llvm::divideCeil(depth, group);
+  std::vector<char> to(panels * groups * layout.width * group * bytes, 0);
   for (int64_t j = 0; j < columns; ++j)
     for (int64_t k = 0; k < depth; ++k) {
       int64_t panel = j / layout.width, place = j % layout.width;
-      int64_t index = (panel * depth + k) * layout.width + place;
+      int64_t index = (panel * groups + k / group) * layout.width + place;
+      index = index * group + k % group;
       std::memcpy(&to[index * bytes],
                   &from[(j * columnStride + rows[k]) * bytes], bytes);
     }
@@ -236,10 +244,14 @@ static func::FuncOp packParameter(func::FuncOp kernel,
                                        type.getElementType());
   parameter.setType(RankedTensorType::get(getPanelShape(matrixType, layout),
                                           type.getElementType()));
-  auto unpack = linalg::UnPackOp::create(
-      b, loc, parameter, empty, /*innerDimsPos=*/{layout.columnAxis},
-      /*innerTiles=*/{b.getIndexAttr(layout.width)},
-      layout.getOrder(type.getRank()));
+  SmallVector<int64_t> tiled = {layout.columnAxis};
+  SmallVector<OpFoldResult> tiles = {b.getIndexAttr(layout.width)};
+  if (layout.isPaired) {
+    tiled.push_back(1 - layout.columnAxis);
+    tiles.push_back(b.getIndexAttr(2));
+  }
+  auto unpack = linalg::UnPackOp::create(b, loc, parameter, empty, tiled, tiles,
+                                         layout.getOrder(type.getRank()));
   Value matrix = unpack->getResult(0);
   if (layout.winograd)
     matrix = transformBack(b, loc, matrix, type, *layout.winograd);
@@ -332,6 +344,7 @@ bool ConstantPacker::pack(CallTIROp call, func::FuncOp kernel,
   auto numbers = SmallVector<int64_t>{layout.columnAxis, layout.width};
   numbers.append(layout.rowOrder);
   numbers.push_back(layout.winograd ? layout.winograd->outputs() : 0);
+  numbers.push_back(layout.isPaired);
   Attribute key = b.getDenseI64ArrayAttr(numbers);
   Attribute &packed = elements[{constant.getValue(), key}];
   if (!packed)

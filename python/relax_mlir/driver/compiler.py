@@ -25,7 +25,7 @@ from ..progress import ProgressLike, Reporter
 from ..target import Target, TargetLike
 from ..transform import PassContext, fold_constant
 from ..transform.find import find
-from ..transform.options import CompileOptions
+from ..transform.options import FEATURES, CompileOptions
 from ..transform.phases import phase, phases, pipeline_of
 from . import compilation_cache
 from .pipeline import run_before
@@ -167,14 +167,16 @@ def _require_functions(mod: IRModule) -> None:
             )
 
 
-def _for_machine(options: CompileOptions, target: Target, vector_bits: int) -> CompileOptions:
-    """Return options that say what kernels should know of a machine with such vectors."""
+def _for_machine(
+    options: CompileOptions, target: Target, info: native.TargetInfo
+) -> CompileOptions:
+    """Return options that say what kernels should know of a machine."""
     return dataclasses.replace(
         options,
-        vector_bits=options.vector_bits or target.vector_bits or vector_bits,
+        vector_bits=options.vector_bits or target.vector_bits or info.vector_bits,
         l1_bytes=options.l1_bytes or target.l1_bytes,
         l2_bytes=options.l2_bytes or target.l2_bytes,
-        has_scalef=options.has_scalef or vector_bits == 512,
+        features=options.features or ",".join(name for name in FEATURES if name in info.features),
         device=options.device or target.device,
         device_arch=options.device_arch or target.device_arch,
     )
@@ -261,7 +263,7 @@ def compile(  # noqa: A001 (the name TVM uses)
         return _evaluated(given, dump_phases)
     machine = Target.parse(target)
     info = native.describe_target(machine.machine)
-    options = _for_machine(options, machine, info.vector_bits)
+    options = _for_machine(options, machine, info)
     # Those who watch want to see passes run.
     is_watched = dump_phases is not None or PassContext.current().instruments
     cache = None if is_watched else compilation_cache.from_environment()

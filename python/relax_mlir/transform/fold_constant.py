@@ -25,8 +25,9 @@ from .python_pass import module_pass
 # Compiles a module and calls a function of it: `relax_mlir.driver`, which runs passes, sets it.
 compile_and_call: Any = None
 
-# A result may be larger than what it is computed of by this many bytes: a broadcast of one number
-# to the size of a model is better done when the program runs.
+# A result may be twice as large as what it is computed of, as integers of 8 bits that become some of
+# 16, and larger by this many bytes: a broadcast of one number to the size of a model is better done
+# when the program runs.
 MAX_GROWTH = 4096
 
 # Pure operations that are not computations on tensors.
@@ -38,8 +39,8 @@ class FoldConstant:
     """Compute what depends on constants alone, and put constants in its place.
 
     Folded operations are compiled and run, so they have the values that the program would compute.
-    Results that are larger than what they are computed of, by more than 4 KiB, are left alone, and
-    so are calls.
+    Results that are more than twice as large as what they are computed of, and by more than 4 KiB,
+    are left alone, and so are calls.
 
     Examples
     --------
@@ -159,7 +160,7 @@ def _is_foldable(op: ir.Operation) -> bool:
     size = _byte_size(op.results[0].type)
     given = [_byte_size(operand.type) for operand in op.operands]
     known = [bytes_ for bytes_ in given if bytes_ is not None]
-    return size is not None and bool(known) and size <= sum(known) + MAX_GROWTH
+    return size is not None and bool(known) and size <= 2 * sum(known) + MAX_GROWTH
 
 
 def is_computed_of_constants(value: ir.Value) -> bool:

@@ -21,6 +21,9 @@ CHECKS = ("all", "necessary")
 #: The widths of vectors in kernels; 0 is that of the processor.
 VECTOR_BITS = (0, 128, 256, 512, 1024)
 
+#: The instructions that kernels are written for.
+FEATURES = ("sse2", "avx512f")
+
 #: The kinds of devices other than the host that kernels are written for.
 DEVICES = ("", "cuda")
 
@@ -95,9 +98,9 @@ class CompileOptions:
         The width of the vectors in kernels; 0 means that of the target.
     l1_bytes, l2_bytes : int
         The caches of a core, in bytes; 0 means those of the target.
-    has_scalef : bool
-        Whether kernels may use the instruction vscalefps of AVX-512, where `vector_bits` is given.
-        `compile` sets it where the target has it.
+    features : str
+        Instructions that kernels are written for, as LLVM calls them, with commas between them:
+        sse2, avx512f. `compile` sets those of the target.
 
     Raises
     ------
@@ -142,12 +145,17 @@ class CompileOptions:
     vector_bits: int = 0
     l1_bytes: int = 0
     l2_bytes: int = 0
-    has_scalef: bool = False
+    features: str = ""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             _check(field.name, getattr(self, field.name), type(field.default))
         check_arch("device_arch", self.device_arch)
+        for name in filter(None, self.features.split(",")):
+            if name not in FEATURES:
+                known = ", ".join(FEATURES)
+                hint = did_you_mean(name, list(FEATURES))
+                raise ValueError(f"expected features, any of {known}, but got {name!r}{hint}")
         if self.weights:
             WeightFormat.parse(self.weights)
 

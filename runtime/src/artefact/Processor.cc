@@ -11,6 +11,8 @@
 #if defined(__aarch64__) && defined(__linux__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
+#elif defined(__x86_64__)
+#include <cpuid.h>
 #endif
 
 using namespace relax_runtime;
@@ -51,6 +53,33 @@ static constexpr Feature kFeatures[] = {
 };
 #endif
 
+#if defined(__x86_64__)
+// Bits of CPUID that compilers before GCC 13 have no name for. The state that
+// they need is that of avx and avx512f, which have names.
+namespace {
+struct Feature {
+  const char *name;
+  unsigned leaf, subleaf;
+  unsigned word; // eax, ebx, ecx, edx
+  unsigned bit;
+};
+} // namespace
+
+static constexpr Feature kFeatures[] = {
+    {"movbe", 1, 0, 2, 22},         {"f16c", 1, 0, 2, 29},
+    {"adx", 7, 0, 1, 19},           {"vaes", 7, 0, 2, 9},
+    {"avx512fp16", 7, 0, 3, 23},    {"avxvnni", 7, 1, 0, 4},
+    {"lzcnt", 0x80000001, 0, 2, 5},
+};
+
+static bool hasBit(const Feature &feature) {
+  unsigned words[4] = {};
+  return __get_cpuid_count(feature.leaf, feature.subleaf, &words[0], &words[1],
+                           &words[2], &words[3]) &&
+         (words[feature.word] >> feature.bit & 1);
+}
+#endif
+
 // LibraryTable.cpp writes names of features into libraries.
 bool relax_runtime::hasFeature([[maybe_unused]] const std::string &name) {
 #if defined(__aarch64__) && defined(__linux__)
@@ -58,10 +87,14 @@ bool relax_runtime::hasFeature([[maybe_unused]] const std::string &name) {
     if (name == feature.name)
       return (getauxval(feature.word) & feature.bits) == feature.bits;
 #elif defined(__x86_64__)
+  for (const Feature &feature : kFeatures)
+    if (name == feature.name)
+      return hasBit(feature);
   __builtin_cpu_init();
 #define RELAX_FEATURE(feature)                                                 \
   if (name == feature)                                                         \
     return __builtin_cpu_supports(feature);
+  RELAX_FEATURE("sse2")
   RELAX_FEATURE("sse3")
   RELAX_FEATURE("ssse3")
   RELAX_FEATURE("sse4.1")

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s -pass-pipeline='builtin.module(func.func(relax-approximate-math))' | FileCheck %s
 // RUN: relax-opt %s -pass-pipeline='builtin.module(func.func(relax-approximate-math{fast=true}))' | FileCheck %s --check-prefix=FAST
-// RUN: relax-opt %s -pass-pipeline='builtin.module(relax-attach-target{vector-bits=512 has-scalef=true},func.func(relax-approximate-math))' | FileCheck %s --check-prefix=SCALEF
+// RUN: relax-opt %s -pass-pipeline='builtin.module(relax-attach-target{vector-bits=512 features=avx512f},func.func(relax-approximate-math))' | FileCheck %s --check-prefix=SCALEF
 
 // Numbers and vectors become the same arithmetic, without calls and branches.
 

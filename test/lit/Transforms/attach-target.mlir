@@ -1,4 +1,4 @@
-// RUN: relax-opt %s -relax-attach-target="vector-bits=256 l1-bytes=49152 l2-bytes=2097152 has-scalef=true" | FileCheck %s
+// RUN: relax-opt %s -relax-attach-target="vector-bits=256 l1-bytes=49152 l2-bytes=2097152 features=sse2,avx512f" | FileCheck %s
 // RUN: relax-opt %s -relax-attach-target | FileCheck %s --check-prefix=HOST
 // RUN: relax-opt %s -relax-phase-normalize=vector-bits=128 | FileCheck %s --check-prefix=PHASE
 
@@ -7,7 +7,7 @@
 // CHECK: module attributes
 // CHECK-SAME: #dlti.target_system_spec<"CPU" = #dlti.target_device_spec<
 // CHECK-SAME: "vector_bits" = 256 : i64, "L1_cache_size_in_bytes" = 49152 : i64
-// CHECK-SAME: "L2_cache_size_in_bytes" = 2097152 : i64, "vscalefps" = true
+// CHECK-SAME: "L2_cache_size_in_bytes" = 2097152 : i64, "features" = "sse2,avx512f"
 
 // HOST: "vector_bits" = {{128|256|512}} : i64
 

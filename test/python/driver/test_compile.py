@@ -89,7 +89,7 @@ def test_dump_phases(tmp_path):
 
 
 # What `compile` says of the processor.
-TARGET = re.compile(r'"vector_bits" = (\d+) .*"vscalefps" = (\w+)')
+TARGET = re.compile(r'"vector_bits" = (\d+) .*"features" = "([\w,]*)"')
 
 
 @pytest.mark.skipif(shutil.which("relax-opt") is None, reason="relax-opt is not on PATH")
@@ -99,7 +99,7 @@ def test_relax_opt_does_the_same(tmp_path):
     for before, after, (name, _) in zip(files, files[1:], relax.phases(), strict=False):
         if name == "optimize":
             continue  # passes in Python
-        options = "vector-bits={} has-scalef={}".format(*TARGET.search(after.read_text()).groups())
+        options = "vector-bits={} features={}".format(*TARGET.search(after.read_text()).groups())
         command = ["relax-opt", f"--relax-phase-{name}={options}", str(before)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout.strip() == after.read_text().strip()

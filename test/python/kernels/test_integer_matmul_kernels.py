@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -119,3 +123,76 @@ def test_class(dtype: str) -> None:
     with bb.function("main", params):
         bb.emit_func_output(matmul(*params))
     assert classes(bb.get()) == ["matmul"]
+
+
+def wide(x: Any, y: Any) -> Any:
+    return matmul(x, y, "int32")
+
+
+def wide_transposed(x: Any, y: Any) -> Any:
+    return matmul(x, permute_dims(y, [1, 0]), "int32")
+
+
+def wide_left_transposed(x: Any, y: Any) -> Any:
+    return matmul(permute_dims(x, [1, 0]), y, "int32")
+
+
+PAIRED = ["int8", "uint8", "int16", "uint16"]
+
+
+@pytest.mark.parametrize("bits", [0, 128, 256])
+@pytest.mark.parametrize("dtype", PAIRED)
+@FEW
+@given(m=SIZES, n=SIZES, k=SIZES)
+def test_sums_of_pairs(bits: int, dtype: str, m: int, n: int, k: int) -> None:
+    """Sums of 32 bits, for which processors multiply two elements of the depth at a time."""
+    x, y = numbers(m, k, dtype=dtype), numbers(k, n, dtype=dtype)
+    expected = x.astype("int32") @ y.astype("int32")
+    options = {"vector_bits": bits}
+    result = run(wide, (("m", "k"), ("k", "n")), "compiled", x, y, **options)
+    np.testing.assert_array_equal(result, expected)
+    right = np.ascontiguousarray(y.T)
+    result = run(wide_transposed, (("m", "k"), ("n", "k")), "compiled", x, right, **options)
+    np.testing.assert_array_equal(result, expected)
+    left = np.ascontiguousarray(x.T)
+    result = run(wide_left_transposed, (("k", "m"), ("k", "n")), "compiled", left, y, **options)
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("dtype", PAIRED)
+@pytest.mark.parametrize(("k", "n"), [(1, 60), (65, 130), (300, 24), (2, 7)])
+def test_pairs_of_constants(exec_mode: str, dtype: str, k: int, n: int) -> None:
+    y = numbers(k, n, dtype=dtype)
+    for m in (1, 3, 6, 9, 40):
+        x = numbers(m, k, dtype=dtype)
+        result = run(lambda x: matmul(x, const(y), "int32"), (("m", k),), exec_mode, x)
+        np.testing.assert_array_equal(result, x.astype("int32") @ y.astype("int32"))
+
+
+@pytest.mark.parametrize("dtype", PAIRED)
+def test_batches_of_pairs(exec_mode: str, dtype: str) -> None:
+    x, y = numbers(3, 17, 35, dtype=dtype), numbers(3, 35, 29, dtype=dtype)
+    result = run(wide, (("b", "m", "k"), ("b", "k", "n")), exec_mode, x, y)
+    np.testing.assert_array_equal(result, x.astype("int32") @ y.astype("int32"))
+
+
+@pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not on PATH")
+@pytest.mark.parametrize(
+    ("cpu", "instruction"),
+    [
+        ("x86-64", "pmaddwd .*xmm"),
+        ("x86-64-v3", "vpmaddwd .*ymm"),
+        ("x86-64-v4", "vpmaddwd .*zmm"),
+        ("sapphirerapids", "vpdpwssd .*zmm"),
+    ],
+)
+def test_pairs_are_one_instruction(cpu: str, instruction: str, tmp_path: Path) -> None:
+    """Machine code is made for processors that need not be this one."""
+    x = relax.Var("x", relax.TensorStructInfo(("m", 64), "int8"))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x]):
+        bb.emit_func_output(matmul(x, const(numbers(64, 64, dtype="int8")), "int32"))
+    target, path = f"llvm -mtriple=x86_64-unknown-linux-gnu -mcpu={cpu}", tmp_path / "model.so"
+    relax.compile(bb.get(), target).export_library(path)
+    done = subprocess.run(["objdump", "-d", path], capture_output=True, text=True, check=True)
+    assert re.search(instruction, done.stdout)

@@ -14,7 +14,7 @@ from ...composites.tensors import agreed, cast, normal_axis, number
 from ...core.expr import const
 from ..values import Operator, Value, as_tensor, dtype_of, rank_of, shape_of
 from .index import gather
-from .quantize import dynamic_quantize, less_zero, quantize
+from .quantize import dynamic_quantize, integer_product, quantize
 from .registry import Function, Node, converter
 from .windows import average_pool
 
@@ -112,7 +112,7 @@ def _gemm(
 ) -> ir.Value:  # fmt: skip
     x = op.permute_dims(x) if node.attr("transA", 0) else x
     y = op.permute_dims(y) if node.attr("transB", 0) else y
-    total = op.matmul(less_zero(x, _scalar(x_zero), True), less_zero(y, y_zero, False))
+    total = integer_product(x, _scalar(x_zero), y, y_zero)
     if bias is not None:
         total = op.add(total, bias)  # in steps of alpha times both scales
     alpha = number(node.attr("alpha", 1.0), "float32")
@@ -129,7 +129,7 @@ def to_float(
     zeros: tuple[ir.Value | None, ir.Value | None], bias: ir.Value | None,
 ) -> ir.Value:  # fmt: skip
     """Return a product of integers as floats: scales and zero points may be those of columns."""
-    total = op.matmul(less_zero(x, zeros[0], True), less_zero(y, zeros[1], False))
+    total = integer_product(x, zeros[0], y, zeros[1])
     step = op.multiply(*scales)
     result = op.multiply(op.astype(total, "float32"), cast(step, "float32"))
     return result if bias is None else op.add(result, bias)

@@ -111,12 +111,23 @@ def _dynamic_quantize_linear(_: Node, x: ir.Value) -> Any:
     return dynamic_quantize(x)
 
 
-def less_zero(x: ir.Value, zero: ir.Value | None, is_row: bool) -> ir.Value:
-    """Return the elements of a factor of a product less their zero point, as int32."""
-    wide = cast(x, "int32")
+def integer_product(
+    x: ir.Value, x_zero: ir.Value | None, y: ir.Value, y_zero: ir.Value | None
+) -> ir.Value:
+    """Return the product of integers of 8 bits, less their zero points, as int32.
+
+    Factors have 16 bits, which processors multiply in pairs, or 8 where there are no zero points.
+    """
+    if x_zero is None and y_zero is None and x.type.dtype == y.type.dtype:
+        return op.matmul(x, y, "int32")
+    return op.matmul(_less_zero(x, x_zero, True), _less_zero(y, y_zero, False), "int32")
+
+
+def _less_zero(x: ir.Value, zero: ir.Value | None, is_row: bool) -> ir.Value:
+    wide = cast(x, "int16")
     if zero is None:
         return wide
-    shift = cast(zero, "int32")
+    shift = cast(zero, "int16")
     if is_row and rank_of(shift) == 1 and shape_of(shift) != [1]:
         shift = op.expand_dims(shift, 1)
     return op.subtract(wide, shift)
@@ -127,7 +138,7 @@ def _matmul_integer(
     _: Node, x: ir.Value, y: ir.Value, x_zero: ir.Value | None = None,
     y_zero: ir.Value | None = None,
 ) -> ir.Value:  # fmt: skip
-    return op.matmul(less_zero(x, x_zero, True), less_zero(y, y_zero, False))
+    return integer_product(x, x_zero, y, y_zero)
 
 
 @converter("QLinearMatMul")
@@ -138,7 +149,7 @@ def _q_linear_matmul(
     for one in (x_scale, y_scale, scale):
         if rank_of(one) > 0 and shape_of(one) != [1]:
             raise NotImplementedError("expected one scale for each tensor")
-    product = op.matmul(less_zero(x, x_zero, True), less_zero(y, y_zero, False))
+    product = integer_product(x, x_zero, y, y_zero)
     factors = [cast(op.reshape(one, []), "float32") for one in (x_scale, y_scale, scale)]
     factor = op.divide(op.multiply(factors[0], factors[1]), factors[2])
     numbers = op.multiply(cast(product, "float32"), factor)
