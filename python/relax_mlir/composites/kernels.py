@@ -22,15 +22,17 @@ def _builder() -> BlockBuilder:
     return builder
 
 
-def call_te(function: Callable[..., Any], *args: Any) -> ir.Value:
+def call_te(function: Callable[..., Any], *args: Any, **keywords: Any) -> ir.Value:
     """Call a function of tensor expressions at the current place of the program.
+
+    Arguments are those of `BlockBuilder.call_te`.
 
     Raises
     ------
     ValueError
         If no function is being written.
     """
-    return _builder().call_te(function, *args)
+    return _builder().call_te(function, *args, **keywords)
 
 
 def add_kernel(source: str, name: str) -> GlobalVar:
