@@ -25,11 +25,13 @@ from mlir import ir
 
 from .. import op
 from ..core.expr import TensorLike, as_tensor
+from .attention import attention_var_len
 from .convolution import Convolution, numbers, padding_numbers, transposed
 from .layouts import SPATIAL, data_letters, of_layout, packed, unpacked
 from .tensors import cast, number, product, rank_of, shape_of, size_tensor
 
 __all__ = [
+    "attention_var_len",
     "batch_flatten",
     "conv1d_transpose",
     "conv2d_transpose",
