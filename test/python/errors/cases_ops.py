@@ -342,7 +342,7 @@ CASES = [
     (
         "emit(lambda x, y, i: op.take(x, i, axis=0, mode='clamp'))",
         "ValueError",
-        "relax.take: expected mode 'clip' or 'wrap', but got 'clamp'",
+        "relax.take: expected mode 'clip', 'wrap' or 'nan', but got 'clamp'",
     ),
     (
         "emit(lambda x, y, i: op.take(x, y, axis=0))",
