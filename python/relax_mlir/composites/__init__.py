@@ -15,6 +15,9 @@ from . import grad as grad
 from . import image as image
 from . import nn as nn
 from . import vision as vision
+from .windows import extend as _extend
+
+_extend(_op.nn)
 # `op` is below this package, so that composites can use it.
 for _module, _prefix in (
     (basic, ""), (nn, "nn."), (grad, "grad."), (image, "image."), (vision, "vision."),
