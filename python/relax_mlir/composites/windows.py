@@ -23,7 +23,7 @@ from ..core.expr import as_tensor, as_tensors
 from ..core.ir import Dim
 from ..op._arguments import padding_of, spatial
 from .kernels import call_te
-from .layouts import SPATIAL, data_letters, packed, unpacked
+from .layouts import SPATIAL, data_letters, has_blocks, packed, unpacked
 from .tensors import shape_of, size
 
 _SUFFIXES = tuple(f"{count}d" for count in SPATIAL)
@@ -37,10 +37,6 @@ def extend(namespace: ModuleType) -> None:
             name = stem + suffix
             extended = _convolution if stem == "conv" else _pool
             setattr(namespace, name, extended(getattr(namespace, name), int(suffix[0])))
-
-
-def _has_blocks(*layouts: str | None) -> bool:
-    return any(isinstance(one, str) and any(map(str.isdigit, one)) for one in layouts)
 
 
 def _bound(
@@ -65,7 +61,7 @@ def _convolution(function: Callable[..., ir.Value], count: int) -> Callable[...,
             return function(*args, **keywords)
         names = ("data_layout", "kernel_layout", "out_layout")
         layout, kernel_layout, out_layout = (given[name] for name in names)
-        if not _has_blocks(layout, kernel_layout, out_layout):
+        if not has_blocks(layout, kernel_layout, out_layout):
             return function(*args, **keywords)
         data, weight = as_tensors(given["data"], given["weight"])
         given["data"] = unpacked(data, layout, letters)
@@ -87,7 +83,7 @@ def _pool(function: Callable[..., ir.Value], count: int) -> Callable[..., ir.Val
             return function(*args, **keywords)
         layout, out_layout = given["layout"], given["out_layout"]
         is_open = _is_open(given.get("pool_size"))
-        if not is_open and not _has_blocks(layout, out_layout):
+        if not is_open and not has_blocks(layout, out_layout):
             return function(*args, **keywords)
         given["data"] = unpacked(as_tensor(given["data"]), layout, letters)
         given.update(layout=letters, out_layout=None)
