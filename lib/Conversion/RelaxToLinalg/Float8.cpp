@@ -312,11 +312,17 @@ void mlir::relax::computeFloat8InF32(Operation *op) {
   AttrTypeReplacer replacer = makeReplacer(f32);
   Value result = op->getResult(0);
   Type declared = result.getType();
-  for (OpOperand &operand : op->getOpOperands())
-    if (float8Tensor(operand.get()))
-      operand.set(AstypeOp::create(builder, op->getLoc(),
+  llvm::SmallDenseMap<Value, Value> wide;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!float8Tensor(operand.get()))
+      continue;
+    Value &converted = wide[operand.get()];
+    if (!converted)
+      converted = AstypeOp::create(builder, op->getLoc(),
                                    replacer.replace(operand.get().getType()),
-                                   operand.get(), f32));
+                                   operand.get(), f32);
+    operand.set(converted);
+  }
   replacer.replaceElementsIn(op, /*replaceAttrs=*/true, /*replaceLocs=*/false,
                              /*replaceTypes=*/true);
   builder.setInsertionPointAfter(op);
