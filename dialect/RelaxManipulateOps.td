@@ -196,9 +196,11 @@ def Relax_TakeOp : Relax_Operator<"take"> {
     The dimension `axis` of `x` is replaced by the dimensions of `indices`;
     without `axis`, `x` is a vector. An index out of range is clipped to the
     nearest one in range with `mode` "clip" (negative ones to 0), and taken
-    modulo the dimension with "wrap". Elements of an empty dimension are 0.
+    modulo the dimension with "wrap"; with "nan" its elements are NaN. Elements of
+    an empty dimension are 0, or NaN with "nan".
 
-    **Constraints:** `indices` is an integer tensor; `mode` is "clip" or "wrap".
+    **Constraints:** `indices` is an integer tensor; `mode` is "clip", "wrap" or
+    "nan"; with "nan", `x` is a tensor of floats.
 
     Example:
 
@@ -211,8 +213,8 @@ def Relax_TakeOp : Relax_Operator<"take"> {
     Relax_IndicesArg<"Of integers">:$indices,
     Relax_Arg<OptionalAttr<I64Attr>, "Without it `x` is a vector">:$axis,
     Relax_Arg<DefaultValuedOptionalAttr<StrAttr, "\"clip\"">,
-      "The meaning of an index out of range: \"clip\" or \"wrap\"; \"fast\" says that there " #
-      "is none, which is the same as \"clip\" here",
+      "The meaning of an index out of range: \"clip\", \"wrap\" or \"nan\"; \"fast\" says that " #
+      "there is none, which is the same as \"clip\" here",
       convert = "\"clip\" if $_self == \"fast\" else $_self">:$mode);
 }
 

@@ -23,6 +23,7 @@ from typing import Any
 import relax_mlir as relax
 from mlir import ir
 from relax_mlir import op, transform
+from relax_mlir.composites import basic, grad, image, nn, vision
 from relax_mlir.dialects import _relax_ops_gen as definitions
 from relax_mlir.frontend.onnx.registry import _CONVERTERS as ONNX
 from relax_mlir.frontend.torch.registry import CONVERTERS as TORCH
@@ -72,6 +73,15 @@ EXCEPTIONS: dict[str, set[str]] = {
     "Sum": {"add"},
     "native_dropout": set(),
     "repeat": {"tile"},
+}
+
+# By the prefix of their names, operators that others compose.
+COMPOSITES: dict[str, types.ModuleType] = {
+    "": basic,
+    "grad.": grad,
+    "image.": image,
+    "nn.": nn,
+    "vision.": vision,
 }
 
 Function = Callable[..., Any]
@@ -256,6 +266,15 @@ def is_in_script(name: str) -> bool:
     return place is not None
 
 
+def composed_rows() -> Iterator[str]:
+    """Yield a row for each operator that others compose: its name, and what it returns."""
+    for prefix, module in COMPOSITES.items():
+        for name in sorted(module.__all__):
+            summary = " ".join((getattr(module, name).__doc__ or "").split("\n\n")[0].split())
+            found = summary.removeprefix("Return ").partition(", with arguments as for")[0]
+            yield f"| `{prefix}{name}` | {found.rstrip('.')} |"
+
+
 def table() -> str:
     """Return the table, and the lists below it."""
     names = functions()
@@ -277,6 +296,12 @@ def table() -> str:
             "| Python, TVM | MLIR | data types | ONNX | PyTorch (ATen) |",
             "| --- | --- | --- | --- | --- |",
             *rows,
+            "\n## Operators that others compose\n",
+            "A call inserts several of the operators above; both modes run them, with symbolic "
+            "dimensions.\n",
+            "| Python, TVM | result |",
+            "| --- | --- |",
+            *composed_rows(),
             "\n## Composed operators\n",
             "These are imported as several operators, or as none.\n",
             f"**ONNX** ({len(onnx_composed)}): {in_code(onnx_composed)}\n",

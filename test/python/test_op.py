@@ -95,6 +95,10 @@ def test_reduce(inside, name):
         (lambda p: op.reshape(p.x, (-1,)), "tensor<[n * 4], f32>"),
         (lambda p: op.reshape(p.x, p.s), "tensor<[n, 4], f32>"),
         (lambda p: op.reshape(p.x, ShapeExpr((4, -1))), "tensor<[4, n], f32>"),
+        (lambda p: op.reshape(p.x, (0, 2, -1)), "tensor<[n, 2, 2], f32>"),
+        (lambda p: op.reshape(p.x, (-1, 0)), "tensor<[n, 4], f32>"),
+        (lambda p: op.reshape(op.zeros((0, 4), "float32"), (0, 2, 2)), "tensor<[0, 2, 2], f32>"),
+        (lambda p: op.reshape(op.zeros((4, 0), "float32"), (0, 3)), "tensor<[0, 3], f32>"),
         (lambda p: op.flatten(p.x), "tensor<[n * 4], f32>"),
         (lambda p: op.permute_dims(p.x), "tensor<[4, n], f32>"),
         (lambda p: op.permute_dims(p.x, (1, 0)), "tensor<[4, n], f32>"),
@@ -103,6 +107,10 @@ def test_reduce(inside, name):
         (
             lambda p: op.split(p.x, 2, 1),
             pair("[n, 2], f32", "[n, 2], f32"),
+        ),
+        (
+            lambda p: op.split(p.x, [Dim("n") - 1], 0),
+            pair("[n - 1, 4], f32", "[1, 4], f32"),
         ),
         (
             lambda p: op.split(p.x, [1], 1),
@@ -222,7 +230,18 @@ def test_current_location_wins(inside):
         (lambda p: op.sum(p.x, 2), ValueError, "relax.sum: expected"),
         (lambda p: op.split(p.x, 0, 1), ValueError, "relax.split: expected"),
         (lambda p: op.reshape(p.x, (-1, -1)), ValueError, "one dimension of -1, but got 2"),
-        (lambda p: op.reshape(p.x, (-1, 0)), ValueError, "no dimension of 0 beside"),
+        (
+            lambda p: op.reshape(op.zeros((0, 4), "float32"), (-1, 0)),
+            ValueError,
+            "no dimension of 0 beside",
+        ),
+        (lambda p: op.reshape(p.x, (2, -1, 0)), ValueError, "a dimension of 0 where x has one"),
+        (
+            lambda p: op.split(p.u, [Dim("n")], 0),
+            ValueError,
+            "relax.split: expected a tensor of known",
+        ),
+        (lambda p: op.take(p.i, 1, 0, "nan"), ValueError, "expected x of float data type"),
         (
             lambda p: op.reshape(p.u, (-1,)),
             ValueError,

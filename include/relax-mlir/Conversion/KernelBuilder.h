@@ -83,8 +83,8 @@ public:
   /// wraps integers, makes NaN the integer 0 and anything but 0 true.
   Value cast(Value x, Type from, Type to);
 
-  /// A float of 16 bits as f32, and a float as one of `type`; other values and
-  /// types as they are.
+  /// A float of 8 or 16 bits as f32, and a float as one of `type`; other values
+  /// and types as they are.
   Value widen(Value x);
   Value narrow(Value x, Type type);
 

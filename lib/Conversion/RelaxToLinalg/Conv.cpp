@@ -166,8 +166,6 @@ static KernelResult buildConv(KernelBuilder &b, OpTy op, ConvAttrs attrs,
   Type from = tensorType(op.getData()).getDtype();
   Type kernelType = tensorType(op.getWeight()).getDtype();
   Type to = b.accumulatorType(op.getOutDtype().value_or(from));
-  if (failed(requireArithmetic(op)) || failed(requireArithmetic(op, to)))
-    return failure();
   SmallVector<int64_t> dataPlaces =
       placesOf(attrs.dataLayout, "NC", attrs.letters);
   SmallVector<int64_t> weightPlaces =
@@ -380,8 +378,6 @@ template <typename OpTy>
 static void addMaxPool(LegalizationTable &table, StringRef letters) {
   table.add<OpTy>([letters](KernelBuilder &b, OpTy op, ValueRange inputs,
                             ValueRange outputs) -> KernelResult {
-    if (failed(requireArithmetic(op)))
-      return failure();
     PoolBuilder pool(b, getPoolAttrs(op, letters), inputs[0], outputs[0]);
     return one(pool.reduce(outputs[0], Identity::Lowest,
                            [](S s, Value x, Value y) { return s.max(x, y); }));
@@ -392,8 +388,6 @@ template <typename OpTy>
 static void addAvgPool(LegalizationTable &table, StringRef letters) {
   table.add<OpTy>([letters](KernelBuilder &b, OpTy op, ValueRange inputs,
                             ValueRange outputs) -> KernelResult {
-    if (failed(requireArithmetic(op)))
-      return failure();
     return one(buildMeans(b, getPoolAttrs(op, letters), inputs[0], outputs[0]));
   });
 }
@@ -477,11 +471,9 @@ static SmallVector<int64_t> getPartSizes(Value data, ArrayRef<int64_t> places,
   return sizes;
 }
 
-static KernelResult buildAdaptivePool(KernelBuilder &b, Operation *op,
+static KernelResult buildAdaptivePool(KernelBuilder &b,
                                       const AdaptivePoolAttrs &attrs,
                                       Value data, Value output) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   SmallVector<int64_t> places = placesOf(attrs.layout, "NC", attrs.letters);
   SmallVector<int64_t> outPlaces =
       placesOf(attrs.outLayout, "NC", attrs.letters);
@@ -538,8 +530,8 @@ template <typename OpTy>
 static void addAdaptivePool(LegalizationTable &table, StringRef letters) {
   table.add<OpTy>([letters](KernelBuilder &b, OpTy op, ValueRange inputs,
                             ValueRange outputs) {
-    return buildAdaptivePool(b, op, getAdaptivePoolAttrs(op, letters),
-                             inputs[0], outputs[0]);
+    return buildAdaptivePool(b, getAdaptivePoolAttrs(op, letters), inputs[0],
+                             outputs[0]);
   });
 }
 

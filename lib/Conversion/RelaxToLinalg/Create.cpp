@@ -22,12 +22,10 @@ using namespace mlir;
 using namespace mlir::relax;
 
 /// Fills the output with the scalar `value`, which may be of another data type.
-static KernelResult fillWith(KernelBuilder &b, Operation *op, Type from,
-                             Type to, Value value, Value output) {
+static KernelResult fillWith(KernelBuilder &b, Type from, Type to, Value value,
+                             Value output) {
   if (from == to)
     return one(b.copy(value, output));
-  if (failed(requireArithmetic(op, from)) || failed(requireArithmetic(op, to)))
-    return failure();
   return one(b.elementwise(value, output, [&](ScalarBuilder &s, ValueRange x) {
     return s.cast(x[0], from, to);
   }));
@@ -36,16 +34,14 @@ static KernelResult fillWith(KernelBuilder &b, Operation *op, Type from,
 static KernelResult buildFull(KernelBuilder &b, FullOp op, ValueRange inputs,
                               ValueRange outputs) {
   Type from = tensorType(op.getFillValue()).getDtype();
-  return fillWith(b, op, from, op.getDtype().value_or(from), inputs[0],
-                  outputs[0]);
+  return fillWith(b, from, op.getDtype().value_or(from), inputs[0], outputs[0]);
 }
 
 static KernelResult buildFullLike(KernelBuilder &b, FullLikeOp op,
                                   ValueRange inputs, ValueRange outputs) {
   Type from = tensorType(op.getFillValue()).getDtype();
   Type like = tensorType(op.getX()).getDtype();
-  return fillWith(b, op, from, op.getDtype().value_or(like), inputs[1],
-                  outputs[0]);
+  return fillWith(b, from, op.getDtype().value_or(like), inputs[1], outputs[0]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -56,8 +52,6 @@ static KernelResult buildFullLike(KernelBuilder &b, FullLikeOp op,
 static KernelResult buildArange(KernelBuilder &b, ArangeOp op,
                                 ValueRange inputs, ValueRange outputs) {
   Type from = cast<PrimStructInfoType>(op.getStart().getType()).getDtype();
-  if (failed(requireArithmetic(op, op.getDtype())))
-    return failure();
   return one(b.fromIndices(
       outputs[0], [&](ScalarBuilder &s, ArrayRef<Value> indices) -> Value {
         Value start = s.widen(inputs[0]), step = s.widen(inputs[2]);

@@ -32,10 +32,8 @@ using ScalarBody = Value (*)(ScalarBuilder &, ValueRange);
 
 template <typename OpTy>
 static void add(LegalizationTable &table, ScalarBody body) {
-  table.add<OpTy>([body](KernelBuilder &b, OpTy op, ValueRange inputs,
+  table.add<OpTy>([body](KernelBuilder &b, OpTy, ValueRange inputs,
                          ValueRange outputs) -> KernelResult {
-    if (failed(requireArithmetic(op)))
-      return failure();
     return one(b.computeElementwise(inputs, outputs[0], body));
   });
 }
@@ -84,8 +82,6 @@ static Value selu(ScalarBuilder &s, ValueRange elements) {
 
 static KernelResult buildLeakyRelu(KernelBuilder &b, LeakyReluOp op,
                                    ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   double alpha = op.getAlpha().convertToDouble();
   return one(b.computeElementwise(inputs, outputs[0], [&](S s, V e) {
     Value isAbove = s.compare(Comparison::Gt, e[0], s.constant(e[0], 0));
@@ -95,8 +91,6 @@ static KernelResult buildLeakyRelu(KernelBuilder &b, LeakyReluOp op,
 
 static KernelResult buildSoftplus(KernelBuilder &b, SoftplusOp op,
                                   ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   double beta = op.getBeta().convertToDouble();
   double threshold = op.getThreshold().convertToDouble();
   return one(b.computeElementwise(inputs, outputs[0], [&](S s, V e) {
@@ -189,8 +183,6 @@ static Value castBound(ScalarBuilder &s, Value bound, Type from, Type to) {
 
 static KernelResult buildClip(KernelBuilder &b, ClipOp op, ValueRange inputs,
                               ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   Type dtype = tensorType(op.getX()).getDtype();
   auto boundType = [](Value value) {
     return cast<PrimStructInfoType>(value.getType()).getDtype();
@@ -295,8 +287,6 @@ static KernelResult buildAstype(KernelBuilder &b, AstypeOp op,
   Type from = tensorType(op.getX()).getDtype(), to = op.getDtype();
   if (from == to)
     return one(b.copy(inputs[0], outputs[0]));
-  if (failed(requireArithmetic(op, from)) || failed(requireArithmetic(op, to)))
-    return failure();
   return one(b.elementwise(inputs, outputs[0],
                            [&](S s, V x) { return s.cast(x[0], from, to); }));
 }

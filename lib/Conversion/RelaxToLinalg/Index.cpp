@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Float8.h"
 #include "Support.h"
 
 #include "relax-mlir/Conversion/KernelBuilder.h"
@@ -538,8 +539,6 @@ static KernelResult buildScatterElements(KernelBuilder &b, ScatterElementsOp op,
                                          ValueRange outputs) {
   Value data = inputs[0], indices = inputs[1], updates = inputs[2];
   StringRef reduction = op.getReduction();
-  if (reduction != "update" && failed(requireArithmetic(op)))
-    return failure();
   int64_t axis = getAxis(op.getAxis(), b.getRank(data));
   Type dtype = tensorType(op.getIndices()).getDtype();
   Value size = b.dimValue(data, axis);
@@ -581,8 +580,6 @@ static DimPairs checkScatterElements(ScatterElementsOp op, Type) {
 static KernelResult buildScatterND(KernelBuilder &b, ScatterNDOp op,
                                    ValueRange inputs, ValueRange outputs) {
   Value data = inputs[0], indices = inputs[1], updates = inputs[2];
-  if (op.getReduction() != "update" && failed(requireArithmetic(op)))
-    return failure();
   int64_t numIndices = b.getRank(indices) - 1;
   int64_t length = b.getType(indices).getDimSize(numIndices);
   if (ShapedType::isDynamic(length))
@@ -676,9 +673,6 @@ template <typename OpTy, typename BodyT>
 static KernelResult buildQuantization(KernelBuilder &b, OpTy op,
                                       ValueRange inputs, ValueRange outputs,
                                       BodyT body) {
-  if (failed(requireArithmetic(op)) ||
-      failed(requireArithmetic(op, op.getOutDtype())))
-    return failure();
   Value data = inputs[0];
   auto mapOf = [&](Value parameter) {
     return parameterMap(b, parameter, data, op.getAxis(), op.getBlockSize());
@@ -746,7 +740,12 @@ void mlir::relax::populateIndex(LegalizationTable &table) {
       Value scaled = s.div(e[0], e[1]);
       if (rounds)
         scaled = math::RoundEvenOp::create(s, scaled);
-      return s.add(scaled, e[2]);
+      Value sum = s.add(scaled, e[2]);
+      if (!isFloat8(op.getOutDtype()))
+        return sum;
+      double largest = getLargestFloat8(op.getOutDtype());
+      return s.max(s.min(sum, s.constant(sum, largest)),
+                   s.constant(sum, -largest));
     });
   });
   table.add<DequantizeOp>([](KernelBuilder &b, DequantizeOp op,

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Float8.h"
 #include "KernelDims.h"
 #include "Support.h"
 
@@ -464,6 +465,7 @@ struct RelaxLegalizeOpsPass
       return signalPassFailure();
     Legalizer legalizer(getOperation(), table);
     RelaxDialect::KeepAttrHelper keep(&getContext());
+    computeFloats8(keep);
     SmallVector<Operation *> operators;
     for (auto func : getOperation().getOps<relax::FuncOp>())
       func.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -477,6 +479,18 @@ struct RelaxLegalizeOpsPass
       else if (failed(legalizer.legalize(op, *table.lookup(op))))
         return signalPassFailure();
     }
+  }
+
+  /// Operators that no kernel computes with floats of 8 bits become those of
+  /// f32, and conversions.
+  void computeFloats8(RelaxDialect::KeepAttrHelper keep) {
+    SmallVector<Operation *> operators;
+    for (auto func : getOperation().getOps<relax::FuncOp>())
+      func.walk([&](Operation *op) {
+        if (table.lookup(op) && !keep.isAttrPresent(op) && computesFloat8(op))
+          operators.push_back(op);
+      });
+    llvm::for_each(operators, computeFloat8InF32);
   }
 
   /// Kernels that come with the program are called with any shapes.

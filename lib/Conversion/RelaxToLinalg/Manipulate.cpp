@@ -23,6 +23,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -252,6 +254,13 @@ static KernelResult buildStridedSlice(KernelBuilder &b, StridedSliceOp op,
 // take
 //===----------------------------------------------------------------------===//
 
+/// An index of any integer type as one of the type `index`.
+static Value toIndex(ScalarBuilder &b, Value index) {
+  Type type = b.getIndexType();
+  return b.isUnsigned() ? Value(arith::IndexCastUIOp::create(b, type, index))
+                        : Value(arith::IndexCastOp::create(b, type, index));
+}
+
 /// An index of any integer type as one from 0 to `size` - 1, where `size` is
 /// more than 0.
 static Value boundIndex(ScalarBuilder &b, Value index, Value size, bool wraps) {
@@ -262,8 +271,7 @@ static Value boundIndex(ScalarBuilder &b, Value index, Value size, bool wraps) {
                   isLarge ? b.getIntegerType(64, /*isSigned=*/false)
                           : Type(b.getI64Type()));
   Type type = s.getIndexType();
-  index = isUnsigned ? Value(arith::IndexCastUIOp::create(s, type, index))
-                     : Value(arith::IndexCastOp::create(s, type, index));
+  index = toIndex(b, index);
   if (wraps)
     return s.mod(index, size);
   if (!isUnsigned)
@@ -279,11 +287,21 @@ namespace {
 struct Gather {
   Value x, size;
   int64_t axis;
-  bool wraps;
+  StringRef mode;
+
+  /// What stands for elements that `x` does not have.
+  double getMissing() const { return mode == "nan" ? NAN : 0; }
 
   Value read(ScalarBuilder &s, SmallVector<Value> position, Value index) const {
-    position[axis] = boundIndex(s, index, size, wraps);
-    return tensor::ExtractOp::create(s, x, position);
+    Value place = boundIndex(s, index, size, mode == "wrap");
+    position[axis] = place;
+    Value element = tensor::ExtractOp::create(s, x, position);
+    if (mode != "nan")
+      return element;
+    // Only an index in range is not moved.
+    Value isInside = arith::CmpIOp::create(s, arith::CmpIPredicate::eq, place,
+                                           toIndex(s, index));
+    return s.select(isInside, element, s.constant(element, NAN));
   }
 
   /// Reads nothing where `x` is empty along the axis.
@@ -298,7 +316,7 @@ struct Gather {
     OpBuilder::InsertionGuard guard(s);
     auto conditional = scf::IfOp::create(s, type, isEmpty, true, true);
     s.setInsertionPointToStart(conditional.thenBlock());
-    scf::YieldOp::create(s, s.constant(type, 0));
+    scf::YieldOp::create(s, s.constant(type, getMissing()));
     s.setInsertionPointToStart(conditional.elseBlock());
     scf::YieldOp::create(s, read(s, SmallVector<Value>(position), index));
     return conditional.getResult(0);
@@ -310,9 +328,11 @@ static KernelResult buildTake(KernelBuilder &b, TakeOp op, ValueRange inputs,
                               ValueRange outputs) {
   Value x = inputs[0], indices = inputs[1], output = outputs[0];
   int64_t axis = getAxis(op.getAxis().value_or(0), b.getRank(x));
+  Gather gather = {x, b.dimValue(x, axis), axis, op.getMode()};
   if (b.getType(x).getDimSize(axis) == 0)
-    return one(b.fill(b.scalars().constant(b.getElementType(x), 0), output));
-  Gather gather = {x, b.dimValue(x, axis), axis, op.getMode() == "wrap"};
+    return one(
+        b.fill(b.scalars().constant(b.getElementType(x), gather.getMissing()),
+               output));
   int64_t loops = b.getRank(output), numIndices = b.getRank(indices);
   SmallVector<int64_t> indexLoops =
       llvm::to_vector(llvm::seq<int64_t>(axis, axis + numIndices));

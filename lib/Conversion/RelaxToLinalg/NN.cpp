@@ -92,14 +92,10 @@ static SmallVector<OpFoldResult> resultDims(KernelBuilder &b, ValueRange inputs,
 
 static KernelResult buildMatmul(KernelBuilder &b, MatmulOp op,
                                 ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   Value output = outputs[0];
   Type lhs = tensorType(op.getX1()).getDtype();
   Type rhs = tensorType(op.getX2()).getDtype();
   Type result = b.accumulatorType(op.getOutDtype().value_or(lhs));
-  if (failed(requireArithmetic(op, result)))
-    return failure();
   MatmulLoops loops(b.getRank(inputs[0]), b.getRank(inputs[1]),
                     b.getRank(output));
   auto dims = [&] { return resultDims(b, inputs, output, loops); };
@@ -125,8 +121,6 @@ static Value expDifference(ScalarBuilder &s, Value x, Value y) {
 
 static KernelResult buildSoftmax(KernelBuilder &b, SoftmaxOp op,
                                  ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   Value x = inputs[0], output = outputs[0];
   SmallVector<int64_t> axes = {getAxis(op.getAxis(), b.getRank(x))};
   RowMaps maps(b, x, axes);
@@ -144,8 +138,6 @@ static KernelResult buildSoftmax(KernelBuilder &b, SoftmaxOp op,
 
 static KernelResult buildLogSoftmax(KernelBuilder &b, LogSoftmaxOp op,
                                     ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   Value x = inputs[0], output = outputs[0];
   SmallVector<int64_t> axes = {getAxis(op.getAxis(), b.getRank(x))};
   RowMaps maps(b, x, axes);
@@ -167,10 +159,8 @@ static KernelResult buildLogSoftmax(KernelBuilder &b, LogSoftmaxOp op,
 // outer, prelu
 //===----------------------------------------------------------------------===//
 
-static KernelResult buildOuter(KernelBuilder &b, OuterOp op, ValueRange inputs,
+static KernelResult buildOuter(KernelBuilder &b, OuterOp, ValueRange inputs,
                                ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   return one(b.compute(inputs, outputs[0],
                        {b.map(2, 0), b.map(2, 1), b.identityMap(2)}, {},
                        [](S s, V x) { return s.mul(x[0], x[1]); }));
@@ -178,8 +168,6 @@ static KernelResult buildOuter(KernelBuilder &b, OuterOp op, ValueRange inputs,
 
 static KernelResult buildPRelu(KernelBuilder &b, PReluOp op, ValueRange inputs,
                                ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   int64_t rank = b.getRank(inputs[0]);
   bool isOne = b.getType(inputs[1]).getDimSize(0) == 1;
   int64_t axis = isOne ? -1 : getAxis(op.getAxis(), rank);

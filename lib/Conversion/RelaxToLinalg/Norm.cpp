@@ -96,8 +96,6 @@ static Value normalizeOver(KernelBuilder &b, Normalization norm,
 
 static KernelResult buildLayerNorm(KernelBuilder &b, LayerNormOp op,
                                    ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   int64_t loops = b.getRank(inputs[0]);
   SmallVector<int64_t> axes = getAxes(op.getAxes(), loops);
   Normalization norm = {};
@@ -110,8 +108,6 @@ static KernelResult buildLayerNorm(KernelBuilder &b, LayerNormOp op,
 
 static KernelResult buildRMSNorm(KernelBuilder &b, RMSNormOp op,
                                  ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   int64_t loops = b.getRank(inputs[0]);
   SmallVector<int64_t> axes = getAxes(op.getAxes(), loops);
   Value squares = rowMeanSquare(b, inputs[0], /*mean=*/Value(), axes);
@@ -126,8 +122,6 @@ static KernelResult buildRMSNorm(KernelBuilder &b, RMSNormOp op,
 
 static KernelResult buildInstanceNorm(KernelBuilder &b, InstanceNormOp op,
                                       ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   int64_t loops = b.getRank(inputs[0]);
   int64_t channel = getAxis(op.getChannelAxis(), loops);
   Normalization norm = {};
@@ -142,8 +136,6 @@ static KernelResult buildInstanceNorm(KernelBuilder &b, InstanceNormOp op,
 /// The channels are viewed as two dimensions: groups, and channels of a group.
 static KernelResult buildGroupNorm(KernelBuilder &b, GroupNormOp op,
                                    ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   int64_t rank = b.getRank(inputs[0]), groups = op.getNumGroups();
   int64_t channel = getAxis(op.getChannelAxis(), rank);
   SmallVector<int64_t> axes = {channel + 1};
@@ -173,8 +165,6 @@ static Value buildMoving(KernelBuilder &b, BatchNormOp op, Value moving,
 
 static KernelResult buildBatchNorm(KernelBuilder &b, BatchNormOp op,
                                    ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   Value x = inputs[0], mean = inputs[3], variance = inputs[4];
   int64_t loops = b.getRank(x), axis = getAxis(op.getAxis(), loops);
   Type type = b.accumulatorType(b.getElementType(x));
@@ -369,8 +359,6 @@ Value AttentionBuilder::build() {
 
 static KernelResult buildAttention(KernelBuilder &b, AttentionOp op,
                                    ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   return one(AttentionBuilder(b, op, inputs, outputs[0]).build());
 }
 

@@ -70,8 +70,6 @@ static void addPick(LegalizationTable &table, Identity identity,
                     Combine combine) {
   table.add<OpTy>([=](KernelBuilder &b, OpTy op, ValueRange inputs,
                       ValueRange outputs) -> KernelResult {
-    if (failed(requireArithmetic(op)))
-      return failure();
     return one(reduceInto(b, inputs[0], outputs[0], reducedAxes(op),
                           op.getKeepdims(), identity, combine));
   });
@@ -92,8 +90,6 @@ static void addCompute(LegalizationTable &table, Identity identity,
                        Combine combine) {
   table.add<OpTy>([=](KernelBuilder &b, OpTy op, ValueRange inputs,
                       ValueRange outputs) -> KernelResult {
-    if (failed(requireArithmetic(op)))
-      return failure();
     Value result = accumulate(b, op, inputs[0], outputs[0], identity, combine);
     return one(b.store(result, outputs[0]));
   });
@@ -105,8 +101,6 @@ static Value sum(ScalarBuilder &s, Value lhs, Value rhs) {
 
 static KernelResult buildMean(KernelBuilder &b, MeanOp op, ValueRange inputs,
                               ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   Value total = accumulate(b, op, inputs[0], outputs[0], Identity::Zero, sum);
   Value count = b.count(inputs[0], reducedAxes(op), b.getElementType(total));
   Value mean = b.elementwise({}, total, [&](S s, ValueRange elements) {
@@ -121,8 +115,6 @@ template <typename OpTy>
 static void addVariance(LegalizationTable &table, bool isRoot) {
   table.add<OpTy>([isRoot](KernelBuilder &b, OpTy op, ValueRange inputs,
                            ValueRange outputs) -> KernelResult {
-    if (failed(requireArithmetic(op)))
-      return failure();
     Value x = inputs[0], output = outputs[0];
     SmallVector<int64_t> axes = reducedAxes(op);
     Value variance = rowMeanSquare(b, x, rowMean(b, x, axes), axes);
@@ -150,8 +142,6 @@ template <typename OpTy>
 static void addArgReduce(LegalizationTable &table, Comparison isBetter) {
   table.add<OpTy>([isBetter](KernelBuilder &b, OpTy op, ValueRange inputs,
                              ValueRange outputs) -> KernelResult {
-    if (failed(requireArithmetic(op)))
-      return failure();
     std::optional<int64_t> given = op.getAxis();
     Value x = given ? inputs[0] : b.flatten(inputs[0]);
     Value output = outputs[0];
@@ -221,10 +211,8 @@ static SmallVector<int64_t> knownDims(TensorStructInfoType tensor) {
 }
 
 template <typename OpTy> static void addCollapse(LegalizationTable &table) {
-  table.add<OpTy>([](KernelBuilder &b, OpTy op, ValueRange inputs,
+  table.add<OpTy>([](KernelBuilder &b, OpTy, ValueRange inputs,
                      ValueRange outputs) -> KernelResult {
-    if (failed(requireArithmetic(op)))
-      return failure();
     Value x = inputs[0], output = outputs[0];
     int64_t loops = b.getRank(x), first = loops - b.getRank(output);
     SmallVector<int64_t> axes =
@@ -266,8 +254,6 @@ static void addScan(LegalizationTable &table, Identity identity,
                       ValueRange outputs) -> KernelResult {
     Type from = tensorType(op.getData()).getDtype();
     Type to = op.getDtype().value_or(from);
-    if (failed(requireArithmetic(op)) || failed(requireArithmetic(op, to)))
-      return failure();
     Value data = op.getAxis() ? inputs[0] : b.flatten(inputs[0]);
     int64_t axis = getAxis(op.getAxis().value_or(0), b.getRank(data));
     Type element = b.getElementType(outputs[0]);

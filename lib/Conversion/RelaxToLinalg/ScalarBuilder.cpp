@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Float8.h"
+
 #include "relax-mlir/Conversion/KernelBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -248,6 +250,8 @@ Value ScalarBuilder::mod(Value lhs, Value rhs) {
 //===----------------------------------------------------------------------===//
 
 Value ScalarBuilder::widen(Value x) {
+  if (isFloat8(x.getType()))
+    return widenFloat8(*this, x);
   if (!isFloat(x) || x.getType().getIntOrFloatBitWidth() != 16)
     return x;
   return arith::ExtFOp::create(*this, getF32Type(), x);
@@ -274,14 +278,16 @@ static Value roundToOdd(ScalarBuilder &b, Value x) {
                                   b.select(isExact, bits, odd));
 }
 
-/// Goes through f32 between any other floats and those of 16 bits.
+/// Goes through f32 between any other floats and those of 8 or 16 bits.
 Value ScalarBuilder::narrow(Value x, Type type) {
   if (!isFloat(x) || x.getType() == type)
     return x;
   x = widen(x);
   unsigned width = type.getIntOrFloatBitWidth();
-  if (width == 16 && x.getType().isF64())
+  if (width <= 16 && x.getType().isF64())
     x = roundToOdd(*this, x);
+  if (width == 8)
+    return narrowToFloat8(*this, x, type);
   unsigned from = x.getType().getIntOrFloatBitWidth();
   if (from == width)
     return x;
@@ -324,11 +330,13 @@ static Value intToInt(ScalarBuilder &b, Value x, Type from, Type type) {
 }
 
 static Value intToFloat(ScalarBuilder &b, Value x, Type from, Type to) {
-  // f64 has all integers of 32 bits; what f32 rounds is out of range of f16.
+  // f64 has all integers of 32 bits; what f32 rounds is out of range of f16,
+  // and of floats of 8 bits that have a fraction.
   Type type = to;
-  if (to.isBF16() && from.getIntOrFloatBitWidth() >= 32)
+  bool hasRange = to.isBF16() || isa<Float8E8M0FNUType>(to);
+  if (hasRange && from.getIntOrFloatBitWidth() >= 32)
     type = b.getF64Type();
-  else if (to.getIntOrFloatBitWidth() == 16)
+  else if (to.getIntOrFloatBitWidth() <= 16)
     type = b.getF32Type();
   Value result = ScalarBuilder::isUnsigned(from)
                      ? Value(arith::UIToFPOp::create(b, type, x))

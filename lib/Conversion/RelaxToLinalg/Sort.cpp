@@ -251,8 +251,6 @@ static Value buildPlaces(KernelBuilder &b, Value output, int64_t axis) {
 
 static KernelResult buildSort(KernelBuilder &b, SortOp op, ValueRange inputs,
                               ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   int64_t axis = getAxis(op.getAxis(), b.getRank(inputs[0]));
   MergeSort sort(b, inputs[0], axis, op.getDescending());
   return one(sort.sort(b.copy(inputs[0], outputs[0])).front());
@@ -269,8 +267,6 @@ static Carried sortPlaces(KernelBuilder &b, Value data, Type type, int64_t axis,
 
 static KernelResult buildArgsort(KernelBuilder &b, ArgsortOp op,
                                  ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   Carried sorted = sortPlaces(b, inputs[0], b.getElementType(outputs[0]),
                               getAxis(op.getAxis(), b.getRank(inputs[0])),
                               op.getDescending());
@@ -393,8 +389,6 @@ static KernelResult buildFirst(KernelBuilder &b, TopkOp op, Value data,
 
 static KernelResult buildTopk(KernelBuilder &b, TopkOp op, ValueRange inputs,
                               ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   Value data = inputs[0];
   int64_t k = op.getK();
   if (k >= 1 && k <= kMostFirst)
@@ -440,8 +434,6 @@ static DimPairs checkTopk(TopkOp op, Type) {
 /// A binary search for the first boundary that is not before the element.
 static KernelResult buildBucketize(KernelBuilder &b, BucketizeOp op,
                                    ValueRange inputs, ValueRange outputs) {
-  if (failed(requireArithmetic(op)))
-    return failure();
   Value boundaries = inputs[1];
   if (b.getType(boundaries).getDimSize(0) == 0)
     return one(b.fill(b.scalars().constant(b.getElementType(outputs[0]), 0),

@@ -23,24 +23,6 @@ using KernelResult = FailureOr<SmallVector<Value>>;
 /// The result of a kernel with one output.
 inline KernelResult one(Value value) { return SmallVector<Value>{value}; }
 
-/// Reports an operator that computes with a data type kernels can only move.
-inline LogicalResult requireArithmetic(Operation *op, Type dtype) {
-  if (!isa<FloatType>(dtype) || dtype.getIntOrFloatBitWidth() > 8)
-    return success();
-  return op->emitOpError() << "cannot be lowered: kernels do not compute with "
-                           << dtype
-                           << ", only with f16, bf16, f32, f64 and integers";
-}
-
-/// The same for the data types of all operands.
-inline LogicalResult requireArithmetic(Operation *op) {
-  for (Value operand : op->getOperands())
-    if (auto type = dyn_cast<TensorStructInfoType>(operand.getType()))
-      if (failed(requireArithmetic(op, type.getDtype())))
-        return failure();
-  return success();
-}
-
 /// Axes that the verifier has accepted, counted from 0.
 inline SmallVector<int64_t> getAxes(ArrayRef<int64_t> axes, int64_t ndim) {
   return *normalizeAxes(std::nullopt, axes, ndim);

@@ -540,9 +540,13 @@ LogicalResult TakeOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
   x = cast<TensorStructInfoType>(fillVDevices(x, *vdevice));
   if (failed(checkDType(location, indices, "indices", DTypeClass::Integer)))
     return failure();
-  if (adaptor.getMode() != "clip" && adaptor.getMode() != "wrap")
-    return inferError(location, "expected mode 'clip' or 'wrap', but got '",
+  if (!llvm::is_contained({"clip", "wrap", "nan"}, adaptor.getMode()))
+    return inferError(location,
+                      "expected mode 'clip', 'wrap' or 'nan', but got '",
                       adaptor.getMode(), "'");
+  if (adaptor.getMode() == "nan" &&
+      failed(checkDType(location, x, "x", DTypeClass::Float)))
+    return failure();
   if (!x.hasRank() || !indices.hasRank()) {
     results.push_back(withoutRank(x));
     return success();

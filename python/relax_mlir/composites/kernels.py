@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 from mlir import ir
 
 from ..builder.block_builder import BlockBuilder
+from ..builder.places import visible_here
 from ..core.expr import GlobalVar
 from ..core.ir import Dim, ShapeExpr, ShapeStructInfo
 from ..script import from_source
@@ -22,15 +24,17 @@ def _builder() -> BlockBuilder:
     return builder
 
 
-def call_te(function: Callable[..., Any], *args: Any) -> ir.Value:
+def call_te(function: Callable[..., Any], *args: Any, **keywords: Any) -> ir.Value:
     """Call a function of tensor expressions at the current place of the program.
+
+    Arguments are those of `BlockBuilder.call_te`.
 
     Raises
     ------
     ValueError
         If no function is being written.
     """
-    return _builder().call_te(function, *args)
+    return _builder().call_te(function, *args, **keywords)
 
 
 def add_kernel(source: str, name: str) -> GlobalVar:
@@ -42,6 +46,13 @@ def add_kernel(source: str, name: str) -> GlobalVar:
         If no function is being written.
     """
     return _builder().add_kernel(next(iter(from_source(source).functions.values())), name)
+
+
+def new_size_name(prefix: str) -> str:
+    """Return a name for a shape variable that none has that is known at the current place."""
+    visible = visible_here()
+    names = (f"{prefix}{i or ''}" for i in itertools.count())
+    return next(name for name in names if name not in visible)
 
 
 def bind_size(size: Dim, shape: ir.Value | ShapeExpr) -> None:

@@ -40,6 +40,33 @@ def is_plain(layout: str, letters: str) -> bool:
     return sorted(layout) == sorted(letters)
 
 
+def has_blocks(*layouts: str | None) -> bool:
+    """Say whether a dimension of some layout is split into blocks.
+
+    Examples
+    --------
+    >>> has_blocks("NHWC", None), has_blocks("NHWC", "NCHW16c")
+    (False, True)
+    """
+    return any(isinstance(one, str) and any(map(str.isdigit, one)) for one in layouts)
+
+
+def blocks_of(layout: str, letters: str) -> dict[str, int]:
+    """Return the sizes of the blocks of a layout, by the letters of the dimensions.
+
+    Raises
+    ------
+    ValueError
+        If it is no layout of these letters.
+
+    Examples
+    --------
+    >>> blocks_of("NCHW16c", "NCHW")
+    {'C': 16}
+    """
+    return {name.upper(): size for name, size in _dimensions(layout, letters) if size}
+
+
 def of_layout(x: ir.Value, layout: str) -> ir.Value:
     """Return a tensor that has a dimension for each letter of a layout.
 
@@ -128,7 +155,7 @@ def packed(x: ir.Value, letters: str, layout: str) -> ir.Value:
     if layout == letters:
         return x
     dims = _dimensions(layout, letters)
-    blocks = {name.upper(): size for name, size in dims if size}
+    blocks = blocks_of(layout, letters)
     shape: list[Any] = []
     places: dict[str, int] = {}
     for letter, size in zip(letters, shape_of(x), strict=True):

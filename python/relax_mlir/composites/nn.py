@@ -18,17 +18,20 @@ Examples
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mlir import ir
 
 from .. import op
 from ..core.expr import TensorLike, as_tensor
+from .attention import attention_var_len
 from .convolution import Convolution, numbers, padding_numbers, transposed
 from .layouts import SPATIAL, data_letters, of_layout, packed, unpacked
 from .tensors import cast, number, product, rank_of, shape_of, size_tensor
 
 __all__ = [
+    "attention_var_len",
     "batch_flatten",
     "conv1d_transpose",
     "conv2d_transpose",
@@ -266,6 +269,48 @@ def nll_loss(
     ValueError
         If an argument is none of these.
     """
+    parts = negative_log_likelihood(predictions, targets, weights, reduction, ignore_index)
+    axis, places = parts.axis, op.expand_dims(parts.classes, parts.axis)
+    taken = op.squeeze(op.gather_elements(parts.predictions, places, axis), [axis])
+    loss = op.negative(op.multiply(taken, parts.factor))
+    if reduction == "none":
+        return loss
+    total = op.sum(loss)
+    return op.divide(total, op.sum(parts.factor)) if reduction == "mean" else total
+
+
+@dataclass(frozen=True)
+class LossParts:
+    """What `nll_loss` and its gradient are computed from.
+
+    Attributes
+    ----------
+    predictions : mlir.ir.Value
+    axis : int
+        The dimension of the classes.
+    counts : mlir.ir.Value
+        Whether a target is not the class that is ignored.
+    classes : mlir.ir.Value
+        The targets, 0 for those that are ignored, as int64.
+    factor : mlir.ir.Value
+        The weight of each target, 0 for those that are ignored.
+    """
+
+    predictions: ir.Value
+    axis: int
+    counts: ir.Value
+    classes: ir.Value
+    factor: ir.Value
+
+
+def negative_log_likelihood(
+    predictions: TensorLike,
+    targets: TensorLike,
+    weights: TensorLike | None,
+    reduction: str,
+    ignore_index: int,
+) -> LossParts:
+    """Return what `nll_loss` of these arguments is computed from, and check them."""
     if reduction not in _REDUCTIONS:
         raise ValueError(f"expected reduction {', '.join(_REDUCTIONS)}, but got '{reduction}'")
     x, classes = as_tensor(predictions), cast(as_tensor(targets), "int64")
@@ -274,14 +319,11 @@ def nll_loss(
         raise ValueError(
             f"expected targets of rank {rank_of(x) - 1}, but got rank {rank_of(classes)}"
         )
-    zero = number(0, "int64")
     counts = op.not_equal(classes, number(ignore_index, "int64"))
-    known = op.where(counts, classes, zero)
-    taken = op.squeeze(op.gather_elements(x, op.expand_dims(known, axis), axis), [axis])
-    factor = op.ones_like(taken) if weights is None else op.take(as_tensor(weights), known, 0)
-    factor = op.where(counts, cast(factor, dtype), number(0, dtype))
-    loss = op.negative(op.multiply(taken, factor))
-    if reduction == "none":
-        return loss
-    total = op.sum(loss)
-    return op.divide(total, op.sum(factor)) if reduction == "mean" else total
+    known = op.where(counts, classes, number(0, "int64"))
+    if weights is None:
+        factor = op.ones(shape_of(known), dtype)
+    else:
+        factor = cast(op.take(as_tensor(weights), known, 0), dtype)
+    factor = op.where(counts, factor, number(0, dtype))
+    return LossParts(x, axis, counts, known, factor)

@@ -185,12 +185,11 @@ def _round(data: Array, dtype: str) -> Array:
 
 
 def _round_scale(data: Array) -> Array:
-    """Return the nearest power of two; of two as near, that with the even code."""
+    """Return the nearest power of two, of two as near the larger one; NaN where none is near."""
     fraction, exponent = np.frexp(data)
-    exponent = exponent - 1
-    up = (fraction > 0.75) | ((fraction == 0.75) & ((exponent + 127) % 2 == 1))
-    power = np.ldexp(1.0, np.maximum(exponent + up, -127))
-    is_number = (data >= 0) & np.isfinite(data) & (power <= 2.0**127)
+    exponent = exponent - 1 + (fraction >= 0.75)
+    power = np.ldexp(1.0, np.maximum(exponent, -127))
+    is_number = (data > 0) & np.isfinite(data) & (power <= 2.0**127)
     return np.where(is_number, power, np.nan)
 
 

@@ -169,10 +169,8 @@ def _erase_unused(operands: Sequence[Any]) -> None:
 
 
 def _check_window(name: str, label: str, value: Any) -> None:
-    """Refuse what windows that move over a tensor of TVM have, and the dialect has not."""
-    if label.endswith("layout") and isinstance(value, str) and any(map(str.isdigit, value)):
-        raise missing(f"{name} with {label} '{value}'")
-    if label in ("pool_size", "output_size"):
+    """Refuse a number of windows that is found when the program runs."""
+    if label == "output_size":
         for size in value if isinstance(value, (list, tuple)) else [value]:
             if isinstance(size, Dim) and size.value is None:
                 raise missing(f"{name} with a symbolic {label}")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from mlir import ir
 
 from .. import op
+from ..composites.layouts import blocks_of, has_blocks, packed, unpacked
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
 from ..core.variables import walk
@@ -41,6 +42,10 @@ class ConvertLayout:
     the result as it is, so that it is permuted back only where an operation needs that. Weights
     that are constants are permuted when constants are folded, see `FoldConstant`.
 
+    An axis may be divided into blocks, as in "NCHW4c", where it is known to be a multiple of the
+    block. Kernels have no such layouts: the convolution is computed of the axes without blocks, and
+    nothing is carried on.
+
     Parameters
     ----------
     desired_layouts : mapping of str to sequence of str
@@ -51,8 +56,7 @@ class ConvertLayout:
     Raises
     ------
     ValueError
-        If an operator is none of these, or a layout is no permutation of its axes; axes that are
-        divided into blocks, as in "NCHW4c", are not supported.
+        If an operator is none of these, or a layout does not have its axes.
 
     Examples
     --------
@@ -99,7 +103,9 @@ def _check_layouts(name: str, layouts: Sequence[str]) -> tuple[str, str, str]:
     data, kernel = _CONVOLUTIONS[name]
     given = (layouts[0], layouts[1], layouts[2] if len(layouts) == 3 else layouts[0])
     for layout, axes in zip(given, (data, kernel, data), strict=True):
-        if sorted(layout) != sorted(axes):
+        if has_blocks(layout):
+            blocks_of(layout, axes)  # which checks it
+        elif sorted(layout) != sorted(axes):
             raise ValueError(
                 f"expected a layout of {name} that is a permutation of {axes}, but got {layout!r}"
             )
@@ -143,6 +149,9 @@ class _Converter:
         wanted = self.layouts[conv.name]
         if (*given, given_out) == wanted:
             return
+        if has_blocks(*wanted):
+            self.convert_to_blocks(conv, (*given, given_out), wanted)
+            return
         operands = [
             self.permute(operand, tuple(map(layout.index, desired)))
             for operand, layout, desired in zip(conv.operands, given, wanted, strict=False)
@@ -153,6 +162,24 @@ class _Converter:
         attributes = {name: ir.StringAttr.get(layout) for name, layout in layouts.items()}
         new = copy_operation(conv, operands, attributes, without=("out_layout",))
         self.replace(conv, new.results[0], tuple(map(wanted[2].index, given_out)))
+
+    def convert_to_blocks(
+        self, conv: ir.Operation, given: Sequence[str], wanted: Sequence[str]
+    ) -> None:
+        """Move operands and result of a convolution to layouts with blocks, and back."""
+        data, kernel = _CONVOLUTIONS[conv.name]
+        axes = (data, kernel, data)
+        values = (*conv.operands, conv.results[0])
+        if not all(map(_is_divided, values, given, wanted, axes)):
+            return
+        operands = [
+            unpacked(packed(unpacked(value, old, plain), plain, new), new, plain)
+            for value, old, new, plain in zip(conv.operands, given, wanted, axes, strict=False)
+        ]
+        layouts = ("data_layout", "kernel_layout", "out_layout")
+        made = copy_operation(conv, operands, without=layouts).results[0]
+        made = unpacked(packed(made, data, wanted[2]), wanted[2], data)
+        self.replace(conv, packed(made, data, given[2]))
 
     def carry(self, found: ir.Operation) -> None:
         """Compute an operation of what its operands were before they were permuted back."""
@@ -244,6 +271,19 @@ class _Converter:
             self.permuted[result] = (value, axes)
         old.results[0].replace_all_uses_with(result)
         old.erase()
+
+
+def _is_divided(value: ir.Value, given: str, wanted: str, axes: str) -> bool:
+    """Say whether axes of a value are known to be multiples of the blocks of a layout."""
+    if rank_of(value) != len(axes) or has_blocks(given):
+        return False
+    dims = [value.type.shape[given.index(axis)].value for axis in axes]
+    blocks = blocks_of(wanted, axes)
+    return not any(
+        dim is None or dim % blocks[axis]
+        for axis, dim in zip(axes, dims, strict=True)
+        if axis in blocks
+    )
 
 
 def _moved_axis(found: ir.Operation, axes: Axes) -> ir.Attribute:

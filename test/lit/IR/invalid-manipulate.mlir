@@ -403,10 +403,19 @@ relax.func @take_boolean_indices(%x: !relax.tensor<[n, 4], f32>, %i: !relax.tens
 // -----
 
 relax.func @take_mode(%x: !relax.tensor<[n, 4], f32>, %i: !relax.tensor<[k], i64>) -> !relax.object {
-  // expected-error@+2 {{expected mode 'clip' or 'wrap', but got 'fast'}}
+  // expected-error@+2 {{expected mode 'clip', 'wrap' or 'nan', but got 'fast'}}
   // expected-error@+1 {{'relax.take' op failed to infer returned types}}
   %0 = relax.take %x, %i {axis = 0, mode = "fast"} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[k], i64>) -> !relax.tensor<[k, 4], f32>
   relax.return %0 : !relax.tensor<[k, 4], f32>
+}
+
+// -----
+
+relax.func @take_nan_of_integers(%x: !relax.tensor<[n, 4], i32>, %i: !relax.tensor<[k], i64>) -> !relax.object {
+  // expected-error@+2 {{expected x of float data type, but got '!relax.tensor<[n, 4], i32>'}}
+  // expected-error@+1 {{'relax.take' op failed to infer returned types}}
+  %0 = relax.take %x, %i {axis = 0, mode = "nan"} : (!relax.tensor<[n, 4], i32>, !relax.tensor<[k], i64>) -> !relax.tensor<[k, 4], i32>
+  relax.return %0 : !relax.tensor<[k, 4], i32>
 }
 
 // -----

@@ -67,7 +67,7 @@ def test_derivation_batch_norm(write, tensor):
 
 Q = (2, 5, 8, 4)
 ERRORS = [
-    (lambda x, w: op.nn.conv2d(x, w, data_layout="NCHW4c"), [X4, W4], "permutation of 'NCHW'"),
+    (lambda x, w: op.nn.conv2d(x, w, data_layout="NCHWC"), [X4, W4], "permutation of 'NCHW'"),
     (lambda x, w: op.nn.conv2d(x, w, kernel_layout="OOHW"), [X4, W4], "permutation of 'OIHW'"),
     (lambda x, w: op.nn.conv2d(x, w, out_layout="NCW"), [X4, W4], "expected out_layout"),
     (lambda x, w: op.nn.conv2d(x, w, strides=[1, 0]), [X4, W4], "expected strides from 1"),

@@ -136,6 +136,44 @@ def test_gather_elements(run, dtype, axis):
     np.testing.assert_array_equal(result, np.take_along_axis(part, wrapped, axis))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint64"])
+@pytest.mark.parametrize("shape", [(5, 4), ("n", "m")])
+def test_take_of_nan_out_of_range(run, dtype, shape):
+    x = np.arange(20, dtype="float32").reshape(5, 4)
+    last = 2**64 - 1 if dtype == "uint64" else -1
+    i = np.array([[0, 4, 5], [3, 100, last]], dtype)
+    inside = (i >= 0) & (i < 5)
+    expected = np.where(inside[..., None], x[np.where(inside, i, 0).astype("int64")], np.nan)
+    result = run(lambda x, i: op.take(x, i, 0, "nan"), x, i, shapes=[shape, ("k", 3)])
+    np.testing.assert_array_equal(result, expected)
+    if shape == ("n", "m"):
+        empty = run(lambda x, i: op.take(x, i, 0, "nan"), x[:0], i, shapes=[shape, ("k", 3)])
+        assert np.isnan(empty).all()
+
+
+def test_take_fast_is_clip(run):
+    x, i = np.arange(4, dtype="float32"), np.array([3, 0])
+    assert run(lambda x, i: op.take(x, i, mode="fast"), x, i).tolist() == [3, 0]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_split_at_places_that_sizes_say(run, size):
+    x, n = np.arange(size * 2, dtype="float32").reshape(size, 2), relax.Dim("n")
+    parts = run(lambda x: op.split(x, [n // 2, n - 1], 0), x, shapes=[("n", 2)])
+    for part, expected in zip(parts, np.split(x, [size // 2, size - 1]), strict=True):
+        np.testing.assert_array_equal(np.from_dlpack(part), expected)
+
+
+def test_error_split_at_places_out_of_range(run):
+    n = relax.Dim("n")
+    for size, place in ((0, n - 1), (0, 2 - n), (1, n * 3)):
+        with pytest.raises(ValueError, match="expected"):
+            run(
+                lambda x, place=place: op.split(x, [place], 0),
+                np.zeros((size, 2), "float32"), shapes=[("n", 2)],
+            )  # fmt: skip
+
+
 def test_gather_out_of_range(run):
     x = np.arange(4, dtype="float32")
     i = np.array([-100, -4, 3, 100])

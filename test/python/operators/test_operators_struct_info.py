@@ -56,8 +56,8 @@ def test_struct_info_of_calls(paths: list[Path], results: list[tvm_suite.Result]
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("nn.max_pool2d(x, 2, layout='NCHW4c')", "R.nn.max_pool2d with layout 'NCHW4c' is not"),
-        ("nn.avg_pool2d(x, [n, 2])", "R.nn.avg_pool2d with a symbolic pool_size is not"),
+        ("nn.adaptive_avg_pool2d(x, n)", "R.nn.adaptive_avg_pool2d with a symbolic output_size is"),
+        ("nn.adaptive_avg_pool2d(x, [n, 2])", "R.nn.adaptive_avg_pool2d with a symbolic output_si"),
     ],
 )
 def test_error_windows_that_the_dialect_has_not(call: str, message: str) -> None:

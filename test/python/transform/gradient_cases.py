@@ -241,6 +241,12 @@ def _scatter_nd(reduction):
 
 
 _DISTINCT = np.array([[0, 2, 1], [2, 0, 3]])  # each place of a column once
+
+
+def _without_nan(x):
+    return op.where(op.isnan(x), op.zeros_like(x), x)
+
+
 INDEX = [
     ("take", lambda x, i: op.take(x, i, 0), lambda x, i: x[i], [(N, "any"), _indices(_ROWS)]),
     ("take-axis", lambda x, i: op.take(x, i, 1), lambda x, i: x[:, i],
@@ -251,6 +257,9 @@ INDEX = [
      [(N, "any"), _indices(np.array([-2, 7, 1]))]),
     ("take-wrap", lambda x, i: op.take(x, i, 0, "wrap"), lambda x, i: x[i % 3],
      [(N, "any"), _indices(np.array([-2, 7, 1]))]),
+    ("take-nan", lambda x, i: _without_nan(op.take(x, i, 0, "nan")),
+     lambda x, i: x[i.clamp(0, 2)] * ((i >= 0) & (i < 3))[:, None],
+     [((3, 4), "any"), _indices(np.array([-2, 7, 1]))]),
     ("gather_elements", lambda x, i: op.gather_elements(x, i, 1), lambda x, i: x.gather(1, i % 4),
      [((2, "m"), "any"), _indices(_PLACES - 1)]),
     ("gather_nd", op.gather_nd, lambda x, i: x[i[:, 0], i[:, 1]],

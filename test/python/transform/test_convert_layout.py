@@ -260,7 +260,7 @@ def test_compile_computes_convolutions_in_nchw(tmp_path):
         ({"relax.add": ["NCHW", "OIHW"]}, "desired_layouts of convolutions, .* but got relax.add"),
         ({"relax.nn.conv2d": ["NCHW"]}, "expected 2 or 3 layouts of relax.conv2d"),
         ({"relax.nn.conv2d": "NCHW"}, "expected 2 or 3 layouts of relax.conv2d"),
-        ({"relax.nn.conv2d": ["NCHW4c", "OIHW"]}, "a permutation of NCHW, but got 'NCHW4c'"),
+        ({"relax.nn.conv2d": ["NCHW4x", "OIHW"]}, "with blocks as in 'NCHW4c' or without"),
         ({"relax.nn.conv2d": ["NCHW", "OIHWH"]}, "a permutation of OIHW, but got 'OIHWH'"),
         ({"relax.nn.conv2d": ["NCHW", "OIHW", "NHW"]}, "a permutation of NCHW, but got 'NHW'"),
     ],
@@ -268,3 +268,27 @@ def test_compile_computes_convolutions_in_nchw(tmp_path):
 def test_layouts_that_are_none(layouts, message):
     with pytest.raises(ValueError, match=message):
         ConvertLayout(layouts)
+
+
+# ------------------------------------------------------------------------------
+# Blocks
+# ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "layouts", [["NCHW4c", "OIHW4i8o"], ["NCHW2c", "OIHW"], ["NHWC", "HWIO", "NCHW16c"]]
+)
+def test_layouts_with_blocks(layouts, load):
+    mod = build(lambda x: op.nn.relu(conv(x, strides=2)))
+    converted = ConvertLayout({"relax.nn.conv2d": layouts})(mod)
+    assert names(converted).count("conv2d") == 1
+    assert "reshape" in names(converted)
+    x = weights(2, 9, 8, 4)
+    result = np.from_dlpack(load(converted)(x))
+    np.testing.assert_allclose(result, torch_conv(x, stride=2).relu(), rtol=1e-4, atol=1e-4)
+
+
+def test_axes_that_blocks_do_not_divide():
+    mod = build(lambda x: conv(x))
+    for layouts in (["NCHW3c", "OIHW"], ["NCHW4c", "OIHW3i4o"], ["NCHW", "OIHW", "N2nCHW"]):
+        assert str(ConvertLayout({"relax.nn.conv2d": layouts})(mod)) == str(mod)

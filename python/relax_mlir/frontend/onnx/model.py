@@ -19,7 +19,7 @@ OLDEST_OPSET = 7
 
 ModelLike: TypeAlias = onnx.ModelProto | str | os.PathLike[str] | bytes
 
-# Data types that kernels compute with, by their names in NumPy.
+# Data types that models may have, by their names in NumPy.
 _DTYPES = frozenset(
     ["bool", "bfloat16", "float16", "float32", "float64"]
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -133,14 +133,14 @@ def dtype_of(element_type: int) -> str:
     Raises
     ------
     NotImplementedError
-        If kernels do not compute with it.
+        If it is another one than models may have here.
     """
     known = element_type in helper.get_all_tensor_dtypes()
     name = np.dtype(helper.tensor_dtype_to_np_dtype(element_type)).name if known else ""
     if name not in _DTYPES or element_type == onnx.TensorProto.STRING:
         spelled = onnx.TensorProto.DataType.Name(element_type) if known else str(element_type)
         raise NotImplementedError(
-            "expected a data type that kernels compute with (bool, integers of 8 to 64 bits, "
+            "expected a data type that models may have here (bool, integers of 8 to 64 bits, "
             f"floats of 16 to 64 bits), but got {spelled}"
         )
     return name

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Array, is_float
+from ..tensor import FORMATS, Array, is_float
 from .table import Args, attribute, cast, elementwise, expect, operator, saturate
 
 #: The largest error of an elementary function.
@@ -287,7 +287,9 @@ def _quantize(op: Any, args: Args, env: Any) -> Array:
     data, scale, zero_point = _parameters(op, args)
     dtype = attribute(op, "out_dtype")
     if is_float(dtype):
-        return (data / scale + zero_point).astype(np.float64)
+        places = (data / scale + zero_point).astype(np.float64)
+        largest = FORMATS[dtype].largest if dtype.startswith("float8") else np.inf
+        return np.clip(places, -largest, largest)
     # The rounding of a tie depends on the last digit of the quotient.
     places = np.rint(data / scale) + zero_point
     return saturate(places.astype(np.float64), dtype)

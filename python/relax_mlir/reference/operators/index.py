@@ -48,15 +48,20 @@ def _nearest(indices: Array, size: int) -> Array:
 def _take(op: Any, args: Args, env: Any) -> Array:
     x, indices = (arg.data for arg in args)
     (axis,) = axes_of(attribute(op, "axis", 0), x.ndim)
-    size = x.shape[axis]
+    size, mode = x.shape[axis], attribute(op, "mode", "clip")
     if size == 0:
-        return np.zeros((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
-    if attribute(op, "mode", "clip") == "wrap":
+        missing = np.nan if mode == "nan" else 0
+        return np.full((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), missing, x.dtype)
+    if mode == "wrap":
         wide = indices if indices.dtype == np.uint64 else indices.astype(np.int64)
         places = np.mod(wide, np.asarray(size, wide.dtype)).astype(np.int64)
     else:
         places = np.clip(_whole(indices), 0, size - 1)
-    return np.take(x, places, axis)
+    taken = np.take(x, places, axis)
+    if mode == "nan":
+        outside = (places != _whole(indices)).reshape(indices.shape + (1,) * (x.ndim - axis - 1))
+        taken = np.where(outside, np.asarray(np.nan, x.dtype), taken)
+    return taken
 
 
 @operator("gather_elements", ulps=0)

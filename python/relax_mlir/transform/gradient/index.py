@@ -11,9 +11,10 @@ from typing import Any
 from mlir import ir
 
 from ... import op, te
+from ...composites.take_gradient import take_gradient
 from ...core.ir import Dim
 from .registry import Contribution, Forward, gradient, no_gradient
-from .scatter import clipped, from_end, is_inside, scatter_along, vector_of
+from .scatter import clipped, from_end, is_inside, vector_of
 from .shapes import dims_of, is_float, number_of, reshaped, sum_along, sum_to, zeros_of
 
 # ------------------------------------------------------------------------------
@@ -25,12 +26,8 @@ from .shapes import dims_of, is_float, number_of, reshaped, sum_along, sum_to, z
 def _take(f: Forward, g: Any) -> list[Contribution]:
     x, indices = f.operands
     axis = f.axis() if f.attribute("axis") is not None else 0
-    size = dims_of(x)[axis]
-    number = number_of(f, [size], "int64")
-    wide = op.astype(indices, "int64") if indices.type.dtype != "int64" else indices
-    is_wrapped = f.attribute("mode", "clip") == "wrap"
-    places = op.floor_mod(wide, number) if is_wrapped else clipped(wide, number)
-    return [reshaped(scatter_along(g, axis, size, places), dims_of(x)), None]
+    found = take_gradient(g, indices, axis, dims_of(x)[axis], f.attribute("mode", "clip"))
+    return [reshaped(found, dims_of(x)), None]
 
 
 @gradient("gather_elements")

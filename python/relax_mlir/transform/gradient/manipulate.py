@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import op
+from ...composites.take_gradient import scatter_along
 from ...core.ir import Dim
 from .registry import Contribution, Forward, gradient, no_gradient
-from .scatter import scatter_along
 from .shapes import dims_of, is_float, product, reshaped, sum_to, zeros_of
 
 # ------------------------------------------------------------------------------

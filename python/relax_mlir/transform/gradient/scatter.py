@@ -1,6 +1,6 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sums of elements at the places that indices name: the gradient of all that takes elements."""
+"""Places that indices name."""
 
 from __future__ import annotations
 
@@ -8,30 +8,7 @@ from typing import Any
 
 from ... import op
 from ...core.ir import Dim
-from .shapes import dims_of, moved_axis, reshaped
-
-
-def scatter_along(g: Any, axis: int, size: Dim, places: Any) -> Any:
-    """Return zeros of one dimension more or less, with elements added at places along it.
-
-    Parameters
-    ----------
-    g : tensor
-        In place of the dimension `axis` it has those of `places`.
-    axis : int
-    size : Dim
-        The dimension in the result.
-    places : tensor of integers
-        From 0 to `size` - 1.
-    """
-    dims, count = dims_of(g), places.type.ndim
-    rest = [*dims[:axis], *dims[axis + count :]]
-    ndim = len(dims)
-    order = [*range(axis, axis + count), *range(axis), *range(axis + count, ndim)]
-    first = g if axis == 0 else op.permute_dims(g, order)
-    zeros = op.zeros([size, *rest], g.type.dtype)
-    total = op.scatter_nd(zeros, op.expand_dims(places, count), first, "add")
-    return moved_axis(total, 0, axis)
+from .shapes import reshaped
 
 
 def from_end(places: Any, size: Any) -> Any:

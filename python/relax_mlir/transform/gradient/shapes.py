@@ -88,13 +88,6 @@ def _number(size: Any, dtype: str) -> Any:
     return te.compute((), lambda: size.astype(dtype))
 
 
-def moved_axis(value: Any, source: int, target: int) -> Any:
-    """Return a tensor with one of its dimensions at another place."""
-    order = [i for i in range(value.type.ndim) if i != source]
-    order.insert(target, source)
-    return value if order == sorted(order) else op.permute_dims(value, order)
-
-
 def along(value: Any, ndim: int, axes: Sequence[int]) -> Any:
     """Return a tensor of some dimensions so that it broadcasts along all others."""
     order = sorted(range(len(axes)), key=lambda i: axes[i])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import op
+from ...composites.pool_gradients import PoolWindow, avg_pool_gradient, max_pool_gradient
 from ...core.ir import Dim
 from . import window_kernels as _kernels
 from .registry import Contribution, Forward, gradient
@@ -152,19 +153,12 @@ def _pool_layouts(f: Forward) -> tuple[str, str, str]:
 @gradient("max_pool1d", "max_pool2d", "max_pool3d")
 def _max_pool(f: Forward, g: Any) -> list[Contribution]:
     layout, out_layout, first = _pool_layouts(f)
-    (x,) = f.operands
-    moving = _moving(f)
-    data, result = arranged(x, layout, first), arranged(f.result, out_layout, first)
-    taken = f.emit_te(
-        _kernels.place_of_maximum, data, result, **moving, primfunc_name_hint="max_pool_places"
-    )
-    made = f.emit_te(
-        _kernels.spread_to_maximum,
+    made = max_pool_gradient(
+        f.emit_te,
+        arranged(f.operands[0], layout, first),
+        arranged(f.result, out_layout, first),
         arranged(g, out_layout, first),
-        taken,
-        sizes=dims_of(data)[2:],
-        **moving,
-        primfunc_name_hint="max_pool_backward",
+        _pool_window(f),
     )
     return [arranged(made, first, layout)]
 
@@ -172,39 +166,21 @@ def _max_pool(f: Forward, g: Any) -> list[Contribution]:
 @gradient("avg_pool1d", "avg_pool2d", "avg_pool3d")
 def _avg_pool(f: Forward, g: Any) -> list[Contribution]:
     layout, out_layout, first = _pool_layouts(f)
-    (x,) = f.operands
-    moving = _moving(f)
-    sizes = dims_of(arranged(x, layout, first))[2:]
-    window = _Window.of(f, len(sizes))
-    padding = list(zip(window.before, window.after, strict=True))
-    if not f.attribute("count_include_pad", False):
-        padding = [(0, 0)] * len(padding)
-    share = f.emit_te(
-        _kernels.over_count,
+    made = avg_pool_gradient(
+        f.emit_te,
+        arranged(f.operands[0], layout, first),
         arranged(g, out_layout, first),
-        sizes=sizes,
-        padding=padding,
-        **moving,
-        primfunc_name_hint="avg_pool_share",
-    )
-    made = f.emit_te(
-        _kernels.spread_to_windows,
-        share,
-        sizes=sizes,
-        **moving,
-        primfunc_name_hint="avg_pool_backward",
+        _pool_window(f),
+        f.attribute("count_include_pad", False),
     )
     return [arranged(made, first, layout)]
 
 
-def _moving(f: Forward) -> dict[str, Any]:
+def _pool_window(f: Forward) -> PoolWindow:
     window = _Window.of(f, f.operands[0].type.ndim - 2)
-    return {
-        "kernel": f.attribute("pool_size"),
-        "strides": window.strides,
-        "dilation": window.dilation,
-        "before": window.before,
-    }
+    return PoolWindow(
+        f.attribute("pool_size"), window.strides, window.dilation, window.before, window.after
+    )
 
 
 @gradient("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")

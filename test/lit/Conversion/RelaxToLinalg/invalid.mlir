@@ -37,11 +37,3 @@ relax.func @unknown_target(%s: !relax.shape<ndim = 1>) -> !relax.object {
   %0 = relax.zeros %s {dtype = f32} : (!relax.shape<ndim = 1>) -> !relax.tensor<ndim = 1, f32>
   relax.return %0 : !relax.tensor<ndim = 1, f32>
 }
-
-// -----
-
-relax.func @float8(%x: !relax.tensor<[n], f8E4M3FN>) -> !relax.object {
-  // expected-error @below {{cannot be lowered: kernels do not compute with 'f8E4M3FN', only with f16, bf16, f32, f64 and integers}}
-  %0 = relax.exp %x : (!relax.tensor<[n], f8E4M3FN>) -> !relax.tensor<[n], f8E4M3FN>
-  relax.return %0 : !relax.tensor<[n], f8E4M3FN>
-}
