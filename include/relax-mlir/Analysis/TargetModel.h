@@ -36,8 +36,8 @@ struct TargetModel {
   /// The sizes in bytes of the caches that a core has for itself.
   int64_t l1Bytes = 32 << 10, l2Bytes = 512 << 10;
   /// Instructions that kernels are written for, as LLVM calls them, with commas
-  /// between them. Vectors of any width are code for any processor, and not all of
-  /// these are: they have to be asked for.
+  /// between them. Vectors of any width are code for any processor, and not all
+  /// of these are: they have to be asked for.
   std::string features;
 
   bool has(llvm::StringRef feature) const;

@@ -211,10 +211,12 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
     return std::nullopt;
   // Processors have no sums of as few bits.
   unsigned bits = std::max(sums->type.getIntOrFloatBitWidth(), 16u);
-  auto blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
-                                      target.l2Bytes, bits);
+  bool arePaired = ::hasPairs(reduction, *sums, target);
+  auto blocking =
+      MatmulBlocking::get(target.vectorBits, target.l1Bytes, target.l2Bytes,
+                          bits, /*areFused=*/!arePaired);
   MatmulParts parts = {*contraction, *epilogue, *sums, blocking};
-  parts.hasPairs = ::hasPairs(reduction, *sums, target);
+  parts.hasPairs = arePaired;
   if (!parts.matchOperands() || !parts.hasSizes())
     return std::nullopt;
   return parts;

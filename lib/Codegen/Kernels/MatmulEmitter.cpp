@@ -33,13 +33,13 @@ using namespace mlir;
 using namespace mlir::relax;
 
 MatmulBlocking MatmulBlocking::get(unsigned bits, int64_t l1, int64_t l2,
-                                   unsigned elementBits) {
+                                   unsigned elementBits, bool areFused) {
   MatmulBlocking blocking;
   int64_t elementBytes = elementBits / 8;
   blocking.lanes = std::max<int64_t>(bits / elementBits, 1);
   // AVX-512 has 32 registers, vectors of other widths are taken to have 16.
   blocking.rows = bits >= 512 ? 8 : 4;
-  blocking.vectors = 3;
+  blocking.vectors = areFused || bits >= 512 ? 3 : 2;
   // Panels of the left matrix stay in the first level of the cache.
   blocking.blockDepth =
       std::clamp<int64_t>(l1 / (blocking.rows * elementBytes), 256, 768);

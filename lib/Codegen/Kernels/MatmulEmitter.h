@@ -48,9 +48,10 @@ struct MatrixView {
 /// registers; a block of blockRows x blockDepth of the left matrix stays in the
 /// second level of the cache.
 struct MatmulBlocking {
-  /// `bits` of a vector, bytes of the caches.
+  /// `bits` of a vector, bytes of the caches. Products that are not fused with
+  /// their sums take a register more.
   static MatmulBlocking get(unsigned bits, int64_t l1, int64_t l2,
-                            unsigned elementBits);
+                            unsigned elementBits, bool areFused = true);
 
   int64_t lanes, rows, vectors, blockRows, blockDepth;
 

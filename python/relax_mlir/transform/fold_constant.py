@@ -25,8 +25,8 @@ from .python_pass import module_pass
 # Compiles a module and calls a function of it: `relax_mlir.driver`, which runs passes, sets it.
 compile_and_call: Any = None
 
-# A result may be twice as large as what it is computed of, as integers of 8 bits that become some of
-# 16, and larger by this many bytes: a broadcast of one number to the size of a model is better done
+# A result may be twice as large as what it is computed of, as integers of 16 bits made of 8 are,
+# and larger by this many bytes: a broadcast of one number to the size of a model is better done
 # when the program runs.
 MAX_GROWTH = 4096
 

@@ -21,9 +21,9 @@ from .python_pass import module_pass
 class TransposeQuantizedWeights:
     """Transpose codes and scales in the place of what `dequantize` makes of them.
 
-    ``permute_dims(dequantize(codes, scale, zero))`` becomes ``dequantize`` of transposed codes, where
-    all three are computed of constants. `FoldConstant` transposes them then, and a product
-    that reads the result unpacks them itself.
+    ``permute_dims(dequantize(codes, scale, zero))`` becomes ``dequantize`` of transposed codes if
+    all three are computed of constants. `FoldConstant` transposes them then, and a product that
+    reads the result unpacks them itself.
 
     Examples
     --------
