@@ -12,9 +12,10 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 
-from onnx import helper, numpy_helper, parser  # noqa: E402
+import relax_mlir as relax  # noqa: E402
+from onnx import TensorProto, helper, numpy_helper, parser  # noqa: E402
 from onnx_models import RNG, random  # noqa: E402
-from relax_mlir.frontend.onnx import InferenceSession  # noqa: E402
+from relax_mlir.frontend.onnx import InferenceSession, from_onnx  # noqa: E402
 
 DOMAIN = "com.microsoft"
 
@@ -626,3 +627,33 @@ def test_decoder_goes_on_from_earlier_keys() -> None:
     close(np.concatenate(parts, 1), whole_logits, 1e-4)
     close(k, keys)
     close(v, values)
+
+
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_products_unpack_quantized_weights(is_transposed: bool) -> None:
+    """Weights that DequantizeLinear makes, also those of a Gemm that transposes them."""
+    codes = RNG.integers(-8, 8, (96, 128)).astype("int8")
+    scales = RNG.random((96, 4), "float32")
+    axis = 1
+    if not is_transposed:
+        codes, scales, axis = codes.T.copy(), scales.T.copy(), 0
+    nodes = [
+        helper.make_node("DequantizeLinear", ["w", "s"], ["f"], axis=axis, block_size=32),
+        helper.make_node("Gemm", ["x", "f"], ["y"], transB=int(is_transposed)),
+    ]
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "g", [info("x", TensorProto.FLOAT, ["n", 128])],
+        [info("y", TensorProto.FLOAT, ["n", 96])],
+        [numpy_helper.from_array(codes, "w"), numpy_helper.from_array(scales, "s")],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    mod = from_onnx(model)
+    lowered = relax.transform.phase("legalize")(relax.transform.phase("optimize")(mod))
+    assert "packed_weights" in str(lowered)
+    x = RNG.random((3, 128), "float32")
+    plain = codes * np.repeat(scales, 32, axis)
+    result = relax.VirtualMachine(relax.compile(mod))["main"](x)
+    np.testing.assert_allclose(
+        np.from_dlpack(result), x @ (plain.T if is_transposed else plain), rtol=1e-4, atol=1e-4
+    )

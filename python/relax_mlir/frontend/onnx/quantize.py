@@ -86,7 +86,8 @@ def _dequantize_linear(
     if x.type.dtype in ("int8", "uint8") and result != "float64":
         # As an operator, which a product takes into its kernel.
         place = number(0, x.type.dtype) if zero is None else zero
-        return op.dequantize(x, scale, place, axis if rank_of(x) > 0 else -1, result, block)
+        is_whole = rank_of(scale) == 0 or (rank_of(scale) == 1 and shape_of(scale) == [1])
+        return op.dequantize(x, scale, place, -1 if is_whole else axis, result, block)
     wide = op.astype(x, "int64" if x.type.dtype in ("int32", "uint32") else "int32")
     if zero is not None:
         wide = op.subtract(wide, cast(_spread(zero, x, axis, block), wide.type.dtype))
