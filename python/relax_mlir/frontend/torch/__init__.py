@@ -16,6 +16,7 @@ from . import manipulate as manipulate
 from . import normalize as normalize
 from . import pad as pad
 from . import products as products
+from . import quantize as quantize
 from . import reduce as reduce
 from . import resize as resize
 from . import sample as sample

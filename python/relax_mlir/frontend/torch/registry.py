@@ -94,12 +94,12 @@ class Graph:
         return value[0] if isinstance(value, (tuple, list)) else value
 
 
-def converts(*names: str) -> Callable[[Converter], Converter]:
+def converts(*names: str, namespace: str = "aten") -> Callable[[Converter], Converter]:
     """Register the converter of some operators."""
 
     def register(converter: Converter) -> Converter:
         for name in names:
-            CONVERTERS[f"aten.{name}"] = converter
+            CONVERTERS[f"{namespace}.{name}"] = converter
         return converter
 
     return register
