@@ -41,7 +41,10 @@ class Calls:
         """Return the elements of the tensor that a call returns, flat."""
         import numpy as np
 
-        return [float(x) for x in np.ravel(np.from_dlpack(self._bound[handle]()))]
+        result = self._bound[handle]()
+        result = result[0] if isinstance(result, list) else result
+        array = result if isinstance(result, np.ndarray) else np.from_dlpack(result)
+        return [float(x) for x in np.ravel(array)]
 
     def time(self, handle: int, milliseconds: float) -> dict[str, float]:
         """Return nanoseconds per call, the median of five stretches, with what they took in all."""

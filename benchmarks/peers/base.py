@@ -46,6 +46,19 @@ class Base:
         """
         raise NotImplementedError(f"{type(self).__name__}.build")
 
+    def open(self, path: Path) -> Callable[..., Any]:
+        """Compile a model of ONNX; return a function of arrays that runs it."""
+        raise NotImplementedError(f"{type(self).__name__}.open")
+
+    def open_file(self, path: str) -> None:
+        """Compile a model of ONNX."""
+        self._model = self.open(Path(path))
+
+    def bind_file(self, path: str) -> int:
+        """Make a call of the model on an array in a file; return its handle."""
+        model, argument = self._model, self.convert(np.load(path))
+        return self._calls.bind(lambda: model(argument))
+
     def convert(self, array: np.ndarray) -> Any:
         """Return an array as the peer takes it."""
         return array

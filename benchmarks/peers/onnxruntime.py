@@ -21,12 +21,15 @@ class Peer(Base):
 
     def build(self, case: Case, folder: Path) -> Callable[..., Any]:
         """Load the model."""
+        return self.open(folder / f"{case.name}.onnx")
+
+    def open(self, path: Path) -> Callable[..., Any]:
+        """Load a model of ONNX."""
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        path = str(folder / f"{case.name}.onnx")
-        session = onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
         names = [given.name for given in session.get_inputs()]
 
         def run(*arguments: Any) -> Any:

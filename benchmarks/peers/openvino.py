@@ -21,13 +21,17 @@ class Peer(Base):
 
     def build(self, case: Case, folder: Path) -> Callable[..., Any]:
         """Load and compile the model."""
+        return self.open(folder / f"{case.name}.onnx")
+
+    def open(self, path: Path) -> Callable[..., Any]:
+        """Load and compile a model of ONNX."""
         options = {
             "INFERENCE_NUM_THREADS": self._threads,
             "NUM_STREAMS": 1,
             "INFERENCE_PRECISION_HINT": "f32",
             "PERFORMANCE_HINT": "LATENCY",
         }
-        model = openvino.Core().compile_model(folder / f"{case.name}.onnx", "CPU", options)
+        model = openvino.Core().compile_model(path, "CPU", options)
         request = model.create_infer_request()
 
         def run(*arguments: Any) -> Any:

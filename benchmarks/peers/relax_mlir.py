@@ -59,6 +59,13 @@ class Peer(Programs):
         self.start_compiling()
         return relax_mlir.VirtualMachine(relax_mlir.compile(module))["main"]
 
+    def open(self, path: Path) -> Callable[..., Any]:
+        """Import and compile a model of ONNX."""
+        import onnx
+        from relax_mlir.frontend.onnx import from_onnx
+
+        return relax_mlir.VirtualMachine(relax_mlir.compile(from_onnx(onnx.load(path))))["main"]
+
     def build_cached(self, name: str, folder: str) -> dict[str, float]:
         """Return the costs of `build_model` where RELAX_MLIR_CACHE has what was compiled."""
         with tempfile.TemporaryDirectory() as cache:

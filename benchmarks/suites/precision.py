@@ -1,0 +1,171 @@
+"""Products with weights of few bits beside onnxruntime and OpenVINO, from the same files of ONNX.
+
+A file has one product by a constant matrix, in each form that exporters write. Results are compared
+with NumPy in double precision: "exact" peers compute with the rows as they are; onnxruntime at
+accuracy level 4 rounds them to 8 bits, which is a column of its own and no part of ratios.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from harness import Way, Worker, WorkerError, interleave
+
+OURS = "relax_mlir"
+PEERS = (OURS, "onnxruntime", "openvino", "onnxruntime-8")
+NEEDS: dict[str, tuple[str, ...]] = {}
+SHARED = {"onnxruntime-8": "onnxruntime"}
+ROWS = (1, 4, 16, 128)
+TOLERANCE = {"onnxruntime-8": 0.05, "openvino": 0.05}
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a file states a matrix: a name, the bits of its weights, and what makes the model."""
+
+    name: str
+    bits: int
+    make: Callable[[int, int, int], tuple[Any, np.ndarray]]
+
+
+def _model(nodes: list[Any], constants: dict[str, np.ndarray], depth: int, columns: int) -> Any:
+    from onnx import TensorProto, helper, numpy_helper
+
+    def info(name: str, size: int) -> Any:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", size])
+
+    weights = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    graph = helper.make_graph(nodes, "product", [info("x", depth)], [info("y", columns)], weights)
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def _weights(depth: int, columns: int, low: int, high: int, group: int) -> Any:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(low, high + 1, (depth, columns))
+    scale = (rng.random((depth // group, columns), "float32") + 0.5) / np.float32(high)
+    return codes, scale, codes * np.repeat(scale, group, 0).astype("float64")
+
+
+def _float(depth: int, columns: int, _: int) -> tuple[Any, np.ndarray]:
+    from onnx import helper
+
+    matrix = np.random.default_rng(0).standard_normal((depth, columns), "float32")
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    return _model([node], {"w": matrix}, depth, columns), matrix.astype("float64")
+
+
+def _four_bits(depth: int, columns: int, level: int) -> tuple[Any, np.ndarray]:
+    from onnx import helper
+
+    codes, scale, plain = _weights(depth, columns, -8, 7, 32)
+    pairs = (codes.T + 8).astype("uint8").reshape(columns, depth // 32, 16, 2)
+    packed = pairs[..., 0] | pairs[..., 1] << 4
+    node = helper.make_node(
+        "MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", K=depth, N=columns,
+        bits=4, block_size=32, accuracy_level=level,
+    )  # fmt: skip
+    constants = {"w": packed, "s": np.ascontiguousarray(scale.T).reshape(-1)}
+    return _model([node], constants, depth, columns), plain
+
+
+def _eight_bits(depth: int, columns: int, _: int) -> tuple[Any, np.ndarray]:
+    from onnx import helper
+
+    codes, scale, plain = _weights(depth, columns, -127, 127, depth)
+    nodes = [
+        helper.make_node("DequantizeLinear", ["w", "s"], ["f"], axis=1),
+        helper.make_node("MatMul", ["x", "f"], ["y"]),
+    ]
+    constants = {"w": codes.astype("int8"), "s": scale[0]}
+    return _model(nodes, constants, depth, columns), plain
+
+
+FORMS = (
+    Form("float32", 32, _float),
+    Form("8 bits, a scale for a column", 8, _eight_bits),
+    Form("4 bits, a scale for 32 weights", 4, _four_bits),
+)
+
+
+def run(start: Callable[[str, int], Worker], options: Any) -> list[Row]:
+    """Return the rows of the table.
+
+    Parameters
+    ----------
+    start : callable
+        From the name of a peer and a number of threads to a worker.
+    options : argparse.Namespace
+        `peers`, `rounds` and `threads`: which to run, and how often.
+    """
+    rows: list[Row] = []
+    peers = [peer for peer in PEERS if peer in (options.peers or PEERS) or peer == OURS]
+    with tempfile.TemporaryDirectory() as folder:
+        for threads in options.threads:
+            for form in FORMS:
+                for depth, columns in ((4096, 4096), (768, 3072)):
+                    rows += _form(form, depth, columns, peers, start, threads, folder, options)
+    return rows
+
+
+def _form(
+    form: Form, depth: int, columns: int, peers: list[str], start: Callable[[str, int], Worker],
+    threads: int, folder: str, options: Any,
+) -> list[Row]:  # fmt: skip
+    import onnx
+
+    workers: dict[str, Worker] = {}
+    for peer in peers:
+        level = 4 if peer == "onnxruntime-8" else 1
+        if level == 4 and form.bits != 4:
+            continue
+        model, matrix = form.make(depth, columns, level)
+        path = Path(folder) / f"{level}.onnx"
+        onnx.save(model, path)
+        try:
+            workers[peer] = start(SHARED.get(peer, peer), threads)
+            workers[peer].ask("open_file", path=str(path))
+        except WorkerError as error:
+            print(f"{form.name}: {peer} is left out: {error}")
+            workers.pop(peer, None)
+    rows = [_rows(form, matrix, count, workers, folder, options) for count in ROWS]
+    for worker in workers.values():
+        worker.close()
+    return [row | {"threads": threads} for row in rows]
+
+
+def _rows(
+    form: Form, matrix: np.ndarray, count: int, workers: dict[str, Worker], folder: str,
+    options: Any,
+) -> Row:  # fmt: skip
+    x = np.random.default_rng(count).standard_normal((count, len(matrix)), "float32")
+    path, wanted = Path(folder) / "x.npy", x @ matrix
+    np.save(path, x)
+    ways: dict[str, Way] = {}
+    errors: dict[str, float] = {}
+    for peer, worker in workers.items():
+        way = Way(worker, worker.ask("bind_file", path=str(path)))
+        result = np.reshape(worker.ask("result", handle=way.handle), wanted.shape)
+        errors[peer] = float(np.abs(result - wanted).max() / np.abs(wanted).max())
+        if errors[peer] <= TOLERANCE.get(peer, 1e-4):
+            ways[peer] = way
+        else:
+            print(f"{form.name}, {count} rows: {peer} is wrong by {errors[peer]:.2g}")
+    timings = interleave(ways, options.rounds)
+    shape = " x ".join(map(str, matrix.shape))
+    row: Row = {"title": f"{count} x {shape}, {form.name}", "unit": "us", "errors": errors}
+    row |= {peer: timing.median / 1e3 for peer, timing in timings.items()}
+    row |= {"disturbed": sum(timing.disturbed for timing in timings.values())}
+    exact = [peer for peer in timings if peer not in (OURS, "onnxruntime-8")]
+    if OURS in timings and exact:
+        row["ratio"] = min(timings[peer].median for peer in exact) / timings[OURS].median
+    figures = ", ".join(f"{peer} {row[peer]:.4g}" for peer in timings)
+    print(f"{row['title']}: {figures}, ratio {row.get('ratio', float('nan')):.2f}", flush=True)
+    return row
