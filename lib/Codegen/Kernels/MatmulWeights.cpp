@@ -140,7 +140,9 @@ MatmulEmitter::PreparedRows MatmulEmitter::prepareRows(IndexBuilder &b,
       return value;
     return arith::SelectOp::create(b, b.isBelow(k, problem.k), value, none);
   };
-  b.loop(zero, groups, 1, [&](IndexBuilder &b, Value g) {
+  // Without rows there is nothing to read.
+  Value count = b.mul(groups, b.min(problem.m, b.index(1)));
+  b.loop(zero, count, 1, [&](IndexBuilder &b, Value g) {
     Value begin = b.mul(g, step), end = b.min(b.add(begin, step), words);
     SmallVector<Value> sums =
         b.reduce(begin, end, 1, SmallVector<Value>(rows, none),

@@ -79,13 +79,17 @@ RankedTensorType mlir::relax::getPackedType(const QuantizedWeights &weights,
 
 PackedCodes mlir::relax::packCodes(const QuantizedWeights &weights,
                                    ArrayRef<char> codes) {
+  int64_t bias = weights.matrix.isUnsigned ? 0 : 8;
+  auto getNumber = [&](char code) -> int64_t {
+    return weights.matrix.isUnsigned ? static_cast<uint8_t>(code)
+                                     : static_cast<int8_t>(code);
+  };
   auto fits = [&](char code) {
-    return weights.matrix.isUnsigned ? static_cast<uint8_t>(code) < 16
-                                     : code >= -8 && code < 8;
+    int64_t number = getNumber(code) + bias;
+    return number >= 0 && number < 16;
   };
   PackedCodes packed;
   packed.bits = llvm::all_of(codes, fits) ? 4 : 8;
-  int64_t bias = weights.matrix.isUnsigned ? 0 : 8;
   int64_t lanes = weights.lanes, words = weights.words();
   packed.bytes.assign(
       weights.panels() * words * lanes * kCodesOfWord * packed.bits / 8, 0);
@@ -102,7 +106,8 @@ PackedCodes mlir::relax::packCodes(const QuantizedWeights &weights,
       }
       int64_t word = (panel * words + k / kCodesOfWord) * lanes + lane;
       int64_t place = k % kCodesOfWord;
-      packed.bytes[word * 4 + place / 2] |= (code + bias) << (place % 2 * 4);
+      packed.bytes[word * 4 + place / 2] |= (getNumber(code) + bias)
+                                            << (place % 2 * 4);
     }
   return packed;
 }
