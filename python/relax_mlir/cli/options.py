@@ -24,6 +24,9 @@ _LARGEST = 2**63 - 1
 # So many characters of a text are shown.
 _SHOWN = 60
 
+# Options of compilation whose names are those of others here.
+_NAMES = {"weights": "weight_format"}
+
 _PROGRESS: Mapping[str, ProgressLike] = {"auto": None, "on": True, "off": False}
 
 
@@ -52,8 +55,9 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
     )
     described = _descriptions()
     for field in dataclasses.fields(CompileOptions):
-        about: dict[str, Any] = {"dest": field.name, "default": None, "help": described[field.name]}
-        names = [_spelling(field.name)]
+        name = _NAMES.get(field.name, field.name)
+        about: dict[str, Any] = {"dest": name, "default": None, "help": described[field.name]}
+        names = [_spelling(name)]
         if field.name in CHOICES:
             choices = CHOICES[field.name]
             about |= {"type": type(choices[0]), "choices": choices}
@@ -70,7 +74,8 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
 def given_options(given: argparse.Namespace) -> dict[str, Any]:
     """Return the options of compilation that the command line states, by name."""
     names = [field.name for field in dataclasses.fields(CompileOptions)]
-    return {name: getattr(given, name) for name in names if getattr(given, name) is not None}
+    found = {name: getattr(given, _NAMES.get(name, name)) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def compile_with(module: Any, given: argparse.Namespace) -> Executable:
@@ -83,7 +88,7 @@ def compile_with(module: Any, given: argparse.Namespace) -> Executable:
 
 def check_no_compile_options(given: argparse.Namespace, reason: str) -> None:
     """Raise CommandError where there are options of compilation, which would change nothing."""
-    stated = [_spelling(name) for name in given_options(given)]
+    stated = [_spelling(_NAMES.get(name, name)) for name in given_options(given)]
     if given.target is not None:
         stated.append("--target")
     if stated:

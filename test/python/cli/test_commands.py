@@ -514,9 +514,13 @@ def test_each_option_of_compilation_is_an_option() -> None:
         "vector_bits": 256,
         "device": "cuda",
         "device_arch": "sm_90",
+        "features": "sse2",
+        "weights": "int4-g32",
     }
     for field in dataclasses.fields(CompileOptions):
-        name = f"--{field.name.replace('_', '-')}"
+        # --weights says where the weights of a model go.
+        spelled = "weight_format" if field.name == "weights" else field.name
+        name = f"--{spelled.replace('_', '-')}"
         if isinstance(field.default, bool):
             words, value = [name if not field.default else f"--no-{name[2:]}"], not field.default
         else:

@@ -35,8 +35,9 @@ def accepts(name: str, value: str) -> bool:
 
 
 def test_pipelines_take_all_options() -> None:
-    options = CompileOptions(device="cuda", device_arch="sm_90").pipeline_options()
-    assert len(options) == len(dataclasses.fields(CompileOptions)) - 3  # those of Python
+    given = CompileOptions(device="cuda", device_arch="sm_90", features="sse2,avx512f")
+    options = given.pipeline_options()
+    assert len(options) == len(dataclasses.fields(CompileOptions)) - 4  # those of Python
     assert all(accepts(name, value) for name, value in options.items())
     assert not accepts("opt-level", "3")
 
