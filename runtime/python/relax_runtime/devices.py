@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tvm_ffi
 
 from ._ffi import runtime_function
@@ -120,13 +121,23 @@ def tensor(
     target = as_device(device if device is not None else "cpu")
     if _is_elsewhere(value):
         held: Any = tvm_ffi.from_dlpack(value)
-        if target.type != "cpu" and dtype is None:
+        if dtype is None and (target.type != "cpu" or _is_beyond_numpy(held)):
             return _to_device(held, target)
         value = _to_device(held, as_device("cpu"))
+    elif dtype is None and hasattr(value, "__dlpack__") and _is_beyond_numpy(value):
+        if (reason := misfit(value)) is not None:
+            raise TypeError(reason)
+        return _to_device(tvm_ffi.from_dlpack(value), target)
     made: Any = tvm_ffi.from_dlpack(as_numbers(value, dtype))
     if target.type == "cpu":
         return made
     return _to_device(made, target)
+
+
+def _is_beyond_numpy(value: Any) -> bool:
+    """Say whether an array has floats that NumPy has no data type for."""
+    name = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    return not isinstance(value, np.ndarray) and name.startswith(("bfloat16", "float8"))
 
 
 def _is_elsewhere(value: Any) -> bool:

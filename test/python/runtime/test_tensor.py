@@ -173,3 +173,13 @@ def test_error_data_types_that_numpy_does_not_hand_on():
     with pytest.raises(TypeError, match="hands on, but got one of bfloat16: pass a tensor of PyT"):
         echo("bf16", 1)(halves)
     assert tensor(halves, dtype="float32").tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_copies_of_floats_that_numpy_lacks(dtype):
+    torch = pytest.importorskip("torch")
+    given = torch.tensor([1.5, -2.0, 0.25]).to(getattr(torch, dtype))
+    made = tensor(given, "cpu:0")
+    assert str(made.dtype) == dtype
+    given.zero_()
+    assert torch.from_dlpack(made).float().tolist() == [1.5, -2.0, 0.25]
