@@ -93,7 +93,8 @@ def Relax_Dialect : Dialect {
     // tile has in a dimension.
     "::mlir::IntegerAttr":$winograd,
     // On the operation that makes a matrix of packed ones: bits of a code, size of
-    // a group, whether codes and zeros are unsigned.
+    // a group, whether codes and zeros are unsigned, whether rows of the other
+    // matrix may be rounded.
     "::mlir::DenseI64ArrayAttr":$packed_weights,
     // On a kernel: the class that emitted it.
     "::mlir::StringAttr":$kernel_class,

@@ -60,11 +60,19 @@ class Peer(Programs):
         return relax_mlir.VirtualMachine(relax_mlir.compile(module))["main"]
 
     def open(self, path: Path) -> Callable[..., Any]:
-        """Import and compile a model of ONNX."""
+        """Import and compile a model of ONNX; rows are rounded where its products say so."""
         import onnx
         from relax_mlir.frontend.onnx import from_onnx
 
-        return relax_mlir.VirtualMachine(relax_mlir.compile(from_onnx(onnx.load(path))))["main"]
+        model = onnx.load(path)
+        levels = [
+            attribute.i
+            for node in model.graph.node
+            for attribute in node.attribute
+            if attribute.name == "accuracy_level"
+        ]
+        built = relax_mlir.compile(from_onnx(model), dynamic_quantization=4 in levels)
+        return relax_mlir.VirtualMachine(built)["main"]
 
     def build_cached(self, name: str, folder: str) -> dict[str, float]:
         """Return the costs of `build_model` where RELAX_MLIR_CACHE has what was compiled."""

@@ -22,25 +22,21 @@ using namespace mlir::relax;
 static std::optional<Dequantization::Term> readTerm(linalg::LinalgOp op,
                                                     Value value) {
   Dequantization::Term term;
+  if (auto cast = value.getDefiningOp();
+      isa_and_present<arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp>(cast)) {
+    term.isUnsigned = isa<arith::UIToFPOp>(cast);
+    value = cast->getOperand(0);
+  }
   APFloat number(0.0);
   if (matchPattern(value, m_ConstantFloat(&number))) {
     term.number = number.convertToDouble();
     return term;
   }
-  if (auto cast = value.getDefiningOp();
-      isa_and_present<arith::ExtFOp, arith::SIToFPOp, arith::UIToFPOp>(cast)) {
-    term.isUnsigned = isa<arith::UIToFPOp>(cast);
-    value = cast->getOperand(0);
-    APInt integer;
-    if (matchPattern(value, m_ConstantInt(&integer))) {
-      term.number =
-          term.isUnsigned ? integer.getZExtValue() : integer.getSExtValue();
-      return term;
-    }
-    if (matchPattern(value, m_ConstantFloat(&number))) {
-      term.number = number.convertToDouble();
-      return term;
-    }
+  APInt integer;
+  if (matchPattern(value, m_ConstantInt(&integer))) {
+    term.number =
+        term.isUnsigned ? integer.getZExtValue() : integer.getSExtValue();
+    return term;
   }
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument || argument.getOwner() != op.getBlock() ||

@@ -55,7 +55,8 @@ static void buildLegalize(OpPassManager &pm, const CompileOptions &options) {
     pm.addPass(createRelaxFuseTIRPass());
   }
   if (options.emitKernels)
-    pm.addPass(createRelaxPackConstantsPass({options.winograd}));
+    pm.addPass(createRelaxPackConstantsPass(
+        {options.winograd, options.dynamicQuantization}));
 }
 
 static void buildMemory(OpPassManager &pm, const CompileOptions &options) {

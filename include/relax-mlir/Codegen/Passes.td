@@ -44,10 +44,17 @@ def RelaxPackConstantsPass : Pass<"relax-pack-constants", "ModuleOp"> {
     class `matmul`, and so is what `relax-emit-kernels` makes of it at the same
     width of vectors. So are constant weights of convolutions; those of windows of
     3 x 3 are transformed for the algorithm of Winograd where that is faster.
+
+    A right matrix that is made of quantized constants is packed as codes of 4 or 8
+    bits, scales and zero points, which the kernel unpacks.
   }];
   let options = [
     Option<"winograd", "winograd", "bool", /*default=*/"true",
-           "Whether weights of windows of 3 x 3 may be transformed">
+           "Whether weights of windows of 3 x 3 may be transformed">,
+    Option<"dynamicQuantization", "dynamic-quantization", "bool",
+           /*default=*/"false",
+           "Whether rows that are multiplied by weights of 4 bits may be "
+           "rounded to 8 bits">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
@@ -68,9 +75,9 @@ def RelaxEmitKernelsPass : Pass<"relax-emit-kernels", "ModuleOp"> {
     iterations, at least, are worth a thread.
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
 }
 

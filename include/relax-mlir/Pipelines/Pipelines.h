@@ -58,6 +58,11 @@ struct CompileOptions : PassPipelineOptions<CompileOptions> {
       llvm::cl::desc("Whether constant weights of convolutions may be "
                      "transformed for the algorithm of Winograd"),
       llvm::cl::init(true)};
+  Option<bool> dynamicQuantization{
+      *this, "dynamic-quantization",
+      llvm::cl::desc("Whether rows that are multiplied by weights of 4 bits "
+                     "may be rounded to 8 bits"),
+      llvm::cl::init(false)};
   Option<bool> fastMath{*this, "fast-math",
                         llvm::cl::desc("Whether results may be less accurate"),
                         llvm::cl::init(false)};

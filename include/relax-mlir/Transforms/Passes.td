@@ -328,8 +328,8 @@ def RelaxAttachTargetPass : Pass<"relax-attach-target", "ModuleOp"> {
     Option<"l2Bytes", "l2-bytes", "int64_t", /*default=*/"0",
            "The second cache of a core; 0 means that of this processor">,
     ListOption<"features", "features", "std::string",
-           "Instructions that kernels are written for, as LLVM calls them: sse2, "
-           "avx512f">
+           "Instructions that kernels are written for, as LLVM calls them, such "
+           "as sse2 and avx512vnni">
   ];
   let dependentDialects = ["::mlir::DLTIDialect"];
 }

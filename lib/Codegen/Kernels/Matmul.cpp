@@ -135,6 +135,8 @@ struct MatmulParts {
   bool isPacked = false;
   std::optional<PackedWeights> weights = std::nullopt;
   std::optional<Dequantization> unpackedWeights = std::nullopt;
+  /// See WeightPanels.
+  std::optional<ByteProducts> byteProducts = std::nullopt;
 
   /// See MatmulProblem.
   bool hasPairs = false;
@@ -219,6 +221,8 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
   parts.hasPairs = arePaired;
   if (!parts.matchOperands() || !parts.hasSizes())
     return std::nullopt;
+  if (parts.weights && parts.weights->mayRoundRows && parts.weights->bits == 4)
+    parts.byteProducts = ByteProducts::find(target);
   return parts;
 }
 
@@ -274,15 +278,16 @@ static SmallVector<Value> getIndices(IndexBuilder &b, const Contraction &c,
 
 /// The panels of packed weights in memory.
 static WeightPanels getPanels(IndexBuilder &b, const PackedWeights &weights,
+                              const std::optional<ByteProducts> &byteProducts,
                               ValueRange arguments) {
   auto get = [&](Value value) -> Value {
     if (auto parameter = dyn_cast<BlockArgument>(value))
       return flatten(b, arguments[parameter.getArgNumber()]);
     return b.clone(*value.getDefiningOp())->getResult(0); // a number
   };
-  return {get(weights.codes), get(weights.scale),    get(weights.zero),
-          weights.bits,       weights.group,         weights.getBias(),
-          weights.isUnsigned, weights.isUnsignedZero};
+  return {get(weights.codes), get(weights.scale),     get(weights.zero),
+          weights.bits,       weights.group,          weights.getBias(),
+          weights.isUnsigned, weights.isUnsignedZero, byteProducts};
 }
 
 static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
@@ -319,7 +324,8 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
                          b.index(parts.blocking.columns()), b.index(1)};
     problem.rhs = [panels](IndexBuilder &, Value) { return panels; };
   } else if (parts.weights) {
-    problem.weights = getPanels(b, *parts.weights, arguments);
+    problem.weights =
+        getPanels(b, *parts.weights, parts.byteProducts, arguments);
   } else {
     problem.rhs = viewMatrix(b, c, memory, 1, operands[1], c.depth, c.columns);
   }

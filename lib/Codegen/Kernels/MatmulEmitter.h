@@ -16,6 +16,8 @@
 
 #include "IndexBuilder.h"
 
+#include "relax-mlir/Analysis/TargetModel.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <functional>
@@ -58,6 +60,18 @@ struct MatmulBlocking {
   int64_t columns() const { return vectors * lanes; }
 };
 
+/// The instructions of a target, as intrinsics of LLVM, that multiply unsigned
+/// bytes by signed ones.
+struct ByteProducts {
+  /// Nothing where the target has none for its vectors.
+  static std::optional<ByteProducts> find(const TargetModel &target);
+
+  /// Sums of two products, as 16 bits; sums of two of these, as 32 bits.
+  StringRef multiply, addPairs;
+  /// Adds four products to a sum of 32 bits; empty where the target cannot.
+  StringRef accumulate = {};
+};
+
 /// A right matrix of codes of 4 or 8 bits, as PackedWeights.h lays them out; an
 /// element is (code - bias - zero) * scale. Panels have as many columns as a
 /// vector has lanes.
@@ -67,6 +81,8 @@ struct WeightPanels {
   int64_t bits, group; // a group of 0 is the whole depth
   int64_t bias = 0;
   bool isUnsigned = false, isUnsignedZero = false;
+  /// How bytes are multiplied, where rows become bytes.
+  std::optional<ByteProducts> byteProducts = std::nullopt;
 };
 
 /// Products of matrices lhs (m x k) and rhs (k x n), one for each of `batch`.

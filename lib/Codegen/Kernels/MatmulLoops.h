@@ -8,8 +8,8 @@
 //
 // The class that the files share: MatmulEmitter.cpp has the micro-kernel and
 // the choice of loops, MatmulFewRows.cpp and MatmulBlocks.cpp the loops over
-// blocks, MatmulWeights.cpp those over quantized weights, MatmulPacking.cpp the
-// packing.
+// blocks, MatmulWeights.cpp and MatmulByteRows.cpp those over quantized
+// weights, MatmulPacking.cpp the packing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,9 @@
 #include "MatmulEmitter.h"
 
 namespace mlir::relax {
+
+struct ByteRows;
+struct ByteSizes;
 
 /// Emits the loops of one problem.
 class MatmulEmitter {
@@ -97,7 +100,6 @@ private:
   /// each group, in scratch memory: element (i, k) is at k * rows + i.
   struct PreparedRows {
     Value scratch, sums; // the offset of the sums; null without
-    int64_t rows;
   };
   void emitWeights(IndexBuilder &b);
   void emitFewRowsOfWeights(IndexBuilder &b, int64_t rows, int64_t streams);
@@ -110,6 +112,19 @@ private:
   Value loadZeros(IndexBuilder &b, Value offset);
   void unpackPanel(IndexBuilder &b, const MatmulProblem::Columns &panel,
                    Value scratch, Value offset);
+
+  void emitByteRows(IndexBuilder &b);
+  void emitByteTiles(IndexBuilder &b, const ByteRows &left, int64_t rows,
+                     int64_t panels);
+  SmallVector<Value> computeByteTile(IndexBuilder &b, const ByteRows &left,
+                                     Value row, int64_t rows, ValueRange codes,
+                                     ValueRange terms);
+  std::pair<Value, Value> loadNibbles(IndexBuilder &b, Value offset);
+  ByteRows roundRows(IndexBuilder &b, const ByteSizes &sizes, int64_t tileRows);
+  Value loadBlock(IndexBuilder &b, const MatrixView &row,
+                  const ByteSizes &sizes, Value k);
+  std::pair<Value, Value> roundBlock(IndexBuilder &b, Value block, Value words,
+                                     Value place);
 
   void pack(IndexBuilder &b, const PanelRange &range, Value scratch);
   void packCopies(IndexBuilder &b, const PanelRange &range, Value scratch);

@@ -121,7 +121,7 @@ MatmulEmitter::PreparedRows MatmulEmitter::prepareRows(IndexBuilder &b,
   Value words = countWords(b), groups = countGroups(b), zero = b.index(0);
   Value size = b.mul(words, kCodesOfWord * rows);
   PreparedRows prepared = {makeScratch(b, b.add(size, b.mul(groups, rows))),
-                           hasZeros() ? size : Value(), rows};
+                           hasZeros() ? size : Value()};
   MatrixView lhs = problem.lhs(b, zero);
   int64_t group = problem.weights->group;
   Value step = group == 0 ? words : b.index(group / kCodesOfWord);
@@ -319,6 +319,8 @@ void MatmulEmitter::unpackPanel(IndexBuilder &b,
 }
 
 void MatmulEmitter::emitWeights(IndexBuilder &b) {
+  if (problem.weights->byteProducts)
+    return emitByteRows(b);
   // As many sums as registers hold beside codes.
   bool hasManyRegisters = blocking.rows > 4;
   auto few = [&](int64_t rows, int64_t streams) {

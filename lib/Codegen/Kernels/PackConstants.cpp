@@ -285,7 +285,8 @@ public:
   /// Whether the call has a constant there, and now passes its panels.
   bool pack(CallTIROp call, func::FuncOp kernel, const PackedMatrix &layout);
   bool pack(CallTIROp call, func::FuncOp kernel,
-            const QuantizedWeights &weights, const TargetModel &target);
+            const QuantizedWeights &weights, const TargetModel &target,
+            bool mayRoundRows);
 
 private:
   /// The copy of a kernel for what is packed in one way; `make` makes it.
@@ -315,7 +316,7 @@ struct RelaxPackConstantsPass
       if (!kernel || kernel.isExternal() || !kernel.getBody().hasOneBlock())
         continue;
       if (auto weights = findQuantizedWeights(kernel, target)) {
-        if (packer.pack(call, kernel, *weights, target))
+        if (packer.pack(call, kernel, *weights, target, dynamicQuantization))
           replaced.insert(kernel);
         continue;
       }
@@ -382,10 +383,10 @@ void ConstantPacker::replace(CallTIROp call, unsigned parameter,
 
 /// A copy of the kernel that takes packed weights.
 static func::FuncOp packWeights(func::FuncOp kernel, int64_t bits,
-                                const TargetModel &target) {
+                                const TargetModel &target, bool mayRoundRows) {
   func::FuncOp packed = kernel.clone();
   packed.setPrivate();
-  replaceWithPacked(*findQuantizedWeights(packed, target), bits);
+  replaceWithPacked(*findQuantizedWeights(packed, target), bits, mayRoundRows);
   packed.setFunctionType(FunctionType::get(
       kernel.getContext(), packed.getBody().front().getArgumentTypes(),
       packed.getResultTypes()));
@@ -394,7 +395,7 @@ static func::FuncOp packWeights(func::FuncOp kernel, int64_t bits,
 
 bool ConstantPacker::pack(CallTIROp call, func::FuncOp kernel,
                           const QuantizedWeights &weights,
-                          const TargetModel &target) {
+                          const TargetModel &target, bool mayRoundRows) {
   const Dequantization &matrix = weights.matrix;
   SmallVector<unsigned> parameters = {weights.getCodes().getArgNumber()};
   SmallVector<Dequantization::Term> terms;
@@ -416,19 +417,22 @@ bool ConstantPacker::pack(CallTIROp call, func::FuncOp kernel,
         type, "packed",
         HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, /*align=*/64));
   };
-  // Codes tell the number of their bits, and so which kernel reads them.
   auto layout = SmallVector<int64_t>{weights.columnLoop, weights.lanes};
   std::string storage;
-  PackedCodes codes =
-      packCodes(weights, getConstantBytes(values.front(), storage));
-  layout.push_back(codes.bits);
-  Attribute key = b.getDenseI64ArrayAttr(layout);
-  Attribute &packed = elements[{values.front(), key}];
-  if (!packed)
+  Attribute &packed =
+      elements[{values.front(), b.getDenseI64ArrayAttr(layout)}];
+  if (!packed) {
+    PackedCodes codes =
+        packCodes(weights, getConstantBytes(values.front(), storage));
     packed = make(
         getPackedType(weights, codes.bits, values.front().getElementType()),
         codes.bytes);
+  }
+  // Codes tell the number of their bits, and so which kernel reads them.
+  int64_t bits =
+      cast<ElementsAttr>(packed).getElementType().isInteger(8) ? 8 : 4;
   replace(call, parameters.front(), packed);
+  layout.push_back(bits);
   for (auto [i, term] : llvm::enumerate(terms)) {
     ElementsAttr value = values[i + 1];
     Attribute map = AffineMapAttr::get(matrix.maps[*term.operand]);
@@ -447,8 +451,9 @@ bool ConstantPacker::pack(CallTIROp call, func::FuncOp kernel,
     }
     replace(call, parameters[i + 1], packedTerm);
   }
-  func::FuncOp copy = getKernel(
-      kernel, key, [&] { return packWeights(kernel, codes.bits, target); });
+  func::FuncOp copy = getKernel(kernel, b.getDenseI64ArrayAttr(layout), [&] {
+    return packWeights(kernel, bits, target, mayRoundRows);
+  });
   call.setCallee(copy.getSymName());
   return true;
 }

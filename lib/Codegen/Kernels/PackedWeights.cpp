@@ -139,7 +139,7 @@ std::vector<char> mlir::relax::packTerm(const QuantizedWeights &weights,
 //===----------------------------------------------------------------------===//
 
 // What stands on the operation: bits, group, whether codes and zeros are
-// unsigned.
+// unsigned, whether rows of the other matrix may be rounded.
 std::optional<PackedWeights> PackedWeights::match(Value matrix) {
   auto op = matrix.getDefiningOp<linalg::GenericOp>();
   if (!op)
@@ -155,7 +155,8 @@ std::optional<PackedWeights> PackedWeights::match(Value matrix) {
                        values[0],
                        values[1],
                        values[2] != 0,
-                       values[3] != 0};
+                       values[3] != 0,
+                       values[4] != 0};
 }
 
 /// Computes the element at the place of the body: (code - zero) * scale.
@@ -191,7 +192,7 @@ static Value unpackElement(ImplicitLocOpBuilder &b, Value code, Value scale,
 }
 
 void mlir::relax::replaceWithPacked(const QuantizedWeights &weights,
-                                    int64_t bits) {
+                                    int64_t bits, bool mayRoundRows) {
   const Dequantization &matrix = weights.matrix;
   linalg::LinalgOp op = matrix.op;
   ImplicitLocOpBuilder b(op.getLoc(), op);
@@ -233,7 +234,8 @@ void mlir::relax::replaceWithPacked(const QuantizedWeights &weights,
                           bits,
                           group,
                           matrix.isUnsigned,
-                          matrix.zero.isUnsigned};
+                          matrix.zero.isUnsigned,
+                          mayRoundRows};
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   Value empty =
       tensor::EmptyOp::create(b, type.getShape(), type.getElementType());
@@ -247,8 +249,9 @@ void mlir::relax::replaceWithPacked(const QuantizedWeights &weights,
                                               weights.depthLoop()));
       });
   RelaxDialect::PackedWeightsAttrHelper(b.getContext())
-      .setAttr(unpacked, b.getDenseI64ArrayAttr({bits, group, matrix.isUnsigned,
-                                                 matrix.zero.isUnsigned}));
+      .setAttr(unpacked,
+               b.getDenseI64ArrayAttr({bits, group, matrix.isUnsigned,
+                                       matrix.zero.isUnsigned, mayRoundRows}));
   op->replaceAllUsesWith(unpacked);
   op->erase();
 }

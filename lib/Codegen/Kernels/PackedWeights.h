@@ -72,12 +72,14 @@ struct PackedWeights {
   Value scale, zero; // a parameter, or a number of the kernel
   int64_t bits, group;
   bool isUnsigned, isUnsignedZero;
+  bool mayRoundRows; // of the left matrix, to 8 bits
   /// What is added to codes when they are packed.
   int64_t getBias() const { return bits == 4 && !isUnsigned ? 8 : 0; }
 };
 
 /// Makes the parameters of a kernel packed ones, and the matrix of these.
-void replaceWithPacked(const QuantizedWeights &weights, int64_t bits);
+void replaceWithPacked(const QuantizedWeights &weights, int64_t bits,
+                       bool mayRoundRows);
 
 } // namespace mlir::relax
 

@@ -22,7 +22,7 @@ CHECKS = ("all", "necessary")
 VECTOR_BITS = (0, 128, 256, 512, 1024)
 
 #: The instructions that kernels are written for.
-FEATURES = ("sse2", "avx512f")
+FEATURES = ("sse2", "ssse3", "avx2", "avxvnni", "avx512f", "avx512bw", "avx512vnni")
 
 #: The kinds of devices other than the host that kernels are written for.
 DEVICES = ("", "cuda")
@@ -76,6 +76,11 @@ class CompileOptions:
     weights : str
         How constant matrices of products are rounded, such as "int4-g32" or "int8"; "" leaves them
         as they are. See `relax_mlir.transform.CompressWeights`.
+    dynamic_quantization : bool
+        Whether rows that are multiplied by constant weights of 4 bits may be rounded to 8 bits,
+        each block of up to 32 elements with a scale of its own, where the processor multiplies
+        bytes: x86 from SSSE3 on. Each element then has an error of up to 1/254 of the largest one
+        of its block; a block that has an infinity or NaN makes results NaN.
     winograd : bool
         Whether convolutions by constant windows of 3 x 3 may use the algorithm of Winograd, where
         that is faster. A result then depends on all elements that a tile of up to 6 x 6 elements
@@ -100,7 +105,7 @@ class CompileOptions:
         The caches of a core, in bytes; 0 means those of the target.
     features : str
         Instructions that kernels are written for, as LLVM calls them, with commas between them:
-        sse2, avx512f. `compile` sets those of the target.
+        sse2, avx512vnni. `compile` sets those of the target.
 
     Raises
     ------
@@ -136,6 +141,7 @@ class CompileOptions:
     fold_constants: bool = True
     combine_matmuls: bool = True
     weights: str = ""
+    dynamic_quantization: bool = False
     winograd: bool = True
     fast_math: bool = False
     profile: bool = False
