@@ -17,6 +17,7 @@ import os
 import shlex
 import struct
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,8 +32,8 @@ import tvm_ffi
 # Tests whose programs run in an emulator, too, though not in both modes elsewhere.
 ALSO_EMULATED = ("test_example_computes_what_the_reference_says",)
 
-# Where `./dev test aarch64` builds the runtime.
-BUILD = Path(__file__).parents[2] / "build"
+ROOT = Path(__file__).parents[2]
+BUILD = ROOT / "build"
 
 
 @dataclass(frozen=True)
@@ -47,20 +48,45 @@ class Machine:
         The C compiler that links them.
     emulator : tuple of str
         The command that runs a program of it. Its processor has the instructions of the target and
-        no others, so that code for a newer one ends there, too.
+        few others, so that code for a newer one ends there, too.
+    number : int
+        Its number in the header of ELF.
+    runtime : pathlib.Path
+        Where the runtime is built for it.
+    libraries : pathlib.Path or None
+        The libraries that programs are linked with, where those of this machine do not do.
     """
 
     target: str
     compiler: str
     emulator: tuple[str, ...]
+    number: int
+    runtime: Path
+    libraries: Path | None = None
 
 
-MACHINES = {
-    "aarch64": Machine(
+def _aarch64() -> Machine:
+    runtime = BUILD / "aarch64" / "runtime"
+    return Machine(
         "llvm -mtriple=aarch64-linux-gnu",
         "aarch64-linux-gnu-gcc",
         ("qemu-aarch64", "-cpu", "cortex-a72", "-L", "/usr/aarch64-linux-gnu"),
+        183,
+        runtime,
+        runtime / "python_packages" / "relax_runtime" / "lib",
     )
+
+
+def _x86_64(target: str, cpu: str) -> Machine:
+    host = str(BUILD / "emulator" / "host.so")
+    command = (sys.executable, str(ROOT / "test" / "emulator"), "--cpu", cpu, "--host", host)
+    return Machine(f"llvm -mcpu={target}", "cc", command, 62, BUILD / "runtime")
+
+
+MACHINES = {
+    "aarch64": _aarch64(),
+    "x86-64-v4": _x86_64("x86-64-v4", "skylake-x"),
+    "sapphirerapids": _x86_64("sapphirerapids", "sapphire-rapids"),
 }
 
 
@@ -204,10 +230,9 @@ class Emulator:
     """
 
     def __init__(self, name: str) -> None:
+        self.name = name
         self.machine = MACHINES[name]
-        tree = BUILD / name / "runtime"
-        self.runtime = tree / "python_packages" / "relax_runtime" / "lib"
-        server = tree / "test" / "remote" / "relax_call_server"
+        server = self.machine.runtime / "test" / "remote" / "relax_call_server"
         if not server.exists():
             pytest.exit(f"{server}: expected it to be built: ./dev test {name}", 2)
         self.command = [*self.machine.emulator, str(server)]
@@ -220,7 +245,7 @@ class Emulator:
         path = Path(self.folder.name, f"model{next(self.numbers)}.so")
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("CC", self.machine.compiler)
-            executable.export_library(path, runtime=self.runtime, **options)
+            executable.export_library(path, runtime=self.machine.libraries, **options)
         return path
 
     def call(self, path: Path, name: str, args: Sequence[Any]) -> Any:
@@ -254,7 +279,9 @@ class Emulator:
     def start(self) -> subprocess.Popen[bytes]:
         """Return the process that is running, or a new one."""
         if self.process is None:
-            env = {**os.environ, "QEMU_SET_ENV": f"LD_LIBRARY_PATH={self.runtime}"}
+            env = dict(os.environ)
+            if self.machine.libraries:
+                env["QEMU_SET_ENV"] = f"LD_LIBRARY_PATH={self.machine.libraries}"
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env
             )
