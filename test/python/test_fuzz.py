@@ -19,9 +19,9 @@ def run(*options, script=FUZZ):
 
 
 def test_mutants_do_no_harm():
-    done = run("--count", "1000")
+    done = run("--count", "400")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1000 mutants" in done.stdout
+    assert "400 mutants" in done.stdout
     assert "0 findings" in done.stdout
 
 

@@ -188,12 +188,12 @@ def test_parts_of_a_module_are_near_each_other() -> None:
         assert all(map(loaded.look_up, names))
 
 
-@pytest.mark.parametrize("size", [20, 100, 5000])
-def test_truncated_archives_are_errors(size: int) -> None:
+def test_truncated_archives_are_errors() -> None:
     module, _ = lower(large())
-    data = native.emit_object(module).data[:size]
-    with pytest.raises(ValueError, match=r"truncated|archive|object file|section header"):
-        native.load_object(data).look_up("relax_function_f0")
+    data = native.emit_object(module).data
+    for size in (20, 100, 5000):
+        with pytest.raises(ValueError, match=r"truncated|archive|object file|section header"):
+            native.load_object(data[:size]).look_up("relax_function_f0")
 
 
 def test_loops_over_numbers_become_vectors(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import relax_mlir as relax
 from hypothesis import example, given, settings
 from relax_mlir import op
+from relax_mlir.transform import phase
 from test_conv_kernels import UNIT, reference, write
 
 PADDED = {"padding": (1, 1, 1, 1)}
@@ -73,24 +74,25 @@ def check(form, n, h, w, steps=(), seed=0, **options):
         assert np.all(abs(out - exact) <= tile_bound(bound))
 
 
-def tiles(form, tmp_path, **options):
+def tiles(form, **options):
     """Return how many results a tile has in a dimension; nothing for windows by definition."""
     weight, conv, image = FORMS[form]
     k = np.ones(weight, "float32")
-    relax.compile(write(weight, conv, constant=k, image=image), dump_phases=tmp_path, **options)
-    (phase,) = tmp_path.glob("*-legalize.mlir")
-    return re.findall(r"relax\.winograd = (\d)", phase.read_text())
+    mod = write(weight, conv, constant=k, image=image)
+    for name in ("normalize", "optimize", "legalize"):
+        mod = phase(name, **options)(mod)
+    return re.findall(r"relax\.winograd = (\d)", str(mod))
 
 
-def test_forms_are_of_both_tiles(tmp_path):
+def test_forms_are_of_both_tiles():
     for form in FORMS:
-        found = tiles(form, tmp_path / form, vector_bits=512)
+        found = tiles(form, vector_bits=512)
         assert found == ["2" if form.startswith("small") else "4"]
 
 
-def test_the_option(tmp_path):
-    assert tiles("square", tmp_path / "with", winograd=True)
-    assert not tiles("square", tmp_path / "without", winograd=False)
+def test_the_option():
+    assert tiles("square", winograd=True)
+    assert not tiles("square", winograd=False)
 
 
 @settings(max_examples=60)
