@@ -32,6 +32,7 @@ from .find import find
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .gradient import Gradient
+from .mixed_precision import ToMixedPrecision
 from .pass_context import ConfigOption, PassContext, PassInfo, register_config_option
 from .phases import phase
 from .python_pass import (
@@ -65,6 +66,7 @@ __all__ = [
     "PassError",
     "PassInfo",
     "Sequential",
+    "ToMixedPrecision",
     "TransposeQuantizedWeights",
     "WeightFormat",
     "dataflowblock_pass",

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,8 +13,9 @@ from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
 from ..builder.block_builder import BlockBuilder
+from ..core.constants import bits_attr
 from ..core.dtypes import is_numpy
-from ..core.expr import const
+from ..core.expr import build, const
 from ..core.expr import tuple as tuple_
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
@@ -125,11 +127,11 @@ class _Group:
         for result in self.results:
             yield from visit(result)
 
-    def replace(self, values: Iterator[np.ndarray]) -> None:
+    def replace(self, values: Iterator[Any]) -> None:
         """Put constants in the place of the results; erase what nobody uses then."""
         for result in self.results:
             with ir.InsertionPoint(result.owner), result.owner.location:
-                result.replace_all_uses_with(const(next(values)))
+                result.replace_all_uses_with(_constant(next(values), result.type.dtype))
         for op in reversed(self.ops):
             if not list(op.results[0].uses):
                 op.erase()
@@ -147,9 +149,27 @@ def _byte_size(type_: ir.Type) -> int | None:
     if not isinstance(type_, TensorStructInfo) or type_.shape is None or type_.dtype is None:
         return None
     dims = [dim.value for dim in type_.shape]
-    if None in dims or not is_numpy(type_.dtype):
+    if None in dims:
         return None
-    return int(np.prod(dims, dtype=np.int64)) * np.dtype(type_.dtype).itemsize
+    return int(np.prod(dims, dtype=np.int64)) * np.dtype(_stored_as(type_.dtype)).itemsize
+
+
+def _stored_as(dtype: str) -> str:
+    """Return what NumPy has elements of a data type as: integers where it lacks the floats."""
+    if is_numpy(dtype):
+        return dtype
+    return "uint16" if dtype == "bfloat16" else "uint8"
+
+
+def _constant(tensor: Any, dtype: str) -> ir.Value:
+    """Return a constant of the elements of a tensor of the host, which has no gaps."""
+    if is_numpy(dtype):
+        return const(np.from_dlpack(tensor))
+    stored = np.dtype(_stored_as(dtype))
+    size = int(np.prod(tensor.shape, dtype=np.int64)) * stored.itemsize
+    data = ctypes.string_at(tensor.data_ptr(), size) if size else b""
+    bits = np.frombuffer(data, stored).reshape(tuple(tensor.shape))
+    return build(_ops.ConstantOp, bits_attr(bits, dtype))
 
 
 def _is_foldable(op: ir.Operation) -> bool:
@@ -183,7 +203,7 @@ def _defines(op: Any, values: set[ir.Value]) -> bool:
     return len(op.results) == 1 and op.results[0] in values
 
 
-def _compute(context: ir.Context, groups: Iterable[_Group]) -> list[np.ndarray]:
+def _compute(context: ir.Context, groups: Iterable[_Group]) -> list[Any]:
     """Compile a function that returns all the results, and call it."""
     with context:
         builder = BlockBuilder(context)
@@ -199,5 +219,4 @@ def _compute(context: ir.Context, groups: Iterable[_Group]) -> list[np.ndarray]:
                 results += [copies[result] for result in group.results]
             builder.emit_func_output(tuple_(*results))
         with PassContext():  # whoever watches passes has no interest in these
-            tensors = compile_and_call(builder.get(), "main")
-    return [np.from_dlpack(tensor) for tensor in tensors]
+            return list(compile_and_call(builder.get(), "main"))

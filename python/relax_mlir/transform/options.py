@@ -21,6 +21,9 @@ CHECKS = ("all", "necessary")
 #: The widths of vectors in kernels; 0 is that of the processor.
 VECTOR_BITS = (0, 128, 256, 512, 1024)
 
+#: The floats that products are computed of.
+PRECISIONS = ("f32", "f16", "bf16")
+
 #: The instructions that kernels are written for.
 FEATURES = ("sse2", "ssse3", "avx2", "avxvnni", "avx512f", "avx512bw", "avx512vnni")
 
@@ -33,12 +36,13 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "checks": CHECKS,
     "opt_level": (0, 1, 2, 3),
     "vector_bits": VECTOR_BITS,
+    "precision": PRECISIONS,
     "device": DEVICES,
 }
 # The architectures that LLVM writes code for, from the oldest that kernels are written for on.
 _ARCHS = tuple(f"sm_{n}" for n in (80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121))
 # Those that no pipeline of MLIR has: they are about passes in Python, and about LLVM.
-_OF_PYTHON = {"opt_level", "fold_constants", "combine_matmuls", "weights"}
+_OF_PYTHON = {"opt_level", "fold_constants", "combine_matmuls", "precision", "weights"}
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,11 @@ class CompileOptions:
     combine_matmuls : bool
         Whether products of a matrix with several constants become one, where constants are folded
         and kernels fused; see `relax_mlir.transform.CombineParallelMatmul`.
+    precision : str
+        Of products and what follows them: "f32" computes as programs say, "f16" and "bf16" from
+        floats of 16 bits, which are summed up in `float32`. Constants take half of the memory, and
+        a few rows half of the time. What a function takes and returns stays as it is. See
+        `relax_mlir.transform.ToMixedPrecision`; convolutions stay in `float32`.
     weights : str
         How constant matrices of products are rounded, such as "int4-g32" or "int8"; "" leaves them
         as they are. See `relax_mlir.transform.CompressWeights`.
@@ -140,6 +149,7 @@ class CompileOptions:
     emit_kernels: bool = True
     fold_constants: bool = True
     combine_matmuls: bool = True
+    precision: Literal["f32", "f16", "bf16"] = "f32"
     weights: str = ""
     dynamic_quantization: bool = False
     winograd: bool = True

@@ -18,6 +18,7 @@ from .convert_layout import ConvertLayout
 from .expand_conv1d import ExpandConv1D
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
+from .mixed_precision import ToMixedPrecision
 from .options import CompileOptions
 from .registry import name_of
 from .transpose_weights import TransposeQuantizedWeights
@@ -78,6 +79,13 @@ def _foldings(options: CompileOptions) -> list[Pass]:
 def _roundings(options: CompileOptions) -> list[Pass]:
     """Return the passes that give numbers fewer bits, where options say so."""
     passes: list[Any] = [CompressWeights(options.weights)] if options.weights else []
+    if options.precision != "f32":
+        dtype = {"f16": "float16", "bf16": "bfloat16"}[options.precision]
+        # There are kernels of 16 bits for these.
+        products = ["relax.matmul", *(["relax.attention"] if options.device else [])]
+        passes.append(ToMixedPrecision(dtype=dtype, products=products, everywhere=True))
+        if options.fold_constants:
+            passes.append(FoldConstant())
     return passes
 
 

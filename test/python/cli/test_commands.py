@@ -515,6 +515,7 @@ def test_each_option_of_compilation_is_an_option() -> None:
         "device": "cuda",
         "device_arch": "sm_90",
         "features": "sse2",
+        "precision": "bf16",
         "weights": "int4-g32",
     }
     for field in dataclasses.fields(CompileOptions):
