@@ -77,13 +77,13 @@ class ToMixedPrecision:
     Raises
     ------
     ValueError
-        If a data type, or a product, is another one, or a parameter of `fp16_input_names` is in no function.
+        If a data type, or a product, is another one, or there is no parameter of a name.
 
     Notes
     -----
     The policy is that of TVM, which has `out_dtype` and `fp16_input_names`. A product by quantized
-    weights stays as it is, since it unpacks them itself. Constants beyond 65504 count as operands
-    of `float32` where `dtype` is "float16".
+    weights stays as it is, since it unpacks them itself, and so do operations of other floats, such
+    as `float64`. Constants beyond 65504 count as operands of `float32` where `dtype` is "float16".
 
     Examples
     --------
@@ -129,13 +129,15 @@ class ToMixedPrecision:
         for function in mod.module.body.operations:
             if not isinstance(function, _ops.FuncOp) or not function.body.blocks:
                 continue
-            missing -= _narrow_parameters(function, self._names, self._policy.dtype)
+            missing -= set(_names_of(function))
+            widened = _narrow_parameters(function, self._names, self._policy.dtype)
+            widened |= _widened_constants(function.operation, self._policy.dtype)
             parameters = list(function.body.blocks[0].arguments)
             for block in list(self._blocks(function.operation)):
-                _Block(block, self._policy).convert(parameters)
-            for found in list(walk(function.operation)):
-                if _is_widening(found, self._policy.dtype) and not list(found.results[0].uses):
-                    found.erase()
+                _Block(block, self._policy, widened).convert(parameters)
+            for value in widened:
+                if not list(value.uses):
+                    value.owner.operation.erase()
         if missing:
             raise ValueError(f"expected names of parameters, but got {sorted(missing)}")
         return mod
@@ -147,23 +149,43 @@ class ToMixedPrecision:
                 yield from (block for region in found.regions for block in region.blocks)
 
 
-def _narrow_parameters(function: Any, names: Collection[str], dtype: str) -> set[str]:
-    """Make parameters of 16 bits; return which of the names are parameters."""
+def _names_of(function: Any) -> list[str]:
     attributes = function.operation.attributes
-    known = [name.value for name in attributes["arg_names"]] if "arg_names" in attributes else []
+    return [name.value for name in attributes["arg_names"]] if "arg_names" in attributes else []
+
+
+def _narrow_parameters(
+    function: Any, names: Collection[str], dtype: str
+) -> dict[ir.Value, ir.Value]:
+    """Make parameters of 16 bits; return each by its cast to `float32`, which others read."""
+    widened: dict[ir.Value, ir.Value] = {}
+    attributes = function.operation.attributes
     block, signature = function.body.blocks[0], attributes["function_type"].value
     inputs = list(signature.inputs)
-    for i, name in enumerate(known):
+    for i, name in enumerate(_names_of(function)):
         if name in names and _is_float(inputs[i], ("float32",)):
-            argument, old = block.arguments[i], inputs[i]
-            inputs[i] = _with_dtype(old, dtype)
+            argument = block.arguments[i]
+            inputs[i] = _with_dtype(inputs[i], dtype)
             argument.set_type(inputs[i])
             with ir.InsertionPoint.at_block_begin(block), function.location:
-                widened = op.astype(argument, "float32")
-            argument.replace_all_uses_except(widened, widened.owner.operation)
+                cast = op.astype(argument, "float32")
+            argument.replace_all_uses_except(cast, cast.owner.operation)
+            widened[cast] = argument
     kept = ir.FunctionType.get(inputs, list(signature.results))
     attributes["function_type"] = ir.TypeAttr.get(kept)
-    return set(known) & set(names)
+    return widened
+
+
+def _widened_constants(function: ir.Operation, dtype: str) -> dict[ir.Value, ir.Value]:
+    """Return constants of 16 bits by their casts to `float32`, as `BindParams` makes them."""
+    return {
+        found.results[0]: found.operands[0]
+        for found in walk(function)
+        if found.name == "relax.astype"
+        and _is_float(found.results[0].type, ("float32",))
+        and _is_float(found.operands[0].type, (dtype,))
+        and _is_constant(found.operands[0])
+    }
 
 
 @dataclass(frozen=True)
@@ -176,30 +198,40 @@ class _Policy:
 
     def of(self, found: ir.Operation) -> str:
         """Return when an operation is computed of 16 bits: "always", "never", or it "follows"."""
+        if any(map(self.is_other, found.operands)):
+            return "never"
         if found.name in _FOLLOWING:
             return "follow"
         if found.name in self.products and all(map(_is_operand_of_product, found.operands)):
             return "always"
         return "never"
 
+    def is_other(self, value: ir.Value) -> bool:
+        """Say whether a value is of floats that stay as they are, or may be."""
+        if not isinstance(value.type, TensorStructInfo):
+            return False
+        dtype = value.type.dtype
+        return dtype is None or ("float" in dtype and dtype not in (self.dtype, "float32"))
+
     def has_only(self, value: ir.Value) -> bool:
         """Say whether a value has 16 bits, or is a constant that may have."""
         if not _is_float(value.type) or value.type.dtype == self.dtype:
             return True
-        constant = _maker(value)
-        if constant is None or constant.name != "relax.constant":
+        if not _is_constant(value):
             return False
-        if value.type.dtype != "float32":
-            return False
-        numbers = np.frombuffer(bytes_of(constant.attributes["value"]), "float32")
+        numbers = np.frombuffer(bytes_of(value.owner.attributes["value"]), "float32")
         return bool((np.abs(numbers) <= _LARGEST[self.dtype]).all())
 
 
 class _Block:
     """Changes the operations of a block."""
 
-    def __init__(self, block: ir.Block, policy: _Policy) -> None:
+    def __init__(
+        self, block: ir.Block, policy: _Policy, widened: Mapping[ir.Value, ir.Value]
+    ) -> None:
         self.policy = policy
+        #: Values of 16 bits by their casts to `float32`.
+        self.widened = widened
         self.block = block
         self.operations = [operation.operation for operation in block.operations]
         #: What stands for a value: an operation of other types, or a cast.
@@ -210,11 +242,8 @@ class _Block:
         self.replaced: list[ir.Operation] = []
 
     def now(self, value: ir.Value) -> ir.Value:
-        """Return what stands for a value now; a constant or a parameter of 16 bits for its cast."""
-        maker = _maker(value)
-        if value not in self.current and maker and _is_widening(maker, self.policy.dtype):
-            return maker.operands[0]
-        return self.current.get(value, value)
+        """Return what stands for a value now."""
+        return self.current.get(value, self.widened.get(value, value))
 
     def convert(self, parameters: Sequence[ir.Value]) -> None:
         """Change all of them. Parameters that only products read are cast first, and once."""
@@ -224,7 +253,7 @@ class _Block:
         for found in self.operations:
             if found.name in ("relax.tuple", "relax.get_item"):
                 self.replace(found, list(map(self.now, found.operands)))
-            elif _is_widening(found, self.policy.dtype):
+            elif len(found.results) == 1 and found.results[0] in self.widened:
                 continue
             elif (policy := self.policy.of(found)) == "never":
                 self.keep(found)
@@ -323,22 +352,16 @@ def _merge(first: _Need, second: _Need) -> _Need:
 # -- values ---------------------------------------------------------------------------------------
 
 
-def _maker(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+def _is_made_by(value: ir.Value, name: str) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == name
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return _is_made_by(value, "relax.constant")
 
 
 def _is_float(type_: ir.Type, dtypes: Collection[str] = _DTYPES) -> bool:
     return isinstance(type_, TensorStructInfo) and type_.dtype in dtypes
-
-
-def _is_widening(found: ir.Operation, dtype: str) -> bool:
-    """Say whether an operation makes `float32` of a parameter or a constant of 16 bits."""
-    if found.name != "relax.astype" or not _is_float(found.results[0].type, ("float32",)):
-        return False
-    source = _maker(found.operands[0])
-    return _is_float(found.operands[0].type, (dtype,)) and (
-        source is None or source.name == "relax.constant"
-    )
 
 
 def _with_dtype(type_: TensorStructInfo, dtype: str) -> TensorStructInfo:
@@ -351,8 +374,7 @@ def _with_dtype(type_: TensorStructInfo, dtype: str) -> TensorStructInfo:
 
 def _is_operand_of_product(value: ir.Value) -> bool:
     """Say whether a value may be cast: quantized weights are not, as products unpack them."""
-    maker = _maker(value)
-    return _is_float(value.type) and (maker is None or maker.name != "relax.dequantize")
+    return _is_float(value.type) and not _is_made_by(value, "relax.dequantize")
 
 
 def _cast(value: ir.Value, dtype: str, need: _Need = _LOW) -> ir.Value:

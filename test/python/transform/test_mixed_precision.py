@@ -190,12 +190,31 @@ def test_parameters_of_16_bits():
     np.testing.assert_allclose(np.from_dlpack(result), np.from_dlpack(wanted), rtol=0.1, atol=1e-2)
 
 
-def test_what_is_no_float32_stays():
+@pytest.mark.parametrize(("kind", "dtype"), [("float16", "bfloat16"), ("float64", "float16")])
+def test_other_floats_stay(kind, dtype):
+    def write(bb, x, y):
+        z = bb.emit(op.nn.relu(bb.emit(op.matmul(x, x))))
+        return op.add(z, bb.emit(op.astype(bb.emit(op.exp(y)), kind)))
+
+    mod = program(write, tensor("x", 4, 4, dtype=kind), tensor("y", 4, 4))
+    assert str(ToMixedPrecision(dtype=dtype)(mod)) == str(mod)
+
+
+def test_casts_of_the_program_are_kept():
+    def write(bb, x):
+        y = bb.emit(op.astype(x, "float32"))
+        return op.multiply(y, y)
+
+    mod = program(write, tensor("x", 4, 4, dtype="float16"))
+    assert steps(ToMixedPrecision()(mod)) == ["astype:f32", "multiply:f32"]
+
+
+def test_what_is_no_float_stays():
     def write(bb, x, i):
         doubled = bb.emit(op.matmul(x, x))
         return op.tuple([doubled, bb.emit(op.matmul(i, i))])
 
-    mod = program(write, tensor("x", 4, 4, dtype="float64"), tensor("i", 4, 4, dtype="int32"))
+    mod = program(write, tensor("x", 4, 4, dtype="int8"), tensor("i", 4, 4, dtype="int32"))
     assert str(ToMixedPrecision()(mod)) == str(mod)
 
 
