@@ -226,6 +226,8 @@ def test_rounded_rows(low, high, zeros, group, bits):
 @pytest.fixture
 def rounds_rows(request):
     """Skip a test where the processor that programs are compiled for keeps rows as they are."""
+    if request.config.getoption("--device"):
+        pytest.skip("kernels of devices keep rows as they are")
     emulated, cpu = map(request.config.getoption, ("--emulate", "--mcpu"))
     if (emulated or cpu or "") in ("aarch64", "x86-64") or not (emulated or cpu or WIDTHS):
         pytest.skip("this processor does not multiply vectors of bytes")
