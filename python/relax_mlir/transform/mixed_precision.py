@@ -13,6 +13,7 @@ from mlir import ir
 
 from .. import op
 from ..core.constants import bytes_of
+from ..core.dtypes import element_type
 from ..core.ir import TensorStructInfo, TupleStructInfo
 from ..core.ir_module import IRModule
 from ..core.variables import walk
@@ -41,7 +42,6 @@ _FOLLOWING = frozenset(
 
 # The data types that are changed.
 _DTYPES = ("float16", "bfloat16", "float32")
-_ELEMENTS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
 _LARGEST = {"float16": 65504.0, "bfloat16": float("inf")}
 
 # What is needed of a tensor: nothing that is known, only 16 bits, or all of it. Of a tuple: a list
@@ -281,8 +281,7 @@ class _Block:
         if policy == "follow" and not all(map(self.policy.has_only, operands)):
             dtype = "float32"
         if found.name in _WITH_OUT_DTYPE:
-            element = ir.Type.parse(_ELEMENTS[self.policy.out_dtype])
-            attributes["out_dtype"] = ir.TypeAttr.get(element)
+            attributes["out_dtype"] = ir.TypeAttr.get(element_type(self.policy.out_dtype))
         with ir.InsertionPoint(found), found.location:
             operands = [_cast(value, dtype) for value in operands]
         self.replace(found, operands, attributes, dtype if policy == "always" else None)
