@@ -403,25 +403,11 @@ SmallVector<Value> MatmulEmitter::computeByteTile(IndexBuilder &b,
           b.min(b.add(begin, sizes.blocksOfGroup), b.index(sizes.blocks));
       group = b.reduce(begin, end, 1, group, addBlock);
     }
-    SmallVector<Value> sums = llvm::to_vector(carried);
-    for (int64_t j = 0; j < panels; ++j) {
-      Value offset = b.add(terms[j], b.mul(g, lanes));
-      Value scale = loadTerm(b, weights.scales, offset, false);
-      Value zero;
-      if (left.sums)
-        zero = arith::NegFOp::create(b, loadZeros(b, offset));
-      for (int64_t r = 0; r < rows; ++r) {
-        int64_t place = r * panels + j;
-        Value sum = group[place];
-        if (zero) {
-          Value bytesOfGroup = b.add(perRow(b, r, sizes.groups), g);
-          sum = multiplyAdd(
-              b, broadcast(b, vectorType, left.sums, bytesOfGroup), zero, sum);
-        }
-        sums[place] = multiplyAdd(b, sum, scale, sums[place]);
-      }
-    }
-    return sums;
+    auto loadRowSum = [&](int64_t r) {
+      return broadcast(b, vectorType, left.sums,
+                       b.add(perRow(b, r, sizes.groups), g));
+    };
+    return addScaled(b, g, terms, group, carried, loadRowSum);
   };
   return b.reduce(b.index(0), b.index(sizes.groups), 1,
                   SmallVector<Value>(rows * panels, zeros), addGroup);

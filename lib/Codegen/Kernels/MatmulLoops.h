@@ -110,6 +110,9 @@ private:
   SmallVector<Value> loadCodes(IndexBuilder &b, Value offset, bool areScaled);
   Value loadTerm(IndexBuilder &b, Value term, Value offset, bool isUnsigned);
   Value loadZeros(IndexBuilder &b, Value offset);
+  SmallVector<Value> addScaled(IndexBuilder &b, Value group, ValueRange terms,
+                               ValueRange products, ValueRange sums,
+                               llvm::function_ref<Value(int64_t)> loadRowSum);
   void unpackPanel(IndexBuilder &b, const MatmulProblem::Columns &panel,
                    Value scratch, Value offset);
 

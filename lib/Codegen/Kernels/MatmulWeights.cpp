@@ -182,6 +182,32 @@ MatmulEmitter::PreparedRows MatmulEmitter::prepareRows(IndexBuilder &b,
   return prepared;
 }
 
+/// Adds the products of a group of codes, row by row, to the sums of the groups
+/// before: scale * (product - zero * sum of the row). Of the panels, `terms`
+/// are where their scales and zeros begin.
+SmallVector<Value>
+MatmulEmitter::addScaled(IndexBuilder &b, Value group, ValueRange terms,
+                         ValueRange products, ValueRange sums,
+                         llvm::function_ref<Value(int64_t)> loadRowSum) {
+  SmallVector<Value> result = llvm::to_vector(sums);
+  int64_t panels = terms.size(), rows = products.size() / panels;
+  for (int64_t j = 0; j < panels; ++j) {
+    Value offset = b.add(terms[j], b.mul(group, lanes));
+    Value scale = loadTerm(b, problem.weights->scales, offset, false);
+    Value zero;
+    if (hasZeros())
+      zero = arith::NegFOp::create(b, loadZeros(b, offset));
+    for (int64_t r = 0; r < rows; ++r) {
+      int64_t number = r * panels + j;
+      Value product = products[number];
+      if (zero)
+        product = multiplyAdd(b, loadRowSum(r), zero, product);
+      result[number] = multiplyAdd(b, product, scale, result[number]);
+    }
+  }
+  return result;
+}
+
 /// At most `rows` rows; `streams` panels are read side by side.
 void MatmulEmitter::emitFewRowsOfWeights(IndexBuilder &b, int64_t rows,
                                          int64_t streams) {
@@ -250,26 +276,15 @@ void MatmulEmitter::emitFewRowsOfWeights(IndexBuilder &b, int64_t rows,
                    [&](IndexBuilder &b, Value word, ValueRange inner) {
                      return addWord(b, b.add(begin, word), inner);
                    });
-      SmallVector<Value> sums = llvm::to_vector(carried);
-      for (int64_t j = 0; j < streams; ++j) {
-        Value offset = b.add(terms[j], b.mul(g, lanes));
-        Value scale = loadTerm(b, weights.scales, offset, false);
-        Value zero;
-        if (left.sums)
-          zero = arith::NegFOp::create(b, loadZeros(b, offset));
-        for (int64_t r = 0; r < rows; ++r) {
-          int64_t number = r * streams + j;
-          Value product = products[number * parts];
-          if (parts == 2)
-            product = add(b, product, products[number * parts + 1]);
-          if (zero) {
-            Value place = b.add(left.sums, b.add(b.mul(g, rows), r));
-            product = multiplyAdd(b, broadcast(b, place), zero, product);
-          }
-          sums[number] = multiplyAdd(b, product, scale, sums[number]);
-        }
-      }
-      return sums;
+      if (parts == 2)
+        for (int64_t number = 0; number < rows * streams; ++number)
+          products[number] =
+              add(b, products[number * parts], products[number * parts + 1]);
+      auto loadRowSum = [&](int64_t r) {
+        return broadcast(b, b.add(left.sums, b.add(b.mul(g, rows), r)));
+      };
+      products.resize(rows * streams);
+      return addScaled(b, g, terms, products, carried, loadRowSum);
     };
     SmallVector<Value> sums(rows * streams, zeros);
     sums = b.reduce(b.index(0), groups, 1, sums, addGroup);
