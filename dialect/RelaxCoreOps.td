@@ -181,6 +181,7 @@ def Relax_ReturnOp : Relax_Op<"return",
 
 def Relax_DataflowOp : Relax_Op<"dataflow",
     [SingleBlock, RecursiveMemoryEffects, NoRegionArguments,
+     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["areTypesCompatible"]>,
      DeclareOpInterfaceMethods<Relax_DeriveOpInterface>]> {
   let summary = "a block of pure bindings without control flow (GR17, SC04)";
   let description = [{
@@ -221,6 +222,7 @@ def Relax_OutputOp : Relax_Op<"output",
 
 def Relax_SeqOp : Relax_Op<"seq",
     [SingleBlock, RecursiveMemoryEffects, NoRegionArguments,
+     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["areTypesCompatible"]>,
      DeclareOpInterfaceMethods<Relax_DeriveOpInterface>]> {
   let summary = "a sequence of bindings with a value, in a scope of its own (GR17)";
   let description = [{
@@ -254,6 +256,7 @@ def Relax_SeqOp : Relax_Op<"seq",
 
 def Relax_IfOp : Relax_Op<"if",
     [SingleBlock, RecursiveMemoryEffects, NoRegionArguments,
+     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["areTypesCompatible"]>,
      DeclareOpInterfaceMethods<Relax_DeriveOpInterface>]> {
   let summary = "branch on a Boolean scalar (GR15)";
   let description = [{

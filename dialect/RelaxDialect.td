@@ -40,6 +40,7 @@ def Relax_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasCanonicalizer = 1;
   // What stands on operations beside their own attributes. Passes and the Python
   // package name them relax.<name>; C++ has RelaxDialect::<Name>AttrHelper.
   let discardableAttrs = (ins

@@ -294,6 +294,12 @@ Value AliasInfo::getOutsideSource(Value value, Operation *function) const {
 // Updates in place
 //===----------------------------------------------------------------------===//
 
+bool mlir::relax::mayUpdateTensors(Operation *op) {
+  auto purity = dyn_cast<PurityOpInterface>(op);
+  return isa<CallTIRInplaceOp, CallInplacePackedOp>(op) ||
+         (purity && !purity.isPureOp());
+}
+
 SmallVector<Value> mlir::relax::getUpdatedValues(Operation *op) {
   SmallVector<Value> values;
   if (auto call = dyn_cast<CallTIRInplaceOp>(op)) {

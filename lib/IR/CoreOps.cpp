@@ -545,6 +545,44 @@ LogicalResult IfOp::deriveResultTypes(SmallVectorImpl<Type> &results) {
   results.push_back(deriveInScope(*this));
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Control flow of dataflow blocks, sequences and branches
+//===----------------------------------------------------------------------===//
+
+/// From an operation into one of its regions, each of which is entered without
+/// arguments, and back to its results.
+static void addSuccessors(Operation *op, RegionBranchPoint point,
+                          SmallVectorImpl<RegionSuccessor> &successors) {
+  if (!point.isParent()) {
+    successors.emplace_back(op, op->getResults());
+    return;
+  }
+  for (Region &region : op->getRegions())
+    successors.emplace_back(&region);
+}
+
+// Types along an edge may differ: what is declared may say less, which
+// verifyRegions checks.
+
+void DataflowOp::getSuccessorRegions(
+    RegionBranchPoint point, SmallVectorImpl<RegionSuccessor> &successors) {
+  addSuccessors(*this, point, successors);
+}
+bool DataflowOp::areTypesCompatible(Type, Type) { return true; }
+
+void SeqOp::getSuccessorRegions(RegionBranchPoint point,
+                                SmallVectorImpl<RegionSuccessor> &successors) {
+  addSuccessors(*this, point, successors);
+}
+bool SeqOp::areTypesCompatible(Type, Type) { return true; }
+
+void IfOp::getSuccessorRegions(RegionBranchPoint point,
+                               SmallVectorImpl<RegionSuccessor> &successors) {
+  addSuccessors(*this, point, successors);
+}
+bool IfOp::areTypesCompatible(Type, Type) { return true; }
+
 /// Parses the branches of relax.if. MLIR drops the uses of what a region
 /// defines where the region is wrong itself; where something after it is,
 /// uses ahead of the region would outlive their definitions.

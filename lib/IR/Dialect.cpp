@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DialectInterfaces.h"
+
 #include "relax-mlir/IR/Constants.h"
 #include "relax-mlir/IR/Relax.h"
 
@@ -21,6 +23,8 @@ void RelaxDialect::initialize() {
   registerAttributes();
   registerTypes();
   registerRelaxDialectOperations(this);
+  addBytecodeInterface(this);
+  addInlinerInterface(this);
 }
 
 /// Reports that an attribute stands on the wrong operation.

@@ -17,9 +17,9 @@
 
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/ShapeScope.h"
+#include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/Transforms/Passes.h"
 
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::relax {
@@ -29,73 +29,6 @@ namespace mlir::relax {
 
 using namespace mlir;
 using namespace mlir::relax;
-
-//===----------------------------------------------------------------------===//
-// Names of shape variables
-//===----------------------------------------------------------------------===//
-
-/// Adds every shape variable that `root` and the operations in it mention.
-static void collectNames(Operation *root, llvm::StringSet<> &names) {
-  AttrTypeWalker walker;
-  walker.addWalk([&](PrimExprAttr expr) {
-    collectVars(expr, names);
-    return WalkResult::skip();
-  });
-  walker.addWalk([&](TensorStructInfoType type) {
-    if (type.getShapeVar())
-      names.insert(type.getShapeVar().getValue());
-  });
-  walker.addWalk([&](ShapeStructInfoType type) {
-    if (type.getVar())
-      names.insert(type.getVar().getValue());
-  });
-  root->walk([&](Operation *op) {
-    walker.walk(op->getAttrDictionary());
-    for (Type type : op->getResultTypes())
-      walker.walk(type);
-    for (Region &region : op->getRegions())
-      for (Type type : region.getArgumentTypes())
-        walker.walk(type);
-  });
-}
-
-/// Replaces shape variables in all attributes and types below `root`.
-static void rename(Operation *root, const llvm::StringMap<StringAttr> &names) {
-  PrimExprMap exprs;
-  for (const auto &entry : names)
-    exprs[entry.first()] =
-        PrimExprAttr::getVar(root->getContext(), entry.second.getValue());
-  auto newName = [&](StringAttr name) {
-    return name ? names.lookup(name.getValue()) : StringAttr();
-  };
-  AttrTypeReplacer replacer;
-  replacer.addReplacement(
-      [&](PrimExprAttr expr) -> std::pair<Attribute, WalkResult> {
-        return {substitute(expr, exprs), WalkResult::skip()};
-      });
-  replacer.addReplacement([&](TensorStructInfoType type)
-                              -> std::optional<std::pair<Type, WalkResult>> {
-    StringAttr name = newName(type.getShapeVar());
-    if (!name)
-      return std::nullopt;
-    Type renamed = TensorStructInfoType::get(type.getContext(), type.getShape(),
-                                             type.getNdim(), type.getDtype(),
-                                             type.getVdevice(), name);
-    return std::make_pair(renamed, WalkResult::skip());
-  });
-  replacer.addReplacement([&](ShapeStructInfoType type)
-                              -> std::optional<std::pair<Type, WalkResult>> {
-    StringAttr name = newName(type.getVar());
-    if (!name)
-      return std::nullopt;
-    Type renamed = ShapeStructInfoType::get(type.getContext(), type.getValues(),
-                                            type.getNdim(), name);
-    return std::make_pair(renamed, WalkResult::skip());
-  });
-  replacer.recursivelyReplaceElementsIn(root, /*replaceAttrs=*/true,
-                                        /*replaceLocs=*/false,
-                                        /*replaceTypes=*/true);
-}
 
 //===----------------------------------------------------------------------===//
 // Normalizer
@@ -144,18 +77,14 @@ void Normalizer::renameBoundVars(SeqOp seq) {
   }
   llvm::StringSet<> taken;
   collectNames(func, taken);
-  llvm::StringMap<StringAttr> names;
+  ShapeVarMap names;
   for (StringRef name : inner.keys()) {
     if (outer.contains(name) || !behind.contains(name))
       continue;
-    std::string fresh;
-    for (unsigned i = 1; fresh.empty() || taken.contains(fresh); ++i)
-      fresh = (name + "_" + Twine(i)).str();
-    taken.insert(fresh);
-    names[name] = rewriter.getStringAttr(fresh);
+    renameVar(names, func.getContext(), name, makeFreshName(name, taken));
   }
   if (!names.empty())
-    rename(seq, names);
+    replaceVars(seq, names);
 }
 
 /// Replaces an operation of one block by the bindings in it and its results by

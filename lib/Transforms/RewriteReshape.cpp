@@ -6,24 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The result of an operator is memory of its own. A view in its place cannot be
-// distinguished from it in two cases:
-//
-// - Only operators and kernels get the result, and none of them updates it;
-//   what the operand refers to is not updated while the result is in use.
-// - The operand is memory that only this function knows, and it has no later
-//   use: the result takes it over.
+// The result of an operator is memory of its own. It becomes a view of the
+// operand where the elements are proven to be the same ones, and nobody can
+// tell the difference (`mayBeViewOf`).
 //
 //===----------------------------------------------------------------------===//
 
 #include "relax-mlir/IR/Alias.h"
-#include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Interfaces/InferTypeOpInterface.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 namespace mlir::relax {
 #define GEN_PASS_DEF_RELAXREWRITERESHAPEPASS
@@ -82,122 +76,6 @@ static bool isView(Operation *op) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Observable differences
-//===----------------------------------------------------------------------===//
-
-/// Whether `user` may run after `op`.
-static bool mayRunAfter(Operation *user, Operation *op) {
-  for (Operation *above = op; above; above = above->getParentOp()) {
-    if (!above->getBlock())
-      return false;
-    if (Operation *other = above->getBlock()->findAncestorOpInBlock(*user))
-      return other != above && above->isBeforeInBlock(other);
-  }
-  return false;
-}
-
-/// Whether an operation only reads the tensors that it is given.
-static bool onlyReads(Operation *op) {
-  if (!isa_and_nonnull<RelaxDialect>(op->getDialect()))
-    return false;
-  return !isa<CallOp, CallPackedOp, CallPurePackedOp, CallInplacePackedOp,
-              CallTIRInplaceOp, CallDPSPackedOp, ClosureOp, MakeClosureOp,
-              CallKernelOp, ReturnOp>(op);
-}
-
-/// The value under which the operand of `user` goes on, if it does.
-static Value passOn(OpOperand &use) {
-  Operation *user = use.getOwner();
-  if (isa<MatchCastOp, relax::CastOp, HintOnDeviceOp, ViewOp, TupleOp,
-          GetItemOp>(user))
-    return user->getResult(0);
-  if (user->hasTrait<OpTrait::IsTerminator>() && !isa<ReturnOp>(user) &&
-      isa<IfOp, DataflowOp, SeqOp>(user->getParentOp())) {
-    unsigned index = use.getOperandNumber();
-    return index < user->getParentOp()->getNumResults()
-               ? user->getParentOp()->getResult(index)
-               : Value();
-  }
-  return {};
-}
-
-namespace {
-class ViewChecker {
-public:
-  ViewChecker(FuncOp func, Operation *op)
-      : aliases(func), op(op), function(getFunctionAround(op)) {}
-
-  bool isSafe() { return isOnlyRead() || isTakenOver(); }
-
-private:
-  bool isOnlyRead();
-  bool isTakenOver();
-  bool mayUpdateOperand(Operation *other);
-
-  AliasInfo aliases;
-  Operation *op;
-  Operation *function;
-};
-} // namespace
-
-/// Whether `other` may change what the operand refers to. An impure call may
-/// change any memory that has escaped.
-bool ViewChecker::mayUpdateOperand(Operation *other) {
-  if (isa<CallTIRInplaceOp, CallInplacePackedOp>(other))
-    return llvm::any_of(getUpdatedValues(other), [&](Value updated) {
-      return aliases.mayAlias(updated, op->getOperand(0));
-    });
-  if (auto call = dyn_cast<CallOp>(other))
-    return !call.isPureOp();
-  return isa<CallPackedOp, CallKernelOp>(other);
-}
-
-bool ViewChecker::isOnlyRead() {
-  SmallVector<Value> values = {op->getResult(0)};
-  llvm::SmallPtrSet<Value, 8> seen(llvm::from_range, values);
-  SmallVector<Operation *> users;
-  for (size_t i = 0; i < values.size(); ++i)
-    for (OpOperand &use : values[i].getUses()) {
-      if (!onlyReads(use.getOwner()) ||
-          getFunctionAround(use.getOwner()) != function)
-        return false;
-      users.push_back(use.getOwner());
-      Value next = passOn(use);
-      if (next && seen.insert(next).second)
-        values.push_back(next);
-    }
-  WalkResult updates = function->walk([&](Operation *other) {
-    bool isSeen = other != function && mayRunAfter(other, op) &&
-                  mayUpdateOperand(other) &&
-                  llvm::any_of(users, [&](Operation *user) {
-                    return mayRunAfter(user, other);
-                  });
-    return isSeen ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return !updates.wasInterrupted();
-}
-
-bool ViewChecker::isTakenOver() {
-  Value operand = op->getOperand(0);
-  if (aliases.getOutsideSource(operand, function))
-    return false;
-  WalkResult uses = function->walk([&](Operation *other) {
-    if (other == op || other == function)
-      return WalkResult::advance();
-    bool isUse = llvm::any_of(other->getOpOperands(), [&](OpOperand &use) {
-      return aliases.mayAlias(use.get(), operand);
-    });
-    // A user that got it may have kept it.
-    bool isKept = !onlyReads(other) || getFunctionAround(other) != function;
-    return isUse && (isKept || mayRunAfter(other, op) ||
-                     other->isProperAncestor(op))
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  });
-  return !uses.wasInterrupted();
-}
-
 namespace {
 struct RelaxRewriteReshapePass
     : relax::impl::RelaxRewriteReshapePassBase<RelaxRewriteReshapePass> {
@@ -210,7 +88,7 @@ struct RelaxRewriteReshapePass
     });
     for (Operation *op : reshapes) {
       // A reshape that became a view before shares memory now.
-      if (!isView(op) || !ViewChecker(func, op).isSafe())
+      if (!isView(op) || !mayBeViewOf(op, op->getOperand(0)))
         continue;
       OpBuilder builder(op);
       auto view = ViewOp::create(builder, op->getLoc(),

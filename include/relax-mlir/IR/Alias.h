@@ -79,8 +79,20 @@ private:
   llvm::DenseMap<Value, const Node *> references;
 };
 
+/// Whether an operation, regions aside, may change the elements of a tensor: it
+/// updates one in place, or is impure.
+bool mayUpdateTensors(Operation *op);
+
 /// The values that an operation updates in place (OP02, OP06).
 SmallVector<Value> getUpdatedValues(Operation *op);
+
+/// Whether nobody can tell if the result of `op`, memory of its own, refers to
+/// the memory of `value` instead, which is known before it.
+bool mayBeViewOf(Operation *op, Value value);
+/// Whether nobody can tell if the results of two operators with the same
+/// elements, each memory of its own, are one: at least one of them is only
+/// read.
+bool mayShareMemory(Operation *first, Operation *second);
 
 /// Checks each update in place of `func` (OP02, OP06): what is updated, and
 /// whatever may alias it, has no later use, and in a pure function it is the

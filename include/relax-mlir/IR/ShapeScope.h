@@ -16,6 +16,7 @@
 #define RELAX_MLIR_IR_SHAPESCOPE_H
 
 #include "relax-mlir/IR/PrimExprFacts.h"
+#include "relax-mlir/IR/ShapeVars.h"
 
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/Types.h"
@@ -37,6 +38,20 @@ void collectScope(Operation *op, llvm::StringSet<> &names);
 /// `type`, derived inside of a region of `op`, without the shape variables that
 /// are not in scope after `op` (DR07).
 Type eraseOutOfScope(Type type, Operation *op);
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// Adds every shape variable that `root` and the operations in it name.
+void collectNames(Operation *root, llvm::StringSet<> &names);
+
+/// A name that is not taken yet, made of `name`; it is taken from here on.
+std::string makeFreshName(StringRef name, llvm::StringSet<> &taken);
+
+/// Replaces shape variables in all attributes and types of `root` and the
+/// operations in it, all at once.
+void replaceVars(Operation *root, const ShapeVarMap &values);
 
 //===----------------------------------------------------------------------===//
 // Facts

@@ -114,6 +114,45 @@ def RelaxDeadCodeEliminationPass
   }];
 }
 
+def RelaxCanonicalizeBindingsPass
+    : Pass<"relax-canonicalize-bindings", "::mlir::relax::FuncOp"> {
+  let summary = "Simplify casts, tuples, shapes and outputs of dataflow blocks";
+  let description = [{
+    Shape variables that a `relax.match_cast` binds to dimensions that are known
+    become these dimensions, and a cast to the type that a value has goes. Fields
+    of a tuple that the function makes are its values, a tuple of all fields of
+    another one is that one. The shape of a tensor of known dimensions is these.
+    Values that are known outside of a dataflow block do not go through it, none
+    leaves it twice, and none that is not used.
+
+    `--canonicalize` does the same, but for shape variables; also what
+    `relax-simplify-ops` does; and an `if` with a known condition becomes the
+    branch that it takes, as a `relax.seq`.
+  }];
+}
+
+def RelaxSimplifyOpsPass
+    : Pass<"relax-simplify-ops", "::mlir::relax::FuncOp"> {
+  let summary = "Remove operators that do nothing, and join those that follow";
+  let description = [{
+    What `--canonicalize` does to operators, without removing those that are not
+    used, which may end with an error:
+
+    - `x * 1`, `x - 0`, `x / 1`, `x & true` and the like, where the result has the
+      shape of `x`; of floats `x + 0.0` stays, as it is not `x` for -0.0;
+    - pairs of inverse operators, and operators that change nothing the second
+      time;
+    - conversions to the data type that is there, and after one without loss;
+    - transposes, reshapes, broadcasts, flips and slices that do nothing, or join
+      with the one before; concatenations of one tensor, of concatenations, and of
+      all parts of a split; slices of one part of a concatenation;
+    - `where` with a known condition, or with the same on both sides.
+
+    Results stay the same, bit by bit. An operator gives memory of its own, so it
+    stays where somebody could tell.
+  }];
+}
+
 def RelaxToNonDataflowPass : Pass<"relax-to-non-dataflow", "::mlir::relax::FuncOp"> {
   let summary = "Inline dataflow blocks";
   let description = [{

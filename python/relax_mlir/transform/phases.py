@@ -20,7 +20,7 @@ from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .mixed_precision import ToMixedPrecision
 from .options import CompileOptions
-from .registry import name_of
+from .registry import PASSES, name_of
 from .transpose_weights import TransposeQuantizedWeights
 
 
@@ -64,12 +64,14 @@ def _flatten(element: str) -> Iterator[str]:
 
 
 def _foldings(options: CompileOptions) -> list[Pass]:
-    """Return the passes that compute what depends on constants alone."""
+    """Return the passes that remove operators, and compute what depends on constants alone."""
     if not options.fold_constants:
         return []
+    simplify: Any = PASSES["SimplifyOps"]
     # Those of the kernels of convolutions.
     layouts = {"relax.nn.conv1d": ["NCW", "OIW"], "relax.nn.conv2d": ["NCHW", "OIHW"]}
-    passes: list[Any] = [ConvertLayout(layouts), ExpandConv1D(), FoldBatchnormToConv2D()]
+    passes: list[Any] = [simplify(), ConvertLayout(layouts), ExpandConv1D()]
+    passes.append(FoldBatchnormToConv2D())
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.
         passes.append(CombineParallelMatmul(worthwhile=True))
@@ -90,7 +92,10 @@ def _roundings(options: CompileOptions) -> list[Pass]:
 
 
 # The phase whose passes are in Python.
-_OPTIMIZE = ("optimize", "layouts, normalization, parallel products and constants are folded")
+_OPTIMIZE = (
+    "optimize",
+    "operators that do nothing go; layouts, normalization, parallel products, constants are folded",
+)
 
 
 def phases() -> list[tuple[str, str]]:

@@ -132,8 +132,9 @@ relax.func @sc04_not_an_output(%x: !relax.tensor<[n], f32>) -> !relax.object {
 // -----
 
 relax.func @sc04_number_of_outputs(%x: !relax.object) -> !relax.object {
+  // expected-error@+1 {{region branch point has 2 operands, but region successor needs 1 inputs}}
   %0 = relax.dataflow -> !relax.object {
-    // expected-error@+1 {{'relax.output' op expected 1 values, but got 2}}
+    // expected-note@+1 {{region branch point}}
     relax.output %x, %x : !relax.object, !relax.object
   }
   relax.return %0 : !relax.object

@@ -1,0 +1,30 @@
+//===- Canonicalize.h - Canonicalization patterns ---------------*- C++ -*-===//
+//
+// Part of the relax-mlir project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Patterns of `--canonicalize`, in two sets for passes that want one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RELAX_MLIR_IR_CANONICALIZE_H
+#define RELAX_MLIR_IR_CANONICALIZE_H
+
+namespace mlir {
+class RewritePatternSet;
+} // namespace mlir
+
+namespace mlir::relax {
+
+/// Adds patterns for casts, tuples, shapes and outputs of dataflow blocks.
+void populateBindingPatterns(RewritePatternSet &patterns);
+
+/// Adds patterns for operators on tensors.
+void populateOperatorPatterns(RewritePatternSet &patterns);
+
+} // namespace mlir::relax
+
+#endif // RELAX_MLIR_IR_CANONICALIZE_H

@@ -1,0 +1,308 @@
+// RUN: relax-opt %s -relax-simplify-ops -relax-dead-code-elimination -split-input-file | FileCheck %s
+// RUN: relax-opt %s -canonicalize -split-input-file | FileCheck %s --check-prefix=CANON
+
+// Neutral elements, on both sides where that is the same, and broadcast.
+// CHECK-LABEL: relax.func @neutral_elements
+// CHECK: %[[X:.*]] = relax.exp
+// CHECK-NEXT: relax.output %[[X]]
+// CANON-LABEL: relax.func @neutral_elements
+// CANON: %[[X:.*]] = relax.exp
+// CANON-NEXT: relax.output %[[X]]
+relax.func @neutral_elements(%x: !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32> {
+  %0 = relax.dataflow -> !relax.tensor<[n, 4], f32> {
+    %one = relax.constant dense<1.0> : tensor<f32>
+    %zeros = relax.constant dense<0.0> : tensor<4xf32>
+    %negative = relax.constant dense<-0.0> : tensor<1x4xf32>
+    %1 = relax.exp %x : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    %2 = relax.multiply %one, %1 : (!relax.tensor<[], f32>, !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    %3 = relax.subtract %2, %zeros : (!relax.tensor<[n, 4], f32>, !relax.tensor<[4], f32>) -> !relax.tensor<[n, 4], f32>
+    %4 = relax.divide %3, %one : (!relax.tensor<[n, 4], f32>, !relax.tensor<[], f32>) -> !relax.tensor<[n, 4], f32>
+    %5 = relax.add %4, %negative : (!relax.tensor<[n, 4], f32>, !relax.tensor<[1, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    %6 = relax.power %5, %one : (!relax.tensor<[n, 4], f32>, !relax.tensor<[], f32>) -> !relax.tensor<[n, 4], f32>
+    relax.output %6 : !relax.tensor<[n, 4], f32>
+  }
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+// -0.0 + 0.0 is 0.0; 0 - x and 1 / x are not x; floor_divide rounds; the other
+// operand decides on the shape.
+// CHECK-LABEL: relax.func @not_neutral
+// CHECK: relax.add
+// CHECK-NEXT: relax.subtract
+// CHECK-NEXT: relax.divide
+// CHECK-NEXT: relax.floor_divide
+// CHECK-NEXT: relax.multiply
+relax.func @not_neutral(%x: !relax.tensor<[4], f32>) -> !relax.tensor<[3, 4], f32> {
+  %0 = relax.dataflow -> !relax.tensor<[3, 4], f32> {
+    %one = relax.constant dense<1.0> : tensor<f32>
+    %zero = relax.constant dense<0.0> : tensor<f32>
+    %ones = relax.constant dense<1.0> : tensor<3x4xf32>
+    %1 = relax.add %x, %zero : (!relax.tensor<[4], f32>, !relax.tensor<[], f32>) -> !relax.tensor<[4], f32>
+    %2 = relax.subtract %zero, %1 : (!relax.tensor<[], f32>, !relax.tensor<[4], f32>) -> !relax.tensor<[4], f32>
+    %3 = relax.divide %one, %2 : (!relax.tensor<[], f32>, !relax.tensor<[4], f32>) -> !relax.tensor<[4], f32>
+    %4 = relax.floor_divide %3, %one : (!relax.tensor<[4], f32>, !relax.tensor<[], f32>) -> !relax.tensor<[4], f32>
+    %5 = relax.multiply %4, %ones : (!relax.tensor<[4], f32>, !relax.tensor<[3, 4], f32>) -> !relax.tensor<[3, 4], f32>
+    relax.output %5 : !relax.tensor<[3, 4], f32>
+  }
+  relax.return %0 : !relax.tensor<[3, 4], f32>
+}
+
+// -----
+
+// CHECK-LABEL: relax.func @integers
+// CHECK: %[[X:.*]] = relax.abs
+// CHECK-NEXT: relax.output %[[X]]
+relax.func @integers(%x: !relax.tensor<[n], i32>) -> !relax.tensor<[n], i32> {
+  %0 = relax.dataflow -> !relax.tensor<[n], i32> {
+    %zero = relax.constant dense<0> : tensor<i32>
+    %one = relax.constant dense<1> : tensor<i32>
+    %all = relax.constant dense<-1> : tensor<i32>
+    %1 = relax.negative %x : (!relax.tensor<[n], i32>) -> !relax.tensor<[n], i32>
+    %2 = relax.abs %1 : (!relax.tensor<[n], i32>) -> !relax.tensor<[n], i32>
+    %3 = relax.add %zero, %2 : (!relax.tensor<[], i32>, !relax.tensor<[n], i32>) -> !relax.tensor<[n], i32>
+    %4 = relax.floor_divide %3, %one : (!relax.tensor<[n], i32>, !relax.tensor<[], i32>) -> !relax.tensor<[n], i32>
+    %5 = relax.bitwise_and %all, %4 : (!relax.tensor<[], i32>, !relax.tensor<[n], i32>) -> !relax.tensor<[n], i32>
+    %6 = relax.bitwise_xor %5, %zero : (!relax.tensor<[n], i32>, !relax.tensor<[], i32>) -> !relax.tensor<[n], i32>
+    %7 = relax.left_shift %6, %zero : (!relax.tensor<[n], i32>, !relax.tensor<[], i32>) -> !relax.tensor<[n], i32>
+    %8 = relax.bitwise_not %7 : (!relax.tensor<[n], i32>) -> !relax.tensor<[n], i32>
+    %9 = relax.bitwise_not %8 : (!relax.tensor<[n], i32>) -> !relax.tensor<[n], i32>
+    %10 = relax.abs %9 : (!relax.tensor<[n], i32>) -> !relax.tensor<[n], i32>
+    relax.output %10 : !relax.tensor<[n], i32>
+  }
+  relax.return %0 : !relax.tensor<[n], i32>
+}
+
+// -----
+
+// The second of two roundings, whichever they are.
+// CHECK-LABEL: relax.func @second_time
+// CHECK: relax.floor
+// CHECK-NEXT: %[[Y:.*]] = relax.relu
+// CHECK-NEXT: relax.output %[[Y]]
+relax.func @second_time(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
+  %0 = relax.dataflow -> !relax.tensor<[n], f32> {
+    %1 = relax.floor %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    %2 = relax.ceil %1 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    %3 = relax.relu %2 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    %4 = relax.relu %3 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    relax.output %4 : !relax.tensor<[n], f32>
+  }
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+// A conversion without loss on the way: i8 to f32 to f64, and back to i8.
+// CHECK-LABEL: relax.func @conversions
+// CHECK: %[[A:.*]] = relax.astype %{{.*}} {dtype = f64} : (!relax.tensor<[n], i8>)
+// CHECK-NEXT: relax.negative
+// CHECK-NEXT: relax.output %[[A]]
+relax.func @conversions(%x: !relax.tensor<[n], i8>) -> !relax.tuple<!relax.tensor<[n], f64>, !relax.tensor<[n], i8>> {
+  %0:2 = relax.dataflow -> !relax.tensor<[n], f64>, !relax.tensor<[n], i8> {
+    %1 = relax.astype %x {dtype = f32} : (!relax.tensor<[n], i8>) -> !relax.tensor<[n], f32>
+    %2 = relax.astype %1 {dtype = f64} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f64>
+    %3 = relax.astype %1 {dtype = i8} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], i8>
+    %4 = relax.negative %3 : (!relax.tensor<[n], i8>) -> !relax.tensor<[n], i8>
+    relax.output %2, %4 : !relax.tensor<[n], f64>, !relax.tensor<[n], i8>
+  }
+  %t = relax.tuple %0#0, %0#1 : !relax.tensor<[n], f64>, !relax.tensor<[n], i8>
+  relax.return %t : !relax.tuple<!relax.tensor<[n], f64>, !relax.tensor<[n], i8>>
+}
+
+// -----
+
+// f32 to f16 rounds; i32 has more digits than f32; from i8 to u8 integers wrap
+// around, and floats saturate.
+// CHECK-LABEL: relax.func @conversions_with_loss
+// CHECK-COUNT-6: relax.astype
+relax.func @conversions_with_loss(%x: !relax.tensor<[n], f32>, %i: !relax.tensor<[n], i32>, %b: !relax.tensor<[n], i8>) -> !relax.tensor<[n], ui8> {
+  %0:3 = relax.dataflow -> !relax.tensor<[n], f32>, !relax.tensor<[n], i32>, !relax.tensor<[n], ui8> {
+    %1 = relax.astype %x {dtype = f16} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f16>
+    %2 = relax.astype %1 {dtype = f32} : (!relax.tensor<[n], f16>) -> !relax.tensor<[n], f32>
+    %3 = relax.astype %i {dtype = f32} : (!relax.tensor<[n], i32>) -> !relax.tensor<[n], f32>
+    %4 = relax.astype %3 {dtype = i32} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], i32>
+    %5 = relax.astype %b {dtype = f32} : (!relax.tensor<[n], i8>) -> !relax.tensor<[n], f32>
+    %6 = relax.astype %5 {dtype = ui8} : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], ui8>
+    relax.output %2, %4, %6 : !relax.tensor<[n], f32>, !relax.tensor<[n], i32>, !relax.tensor<[n], ui8>
+  }
+  %t = relax.add %0#0, %0#0 : (!relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %u = relax.add %0#1, %0#1 : (!relax.tensor<[n], i32>, !relax.tensor<[n], i32>) -> !relax.tensor<[n], i32>
+  relax.return %0#2 : !relax.tensor<[n], ui8>
+}
+
+// -----
+
+// Two transposes are one, or none.
+// CHECK-LABEL: relax.func @transposes
+// CHECK: relax.permute_dims %x {axes = array<i64: 1, 2, 0>}
+// CHECK-NEXT: relax.exp %x
+// CHECK-NEXT: relax.output
+relax.func @transposes(%x: !relax.tensor<[a, b, c], f32>) -> !relax.tensor<[b, c, a], f32> {
+  %0:2 = relax.dataflow -> !relax.tensor<[b, c, a], f32>, !relax.tensor<[a, b, c], f32> {
+    %1 = relax.permute_dims %x : (!relax.tensor<[a, b, c], f32>) -> !relax.tensor<[c, b, a], f32>
+    %2 = relax.permute_dims %1 {axes = array<i64: 1, 0, -1>} : (!relax.tensor<[c, b, a], f32>) -> !relax.tensor<[b, c, a], f32>
+    %3 = relax.permute_dims %1 : (!relax.tensor<[c, b, a], f32>) -> !relax.tensor<[a, b, c], f32>
+    %4 = relax.exp %3 : (!relax.tensor<[a, b, c], f32>) -> !relax.tensor<[a, b, c], f32>
+    relax.output %2, %4 : !relax.tensor<[b, c, a], f32>, !relax.tensor<[a, b, c], f32>
+  }
+  %5 = relax.negative %0#1 : (!relax.tensor<[a, b, c], f32>) -> !relax.tensor<[a, b, c], f32>
+  relax.return %0#0 : !relax.tensor<[b, c, a], f32>
+}
+
+// -----
+
+// Reshapes of all kinds.
+// CHECK-LABEL: relax.func @reshapes
+// CHECK: %[[S:.*]] = relax.shape <[2, n * 2]>
+// CHECK-NEXT: relax.reshape %x, %[[S]]
+// CHECK-NEXT: relax.exp %x
+relax.func @reshapes(%x: !relax.tensor<[n, 4], f32>) -> !relax.tensor<[2, n * 2], f32> {
+  %0:2 = relax.dataflow -> !relax.tensor<[2, n * 2], f32>, !relax.tensor<[n, 4], f32> {
+    %1 = relax.flatten %x : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n * 4], f32>
+    %2 = relax.expand_dims %1 {axis = array<i64: 0>} : (!relax.tensor<[n * 4], f32>) -> !relax.tensor<[1, n * 4], f32>
+    %s = relax.shape <[2, n * 2]>
+    %3 = relax.reshape %2, %s : (!relax.tensor<[1, n * 4], f32>, !relax.shape<[2, n * 2]>) -> !relax.tensor<[2, n * 2], f32>
+    %4 = relax.expand_dims %x {axis = array<i64: 1>} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 1, 4], f32>
+    %5 = relax.squeeze %4 {axis = array<i64: 1>} : (!relax.tensor<[n, 1, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    %6 = relax.exp %5 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    relax.output %3, %6 : !relax.tensor<[2, n * 2], f32>, !relax.tensor<[n, 4], f32>
+  }
+  %7 = relax.negative %0#1 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0#0 : !relax.tensor<[2, n * 2], f32>
+}
+
+// -----
+
+// Outside of a dataflow block a reshape that may fail stays.
+// CHECK-LABEL: relax.func @reshape_with_check
+// CHECK-COUNT-2: relax.reshape
+relax.func @reshape_with_check(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[1, 4], f32> {
+  %s = relax.shape <[4]>
+  %0 = relax.reshape %x, %s : (!relax.tensor<[n], f32>, !relax.shape<[4]>) -> !relax.tensor<[4], f32>
+  %t = relax.shape <[1, 4]>
+  %1 = relax.reshape %0, %t : (!relax.tensor<[4], f32>, !relax.shape<[1, 4]>) -> !relax.tensor<[1, 4], f32>
+  relax.return %1 : !relax.tensor<[1, 4], f32>
+}
+
+// -----
+
+// CHECK-LABEL: relax.func @nothing_moves
+// CHECK: %[[X:.*]] = relax.exp
+// CHECK-NEXT: relax.output %[[X]]
+relax.func @nothing_moves(%x: !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32> {
+  %0 = relax.dataflow -> !relax.tensor<[n, 4], f32> {
+    %s = relax.shape <[n, 4]>
+    %begin = relax.shape <[0]>
+    %end = relax.shape <[4]>
+    %1 = relax.exp %x : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    %2 = relax.broadcast_to %1, %s : (!relax.tensor<[n, 4], f32>, !relax.shape<[n, 4]>) -> !relax.tensor<[n, 4], f32>
+    %3 = relax.flip %2 {axis = 1 : i64} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    %4 = relax.flip %3 {axis = -1 : i64} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    %5 = relax.tile %4 {repeats = array<i64: 1, 1>} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    %6 = relax.repeat %5 {repeats = 1 : i64, axis = 0 : i64} : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    %7 = relax.strided_slice %6, %begin, %end {axes = array<i64: 1>} : (!relax.tensor<[n, 4], f32>, !relax.shape<[0]>, !relax.shape<[4]>) -> !relax.tensor<[n, 4], f32>
+    %8 = relax.concat %7 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    relax.output %8 : !relax.tensor<[n, 4], f32>
+  }
+  relax.return %0 : !relax.tensor<[n, 4], f32>
+}
+
+// -----
+
+// Concatenations of concatenations along the axis; all parts of a split.
+// CHECK-LABEL: relax.func @concatenations
+// CHECK: relax.concat %x, %y, %x
+// CHECK-NEXT: relax.exp %x
+relax.func @concatenations(%x: !relax.tensor<[n, 4], f32>, %y: !relax.tensor<[n, 2], f32>) -> !relax.tensor<[n, 10], f32> {
+  %0:2 = relax.dataflow -> !relax.tensor<[n, 10], f32>, !relax.tensor<[n, 4], f32> {
+    %1 = relax.concat %x, %y {axis = 1 : i64} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 2], f32>) -> !relax.tensor<[n, 6], f32>
+    %2 = relax.concat %1, %x {axis = -1 : i64} : (!relax.tensor<[n, 6], f32>, !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 10], f32>
+    %3 = relax.split %x {sections = 2 : i64, axis = 1 : i64} : (!relax.tensor<[n, 4], f32>) -> !relax.tuple<!relax.tensor<[n, 2], f32>, !relax.tensor<[n, 2], f32>>
+    %4 = relax.get_item %3[0] : !relax.tuple<!relax.tensor<[n, 2], f32>, !relax.tensor<[n, 2], f32>>
+    %5 = relax.get_item %3[1] : !relax.tuple<!relax.tensor<[n, 2], f32>, !relax.tensor<[n, 2], f32>>
+    %6 = relax.concat %4, %5 {axis = 1 : i64} : (!relax.tensor<[n, 2], f32>, !relax.tensor<[n, 2], f32>) -> !relax.tensor<[n, 4], f32>
+    %7 = relax.exp %6 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+    relax.output %2, %7 : !relax.tensor<[n, 10], f32>, !relax.tensor<[n, 4], f32>
+  }
+  %8 = relax.negative %0#1 : (!relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32>
+  relax.return %0#0 : !relax.tensor<[n, 10], f32>
+}
+
+// -----
+
+// A slice of one part of a concatenation; one over two parts stays.
+// CHECK-LABEL: relax.func @slice_of_concatenation
+// CHECK-DAG: %[[ONE:.*]] = relax.shape <[1]>
+// CHECK-DAG: %[[TWO:.*]] = relax.shape <[2]>
+// CHECK: relax.strided_slice %y, %[[ONE]], %[[TWO]]
+// CHECK: %[[C:.*]] = relax.concat
+// CHECK: relax.strided_slice %[[C]]
+relax.func @slice_of_concatenation(%x: !relax.tensor<[n, 4], f32>, %y: !relax.tensor<[n, 2], f32>) -> !relax.tensor<[n, 1], f32> {
+  %0:2 = relax.dataflow -> !relax.tensor<[n, 1], f32>, !relax.tensor<[n, 2], f32> {
+    %b = relax.shape <[5]>
+    %e = relax.shape <[6]>
+    %1 = relax.concat %x, %y {axis = 1 : i64} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 2], f32>) -> !relax.tensor<[n, 6], f32>
+    %2 = relax.strided_slice %1, %b, %e {axes = array<i64: 1>} : (!relax.tensor<[n, 6], f32>, !relax.shape<[5]>, !relax.shape<[6]>) -> !relax.tensor<[n, 1], f32>
+    %b3 = relax.shape <[3]>
+    %e5 = relax.shape <[5]>
+    %3 = relax.concat %x, %y {axis = 1 : i64} : (!relax.tensor<[n, 4], f32>, !relax.tensor<[n, 2], f32>) -> !relax.tensor<[n, 6], f32>
+    %4 = relax.strided_slice %3, %b3, %e5 {axes = array<i64: 1>} : (!relax.tensor<[n, 6], f32>, !relax.shape<[3]>, !relax.shape<[5]>) -> !relax.tensor<[n, 2], f32>
+    relax.output %2, %4 : !relax.tensor<[n, 1], f32>, !relax.tensor<[n, 2], f32>
+  }
+  %5 = relax.negative %0#1 : (!relax.tensor<[n, 2], f32>) -> !relax.tensor<[n, 2], f32>
+  relax.return %0#0 : !relax.tensor<[n, 1], f32>
+}
+
+// -----
+
+// CHECK-LABEL: relax.func @known_conditions
+// CHECK-NOT: relax.where
+// CHECK: relax.if
+// CANON-LABEL: relax.func @known_conditions
+// CANON-NEXT: %[[R:.*]] = relax.seq
+// CANON-NEXT: relax.negative
+// CANON-NEXT: relax.yield
+relax.func @known_conditions(%x: !relax.tensor<[n], f32>, %y: !relax.tensor<[n], f32>, %c: !relax.tensor<[n], i1>) -> !relax.tensor<[n], f32> {
+  %true = relax.constant dense<true> : tensor<i1>
+  %0 = relax.where %true, %x, %y : (!relax.tensor<[], i1>, !relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %1 = relax.where %c, %0, %0 : (!relax.tensor<[n], i1>, !relax.tensor<[n], f32>, !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %2 = relax.if %true : !relax.tensor<[], i1> -> !relax.tensor<[n], f32> {
+    %3 = relax.negative %1 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    relax.yield %3 : !relax.tensor<[n], f32>
+  } else {
+    %3 = relax.exp %1 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    relax.yield %3 : !relax.tensor<[n], f32>
+  }
+  relax.return %2 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+// The caller would get the tensor that it gave, and could tell.
+// CHECK-LABEL: relax.func @own_memory
+// CHECK: %[[Y:.*]] = relax.multiply
+// CHECK-NEXT: relax.return %[[Y]]
+// CANON-LABEL: relax.func @own_memory
+// CANON: %[[Y:.*]] = relax.multiply
+// CANON-NEXT: relax.return %[[Y]]
+relax.func @own_memory(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
+  %one = relax.constant dense<1.0> : tensor<f32>
+  %0 = relax.multiply %x, %one : (!relax.tensor<[n], f32>, !relax.tensor<[], f32>) -> !relax.tensor<[n], f32>
+  relax.return %0 : !relax.tensor<[n], f32>
+}
+
+// -----
+
+// What is read has been updated in between.
+// CHECK-LABEL: relax.func impure @updated
+// CHECK: relax.negative
+// CHECK: relax.negative
+relax.func impure @updated(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
+  %0 = relax.negative %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %1 = relax.call_packed "update"(%x) : (!relax.tensor<[n], f32>) -> !relax.object
+  %2 = relax.negative %0 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %3 = relax.exp %2 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.return %3 : !relax.tensor<[n], f32>
+}
