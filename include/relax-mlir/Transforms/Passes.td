@@ -153,6 +153,22 @@ def RelaxSimplifyOpsPass
   }];
 }
 
+def RelaxEliminateCommonSubexprPass
+    : Pass<"relax-eliminate-common-subexpr", "::mlir::relax::FuncOp"> {
+  let summary = "Compute equal expressions once";
+  let description = [{
+    An operation that is pure and equals one before it, whose values are visible,
+    is replaced by that one: the same operator, operands, attributes and result
+    types. Between the two nothing may be updated in place. An operator gives
+    memory of its own, so both stay where somebody could tell, as where both are
+    returned.
+  }];
+  let options = [
+    Option<"callOnly", "call-only", "bool", /*default=*/"false",
+           "Leave tuples, their fields and casts alone">
+  ];
+}
+
 def RelaxToNonDataflowPass : Pass<"relax-to-non-dataflow", "::mlir::relax::FuncOp"> {
   let summary = "Inline dataflow blocks";
   let description = [{

@@ -19,6 +19,7 @@ from ..expr_functor import PyExprMutator
 from ..op._ops_gen import OPERATORS
 from ..op._signatures import find_operation
 from ._passes_gen import DeadCodeElimination as _DeadCodeElimination
+from ._passes_gen import EliminateCommonSubexpr as _EliminateCommonSubexpr
 from ._passes_gen import LegalizeOps as _LegalizeOps
 from .base import run_pipeline
 from .pass_context import PassContext
@@ -236,3 +237,27 @@ class DeadCodeElimination(_DeadCodeElimination):
     def __repr__(self) -> str:
         given = f"entry_functions={list(self._entries)!r}" if self._entries else ""
         return f"DeadCodeElimination({given})"
+
+
+class EliminateCommonSubexpr(_EliminateCommonSubexpr):
+    """Compute equal expressions once.
+
+    Parameters
+    ----------
+    call_only : bool
+        Whether to leave tuples, their fields and casts alone.
+
+    Examples
+    --------
+    >>> from relax_mlir.script import from_source
+    >>> func = from_source('''
+    ... @R.function
+    ... def main(x: R.Tensor(("n",), "float32")):
+    ...     return R.add(R.exp(x), R.exp(x))
+    ... ''')
+    >>> str(EliminateCommonSubexpr()(func.module)).count("relax.exp")
+    1
+    """
+
+    def __init__(self, call_only: bool = False) -> None:
+        super().__init__(call_only=call_only)
