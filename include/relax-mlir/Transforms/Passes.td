@@ -169,6 +169,21 @@ def RelaxEliminateCommonSubexprPass
   ];
 }
 
+def RelaxInlinePrivateFunctionsPass
+    : Pass<"relax-inline-private-functions", "ModuleOp"> {
+  let summary = "Put the bodies of private functions in the place of calls";
+  let description = [{
+    Shape variables of the callee become the dimensions of the arguments, or get a
+    name that the caller does not have; where the type of an argument does not
+    tell them, `relax.match_cast` binds and checks them, as the call did. Private
+    functions that nobody uses any more go.
+
+    Left alone are functions that call themselves, also through others; those
+    with bounds of shape variables, `relax.force_pure`, `Primitive`, `Composite`
+    or `Codegen`; and calls in dataflow blocks of functions with control flow.
+  }];
+}
+
 def RelaxToNonDataflowPass : Pass<"relax-to-non-dataflow", "::mlir::relax::FuncOp"> {
   let summary = "Inline dataflow blocks";
   let description = [{
