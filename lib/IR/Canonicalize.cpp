@@ -44,7 +44,8 @@ using namespace mlir::relax;
 /// Replaces an operator by a value with the same elements.
 static LogicalResult forward(Operation *op, Value value,
                              PatternRewriter &rewriter) {
-  if (value.getType() != op->getResult(0).getType() || !mayBeViewOf(op, value))
+  if (value.getType() != op->getResult(0).getType() || isKilled(value) ||
+      !mayBeViewOf(op, value))
     return failure();
   rewriter.replaceOp(op, value);
   return success();
@@ -286,28 +287,39 @@ static std::optional<SmallVector<int64_t>> getPermutation(PermuteDimsOp op) {
   return axes;
 }
 
-static LogicalResult joinTransposes(PermuteDimsOp op,
-                                    PatternRewriter &rewriter) {
+/// What a transpose and the one before, if there is one, do together: the value
+/// that is moved, and where to.
+static std::pair<Value, SmallVector<int64_t>>
+composeTransposes(PermuteDimsOp op) {
   auto axes = getPermutation(op);
   if (!axes)
-    return failure();
-  auto isIdentity = [](ArrayRef<int64_t> axes) {
-    return llvm::equal(axes, llvm::seq<int64_t>(0, axes.size()));
-  };
-  if (isIdentity(*axes))
-    return forward(op, op.getX(), rewriter);
+    return {};
   auto first =
       dyn_cast_or_null<PermuteDimsOp>(producerOf<PermuteDimsOp>(op.getX(), op));
   auto before = first ? getPermutation(first) : std::nullopt;
   if (!before)
-    return failure();
+    return {op.getX(), *axes};
   for (int64_t &axis : *axes)
     axis = (*before)[axis];
-  if (isIdentity(*axes) && succeeded(forward(op, first.getX(), rewriter)))
-    return success();
-  rewriter.modifyOpInPlace(op, [&] {
-    op.setAxes(*axes);
-    op.getXMutable().assign(first.getX());
+  return {first.getX(), *axes};
+}
+
+static LogicalResult dropTransposes(PermuteDimsOp op,
+                                    PatternRewriter &rewriter) {
+  auto [source, axes] = composeTransposes(op);
+  bool isIdentity =
+      source && llvm::equal(axes, llvm::seq<int64_t>(0, axes.size()));
+  return isIdentity ? forward(op, source, rewriter) : failure();
+}
+
+static LogicalResult joinTransposes(PermuteDimsOp op,
+                                    PatternRewriter &rewriter) {
+  auto [source, axes] = composeTransposes(op);
+  if (!source || source == op.getX())
+    return failure();
+  rewriter.modifyOpInPlace(op, [&, source = source, &axes = axes] {
+    op.setAxes(axes);
+    op.getXMutable().assign(source);
   });
   return success();
 }
@@ -324,35 +336,48 @@ static bool keepsElements(Operation *reshape) {
          have == PrimExprAttr::getProduct(context, to.getDims());
 }
 
-/// A reshape of a reshape is one, and one to the dimensions that are there is
-/// none.
+/// What a reshape and the one before, if there is one, are given.
+static Value findReshaped(Operation *op) {
+  Value x = op->getOperand(0);
+  Operation *first =
+      producerOf<ReshapeOp, FlattenOp, ExpandDimsOp, SqueezeOp>(x, op);
+  bool mayGo = first && (mayDropErrors(first) || keepsElements(first));
+  return mayGo ? first->getOperand(0) : x;
+}
+
+/// To the dimensions that are there.
 template <typename OpTy>
-static LogicalResult joinReshapes(OpTy op, PatternRewriter &rewriter) {
-  auto type = dyn_cast<TensorStructInfoType>(op->getResult(0).getType());
+static LogicalResult dropReshapes(OpTy op, PatternRewriter &rewriter) {
+  auto type = dyn_cast<TensorStructInfoType>(op.getType());
   if (!type || !type.hasShape())
     return failure();
-  if (op->getOperand(0).getType() == type)
-    return forward(op, op->getOperand(0), rewriter);
-  Operation *first = producerOf<ReshapeOp, FlattenOp, ExpandDimsOp, SqueezeOp>(
-      op->getOperand(0), op);
-  if (!first || !(mayDropErrors(first) || keepsElements(first)))
-    return failure();
-  Value source = first->getOperand(0);
-  if (source.getType() == type && succeeded(forward(op, source, rewriter)))
+  if (succeeded(forward(op, op.getX(), rewriter)))
     return success();
-  Value shape = ShapeOp::create(
-      rewriter, op->getLoc(),
-      ShapeStructInfoType::get(op->getContext(), type.getShape(),
-                               type.getNdim(), StringAttr()),
-      type.getShape());
+  return forward(op, findReshaped(op), rewriter);
+}
+
+template <typename OpTy>
+static LogicalResult joinReshapes(OpTy op, PatternRewriter &rewriter) {
+  auto type = dyn_cast<TensorStructInfoType>(op.getType());
+  Value source = findReshaped(op);
+  if (!type || !type.hasShape() || source == op.getX())
+    return failure();
+  Value shape =
+      ShapeOp::create(rewriter, op.getLoc(),
+                      ShapeStructInfoType::get(op.getContext(), type.getShape(),
+                                               type.getNdim(), StringAttr()),
+                      type.getShape());
   rewriter.replaceOpWithNewOp<ReshapeOp>(op, type, source, shape);
   return success();
 }
 
+static LogicalResult dropBroadcast(BroadcastToOp op,
+                                   PatternRewriter &rewriter) {
+  return forward(op, op.getX(), rewriter);
+}
+
 static LogicalResult joinBroadcasts(BroadcastToOp op,
                                     PatternRewriter &rewriter) {
-  if (succeeded(forward(op, op.getX(), rewriter)))
-    return success();
   Operation *first = producerOf<BroadcastToOp>(op.getX(), op);
   if (!first || !mayDropErrors(first))
     return failure();
@@ -542,10 +567,10 @@ static LogicalResult dropCast(MatchCastOp op, PatternRewriter &rewriter) {
 
 /// A field of a tuple that is made here.
 static LogicalResult dropGetItem(GetItemOp op, PatternRewriter &rewriter) {
-  auto tuple = op.getTupleValue().getDefiningOp<TupleOp>();
-  if (!tuple || tuple.getFields()[op.getIndex()].getType() != op.getType())
+  auto field = dyn_cast_or_null<Value>(op.fold(GetItemOp::FoldAdaptor({}, op)));
+  if (!field)
     return failure();
-  rewriter.replaceOp(op, tuple.getFields()[op.getIndex()]);
+  rewriter.replaceOp(op, field);
   return success();
 }
 
@@ -559,7 +584,7 @@ static LogicalResult dropTuple(TupleOp op, PatternRewriter &rewriter) {
       return failure();
     source = item.getTupleValue();
   }
-  if (!source || source.getType() != op.getType())
+  if (!source || source.getType() != op.getType() || isKilled(source))
     return failure();
   rewriter.replaceOp(op, source);
   return success();
@@ -652,6 +677,11 @@ static void addRoundings(RewritePatternSet &patterns) {
 
 template <typename... OpTys>
 static void addReshapes(RewritePatternSet &patterns) {
+  (patterns.add(dropReshapes<OpTys>), ...);
+}
+
+template <typename... OpTys>
+static void addJoinedReshapes(RewritePatternSet &patterns) {
   (patterns.add(joinReshapes<OpTys>), ...);
 }
 
@@ -668,9 +698,9 @@ void mlir::relax::populateOperatorPatterns(RewritePatternSet &patterns) {
   patterns.add(dropSign);
   patterns.add(chooseKnownBranch);
   patterns.add(joinConversions);
-  patterns.add(joinTransposes);
+  patterns.add(dropTransposes);
   addReshapes<ReshapeOp, FlattenOp, ExpandDimsOp, SqueezeOp>(patterns);
-  patterns.add(joinBroadcasts);
+  patterns.add(dropBroadcast);
   patterns.add(dropDoubleFlip);
   patterns.add(dropSingleRepeat);
   patterns.add(dropSingleTile);
@@ -679,9 +709,16 @@ void mlir::relax::populateOperatorPatterns(RewritePatternSet &patterns) {
   patterns.add(sliceOnePart);
 }
 
+void mlir::relax::populateJoinPatterns(RewritePatternSet &patterns) {
+  patterns.add(joinTransposes);
+  addJoinedReshapes<ReshapeOp, FlattenOp, ExpandDimsOp, SqueezeOp>(patterns);
+  patterns.add(joinBroadcasts);
+}
+
 void RelaxDialect::getCanonicalizationPatterns(
     RewritePatternSet &patterns) const {
   populateBindingPatterns(patterns);
   populateOperatorPatterns(patterns);
+  populateJoinPatterns(patterns);
   patterns.add(takeKnownBranch);
 }

@@ -741,7 +741,7 @@ LogicalResult GetItemOp::inferReturnTypes(MLIRContext *, OptionalLoc loc,
 OpFoldResult GetItemOp::fold(FoldAdaptor) {
   if (auto tuple = getTupleValue().getDefiningOp<TupleOp>())
     if (Value field = tuple.getFields()[getIndex()];
-        field.getType() == getResult().getType())
+        field.getType() == getResult().getType() && !isKilled(field))
       return field;
   return {};
 }

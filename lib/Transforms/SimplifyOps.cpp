@@ -25,9 +25,13 @@ using namespace mlir::relax;
 namespace {
 struct RelaxSimplifyOpsPass
     : relax::impl::RelaxSimplifyOpsPassBase<RelaxSimplifyOpsPass> {
+  using RelaxSimplifyOpsPassBase::RelaxSimplifyOpsPassBase;
+
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
     populateOperatorPatterns(set);
+    if (join)
+      populateJoinPatterns(set);
     patterns = std::move(set);
     return success();
   }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Patterns of `--canonicalize`, in two sets for passes that want one.
+// Patterns of `--canonicalize`, in sets for passes that want some.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +24,9 @@ void populateBindingPatterns(RewritePatternSet &patterns);
 
 /// Adds patterns for operators on tensors.
 void populateOperatorPatterns(RewritePatternSet &patterns);
+
+/// Adds patterns that make one of two transposes, reshapes or broadcasts.
+void populateJoinPatterns(RewritePatternSet &patterns);
 
 } // namespace mlir::relax
 

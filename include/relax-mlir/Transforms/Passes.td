@@ -133,7 +133,7 @@ def RelaxCanonicalizeBindingsPass
 
 def RelaxSimplifyOpsPass
     : Pass<"relax-simplify-ops", "::mlir::relax::FuncOp"> {
-  let summary = "Remove operators that do nothing, and join those that follow";
+  let summary = "Remove operators that do nothing, and join others";
   let description = [{
     What `--canonicalize` does to operators, without removing those that are not
     used, which may end with an error:
@@ -143,7 +143,7 @@ def RelaxSimplifyOpsPass
     - pairs of inverse operators, and operators that change nothing the second
       time;
     - conversions to the data type that is there, and after one without loss;
-    - transposes, reshapes, broadcasts, flips and slices that do nothing, or join
+    - transposes, reshapes, broadcasts, flips and slices that do nothing, alone or
       with the one before; concatenations of one tensor, of concatenations, and of
       all parts of a split; slices of one part of a concatenation;
     - `where` with a known condition, or with the same on both sides.
@@ -151,6 +151,11 @@ def RelaxSimplifyOpsPass
     Results stay the same, bit by bit. An operator gives memory of its own, so it
     stays where somebody could tell.
   }];
+  let options = [
+    Option<"join", "join", "bool", /*default=*/"true",
+           "Make one of two transposes, reshapes or broadcasts, which fusion does "
+           "in kernels anyway, and sees the parts of attention in two">
+  ];
 }
 
 def RelaxEliminateCommonSubexprPass

@@ -70,7 +70,7 @@ def _foldings(options: CompileOptions) -> list[Pass]:
     simplify: Any = PASSES["SimplifyOps"]
     # Those of the kernels of convolutions.
     layouts = {"relax.nn.conv1d": ["NCW", "OIW"], "relax.nn.conv2d": ["NCHW", "OIHW"]}
-    passes: list[Any] = [simplify(), ConvertLayout(layouts), ExpandConv1D()]
+    passes: list[Any] = [simplify(join=False), ConvertLayout(layouts), ExpandConv1D()]
     passes.append(FoldBatchnormToConv2D())
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.
