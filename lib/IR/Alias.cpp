@@ -300,10 +300,6 @@ bool mlir::relax::mayUpdateTensors(Operation *op) {
          (purity && !purity.isPureOp());
 }
 
-bool mlir::relax::isKilled(Value value) {
-  return llvm::any_of(value.getUsers(), llvm::IsaPred<KillOp>);
-}
-
 SmallVector<Value> mlir::relax::getUpdatedValues(Operation *op) {
   SmallVector<Value> values;
   if (auto call = dyn_cast<CallTIRInplaceOp>(op)) {

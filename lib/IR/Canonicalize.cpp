@@ -41,10 +41,16 @@ using namespace mlir::relax;
 // Whether a value may be used in the place of another one
 //===----------------------------------------------------------------------===//
 
+bool mlir::relax::isLowered(Operation *op) {
+  auto func = op->getParentOfType<FuncOp>();
+  return func && RelaxDialect::RuntimeStructInfoAttrHelper(op->getContext())
+                     .isAttrPresent(func);
+}
+
 /// Replaces an operator by a value with the same elements.
 static LogicalResult forward(Operation *op, Value value,
                              PatternRewriter &rewriter) {
-  if (value.getType() != op->getResult(0).getType() || isKilled(value) ||
+  if (value.getType() != op->getResult(0).getType() || isLowered(op) ||
       !mayBeViewOf(op, value))
     return failure();
   rewriter.replaceOp(op, value);
@@ -559,7 +565,7 @@ static LogicalResult sliceOnePart(StridedSliceOp op,
 
 /// A cast to the type that a value has checks and binds nothing.
 static LogicalResult dropCast(MatchCastOp op, PatternRewriter &rewriter) {
-  if (op.getValue().getType() != op.getType())
+  if (op.getValue().getType() != op.getType() || isLowered(op))
     return failure();
   rewriter.replaceOp(op, op.getValue());
   return success();
@@ -567,10 +573,10 @@ static LogicalResult dropCast(MatchCastOp op, PatternRewriter &rewriter) {
 
 /// A field of a tuple that is made here.
 static LogicalResult dropGetItem(GetItemOp op, PatternRewriter &rewriter) {
-  auto field = dyn_cast_or_null<Value>(op.fold(GetItemOp::FoldAdaptor({}, op)));
-  if (!field)
+  SmallVector<OpFoldResult> folded;
+  if (failed(op->fold(folded)))
     return failure();
-  rewriter.replaceOp(op, field);
+  rewriter.replaceOp(op, cast<Value>(folded.front()));
   return success();
 }
 
@@ -584,7 +590,7 @@ static LogicalResult dropTuple(TupleOp op, PatternRewriter &rewriter) {
       return failure();
     source = item.getTupleValue();
   }
-  if (!source || source.getType() != op.getType() || isKilled(source))
+  if (!source || source.getType() != op.getType() || isLowered(op))
     return failure();
   rewriter.replaceOp(op, source);
   return success();

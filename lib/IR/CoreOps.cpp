@@ -10,6 +10,7 @@
 #include "OpFormats.h"
 
 #include "relax-mlir/IR/Alias.h"
+#include "relax-mlir/IR/Canonicalize.h"
 #include "relax-mlir/IR/Inference.h"
 #include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
@@ -741,7 +742,7 @@ LogicalResult GetItemOp::inferReturnTypes(MLIRContext *, OptionalLoc loc,
 OpFoldResult GetItemOp::fold(FoldAdaptor) {
   if (auto tuple = getTupleValue().getDefiningOp<TupleOp>())
     if (Value field = tuple.getFields()[getIndex()];
-        field.getType() == getResult().getType() && !isKilled(field))
+        field.getType() == getResult().getType() && !isLowered(*this))
       return field;
   return {};
 }

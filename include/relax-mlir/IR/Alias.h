@@ -83,10 +83,6 @@ private:
 /// updates one in place, or is impure.
 bool mayUpdateTensors(Operation *op);
 
-/// Whether lowered code ends the life of a value by `relax.builtin.kill`, so that
-/// it has no uses but those that it has.
-bool isKilled(Value value);
-
 /// The values that an operation updates in place (OP02, OP06).
 SmallVector<Value> getUpdatedValues(Operation *op);
 

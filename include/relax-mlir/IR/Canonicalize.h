@@ -14,10 +14,16 @@
 #define RELAX_MLIR_IR_CANONICALIZE_H
 
 namespace mlir {
+class Operation;
 class RewritePatternSet;
 } // namespace mlir
 
 namespace mlir::relax {
+
+/// Whether an operation is in a function whose shapes are lowered. Values have
+/// an end there, `relax.builtin.kill`, so none may take the place of another
+/// one.
+bool isLowered(Operation *op);
 
 /// Adds patterns for casts, tuples, shapes and outputs of dataflow blocks.
 void populateBindingPatterns(RewritePatternSet &patterns);
