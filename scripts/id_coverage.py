@@ -1,14 +1,16 @@
 """Test coverage of the rows of the specification.
 
 The rows are in docs/spec/rows.tsv; a test names the row it is about (`WF05`) in its own name, in
-a comment beside it or in the name of a lit function. A row is tested *negatively* where a file or a
-test with `invalid`, `reject` or `error` in its name mentions it, and *positively* where any other
-does. docs/spec/unviolable.tsv says of which rows there cannot be a negative test, and why.
+a comment beside it, in a table of cases or in the name of a lit function. A row is tested
+*negatively* where a file, a test or a table with `invalid`, `reject` or `error` in its name mentions
+it, and *positively* where any other does. docs/spec/unviolable.tsv says of which rows there cannot be
+a negative test, and why.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import csv
 import re
 import sys
@@ -21,8 +23,8 @@ TEST_FILES = ("test/lit/**/*.mlir", "test/python/**/*.py", "runtime/test/**/*")
 OWN_TEST = "test_id_coverage.py"
 
 NEGATIVE = re.compile(r"invalid|reject|error", re.IGNORECASE)
-# The line that names a test: in Python, in the runtime's C++, a function in MLIR.
-TEST_NAME = re.compile(r"\bdef (test\w*)|\bvoid (test\w*)\(|\bfunc\b[^@\n]*@([\w.$-]+)")
+# The line that names a test: in the runtime's C++, a function in MLIR.
+TEST_NAME = re.compile(r"\bvoid (test\w*)\(|\bfunc\b[^@\n]*@([\w.$-]+)")
 
 
 @dataclass
@@ -67,8 +69,33 @@ def id_pattern(rows: dict[str, str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9])(?:{prefixes})\d\d(?![A-Za-z0-9])", re.IGNORECASE)
 
 
+def statements(body: Sequence[ast.stmt]) -> Iterator[tuple[str, int, int]]:
+    """Yield the name and the first and last line of each function and table, of classes too."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from statements(node.body)
+            continue
+        name, first = "", node.lineno
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            name = node.name
+            first = min([first, *(each.lineno for each in node.decorator_list)])
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            name = " ".join(each.id for each in targets if isinstance(each, ast.Name))
+        yield name, first, node.end_lineno or first
+
+
+def python_sections(text: str) -> Iterator[tuple[str, str]]:
+    """Split a file of Python into (name of the test or table, its text with comments above)."""
+    lines = text.splitlines()
+    for name, first, last in statements(ast.parse(text).body):
+        while first > 1 and lines[first - 2].lstrip().startswith("#"):
+            first -= 1
+        yield name, "\n".join(lines[first - 1 : last])
+
+
 def sections(text: str) -> Iterator[tuple[str, str]]:
-    """Split a test file into (name of the test, its text).
+    """Split a file of another language into (name of the test, its text).
 
     A test begins with the paragraph that holds its name, so that the comments and decorators above
     belong to it; what stands before the first test has no name.
@@ -87,7 +114,8 @@ def sections(text: str) -> Iterator[tuple[str, str]]:
 def scan_file(path: Path, ids: re.Pattern[str], coverage: Coverage) -> None:
     """Note every id that the file mentions."""
     text = path.read_text(encoding="utf-8", errors="ignore")
-    for name, section in sections(text):
+    split = python_sections if path.suffix == ".py" else sections
+    for name, section in split(text):
         is_negative = bool(NEGATIVE.search(path.name) or NEGATIVE.search(name))
         for found in ids.findall(section):
             row = found.upper()

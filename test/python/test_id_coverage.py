@@ -48,6 +48,19 @@ def test_name_of_the_test_makes_it_negative(checkout, name):
     assert (coverage.positive, coverage.negative) == (set(), {"WF05"})
 
 
+def test_table_of_invalid_programs_is_negative(checkout):
+    table = 'INVALID = {\n    "wf05": "relax.func @main(%x: !relax.object)",\n}\n'
+    use = "\n\n@parametrize(INVALID)\ndef test_rejects_it(): ...\n"
+    coverage = id_coverage.scan(checkout(**{"test/python/test_a.py": table + use}))
+    assert (coverage.positive, coverage.negative) == (set(), {"WF05"})
+
+
+def test_table_and_methods_are_positive(checkout):
+    text = 'CASES: dict = {"gr01": 1}\n\n\nclass TestAll:\n    # GR02\n    def test_it(self): ...\n'
+    coverage = id_coverage.scan(checkout(**{"test/python/test_a.py": text}))
+    assert coverage.positive == {"GR01", "GR02"}
+
+
 def test_comment_above_the_next_test_is_not_of_this_one(checkout):
     text = "def test_error():\n    pass\n\n\n# GR01\ndef test_fine():\n    pass\n"
     assert id_coverage.scan(checkout(**{"test/python/test_a.py": text})).positive == {"GR01"}
