@@ -458,6 +458,43 @@ def _used_names(op: ir.Operation) -> Iterator[str]:
         yield from _names_in(attr)
 
 
+def mentioned_symbolic_vars(func: Expr) -> list[str]:
+    """Return the names of all shape variables in an operation and in what it holds.
+
+    Parameters
+    ----------
+    func : mlir.ir.Operation, mlir.ir.OpView, mlir.ir.Value or Function
+
+    Returns
+    -------
+    list of str
+        Each once, in order, wherever they are bound: a closure that names a variable means the one
+        around it, if there is one. Those that stand for a whole shape are among them.
+    """
+    found: dict[str, None] = {}
+    for op in walk(_root(func)):
+        found.update(dict.fromkeys(_used_names(op)))
+        for value in (*definitions(op), *op.results):
+            found.update(dict.fromkeys(mentioned_in_type(value.type)))
+    return list(found)
+
+
+def mentioned_in_type(type_: ir.Type) -> Iterator[str]:
+    """Yield the names of the shape variables in a type, also of those that it binds itself."""
+    if isinstance(type_, TensorStructInfo) and type_.shape_var:
+        yield type_.shape_var
+    elif isinstance(type_, ShapeStructInfo) and type_.var:
+        yield type_.var
+    elif isinstance(type_, TupleStructInfo):
+        for field in type_.fields:
+            yield from mentioned_in_type(field)
+    elif isinstance(type_, FuncStructInfo) and type_.derive is None:
+        for inner in (*type_.params, type_.ret):
+            yield from mentioned_in_type(inner)
+    else:
+        yield from _names_in(type_)
+
+
 def _symbolic_vars(op: ir.Operation, names: Iterable[str]) -> list[Dim]:
     with op.context:
         return [shape_var(name) for name in dict.fromkeys(names)]

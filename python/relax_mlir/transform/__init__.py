@@ -35,6 +35,7 @@ from .gradient import Gradient
 from .mixed_precision import ToMixedPrecision
 from .pass_context import ConfigOption, PassContext, PassInfo, register_config_option
 from .phases import phase
+from .private_functions import ExpandTupleArguments, RemoveUnusedOutputs, RemoveUnusedParameters
 from .python_pass import (
     DataflowBlockPass,
     FunctionPass,
@@ -55,6 +56,7 @@ __all__ = [
     "ConvertLayout",
     "DataflowBlockPass",
     "ExpandConv1D",
+    "ExpandTupleArguments",
     "FoldBatchnormToConv2D",
     "FoldConstant",
     "FunctionPass",
@@ -65,6 +67,8 @@ __all__ = [
     "PassContext",
     "PassError",
     "PassInfo",
+    "RemoveUnusedOutputs",
+    "RemoveUnusedParameters",
     "Sequential",
     "ToMixedPrecision",
     "TransposeQuantizedWeights",
