@@ -183,14 +183,24 @@ DataflowOp Normalizer::merge(DataflowOp first, DataflowOp second) {
   return merged;
 }
 
+/// Whether a closure in a block captures what the block before it puts out: it
+/// may capture nothing of its own block (WF11).
+static bool captures(DataflowOp dataflow, DataflowOp previous) {
+  return llvm::any_of(previous->getUses(), [&](OpOperand &use) {
+    auto closure = use.getOwner()->getParentOfType<ClosureOp>();
+    return closure && dataflow->isProperAncestor(closure);
+  });
+}
+
 void Normalizer::mergeDataflow(Block &block) {
   for (auto dataflow : llvm::make_early_inc_range(block.getOps<DataflowOp>()))
     dropEmpty(dataflow);
   SmallVector<DataflowOp> all(block.getOps<DataflowOp>());
   DataflowOp previous;
   for (DataflowOp dataflow : all) {
-    bool isAdjacent = previous && previous->getNextNode() == dataflow;
-    previous = isAdjacent ? merge(previous, dataflow) : dataflow;
+    bool isMerged = previous && previous->getNextNode() == dataflow &&
+                    !captures(dataflow, previous);
+    previous = isMerged ? merge(previous, dataflow) : dataflow;
   }
 }
 

@@ -172,6 +172,23 @@ relax.func @nf03_three(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
   relax.return %4 : !relax.tensor<[n], f32>
 }
 
+// NF03: blocks stay apart where a closure in the second captures what the first computes.
+// CHECK-LABEL: relax.func @nf03_captured
+// CHECK-COUNT-2: relax.dataflow
+relax.func @nf03_captured(%x: !relax.tensor<[n], f32>) -> !relax.object {
+  %0 = relax.dataflow -> !relax.tensor<[n], f32> {
+    %1 = relax.exp %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+    relax.output %1 : !relax.tensor<[n], f32>
+  }
+  %2 = relax.dataflow -> !relax.func<() -> !relax.tensor<[n], f32>, pure> {
+    %3 = relax.closure () -> !relax.tensor<[n], f32> {
+      relax.return %0 : !relax.tensor<[n], f32>
+    }
+    relax.output %3 : !relax.func<() -> !relax.tensor<[n], f32>, pure>
+  }
+  relax.return %2 : !relax.func<() -> !relax.tensor<[n], f32>, pure>
+}
+
 // NF03: an empty block forwards what it outputs.
 // CHECK-LABEL: relax.func @nf03_forward
 // CHECK-NEXT: relax.return %x : !relax.object
