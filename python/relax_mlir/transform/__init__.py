@@ -27,6 +27,7 @@ from .bind_params import BindParams
 from .combine_parallel_matmul import CombineParallelMatmul
 from .compress_weights import CompressWeights, WeightFormat
 from .convert_layout import ConvertLayout
+from .dataflow_blocks import ConvertToDataflow, TopologicalSort
 from .expand_conv1d import ExpandConv1D
 from .find import find
 from .fold_batch_norm import FoldBatchnormToConv2D
@@ -54,6 +55,7 @@ __all__ = [
     "CompressWeights",
     "ConfigOption",
     "ConvertLayout",
+    "ConvertToDataflow",
     "DataflowBlockPass",
     "ExpandConv1D",
     "ExpandTupleArguments",
@@ -71,6 +73,7 @@ __all__ = [
     "RemoveUnusedParameters",
     "Sequential",
     "ToMixedPrecision",
+    "TopologicalSort",
     "TransposeQuantizedWeights",
     "WeightFormat",
     "dataflowblock_pass",
