@@ -24,6 +24,7 @@ from relax_runtime.near_misses import did_you_mean as _did_you_mean
 
 from .base import MLIRPass, Pass, PassError, Sequential
 from .bind_params import BindParams
+from .bind_symbolic_vars import BindSymbolicVars
 from .combine_parallel_matmul import CombineParallelMatmul
 from .compress_weights import CompressWeights, WeightFormat
 from .convert_layout import ConvertLayout
@@ -34,6 +35,8 @@ from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .gradient import Gradient
 from .mixed_precision import ToMixedPrecision
+from .model_params import BundleModelParams
+from .param_types import UpdateParamStructInfo, UpdateParamType
 from .pass_context import ConfigOption, PassContext, PassInfo, register_config_option
 from .phases import phase
 from .private_functions import ExpandTupleArguments, RemoveUnusedOutputs, RemoveUnusedParameters
@@ -47,10 +50,15 @@ from .python_pass import (
 )
 from .registry import PASSES as _PASSES
 from .registry import TVM_PASSES as _TVM_PASSES
+from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
 from .transpose_weights import TransposeQuantizedWeights
+from .update_vdevice import UpdateVDevice
 
 __all__ = [
+    "AttachGlobalSymbol",
     "BindParams",
+    "BindSymbolicVars",
+    "BundleModelParams",
     "CombineParallelMatmul",
     "CompressWeights",
     "ConfigOption",
@@ -65,6 +73,7 @@ __all__ = [
     "Gradient",
     "MLIRPass",
     "ModulePass",
+    "NormalizeGlobalVar",
     "Pass",
     "PassContext",
     "PassError",
@@ -75,6 +84,9 @@ __all__ = [
     "ToMixedPrecision",
     "TopologicalSort",
     "TransposeQuantizedWeights",
+    "UpdateParamStructInfo",
+    "UpdateParamType",
+    "UpdateVDevice",
     "WeightFormat",
     "dataflowblock_pass",
     "find",
