@@ -34,6 +34,7 @@ from .find import find
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .gradient import Gradient
+from .lift_params import LiftTransformParams
 from .mixed_precision import ToMixedPrecision
 from .model_params import BundleModelParams
 from .param_types import UpdateParamStructInfo, UpdateParamType
@@ -71,6 +72,7 @@ __all__ = [
     "FoldConstant",
     "FunctionPass",
     "Gradient",
+    "LiftTransformParams",
     "MLIRPass",
     "ModulePass",
     "NormalizeGlobalVar",
