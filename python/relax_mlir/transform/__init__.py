@@ -34,6 +34,7 @@ from .find import find
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .gradient import Gradient
+from .lazy_params import LazyGetInput, LazySetOutput, LazyTransformParams
 from .lift_params import LiftTransformParams
 from .mixed_precision import ToMixedPrecision
 from .model_params import BundleModelParams
@@ -72,6 +73,9 @@ __all__ = [
     "FoldConstant",
     "FunctionPass",
     "Gradient",
+    "LazyGetInput",
+    "LazySetOutput",
+    "LazyTransformParams",
     "LiftTransformParams",
     "MLIRPass",
     "ModulePass",
