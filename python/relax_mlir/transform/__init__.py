@@ -36,12 +36,14 @@ from .fold_constant import FoldConstant
 from .gradient import Gradient
 from .lazy_params import LazyGetInput, LazySetOutput, LazyTransformParams
 from .lift_params import LiftTransformParams
+from .lower_alloc_tensor import LowerAllocTensor
 from .mixed_precision import ToMixedPrecision
 from .model_params import BundleModelParams
 from .param_types import UpdateParamStructInfo, UpdateParamType
 from .pass_context import ConfigOption, PassContext, PassInfo, register_config_option
 from .phases import phase
 from .private_functions import ExpandTupleArguments, RemoveUnusedOutputs, RemoveUnusedParameters
+from .purity import RemovePurityChecking
 from .python_pass import (
     DataflowBlockPass,
     FunctionPass,
@@ -77,6 +79,7 @@ __all__ = [
     "LazySetOutput",
     "LazyTransformParams",
     "LiftTransformParams",
+    "LowerAllocTensor",
     "MLIRPass",
     "ModulePass",
     "NormalizeGlobalVar",
@@ -84,6 +87,7 @@ __all__ = [
     "PassContext",
     "PassError",
     "PassInfo",
+    "RemovePurityChecking",
     "RemoveUnusedOutputs",
     "RemoveUnusedParameters",
     "Sequential",
