@@ -52,6 +52,7 @@ from .python_pass import (
     function_pass,
     module_pass,
 )
+from .registry import NOT_HERE as _NOT_HERE
 from .registry import PASSES as _PASSES
 from .registry import TVM_PASSES as _TVM_PASSES
 from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
@@ -121,6 +122,8 @@ def __getattr__(name: str) -> Any:
     message = f"module 'relax_mlir.transform' has no attribute '{name}'{hint}"
     if name in _TVM_PASSES:
         message = f"relax_mlir has no pass '{name}' yet; transform.passes() lists those it has"
+        if name in _NOT_HERE:
+            message = f"relax_mlir has no pass '{name}': {_NOT_HERE[name]}"
         # For "from relax_mlir.transform import ..." Python asks whether there is the attribute,
         # and would forget the reason why there is none.
         if sys._getframe(1).f_code.co_name == "_handle_fromlist":

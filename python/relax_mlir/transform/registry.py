@@ -38,6 +38,36 @@ UpdateParamType UpdateVDevice VMBuiltinLower VMShapeLower
 """
 TVM_PASSES = frozenset(_TVM_TEXT.split())
 
+_TUNING = "the compiler chooses the loops of kernels itself, without tuning"
+_PACKING = "the compiler packs constants for its kernels itself"
+_COLLECTIVE = "there are no programs of several processes"
+_BUILTINS = "R.memory and R.vm are spellings of the same operations, which need no lowering"
+# Why there is no pass under a name of TVM, where none is planned.
+NOT_HERE = {
+    "AllocateWorkspace": "packed functions allocate what they need themselves",
+    "AttachAttrLayoutFreeBuffers": _PACKING,
+    "AttachExternModules": (
+        "functions of other libraries are called by the names under which "
+        "tvm_ffi.register_global_func knows them"
+    ),
+    "ComputePrimValue": "the compiler computes expressions over shape variables itself",
+    "DataflowUseInplaceCalls": (
+        "StaticPlanBlockMemory lets kernels write over inputs that die, unless inplace=False"
+    ),
+    "IPCAllReduceRewrite": _COLLECTIVE,
+    "LowerGPUIPCAllocStorage": _COLLECTIVE,
+    "LowerRuntimeBuiltin": _BUILTINS,
+    "MetaScheduleApplyDatabase": _TUNING,
+    "MetaScheduleTuneIRMod": _TUNING,
+    "MetaScheduleTuneTIR": _TUNING,
+    "RewriteCUDAGraph": "launches of kernels are not captured",
+    "SpecializePrimFuncBasedOnCallSite": (
+        "kernels name no device, and run on that of their tensors"
+    ),
+    "SplitLayoutRewritePreproc": _PACKING,
+    "VMBuiltinLower": _BUILTINS,
+}
+
 # Classes with the arguments of TVM replace those without any.
 _OURS: tuple[type[MLIRPass], ...] = tuple(
     getattr(tvm_arguments, cls.__name__, cls) for cls in _GENERATED
