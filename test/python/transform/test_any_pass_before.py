@@ -118,6 +118,21 @@ PROGRAMS = {name: ALIASES + text for name, text in PROGRAMS.items()}
 
 # After the passes that are left out there is no module of Relax any more.
 PASSES = sorted(set(REGISTERED) - {"ConvertToLLVM", "MakeKernelEntries"})
+# Passes in Python that leave the parameters of a program without weights as they are.
+IN_PYTHON = [
+    "AttachGlobalSymbol",
+    "BundleModelParams",
+    "ConvertToDataflow",
+    "ExpandTupleArguments",
+    "LazyTransformParams",
+    "LiftTransformParams",
+    "LowerAllocTensor",
+    "NormalizeGlobalVar",
+    "RemovePurityChecking",
+    "RemoveUnusedOutputs",
+    "RemoveUnusedParameters",
+    "TopologicalSort",
+]
 MODES = itertools.cycle(["compiled", "bytecode"])
 
 
@@ -171,6 +186,17 @@ def test_rf13_after_a_pass(name, expected):
 @pytest.mark.parametrize("seed", range(16))
 def test_rf13_after_passes_in_any_order(seed, expected):
     check(random.Random(seed).sample(PASSES, 2 + seed % 3), expected)
+
+
+@pytest.mark.parametrize("name", IN_PYTHON)
+def test_rf13_after_a_pass_in_python(name, expected):
+    check([name], expected)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rf13_after_passes_in_python_and_others(seed, expected):
+    choice = random.Random(seed)
+    check(choice.sample([*choice.sample(IN_PYTHON, 2), choice.choice(PASSES)], 3), expected)
 
 
 def test_rf13_after_all_phases_but_the_last(expected):
