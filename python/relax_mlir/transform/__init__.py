@@ -29,7 +29,9 @@ from .combine_parallel_matmul import CombineParallelMatmul
 from .compress_weights import CompressWeights, WeightFormat
 from .convert_layout import ConvertLayout
 from .dataflow_blocks import ConvertToDataflow, TopologicalSort
+from .decompose_ops import DecomposeOpsForInference, DecomposeOpsForTraining
 from .expand_conv1d import ExpandConv1D
+from .expand_matmul_of_sum import ExpandMatmulOfSum
 from .find import find
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
@@ -37,6 +39,7 @@ from .gradient import Gradient
 from .lazy_params import LazyGetInput, LazySetOutput, LazyTransformParams
 from .lift_params import LiftTransformParams
 from .lower_alloc_tensor import LowerAllocTensor
+from .matmul_order import AdjustMatmulOrder
 from .mixed_precision import ToMixedPrecision
 from .model_params import BundleModelParams
 from .param_types import UpdateParamStructInfo, UpdateParamType
@@ -56,11 +59,17 @@ from .registry import NOT_HERE as _NOT_HERE
 from .registry import PASSES as _PASSES
 from .registry import TVM_PASSES as _TVM_PASSES
 from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
+from .redundant_reshape import RemoveRedundantReshape
+from .registry import PASSES as _PASSES
+from .registry import TVM_PASSES as _TVM_PASSES
+from .reorder_permute_dims import ReorderPermuteDimsAfterConcat
+from .reorder_take_after_matmul import ReorderTakeAfterMatmul
 from .transpose_weights import TransposeQuantizedWeights
 from .update_vdevice import UpdateVDevice
 
 __all__ = [
     "AttachGlobalSymbol",
+    "AdjustMatmulOrder",
     "BindParams",
     "BindSymbolicVars",
     "BundleModelParams",
@@ -70,8 +79,11 @@ __all__ = [
     "ConvertLayout",
     "ConvertToDataflow",
     "DataflowBlockPass",
+    "DecomposeOpsForInference",
+    "DecomposeOpsForTraining",
     "ExpandConv1D",
     "ExpandTupleArguments",
+    "ExpandMatmulOfSum",
     "FoldBatchnormToConv2D",
     "FoldConstant",
     "FunctionPass",
@@ -91,6 +103,9 @@ __all__ = [
     "RemovePurityChecking",
     "RemoveUnusedOutputs",
     "RemoveUnusedParameters",
+    "RemoveRedundantReshape",
+    "ReorderPermuteDimsAfterConcat",
+    "ReorderTakeAfterMatmul",
     "Sequential",
     "ToMixedPrecision",
     "TopologicalSort",
