@@ -61,8 +61,17 @@ def _divisor(value: Any) -> ir.AffineExpr:
     return ir.AffineExpr.get_constant(number)
 
 
-def _affine_map(function: Callable[..., Any], ndim: int | None) -> ir.AffineMap:
-    """Return a function of indices as a map."""
+def affine_map_of(function: Callable[..., Any], ndim: int | None) -> ir.AffineMap:
+    """Return a function of indices as a map of MLIR.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the indices, and returns one or several that it computes with ``+``, ``-``, ``*``,
+        ``//`` and ``%``.
+    ndim : int or None
+        How many indices a function of any number gets; None where that is not known.
+    """
     params = inspect.signature(function).parameters.values()
     if any(param.kind is param.VAR_POSITIONAL for param in params):
         if ndim is None:
@@ -119,7 +128,7 @@ def layout_transform(
             attr = ir.AffineMapAttr.get(index_map)
         else:
             ndim = type_.ndim if type_.ndim >= 0 else None
-            attr = ir.AffineMapAttr.get(_affine_map(index_map, ndim))
+            attr = ir.AffineMapAttr.get(affine_map_of(index_map, ndim))
     if isinstance(pad_value, ir.Value):
         pad_value = getattr(pad_value.owner, "value", None)
         if not isinstance(pad_value, (ir.IntegerAttr, ir.FloatAttr)):

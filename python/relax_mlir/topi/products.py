@@ -18,7 +18,9 @@ from .utils import (
 )
 
 
-def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
+def matmul(
+    a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False, out_dtype: Any = None
+) -> Tensor:
     """Return the product of matrices; leading dimensions broadcast.
 
     Parameters
@@ -27,6 +29,8 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
         Of rank 1 or more; a vector is a row on the left and a column on the right.
     transp_a, transp_b : bool
         Whether the last two dimensions are swapped.
+    out_dtype : str or numpy.dtype, optional
+        The data type that elements are converted to before they are multiplied.
 
     Returns
     -------
@@ -56,6 +60,8 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
         a_at = [*row, k.var] if not transp_a or a.ndim == 1 else [k.var, *row]
         b_at = [k.var, *column] if not transp_b or b.ndim == 1 else [*column, k.var]
         x, y = _batched(a, outer, a_at), _batched(b, outer, b_at)
+        if out_dtype is not None:
+            x, y = x.astype(out_dtype), y.astype(out_dtype)
         return te.sum(x * y, axis=k)
 
     return te.compute([*batch, *rows, *right], value, name="T_matmul", tag="matmul")

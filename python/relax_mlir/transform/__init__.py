@@ -22,6 +22,7 @@ from typing import Any
 
 from relax_runtime.near_misses import did_you_mean as _did_you_mean
 
+from .alter_op_impl import AlterOpImpl
 from .base import MLIRPass, Pass, PassError, Sequential
 from .bind_params import BindParams
 from .bind_symbolic_vars import BindSymbolicVars
@@ -35,6 +36,7 @@ from .expand_matmul_of_sum import ExpandMatmulOfSum
 from .find import find
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
+from .fuse_transpose_matmul import FuseTransposeMatmul
 from .gradient import Gradient
 from .lazy_params import LazyGetInput, LazySetOutput, LazyTransformParams
 from .lift_params import LiftTransformParams
@@ -43,6 +45,10 @@ from .matmul_order import AdjustMatmulOrder
 from .mixed_precision import ToMixedPrecision
 from .model_params import BundleModelParams
 from .param_types import UpdateParamStructInfo, UpdateParamType
+from .inplace_calls import DataflowUseInplaceCalls
+from .matmul_order import AdjustMatmulOrder
+from .mixed_precision import ToMixedPrecision
+from .optimize_layout_transform import OptimizeLayoutTransform
 from .pass_context import ConfigOption, PassContext, PassInfo, register_config_option
 from .phases import phase
 from .private_functions import ExpandTupleArguments, RemoveUnusedOutputs, RemoveUnusedParameters
@@ -70,6 +76,7 @@ from .update_vdevice import UpdateVDevice
 __all__ = [
     "AttachGlobalSymbol",
     "AdjustMatmulOrder",
+    "AlterOpImpl",
     "BindParams",
     "BindSymbolicVars",
     "BundleModelParams",
@@ -79,6 +86,7 @@ __all__ = [
     "ConvertLayout",
     "ConvertToDataflow",
     "DataflowBlockPass",
+    "DataflowUseInplaceCalls",
     "DecomposeOpsForInference",
     "DecomposeOpsForTraining",
     "ExpandConv1D",
@@ -87,6 +95,7 @@ __all__ = [
     "FoldBatchnormToConv2D",
     "FoldConstant",
     "FunctionPass",
+    "FuseTransposeMatmul",
     "Gradient",
     "LazyGetInput",
     "LazySetOutput",
@@ -96,6 +105,7 @@ __all__ = [
     "MLIRPass",
     "ModulePass",
     "NormalizeGlobalVar",
+    "OptimizeLayoutTransform",
     "Pass",
     "PassContext",
     "PassError",
