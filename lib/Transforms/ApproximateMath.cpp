@@ -324,8 +324,35 @@ static Value buildExpM1(Arith &b, Value x) {
   return unlessTiny(b, x, 1e-8, result);
 }
 
+/// tanh(x) / x by x^2 for |x| <= 9, as a quotient with fewer digits.
+constexpr double kFastTanh[] = {1,
+                                0.140999399,
+                                0.00442692301,
+                                4.22988992e-05,
+                                1.113212e-07,
+                                3.68355586e-11};
+constexpr double kFastTanhBelow[] = {1,
+                                     0.474332732,
+                                     0.0292045011,
+                                     0.000501021711,
+                                     2.60619706e-06,
+                                     2.95657348e-09};
+
+/// x * p(x^2) / q(x^2), within -1 and 1, for |x| up to a bound, from which on
+/// it is 1.
+static Value buildQuotient(Arith &b, Value x, double bound, ArrayRef<double> p,
+                           ArrayRef<double> q) {
+  x = b.clamp(x, b.number(-bound), b.number(bound));
+  Value square = b.mul(x, x);
+  Value result =
+      b.div(b.mul(x, b.polynomial(square, p)), b.polynomial(square, q));
+  return b.clamp(result, b.number(-1), b.number(1));
+}
+
 /// (e^2x - 1) / (e^2x + 1)
 static Value buildTanh(Arith &b, Value x) {
+  if (b.fast)
+    return buildQuotient(b, x, 9, kFastTanh, kFastTanhBelow);
   Value magnitude = b.abs(x), most = b.number(10);
   Value y = b.select(b.compare(Pred::OGT, magnitude, most), most, magnitude);
   Value e = expm1Of(b, b.add(y, y));
@@ -455,7 +482,15 @@ constexpr double kLogErfc[] = {
     -0.10827846825122833,   0.02510174922645092,     -0.00415377039462328,
     0.00042650371324270964, -1.9262453861301765e-05, -1.6976578365301975e-07};
 
+/// erf(x) / x by x^2 for |x| <= 3.9, as a quotient with fewer digits.
+constexpr double kFastErf[] = {1.12837915,    0.189654973,    0.0526663496,
+                               0.00373779811, 0.000285043373, 2.06647588e-06};
+constexpr double kFastErfBelow[] = {
+    1, 0.501410128, 0.113813911, 0.0149131771, 0.00115723161, 3.82690707e-05};
+
 static Value buildErf(Arith &b, Value x) {
+  if (b.fast)
+    return buildQuotient(b, x, 3.9, kFastErf, kFastErfBelow);
   Value magnitude = b.abs(x), one = b.number(1), most = b.number(4);
   Value small = b.mulAdd(b.polynomial(b.mul(x, x), kErf), x, x);
   Value y = b.select(b.compare(Pred::OGT, magnitude, most), most, magnitude);
@@ -791,6 +826,15 @@ static void relaxArithmetic(func::FuncOp function) {
   });
 }
 
+/// Whether an operation alone may have fewer digits.
+static bool isApproximate(Operation *op) {
+  auto function = dyn_cast<arith::ArithFastMathInterface>(op);
+  arith::FastMathFlagsAttr given =
+      function ? function.getFastMathFlagsAttr() : nullptr;
+  return given &&
+         bitEnumContainsAny(given.getValue(), arith::FastMathFlags::afn);
+}
+
 /// LLVM's reciprocals overflow where those of kernels are scaled.
 static void forbidReciprocals(func::FuncOp function) {
   function.walk([](arith::DivFOp op) {
@@ -816,7 +860,7 @@ struct RelaxApproximateMathPass
         ops.emplace_back(op, function);
     });
     for (auto [op, function] : ops) {
-      Arith b(op, fast, hasScalef);
+      Arith b(op, fast || isApproximate(op), hasScalef);
       Type type = op->getResult(0).getType();
       SmallVector<Value> operands(op->getOperands());
       bool isNarrow = type != b.f32() && type != b.f64();

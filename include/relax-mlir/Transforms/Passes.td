@@ -426,9 +426,10 @@ def RelaxApproximateMathPass
     an element of at least 2^24.
 
     With `fast`, LLVM may compute the sums and products that loops accumulate in
-    another order and ignore the signs of zeros, and `exp`, `exp2`, `powf`, `sin`
-    and `cos` have fewer digits; `docs/dev/math.md` says how many. Powers of two
-    are scaled by `vscalefps` where the target of the module has it.
+    another order and ignore the signs of zeros, and `exp`, `exp2`, `erf`, `powf`,
+    `sin`, `cos` and `tanh` have fewer digits; `docs/dev/math.md` says how many.
+    An operation with the flag `afn` has them in any case. Powers of two are
+    scaled by `vscalefps` where the target of the module has it.
   }];
   let options = [
     Option<"fast", "fast", "bool", /*default=*/"false",

@@ -33,6 +33,7 @@ from .dataflow_blocks import ConvertToDataflow, TopologicalSort
 from .decompose_ops import DecomposeOpsForInference, DecomposeOpsForTraining
 from .expand_conv1d import ExpandConv1D
 from .expand_matmul_of_sum import ExpandMatmulOfSum
+from .fast_math import FastMathTransform
 from .find import find
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
@@ -92,6 +93,7 @@ __all__ = [
     "ExpandConv1D",
     "ExpandTupleArguments",
     "ExpandMatmulOfSum",
+    "FastMathTransform",
     "FoldBatchnormToConv2D",
     "FoldConstant",
     "FunctionPass",

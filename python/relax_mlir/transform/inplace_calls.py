@@ -4,24 +4,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlir import ir
 
 from .. import op
-from ..builder.block_builder import BlockBuilder
-from ..core.expr import GlobalVar, Var
+from ..core.expr import GlobalVar
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
 from ..core.struct_info import facts_at
-from ..core.variables import defining_op, walk
+from ..core.variables import defining_op
 from ..dialects import relax as _ops
 from ..op._ops_gen import ELEMENTWISE
 from .find import find
-from .kernels import Kernels
+from .kernels import Kernels, Legalized, distinct_operands, signature_of
 from .pass_context import PassContext
 from .python_pass import module_pass
-from .registry import PASSES
 from .rewriting import are_equal, unnamed
 
 # Operations whose result may be a tensor that there is already, or share memory with one.
@@ -95,19 +91,22 @@ def _update_in(block: ir.Block, kernels: _InplaceKernels) -> None:
             continue
         with ir.InsertionPoint(found), unnamed(found.location):
             type_ = found.results[0].type
-            result = op.call_tir_inplace(GlobalVar(name), _distinct(found), index, type_)
+            result = op.call_tir_inplace(GlobalVar(name), distinct_operands(found), index, type_)
         result.owner.operation.location = found.location
         found.results[0].replace_all_uses_with(result)
         found.erase()
 
 
 def _updatable(found: ir.Operation) -> int | None:
-    """Return which one of its distinct operands an operation may write into."""
+    """Return which one of its distinct operands an operation may write into.
+
+    What is updated is passed once.
+    """
     types = [value.type for value in (*found.operands, *found.results)]
     if len(found.results) != 1 or not all(map(_is_known, types)):
         return None
     facts = facts_at(found)
-    for index, value in enumerate(_distinct(found)):
+    for index, value in enumerate(distinct_operands(found)):
         fits = value.type == types[-1] or (
             (value.type.dtype, value.type.vdevice) == (types[-1].dtype, types[-1].vdevice)
             and are_equal(value.type.shape, types[-1].shape, facts)
@@ -115,11 +114,6 @@ def _updatable(found: ir.Operation) -> int | None:
         if fits and _is_last_use(value, found):
             return index
     return None
-
-
-def _distinct(found: ir.Operation) -> list[ir.Value]:
-    """Return the operands, each one once: what is updated is passed once."""
-    return list(dict.fromkeys(found.operands))
 
 
 def _is_known(type_: ir.Type) -> bool:
@@ -155,25 +149,20 @@ class _InplaceKernels:
 
     def of(self, found: ir.Operation, index: int) -> str | None:
         """Return the name of the kernel of an operation; None if its kernel takes more."""
-        key = _signature(found), index
+        key = signature_of(found), index
         if key not in self._known:
             self._known[key] = self._make(found, index)
         return self._known[key]
 
     def _make(self, found: ir.Operation, index: int) -> str | None:
-        module = IRModule(PASSES["LegalizeOps"]()(_alone(found)).module)
-        calls = [each for each in walk(module["main"].operation) if each.name == "relax.call_tir"]
-        if len(calls) != 1 or calls[0].opview.packed_ints is not None:
+        made = Legalized.of(found)
+        if made is None or made.ints is not None:
             return None
-        if _distinct(calls[0]) != list(module["main"].body.blocks[0].arguments):
-            return None
-        kernel = module[calls[0].attributes["callee"].value].operation
-        args = list(calls[0].opview.args)
-        places = [args.index(value) for value in args]
+        places = [made.places.index(place) for place in made.places]
         # The output is the operand: whatever of it is still needed when it is written is copied.
-        _merge_arguments(kernel, [*places, places.index(places[index])])
+        _merge_arguments(made.kernel, [*places, made.places.index(index)])
         name = found.name.removeprefix("relax.")
-        return self._kernels.add(kernel, f"{name}_inplace")
+        return self._kernels.add(made.kernel, f"{name}_inplace")
 
 
 def _merge_arguments(kernel: ir.Operation, places: list[int]) -> None:
@@ -186,25 +175,3 @@ def _merge_arguments(kernel: ir.Operation, places: list[int]) -> None:
     results = kernel.attributes["function_type"].value.results
     type_ = ir.FunctionType.get([value.type for value in block.arguments], results)
     kernel.attributes["function_type"] = ir.TypeAttr.get(type_)
-
-
-def _signature(found: ir.Operation) -> str:
-    types = [str(value.type) for value in (*found.operands, *found.results)]
-    distinct = _distinct(found)
-    places = [distinct.index(value) for value in found.operands]
-    all_named = (found.attributes[i] for i in range(len(found.attributes)))
-    attributes = sorted(f"{each.name}={each.attr}" for each in all_named)
-    return str([found.name, *types, places, *attributes])
-
-
-def _alone(found: ir.Operation) -> Any:
-    """Return a module whose function `main` computes an operation of its parameters."""
-    builder = BlockBuilder(found.context)
-    distinct = _distinct(found)
-    params = [Var(f"x{place}", value.type) for place, value in enumerate(distinct)]
-    with builder.function("main", params):
-        copy = found.clone().operation
-        for place, value in enumerate(found.operands):
-            copy.operands[place] = params[distinct.index(value)].value
-        builder.emit_func_output(copy.results[0])
-    return builder.get()

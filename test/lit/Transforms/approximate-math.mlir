@@ -124,3 +124,15 @@ func.func @scale_half(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.exp %x : vector<8xf32>
   return %0 : vector<8xf32>
 }
+
+// An operation that may be less accurate takes the shorter way without `fast`.
+// CHECK-LABEL: func.func @less_accurate
+// CHECK-COUNT-2: arith.divf
+// CHECK-NOT: arith.divf
+// CHECK-NOT: math.erf
+// CHECK: return
+func.func @less_accurate(%x: f32) -> (f32, f32) {
+  %0 = math.erf %x fastmath<afn> : f32
+  %1 = math.tanh %x fastmath<afn> : f32
+  return %0, %1 : f32, f32
+}
