@@ -23,23 +23,20 @@ from .rewriting import are_equal, unnamed
 # Operations whose result may be a tensor that there is already, or share memory with one.
 _VIEWS = frozenset(
     {
-        "relax.cast",
         "relax.closure",
         "relax.constant",
-        "relax.ensure_zero_offset",
         "relax.expand_dims",
         "relax.flatten",
         "relax.get_item",
         "relax.hint_on_device",
         "relax.if",
-        "relax.make_closure",
         "relax.match_cast",
         "relax.permute_dims",
         "relax.reshape",
+        "relax.seq",
         "relax.squeeze",
         "relax.to_vdevice",
         "relax.tuple",
-        "relax.view",
     }
 )
 _CALLS = frozenset({"relax.call_tir", "relax.call_tir_inplace"})
@@ -136,8 +133,9 @@ def _is_last_use(value: ir.Value, found: ir.Operation) -> bool:
 
 def _may_share_memory(made: ir.Operation) -> bool:
     """Say whether the result of an operation may share memory with an operand."""
-    is_call = made.name.startswith("relax.call") and made.name not in _CALLS
-    return is_call or made.name in _VIEWS
+    if made.name.startswith(("relax.builtin.", "relax.call")):
+        return made.name not in _CALLS
+    return made.name in _VIEWS
 
 
 class _InplaceKernels:

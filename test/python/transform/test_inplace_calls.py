@@ -90,6 +90,7 @@ def test_operands_that_stay() -> None:
         lambda x: op.add(op.expand_dims(x, [1]), op.expand_dims(x, [1])),
         lambda x: op.negative(op.permute_dims(op.reshape(x, [1, 4]))),
         lambda x: op.multiply(op.reshape(x, [4, 1]), op.exp(x)),  # a larger result
+        lambda x: op.add(op.memory.view(x, [2, 2]), op.reshape(x, [2, 2])),
         lambda x: op.less(op.exp(x), x),  # another data type
         lambda x: op.matmul(op.exp(x), x),
     ],
