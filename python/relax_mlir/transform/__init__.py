@@ -47,6 +47,7 @@ from .mixed_precision import ToMixedPrecision
 from .model_params import BundleModelParams
 from .param_types import UpdateParamStructInfo, UpdateParamType
 from .inplace_calls import DataflowUseInplaceCalls
+from .layout_free_buffers import AttachAttrLayoutFreeBuffers, SplitLayoutRewritePreproc
 from .matmul_order import AdjustMatmulOrder
 from .mixed_precision import ToMixedPrecision
 from .optimize_layout_transform import OptimizeLayoutTransform
@@ -78,6 +79,7 @@ __all__ = [
     "AttachGlobalSymbol",
     "AdjustMatmulOrder",
     "AlterOpImpl",
+    "AttachAttrLayoutFreeBuffers",
     "BindParams",
     "BindSymbolicVars",
     "BundleModelParams",
@@ -119,6 +121,7 @@ __all__ = [
     "ReorderPermuteDimsAfterConcat",
     "ReorderTakeAfterMatmul",
     "Sequential",
+    "SplitLayoutRewritePreproc",
     "ToMixedPrecision",
     "TopologicalSort",
     "TransposeQuantizedWeights",
