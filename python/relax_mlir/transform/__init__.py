@@ -39,18 +39,16 @@ from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .fuse_transpose_matmul import FuseTransposeMatmul
 from .gradient import Gradient
+from .inplace_calls import DataflowUseInplaceCalls
+from .layout_free_buffers import AttachAttrLayoutFreeBuffers, SplitLayoutRewritePreproc
 from .lazy_params import LazyGetInput, LazySetOutput, LazyTransformParams
 from .lift_params import LiftTransformParams
 from .lower_alloc_tensor import LowerAllocTensor
 from .matmul_order import AdjustMatmulOrder
 from .mixed_precision import ToMixedPrecision
 from .model_params import BundleModelParams
-from .param_types import UpdateParamStructInfo, UpdateParamType
-from .inplace_calls import DataflowUseInplaceCalls
-from .layout_free_buffers import AttachAttrLayoutFreeBuffers, SplitLayoutRewritePreproc
-from .matmul_order import AdjustMatmulOrder
-from .mixed_precision import ToMixedPrecision
 from .optimize_layout_transform import OptimizeLayoutTransform
+from .param_types import UpdateParamStructInfo, UpdateParamType
 from .pass_context import ConfigOption, PassContext, PassInfo, register_config_option
 from .phases import phase
 from .private_functions import ExpandTupleArguments, RemoveUnusedOutputs, RemoveUnusedParameters
@@ -63,23 +61,21 @@ from .python_pass import (
     function_pass,
     module_pass,
 )
-from .registry import NOT_HERE as _NOT_HERE
-from .registry import PASSES as _PASSES
-from .registry import TVM_PASSES as _TVM_PASSES
-from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
 from .redundant_reshape import RemoveRedundantReshape
+from .registry import NOT_HERE as _NOT_HERE
 from .registry import PASSES as _PASSES
 from .registry import TVM_PASSES as _TVM_PASSES
 from .reorder_permute_dims import ReorderPermuteDimsAfterConcat
 from .reorder_take_after_matmul import ReorderTakeAfterMatmul
+from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
 from .transpose_weights import TransposeQuantizedWeights
 from .update_vdevice import UpdateVDevice
 
 __all__ = [
-    "AttachGlobalSymbol",
     "AdjustMatmulOrder",
     "AlterOpImpl",
     "AttachAttrLayoutFreeBuffers",
+    "AttachGlobalSymbol",
     "BindParams",
     "BindSymbolicVars",
     "BundleModelParams",
@@ -93,8 +89,8 @@ __all__ = [
     "DecomposeOpsForInference",
     "DecomposeOpsForTraining",
     "ExpandConv1D",
-    "ExpandTupleArguments",
     "ExpandMatmulOfSum",
+    "ExpandTupleArguments",
     "FastMathTransform",
     "FoldBatchnormToConv2D",
     "FoldConstant",
@@ -115,9 +111,9 @@ __all__ = [
     "PassError",
     "PassInfo",
     "RemovePurityChecking",
+    "RemoveRedundantReshape",
     "RemoveUnusedOutputs",
     "RemoveUnusedParameters",
-    "RemoveRedundantReshape",
     "ReorderPermuteDimsAfterConcat",
     "ReorderTakeAfterMatmul",
     "Sequential",

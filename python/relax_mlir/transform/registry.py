@@ -39,21 +39,16 @@ UpdateParamType UpdateVDevice VMBuiltinLower VMShapeLower
 TVM_PASSES = frozenset(_TVM_TEXT.split())
 
 _TUNING = "the compiler chooses the loops of kernels itself, without tuning"
-_PACKING = "the compiler packs constants for its kernels itself"
 _COLLECTIVE = "there are no programs of several processes"
 _BUILTINS = "R.memory and R.vm are spellings of the same operations, which need no lowering"
 # Why there is no pass under a name of TVM, where none is planned.
 NOT_HERE = {
     "AllocateWorkspace": "packed functions allocate what they need themselves",
-    "AttachAttrLayoutFreeBuffers": _PACKING,
     "AttachExternModules": (
         "functions of other libraries are called by the names under which "
         "tvm_ffi.register_global_func knows them"
     ),
     "ComputePrimValue": "the compiler computes expressions over shape variables itself",
-    "DataflowUseInplaceCalls": (
-        "StaticPlanBlockMemory lets kernels write over inputs that die, unless inplace=False"
-    ),
     "IPCAllReduceRewrite": _COLLECTIVE,
     "LowerGPUIPCAllocStorage": _COLLECTIVE,
     "LowerRuntimeBuiltin": _BUILTINS,
@@ -64,7 +59,9 @@ NOT_HERE = {
     "SpecializePrimFuncBasedOnCallSite": (
         "kernels name no device, and run on that of their tensors"
     ),
-    "SplitLayoutRewritePreproc": _PACKING,
+    "SplitCallTIRByPattern": (
+        "calls of libraries are made of operators, not of the loops of kernels"
+    ),
     "VMBuiltinLower": _BUILTINS,
 }
 
