@@ -27,7 +27,7 @@ _OPTIONAL = {
     "onnx": ("relax_mlir.frontend.onnx", ""),
     "pygments": ("colours of show()", ""),
 }
-_TOOLS = ("relax-opt", "relax-translate", "relax-lsp-server")
+_TOOLS = ("relax-opt", "relax-translate", "relax-reduce", "relax-lsp-server")
 _FEATURES = ("avx2", "fma", "avx512f", "avx512vnni", "avx512bf16", "avx512fp16", "amx-tile")
 _PROGRAM = """
 relax.func @main(%x: !relax.tensor<[n, 4], f32>) -> !relax.tensor<[n, 4], f32> {
