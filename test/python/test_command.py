@@ -50,7 +50,7 @@ def test_doctor_finds_tools_beside_python(capsys, monkeypatch, tmp_path):
 
 
 def make_tools(folder) -> str:
-    for tool in ("relax-opt", "relax-translate", "relax-lsp-server"):
+    for tool in ("relax-opt", "relax-translate", "relax-reduce", "relax-lsp-server"):
         (folder / tool).write_text("#!/bin/sh\n")
         (folder / tool).chmod(0o755)
     return str(folder)

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s -relax-lambda-lift -split-input-file -verify-diagnostics
 
-// SE04: the name stands for a kernel whose parameters are no values of Relax.
+// SE04, VM09: the name stands for a kernel whose parameters are no values of Relax.
 func.func private @k(%x: index) attributes {global_symbol = "k"} { return }
 
 relax.func @main() -> !relax.object attributes {is_pure = false} {

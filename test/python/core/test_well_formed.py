@@ -61,6 +61,44 @@ INVALID = {
 }
 
 
+# Programs that are accepted because the rule holds, each beside one of INVALID.
+VALID = {
+    "wf02_one_binding_each": function("%0 = relax.null_value\n%1 = relax.null_value"),
+    "wf02_function_that_refers_to_itself": function(
+        "%0 = relax.call @main(%x) : (!relax.object) -> !relax.object"
+    ),
+    "wf14_cast_binds_a_dimension": function(
+        "%0 = relax.match_cast %x : !relax.object -> !relax.tensor<[k], f32>\n"
+        '%1 = relax.call_pure_packed "f"() : () -> !relax.tensor<[k * 2], f32>'
+    ),
+    "wf15_cast_binds_an_entry": function(
+        "%0 = relax.match_cast %x : !relax.object -> !relax.shape<[k]>\n"
+        '%1 = relax.call_pure_packed "f"() : () -> !relax.shape<[k, k + 1]>'
+    ),
+    "wf16_cast_binds_a_value": function(
+        "%0 = relax.match_cast %x : !relax.object -> !relax.prim<i64, k>\n"
+        '%1 = relax.call_pure_packed "f"() : () -> !relax.prim<i64, k - 1>'
+    ),
+    "wf18_numbers_and_expressions": function(
+        "%0 = relax.prim_value 3 : i64\n%1 = relax.prim_value 2.5 : f32\n"
+        "%2 = relax.prim_value true\n%3 = relax.prim_value #relax.expr<n + 1>",
+        "@main(%x: !relax.object, %y: !relax.shape<[n]>) -> !relax.object",
+    ),
+    "wf20_data_types": function(
+        "".join(
+            f"%{i} = relax.dtype {dtype}\n"
+            for i, dtype in enumerate(["i1", "i8", "ui8", "i64", "ui64", "f16", "bf16", "f32", "f64"])
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_module_that_keeps_the_rule_is_accepted(name: str) -> None:
+    assert well_formed(VALID[name]) == []
+    ir.Module.parse(VALID[name], relax.default_context())
+
+
 @pytest.mark.parametrize("name", INVALID)
 def test_invalid_module_names_the_rule(name: str) -> None:
     assert rules(INVALID[name]) == [name[:4].upper()]

@@ -66,7 +66,7 @@ def test_vm09_tail_calls_take_no_depth():
     assert np.from_dlpack(vm["odd"](np.array(20_001))) == np.True_
 
 
-def test_rf14_profile_and_instrument(program):
+def test_profile_and_instrument(program):
     vm = relax.VirtualMachine(relax.compile(program, exec_mode="bytecode"))
     x = np.zeros((2, 1000), "float32")
     kernels = [row for row in vm.profile("main", x).rows if row.kind == "kernel"]

@@ -55,7 +55,7 @@ def see():
     tvm_ffi.remove_global_func(name)
 
 
-def test_rf14_profile_counts_calls_with_places(exec_mode, see):
+def test_profile_counts_calls_with_places(exec_mode, see):
     report = machine(PROGRAM, exec_mode).profile("main", X)
     found = {
         row.name: (row.kind, row.function, row.calls, row.place.removesuffix(":0"))
@@ -71,14 +71,14 @@ def test_rf14_profile_counts_calls_with_places(exec_mode, see):
     assert 0 < sum(row.own for row in report.rows) <= report.total
 
 
-def test_rf14_profile_has_shapes_and_bytes(exec_mode, see):
+def test_profile_has_shapes_and_bytes(exec_mode, see):
     (exp,) = [
         row for row in machine(PROGRAM, exec_mode).profile("main", X).rows if row.name == "exp"
     ]
     assert (exp.shapes, exp.bytes) == ("float32[2, 3], float32[2, 3]", 48)
 
 
-def test_rf14_profile_of_calls_in_calls(exec_mode, see):
+def test_profile_of_calls_in_calls(exec_mode, see):
     report = machine(PROGRAM, exec_mode).profile("main", X)
     twice = next(row for row in report.rows if row.name == "twice")
     inside = [row for row in report.rows if row.function == "twice"]
@@ -89,7 +89,7 @@ def test_rf14_profile_of_calls_in_calls(exec_mode, see):
     assert {"main;twice;add", "main;exp", "main;test.profile.see"} <= set(stacks)
 
 
-def test_rf14_profile_by_place(exec_mode, see):
+def test_profile_by_place(exec_mode, see):
     report = machine(PROGRAM, exec_mode).profile("main", X)
     lines = {row.place: row for row in report.by_place()}
     assert {"model.py:3:5", "model.py:7:9", "model.py:8:9", "model.py:9:9"} <= set(lines)
@@ -99,14 +99,14 @@ def test_rf14_profile_by_place(exec_mode, see):
     assert "model.py:8:9" in report.table(report.by_place())
 
 
-def test_rf14_profile_trace_has_places(exec_mode, see, tmp_path):
+def test_profile_trace_has_places(exec_mode, see, tmp_path):
     machine(PROGRAM, exec_mode).profile("main", X).export_trace(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     places = {event["name"]: event["args"].get("place") for event in events}
     assert places["exp"] == "model.py:8:9"
 
 
-def test_rf14_profile_joins_calls_of_equal_shapes(exec_mode):
+def test_profile_joins_calls_of_equal_shapes(exec_mode):
     program = """
     relax.func @main(%x: !relax.tensor<[n], f32>, %i: !relax.tensor<[], i1>)
         -> !relax.tensor<[n], f32> {
@@ -128,7 +128,7 @@ def test_rf14_profile_joins_calls_of_equal_shapes(exec_mode):
     assert exp.calls == 1
 
 
-def test_rf14_profile_of_a_closure(exec_mode):
+def test_profile_of_a_closure(exec_mode):
     program = """
     relax.func @main(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
       %f = relax.closure (%y: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
@@ -143,7 +143,7 @@ def test_rf14_profile_of_a_closure(exec_mode):
     assert {row.name for row in rows_of(report, "kernel")} == {"exp"}
 
 
-def test_rf14_profile_counts_failures(exec_mode, see):
+def test_profile_counts_failures(exec_mode, see):
     def fail(x):
         raise RuntimeError("no")
 
@@ -156,7 +156,7 @@ def test_rf14_profile_counts_failures(exec_mode, see):
     assert all(row.calls == 1 and row.failures == 0 for row in rows_of(report))
 
 
-def test_rf14_profile_sees_the_calls_of_its_thread_alone(exec_mode, see):
+def test_profile_sees_the_calls_of_its_thread_alone(exec_mode, see):
     vm = machine(PROGRAM, exec_mode)
     stop = threading.Event()
 
@@ -174,7 +174,7 @@ def test_rf14_profile_sees_the_calls_of_its_thread_alone(exec_mode, see):
         thread.join()
 
 
-def test_rf14_profile_of_a_profile_within(exec_mode, see):
+def test_profile_of_a_profile_within(exec_mode, see):
     vm = machine(PROGRAM, exec_mode)
     inner = []
 
@@ -188,14 +188,14 @@ def test_rf14_profile_of_a_profile_within(exec_mode, see):
     assert all(row.calls == 1 for row in rows_of(report) + rows_of(inner[0]))
 
 
-def test_rf14_profile_limits_events(exec_mode, see):
+def test_profile_limits_events(exec_mode, see):
     report = machine(PROGRAM, exec_mode).profile("main", X, max_events=2)
     assert len(report.events) == 2
     assert report.dropped == sum(row.calls for row in report.rows) - 2
 
 
 @pytest.mark.parametrize("suffix", ["rx", "so"])
-def test_rf14_profile_of_a_file(exec_mode, suffix, see, tmp_path):
+def test_profile_of_a_file(exec_mode, suffix, see, tmp_path):
     ex = relax.compile(PROGRAM, exec_mode=exec_mode, profile=True)
     path = tmp_path / f"model.{suffix}"
     ex.save(path) if suffix == "rx" else ex.export_library(path)
@@ -204,7 +204,7 @@ def test_rf14_profile_of_a_file(exec_mode, suffix, see, tmp_path):
         assert {"add", "exp", "twice", "test.profile.see"} <= names
 
 
-def test_rf14_profile_of_the_cache(exec_mode, see, tmp_path, monkeypatch):
+def test_profile_of_the_cache(exec_mode, see, tmp_path, monkeypatch):
     monkeypatch.setenv("RELAX_MLIR_CACHE", str(tmp_path / "cache"))
     for _ in range(2):
         assert rows_of(machine(PROGRAM, exec_mode).profile("main", X))
@@ -225,7 +225,7 @@ def test_profiled_code_gives_the_same_results(see):
     np.testing.assert_array_equal(machine(PROGRAM, "compiled")["main"](X).numpy(), expected)
 
 
-def test_rf14_profile_names_lines_of_a_builder(exec_mode):
+def test_profile_names_lines_of_a_builder(exec_mode):
     bb = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorStructInfo(("n", 3), "float32"))
     with bb.function("main", [x]):

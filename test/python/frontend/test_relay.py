@@ -192,6 +192,7 @@ WRONG = {
 }
 
 
+# RF18, RY04: what has no counterpart, and names that are not bound.
 @pytest.mark.parametrize(("program", "message"), WRONG.values(), ids=WRONG)
 def test_ry01_errors_have_their_place(program: str, message: str) -> None:
     with pytest.raises((RelayError, NotImplementedError)) as caught:

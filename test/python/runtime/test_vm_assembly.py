@@ -635,6 +635,7 @@ def test_vm08_assembler_rejects(text: str, message: str) -> None:
         ('%0 = call kernel "k"() ret %0', "to be nothing, but got a register"),
     ],
 )
+# RF07
 def test_vm08_verifier_rejects(body: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         Executable.assemble(f"function f(x) registers 2 heap 1 {{ {body} }}")

@@ -121,6 +121,19 @@ def test_spellings_mean_the_same(spelling: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ('x: R.Tensor[(n, k), "float32", 3]', "return x"),
+        ('x: R.Tensor[(n, k), "floating"]', "return x"),
+        ("x: R.Tensor", "return R.match_shape(x)"),
+    ],
+)
+def test_rf06_error_of_spellings_that_no_version_has(head: str, body: str) -> None:
+    with pytest.raises(ScriptError, match=r":\d+:\d+: "):
+        read(body, head=head)
+
+
 def test_rf06_subscripts() -> None:
     kinds = {
         'R.Tensor[(n, k), "float32"]': "!relax.tensor<[n, k], f32>",

@@ -114,13 +114,13 @@ FLOATS = {
 
 
 @pytest.mark.parametrize("expr", FLOATS)
-def test_rf05_float_expressions(expr):
+def test_gr02_float_expressions(expr):
     names = {"y": T.var("float32", "y")}
     got = same_shape(ELEMENTWISE.format(expr=expr, dtype="float32"), X, **names)
     np.testing.assert_allclose(got, FLOATS[expr](X).astype("float32"), rtol=1e-5, atol=1e-6)
 
 
-def test_rf05_functions_are_those_of_tir():
+def test_gr02_functions_are_those_of_tir():
     assert set(relax.tir.op.__all__) - set(T.__all__) == {
         "comm_reducer",
         "prod",
@@ -163,7 +163,7 @@ INT_CASES = [
 
 
 @pytest.mark.parametrize(("expr", "dtype"), INT_CASES)
-def test_rf05_integer_expressions(expr, dtype):
+def test_gr02_integer_expressions(expr, dtype):
     x = np.array([[0, 1, 2, 3], [5, 7, 100, 127], [4, 60, 99, 126]], dtype)
     if not dtype.startswith("u"):
         x[0] -= 4
@@ -173,7 +173,7 @@ def test_rf05_integer_expressions(expr, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64"])
-def test_rf05_other_floats(dtype):
+def test_gr02_other_floats(dtype):
     x = X.astype(dtype)
     kernel = ELEMENTWISE.format(expr=f"T.exp(x) * T.{dtype}(0.5) + x", dtype=dtype)
     np.testing.assert_allclose(same_shape(kernel, x), np.exp(x) * 0.5 + x, rtol=2e-3)
@@ -192,7 +192,7 @@ OF_PYTHON = {
 
 
 @pytest.mark.parametrize("expr", OF_PYTHON)
-def test_rf05_expressions_of_python(expr):
+def test_gr02_expressions_of_python(expr):
     kernel = from_source(f'@T.prim_func\ndef f(A: T.Buffer((1,), "int32")):\n    A[0] = {expr}\n')
     assert f"arith.constant {OF_PYTHON[expr]} : i32" in str(kernel)
 
@@ -218,7 +218,7 @@ XY = 'x: R.Tensor(("n", "l"), "float32"); y: R.Tensor(("l", "m"), "float32")'
 CALL_XY = DECLARE + 'out = R.call_tir(Module.k, (x, y), out_sinfo=R.Tensor((n, m), "float32"))'
 
 
-def test_rf05_matmul():
+def test_gr02_matmul():
     np.testing.assert_allclose(run(MATMUL, XY, "", X, Y, call=CALL_XY), X @ Y, rtol=1e-5)
     mod = module(MATMUL, XY.replace(";", ","), CALL_XY)
     text = str(mod)
@@ -228,7 +228,7 @@ def test_rf05_matmul():
     assert "scf.for" not in text
 
 
-def test_rf05_softmax():
+def test_gr02_softmax():
     kernel = """
     @T.prim_func(private=True)
     def k(a: T.handle, b: T.handle):
@@ -264,7 +264,7 @@ def test_rf05_softmax():
     np.testing.assert_allclose(same_shape(kernel, X), expected, rtol=1e-5)
 
 
-def test_rf05_transpose_and_static_shapes():
+def test_gr02_transpose_and_static_shapes():
     kernel = """
     @T.prim_func
     def k(A: T.Buffer((3, 4), "float32"), B: T.Buffer((T.int64(4), T.int64(3)), "float32")):
@@ -277,7 +277,7 @@ def test_rf05_transpose_and_static_shapes():
     np.testing.assert_array_equal(got, X.T)
 
 
-def test_rf05_unit_axes_and_broadcasting():
+def test_gr02_unit_axes_and_broadcasting():
     kernel = """
     @T.prim_func
     def k(
@@ -294,7 +294,7 @@ def test_rf05_unit_axes_and_broadcasting():
     np.testing.assert_allclose(got, X[:1] + X[1])
 
 
-def test_rf05_convolution_with_padding():
+def test_gr02_convolution_with_padding():
     kernel = """
     @T.prim_func
     def k(A: T.Buffer((8,), "float32"), W: T.Buffer((3,), "float32"), B: T.Buffer((8,), "float32")):
@@ -316,7 +316,7 @@ def test_rf05_convolution_with_padding():
     np.testing.assert_allclose(got, np.convolve(x, w, "same"), rtol=1e-5)
 
 
-def test_rf05_argmax_with_two_outputs_of_a_block():
+def test_gr02_argmax_with_two_outputs_of_a_block():
     kernel = """
     @T.prim_func
     def k(a: T.handle, b: T.handle):
@@ -345,7 +345,7 @@ def test_rf05_argmax_with_two_outputs_of_a_block():
     assert str(module(kernel, NM, call)).count("linalg.generic") == 2
 
 
-def test_rf05_gather():
+def test_gr02_gather():
     kernel = """
     @T.prim_func
     def k(a: T.handle, i: T.handle, b: T.handle):
@@ -365,7 +365,7 @@ def test_rf05_gather():
     np.testing.assert_array_equal(run(kernel, params, "", X, indices, call=call), X[indices])
 
 
-def test_rf05_scatter_is_done_in_order():
+def test_gr02_scatter_is_done_in_order():
     kernel = """
     @T.prim_func
     def k(A: T.Buffer((6,), "float32"), idx: T.Buffer((6,), "int64"), B: T.Buffer((3,), "float32")):
@@ -382,7 +382,7 @@ def test_rf05_scatter_is_done_in_order():
     np.testing.assert_allclose(got, np.bincount(index, x), rtol=1e-6)
 
 
-def test_rf05_while_and_local_variables():
+def test_gr02_while_and_local_variables():
     """Binary search, with a variable that changes."""
     kernel = """
     @T.prim_func
@@ -404,7 +404,7 @@ def test_rf05_while_and_local_variables():
     np.testing.assert_array_equal(got, np.searchsorted(a, q))
 
 
-def test_rf05_scan_depends_on_the_order():
+def test_gr02_scan_depends_on_the_order():
     kernel = """
     @T.prim_func
     def k(a: T.handle, b: T.handle):
@@ -421,7 +421,7 @@ def test_rf05_scan_depends_on_the_order():
     np.testing.assert_allclose(same_shape(kernel, X), X.cumsum(1), rtol=1e-5)
 
 
-def test_rf05_extent_that_depends_on_an_outer_loop():
+def test_gr02_extent_that_depends_on_an_outer_loop():
     kernel = """
     @T.prim_func
     def k(a: T.handle, b: T.handle):
@@ -437,7 +437,7 @@ def test_rf05_extent_that_depends_on_an_outer_loop():
     np.testing.assert_allclose(same_shape(kernel, X), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_rf05_split_loops_with_a_predicate():
+def test_gr02_split_loops_with_a_predicate():
     kernel = """
     @T.prim_func
     def k(a: T.handle, b: T.handle):
@@ -455,7 +455,7 @@ def test_rf05_split_loops_with_a_predicate():
     np.testing.assert_allclose(same_shape(kernel, X), X + 1)
 
 
-def test_rf05_reduction_in_loops():
+def test_gr02_reduction_in_loops():
     """Not structured: the reduction is over a part that is computed."""
     kernel = """
     @T.prim_func
@@ -481,7 +481,7 @@ def test_rf05_reduction_in_loops():
     np.testing.assert_allclose(got, expected, rtol=1e-5)
 
 
-def test_rf05_in_place():
+def test_gr02_in_place():
     kernel = """
     @T.prim_func(private=True)
     def k(a: T.handle, b: T.handle):
@@ -501,7 +501,7 @@ def test_rf05_in_place():
     np.testing.assert_array_equal(x, got)
 
 
-def test_rf05_several_outputs_and_booleans():
+def test_gr02_several_outputs_and_booleans():
     kernel = """
     @T.prim_func
     def k(A: T.Buffer((3, 4), "float32"), P: T.Buffer((3, 4), "bool"), N: T.Buffer((), "int32")):
@@ -517,7 +517,7 @@ def test_rf05_several_outputs_and_booleans():
     assert count[()] == (X > 0).sum()
 
 
-def test_rf05_op01_integers_come_after_outputs():
+def test_gr02_op01_integers_come_after_outputs():
     """TVM's tensor programs take tir_vars last."""
     kernel = """
     @T.prim_func
@@ -535,7 +535,7 @@ def test_rf05_op01_integers_come_after_outputs():
     np.testing.assert_array_equal(run(before, NM, "", X, call=DECLARE + call), got)
 
 
-def test_rf05_handles_that_are_not_matched():
+def test_gr02_handles_that_are_not_matched():
     kernel = """
     @T.prim_func
     def k(a: T.handle, b: T.handle):
@@ -546,13 +546,13 @@ def test_rf05_handles_that_are_not_matched():
     assert "@k(%arg0: memref<?x?xf32>, %arg1: memref<?x?xf32>)" in text
 
 
-def test_rf05_overflow_wraps_by_data_type():
+def test_gr02_overflow_wraps_by_data_type():
     kernel = ELEMENTWISE.format(expr="x * T.int8(2)", dtype="int8")
     x = np.array([[100, -100, 64, 1]], "int8")
     np.testing.assert_array_equal(same_shape(kernel, x), np.array([[-56, 56, -128, 2]], "int8"))
 
 
-def test_rf05_loop_kinds_are_kept():
+def test_gr02_loop_kinds_are_kept():
     kernel = """
     @T.prim_func
     def k(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
@@ -567,7 +567,7 @@ def test_rf05_loop_kinds_are_kept():
     np.testing.assert_array_equal(got, x)
 
 
-def test_rf05_select_reads_only_what_it_takes():
+def test_gr02_select_reads_only_what_it_takes():
     """As in TVM, where a value that is not taken may be out of bounds."""
     kernel = """
     @T.prim_func
@@ -585,7 +585,7 @@ def test_rf05_select_reads_only_what_it_takes():
     assert "scf.if" in str(module(kernel, params, call))
 
 
-def test_rf05_memory_in_loops():
+def test_gr02_memory_in_loops():
     kernel = """
     @T.prim_func
     def k(A: T.Buffer((512,), "float32"), B: T.Buffer((4, 512), "float32")):
@@ -612,7 +612,7 @@ def test_rf05_memory_in_loops():
     np.testing.assert_array_equal(got, expected)
 
 
-def test_rf05_on_tensors():
+def test_gr02_on_tensors():
     kernel = """
     @T.prim_func(private=True, tensors=True)
     def k(a: T.handle, b: T.handle):
@@ -655,7 +655,7 @@ class Decorated:
         return R.call_tir(cls.scale, (x,), out_sinfo=R.Tensor((4,), "float32"))
 
 
-def test_rf05_decorated_module():
+def test_gr02_decorated_module():
     main = relax.VirtualMachine(relax.compile(Decorated))["main"]
     np.testing.assert_array_equal(array(main(X[0])), X[0] * 2)
 
@@ -663,7 +663,7 @@ def test_rf05_decorated_module():
 FACTOR = 3
 
 
-def test_rf05_decorated_function_uses_python_around_it():
+def test_gr02_decorated_function_uses_python_around_it():
     shape = (2, FACTOR)
 
     @T.prim_func
@@ -677,7 +677,7 @@ def test_rf05_decorated_function_uses_python_around_it():
     assert "arith.constant 3" in text
 
 
-def test_rf05_external_functions():
+def test_gr02_external_functions():
     kernel = """
     @T.prim_func
     def k(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
@@ -692,7 +692,7 @@ def test_rf05_external_functions():
     np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
-def test_error_rf05_threads_that_share_memory():
+def test_error_gr02_threads_that_share_memory():
     kernel = """
     @T.prim_func
     def k(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):

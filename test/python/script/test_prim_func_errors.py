@@ -246,7 +246,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("case", BODIES)
-def test_error_rf14_body(case):
+def test_error_gr02_body(case):
     body, marked, message = BODIES[case]
     text = "@T.prim_func\n" + HEAD + "".join(f"    {line}\n" for line in body.splitlines())
     with pytest.raises(ScriptError) as caught:
@@ -289,7 +289,7 @@ PARAMETERS = {
 
 
 @pytest.mark.parametrize("case", PARAMETERS)
-def test_error_rf14_parameters(case):
+def test_error_gr02_parameters(case):
     parameters, marked, message = PARAMETERS[case]
     with pytest.raises(ScriptError) as caught:
         from_source(f"@T.prim_func\ndef f({parameters}):\n    T.evaluate(0)\n")
@@ -298,7 +298,7 @@ def test_error_rf14_parameters(case):
     assert error.text[error.offset - 1 : error.end_offset - 1] == marked
 
 
-def test_error_rf14_dimension_that_nothing_says():
+def test_error_gr02_dimension_that_nothing_says():
     with pytest.raises(ScriptError, match=r"6:\d+: expected the variable 'n' to be known here"):
         from_source("""
 @T.prim_func
@@ -309,7 +309,7 @@ def f(a: T.handle, B: T.Buffer((4,), "int64")):
 """)
 
 
-def test_error_rf14_loops_on_tensors():
+def test_error_gr02_loops_on_tensors():
     with pytest.raises(ScriptError, match=r"3:\d+: expected structured blocks only in a function"):
         from_source(
             '@T.prim_func(tensors=True)\ndef f(A: T.Buffer((4,), "int32")):\n'
@@ -317,7 +317,7 @@ def test_error_rf14_loops_on_tensors():
         )
 
 
-def test_error_rf14_the_caret():
+def test_error_gr02_the_caret():
     with pytest.raises(ScriptError) as caught:
         from_source('@T.prim_func\ndef f(A: T.Buffer((4,), "int32")):\n    A[0] = A[1] + b * 2\n')
     assert str(caught.value) == (

@@ -47,6 +47,7 @@ def test_rf01_guide(load, packed) -> None:
     np.testing.assert_array_equal(seen[0], result)
 
 
+# RF08: the shape heap holds k of the first argument.
 def test_rf01_error_of_a_size_that_does_not_match(load, packed) -> None:
     packed(custom_inplace_update=lambda x: None)
     with pytest.raises(ValueError, match="k"):
@@ -67,6 +68,13 @@ def test_rf02_calls(load, packed) -> None:
     result = np.from_dlpack(load(rfc_programs.Calls, "relax_func")(x, y))
     np.testing.assert_allclose(result, np.tile(2 * (x @ y.T), (1, 2)), rtol=1e-5)
     assert len(printed) == 1
+
+
+def test_rf02_error_of_a_function_that_nobody_registered(load, packed) -> None:
+    packed(custom_print=lambda x: None, custom_add=lambda a, b: a)
+    tvm_ffi.remove_global_func("custom_tile")
+    with pytest.raises(ValueError, match="custom_tile"):
+        load(rfc_programs.Calls, "relax_func")(random(3, 3), random(3, 3))
 
 
 def test_rf03_shapes(load, packed) -> None:
@@ -108,6 +116,23 @@ def main(x: R.Tensor):
     main = load(mod)
     assert np.from_dlpack(main(np.zeros((2, 3, 2), "float64"))).tolist() == [2, 3]
     assert np.from_dlpack(main(np.zeros((5,), "int8"))).tolist() == [5]
+
+
+def test_rf04_error_of_what_is_checked_when_it_runs(load, packed) -> None:
+    mod = relax.script.from_source(
+        """
+@R.function(pure=False)
+def main(x: R.Tensor):
+    y = R.call_packed("any_tensor", x, sinfo_args=R.Tensor)
+    n = T.int64()
+    return R.match_cast(y, R.Tensor((n, n), "int32"))
+"""
+    )
+    main = load(mod)
+    for found in (np.zeros((2, 3), "int32"), np.zeros((2, 2), "int64"), np.zeros(2, "int32")):
+        packed(any_tensor=lambda x, found=found: tvm_ffi.from_dlpack(found))
+        with pytest.raises((TypeError, ValueError), match="match_cast"):
+            main(np.zeros(1, "float32"))
 
 
 def test_rf05_two_blocks(load, packed) -> None:

@@ -104,7 +104,7 @@ def test_dr14_kernel_that_changes_its_argument(vm):
     np.testing.assert_array_equal(x, [5, 7])
 
 
-def test_rf15_round_trip():
+def test_gr02_round_trip():
     text = Scalars.script()
     assert "def is_even(a: T.int64) -> T.bool:" in text.replace("n: T", "a: T")
     assert "Scalars.sum(" in text
@@ -118,7 +118,7 @@ def test_nested_calls_are_emitted_once():
     assert str(Scalars).count("call @sum(") == 3  # one of them in Relax
 
 
-def test_rf15_callee_behind_its_caller():
+def test_gr02_callee_behind_its_caller():
     names = [var.name for var in Scalars.get_global_vars()]
     assert names.index("shifted") < names.index("sum")
 

@@ -417,6 +417,7 @@ def test_ad02_mutator_emits_tensor_expressions(load) -> None:
     np.testing.assert_allclose(np.from_dlpack(load(mod)(np.ones(1, "float32"))), [-np.e], rtol=1e-6)
 
 
+# AD02
 def test_mutator_error_leaves_the_module_as_it_is() -> None:
     class Wrong(PyExprMutator):
         def visit_call_(self, call):

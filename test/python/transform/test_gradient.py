@@ -389,6 +389,7 @@ def test_error_of_a_target(write, vector, function, index, message):
         transform.Gradient("main", target_index=index)(write(function, vector()))
 
 
+# RY05
 def test_error_of_an_operator_without_a_rule(write, vector, monkeypatch):
     monkeypatch.delitem(transform.gradient.RULES, "relax.exp")
     mod = write(lambda x: op.sum(op.exp(x)), vector())

@@ -214,6 +214,7 @@ def test_warning_of_mlir_is_one_of_python() -> None:
         transform.DeriveStructInfo()(text)
 
 
+# RF13: a pass gives a module that is valid.
 def test_invalid_result_of_a_pass_in_python() -> None:
     @transform.function_pass
     def break_(func, mod, ctx):
