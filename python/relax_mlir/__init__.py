@@ -30,6 +30,7 @@ from relax_runtime import __version__ as __version__
 from . import _dependencies as _dependencies
 from . import (
     analysis,
+    backend,
     composites,
     dpl,
     expr_functor,
@@ -140,6 +141,7 @@ __all__ = [
     "analysis",
     "as_module",
     "assert_structural_equal",
+    "backend",
     "bisect_wrong",
     "build",
     "compile",
@@ -216,6 +218,7 @@ for _name in ("artefact", "reference", "tir"):
     explain_namespace(sys.modules[f"{__name__}.{_name}"], f"{_name}.", classes=False)
 for _name in (
     "analysis",
+    "backend",
     "dpl",
     "instrument",
     "runtime",

@@ -25,6 +25,7 @@ True
 import sys
 
 from ..core.leaves import ExternFunc
+from . import fusion as _fusion  # noqa: F401 (it sets what a pass needs)
 from . import pattern as _pattern
 from .context import PatternContext, PatternSeq, SameShapeConstraint
 from .driver import RewriteError, RewriteWarning

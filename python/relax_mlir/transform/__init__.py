@@ -45,6 +45,9 @@ from .lazy_params import LazyGetInput, LazySetOutput, LazyTransformParams
 from .lift_params import LiftTransformParams
 from .lower_alloc_tensor import LowerAllocTensor
 from .matmul_order import AdjustMatmulOrder
+from .fuse_ops_by_pattern import FuseOpsByPattern, FusionPattern, PatternCheckContext
+from .gradient import Gradient
+from .merge_composite_functions import MergeCompositeFunctions
 from .mixed_precision import ToMixedPrecision
 from .model_params import BundleModelParams
 from .optimize_layout_transform import OptimizeLayoutTransform
@@ -96,6 +99,8 @@ __all__ = [
     "FoldConstant",
     "FunctionPass",
     "FuseTransposeMatmul",
+    "FuseOpsByPattern",
+    "FusionPattern",
     "Gradient",
     "LazyGetInput",
     "LazySetOutput",
@@ -103,6 +108,7 @@ __all__ = [
     "LiftTransformParams",
     "LowerAllocTensor",
     "MLIRPass",
+    "MergeCompositeFunctions",
     "ModulePass",
     "NormalizeGlobalVar",
     "OptimizeLayoutTransform",
@@ -116,6 +122,7 @@ __all__ = [
     "RemoveUnusedParameters",
     "ReorderPermuteDimsAfterConcat",
     "ReorderTakeAfterMatmul",
+    "PatternCheckContext",
     "Sequential",
     "SplitLayoutRewritePreproc",
     "ToMixedPrecision",
