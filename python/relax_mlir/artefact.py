@@ -25,6 +25,7 @@ import tvm_ffi
 from relax_runtime._ffi import artefact_function
 from relax_runtime.artefact import (
     CACHE_KEY,
+    EXTERNAL,
     FEATURES,
     PROFILED,
     Contents,
@@ -39,6 +40,7 @@ from relax_runtime.artefact import (
 from . import native
 from ._arguments import require_str
 from ._files import other_kind
+from .external import LinkedModules
 
 __all__ = ["Executable", "LinkedCode", "MachineCode", "Section", "load", "sections"]
 
@@ -159,6 +161,19 @@ class Executable(relax_runtime.Executable):
         super().__init__(handle, exec_mode, is_profiled=is_profiled)
         self.code = code
         self._target = target or native.NativeTarget()
+        self._linked: LinkedModules | None = None
+
+    def link(self, linked: LinkedModules | None) -> None:
+        """Keep external functions that the program calls as long as the program.
+
+        Parameters
+        ----------
+        linked : LinkedModules, optional
+            None where it calls none.
+        """
+        self._linked = linked
+        if linked is not None:
+            self.bind(keep_alive=linked)
 
     def __reduce__(self) -> Any:
         return load, (self.to_bytes(),), {"reads_only": self.reads_only}
@@ -182,6 +197,7 @@ class Executable(relax_runtime.Executable):
             "producer": "relax-mlir",
             FEATURES: ",".join(needs),
             **({PROFILED: "yes"} if self.is_profiled else {}),
+            **({EXTERNAL: self._linked.to_text()} if self._linked else {}),
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -199,7 +215,8 @@ class Executable(relax_runtime.Executable):
         TypeError
             If a constant cannot be saved.
         ValueError
-            If the path has the character NUL.
+            If the path has the character NUL, or code of another library cannot be saved: see
+            `relax_mlir.backend.ExternalModule`.
 
         Examples
         --------
@@ -265,9 +282,16 @@ class Executable(relax_runtime.Executable):
         RuntimeError
             If there is no C compiler, or it fails; the message is its output.
         ValueError
-            If the path does not end in ``.so``, or has the character NUL.
+            If the path does not end in ``.so``, or has the character NUL, or the program calls code
+            of another library by a codegen of Python.
         """
         path = Path(path_text(path))
+        if self._linked is not None:
+            codegens = sorted({module.codegen for module in self._linked.modules})
+            raise ValueError(
+                f"expected a program that runs without Python, but got one that calls the codegen "
+                f"'{', '.join(codegens)}': save makes a file that relax_mlir.load reads"
+            )
         for option in options:
             require_str("an option of the C compiler", option)
         if path.suffix != ".so":
@@ -372,9 +396,12 @@ def load_entry(path: str | os.PathLike[str], key: str) -> Executable:
 def _executable_of(contents: Contents) -> Executable:
     target = native.NativeTarget(contents.triple, contents.cpu, contents.features)
     object_file = native.ObjectFile(contents.object_file, target, contents.symbols)
+    external = LinkedModules.from_text(contents.external) if contents.external else None
     if not object_file.data:
         contents.bind({})  # says what is missing
-        return Executable(contents.handle, None, contents.exec_mode)
+        executable = Executable(contents.handle, None, contents.exec_mode)
+        executable.link(external)
+        return executable
     _check_target(target, contents.name)
     try:
         linked = LinkedCode(object_file)
@@ -382,7 +409,9 @@ def _executable_of(contents: Contents) -> Executable:
         raise ValueError(f"{contents.name}: section 'object': {error}") from None
     linked.bind(contents.handle, contents.name)
     is_profiled = contents.is_profiled
-    return Executable(contents.handle, linked, contents.exec_mode, is_profiled=is_profiled)
+    executable = Executable(contents.handle, linked, contents.exec_mode, is_profiled=is_profiled)
+    executable.link(external)
+    return executable
 
 
 def _check_target(target: native.NativeTarget, source: str) -> None:

@@ -1,16 +1,32 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""External libraries: patterns of what they compute."""
+"""External libraries: patterns of what they compute, codegens that call them, what is faster."""
 
+from ..external import (
+    ExternalModule,
+    codegen_names,
+    get_codegen,
+    register_codegen,
+    register_loader,
+)
 from ..transform import FusionPattern, PatternCheckContext
 from .pattern_registry import get_pattern, get_patterns_with_prefix, register_patterns
+from .region import Region, Step, constant_of
 from .utils import has_leaking_intermediate_variables
 
 __all__ = [
+    "ExternalModule",
     "FusionPattern",
     "PatternCheckContext",
+    "Region",
+    "Step",
+    "codegen_names",
+    "constant_of",
+    "get_codegen",
     "get_pattern",
     "get_patterns_with_prefix",
     "has_leaking_intermediate_variables",
+    "register_codegen",
+    "register_loader",
     "register_patterns",
 ]

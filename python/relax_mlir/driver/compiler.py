@@ -21,6 +21,7 @@ from ..artefact import Executable, LinkedCode, MachineCode
 from ..core.diagnostics import raise_errors
 from ..core.forks import compiling
 from ..core.ir_module import IRModule, ModuleLike, as_module
+from ..external import link
 from ..progress import ProgressLike, Reporter
 from ..target import Target, TargetLike
 from ..transform import PassContext, fold_constant
@@ -99,7 +100,11 @@ def _evaluated(mod: IRModule, dump_phases: str | os.PathLike[str] | None) -> Exe
     """Return a module as what the reference interpreter evaluates."""
     if dump_phases is not None:
         raise ValueError('expected no dump_phases with the target "reference", which has no phases')
-    return make_reference(mod.clone())
+    copy = mod.clone()
+    linked = link(copy)
+    executable: Executable = make_reference(copy)
+    executable.link(linked)
+    return executable
 
 
 def _lower(
@@ -267,16 +272,21 @@ def compile(  # noqa: A001 (the name TVM uses)
     # Those who watch want to see passes run.
     is_watched = dump_phases is not None or PassContext.current().instruments
     cache = None if is_watched else compilation_cache.from_environment()
+    copy = given.clone()
+    linked = link(copy)
+    if linked and not linked.can_be_saved:
+        cache = None
     key = cache.key(given.module, options, info.target) if cache else ""
     if cache and (found := cache.load(key)):
         found.reads_only = _reads_only(given.module)
         return found
-    module = given.clone().module
+    module = copy.module
     dump = _Dump(dump_phases) if dump_phases is not None else lambda name, module: None
     with module.context, Reporter(progress) as report:
         program = _lower(module, options, report, dump)
         executable = _add_code(program, module, info, options, report)
     executable.reads_only = _reads_only(given.module)
+    executable.link(linked)
     if cache and not info.missing:
         cache.store(key, executable)
     return executable

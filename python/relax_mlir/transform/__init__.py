@@ -71,6 +71,7 @@ from .registry import TVM_PASSES as _TVM_PASSES
 from .reorder_permute_dims import ReorderPermuteDimsAfterConcat
 from .reorder_take_after_matmul import ReorderTakeAfterMatmul
 from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
+from .run_codegen import RunCodegen
 from .transpose_weights import TransposeQuantizedWeights
 from .update_vdevice import UpdateVDevice
 
@@ -123,6 +124,7 @@ __all__ = [
     "ReorderPermuteDimsAfterConcat",
     "ReorderTakeAfterMatmul",
     "PatternCheckContext",
+    "RunCodegen",
     "Sequential",
     "SplitLayoutRewritePreproc",
     "ToMixedPrecision",

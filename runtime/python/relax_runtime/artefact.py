@@ -34,6 +34,8 @@ _EXEC_MODES = ("compiled", "bytecode")
 FEATURES = "features"
 # The key that says, with the value "yes", that calls of machine code can be profiled.
 PROFILED = "profiled"
+# The key under which the functions of other libraries are kept that the program calls.
+EXTERNAL = "external"
 # The key under which the compilation cache stores the name of its entry.
 CACHE_KEY = "cache_key"
 
@@ -61,6 +63,8 @@ class Contents:
         Whether calls of functions in machine code can be profiled.
     cache_key : str
         The name that the compilation cache gave the file; empty for all other files.
+    external : str
+        What relax_mlir makes functions of other libraries of; empty where the program calls none.
     """
 
     name: str
@@ -74,6 +78,7 @@ class Contents:
     needs: tuple[str, ...] | None
     is_profiled: bool
     cache_key: str
+    external: str
 
     def bind(self, addresses: Mapping[str, int], keep_alive: Any = None) -> None:
         """Give the program its code, whose owner is kept as long as the program.
@@ -129,6 +134,7 @@ def read(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Cont
         None if needs is None else tuple(filter(None, str(needs).split(","))),
         _is_profiled(metadata),
         str(metadata.get(CACHE_KEY, "")),
+        str(metadata.get(EXTERNAL, "")),
     )
 
 
@@ -224,11 +230,17 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
         If the file cannot be read.
     ValueError
         If it is damaged, of another version, for another machine, or no such file at all. The
-        message names the section. If the path has the character NUL.
+        message names the section. If the path has the character NUL. If the program calls functions
+        of other libraries, which `relax_mlir.load` finds.
     """
     if not isinstance(source, bytes) and is_library(source):
         return load_library(source)
     contents = read(source, verify=verify)
+    if contents.external:
+        raise ValueError(
+            f"{contents.name}: expected a program that needs the runtime alone, but got one that "
+            "calls functions of other libraries: load it with relax_mlir.load"
+        )
     if not contents.object_file:
         contents.bind({})  # says what is missing
     else:

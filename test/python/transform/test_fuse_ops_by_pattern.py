@@ -421,7 +421,7 @@ def test_rf15_rejects_wrong_arguments(arguments: Any, message: str) -> None:
 
 def test_rf15_rejects_functions_that_are_not_there() -> None:
     with pytest.raises(ValueError, match=r"expected the name of a Relax function \(main\)"):
-        FuseOpsByPattern([], entry_functions=["mian"])(module("out = R.exp(x)"))
+        FuseOpsByPattern([], entry_functions=["man"])(module("out = R.exp(x)"))
 
 
 def test_rf15_rejects_a_name_without_codegen() -> None:
