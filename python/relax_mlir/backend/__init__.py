@@ -10,11 +10,15 @@ from ..external import (
     register_loader,
 )
 from ..transform import FusionPattern, PatternCheckContext
+from .costs import Cost, CostCache
+from .measure import keep_faster, measure
 from .pattern_registry import get_pattern, get_patterns_with_prefix, register_patterns
 from .region import Region, Step, constant_of
 from .utils import has_leaking_intermediate_variables
 
 __all__ = [
+    "Cost",
+    "CostCache",
     "ExternalModule",
     "FusionPattern",
     "PatternCheckContext",
@@ -26,6 +30,8 @@ __all__ = [
     "get_pattern",
     "get_patterns_with_prefix",
     "has_leaking_intermediate_variables",
+    "keep_faster",
+    "measure",
     "register_codegen",
     "register_loader",
     "register_patterns",

@@ -13,9 +13,10 @@ from mlir import ir
 
 from ..core.constants import bytes_of
 from ..core.dtypes import is_numpy
-from ..core.variables import blocks_of, defining_op
+from ..core.variables import blocks_of, defining_op, walk
 
 _COMPOSITE = "Composite"
+_CONSTANT = "relax.constant"
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,16 @@ class Step:
     def source(self, value: ir.Value) -> ir.Value:
         """Return the argument that a value in the function is; itself for any other."""
         return dict(zip(self.params, self.args, strict=True)).get(value, value)
+
+    @property
+    def inputs(self) -> list[ir.Value]:
+        """The operands that the operations take from outside, in order: arguments and constants.
+
+        An argument that operations take twice is there twice.
+        """
+        inside = {result for op in self.ops for result in op.operation.results}
+        operands = (value for op in self.ops for value in op.operation.operands)
+        return [self.source(value) for value in operands if value not in inside]
 
 
 class Region:
@@ -93,8 +104,8 @@ class Region:
     >>> region = Region(fused["fused_relax_exp_my"])
     >>> [(step.composite, [op.name for op in step.ops]) for step in region.steps]
     [('my.exp', ['relax.exp'])]
-    >>> region.outputs == [region.steps[0].result]
-    True
+    >>> region.steps[0].inputs == region.params, region.outputs == [region.steps[0].result]
+    (True, True)
     """
 
     def __init__(self, function: Any) -> None:
@@ -111,6 +122,13 @@ class Region:
         made = defining_op(result)
         values = made.operands if made is not None and made.name == "relax.tuple" else [result]
         self.outputs = [self.resolve(value) for value in values]
+
+    @property
+    def constants(self) -> dict[ir.Value, np.ndarray]:
+        """The elements of the constants, those that steps take, too."""
+        values = [op.results[0] for op in walk(self.function.operation) if op.name == _CONSTANT]
+        found = ((value, constant_of(value)) for value in values)
+        return {value: array for value, array in found if array is not None}
 
     def _read(self, op: ir.Operation) -> None:
         if op.name == "relax.call":
@@ -169,7 +187,7 @@ def constant_of(value: ir.Value) -> np.ndarray | None:
     Those of a data type that NumPy lacks are its bits.
     """
     op = defining_op(value)
-    if op is None or op.name != "relax.constant":
+    if op is None or op.name != _CONSTANT:
         return None
     type_: Any = value.type
     dtype = type_.dtype

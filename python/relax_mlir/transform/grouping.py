@@ -167,6 +167,8 @@ class Outliner:
         )
         self._bind_constants = bind_constants
         self._known: dict[Any, str] = {}
+        # Literals that are part of functions now.
+        self._literals: dict[int, ir.Operation] = {}
 
     # -- what subclasses say -------------------------------------------------------------------
 
@@ -211,6 +213,8 @@ class Outliner:
         for group in ordered:
             for op in reversed(group.ops):
                 op.erase()
+        _erase_unused(self._literals)
+        self._literals.clear()
 
     def _call(self, group: Group) -> list[ir.Value]:
         """Write the function of a group unless there is one, and a call of it."""
@@ -246,6 +250,7 @@ class Outliner:
                     continue
                 if maker is not None and self._is_literal(maker):
                     signature.literals[value] = maker
+                    self._literals[key_of(maker)] = maker
                     continue
                 is_field = op.name == "relax.get_item" and value not in whole
                 index = op.attributes["index"].value if is_field else None
@@ -460,6 +465,13 @@ def write_ops(
 # ---------------------------------------------------------------------------------------------
 # Order
 # ---------------------------------------------------------------------------------------------
+
+
+def _erase_unused(literals: Mapping[int, ir.Operation]) -> None:
+    """Erase literals that nobody uses."""
+    for op in literals.values():
+        if not any(True for _ in op.results[0].uses):
+            op.erase()
 
 
 def _leaves_early(group: Group) -> bool:

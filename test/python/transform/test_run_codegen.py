@@ -22,7 +22,6 @@ from relax_mlir import backend, external
 from relax_mlir.backend import (
     ExternalModule,
     Region,
-    constant_of,
     register_codegen,
     register_loader,
 )
@@ -43,19 +42,14 @@ class Function:
 
     def __init__(self, region: Region) -> None:
         self.region = region
-        self.constants = {
-            arg: found
-            for step in region.steps
-            for arg in (*step.args, *(each for op in step.ops for each in op.operation.operands))
-            if (found := constant_of(arg)) is not None
-        }
+        self.constants = region.constants
 
     def __call__(self, *tensors: Any) -> None:
         arrays = [np.from_dlpack(tensor) for tensor in tensors]
         known = {**self.constants, **dict(zip(self.region.params, arrays, strict=False))}
         for step in self.region.steps:
             (op,) = step.ops
-            args = [known[step.source(value)] for value in op.operation.operands]
+            args = [known[value] for value in step.inputs]
             known[step.result] = KERNELS[op.operation.name.removeprefix("relax.")](*args)
         outputs = arrays[len(self.region.params) :]
         for array, value in zip(outputs, self.region.outputs, strict=True):
