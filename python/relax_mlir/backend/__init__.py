@@ -11,6 +11,7 @@ from ..external import (
 )
 from ..transform import FusionPattern, PatternCheckContext
 from .costs import Cost, CostCache
+from .dnnl import partition_for_dnnl
 from .measure import keep_faster, measure
 from .pattern_registry import get_pattern, get_patterns_with_prefix, register_patterns
 from .region import Region, Step, constant_of
@@ -32,6 +33,7 @@ __all__ = [
     "has_leaking_intermediate_variables",
     "keep_faster",
     "measure",
+    "partition_for_dnnl",
     "register_codegen",
     "register_loader",
     "register_patterns",

@@ -1,0 +1,188 @@
+# Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What oneDNN computes of a program."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from typing import Any
+
+from mlir import ir
+
+from ...core.ir import TensorStructInfo
+from ...core.ir_module import IRModule, ModuleLike
+from ...dpl import DFPattern, is_op, wildcard
+from ...transform import FuseOpsByPattern, MergeCompositeFunctions, PatternCheckContext, Sequential
+from ..costs import CostCache
+from ..measure import keep_faster
+from ..pattern_registry import get_patterns_with_prefix, register_patterns
+from ..utils import has_leaking_intermediate_variables
+from .codegen import convolution_attributes, is_bias_of
+
+_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid")
+_PRODUCTS = ("conv2d", "matmul_transposed", "matmul")
+
+
+def partition_for_dnnl(
+    mod: ModuleLike,
+    bind_constants: bool = False,
+    *,
+    merge: bool = True,
+    cost: CostCache | str | os.PathLike[str] | None = None,
+) -> IRModule:
+    """Make functions of what oneDNN computes, with the attribute ``Codegen``.
+
+    Products of matrices (`matmul`, also by a transposed matrix) and convolutions (`conv2d` in NCHW
+    and OIHW) of ``float32``, each with a bias, a sum with a tensor of the same shape, and one of
+    `relu`, `gelu`, `gelu_tanh`, `silu`, `tanh`, `sigmoid`, where they follow. They are looked for
+    in dataflow blocks.
+
+    Parameters
+    ----------
+    mod : module
+        It is not changed.
+    bind_constants : bool
+        Whether constant weights are part of the functions: then oneDNN has them in the layout that
+        it likes best, and the code holds a copy of them.
+    merge : bool
+        Whether functions that follow each other become one.
+    cost : CostCache or path, optional
+        What `measure` has measured: functions that the compiler's own kernels compute faster stay
+        as they were. By default, and for functions that were not measured, the patterns decide.
+
+    Returns
+    -------
+    IRModule
+        `RunCodegen` has the functions compiled.
+
+    Examples
+    --------
+    >>> from relax_mlir.script import from_source
+    >>> mod = from_source('''
+    ... @I.ir_module
+    ... class Module:
+    ...     @R.function
+    ...     def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((4, 8), "float32")):
+    ...         with R.dataflow():
+    ...             y = R.nn.relu(R.matmul(x, w))
+    ...             R.output(y)
+    ...         return y
+    ... ''')
+    >>> [gvar.name for gvar in partition_for_dnnl(mod).get_global_vars()]
+    ['main', 'fused_relax_matmul_relax_nn_relu1_dnnl']
+    """
+    patterns = get_patterns_with_prefix("dnnl.")
+    fuse: Any = FuseOpsByPattern(patterns, bind_constants, annotate_codegen=not merge)
+    passes = [fuse, MergeCompositeFunctions()] if merge else [fuse]
+    made = Sequential(passes, name="partition_for_dnnl")(mod)
+    return made if cost is None else keep_faster(made, "dnnl", CostCache.of(cost))
+
+
+# ---------------------------------------------------------------------------------------------
+# Patterns
+# ---------------------------------------------------------------------------------------------
+
+
+def _is_float32(type_: Any) -> bool:
+    """Say whether a type is that of a tensor of the host of which the rank is known."""
+    if not isinstance(type_, TensorStructInfo) or type_.shape is None or type_.dtype != "float32":
+        return False
+    return type_.vdevice is None or type_.vdevice.partition(":")[0] in ("cpu", "llvm")
+
+
+def _same_shape(left: ir.Value, right: ir.Value) -> bool:
+    a: Any = left.type
+    b: Any = right.type
+    return list(a.shape) == list(b.shape)
+
+
+def _check(context: PatternCheckContext) -> bool:
+    """Say whether oneDNN computes what a pattern matched."""
+    if has_leaking_intermediate_variables(context):
+        return False
+    found = context.annotated_expr
+    product = found["product"]
+    values = [product, context.matched_expr, *found.values()]
+    if not all(_is_float32(value.type) for value in values):
+        return False
+    view = product.owner
+    check = _check_convolution if view.operation.name == "relax.conv2d" else _check_matmul
+    if not all(map(_is_transposition, context.matched_bindings.values())):
+        return False
+    if not check(view.operation) or not _same_shape(product, context.matched_expr):
+        return False
+    kind = "conv2d" if view.operation.name == "relax.conv2d" else "matmul"
+    if "bias" in found and not is_bias_of(found["bias"], product, kind):
+        return False
+    return "sum" not in found or _same_shape(found["sum"], product)
+
+
+def _check_matmul(op: ir.Operation) -> bool:
+    left, right = (value.type for value in op.operands)
+    if len(left.shape) < 2 or len(right.shape) < 2:
+        return False
+    if len(left.shape) < len(right.shape):
+        return False
+    inner = left.shape[-1].value
+    return inner is not None and inner > 0 and right.shape[-2].value == inner
+
+
+def _is_transposition(view: Any) -> bool:
+    """Say whether an operation is no permutation of dimensions, or one of the last two."""
+    op = view.operation
+    if op.name != "relax.permute_dims":
+        return True
+    type_: Any = op.results[0].type
+    rank = len(type_.shape)
+    attributes = op.attributes
+    axes = [int(axis) % rank for axis in attributes["axes"]] if "axes" in attributes else None
+    wanted = [*range(rank - 2), rank - 1, rank - 2]
+    return axes == wanted if axes is not None else rank == 2
+
+
+def _check_convolution(op: ir.Operation) -> bool:
+    view: Any = op.opview
+    layouts = {"data_layout": "NCHW", "kernel_layout": "OIHW", "out_layout": "NCHW"}
+    for name, wanted in layouts.items():
+        if name in op.attributes and op.attributes[name].value not in (wanted, ""):
+            return False
+    weights: Any = op.operands[1].type
+    if not all(dim.value for dim in weights.shape):  # known, and none is 0
+        return False
+    return min(convolution_attributes(view)["padding"]) >= 0
+
+
+def _pattern(
+    product: str, bias: bool, added: bool, activation: str | None
+) -> tuple[str, DFPattern, dict[str, DFPattern], Any]:
+    """Return the pattern of a product, and of what follows it."""
+    weights: DFPattern = wildcard()
+    if product == "matmul_transposed":
+        weights = is_op("relax.permute_dims")(weights)
+    name = "relax.nn.conv2d" if product == "conv2d" else "relax.matmul"
+    found: DFPattern = is_op(name)(wildcard(), weights)
+    parts = {"product": found}
+    if bias:
+        parts["bias"] = wildcard()
+        if product == "conv2d":
+            parts["bias"] = is_op("relax.reshape")(wildcard(), wildcard()) | wildcard()
+        found = is_op("relax.add")(found, parts["bias"])
+    if added:
+        parts["sum"] = wildcard()
+        found = is_op("relax.add")(found, parts["sum"])
+    if activation is not None:
+        found = is_op(f"relax.{activation}")(found)
+    words = ["bias"] * bias + ["sum"] * added + ([activation] if activation else [])
+    return "_".join([f"dnnl.{product}", *words]), found, parts, _check
+
+
+def _patterns() -> list[Any]:
+    """Return all patterns, the smallest first: later ones are tried first."""
+    choices = itertools.product(_PRODUCTS, (False, True), (False, True), (None, *_ACTIVATIONS))
+    rows = [_pattern(*row) for row in choices]
+    # Those with a transposed matrix have a part more.
+    return sorted(rows, key=lambda row: row[0].count("_") - row[0].count("gelu_tanh"))
+
+
+register_patterns(_patterns())
