@@ -53,6 +53,8 @@ MODULES = (
     "relax_mlir.transform",
     "relax_mlir.analysis",
     "relax_mlir.dpl",
+    "relax_mlir.backend",
+    "relax_mlir.backend.dnnl",
     "relax_mlir.expr_functor",
     "relax_mlir.instrument",
     "relax_mlir.frontend.torch",
