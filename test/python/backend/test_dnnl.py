@@ -237,6 +237,27 @@ def test_rf15_sizes_of_images_are_those_of_the_call(exec_mode: str) -> None:
 
 
 @needs_library
+@pytest.mark.parametrize("bind", [False, True])
+def test_rf15_chain_of_convolutions(bind: bool, exec_mode: str) -> None:
+    """Layouts that the library chooses pass from one to the next; sums, and results on the way."""
+    shapes = ((1, 3, 12, 12), (24, 3, 3, 3), (24, 24, 3, 3), (1, 24, 1, 1))
+    params = [tensor(f"x{i}", *shape) for i, shape in enumerate(shapes[:1] if bind else shapes)]
+    values = [each / 8 for each in arrays(*shapes)]  # so that no sum is large
+
+    def write(x: Any, *weights: Any) -> Any:
+        first, second, bias = weights or map(op.const, values[1:])
+        a = op.nn.relu(op.add(op.nn.conv2d(x, first, padding=1), bias))
+        b = op.nn.relu(op.nn.conv2d(a, second, padding=1))
+        c = op.nn.relu(op.add(op.add(op.nn.conv2d(b, second, padding=1), bias), a))
+        rows = op.matmul(c, op.const(values[0][0, 0]))
+        return op.tuple(op.nn.conv2d(c, second, strides=2), b, rows)
+
+    given = values[:1] if bind else values
+    parts = check(build(params, write), *given, bind_constants=bind)
+    assert 'Composite = "dnnl.conv2d_bias_sum_relu"' in str(parts)
+
+
+@needs_library
 def test_rf15_passes_of_tvm_do_the_same(exec_mode: str) -> None:
     """What TVM's users write: their own patterns, and the three passes."""
     mod = from_source("""

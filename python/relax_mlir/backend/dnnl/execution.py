@@ -7,12 +7,20 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .library import Library, load
-from .primitives import PackedWeights, Primitive, Stream, make_convolution, make_matmul
+from .primitives import (
+    PackedWeights,
+    Primitive,
+    Stream,
+    make_convolution,
+    make_matmul,
+    make_reorder,
+)
 
 # The number of lists of shapes for which primitives are kept.
 MAX_PLANS = 64
@@ -77,6 +85,30 @@ class DNNLFunction:
                 self._plans.popitem(last=False)
 
 
+# Where a tensor is: the number of an argument, or memory of the plan.
+_Place = int | np.ndarray
+
+
+@dataclass
+class _Tensor:
+    """A value of a plan.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    place : int or numpy.ndarray
+    layout : int
+        How oneDNN has it; 0 for a tensor without gaps.
+    copies : list of (int, int or numpy.ndarray)
+        The same in other layouts.
+    """
+
+    shape: tuple[int, ...]
+    place: _Place
+    layout: int = 0
+    copies: list[tuple[int, _Place]] = field(default_factory=list)
+
+
 class _Plan:
     """The steps for certain shapes, which one thread runs at a time."""
 
@@ -92,68 +124,121 @@ class _Plan:
         self._library = library
         self._stream = Stream(library)
         first = len(shapes) - len(outputs)
-        self._shapes: dict[str, tuple[int, ...]] = {
-            **{f"arg{index}": shape for index, shape in enumerate(shapes[:first])},
-            **{name: array.shape for name, array in arrays.items()},
+        self._outputs = {name: first + index for index, name in enumerate(outputs)}
+        self._tensors = {
+            **{f"arg{index}": _Tensor(shape, index) for index, shape in enumerate(shapes[:first])},
+            **{name: _Tensor(array.shape, array) for name, array in arrays.items()},
         }
-        self._places = {f"arg{index}": index for index in range(first)}
-        self._places |= {name: first + index for index, name in enumerate(outputs)}
-        self._buffers: dict[str, np.ndarray] = dict(arrays)
         self._arrays, self._weights = arrays, weights
         self._primitives: list[Primitive] = []
+        # Owners of layouts.
+        self._kept: list[Primitive] = []
         # What is set at each call: the memory, and the argument that it is.
         self._inputs: list[tuple[int, int]] = []
         for step in steps:
             self._add(step)
+        for name, index in self._outputs.items():
+            self._finish(self._tensors[name], index)
 
     def _add(self, step: dict[str, Any]) -> None:
-        shapes: dict[str, Sequence[int]] = {
-            name: self._shapes[step[name]] for name in _OPERANDS if step[name] is not None
-        }
-        shapes["dst"] = self._shapes[step["dst"]] = result_shape(step, shapes)
-        if step["dst"] not in self._places:
-            self._buffers[step["dst"]] = np.empty(shapes["dst"], np.float32)
-        if 0 in shapes["dst"]:
+        """Add the primitive of a step, after what puts its operands into other layouts."""
+        given = {name: self._tensors[step[name]] for name in _OPERANDS if step[name] is not None}
+        shapes: dict[str, Sequence[int]] = {name: each.shape for name, each in given.items()}
+        shapes["dst"] = result_shape(step, shapes)
+        made = self._make(step, shapes) if 0 not in shapes["dst"] else None
+        self._tensors[step["dst"]] = self._result(step["dst"], tuple(shapes["dst"]), made)
+        if made is None:
             return
-        common: dict[str, Any] = {"activation": step["activation"], "pack": self._pack_of(step)}
-        if step["kind"] == "matmul":
-            made = make_matmul(self._library, shapes, transposed=step["transposed"], **common)
-        else:
-            names = ("strides", "padding", "dilation", "groups")
-            given = {name: step[name] for name in names}
-            made = make_convolution(self._library, shapes, **given, **common)
+        for name, operand in given.items():
+            self._set(made.memory[name], self._operand(step[name], operand, made, name))
+        self._set(made.memory["dst"], self._tensors[step["dst"]].place)
         self._primitives.append(made)
-        for memory, name in made.slots:
-            if name == "weights" and common["pack"] is not None:
-                continue
-            slot = step[name]
-            if slot in self._places:
-                self._inputs.append((memory, self._places[slot]))
-            else:
-                self._set(memory, self._buffers[slot].ctypes.data)
 
-    def _pack_of(self, step: dict[str, Any]) -> Any:
-        """Return what gives a primitive constant weights; None where they are an argument."""
-        name = step["weights"]
-        if name not in self._arrays:
-            return None
-        if name not in self._weights:
-            self._weights[name] = PackedWeights(self._library, self._arrays[name])
+    def _make(self, step: dict[str, Any], shapes: dict[str, Sequence[int]]) -> Primitive:
+        activation = step["activation"]
+        if step["kind"] == "matmul":
+            return make_matmul(
+                self._library,
+                shapes,
+                transposed=step["transposed"],
+                activation=activation,
+                is_constant=step["weights"] in self._arrays,
+            )
+        names = ("strides", "padding", "dilation", "groups")
+        given = {name: step[name] for name in names}
+        return make_convolution(self._library, shapes, activation=activation, **given)
 
-        def pack(made: Primitive, given: int, wanted: int) -> None:
-            address = self._weights[name].address(given, wanted, made)
-            memory = next(memory for memory, slot in made.slots if slot == "weights")
-            self._set(memory, address)
+    def _result(self, name: str, shape: tuple[int, ...], made: Primitive | None) -> _Tensor:
+        """Return a tensor for the result of a step: the output that it is, if the layout fits."""
+        is_plain = made is None or self._are_equal(made.layouts["dst"], made.given["dst"])
+        if name in self._outputs and is_plain:
+            return _Tensor(shape, self._outputs[name])
+        size = 0 if made is None else self._library.size_of(made.layouts["dst"])
+        layout = 0 if made is None or is_plain else made.layouts["dst"]
+        return _Tensor(shape, np.empty(size, np.uint8), layout)
 
-        return pack
+    def _are_equal(self, left: int, right: int) -> bool:
+        return bool(self._library.are_equal(left, right))
 
-    def _set(self, memory: int, address: int) -> None:
-        self._library.call("memory_set_data_handle", memory, address)
+    def _operand(self, slot: str, operand: _Tensor, made: Primitive, name: str) -> _Place:
+        """Return where an operand is in the layout that a primitive wants."""
+        given, wanted = made.given[name], made.layouts[name]
+        if operand.layout == 0:
+            if self._are_equal(given, wanted):
+                return operand.place
+            if slot in self._arrays:
+                return self._packed(slot, made, name)
+            return self._copied(operand, given, wanted)
+        if self._are_equal(operand.layout, wanted):
+            return operand.place
+        if self._are_equal(given, wanted):  # which may be of other dimensions
+            wanted = self._plain(operand)
+        return self._copied(operand, operand.layout, wanted)
+
+    def _plain(self, tensor: _Tensor) -> int:
+        """Return the layout of a tensor without gaps, which the plan keeps."""
+        owner = Primitive(self._library)
+        self._kept.append(owner)
+        return owner.plain(tensor.shape)
+
+    def _packed(self, slot: str, made: Primitive, name: str) -> np.ndarray:
+        """Return constant weights in the layout that a primitive wants."""
+        if slot not in self._weights:
+            self._weights[slot] = PackedWeights(self._library, self._arrays[slot])
+        return self._weights[slot].get(made.given[name], made.layouts[name], made)
+
+    def _copied(self, tensor: _Tensor, layout: int, wanted: int) -> _Place:
+        """Return where a tensor is in another layout, into which each call copies it."""
+        for known, place in tensor.copies:
+            if self._are_equal(known, wanted):
+                return place
+        copy = np.empty(self._library.size_of(wanted), np.uint8)
+        self._reorder(tensor.place, layout, copy, wanted)
+        tensor.copies.append((wanted, copy))
+        return copy
+
+    def _reorder(self, source: _Place, layout: int, target: _Place, wanted: int) -> None:
+        made = make_reorder(self._library, layout, wanted)
+        self._set(made.memory["src"], source)
+        self._set(made.memory["dst"], target)
+        self._primitives.append(made)
+
+    def _finish(self, tensor: _Tensor, index: int) -> None:
+        """Have an output copied to where the caller wants it, if it is elsewhere."""
+        if tensor.layout != 0:
+            self._reorder(tensor.place, tensor.layout, index, self._plain(tensor))
+
+    def _set(self, memory: int, place: _Place) -> None:
+        """Give memory of an argument its data, now or at each call."""
+        if isinstance(place, int):
+            self._inputs.append((memory, place))
+        else:
+            self._library.call("memory_set_data_handle", memory, place.ctypes.data)
 
     def run(self, addresses: Sequence[int]) -> None:
         """Run the steps on tensors."""
-        for memory, place in self._inputs:
-            self._set(memory, addresses[place])
+        for memory, index in self._inputs:
+            self._library.call("memory_set_data_handle", memory, addresses[index])
         self._stream.run(self._primitives)
 
 

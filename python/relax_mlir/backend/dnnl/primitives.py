@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .library import Library
+from .library import DNNLError, Library
 
 _F32 = 3
 _ANY = 1  # a layout that the library chooses
@@ -19,7 +19,9 @@ _INFERENCE = 96
 _DIRECT = 1
 _IN_ORDER = 1
 _BINARY_ADD = 0x1FFF0
-_QUERY_WEIGHTS = 131
+# What to ask for a layout that the library has chosen.
+_QUERY = {"src": 129, "weights": 131, "dst": 133}
+_QUERY_ARGUMENT = 255
 
 # Arguments of primitives.
 _SRC, _DST, _WEIGHTS, _BIAS = 1, 17, 33, 41
@@ -40,6 +42,15 @@ ACTIVATIONS = {
     "relax.gelu": (_BY_KIND["gelu_erf"], 0.0),
     "relax.gelu_tanh": (_BY_KIND["gelu_tanh"], 0.0),
     "relax.silu": (_BY_KIND["swish"], 1.0),
+}
+
+
+_INDICES = {
+    "src": _SRC,
+    "weights": _WEIGHTS,
+    "bias": _BIAS,
+    "sum": _POST_OP | _SRC_1,
+    "dst": _DST,
 }
 
 
@@ -74,13 +85,18 @@ class Primitive:
 
     Attributes
     ----------
-    slots : list of (int, str)
-        The memory of each argument, and its name: ``src``, ``weights``, ``bias``, ``sum``, ``dst``.
+    given, layouts : dict of str to int
+        The layout of each argument: without gaps, and as the primitive has it. Arguments are
+        ``src``, ``weights``, ``bias``, ``sum`` and ``dst``.
+    memory : dict of str to int
+        The memory of each argument, which has no data.
     """
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self.slots: list[tuple[int, str]] = []
+        self.given: dict[str, int] = {}
+        self.layouts: dict[str, int] = {}
+        self.memory: dict[str, int] = {}
         self._primitive = 0
         self._arguments: Any = None
         self._owned: list[tuple[str, int]] = []
@@ -125,32 +141,32 @@ class Primitive:
         library.call("primitive_attr_set_post_ops", made, ops)
         return made
 
-    def finish(self, description: int, memory: dict[str, int]) -> None:
-        """Create the primitive, with the memory of its arguments by their names."""
+    def finish(self, description: int) -> None:
+        """Create the primitive, and the memory of its arguments."""
         library = self._library
         self._own("primitive_desc", description)
         self._primitive = self._own("primitive", library.create("primitive_create", description))
-        indices = {
-            "src": _SRC,
-            "weights": _WEIGHTS,
-            "bias": _BIAS,
-            "sum": _POST_OP | _SRC_1,
-            "dst": _DST,
-        }
-        self._arguments = (_Argument * len(memory))()
-        for place, (name, layout) in enumerate(memory.items()):
+        self._arguments = (_Argument * len(self.layouts))()
+        for place, (name, layout) in enumerate(self.layouts.items()):
             made = library.create("memory_create", layout, library.engine, None)
-            self._arguments[place] = _Argument(indices[name], self._own("memory", made))
-            self.slots.append((made, name))
+            self._arguments[place] = _Argument(_INDICES[name], self._own("memory", made))
+            self.memory[name] = made
+
+    def choose(self, description: int, names: Sequence[str]) -> None:
+        """Note the layouts of arguments that the library has chosen."""
+        for name in names:
+            if name == "sum":
+                found = self._library.query_md(description, _QUERY_ARGUMENT, _INDICES[name])
+            else:
+                found = self._library.query_md(description, _QUERY[name], 0)
+            if not found:
+                raise DNNLError(f"oneDNN: no layout for '{name}'")
+            self.layouts[name] = int(found)
 
     def execute(self, stream: int) -> None:
         """Run the primitive on the data that the memory of its arguments has."""
         count = len(self._arguments)
         self._library.call("primitive_execute", self._primitive, stream, count, self._arguments)
-
-    def chosen_weights(self, description: int) -> int:
-        """Return the layout of weights that the library has chosen."""
-        return int(self._library.query_md(description, _QUERY_WEIGHTS, 0))
 
 
 def _destroy(library: Library, owned: list[tuple[str, int]]) -> None:
@@ -197,8 +213,8 @@ class PackedWeights:
         self._array = array
         self._packed: list[tuple[int, Primitive, np.ndarray]] = []
 
-    def address(self, plain: int, wanted: int, owner: Primitive) -> int:
-        """Return the address of the weights in a layout.
+    def get(self, plain: int, wanted: int, owner: Primitive) -> np.ndarray:
+        """Return the weights in a layout, as bytes.
 
         Parameters
         ----------
@@ -207,31 +223,30 @@ class PackedWeights:
         owner : Primitive
             What keeps the description of the layout.
         """
-        library = self._library
-        if library.are_equal(plain, wanted):
-            return int(self._array.ctypes.data)
         for layout, _, packed in self._packed:
-            if library.are_equal(layout, wanted):
-                return int(packed.ctypes.data)
-        packed = np.empty(library.size_of(wanted), np.uint8)
+            if self._library.are_equal(layout, wanted):
+                return packed
+        packed = np.empty(self._library.size_of(wanted), np.uint8)
         self._reorder(plain, wanted, packed)
         self._packed.append((wanted, owner, packed))
-        return int(packed.ctypes.data)
+        return packed
 
     def _reorder(self, plain: int, wanted: int, packed: np.ndarray) -> None:
-        library = self._library
-        reorder = Primitive(library)
-        engine = library.engine
-        create = "reorder_primitive_desc_create"
-        description = library.create(create, plain, engine, wanted, engine, None)
-        reorder.finish(description, {"src": plain, "dst": wanted})
-        (source, _), (target, _) = reorder.slots
-        library.call("memory_set_data_handle", source, self._array.ctypes.data)
-        library.call("memory_set_data_handle", target, packed.ctypes.data)
-        Stream(library).run([reorder])
+        reorder = make_reorder(self._library, plain, wanted)
+        for name, array in (("src", self._array), ("dst", packed)):
+            self._library.call("memory_set_data_handle", reorder.memory[name], array.ctypes.data)
+        Stream(self._library).run([reorder])
 
 
-Weights = Callable[[Primitive, int, int], None]
+def make_reorder(library: Library, source: int, target: int) -> Primitive:
+    """Return what copies a tensor from one layout to another."""
+    made = Primitive(library)
+    engine = library.engine
+    create = "reorder_primitive_desc_create"
+    description = library.create(create, source, engine, target, engine, None)
+    made.given = made.layouts = {"src": source, "dst": target}
+    made.finish(description)
+    return made
 
 
 def make_matmul(
@@ -240,7 +255,7 @@ def make_matmul(
     *,
     transposed: bool,
     activation: str | None,
-    pack: Weights | None,
+    is_constant: bool,
 ) -> Primitive:
     """Return a product of matrices.
 
@@ -252,9 +267,8 @@ def make_matmul(
     transposed : bool
         Whether the last two dimensions of the weights are swapped.
     activation : str, optional
-    pack : callable, optional
-        Is told the primitive, and the layouts of the weights: the given, and the best one. Without,
-        they stay as they are.
+    is_constant : bool
+        Whether the weights are constant: then the library chooses their layout.
     """
     made = Primitive(library)
     dst = list(shapes["dst"])
@@ -267,32 +281,25 @@ def make_matmul(
     if transposed:
         weights[-2:] = weights[:-3:-1]
         strides[-2:] = strides[:-3:-1]
-    given = made.describe(weights, strides)
-    memory = {
-        "src": made.plain(source),
-        "weights": given if pack is None else made.describe(weights),
-    }
+    given = {"src": made.plain(source), "weights": made.describe(weights, strides)}
     if "bias" in shapes:
-        memory["bias"] = made.plain([1] * (len(dst) - 1) + [dst[-1]])
-    added = made.plain(dst) if "sum" in shapes else None
-    if added is not None:
-        memory["sum"] = added
-    memory["dst"] = made.plain(dst)
-    attributes = made.attributes(activation, added)
+        given["bias"] = made.plain([1] * (len(dst) - 1) + [dst[-1]])
+    if "sum" in shapes:
+        given["sum"] = made.plain(dst)
+    given["dst"] = made.plain(dst)
     description = library.create(
         "matmul_primitive_desc_create",
         library.engine,
-        memory["src"],
-        memory["weights"],
-        memory.get("bias"),
-        memory["dst"],
-        attributes,
+        given["src"],
+        made.describe(weights) if is_constant else given["weights"],
+        given.get("bias"),
+        given["dst"],
+        made.attributes(activation, given.get("sum")),
     )
-    if pack is not None:
-        memory["weights"] = made.chosen_weights(description)
-    made.finish(description, memory)
-    if pack is not None:
-        pack(made, given, memory["weights"])
+    made.given, made.layouts = given, dict(given)
+    if is_constant:
+        made.choose(description, ["weights"])
+    made.finish(description)
     return made
 
 
@@ -309,13 +316,12 @@ def make_convolution(
     dilation: Sequence[int],
     groups: int,
     activation: str | None,
-    pack: Weights | None,
 ) -> Primitive:
-    """Return a convolution of images, in the layouts NCHW and OIHW.
+    """Return a convolution of images, of which the library chooses the layouts.
 
     Parameters
     ----------
-    library, shapes, activation, pack
+    library, shapes, activation
         As of `make_matmul`.
     strides, padding, dilation : sequence of int
         As of ``relax.nn.conv2d``, with four paddings.
@@ -325,36 +331,29 @@ def make_convolution(
     weights = list(shapes["weights"])
     if groups > 1:
         weights = [groups, weights[0] // groups, *weights[1:]]
-    given = made.plain(weights)
-    memory = {
-        "src": made.plain(shapes["src"]),
-        "weights": given if pack is None else made.describe(weights),
-    }
+    sizes = {"src": shapes["src"], "weights": weights, "dst": shapes["dst"]}
+    if "sum" in shapes:
+        sizes["sum"] = shapes["dst"]
+    given = {name: made.plain(size) for name, size in sizes.items()}
+    chosen = {name: made.describe(size) for name, size in sizes.items()}
     if "bias" in shapes:
-        memory["bias"] = made.plain([shapes["dst"][1]])
-    added = made.plain(shapes["dst"]) if "sum" in shapes else None
-    if added is not None:
-        memory["sum"] = added
-    memory["dst"] = made.plain(shapes["dst"])
-    attributes = made.attributes(activation, added)
+        given["bias"] = made.plain([shapes["dst"][1]])
     description = library.create(
         "convolution_forward_primitive_desc_create",
         library.engine,
         _INFERENCE,
         _DIRECT,
-        memory["src"],
-        memory["weights"],
-        memory.get("bias"),
-        memory["dst"],
+        chosen["src"],
+        chosen["weights"],
+        given.get("bias"),
+        chosen["dst"],
         _array(strides),
         _array([each - 1 for each in dilation]),
         _array(padding[:2]),
         _array(padding[2:]),
-        attributes,
+        made.attributes(activation, chosen.get("sum")),
     )
-    if pack is not None:
-        memory["weights"] = made.chosen_weights(description)
-    made.finish(description, memory)
-    if pack is not None:
-        pack(made, given, memory["weights"])
+    made.given, made.layouts = given, dict(given)
+    made.choose(description, list(sizes))
+    made.finish(description)
     return made
