@@ -270,12 +270,30 @@ def attach(mod: IRModule, modules: Iterable[ExternalModule]) -> None:
     mod : IRModule
         It is changed.
     modules : iterable of ExternalModule
+
+    Raises
+    ------
+    ValueError
+        If the module has a function of the same symbol already.
     """
+    modules = list(modules)
+    known = symbols_of(mod)
+    for symbol in (symbol for module in modules for symbol in module.functions):
+        if symbol in known:
+            raise ValueError(
+                f"expected another name than '{symbol}', which code of a library has already"
+            )
     found = list(mod.attrs.get(EXTERNAL_MODS, ()))
     with mod.context:
         found += map(_attribute_of, modules)
         if found:
             mod.set_attr(EXTERNAL_MODS, ir.ArrayAttr.get(found))
+
+
+def symbols_of(mod: IRModule) -> set[str]:
+    """Return the symbols of the external functions of a module."""
+    attrs = mod.attrs.get(EXTERNAL_MODS, ())
+    return {symbol.value for attr in attrs for symbol in attr["symbols"]}
 
 
 def _attribute_of(module: ExternalModule) -> ir.Attribute:

@@ -60,7 +60,6 @@ class PatternCheckContext:
     matched_expr: ir.Value
     annotated_expr: Mapping[str, Any]
     matched_bindings: Mapping[ir.Value, Any]
-    _block: ir.Block = field(repr=False)
 
     @functools.cached_property
     def var_usages(self) -> Mapping[ir.Value, list[ir.Value]]:
@@ -364,7 +363,7 @@ class _Search:
         }
         bindings = {each.results[0]: each.opview for each in ops}
         check = self._pattern.check
-        context = PatternCheckContext(op.results[0], named, bindings, self._block)
+        context = PatternCheckContext(op.results[0], named, bindings)
         if check is not None and not check(context):
             return
         self._take(op, ops, named)

@@ -16,10 +16,12 @@ from mlir import ir
 
 from ..builder.function_bodies import Names
 from ..core.ir import ShapeExpr, ShapeStructInfo, TupleStructInfo
+from ..core.ir_module import IRModule
 from ..core.lifetimes import key_of
 from ..core.struct_info import binding_vars
 from ..core.variables import _bound_names, _names_in, _used_names, blocks_of, defining_op, walk
 from ..dialects import relax as _ops
+from ..external import symbols_of
 
 # Attributes of functions, as TVM names them.
 CODEGEN = "Codegen"
@@ -160,11 +162,8 @@ class Outliner:
 
     def __init__(self, module: ir.Module, *, bind_constants: bool) -> None:
         self.module = module
-        self.names = Names(
-            op.operation.attributes["sym_name"].value
-            for op in module.body.operations
-            if "sym_name" in op.operation.attributes
-        )
+        mod = IRModule(module)
+        self.names = Names([*mod.functions, *symbols_of(mod)])
         self._bind_constants = bind_constants
         self._known: dict[Any, str] = {}
         # Literals that are part of functions now.

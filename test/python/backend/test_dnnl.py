@@ -449,6 +449,18 @@ def test_rf15_sums_that_change_the_shape_stay_outside() -> None:
     assert 'Composite = "dnnl.matmul"' in str(parts)
 
 
+def test_rf15_products_that_are_added_to_themselves_stay_outside() -> None:
+    params = [tensor("x", 4, 8), tensor("w", 8, 8)]
+
+    def write(x: Any, w: Any) -> Any:
+        y = op.matmul(x, w)
+        return op.nn.relu(op.add(y, y))
+
+    parts = partition_for_dnnl(build(params, write))
+    assert "relax.add" in str(parts["main"])
+    assert 'Composite = "dnnl.matmul"' in str(parts)
+
+
 def test_rf15_values_that_others_use_stay_outside() -> None:
     params = [tensor("x", 4, 8), tensor("w", 8, 8)]
 

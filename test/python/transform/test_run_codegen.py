@@ -155,6 +155,41 @@ def test_rf15_same_symbols_of_two_modules_are_apart() -> None:
         np.testing.assert_allclose(np.from_dlpack(y), function(x), rtol=1e-5)
 
 
+def test_rf15_symbols_of_earlier_runs_are_taken(exec_mode: str) -> None:
+    """A pattern is used twice, with other passes between."""
+    fuse = FuseOpsByPattern(PATTERNS[1:], annotate_codegen=True)
+    mod = Sequential([fuse, RunCodegen()])(module())
+    assert str(mod).count("relax.call_dps_packed") == 1
+    pattern = [("numpy_test.multiply", is_op("relax.multiply")(wildcard(), wildcard()))]
+    again = Sequential([FuseOpsByPattern(pattern, annotate_codegen=True), RunCodegen()])(mod)
+    assert str(again).count("relax.call_dps_packed") == 2
+    check(relax.compile(again))
+
+
+def test_rf15_same_pattern_in_two_runs(exec_mode: str) -> None:
+    """Functions of both runs would have the same symbol."""
+    one, other = (
+        from_source(f"""
+@I.ir_module
+class Module:
+    @R.function
+    def {name}(x: R.Tensor((4,), "float32")):
+        with R.dataflow():
+            out = R.add(x, {right})
+            R.output(out)
+        return out
+""")
+        for name, right in (("main", "x"), ("other", 'R.const(6.0, "float32")'))
+    )
+    passes = Sequential([FuseOpsByPattern(PATTERNS, annotate_codegen=True), RunCodegen()])
+    mod = passes(one)
+    mod["other"] = other["other"]
+    machine = relax.VirtualMachine(relax.compile(passes(mod)))
+    x = np.full(4, 3, "float32")
+    assert np.from_dlpack(machine["main"](x))[0] == 6
+    assert np.from_dlpack(machine["other"](x))[0] == 9
+
+
 def test_rf15_functions_live_as_long_as_the_program() -> None:
     def registered() -> list[str]:
         names = tvm_ffi.registry.list_global_func_names()
@@ -340,6 +375,13 @@ def test_rf15_rejects_two_functions_for_a_symbol() -> None:
     fused = FuseOpsByPattern(pattern, annotate_codegen=True)(module())
     with pytest.raises(ValueError, match="one function for each symbol, but got several for fused"):
         RunCodegen()(fused)
+
+
+def test_rf15_rejects_a_symbol_that_is_taken() -> None:
+    mod = RunCodegen()(partitioned())
+    (function,) = external.external_modules(mod)
+    with pytest.raises(ValueError, match="expected another name than 'fused_relax_exp_relax_add"):
+        external.attach(mod, [function])
 
 
 def test_rf15_rejects_results_of_unknown_shape() -> None:

@@ -21,6 +21,8 @@ from ..utils import has_leaking_intermediate_variables
 from .codegen import convolution_attributes, is_bias_of
 
 _ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid")
+# What a match computes itself; a bias that it reshapes is none of it.
+_COMPUTED = ("relax.add", "relax.conv2d", "relax.matmul")
 _PRODUCTS = ("conv2d", "matmul_transposed", "matmul")
 
 
@@ -103,6 +105,9 @@ def _check(context: PatternCheckContext) -> bool:
         return False
     found = context.annotated_expr
     product = found["product"]
+    added = [found[name] for name in ("bias", "sum") if name in found]
+    if any(value.owner.name in _COMPUTED for value in added if value in context.matched_bindings):
+        return False  # it is added to itself
     values = [product, context.matched_expr, *found.values()]
     if not all(_is_float32(value.type) for value in values):
         return False
