@@ -153,8 +153,8 @@ class FusionPattern:
 class FuseOpsByPattern:
     """Make a function of each match of patterns, and call it.
 
-    Matches are looked for in dataflow blocks; `ConvertToDataflow` makes them. A new function is
-    private, with the attributes ``Composite``, the name of the pattern, and ``Primitive``.
+    Matches are looked for in dataflow blocks. A new function is private, with the attributes
+    ``Composite``, the name of the pattern, and ``Primitive``.
 
     Parameters
     ----------

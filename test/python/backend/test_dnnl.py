@@ -326,6 +326,32 @@ def test_rf15_programs_are_saved_with_their_weights(tmp_path: Path) -> None:
 
 
 @needs_library
+def test_rf15_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library has as many as kernels; those of others that use OpenMP stay as they are."""
+    monkeypatch.setattr(execution, "SMALL_WORK", 100)
+    mod = build([tensor("x", "n", 16), tensor("w", 16, 16)], op.matmul)
+    main = relax.VirtualMachine(relax.compile(RunCodegen()(partition_for_dnnl(mod))))["main"]
+    library = dnnl.library.load()
+    if library._get_threads is None:
+        pytest.skip("this oneDNN has no threads of OpenMP")
+    before = library._get_threads()
+    seen: list[int] = []
+    run = execution.Stream.run
+
+    def recorded(self: Any, primitives: Any) -> None:
+        seen.append(library._get_threads())
+        run(self, primitives)
+
+    monkeypatch.setattr(execution.Stream, "run", recorded)
+    for count in (2, 3, 1):
+        relax.runtime.set_num_threads(count)
+        x, w = arrays((16, 16), (16, 16))
+        np.testing.assert_allclose(np.from_dlpack(main(x, w)), x @ w, rtol=1e-4, atol=1e-4)
+    assert seen == [2, 3, 1]
+    assert library._get_threads() == before
+
+
+@needs_library
 def test_rf15_threads_share_a_program() -> None:
     mod = build(
         [tensor("x", "n", 32), tensor("w", 32, 32)],
@@ -489,6 +515,21 @@ def test_rf15_rejects_patterns_that_it_does_not_know() -> None:
         RunCodegen({"dnnl": {"fast": True}})(
             partition_for_dnnl(build([tensor("x", 4, 8), tensor("w", 8, 8)], op.matmul))
         )
+
+
+@needs_library
+def test_rf15_rejects_results_that_it_does_not_compute() -> None:
+    text = """
+relax.func @main(%x: !relax.tensor<[2], f32>) -> !relax.tensor<[2], f32> {
+  %0 = relax.call @f(%x) : (!relax.tensor<[2], f32>) -> !relax.tensor<[2], f32>
+  relax.return %0 : !relax.tensor<[2], f32>
+}
+relax.func @f(%x: !relax.tensor<[2], f32>) -> !relax.tensor<[2], f32>
+    attributes {Codegen = "dnnl", global_symbol = "f"} {
+  relax.return %x : !relax.tensor<[2], f32>
+}"""
+    with pytest.raises(ValueError, match="expected results that oneDNN computes, each once"):
+        RunCodegen()(text)
 
 
 @needs_library

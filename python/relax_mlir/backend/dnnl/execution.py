@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime import get_num_threads
 from .library import Library, load
 from .primitives import (
     PackedWeights,
@@ -24,6 +25,9 @@ from .primitives import (
 
 # The number of lists of shapes for which primitives are kept.
 MAX_PLANS = 64
+
+# Functions with no more products of two numbers run on one thread: others take as long to wake up.
+SMALL_WORK = 500_000
 
 # The kind of device, as DLPack numbers them.
 _HOST = 1
@@ -64,23 +68,29 @@ class DNNLFunction:
                     f"{tensor.device}"
                 )
         shapes = tuple(tuple(map(int, tensor.shape)) for tensor in tensors)
-        plan = self._take(shapes)
+        key = get_num_threads(), shapes
+        plan = self._take(key)
         try:
             plan.run([tensor.data_ptr() for tensor in tensors])
         finally:
-            self._put(shapes, plan)
+            self._put(key, plan)
 
-    def _take(self, shapes: Any) -> _Plan:
+    def _take(self, key: tuple[int, Any]) -> _Plan:
+        """Return a plan for a number of threads and shapes."""
         with self._lock:
-            plans = self._plans.get(shapes)
+            plans = self._plans.get(key)
             if plans:
-                self._plans.move_to_end(shapes)
+                self._plans.move_to_end(key)
                 return plans.pop()
-            return _Plan(load(), self._steps, self._outputs, shapes, self._arrays, self._weights)
+            threads, shapes = key
+            work = _count_products(self._steps, self._outputs, shapes, self._arrays)
+            threads = threads if work > SMALL_WORK else 1
+            given = (self._steps, self._outputs, shapes, self._arrays, self._weights)
+            return _Plan(load(), threads, *given)
 
-    def _put(self, shapes: Any, plan: _Plan) -> None:
+    def _put(self, key: tuple[int, Any], plan: _Plan) -> None:
         with self._lock:
-            self._plans.setdefault(shapes, []).append(plan)
+            self._plans.setdefault(key, []).append(plan)
             if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
 
@@ -115,13 +125,14 @@ class _Plan:
     def __init__(
         self,
         library: Library,
+        threads: int,
         steps: Sequence[dict[str, Any]],
         outputs: Sequence[str],
         shapes: Sequence[tuple[int, ...]],
         arrays: Mapping[str, np.ndarray],
         weights: dict[str, PackedWeights],
     ) -> None:
-        self._library = library
+        self._library, self._threads = library, threads
         self._stream = Stream(library)
         first = len(shapes) - len(outputs)
         self._outputs = {name: first + index for index, name in enumerate(outputs)}
@@ -135,10 +146,11 @@ class _Plan:
         self._kept: list[Primitive] = []
         # What is set at each call: the memory, and the argument that it is.
         self._inputs: list[tuple[int, int]] = []
-        for step in steps:
-            self._add(step)
-        for name, index in self._outputs.items():
-            self._finish(self._tensors[name], index)
+        with library.threads(threads):
+            for step in steps:
+                self._add(step)
+            for name, index in self._outputs.items():
+                self._finish(self._tensors[name], index)
 
     def _add(self, step: dict[str, Any]) -> None:
         """Add the primitive of a step, after what puts its operands into other layouts."""
@@ -239,7 +251,27 @@ class _Plan:
         """Run the steps on tensors."""
         for memory, index in self._inputs:
             self._library.call("memory_set_data_handle", memory, addresses[index])
-        self._stream.run(self._primitives)
+        with self._library.threads(self._threads):
+            self._stream.run(self._primitives)
+
+
+def _count_products(
+    steps: Sequence[Mapping[str, Any]],
+    outputs: Sequence[str],
+    shapes: Sequence[tuple[int, ...]],
+    arrays: Mapping[str, np.ndarray],
+) -> int:
+    """Return how many products of two numbers some steps compute."""
+    known: dict[str, Sequence[int]] = {name: array.shape for name, array in arrays.items()}
+    first = len(shapes) - len(outputs)
+    known |= {f"arg{index}": shape for index, shape in enumerate(shapes[:first])}
+    count = 0
+    for step in steps:
+        given = {name: known[step[name]] for name in ("src", "weights")}
+        known[step["dst"]] = made = result_shape(step, given)
+        each = given["src"][-1:] if step["kind"] == "matmul" else given["weights"][1:]
+        count += int(np.prod([*made, *each], dtype=np.int64))
+    return count
 
 
 def result_shape(step: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) -> tuple[int, ...]:

@@ -143,6 +143,25 @@ class Library:
         self.size_of = self._library.dnnl_memory_desc_get_size
         self.size_of.argtypes, self.size_of.restype = [_POINTER], ctypes.c_size_t
         self.engine = self.create("engine_create", 1, 0)  # the processor
+        # Those of OpenMP, which the library is linked with; None for other threads.
+        self._set_threads = getattr(self._library, "omp_set_num_threads", None)
+        self._get_threads = getattr(self._library, "omp_get_max_threads", None)
+
+    @contextlib.contextmanager
+    def threads(self, count: int) -> Iterator[None]:
+        """Have primitives run on a number of threads, in this thread and for the time being.
+
+        Those that are made for a number run on the same one.
+        """
+        if self._set_threads is None or self._get_threads is None:
+            yield
+            return
+        before = self._get_threads()
+        self._set_threads(count)
+        try:
+            yield
+        finally:
+            self._set_threads(before)
 
     def call(self, name: str, *args: Any) -> None:
         """Call a function by its name without the prefix.
