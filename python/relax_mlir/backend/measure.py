@@ -170,14 +170,23 @@ def _require_sizes(
 def _key(mod: IRModule, call: ir.Operation) -> str:
     """Return what a part is known by: what it computes, of what, where."""
     name = next(referred(call))
-    function = mod[name].operation
-    text = function.get_asm(
-        print_generic_op_form=True, use_local_scope=True, large_elements_limit=16
-    )
+    text = _text(mod[name])
     constants = [_constant(value) is not None for value in call.operands]
     machine = native.describe_target(native.NativeTarget()).target
     parts = (text.replace(name, "part"), str(constants), str(machine), str(get_num_threads()))
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+
+
+def _text(function: Any) -> str:
+    """Return a function as text, without the names of parameters and constants of many elements."""
+    with function.operation.context:
+        copy = IRModule({"part": function})["part"].operation
+    for op in walk(copy):
+        if "arg_names" in op.attributes:
+            del op.attributes["arg_names"]
+    return str(
+        copy.get_asm(print_generic_op_form=True, use_local_scope=True, large_elements_limit=16)
+    )
 
 
 def _constant(value: ir.Value) -> ir.Operation | None:

@@ -103,6 +103,15 @@ def test_rf15_what_was_not_measured_stays() -> None:
     relax.assert_structural_equal(backend.keep_faster(mod, "costs_test", CostCache()), mod)
 
 
+def test_rf15_names_do_not_matter() -> None:
+    costs = CostCache()
+    mod = module(rows=4)
+    measure(mod, "costs_test", cost=costs)
+    text = mod.to_text().replace("%x", "%other").replace("@main", "@other")
+    again = backend.keep_faster(relax.IRModule(text), "costs_test", costs)
+    assert len(regions(again)) == 1
+
+
 def test_rf15_costs_of_other_sizes_are_apart() -> None:
     costs = CostCache()
     measure(module(rows=4), "costs_test", cost=costs)
