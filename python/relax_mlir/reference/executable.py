@@ -14,6 +14,7 @@ from .._mlir_libs import _relax_mlir as _ext
 from ..artefact import Executable
 from ..core.ir_module import IRModule
 from ..driver import compiler
+from ..external import LinkedModules
 from .arithmetic import Arithmetic
 from .boundary import Entry
 from .interpreter import Interpreter
@@ -46,6 +47,11 @@ only runs here
         super().__init__(runtime.Executable.assemble("").handle, exec_mode=TARGET)
         self.module = module
         self.interpreter = Interpreter(module, Arithmetic())
+
+    def link(self, linked: LinkedModules | None) -> None:
+        """Keep external functions as long as the interpreter, which calls them."""
+        super().link(linked)
+        self.interpreter.linked = linked
 
     @property
     def struct_infos(self) -> dict[str, str]:

@@ -99,6 +99,8 @@ class Interpreter:
 
         self.module = module
         self.arithmetic = arithmetic
+        # What keeps external functions that the module calls.
+        self.linked: Any = None
         self.functions = module.functions
         self.kernels = Kernels(self.functions)
         self._closures: dict[str, Closure] = {}

@@ -110,6 +110,11 @@ def test_rf15_calls_code_of_a_codegen(merge: bool, exec_mode: str) -> None:
 
 def test_rf15_reference_calls_code_of_a_codegen() -> None:
     check(relax.compile(RunCodegen()(partitioned()), "reference"))
+    # The function alone keeps the code, too.
+    main = relax.VirtualMachine(relax.compile(RunCodegen()(partitioned()), "reference"))["main"]
+    gc.collect()
+    x = np.ones((1, 4), "float32")
+    np.testing.assert_allclose(np.from_dlpack(main(x, x[0])[1]), np.exp(x), rtol=1e-5)
 
 
 def test_rf15_code_is_called_once_with_all_functions() -> None:
