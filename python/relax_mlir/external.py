@@ -13,9 +13,9 @@ import base64
 import binascii
 import functools
 import hashlib
-import itertools
 import json
 import threading
+import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -257,9 +257,8 @@ def _as_external(codegen: str, given: Any) -> ExternalModule:
 # In modules
 # ---------------------------------------------------------------------------------------------
 
-# Modules without a state, by the number that stands for them in the attribute.
-_in_process: dict[int, ExternalModule] = {}
-_numbers = itertools.count(1)
+# Modules without a state, by what stands for them in the attribute: no two processes have the same.
+_in_process: dict[str, ExternalModule] = {}
 
 
 def attach(mod: IRModule, modules: Iterable[ExternalModule]) -> None:
@@ -300,9 +299,9 @@ def _attribute_of(module: ExternalModule) -> ir.Attribute:
     symbols = [ir.StringAttr.get(symbol) for symbol in module.functions]
     items = {"codegen": ir.StringAttr.get(module.codegen), "symbols": ir.ArrayAttr.get(symbols)}
     if module.state is None:
-        number = next(_numbers)
-        _in_process[number] = module
-        items["process"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+        key = uuid.uuid4().hex
+        _in_process[key] = module
+        items["process"] = ir.StringAttr.get(key)
     else:
         items["state"] = elements_attr(np.frombuffer(module.state, np.uint8))
     return ir.DictAttr.get(items)
@@ -323,10 +322,9 @@ def _module_of(attr: Any) -> ExternalModule:
     codegen = attr["codegen"].value
     if "state" in attr:
         return load_module(codegen, bytes_of(attr["state"]))
-    number = attr["process"].value
-    known = _in_process.get(number)
-    symbols = [symbol.value for symbol in attr["symbols"]]
-    if known is None or list(known.functions) != symbols:
+    known = _in_process.get(attr["process"].value)
+    if known is None:
+        symbols = [symbol.value for symbol in attr["symbols"]]
         raise ValueError(
             f"expected the functions of codegen '{codegen}' ({', '.join(symbols)}) in the process "
             "that made them: it has no loader, see backend.register_loader"
