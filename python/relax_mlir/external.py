@@ -37,6 +37,9 @@ EXTERNAL_MODS = "external_mods"
 #: The group of entry points of Python packages that have codegens.
 ENTRY_POINTS = "relax_mlir.codegens"
 
+# Before the names of the packed functions that codegens are in TVM, and that they make here.
+_PREFIX = "relax.ext."
+
 Codegen = Callable[..., Any]
 Functions = Mapping[str, Callable[..., Any]]
 Loader = Callable[[bytes], Functions]
@@ -174,7 +177,7 @@ def get_codegen(name: str) -> Codegen:
     ----------
     name : str
         One that was registered, or that an installed package names in its entry points of the
-        group ``relax_mlir.codegens``.
+        group ``relax_mlir.codegens``. Else the function that tvm-ffi has as ``relax.ext.NAME``.
 
     Raises
     ------
@@ -185,6 +188,9 @@ def get_codegen(name: str) -> Codegen:
         found = _entry_points()[name].load()
         _codegens.setdefault(name, found)
     if name not in _codegens:
+        registered: Codegen | None = tvm_ffi.get_global_func(_PREFIX + name, allow_missing=True)
+        if registered is not None:
+            return registered
         known = ", ".join(codegen_names()) or "none"
         hint = did_you_mean(name, codegen_names())
         raise ValueError(
@@ -397,7 +403,7 @@ class LinkedModules:
         for module in self.modules:
             suffix = _suffix(module)
             for symbol, function in module.functions.items():
-                name = f"relax.ext.{module.codegen}.{symbol}.{suffix}"
+                name = f"{_PREFIX}{module.codegen}.{symbol}.{suffix}"
                 self.names[symbol] = name
                 _register(name, function)
                 registered.append(name)

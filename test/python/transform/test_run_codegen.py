@@ -430,6 +430,15 @@ def test_rf15_rejects_wrong_arguments() -> None:
         RunCodegen(entry_functions=["man"])(module())
 
 
+def test_rf15_codegen_is_registered_as_in_tvm(exec_mode: str) -> None:
+    tvm_ffi.register_global_func("relax.ext.tvm_test", codegen)
+    try:
+        text = partitioned().to_text().replace('"numpy_test"', '"tvm_test"')
+        check(relax.compile(RunCodegen()(relax.IRModule(text))))
+    finally:
+        tvm_ffi.remove_global_func("relax.ext.tvm_test")
+
+
 def test_rf15_codegens_of_packages_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A package names its codegen in its entry points; it is imported when it is first needed."""
     point = metadata.EntryPoint("point_test", "json:dumps", external.ENTRY_POINTS)
