@@ -144,6 +144,30 @@ def test_rf15_sizes_are_those_of_the_call(exec_mode: str) -> None:
 
 
 @needs_library
+def test_rf15_arguments_with_gaps(exec_mode: str) -> None:
+    """Views of NumPy come as they are."""
+    mod = build([tensor("x", "n", 8), tensor("w", 8, 8)], op.matmul)
+    main = relax.VirtualMachine(relax.compile(RunCodegen()(partition_for_dnnl(mod))))["main"]
+    x, w = arrays((10, 8), (8, 16))
+    views = [(x[1:], w[:, :8]), (x[::2], w[:, 8:]), (x[::-1], np.asfortranarray(w[:, :8]))]
+    for left, right in views:
+        found = np.from_dlpack(main(left, right))
+        np.testing.assert_allclose(found, left @ right, rtol=1e-4, atol=1e-5)
+
+
+@needs_library
+def test_rf15_parts_of_tensors(exec_mode: str) -> None:
+    """A view within the program begins in the middle of a tensor."""
+    mod = build(
+        [tensor("x", 4, 8), tensor("w", 8, 8)],
+        lambda x, w: op.matmul(op.memory.view(x, (2, 8), relative_byte_offset=64), w),
+    )
+    main = relax.VirtualMachine(relax.compile(RunCodegen()(partition_for_dnnl(mod))))["main"]
+    x, w = arrays((4, 8), (8, 8))
+    np.testing.assert_allclose(np.from_dlpack(main(x, w)), x[2:] @ w, rtol=1e-4, atol=1e-5)
+
+
+@needs_library
 def test_rf15_primitives_of_old_sizes_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution, "MAX_PLANS", 2)
     mod = build([tensor("x", "n", 4), tensor("w", 4, 4)], op.matmul)

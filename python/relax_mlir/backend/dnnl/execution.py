@@ -69,9 +69,18 @@ class DNNLFunction:
                 )
         shapes = tuple(tuple(map(int, tensor.shape)) for tensor in tensors)
         key = get_num_threads(), shapes
+        # Arguments are as the caller has them: there may be gaps.
+        copies = {
+            index: np.ascontiguousarray(np.from_dlpack(tensor))
+            for index, tensor in enumerate(tensors)
+            if not tensor.is_contiguous()
+        }
+        addresses = [tensor.data_ptr() for tensor in tensors]
+        for index, copy in copies.items():
+            addresses[index] = copy.ctypes.data
         plan = self._take(key)
         try:
-            plan.run([tensor.data_ptr() for tensor in tensors])
+            plan.run(addresses)
         finally:
             self._put(key, plan)
 
