@@ -55,6 +55,7 @@ MODULES = (
     "relax_mlir.dpl",
     "relax_mlir.backend",
     "relax_mlir.backend.dnnl",
+    "relax_mlir.backend.patterns",
     "relax_mlir.expr_functor",
     "relax_mlir.instrument",
     "relax_mlir.frontend.torch",

@@ -10,6 +10,7 @@ from ..external import (
     register_loader,
 )
 from ..transform import FusionPattern, PatternCheckContext
+from . import patterns as patterns
 from .costs import Cost, CostCache
 from .dnnl import partition_for_dnnl
 from .measure import keep_faster, measure
