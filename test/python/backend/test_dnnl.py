@@ -375,6 +375,42 @@ def test_rf15_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert library._get_threads() == before
 
 
+FORK = """
+import os, sys
+import numpy as np
+import relax_mlir as relax
+from relax_mlir import op, backend
+from relax_mlir.transform import RunCodegen
+
+relax.runtime.set_num_threads(2)
+bb = relax.BlockBuilder()
+x = relax.Var("x", relax.TensorStructInfo((128, 128), "float32"))
+with bb.function("main", [x]):
+    with bb.dataflow():
+        out = bb.emit_output(op.matmul(x, x))
+    bb.emit_func_output(out)
+made = RunCodegen()(backend.partition_for_dnnl(bb.get()))
+main = relax.VirtualMachine(relax.compile(made))["main"]
+numbers = np.random.default_rng(0).standard_normal((128, 128)).astype("float32")
+
+def check():
+    np.testing.assert_allclose(main(numbers).numpy(), numbers @ numbers, rtol=1e-3, atol=1e-3)
+
+check()
+child = os.fork()
+check()
+if child:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@needs_library
+def test_rf15_child_of_fork_calls_the_library() -> None:
+    """Threads of OpenMP are not there in a child, which would wait for them."""
+    made = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=120)
+    assert made.returncode == 0, made.stderr
+
+
 @needs_library
 def test_rf15_threads_share_a_program() -> None:
     mod = build(

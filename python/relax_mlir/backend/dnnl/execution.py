@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime import get_num_threads
 from .library import Library, load
 from .primitives import (
     PackedWeights,
@@ -68,7 +67,7 @@ class DNNLFunction:
                     f"{tensor.device}"
                 )
         shapes = tuple(tuple(map(int, tensor.shape)) for tensor in tensors)
-        key = get_num_threads(), shapes
+        key = load().usable_threads(), shapes
         # Arguments are as the caller has them: there may be gaps.
         copies = {
             index: np.ascontiguousarray(np.from_dlpack(tensor))

@@ -13,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ...runtime import get_num_threads
+
 #: The environment variable that names the library.
 VARIABLE = "RELAX_DNNL_LIBRARY"
 #: The version of the interface, which is part of the name of the library.
@@ -122,6 +124,7 @@ class Library:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self._process = os.getpid()
         with _passive_waits():
             self._library = ctypes.CDLL(path)
         try:
@@ -146,6 +149,13 @@ class Library:
         # Those of OpenMP, which the library is linked with; None for other threads.
         self._set_threads = getattr(self._library, "omp_set_num_threads", None)
         self._get_threads = getattr(self._library, "omp_get_max_threads", None)
+
+    def usable_threads(self) -> int:
+        """Return on how many threads primitives may run: as many as kernels of the compiler.
+
+        In a child of fork it is this one alone: OpenMP would wait for those of its parent.
+        """
+        return get_num_threads() if os.getpid() == self._process else 1
 
     @contextlib.contextmanager
     def threads(self, count: int) -> Iterator[None]:
