@@ -233,8 +233,8 @@ def load() -> Library:
             problems.append(str(error))
     raise RuntimeError(
         f"expected the library of oneDNN {MAJOR}, {_FILE}, but it cannot be opened: "
-        f"{'; '.join(problems)}. Install it (pip install onednn-cpu-gomp, apt-get install "
-        f"libdnnl3), or set the environment variable {VARIABLE} to its file"
+        f"{'; '.join(problems)}. Install it (pip install onednn-cpu-gomp), or set the "
+        f"environment variable {VARIABLE} to its file"
     )
 
 
