@@ -37,6 +37,7 @@ from .fast_math import FastMathTransform
 from .find import find
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
+from .fuse_ops_by_pattern import FuseOpsByPattern, FusionPattern, PatternCheckContext
 from .fuse_transpose_matmul import FuseTransposeMatmul
 from .gradient import Gradient
 from .inplace_calls import DataflowUseInplaceCalls
@@ -45,8 +46,6 @@ from .lazy_params import LazyGetInput, LazySetOutput, LazyTransformParams
 from .lift_params import LiftTransformParams
 from .lower_alloc_tensor import LowerAllocTensor
 from .matmul_order import AdjustMatmulOrder
-from .fuse_ops_by_pattern import FuseOpsByPattern, FusionPattern, PatternCheckContext
-from .gradient import Gradient
 from .merge_composite_functions import MergeCompositeFunctions
 from .mixed_precision import ToMixedPrecision
 from .model_params import BundleModelParams
@@ -70,8 +69,8 @@ from .registry import PASSES as _PASSES
 from .registry import TVM_PASSES as _TVM_PASSES
 from .reorder_permute_dims import ReorderPermuteDimsAfterConcat
 from .reorder_take_after_matmul import ReorderTakeAfterMatmul
-from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
 from .run_codegen import RunCodegen
+from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
 from .transpose_weights import TransposeQuantizedWeights
 from .update_vdevice import UpdateVDevice
 
@@ -99,8 +98,8 @@ __all__ = [
     "FoldBatchnormToConv2D",
     "FoldConstant",
     "FunctionPass",
-    "FuseTransposeMatmul",
     "FuseOpsByPattern",
+    "FuseTransposeMatmul",
     "FusionPattern",
     "Gradient",
     "LazyGetInput",
@@ -117,13 +116,13 @@ __all__ = [
     "PassContext",
     "PassError",
     "PassInfo",
+    "PatternCheckContext",
     "RemovePurityChecking",
     "RemoveRedundantReshape",
     "RemoveUnusedOutputs",
     "RemoveUnusedParameters",
     "ReorderPermuteDimsAfterConcat",
     "ReorderTakeAfterMatmul",
-    "PatternCheckContext",
     "RunCodegen",
     "Sequential",
     "SplitLayoutRewritePreproc",
