@@ -2,9 +2,9 @@
 
 The rows are in docs/spec/rows.tsv; a test names the row it is about (`WF05`) in its own name, in
 a comment beside it, in a table of cases or in the name of a lit function. A row is tested
-*negatively* where a file, a test or a table with `invalid`, `reject` or `error` in its name mentions
-it, and *positively* where any other does. docs/spec/unviolable.tsv says of which rows there cannot be
-a negative test, and why.
+*negatively* where a file, a test or a table with `invalid`, `reject` or `error` in its name
+mentions it, and *positively* where any other does. docs/spec/unviolable.tsv says of which rows
+there cannot be a negative test, and why.
 """
 
 from __future__ import annotations

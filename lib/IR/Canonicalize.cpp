@@ -172,10 +172,8 @@ static LogicalResult dropInversePair(OpTy op, PatternRewriter &rewriter) {
 /// f(g(x)) is g(x), where g has results that f leaves as they are.
 template <typename OpTy, typename... ProducerTys>
 static LogicalResult dropSecond(OpTy op, PatternRewriter &rewriter) {
-  Operation *first = op.getX().getDefiningOp();
-  if (!first || !isa<ProducerTys...>(first))
-    return failure();
-  return forward(op, op.getX(), rewriter);
+  bool isSecond = producerOf<ProducerTys...>(op.getX(), op);
+  return isSecond ? forward(op, op.getX(), rewriter) : failure();
 }
 
 /// |-x| is |x|.
@@ -203,7 +201,7 @@ static LogicalResult takeKnownBranch(IfOp op, PatternRewriter &rewriter) {
   if (auto prim = op.getCond().getDefiningOp<PrimValueOp>())
     if (auto flag = dyn_cast<BoolAttr>(prim.getValue()))
       (flag.getValue() ? isTrue : isFalse) = true;
-  if (!isTrue && !isFalse)
+  if ((!isTrue && !isFalse) || isLowered(op))
     return failure();
   auto seq = SeqOp::create(rewriter, op.getLoc(), op.getType());
   Region &taken = isTrue ? op.getThenRegion() : op.getElseRegion();

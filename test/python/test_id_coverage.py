@@ -139,3 +139,7 @@ def test_language_is_covered():
 def test_rows_of_this_project_have_unique_ids():
     rows = id_coverage.ROOT / "docs" / "spec" / "rows.tsv"
     assert len(id_coverage.read_rows(rows)) == len(rows.read_text().splitlines()) - 1
+
+
+def test_each_row_has_tests():
+    assert list(id_coverage.scan(id_coverage.ROOT).problems("")) == []

@@ -306,3 +306,17 @@ relax.func impure @updated(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f3
   %3 = relax.exp %2 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
   relax.return %3 : !relax.tensor<[n], f32>
 }
+
+// -----
+
+// So has what is rounded.
+// CHECK-LABEL: relax.func impure @rounded_and_updated
+// CHECK: relax.floor
+// CHECK: relax.ceil
+relax.func impure @rounded_and_updated(%x: !relax.tensor<[n], f32>) -> !relax.tensor<[n], f32> {
+  %0 = relax.floor %x : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %1 = relax.call_packed "update"(%0) : (!relax.tensor<[n], f32>) -> !relax.object
+  %2 = relax.ceil %0 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  %3 = relax.exp %2 : (!relax.tensor<[n], f32>) -> !relax.tensor<[n], f32>
+  relax.return %3 : !relax.tensor<[n], f32>
+}

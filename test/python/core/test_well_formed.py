@@ -87,7 +87,9 @@ VALID = {
     "wf20_data_types": function(
         "".join(
             f"%{i} = relax.dtype {dtype}\n"
-            for i, dtype in enumerate(["i1", "i8", "ui8", "i64", "ui64", "f16", "bf16", "f32", "f64"])
+            for i, dtype in enumerate(
+                ["i1", "i8", "ui8", "i64", "ui64", "f16", "bf16", "f32", "f64"]
+            )
         )
     ),
 }
