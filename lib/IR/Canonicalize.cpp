@@ -41,17 +41,19 @@ using namespace mlir::relax;
 // Whether a value may be used in the place of another one
 //===----------------------------------------------------------------------===//
 
-bool mlir::relax::isLowered(Operation *op) {
-  auto func = op->getParentOfType<FuncOp>();
-  return func && RelaxDialect::RuntimeStructInfoAttrHelper(op->getContext())
-                     .isAttrPresent(func);
+static bool isKilled(Value value) {
+  return llvm::any_of(value.getUsers(), llvm::IsaPred<KillOp>);
+}
+
+bool mlir::relax::mayReplace(Operation *op, Value value) {
+  return value.getType() == op->getResult(0).getType() && !isKilled(value) &&
+         !isKilled(op->getResult(0));
 }
 
 /// Replaces an operator by a value with the same elements.
 static LogicalResult forward(Operation *op, Value value,
                              PatternRewriter &rewriter) {
-  if (value.getType() != op->getResult(0).getType() || isLowered(op) ||
-      !mayBeViewOf(op, value))
+  if (!mayReplace(op, value) || !mayBeViewOf(op, value))
     return failure();
   rewriter.replaceOp(op, value);
   return success();
@@ -201,7 +203,7 @@ static LogicalResult takeKnownBranch(IfOp op, PatternRewriter &rewriter) {
   if (auto prim = op.getCond().getDefiningOp<PrimValueOp>())
     if (auto flag = dyn_cast<BoolAttr>(prim.getValue()))
       (flag.getValue() ? isTrue : isFalse) = true;
-  if ((!isTrue && !isFalse) || isLowered(op))
+  if (!isTrue && !isFalse)
     return failure();
   auto seq = SeqOp::create(rewriter, op.getLoc(), op.getType());
   Region &taken = isTrue ? op.getThenRegion() : op.getElseRegion();
@@ -216,7 +218,11 @@ static LogicalResult takeKnownBranch(IfOp op, PatternRewriter &rewriter) {
 
 /// Whether each number of one data type is one of another.
 static bool isLossless(Type from, Type to) {
-  if (from == to || from.isInteger(1))
+  if (from == to)
+    return true;
+  if (isa<Float8E8M0FNUType>(from) || isa<Float8E8M0FNUType>(to))
+    return false; // powers of two without zero
+  if (from.isInteger(1))
     return true;
   auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
   if (fromFloat && toFloat) {
@@ -224,13 +230,13 @@ static bool isLossless(Type from, Type to) {
                              &large = toFloat.getFloatSemantics();
     unsigned digits = APFloat::semanticsPrecision(small),
              more = APFloat::semanticsPrecision(large);
-    // Denormal numbers, too.
-    return digits <= more &&
+    // Denormal numbers, too; floats of 8 bits may lack infinity or -0.0.
+    return isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(to) &&
+           digits <= more &&
            APFloat::semanticsMaxExponent(small) <=
                APFloat::semanticsMaxExponent(large) &&
            APFloat::semanticsMinExponent(small) - int(digits) >=
-               APFloat::semanticsMinExponent(large) - int(more) &&
-           !isa<Float4E2M1FNType, Float8E8M0FNUType>(from);
+               APFloat::semanticsMinExponent(large) - int(more);
   }
   auto integer = dyn_cast<IntegerType>(from);
   if (!integer)
@@ -563,7 +569,7 @@ static LogicalResult sliceOnePart(StridedSliceOp op,
 
 /// A cast to the type that a value has checks and binds nothing.
 static LogicalResult dropCast(MatchCastOp op, PatternRewriter &rewriter) {
-  if (op.getValue().getType() != op.getType() || isLowered(op))
+  if (!mayReplace(op, op.getValue()))
     return failure();
   rewriter.replaceOp(op, op.getValue());
   return success();
@@ -588,7 +594,7 @@ static LogicalResult dropTuple(TupleOp op, PatternRewriter &rewriter) {
       return failure();
     source = item.getTupleValue();
   }
-  if (!source || source.getType() != op.getType() || isLowered(op))
+  if (!source || !mayReplace(op, source))
     return failure();
   rewriter.replaceOp(op, source);
   return success();

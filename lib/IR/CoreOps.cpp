@@ -741,8 +741,7 @@ LogicalResult GetItemOp::inferReturnTypes(MLIRContext *, OptionalLoc loc,
 
 OpFoldResult GetItemOp::fold(FoldAdaptor) {
   if (auto tuple = getTupleValue().getDefiningOp<TupleOp>())
-    if (Value field = tuple.getFields()[getIndex()];
-        field.getType() == getResult().getType() && !isLowered(*this))
+    if (Value field = tuple.getFields()[getIndex()]; mayReplace(*this, field))
       return field;
   return {};
 }

@@ -16,14 +16,14 @@
 namespace mlir {
 class Operation;
 class RewritePatternSet;
+class Value;
 } // namespace mlir
 
 namespace mlir::relax {
 
-/// Whether an operation is in a function whose shapes are lowered. Values have
-/// an end there, `relax.builtin.kill`, so none may take the place of another
-/// one.
-bool isLowered(Operation *op);
+/// Whether `value` may take the place of the result of `op`. In lowered code a
+/// value may have an end, `relax.builtin.kill`, and has no use after it.
+bool mayReplace(Operation *op, Value value);
 
 /// Adds patterns for casts, tuples, shapes and outputs of dataflow blocks.
 void populateBindingPatterns(RewritePatternSet &patterns);
