@@ -63,6 +63,8 @@ class _Expander:
     def __init__(self) -> None:
         #: Of a value of rank 3: the image of one row that it is squeezed from.
         self.images: dict[ir.Value, ir.Value] = {}
+        #: What others replace, in an order in which users come first.
+        self.replaced: list[ir.Operation] = []
 
     def expand(self, function: ir.Operation) -> None:
         convert: Callable[[ir.Operation], None]
@@ -81,6 +83,8 @@ class _Expander:
                 continue
             with ir.InsertionPoint(found), found.location:
                 convert(found)
+        for found in self.replaced:
+            found.erase()
         for value in reversed(list(self.images)):
             if not list(value.uses):
                 value.owner.operation.erase()
@@ -114,8 +118,8 @@ class _Expander:
                     self.squeeze(field, one)
                     continue
                 field.results[0].replace_all_uses_with(one)
-                field.erase()
-        norm.erase()
+                self.replaced.append(field)
+        self.replaced.append(norm)
 
     def carry_elements(self, found: ir.Operation) -> None:
         operands = []
@@ -141,7 +145,7 @@ class _Expander:
         result = op.squeeze(image, [_ROW])
         self.images[result] = image
         old.results[0].replace_all_uses_with(result)
-        old.erase()
+        self.replaced.append(old)
 
 
 def _window(found: ir.Operation) -> dict[str, ir.Attribute]:

@@ -99,6 +99,21 @@ def test_batch_normalization_is_folded():
     assert "batch_norm" not in names(optimized) and "conv2d" in names(optimized)
 
 
+def test_only_the_moving_averages_are_used(exec_mode):
+    numbers = [relax.Var(name, relax.TensorStructInfo((8,), "float32")) for name in "abcd"]
+
+    def make(*numbers):
+        y = op.nn.conv1d(X, op.const(WEIGHT))
+        return op.get_item(op.nn.batch_norm(y, *numbers, axis=1, training=False), 2)
+
+    mod = program(make, *numbers)
+    assert names(ExpandConv1D()(mod)).count("get_item") == 1
+    main = relax.VirtualMachine(relax.compile(mod, exec_mode=exec_mode))["main"]
+    given = [np.full(8, value, "float32") for value in (1, 2, 3, 4)]
+    result = main(np.ones((2, 6, 5), "float32"), *given)
+    np.testing.assert_array_equal(result.numpy(), given[3])
+
+
 def test_other_layouts_are_left_alone():
     x = relax.Var("x", relax.TensorStructInfo((2, "w", 6), "float32"))
     bb = relax.BlockBuilder()
