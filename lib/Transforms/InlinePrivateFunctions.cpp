@@ -15,6 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "InlineDataflow.h"
+
 #include "relax-mlir/IR/Inliner.h"
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
@@ -62,22 +64,6 @@ static ShapeVarMap mapVars(CallOp call, FuncOp callee,
   return values;
 }
 
-/// Puts the operations of a dataflow block into the one around it, and returns
-/// what its results were.
-static SmallVector<Value> flatten(DataflowOp inner, RewriterBase &rewriter) {
-  Block &body = inner.getBody().front();
-  SmallVector<Value> outputs(body.getTerminator()->getOperands());
-  rewriter.eraseOp(body.getTerminator());
-  rewriter.inlineBlockBefore(&body, inner);
-  rewriter.setInsertionPoint(inner);
-  for (auto [value, result] : llvm::zip(outputs, inner.getResults()))
-    if (value.getType() != result.getType())
-      value = MatchCastOp::create(rewriter, inner.getLoc(), result.getType(),
-                                  value);
-  rewriter.replaceOp(inner, outputs);
-  return outputs;
-}
-
 /// Copies an operation of a callee to the place of a call.
 static void inlineOp(Operation &op, CallOp call, const ShapeVarMap &values,
                      IRMapping &mapping, RewriterBase &rewriter) {
@@ -89,7 +75,8 @@ static void inlineOp(Operation &op, CallOp call, const ShapeVarMap &values,
   });
   auto dataflow = dyn_cast<DataflowOp>(copy);
   if (dataflow && isa<DataflowOp>(call->getParentOp()))
-    mapping.map(op.getResults(), ValueRange(flatten(dataflow, rewriter)));
+    mapping.map(op.getResults(),
+                ValueRange(inlineDataflow(dataflow, rewriter)));
 }
 
 static void inlineCall(CallOp call, FuncOp callee, RewriterBase &rewriter,

@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "InlineDataflow.h"
+
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/Transforms/Passes.h"
 
@@ -19,24 +21,28 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
+SmallVector<Value> mlir::relax::inlineDataflow(DataflowOp dataflow,
+                                               RewriterBase &rewriter) {
+  Block &body = dataflow.getBody().front();
+  SmallVector<Value> outputs(body.getTerminator()->getOperands());
+  rewriter.eraseOp(body.getTerminator());
+  rewriter.inlineBlockBefore(&body, dataflow);
+  rewriter.setInsertionPoint(dataflow);
+  for (auto [value, result] : llvm::zip(outputs, dataflow.getResults()))
+    if (value.getType() != result.getType())
+      value = MatchCastOp::create(rewriter, dataflow.getLoc(), result.getType(),
+                                  value);
+  rewriter.replaceOp(dataflow, outputs);
+  return outputs;
+}
+
 namespace {
 struct RelaxToNonDataflowPass
     : relax::impl::RelaxToNonDataflowPassBase<RelaxToNonDataflowPass> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    getOperation().walk([&](DataflowOp dataflow) {
-      Block &body = dataflow.getBody().front();
-      SmallVector<Value> outputs(body.getTerminator()->getOperands());
-      rewriter.eraseOp(body.getTerminator());
-      rewriter.inlineBlockBefore(&body, dataflow);
-      // Others rely on what was declared, which may say less.
-      rewriter.setInsertionPoint(dataflow);
-      for (auto [value, result] : llvm::zip(outputs, dataflow.getResults()))
-        if (value.getType() != result.getType())
-          value = MatchCastOp::create(rewriter, dataflow.getLoc(),
-                                      result.getType(), value);
-      rewriter.replaceOp(dataflow, outputs);
-    });
+    getOperation().walk(
+        [&](DataflowOp dataflow) { inlineDataflow(dataflow, rewriter); });
   }
 };
 } // namespace
