@@ -611,9 +611,34 @@ static LogicalResult makeKnownShape(ShapeOfOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+DataflowOp mlir::relax::dropOutputs(DataflowOp dataflow,
+                                    const llvm::SmallBitVector &dropped,
+                                    RewriterBase &rewriter) {
+  Operation *output = dataflow.getBody().front().getTerminator();
+  SmallVector<Value> outputs, results;
+  for (auto [index, value, result] :
+       llvm::enumerate(output->getOperands(), dataflow.getResults()))
+    if (!dropped[index]) {
+      outputs.push_back(value);
+      results.push_back(result);
+    }
+  rewriter.modifyOpInPlace(output, [&] { output->setOperands(outputs); });
+  rewriter.setInsertionPoint(dataflow);
+  auto smaller = DataflowOp::create(rewriter, dataflow.getLoc(),
+                                    ValueRange(results).getTypes());
+  smaller->setDiscardableAttrs(dataflow->getDiscardableAttrDictionary());
+  rewriter.inlineRegionBefore(dataflow.getBody(), smaller.getBody(),
+                              smaller.getBody().end());
+  for (auto [result, replacement] : llvm::zip(results, smaller.getResults()))
+    rewriter.replaceAllUsesWith(result, replacement);
+  rewriter.eraseOp(dataflow);
+  return smaller;
+}
+
 /// Values that are known outside of a dataflow block do not go through it, none
 /// leaves it twice, and none leaves it that is not used. An empty block goes.
-static LogicalResult dropOutputs(DataflowOp op, PatternRewriter &rewriter) {
+static LogicalResult dropNeedlessOutputs(DataflowOp op,
+                                         PatternRewriter &rewriter) {
   Operation *output = op.getBody().front().getTerminator();
   llvm::SmallDenseMap<Value, Value> seen;
   llvm::SmallBitVector dropped(op.getNumResults());
@@ -638,22 +663,7 @@ static LogicalResult dropOutputs(DataflowOp op, PatternRewriter &rewriter) {
   }
   if (dropped.none())
     return failure();
-  SmallVector<Value> outputs, results;
-  for (auto [index, value, result] :
-       llvm::enumerate(output->getOperands(), op.getResults()))
-    if (!dropped[index]) {
-      outputs.push_back(value);
-      results.push_back(result);
-    }
-  rewriter.modifyOpInPlace(output, [&] { output->setOperands(outputs); });
-  auto smaller =
-      DataflowOp::create(rewriter, op.getLoc(), ValueRange(results).getTypes());
-  smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  rewriter.inlineRegionBefore(op.getBody(), smaller.getBody(),
-                              smaller.getBody().end());
-  for (auto [result, replacement] : llvm::zip(results, smaller.getResults()))
-    rewriter.replaceAllUsesWith(result, replacement);
-  rewriter.eraseOp(op);
+  dropOutputs(op, dropped, rewriter);
   return success();
 }
 
@@ -666,7 +676,7 @@ void mlir::relax::populateBindingPatterns(RewritePatternSet &patterns) {
   patterns.add(dropGetItem);
   patterns.add(dropTuple);
   patterns.add(makeKnownShape);
-  patterns.add(dropOutputs);
+  patterns.add(dropNeedlessOutputs);
 }
 
 template <typename... OpTys>

@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "relax-mlir/IR/Canonicalize.h"
 #include "relax-mlir/IR/Purity.h"
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/IR/ShapeScope.h"
@@ -26,6 +27,7 @@
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -100,7 +102,7 @@ public:
 
 private:
   void visitOp(Operation *op);
-  void dropOutputs(DataflowOp dataflow);
+  void dropUnusedOutputs(DataflowOp dataflow);
   bool isRemovable(Operation *op);
   bool isRemovableInDataflow(Operation *op);
   bool bindsUsedVariable(MatchCastOp cast);
@@ -173,25 +175,12 @@ void DeadCodeEliminator::erase(Operation *op) {
 }
 
 /// Values without uses do not leave a dataflow block.
-void DeadCodeEliminator::dropOutputs(DataflowOp dataflow) {
-  Operation *output = dataflow.getBody().front().getTerminator();
-  SmallVector<Value> outputs, results;
-  for (auto [value, result] :
-       llvm::zip(output->getOperands(), dataflow.getResults()))
-    if (!result.use_empty()) {
-      outputs.push_back(value);
-      results.push_back(result);
-    }
-  rewriter.setInsertionPoint(dataflow);
-  auto smaller = DataflowOp::create(rewriter, dataflow.getLoc(),
-                                    ValueRange(results).getTypes());
-  smaller->setDiscardableAttrs(dataflow->getDiscardableAttrDictionary());
-  rewriter.inlineRegionBefore(dataflow.getBody(), smaller.getBody(),
-                              smaller.getBody().end());
-  output->setOperands(outputs);
-  for (auto [result, replacement] : llvm::zip(results, smaller.getResults()))
-    rewriter.replaceAllUsesWith(result, replacement);
-  rewriter.eraseOp(dataflow);
+void DeadCodeEliminator::dropUnusedOutputs(DataflowOp dataflow) {
+  llvm::SmallBitVector unused(dataflow.getNumResults());
+  for (OpResult result : dataflow.getResults())
+    if (result.use_empty())
+      unused.set(result.getResultNumber());
+  DataflowOp smaller = dropOutputs(dataflow, unused, rewriter);
   visitBlock(smaller.getBody().front());
   if (isRemovable(smaller))
     erase(smaller);
@@ -203,7 +192,7 @@ void DeadCodeEliminator::visitOp(Operation *op) {
   if (auto dataflow = dyn_cast<DataflowOp>(op);
       dataflow && llvm::any_of(dataflow.getResults(),
                                [](Value result) { return result.use_empty(); }))
-    return dropOutputs(dataflow);
+    return dropUnusedOutputs(dataflow);
   for (Region &region : op->getRegions())
     for (Block &block : region)
       visitBlock(block);

@@ -13,17 +13,29 @@
 #ifndef RELAX_MLIR_IR_CANONICALIZE_H
 #define RELAX_MLIR_IR_CANONICALIZE_H
 
+namespace llvm {
+class SmallBitVector;
+} // namespace llvm
+
 namespace mlir {
 class Operation;
 class RewritePatternSet;
+class RewriterBase;
 class Value;
 } // namespace mlir
 
 namespace mlir::relax {
 
+class DataflowOp;
+
 /// Whether `value` may take the place of the result of `op`. In lowered code a
 /// value may have an end, `relax.builtin.kill`, and has no use after it.
 bool mayReplace(Operation *op, Value value);
+
+/// Takes outputs away from a dataflow block; their results have no uses.
+/// Returns the block in its place.
+DataflowOp dropOutputs(DataflowOp dataflow, const llvm::SmallBitVector &dropped,
+                       RewriterBase &rewriter);
 
 /// Adds patterns for casts, tuples, shapes and outputs of dataflow blocks.
 void populateBindingPatterns(RewritePatternSet &patterns);
