@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..dpl import DFPattern, is_op, wildcard
+from ..dpl.helpers import bias_and_activation
 
 Annotated = tuple[DFPattern, dict[str, DFPattern]]
 
@@ -23,14 +24,9 @@ def _followed(
 ) -> Annotated:
     """Return a pattern of an operation, then a bias, then an activation."""
     parts = {**parts, "root": root}
-    out = root
     if with_bias:
-        parts["bias"] = bias = wildcard()
-        added = is_op("relax.reshape")(bias, wildcard()) if allow_reshape else bias
-        out = is_op("relax.add")(out, added)
-    if activation is not None:
-        out = is_op(activation)(out)
-    return out, parts
+        parts["bias"] = wildcard()
+    return bias_and_activation(root, parts.get("bias"), activation, allow_reshape), parts
 
 
 def make_fused_bias_activation_pattern(

@@ -204,13 +204,20 @@ def make_fused_bias_activation_pattern(
     >>> make_fused_bias_activation_pattern("relax.matmul", True, "relax.nn.relu")
     relax.relu(relax.add(relax.matmul(*, *), *))
     """
-    out: DFPattern = is_op(op_name)(wildcard(), wildcard())
-    if with_bias:
-        bias: DFPattern = wildcard()
-        if allow_reshape:
-            bias = is_op("relax.reshape")(bias, wildcard())
-        out = is_op("relax.add")(out, bias)
-    return is_op(activation)(out) if activation else out
+    root = is_op(op_name)(wildcard(), wildcard())
+    bias = wildcard() if with_bias else None
+    return bias_and_activation(root, bias, activation or None, allow_reshape)
+
+
+def bias_and_activation(
+    root: DFPattern, bias: DFPattern | None, activation: str | None, allow_reshape: bool = False
+) -> DFPattern:
+    """Return the pattern of an operation, then a bias, then an activation, where they are given."""
+    out = root
+    if bias is not None:
+        added = is_op("relax.reshape")(bias, wildcard()) if allow_reshape else bias
+        out = is_op("relax.add")(out, added)
+    return out if activation is None else is_op(activation)(out)
 
 
 __all__ = [
