@@ -338,6 +338,11 @@ def var_name(value: ir.Value) -> str:
     return value.get_name(use_local_scope=True).removeprefix("%")
 
 
+def unnamed(location: ir.Location) -> ir.Location:
+    """Return a location without the name of a value."""
+    return location.child_loc if location.is_a_name() else location
+
+
 def name_to_binding(func: Expr) -> dict[str, list[ir.OpView]]:
     """Return the operations that bind values, by the names of the values.
 

@@ -14,7 +14,7 @@ from .._warnings import warn
 from ..core.expr import as_value
 from ..core.struct_info import facts_at, is_subtype
 from ..core.values import Expr
-from ..core.variables import defining_op, walk
+from ..core.variables import defining_op, unnamed, walk
 from ..core.violations import _place
 from ..core.visibility import require_visible
 from .expressions import Expression
@@ -367,7 +367,7 @@ class Driver:
         point = ir.InsertionPoint(op)
         start = ir.Operation.create("builtin.unrealized_conversion_cast", loc=op.location, ip=point)
         try:
-            with op.context, point, _unnamed(op.location):
+            with op.context, point, unnamed(op.location):
                 found = func(*args)
                 if isinstance(found, Mapping):
                     found = {old: as_value(new) for old, new in found.items()}
@@ -440,7 +440,7 @@ class Driver:
         made, replaced = defining_op(new), defining_op(old)
         if made is not None and replaced is not None and key_of(made) in keys:
             name = replaced.location
-            replaced.location = _unnamed(name)  # where it stays, it is another value
+            replaced.location = unnamed(name)  # where it stays, it is another value
             made.location = name
 
     def _forget(self, key: int) -> None:
@@ -460,10 +460,6 @@ def _between(start: ir.Operation, end: ir.Operation) -> Iterator[ir.Operation]:
 def _members(segment: Sequence[ir.Operation]) -> Callable[[ir.Operation], bool]:
     known = set(map(key_of, segment))
     return lambda op: key_of(op) in known
-
-
-def _unnamed(location: ir.Location) -> ir.Location:
-    return location.child_loc if location.is_a_name() else location
 
 
 def _keys(exprs: Any) -> Iterator[int]:

@@ -15,14 +15,14 @@ from ..core.expr import GlobalVar
 from ..core.ir import TensorStructInfo, TupleStructInfo
 from ..core.ir_module import IRModule
 from ..core.struct_info import facts_at
-from ..core.variables import operation_of, walk
+from ..core.variables import operation_of, unnamed, walk
 from ..dialects import relax as _ops
 from ..op.index import affine_map_of
 from .index_maps import inverse_of
 from .kernels import Kernels
 from .pass_context import PassContext
 from .python_pass import module_pass
-from .rewriting import are_equal, dims_of, unnamed
+from .rewriting import are_equal, dims_of
 
 Transform: TypeAlias = "Callable[..., Any] | ir.AffineMap | None"
 Transforms = Mapping[str, Sequence[Transform]]

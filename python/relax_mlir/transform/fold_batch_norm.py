@@ -13,11 +13,12 @@ from ..core.dtypes import is_numpy
 from ..core.expr import const
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
-from ..core.variables import walk
+from ..core.variables import defining_op, walk
 from ..dialects import relax as _ops
 from .fold_constant import is_computed_of_constants
 from .pass_context import PassContext
 from .python_pass import module_pass
+from .rewriting import has_one_use
 
 
 @module_pass(opt_level=0)
@@ -77,8 +78,8 @@ class _Convolution:
     @staticmethod
     def find(value: ir.Value) -> _Convolution | None:
         """Return the operation that computes a value; None where it is anything else."""
-        owner = _owner(value)
-        if owner is None or not _has_one_use(value):
+        owner = defining_op(value)
+        if owner is None or not has_one_use(value):
             return None
         if owner.name == "relax.conv2d":
             conv = owner.opview
@@ -188,15 +189,6 @@ def _erase_unused(conv: _Convolution) -> None:
     if conv.bias is not None:
         conv.last.erase()
     conv.conv.operation.erase()
-
-
-def _owner(value: ir.Value) -> ir.Operation | None:
-    owner = value.owner
-    return owner.operation if isinstance(owner, (ir.Operation, ir.OpView)) else None
-
-
-def _has_one_use(value: ir.Value) -> bool:
-    return len(list(value.uses)) == 1
 
 
 def _is_float(type_: ir.Type) -> bool:

@@ -19,7 +19,15 @@ from ..core.ir import ShapeExpr, ShapeStructInfo, TupleStructInfo
 from ..core.ir_module import IRModule
 from ..core.lifetimes import key_of
 from ..core.struct_info import binding_vars
-from ..core.variables import _bound_names, _names_in, _used_names, blocks_of, defining_op, walk
+from ..core.variables import (
+    _bound_names,
+    _names_in,
+    _used_names,
+    blocks_of,
+    defining_op,
+    unnamed,
+    walk,
+)
 from ..dialects import relax as _ops
 from ..external import symbols_of
 
@@ -142,11 +150,6 @@ def value_name(value: ir.Value) -> str | None:
     if owner.owner.operation.name != "relax.func" or "arg_names" not in attributes:
         return None
     return str(attributes["arg_names"][index].value)
-
-
-def unnamed(location: ir.Location) -> ir.Location:
-    """Return a location without the name of a value."""
-    return location.child_loc if location.is_a_name() else location
 
 
 class Outliner:

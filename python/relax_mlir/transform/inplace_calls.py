@@ -11,14 +11,14 @@ from ..core.expr import GlobalVar
 from ..core.ir import TensorStructInfo
 from ..core.ir_module import IRModule
 from ..core.struct_info import facts_at
-from ..core.variables import defining_op
+from ..core.variables import defining_op, unnamed
 from ..dialects import relax as _ops
 from ..op._ops_gen import ELEMENTWISE
 from .find import find
 from .kernels import Kernels, Legalized, distinct_operands, signature_of
 from .pass_context import PassContext
 from .python_pass import module_pass
-from .rewriting import are_equal, unnamed
+from .rewriting import are_equal
 
 # Operations whose result may be a tensor that there is already, or share memory with one.
 _VIEWS = frozenset(

@@ -13,7 +13,7 @@ from ..core.functions import referred
 from ..core.ir import TensorStructInfo, TupleStructInfo
 from ..core.ir_module import IRModule
 from ..core.lifetimes import key_of
-from ..core.variables import defining_op
+from ..core.variables import defining_op, unnamed
 from ..dialects import relax as _ops
 from .composite_functions import bound_names, call_as_closure, codegen_attributes, remove_unused
 from .grouping import (
@@ -30,7 +30,6 @@ from .grouping import (
     make_function,
     result_type,
     return_outputs,
-    unnamed,
     write_ops,
 )
 from .python_pass import module_pass

@@ -107,9 +107,9 @@ def _new_types(
         if op.name not in ("relax.func", "relax.closure"):
             continue
         params = list(op.regions[0].blocks[0].arguments)[op.name == "relax.closure" :]
-        names = list(op.attributes["arg_names"]) if "arg_names" in op.attributes else []
+        names = param_names(op)
         for place, param in enumerate(params):
-            name = names[place].value if place < len(names) else ""
+            name = names[place]
             new = sinfo_func(Var(name or f"arg{place}", param.type))
             if new is not None and _checked(new, name) != param.type:
                 found[param] = new

@@ -11,7 +11,7 @@ from mlir import ir
 from .._mlir_libs import _relax_mlir as _ext
 from ..core.ir import Dim, Facts, TensorStructInfo
 from ..core.struct_info import facts_at, is_subtype
-from ..core.variables import defining_op, walk
+from ..core.variables import defining_op, unnamed, walk
 
 Rewrite = Callable[[ir.Operation], "ir.Value | None"]
 
@@ -88,11 +88,6 @@ def _may_stand_for(new: ir.Value, old: ir.Value, place: ir.Operation) -> bool:
     if new.type == old.type or is_subtype(new.type, old.type):
         return True
     return bool(is_subtype(new.type, old.type, facts_at(place)))
-
-
-def unnamed(location: ir.Location) -> ir.Location:
-    """Return the place of a location without the name of a variable."""
-    return location.child_loc if location.is_a_name() else location
 
 
 def erase_unused(found: ir.Operation) -> None:

@@ -11,6 +11,7 @@ from mlir import ir
 from mlir.passmanager import PassManager
 
 from .._mlir_libs import _relax_mlir as _ext
+from ..builder.function_bodies import Names
 from ..core.functions import all_global_vars, referred
 from ..core.ir import ShapeStructInfo, TupleStructInfo
 from ..core.struct_info import (
@@ -190,11 +191,7 @@ def _set_attributes(function: ir.Operation, given: Sequence[ir.Attribute | None]
 
 def unique_name(prefix: str, taken: Sequence[str]) -> str:
     """Return the prefix, with a number where it is taken."""
-    name, number = prefix, 0
-    while name in taken:
-        number += 1
-        name = f"{prefix}{number}"
-    return name
+    return Names(taken).unique(prefix)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from mlir import ir
 
+from ..builder.function_bodies import Names
 from ..core.ir_module import IRModule
 from ..core.variables import blocks_of
 from .pass_context import PassContext
@@ -93,15 +94,13 @@ class NormalizeGlobalVar:
                 continue
             symbol = _symbol_of(op) or name
             if symbol in wanted.values():
-                raise ValueError(
-                    f"expected functions with distinct names, but got '{symbol}' twice"
-                )
+                raise _twice(symbol)
             wanted[name] = symbol
         taken = set(wanted.values())
         names = {name: symbol for name, symbol in wanted.items() if name != symbol}
         for name, op in functions.items():
             if is_private(op) and name in taken:
-                names[name] = _unique(name, taken | set(functions) | set(names.values()))
+                names[name] = Names(taken | set(functions) | set(names.values())).unique(name)
         _rename(mod, names)
         return mod
 
@@ -120,13 +119,6 @@ def _symbol_of(function: ir.Operation) -> str:
     """Return the attribute ``global_symbol`` of a function; nothing where it has none."""
     attributes = function.attributes
     return str(attributes[_GLOBAL_SYMBOL].value) if _GLOBAL_SYMBOL in attributes else ""
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    number = 1
-    while f"{name}{number}" in taken:
-        number += 1
-    return f"{name}{number}"
 
 
 def _twice(name: str) -> ValueError:

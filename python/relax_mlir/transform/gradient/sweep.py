@@ -16,7 +16,7 @@ from mlir import ir
 from ... import op
 from ...builder.places import set_name
 from ...core.ir import TupleStructInfo
-from ...core.variables import blocks_of, defining_op, var_name, walk
+from ...core.variables import blocks_of, defining_op, unnamed, var_name, walk
 from ...dialects import relax as _ops
 from ...te import call_kernel
 from .registry import NO_GRADIENT, RULES, Adjoint, Forward
@@ -99,7 +99,7 @@ class Sweep:
             adjoint = self._adjoints.get(operation.results[0])
             if adjoint is None:
                 continue
-            with _place(operation.location):
+            with unnamed(operation.location):
                 self._step(operation, adjoint, again)
 
     def _step(self, operation: ir.Operation, adjoint: Adjoint, again: _Again) -> None:
@@ -151,11 +151,6 @@ class Sweep:
         sweep.add(result, adjoint)
         sweep.run(made)
         return op.tuple(*(as_value(sweep.adjoint(value), value) for value in captured))
-
-
-def _place(location: ir.Location) -> ir.Location:
-    """Return a location without the name of a value."""
-    return location.child_loc if location.is_a_name() else location
 
 
 def _is_value(part: Any) -> bool:
