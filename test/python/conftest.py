@@ -1,5 +1,6 @@
 """Short ways to write and run programs."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -90,6 +91,16 @@ def pytest_generate_tests(metafunc):
     metafunc.parametrize("exec_mode", modes, indirect=True)
 
 
+def pytest_collection():
+    """Collect no garbage meanwhile: there is none among the tests, of which there are thousands."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """See `pytest_collection`."""
+    gc.enable()
+
+
 def pytest_collection_modifyitems(config, items):
     """Leave out what does not run where --reference, --device or --emulate says."""
     wanted = {"compiled", "bytecode"}
@@ -138,8 +149,9 @@ def exec_mode(request, monkeypatch):
             target = f"llvm -mcpu={cpu}"
         if device and target == "llvm":
             target = device
-        # Kernels are the same in both modes: optimizing them once is enough.
-        level = {"opt_level": 1} if mode == "bytecode" else {}
+        # Kernels are the same in both modes: one of them runs what LLVM makes of them without
+        # optimizing, which takes less time.
+        level = {"opt_level": 0} if mode == "bytecode" else {}
         options = {"exec_mode": mode, **level, **options}
         if emulator and target == "llvm":
             made = compile_(mod, emulator.machine.target, **options)
