@@ -308,15 +308,16 @@ void AttentionLoops::multiplyPanels(IndexBuilder &b, const Task &task,
   b.loop(zero, keys.count, width, [&](IndexBuilder &b, Value j) {
     Value panel = b.add(task.panels, b.mul(j, task.depth));
     SmallVector<Value> inits(tileRows * vectors, splat(b, vectorType, 0));
-    SmallVector<Value> sums = b.reduce(
-        zero, sizes[parts.depthLoop()], 1, inits,
-        [&](IndexBuilder &b, Value k, ValueRange carried) {
+    SmallVector<Value> sums = b.reduceUnrolled(
+        sizes[parts.depthLoop()], IndexBuilder::countSteps(tileRows * vectors),
+        inits,
+        [&](IndexBuilder &b, const IndexBuilder::Step &k, ValueRange carried) {
           SmallVector<Value> sums = llvm::to_vector(carried), right;
-          Value from = b.add(panel, b.mul(k, width));
+          Value from = b.add(panel, k, width);
           for (int64_t v = 0; v < vectors; ++v)
             right.push_back(load(b, task.scratch, b.add(from, v * lanes)));
           for (int64_t i = 0; i < tileRows; ++i) {
-            Value element = loadScalar(b, task.scratch, b.add(rows[i], k));
+            Value element = loadScalar(b, task.scratch, b.add(rows[i], k, 1));
             Value left = vector::BroadcastOp::create(b, vectorType, element);
             for (int64_t v = 0; v < vectors; ++v) {
               Value &sum = sums[i * vectors + v];

@@ -269,11 +269,15 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
   Value ahead = b.add(b.mul(b.min(b.add(panel, 1), last), panelSize),
                       b.floorDiv(b.mul(part, panelSize), count));
   Value aheadStep = b.floorDiv(b.index(channels), count);
-  auto step = [&](IndexBuilder &b, Value pixel, Value k, ValueRange carried) {
-    Value weight = b.add(weightBegin, b.mul(k, channels));
-    memref::PrefetchOp::create(b, weights, b.add(ahead, b.mul(k, aheadStep)),
-                               /*isWrite=*/false, /*localityHint=*/2,
-                               /*isDataCache=*/true);
+  auto step = [&](IndexBuilder &b, Value pixel, Value k,
+                  const IndexBuilder::Step &inner, ValueRange carried) {
+    Value weight =
+        b.add(b.add(weightBegin, b.mul(k, channels)), inner, channels);
+    Value place = b.add(b.mul(k, aheadStep), inner, aheadStep);
+    if (inner.offset % 2 == 0) // two steps are a line of the cache at most
+      memref::PrefetchOp::create(b, weights, b.add(ahead, place),
+                                 /*isWrite=*/false, /*localityHint=*/2,
+                                 /*isDataCache=*/true);
     return tile.addProducts(b, carried, task.scratch, pixel, columnStrip.stride,
                             weights, weight);
   };
@@ -284,17 +288,19 @@ SmallVector<Value> DirectConv::computeSums(IndexBuilder &b, const Task &task,
   Value outerStep = stripWidth, innerStep = b.index(columnStrip.dilation);
   if (!hasColumnsInside)
     std::swap(outerStep, innerStep);
+  int64_t steps = IndexBuilder::countSteps(tile.pixels * tile.vectors);
   SmallVector<Value> inits(tile.pixels * tile.vectors, zeros);
   auto addRow = [&](IndexBuilder &b, Value i, ValueRange carried) {
     Value row = b.add(from, b.mul(b.mul(i, rowStrip.dilation), rowSize));
     auto addOuter = [&](IndexBuilder &b, Value outer, ValueRange carried) {
       Value k = b.mul(b.add(b.mul(i, outerSize), outer), innerSize);
       Value pixel = b.add(row, b.mul(outer, outerStep));
-      return b.reduce(zero, b.index(innerSize), 1, carried,
-                      [&](IndexBuilder &b, Value inner, ValueRange carried) {
-                        return step(b, b.add(pixel, b.mul(inner, innerStep)),
-                                    b.add(k, inner), carried);
-                      });
+      return b.reduceUnrolled(
+          b.index(innerSize), innerSize >= steps ? steps : 1, carried,
+          [&](IndexBuilder &b, const IndexBuilder::Step &inner,
+              ValueRange carried) {
+            return step(b, b.add(pixel, inner, innerStep), k, inner, carried);
+          });
     };
     return b.reduce(zero, b.index(outerSize), 1, carried, addOuter);
   };

@@ -326,25 +326,26 @@ void WinogradConv::multiply(IndexBuilder &b, const Task &task, Value panel) {
 void WinogradConv::multiplyBlock(IndexBuilder &b, const Task &task,
                                  Value weight, Value inputs, Value products) {
   int64_t channels = tile.channels();
-  Value zero = b.index(0);
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
   // After the last one, it itself is fetched: nothing is outside of memory.
   int64_t size = parts.inChannels * channels;
   Value ahead =
       b.min(b.add(weight, size), b.index(size * (panels * places() - 1)));
-  auto step = [&](IndexBuilder &b, Value k, ValueRange carried) {
-    Value row = b.mul(k, channels);
-    for (int64_t j = 0; j < tile.vectors; ++j)
+  constexpr int64_t kLine = 16; // elements of a line of the cache
+  auto step = [&](IndexBuilder &b, const IndexBuilder::Step &k,
+                  ValueRange carried) {
+    for (int64_t j = 0; j < channels; j += kLine)
       memref::PrefetchOp::create(b, weights,
-                                 b.add(ahead, b.add(row, j * lanes)),
+                                 b.add(b.add(ahead, k, channels), j),
                                  /*isWrite=*/false, /*localityHint=*/2,
                                  /*isDataCache=*/true);
-    return tile.addProducts(b, carried, task.scratch, b.add(inputs, k),
-                            inputStride, weights, b.add(weight, row));
+    return tile.addProducts(b, carried, task.scratch, b.add(inputs, k, 1),
+                            inputStride, weights, b.add(weight, k, channels));
   };
   SmallVector<Value> inits(tile.pixels * tile.vectors, zeros);
-  SmallVector<Value> sums =
-      b.reduce(zero, b.index(parts.inChannels), 1, inits, step);
+  SmallVector<Value> sums = b.reduceUnrolled(
+      b.index(parts.inChannels),
+      IndexBuilder::countSteps(tile.pixels * tile.vectors), inits, step);
   for (auto [i, sum] : llvm::enumerate(sums))
     vector::StoreOp::create(b, sum, task.scratch,
                             b.add(products, int64_t(i) * lanes));

@@ -138,6 +138,52 @@ public:
     return op.getResults();
   }
 
+  /// One of several steps of an iteration: `offset` from where it begins. Of
+  /// several steps, addresses differ by numbers then.
+  struct Step {
+    Value begin;
+    int64_t offset = 0;
+  };
+  using StepBody = llvm::function_ref<SmallVector<Value>(
+      IndexBuilder &, const Step &, ValueRange)>;
+
+  /// A place in memory: `base`, and `stride` for each step.
+  Value add(Value base, const Step &step, int64_t stride) {
+    return add(add(base, mul(step.begin, stride)), step.offset * stride);
+  }
+  Value add(Value base, const Step &step, Value stride) {
+    return add(add(base, mul(step.begin, stride)), mul(stride, step.offset));
+  }
+
+  /// How many steps of so many products are worth an iteration.
+  static int64_t countSteps(int64_t products) {
+    constexpr int64_t kProducts = 48, kMostSteps = 4;
+    return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(kProducts / products),
+                               1, kMostSteps);
+  }
+
+  /// A loop from 0 that carries values, `factor` steps in an iteration: fewer
+  /// instructions for addresses and branches, which count where two threads
+  /// share a core.
+  SmallVector<Value> reduceUnrolled(Value end, int64_t factor, ValueRange inits,
+                                    StepBody body) {
+    Value whole = sub(end, rem(end, index(factor)));
+    SmallVector<Value> carried =
+        reduce(index(0), whole, factor, inits,
+               [&](IndexBuilder &b, Value begin, ValueRange values) {
+                 SmallVector<Value> next = llvm::to_vector(values);
+                 for (int64_t offset = 0; offset < factor; ++offset)
+                   next = body(b, {begin, offset}, next);
+                 return next;
+               });
+    if (isConstantIntValue(sub(end, whole), 0))
+      return carried;
+    return reduce(whole, end, 1, carried,
+                  [&](IndexBuilder &b, Value begin, ValueRange values) {
+                    return body(b, {begin}, values);
+                  });
+  }
+
   /// Iterations that threads may share, at least `grain` for each.
   void parallel(Value count, int64_t grain, LoopBody body) {
     auto op = scf::ParallelOp::create(

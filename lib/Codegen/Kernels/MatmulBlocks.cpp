@@ -279,23 +279,25 @@ void MatmulEmitter::emitPackedTile(IndexBuilder &b, const Panels &panels,
                                    Value scratch, Value sums, Value depth,
                                    Value isFirst, Value columns) {
   int64_t width = blocking.columns();
+  auto fetch = [&](IndexBuilder &b, const Step &k) {
+    Value place = b.add(panels.ahead, k, panels.aheadStep);
+    memref::PrefetchOp::create(b, panels.rhs, place, /*isWrite=*/false,
+                               /*localityHint=*/2, /*isDataCache=*/true);
+  };
   auto compute = [&](IndexBuilder &b, int64_t vectors) {
     SmallVector<Value> tile = computeTile(
         b, blocking.rows, vectors, depth,
-        [&](IndexBuilder &b, int64_t i, Value k) -> Value {
-          Value column = b.add(panels.lhsOffset, b.mul(k, blocking.rows));
+        [&](IndexBuilder &b, int64_t i, const Step &k) -> Value {
+          Value column = b.add(panels.lhsOffset, k, blocking.rows);
           return memref::LoadOp::create(b, panels.lhs, b.add(column, i));
         },
-        [&](IndexBuilder &b, int64_t j, Value k) {
-          if (j == 0 && panels.ahead)
-            memref::PrefetchOp::create(
-                b, panels.rhs, b.add(panels.ahead, b.mul(k, panels.aheadStep)),
-                /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
-          Value row = b.add(panels.rhsOffset, b.mul(k, width));
+        [&](IndexBuilder &b, int64_t j, const Step &k) {
+          Value row = b.add(panels.rhsOffset, k, width);
           return loadPanel(b, panels.rhs, b.add(row, j * lanes));
         },
         hasPairs() ? &MatmulEmitter::multiplyAddPairs
-                   : &MatmulEmitter::multiplyAdd);
+                   : &MatmulEmitter::multiplyAdd,
+        panels.ahead ? Prefetch(fetch) : Prefetch());
     auto store = [&](IndexBuilder &b, bool isAdded) {
       for (auto [index, sum] : llvm::enumerate(tile)) {
         int64_t i = index / vectors, j = index % vectors;

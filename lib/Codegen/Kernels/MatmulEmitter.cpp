@@ -206,24 +206,34 @@ Value MatmulEmitter::add(IndexBuilder &b, Value lhs, Value rhs) {
 SmallVector<Value> MatmulEmitter::computeTile(IndexBuilder &b, int64_t rows,
                                               int64_t vectors, Value depth,
                                               LoadScalar lhs, LoadVector rhs,
-                                              Multiply multiply) {
+                                              Multiply multiply,
+                                              Prefetch prefetch) {
+  constexpr int64_t kLineBits = 512;
+  // Tiles at the edge are few.
+  int64_t steps = vectors == blocking.vectors
+                      ? IndexBuilder::countSteps(rows * vectors)
+                      : 1;
+  int64_t bits = lanes * problem.sumType.getIntOrFloatBitWidth();
+  int64_t stepsOfLine = std::max<int64_t>(kLineBits / bits, 1);
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
   SmallVector<Value> inits(rows * vectors, zeros);
-  return b.reduce(b.index(0), depth, 1, inits,
-                  [&](IndexBuilder &b, Value k, ValueRange carried) {
-                    SmallVector<Value> sums = llvm::to_vector(carried), right;
-                    for (int64_t j = 0; j < vectors; ++j)
-                      right.push_back(rhs(b, j, k));
-                    for (int64_t i = 0; i < rows; ++i) {
-                      Value left = vector::BroadcastOp::create(b, vectorType,
-                                                               lhs(b, i, k));
-                      for (int64_t j = 0; j < vectors; ++j) {
-                        Value &sum = sums[i * vectors + j];
-                        sum = (this->*multiply)(b, left, right[j], sum);
-                      }
-                    }
-                    return sums;
-                  });
+  return b.reduceUnrolled(
+      depth, steps, inits,
+      [&](IndexBuilder &b, const Step &k, ValueRange carried) {
+        if (prefetch && k.offset % stepsOfLine == 0)
+          prefetch(b, k);
+        SmallVector<Value> sums = llvm::to_vector(carried), right;
+        for (int64_t j = 0; j < vectors; ++j)
+          right.push_back(rhs(b, j, k));
+        for (int64_t i = 0; i < rows; ++i) {
+          Value left = vector::BroadcastOp::create(b, vectorType, lhs(b, i, k));
+          for (int64_t j = 0; j < vectors; ++j) {
+            Value &sum = sums[i * vectors + j];
+            sum = (this->*multiply)(b, left, right[j], sum);
+          }
+        }
+        return sums;
+      });
 }
 
 /// Hands a tile in scratch memory, with rows of `width`, to the problem.

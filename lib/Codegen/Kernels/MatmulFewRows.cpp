@@ -128,17 +128,16 @@ void MatmulEmitter::emitDirect(IndexBuilder &b, int64_t rows, int64_t vectors) {
     }
     SmallVector<Value> sums = computeTile(
         b, rows, vectors, steps,
-        [&](IndexBuilder &b, int64_t i, Value k) {
+        [&](IndexBuilder &b, int64_t i, const Step &k) {
           if (hasWords)
-            return loadPair(b, lhs, rowOffsets[i], k);
-          Value offset = b.add(rowOffsets[i], b.mul(k, lhs.columnStride));
+            return loadPair(b, lhs, rowOffsets[i], b.add(k.begin, k.offset));
+          Value offset = b.add(rowOffsets[i], k, lhs.columnStride);
           return loadScalar(b, lhs.base, offset);
         },
-        [&](IndexBuilder &b, int64_t j, Value k) {
+        [&](IndexBuilder &b, int64_t j, const Step &k) {
           if (problem.isPacked)
-            return loadPanel(b, rhs.base,
-                             b.add(columnOffsets[j], b.mul(k, width)));
-          Value offset = b.add(columnOffsets[j], b.mul(k, rhs.rowStride));
+            return loadPanel(b, rhs.base, b.add(columnOffsets[j], k, width));
+          Value offset = b.add(columnOffsets[j], k, rhs.rowStride);
           return loadVector(b, rhs.base, offset, masks[j]);
         },
         hasWords ? &MatmulEmitter::multiplyAddPairs

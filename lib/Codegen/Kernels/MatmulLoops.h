@@ -34,8 +34,13 @@ public:
 
 private:
   /// A panel or a matrix that a tile reads, given the depth.
-  using LoadScalar = llvm::function_ref<Value(IndexBuilder &, int64_t, Value)>;
-  using LoadVector = llvm::function_ref<Value(IndexBuilder &, int64_t, Value)>;
+  using Step = IndexBuilder::Step;
+  using LoadScalar =
+      llvm::function_ref<Value(IndexBuilder &, int64_t, const Step &)>;
+  using LoadVector =
+      llvm::function_ref<Value(IndexBuilder &, int64_t, const Step &)>;
+  /// What a tile does once for a line of the cache that vectors fill.
+  using Prefetch = llvm::function_ref<void(IndexBuilder &, const Step &)>;
 
   /// The position of a tile of sums.
   struct Tile {
@@ -84,7 +89,7 @@ private:
                                             Value);
   SmallVector<Value> computeTile(IndexBuilder &b, int64_t rows, int64_t vectors,
                                  Value depth, LoadScalar lhs, LoadVector rhs,
-                                 Multiply multiply);
+                                 Multiply multiply, Prefetch prefetch = {});
   void finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
                   Value scratch, Value offset);
 

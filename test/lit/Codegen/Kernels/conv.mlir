@@ -111,7 +111,7 @@ func.func private @pointwise(%x: tensor<1x4x?x?xf32>, %w: tensor<20x4x1x1xf32>, 
 // CHECK:           scf.for {{.*}} -> (vector<16xf32>, {{.*}}, vector<16xf32>)
 // CHECK-COUNT-2:     vector.load %[[PANELS]]
 // CHECK:             memref.load %[[ROWS]]
-// CHECK-COUNT-14:    vector.fma
+// CHECK-COUNT-28:    vector.fma
 // CHECK-NOT:         vector.fma
 // CHECK:           vector.shuffle
 // CHECK:           vector.maskedstore %[[TO]]
