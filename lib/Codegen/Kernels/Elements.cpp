@@ -313,8 +313,21 @@ void ElementBuilder::store(IndexBuilder &b, Value vector,
                            ValueRange indices, Value mask) {
   const FlatMemory &to = parameters[parameter];
   Value place = getPlace(b, to, map, indices);
-  if (mask)
-    vector::MaskedStoreOp::create(b, to.elements, place, mask, vector);
-  else
+  auto storeAll = [&](IndexBuilder &b) {
     vector::StoreOp::create(b, vector, to.elements, place);
+  };
+  auto storeSome = [&](IndexBuilder &b) {
+    vector::MaskedStoreOp::create(b, to.elements, place, mask, vector);
+  };
+  if (!mask)
+    return storeAll(b);
+  // Where a processor has no registers for masks such a store takes as long as
+  // a dozen others, and most vectors are whole.
+  constexpr int64_t kBitsWithMasks = 512;
+  auto type = cast<VectorType>(vector.getType());
+  if (type.getNumElements() * type.getElementTypeBitWidth() >= kBitsWithMasks)
+    return storeSome(b);
+  Value isWhole =
+      vector::ReductionOp::create(b, vector::CombiningKind::AND, mask);
+  b.branch(isWhole, storeAll, storeSome);
 }
