@@ -25,20 +25,29 @@ using namespace mlir::relax;
 
 /// The time of all tiles of one row, per element of the depth. Each product of
 /// vectors takes a unit, and so does each load; fewer than eight sums wait for
-/// each other. Other work on the sums is shared by the whole depth.
+/// each other. Other work on the sums is shared by the whole depth. Two threads
+/// that share a core wait for its decoder, and vectors of weights come from the
+/// L2 cache; tiles for vectors of 512 bits hide both, as they are larger and
+/// products load elements themselves.
 static double estimateTime(const ConvTile &tile, int64_t width,
                            int64_t channels, int64_t depth) {
   constexpr double kTypicalWidth = 28, kLoop = 1, kFinish = 6;
+  constexpr double kInstructions = 1.5, kWeight = 4;
+  constexpr int64_t kManyLanes = 16;
   double pixels = tile.pixels, vectors = tile.vectors;
   // Of a row of unknown width half of the last tile is lost.
   double tiles = ShapedType::isDynamic(width)
                      ? kTypicalWidth / pixels + 0.5
                      : llvm::divideCeil(width, tile.pixels);
   double panels = llvm::divideCeil(channels, tile.channels());
-  double step = std::max({pixels * vectors, pixels + vectors, 8.0}) + kLoop;
+  double products = pixels * vectors, loads = pixels + vectors;
+  double step = std::max({products, loads, 8.0});
+  if (tile.lanes < kManyLanes)
+    step =
+        std::max({step, (products + loads) / kInstructions, vectors * kWeight});
   double finish = double(tile.channels()) *
                   llvm::divideCeil(tile.pixels, tile.lanes) * kFinish;
-  return tiles * panels * (step + finish / std::max<double>(depth, 1));
+  return tiles * panels * (step + kLoop + finish / std::max<double>(depth, 1));
 }
 
 ConvTile ConvTile::get(const TargetModel &target, int64_t width,
@@ -285,8 +294,10 @@ bool ConvParts::matchWeight(Value filter, int64_t lanes, int64_t &panelWidth) {
   if (!unpack)
     return weight && !winograd;
   panelWidth = matchPanels(unpack, getWeightOrder());
+  hasRowPanels = prefersPixelLanes();
   return weight && type.hasStaticShape() && panelWidth > 0 &&
-         panelWidth % lanes == 0 &&
+         (hasRowPanels ? panelWidth == blocking.rows
+                       : panelWidth % lanes == 0) &&
          (groups == 1 || outChannels % panelWidth == 0);
 }
 
@@ -297,6 +308,8 @@ std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
   parts.op = findReduction(kernel.getBody().front());
   if (!parts.matchLoops(hasHalves))
     return std::nullopt;
+  parts.blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
+                                       target.l2Bytes, /*elementBits=*/32);
   Value data = parts.op->getOperand(0), filter = parts.op->getOperand(1);
   Value result = parts.op->getResult(0);
   int64_t lanes = target.lanes(/*bits=*/32), panelWidth = 0;
@@ -310,9 +323,7 @@ std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
     return std::nullopt;
   parts.epilogue = *epilogue;
   parts.l2Bytes = target.l2Bytes;
-  parts.blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
-                                       target.l2Bytes, /*elementBits=*/32);
-  if (panelWidth != 0)
+  if (panelWidth != 0 && !parts.hasRowPanels)
     parts.tile = parts.chooseTile(target, panelWidth / lanes);
   return parts;
 }

@@ -64,6 +64,9 @@ struct ConvParts {
   bool isPadded = false;
   /// Where the weights come in panels of output channels.
   std::optional<ConvTile> tile;
+  /// Where they come in panels of as many output channels as the tile of a
+  /// product has rows, so that pixels are lanes.
+  bool hasRowPanels = false;
   /// Where they are transformed; then the pixels of `tile` are tiles.
   std::optional<Winograd> winograd;
   Epilogue epilogue;
@@ -80,10 +83,24 @@ struct ConvParts {
   /// The number of products of a sum, where it is known.
   int64_t getDepth() const { return inChannels * rows.size * columns.size; }
 
+  /// Whether pixels are worth being lanes, so that sums lie as the result does:
+  /// they need not be transposed, which counts where channels are few, and a
+  /// tile has pixels of several rows, which counts where rows are short. It
+  /// takes a copy of each window, which many output channels use. Vectors of
+  /// 512 bits are longer than most rows are.
+  bool prefersPixelLanes() const {
+    constexpr int64_t kMostLanes = 8, kManyChannels = 128;
+    bool isStrided = rows.stride > 1 || columns.stride > 1;
+    return blocking.lanes <= kMostLanes && getDepth() > 1 &&
+           (isPointwise() || (isStrided && outChannels >= kManyChannels));
+  }
+
   /// The order in which panels have the dimensions of weights but for the
   /// output channels: rows of the window, then its columns and input channels,
-  /// the larger of which is innermost.
+  /// the larger of which is innermost. Where pixels are lanes it is their own.
   SmallVector<int64_t> getWeightOrder() const {
+    if (prefersPixelLanes())
+      return {1, 2, 3};
     if (columns.size > inChannels)
       return {2, 1, 3};
     return {2, 3, 1};

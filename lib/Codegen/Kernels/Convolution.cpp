@@ -135,6 +135,32 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
   });
 }
 
+/// Writes pixels of all channels, where a window is one of them.
+static void packPixels(IndexBuilder &b, const Image &image,
+                       const MatmulBlocking &blocking,
+                       const MatmulProblem::Columns &panel, Value scratch,
+                       Value offset) {
+  int64_t lanes = blocking.lanes;
+  auto type = VectorType::get(lanes, b.getF32Type());
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  Value channelSize = b.mul(image.height, image.width), zero = b.index(0);
+  Value begin =
+      b.add(b.add(image.offset, panel.column), b.mul(panel.begin, channelSize));
+  SmallVector<Value> masks;
+  for (int64_t j = 0; j < blocking.vectors; ++j)
+    masks.push_back(
+        makeLaneMask(b, lanes, zero, b.sub(panel.columns, b.index(j * lanes))));
+  b.loop(zero, panel.depth, 1, [&](IndexBuilder &b, Value channel) {
+    Value from = b.add(begin, b.mul(channel, channelSize));
+    Value to = b.add(offset, b.mul(channel, blocking.columns()));
+    for (auto [j, mask] : llvm::enumerate(masks)) {
+      Value values = vector::MaskedLoadOp::create(
+          b, type, image.base, b.add(from, j * lanes), mask, zeros);
+      vector::StoreOp::create(b, values, scratch, b.add(to, j * lanes));
+    }
+  });
+}
+
 /// The matrix of which a column is the window of a pixel, element by element.
 static MatrixView viewWindows(IndexBuilder &b, const ConvParts &parts,
                               const Image &image, Value outWidth) {
@@ -202,13 +228,21 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
   problem.n = b.mul(getDim(b, output, 2), outWidth);
   problem.k = b.mul(whole.channels, parts.rows.size * parts.columns.size);
   problem.sumType = b.getF32Type();
+  problem.isLhsPacked = parts.hasRowPanels;
   MatrixView weights = {flatten(b, weight), b.index(0), problem.k, b.index(1)};
   problem.lhs = [&](IndexBuilder &b, Value batch) {
     MatrixView view = weights;
     view.offset = b.mul(b.rem(batch, groups), b.mul(problem.m, problem.k));
     return view;
   };
-  if (parts.isPointwise())
+  if (parts.hasRowPanels && parts.isPointwise())
+    problem.packRhs = [&](IndexBuilder &b, const MatmulProblem::Columns &panel,
+                          Value scratch, Value offset) {
+      Image image = whole;
+      image.offset = b.mul(panel.batch, imageSize);
+      packPixels(b, image, parts.blocking, panel, scratch, offset);
+    };
+  else if (parts.isPointwise())
     problem.rhs = [&](IndexBuilder &b, Value batch) {
       return MatrixView{whole.base, b.mul(batch, imageSize), channelSize,
                         b.index(1)};
@@ -270,7 +304,8 @@ mlir::relax::matchDeviceConv2d(func::FuncOp kernel, const TargetModel &target) {
       ConvParts::match(kernel, target, /*hasHalves=*/true);
   bool hasFewChannels = parts && !ShapedType::isDynamic(parts->outChannels) &&
                         parts->outChannels < kLeastChannels;
-  if (!parts || parts->tile || parts->winograd || hasFewChannels)
+  if (!parts || parts->tile || parts->hasRowPanels || parts->winograd ||
+      hasFewChannels)
     return nullptr;
   return makeEmitter([=, parts = *std::move(parts)](
                          IndexBuilder &b, ValueRange arguments) mutable {
@@ -282,7 +317,7 @@ std::optional<PackedMatrix>
 mlir::relax::findPackableWeight(func::FuncOp kernel, const TargetModel &target,
                                 bool winograd) {
   std::optional<ConvParts> parts = ConvParts::match(kernel, target);
-  if (!parts || parts->tile)
+  if (!parts || parts->tile || parts->hasRowPanels)
     return std::nullopt;
   auto type = cast<RankedTensorType>(parts->weight.getType());
   if (!type.hasStaticShape() || type.getNumElements() == 0)
@@ -296,14 +331,19 @@ mlir::relax::findPackableWeight(func::FuncOp kernel, const TargetModel &target,
   };
   if (!llvm::all_of(parts->weight.getUses(), isWeight))
     return std::nullopt;
-  // Channels are lanes: there are enough of them, and no panel is of two
-  // groups.
-  int64_t channels = parts->outChannels;
+  // No panel is of two groups.
+  int64_t channels = parts->outChannels, rows = parts->blocking.rows;
+  auto fits = [&](int64_t width) {
+    return parts->groups == 1 || channels % width == 0;
+  };
+  if (parts->prefersPixelLanes() && fits(rows))
+    return PackedMatrix{parts->weight.getArgNumber(), /*columnAxis=*/0, rows,
+                        parts->getWeightOrder()};
+  // Channels are lanes: there are enough of them.
   if (winograd)
     parts->winograd = parts->chooseWinograd(target);
   ConvTile tile = parts->chooseTile(target);
-  if (channels < tile.lanes / 2 ||
-      (parts->groups != 1 && channels % tile.channels() != 0))
+  if (channels < tile.lanes / 2 || !fits(tile.channels()))
     return std::nullopt;
   return PackedMatrix{parts->weight.getArgNumber(), /*columnAxis=*/0,
                       tile.channels(), parts->getWeightOrder(),

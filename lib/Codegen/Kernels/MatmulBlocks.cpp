@@ -205,7 +205,9 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
   Value sumsSize = b.createOrFold<arith::SelectOp>(
       isWhole, b.index(tileSize), b.mul(paddedRows, paddedColumns));
   Value lhsPanels = sumsSize;
-  Value rhsPanels = b.add(lhsPanels, b.mul(paddedRows, blocks.depth));
+  Value rhsPanels = lhsPanels;
+  if (!problem.isLhsPacked)
+    rhsPanels = b.add(lhsPanels, b.mul(paddedRows, blocks.depth));
   Value size = rhsPanels;
   if (problem.packRhs) // one panel at a time
     size = b.add(rhsPanels, b.mul(blocks.depth, width));
@@ -227,10 +229,12 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
     if (!right.panels && !problem.packRhs)
       packPanels(problem.rhs(b, batch).transposed(), column, columns, width,
                  rhsPanels);
-    packPanels(lhs, row, rows, height, lhsPanels);
+    if (!problem.isLhsPacked)
+      packPanels(lhs, row, rows, height, lhsPanels);
     b.loop(zero, columns, width, [&](IndexBuilder &b, Value j) {
       Panels panels;
-      panels.lhs = panels.rhs = scratch;
+      panels.lhs = problem.isLhsPacked ? lhs.base : scratch;
+      panels.rhs = scratch;
       panels.rhsOffset = b.add(rhsPanels, b.mul(j, blocks.depth));
       Value next;
       if (right.panels) {
@@ -252,6 +256,9 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
       }
       b.loop(zero, rows, height, [&](IndexBuilder &b, Value i) {
         panels.lhsOffset = b.add(lhsPanels, b.mul(i, blocks.depth));
+        if (problem.isLhsPacked)
+          panels.lhsOffset = b.add(b.add(lhs.offset, b.mul(begin, height)),
+                                   b.mul(b.add(row, i), countSteps(b)));
         if (next)
           fetchPart(b, panels, next, i, rows, depth);
         Value tileRows = b.min(b.sub(rows, i), b.index(height));

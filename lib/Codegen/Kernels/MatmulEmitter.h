@@ -94,6 +94,10 @@ struct MatmulProblem {
   /// many columns as a tile has, row by row, then those of the next ones. Of
   /// the view only the base and the offset count.
   bool isPacked = false;
+  /// Whether `lhs` is packed for this blocking: all elements of as many rows as
+  /// a tile has, column by column, then those of the next ones. Of the view
+  /// only the base and the offset count. Only with `packRhs`.
+  bool isLhsPacked = false;
 
   /// Instead of `rhs`. There is no batch, and the depth is known.
   std::optional<WeightPanels> weights = std::nullopt;

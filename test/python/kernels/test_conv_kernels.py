@@ -225,6 +225,12 @@ WIDE = {
     "groups": ((64, 3, 3, 3), {"padding": (1, 1, 1, 1), "groups": 2}),
     "groups-of-a-tail": ((40, 3, 3, 3), {"padding": (1, 1, 1, 1), "groups": 2}),
     "padding-beyond": ((32, 2, 2, 2), {"padding": (5, 5, 5, 5)}),
+    # As many as make pixels the lanes.
+    "stride-2-many": ((130, 5, 3, 3), {"padding": (1, 1, 1, 1), "strides": (2, 2)}),
+    "stride-3-many": ((129, 3, 2, 3), {"padding": (1, 0, 2, 3), "strides": (1, 3)}),
+    "1x1-stride-2-many": ((128, 7, 1, 1), {"strides": (2, 2)}),
+    "1x1-groups": ((48, 6, 1, 1), {"groups": 4}),
+    "1x1-groups-of-a-tail": ((30, 6, 1, 1), {"groups": 3}),
 }
 
 
