@@ -35,6 +35,7 @@ from .expand_conv1d import ExpandConv1D
 from .expand_matmul_of_sum import ExpandMatmulOfSum
 from .fast_math import FastMathTransform
 from .find import find
+from .flatten_conv3d import FlattenConv3D
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .fuse_ops_by_pattern import FuseOpsByPattern, FusionPattern, PatternCheckContext
@@ -95,6 +96,7 @@ __all__ = [
     "ExpandMatmulOfSum",
     "ExpandTupleArguments",
     "FastMathTransform",
+    "FlattenConv3D",
     "FoldBatchnormToConv2D",
     "FoldConstant",
     "FunctionPass",

@@ -16,6 +16,7 @@ from .combine_parallel_matmul import CombineParallelMatmul
 from .compress_weights import CompressWeights
 from .convert_layout import ConvertLayout
 from .expand_conv1d import ExpandConv1D
+from .flatten_conv3d import FlattenConv3D
 from .fold_batch_norm import FoldBatchnormToConv2D
 from .fold_constant import FoldConstant
 from .mixed_precision import ToMixedPrecision
@@ -69,9 +70,13 @@ def _foldings(options: CompileOptions) -> list[Pass]:
         return []
     simplify: Any = PASSES["SimplifyOps"]
     # Those of the kernels of convolutions.
-    layouts = {"relax.nn.conv1d": ["NCW", "OIW"], "relax.nn.conv2d": ["NCHW", "OIHW"]}
+    layouts = {
+        "relax.nn.conv1d": ["NCW", "OIW"],
+        "relax.nn.conv2d": ["NCHW", "OIHW"],
+        "relax.nn.conv3d": ["NCDHW", "OIDHW"],
+    }
     passes: list[Any] = [simplify(join=False), ConvertLayout(layouts), ExpandConv1D()]
-    passes.append(FoldBatchnormToConv2D())
+    passes += [FoldBatchnormToConv2D(), FlattenConv3D()]
     if options.fuse and options.combine_matmuls:
         # It puts constants together, which is left to do then.
         passes.append(CombineParallelMatmul(worthwhile=True))
