@@ -1,0 +1,95 @@
+"""Models in files of ONNX, beside onnxruntime and OpenVINO: ``--files a.onnx b.onnx``.
+
+A model has one input of floats, of a known size. Results are compared with those of onnxruntime.
+`architectures/export_onnx.py` writes such files.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from harness import Way, Worker, WorkerError, interleave
+
+OURS, REFERENCE = "relax_mlir", "onnxruntime"
+PEERS = (OURS, REFERENCE, "openvino")
+NEEDS: dict[str, tuple[str, ...]] = {}
+SHARED: dict[str, str] = {}
+#: Of the largest element of a result.
+TOLERANCE = 1e-3
+
+Row = dict[str, Any]
+
+
+def run(start: Callable[[str, int], Worker], options: Any) -> list[Row]:
+    """Return the rows of the table.
+
+    Parameters
+    ----------
+    start : callable
+        From the name of a peer and a number of threads to a worker.
+    options : argparse.Namespace
+        `files`, `peers`, `rounds` and `threads`: which to run, and how often.
+    """
+    if not options.files:
+        raise SystemExit("run.py: expected --files with models of ONNX")
+    peers = [peer for peer in PEERS if peer in (options.peers or PEERS) or peer == OURS]
+    return [
+        _file(path, threads, peers, start, options.rounds)
+        for threads in options.threads
+        for path in options.files
+    ]
+
+
+def _input(path: Path) -> np.ndarray:
+    """Return random numbers for the input of a model."""
+    import onnx
+
+    graph = onnx.load(path, load_external_data=False).graph
+    weights = {weight.name for weight in graph.initializer}
+    inputs = [given for given in graph.input if given.name not in weights]
+    sizes = [dim.dim_value for dim in inputs[0].type.tensor_type.shape.dim] if inputs else []
+    dtype = inputs[0].type.tensor_type.elem_type if inputs else 0
+    if len(inputs) != 1 or dtype != onnx.TensorProto.FLOAT or 0 in sizes:
+        raise SystemExit(f"{path}: expected one input of float32, of a known size")
+    return np.random.default_rng(0).standard_normal(sizes, "float32")
+
+
+def _file(
+    path: Path, threads: int, peers: list[str], start: Callable[[str, int], Worker], rounds: int
+) -> Row:
+    x = _input(path)
+    workers: dict[str, Worker] = {}
+    ways: dict[str, Way] = {}
+    results: dict[str, np.ndarray] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "x.npy", x)
+        for peer in peers:
+            try:
+                worker = workers[peer] = start(peer, threads)
+                worker.ask("open_file", path=str(path))
+                handle = worker.ask("bind_file", path=f"{folder}/x.npy")
+                results[peer] = np.ravel(worker.ask("result", handle=handle))
+                ways[peer] = Way(worker, handle)
+            except WorkerError as error:
+                print(f"{path.stem}: {peer} is left out: {error}")
+    if REFERENCE in results:
+        wanted = results[REFERENCE]
+        for peer in list(ways):
+            error = float(np.abs(results[peer] - wanted).max() / np.abs(wanted).max())
+            if error > TOLERANCE:
+                print(f"{path.stem}: {peer} differs by {error:.2g}")
+                ways.pop(peer)
+    timings = interleave(ways, rounds)
+    for worker in workers.values():
+        worker.close()
+    row: Row = {"title": path.stem, "threads": threads, "unit": "us"}
+    row |= {peer: timing.median / 1e3 for peer, timing in timings.items()}
+    row |= {"disturbed": sum(timing.disturbed for timing in timings.values())}
+    others = [timing.median for peer, timing in timings.items() if peer != OURS]
+    if OURS in timings and others:
+        row["ratio"] = min(others) / timings[OURS].median
+    return row
