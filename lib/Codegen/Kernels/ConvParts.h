@@ -90,8 +90,9 @@ struct ConvParts {
   /// 512 bits are longer than most rows are.
   bool prefersPixelLanes() const {
     constexpr int64_t kMostLanes = 8, kManyChannels = 128;
+    // Where the number of channels is not known, it is negative.
     bool isStrided = rows.stride > 1 || columns.stride > 1;
-    return blocking.lanes <= kMostLanes && getDepth() > 1 &&
+    return blocking.lanes <= kMostLanes && inChannels > 0 && getDepth() > 1 &&
            (isPointwise() || (isStrided && outChannels >= kManyChannels));
   }
 
