@@ -135,32 +135,6 @@ void WindowPacker::packPixels(IndexBuilder &b, const Pixels &pixels,
   });
 }
 
-/// Writes pixels of all channels, where a window is one of them.
-static void packPixels(IndexBuilder &b, const Image &image,
-                       const MatmulBlocking &blocking,
-                       const MatmulProblem::Columns &panel, Value scratch,
-                       Value offset) {
-  int64_t lanes = blocking.lanes;
-  auto type = VectorType::get(lanes, b.getF32Type());
-  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
-  Value channelSize = b.mul(image.height, image.width), zero = b.index(0);
-  Value begin =
-      b.add(b.add(image.offset, panel.column), b.mul(panel.begin, channelSize));
-  SmallVector<Value> masks;
-  for (int64_t j = 0; j < blocking.vectors; ++j)
-    masks.push_back(
-        makeLaneMask(b, lanes, zero, b.sub(panel.columns, b.index(j * lanes))));
-  b.loop(zero, panel.depth, 1, [&](IndexBuilder &b, Value channel) {
-    Value from = b.add(begin, b.mul(channel, channelSize));
-    Value to = b.add(offset, b.mul(channel, blocking.columns()));
-    for (auto [j, mask] : llvm::enumerate(masks)) {
-      Value values = vector::MaskedLoadOp::create(
-          b, type, image.base, b.add(from, j * lanes), mask, zeros);
-      vector::StoreOp::create(b, values, scratch, b.add(to, j * lanes));
-    }
-  });
-}
-
 /// The matrix of which a column is the window of a pixel, element by element.
 static MatrixView viewWindows(IndexBuilder &b, const ConvParts &parts,
                               const Image &image, Value outWidth) {
@@ -235,14 +209,7 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
     view.offset = b.mul(b.rem(batch, groups), b.mul(problem.m, problem.k));
     return view;
   };
-  if (parts.hasRowPanels && parts.isPointwise())
-    problem.packRhs = [&](IndexBuilder &b, const MatmulProblem::Columns &panel,
-                          Value scratch, Value offset) {
-      Image image = whole;
-      image.offset = b.mul(panel.batch, imageSize);
-      packPixels(b, image, parts.blocking, panel, scratch, offset);
-    };
-  else if (parts.isPointwise())
+  if (parts.isPointwise())
     problem.rhs = [&](IndexBuilder &b, Value batch) {
       return MatrixView{whole.base, b.mul(batch, imageSize), channelSize,
                         b.index(1)};

@@ -132,7 +132,8 @@ void MatmulEmitter::emitPacked(IndexBuilder &b) {
     right.stride = countSteps(b);
     return emitTasks(b, right);
   }
-  if (problem.packRhs || !isConstantIntValue(problem.batch, 1))
+  if (problem.packRhs || problem.isLhsPacked ||
+      !isConstantIntValue(problem.batch, 1))
     return emitTasks(b, right);
 
   // One matrix, so its panels are made once, as many as some memory holds.
@@ -209,7 +210,8 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
   if (!problem.isLhsPacked)
     rhsPanels = b.add(lhsPanels, b.mul(paddedRows, blocks.depth));
   Value size = rhsPanels;
-  if (problem.packRhs) // one panel at a time
+  bool isOnePanel = problem.packRhs || problem.isLhsPacked; // at a time
+  if (isOnePanel)
     size = b.add(rhsPanels, b.mul(blocks.depth, width));
   else if (!right.panels)
     size = b.add(rhsPanels, b.mul(paddedColumns, blocks.depth));
@@ -220,17 +222,18 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
     Value depth = b.max(b.min(b.sub(countSteps(b), begin), blocks.depth), zero);
     Value isFirst = b.isEqual(block, zero);
     Value isLast = b.isEqual(b.add(block, 1), blocks.depthBlocks);
-    auto packPanels = [&](const MatrixView &matrix, Value first, Value count,
-                          int64_t width, Value offset) {
+    auto packPanels = [&](IndexBuilder &b, const MatrixView &matrix,
+                          Value first, Value count, int64_t width,
+                          Value offset) {
       PanelRange range = {matrix, first, count,  begin,
                           depth,  width, offset, blocks.depth};
       pack(b, range, scratch);
     };
-    if (!right.panels && !problem.packRhs)
-      packPanels(problem.rhs(b, batch).transposed(), column, columns, width,
+    if (!right.panels && !isOnePanel)
+      packPanels(b, problem.rhs(b, batch).transposed(), column, columns, width,
                  rhsPanels);
     if (!problem.isLhsPacked)
-      packPanels(lhs, row, rows, height, lhsPanels);
+      packPanels(b, lhs, row, rows, height, lhsPanels);
     b.loop(zero, columns, width, [&](IndexBuilder &b, Value j) {
       Panels panels;
       panels.lhs = problem.isLhsPacked ? lhs.base : scratch;
@@ -249,11 +252,14 @@ void MatmulEmitter::emitTask(IndexBuilder &b, const RightMatrix &right,
         next = getOffset(b.min(b.add(b.add(place, j), width), last));
       }
       Value tileColumns = b.min(b.sub(columns, j), b.index(width));
-      if (problem.packRhs) {
+      if (isOnePanel)
         panels.rhsOffset = rhsPanels;
+      if (problem.packRhs)
         problem.packRhs(b, {batch, b.add(column, j), tileColumns, begin, depth},
                         scratch, rhsPanels);
-      }
+      else if (isOnePanel)
+        packPanels(b, problem.rhs(b, batch).transposed(), b.add(column, j),
+                   tileColumns, width, rhsPanels);
       b.loop(zero, rows, height, [&](IndexBuilder &b, Value i) {
         panels.lhsOffset = b.add(lhsPanels, b.mul(i, blocks.depth));
         if (problem.isLhsPacked)

@@ -255,7 +255,7 @@ void MatmulEmitter::finishTile(IndexBuilder &b, const Tile &tile, int64_t width,
 //===----------------------------------------------------------------------===//
 
 void MatmulEmitter::emit(IndexBuilder &b) {
-  if (problem.packRhs)
+  if (problem.packRhs || problem.isLhsPacked)
     return emitPacked(b);
   if (problem.weights)
     return emitWeights(b);

@@ -96,7 +96,8 @@ struct MatmulProblem {
   bool isPacked = false;
   /// Whether `lhs` is packed for this blocking: all elements of as many rows as
   /// a tile has, column by column, then those of the next ones. Of the view
-  /// only the base and the offset count. Only with `packRhs`.
+  /// only the base and the offset count. The right matrix is packed a panel at
+  /// a time then.
   bool isLhsPacked = false;
 
   /// Instead of `rhs`. There is no batch, and the depth is known.
