@@ -71,7 +71,7 @@ def test_padding_differs_before_and_after():
 @pytest.mark.parametrize("layouts", [("NDHWC", "DHWIO"), ("NCDHW", "DHWIO")])
 def test_layouts_are_converted_before(layouts):
     weight = weights(4, 3, 2, 2, 2)
-    turned = weight.transpose(2, 3, 4, 1, 0) if layouts[1] == "DHWIO" else weight
+    turned = weight.transpose(2, 3, 4, 1, 0)
     x = weights(2, 3, 5, 6, 7)
     given = x.transpose(0, 2, 3, 4, 1) if layouts[0] == "NDHWC" else x
     shape = ("n", *given.shape[1:])
