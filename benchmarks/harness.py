@@ -123,6 +123,11 @@ class Way:
         return answer, max(0.0, others) / max(answer["wall_s"], 1e-3)
 
 
+def choose(peers: tuple[str, ...], wanted: list[str] | None) -> list[str]:
+    """Return those of a suite's peers that are wanted, all where nothing is said; ours is first."""
+    return [peer for peer in peers if peer in (wanted or peers) or peer == peers[0]]
+
+
 def interleave(
     ways: Mapping[str, Way],
     rounds: int = 11,

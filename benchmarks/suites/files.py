@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Way, Worker, WorkerError, interleave
+from harness import Way, Worker, WorkerError, choose, interleave
 
 OURS, REFERENCE = "relax_mlir", "onnxruntime"
 PEERS = (OURS, REFERENCE, "openvino")
@@ -36,7 +36,7 @@ def run(start: Callable[[str, int], Worker], options: Any) -> list[Row]:
     """
     if not options.files:
         raise SystemExit("run.py: expected --files with models of ONNX")
-    peers = [peer for peer in PEERS if peer in (options.peers or PEERS) or peer == OURS]
+    peers = choose(PEERS, options.peers)
     return [
         _file(path, threads, peers, start, options.rounds)
         for threads in options.threads

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import CASES, Case
-from harness import HERE, Timing, Way, Worker, WorkerError, interleave
+from harness import HERE, Timing, Way, Worker, WorkerError, choose, interleave
 
 OURS = "relax_mlir"
 WRITER = "pytorch"  # writes what the others read
@@ -57,7 +57,7 @@ def run(start: Start, options: Any) -> list[Row]:
     """
     rows: list[Row] = []
     cases = [CASES[name] for name in options.cases or CASES]
-    peers = [peer for peer in PEERS if peer in (options.peers or PEERS) or peer == OURS]
+    peers = choose(PEERS, options.peers)
     with tempfile.TemporaryDirectory() as folder:
         writer = start(WRITER, 1)
         for case in cases:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Way, Worker, WorkerError, interleave
+from harness import Way, Worker, WorkerError, choose, interleave
 
 OURS, OURS_ROUNDED = "relax_mlir", "relax_mlir-8"
 #: Those that round rows to 8 bits.
@@ -108,7 +108,7 @@ def run(start: Callable[[str, int], Worker], options: Any) -> list[Row]:
         `peers`, `rounds` and `threads`: which to run, and how often.
     """
     rows: list[Row] = []
-    peers = [peer for peer in PEERS if peer in (options.peers or PEERS) or peer == OURS]
+    peers = choose(PEERS, options.peers)
     with tempfile.TemporaryDirectory() as folder:
         for threads in options.threads:
             for form in FORMS:
