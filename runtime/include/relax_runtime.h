@@ -448,6 +448,18 @@ RELAX_RUNTIME_API int relax_tuple_make(const relax_site *site, TVMFFIAny *dst,
 RELAX_RUNTIME_API int relax_tuple_get(const relax_site *site, TVMFFIAny *dst,
                                       const TVMFFIAny *tuple, int64_t index);
 
+// Makes a value of an algebraic data type: a tag and a tuple of owned values.
+RELAX_RUNTIME_API int relax_adt_make(const relax_site *site, TVMFFIAny *dst,
+                                     int64_t tag, int32_t size,
+                                     const TVMFFIAny *const *fields);
+// *tag = its tag. Raises TypeError for any other value.
+RELAX_RUNTIME_API int relax_adt_tag(const relax_site *site,
+                                    const TVMFFIAny *value, int64_t *tag);
+// dst = its field `index`. Raises TypeError for any other value and IndexError
+// beyond its fields.
+RELAX_RUNTIME_API int relax_adt_get(const relax_site *site, TVMFFIAny *dst,
+                                    const TVMFFIAny *value, int64_t index);
+
 RELAX_RUNTIME_API int relax_string_make(TVMFFIAny *dst, const char *data,
                                         int64_t size);
 RELAX_RUNTIME_API void relax_dtype_make(TVMFFIAny *dst, relax_dtype dtype);

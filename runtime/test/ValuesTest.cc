@@ -154,6 +154,26 @@ static void testTuplesRaise() {
                "main: argument 'x': expected a tuple, but got the integer 1");
 }
 
+static void testADTs() {
+  Slot tensor(makeTensor({2})), number(int64_t(3)), value, field;
+  int64_t tag = 0;
+  const TVMFFIAny *fields[] = {tensor, number};
+  CHECK(relax_adt_make(&kSite, value, 7, 2, fields) == 0);
+  CHECK(tensor.uses() == 2);
+  CHECK(relax_adt_tag(&kSite, value, &tag) == 0);
+  CHECK(tag == 7);
+  CHECK(relax_adt_get(&kSite, field, value, 1) == 0);
+  CHECK(relax_prim_int(field) == 3);
+  CHECK_RAISES(relax_adt_get(&kSite, field, value, 2), "IndexError",
+               "main: argument 'x': expected a tuple with field 2, but got a "
+               "tuple of 2 fields");
+  CHECK_RAISES(relax_adt_tag(&kSite, number, &tag), "TypeError",
+               "main: argument 'x': expected a value of an algebraic data "
+               "type, but got the integer 3");
+  CHECK(relax_adt_get(&kSite, value, value, 0) == 0);
+  CHECK(tensor.uses() == 2); // the value is gone, its slot has the field
+}
+
 void testValues() {
   testAssign();
   testReturn();
@@ -163,4 +183,5 @@ void testValues() {
   testStrings();
   testTuples();
   testTuplesRaise();
+  testADTs();
 }

@@ -15,7 +15,7 @@
 
 #include "Builtins.h"
 
-#include "ADT.h"
+#include "../ADT.h"
 #include "Interpreter.h"
 #include "VirtualMachine.h"
 
@@ -242,39 +242,12 @@ static int tupleValue(const relax_site *site, TVMFFIAny *dst, Values fields) {
 
 static int makeTagged(const relax_site *site, TVMFFIAny *dst, int64_t tag,
                       Values fields) {
-  ffi::Any tuple;
-  if (relax_tuple_make(site, reinterpret_cast<TVMFFIAny *>(&tuple), fields.size,
-                       fields.data))
-    return -1;
-  ffi::Any value = makeADT(tag, std::move(tuple));
-  if (!RELAX_LIKELY(value != nullptr))
-    return raiseMemory(site, "a value of an algebraic data type");
-  owned(dst) = std::move(value);
-  return 0;
-}
-
-static const ADTObj *findADT(const TVMFFIAny *value) {
-  return owned(value).as<ADTObj>();
+  return relax_adt_make(site, dst, tag, fields.size, fields.data);
 }
 
 static int getTag(int64_t *dst, const relax_site *site,
                   const TVMFFIAny *value) {
-  const ADTObj *adt = findADT(value);
-  if (!RELAX_LIKELY(adt != nullptr))
-    return raiseKind(site, "a value of an algebraic data type", value);
-  *dst = adt->tag;
-  return 0;
-}
-
-static int getADTField(const relax_site *site, TVMFFIAny *dst,
-                       const TVMFFIAny *value, int64_t index) {
-  const ADTObj *adt = findADT(value);
-  if (!RELAX_LIKELY(adt != nullptr))
-    return raiseKind(site, "a value of an algebraic data type", value);
-  // Held, as the result may take the place of the value.
-  ffi::Any tuple = adt->fields;
-  return relax_tuple_get(site, dst, reinterpret_cast<TVMFFIAny *>(&tuple),
-                         index);
+  return relax_adt_tag(site, value, dst);
 }
 
 //===----------------------------------------------------------------------===//

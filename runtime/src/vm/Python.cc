@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ADT.h"
+#include "../ADT.h"
 #include "Builtins.h"
 #include "Documentation.h"
 #include "Instrument.h"

@@ -10,12 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RELAX_RUNTIME_VM_ADT_H
-#define RELAX_RUNTIME_VM_ADT_H
+#ifndef RELAX_RUNTIME_ADT_H
+#define RELAX_RUNTIME_ADT_H
 
-#include "../Objects.h"
+#include "Objects.h"
 
-namespace relax_runtime::vm {
+namespace relax_runtime {
 
 class ADTObj : public ffi::Object {
 public:
@@ -30,6 +30,6 @@ public:
 // the host. None where no memory is left.
 ffi::Any makeADT(int64_t tag, ffi::Any fields) noexcept;
 
-} // namespace relax_runtime::vm
+} // namespace relax_runtime
 
-#endif // RELAX_RUNTIME_VM_ADT_H
+#endif // RELAX_RUNTIME_ADT_H
