@@ -228,3 +228,72 @@ def test_moving_averages_that_are_inputs(exec_mode: str) -> None:
     ours, theirs = [random(4), random(4)], [random(4), random(4)]
     torch.testing.assert_close(torch.from_dlpack(main(*ours)[0]), function(*theirs))
     torch.testing.assert_close(ours, theirs)
+
+
+# ---------------------------------------------------------------------------------------------
+# Operators in place on tensors of the model's own
+# ---------------------------------------------------------------------------------------------
+
+
+def residual(x: torch.Tensor, y: torch.Tensor) -> Any:
+    z, w = x * 2, x - y
+    w += torch.relu_(z)
+    z.add_(y, alpha=3).mul_(0.5)
+    return F.relu(w, inplace=True), z.view(-1), w
+
+
+def changed_after_it_was_read(x: torch.Tensor, y: torch.Tensor) -> Any:
+    z = x * y
+    before = z + 1
+    z.clamp_(max=0.5)
+    return before, z
+
+
+def with_a_view(x: torch.Tensor, y: torch.Tensor) -> Any:
+    z = x * y
+    rows = z.view(-1)
+    z.neg_()
+    return rows + 1
+
+
+def of_another_type(x: torch.Tensor, y: torch.Tensor) -> Any:
+    z = x * y
+    z.gt_(0.5)
+    return z
+
+
+@pytest.mark.parametrize(
+    ("function", "is_traced_anew"),
+    [
+        (residual, False),
+        (changed_after_it_was_read, False),
+        (with_a_view, True),
+        (of_another_type, True),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_operators_in_place(
+    function: Callable[..., Any],
+    is_traced_anew: bool,
+    exec_mode: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """PyTorch's decomposition, which takes long, has to do only what cannot be renamed."""
+    x, y = random(2, 3) - 0.5, random(2, 3)
+    program = export(Model(function), x, y)
+    traced: list[Any] = []
+    decompose = torch.export.ExportedProgram.run_decompositions
+
+    def watch(self: Any, *given: Any) -> Any:
+        traced.append(self)
+        return decompose(self, *given)
+
+    monkeypatch.setattr(torch.export.ExportedProgram, "run_decompositions", watch)
+    before = str(program.graph)
+    mod = from_exported_program(program)
+    assert bool(traced) == is_traced_anew
+    assert str(program.graph) == before
+    expected = function(x.clone(), y)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for wanted, given in zip(expected, load(mod, exec_mode)(x, y), strict=True):
+        torch.testing.assert_close(torch.from_dlpack(given), wanted)

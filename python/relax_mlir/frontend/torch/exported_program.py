@@ -31,6 +31,7 @@ from ...core.ir_module import IRModule
 from .bounds import bounds_of, sizes_of
 from .constants import as_constant
 from .control import Function, is_control_flow, write_function
+from .inplace import without_inplace
 from .places import at_place_of, place_of
 from .registry import CONVERTERS, Converter, Graph
 from .scalars import SCALARS
@@ -266,6 +267,7 @@ def decomposed(
     is_wanted : bool
         Whether operators that are not converted are decomposed, too.
     """
+    program = without_inplace(program)
     calls = _calls(program)
     if not is_wanted:
         return program.run_decompositions({}) if any(map(_changes_tensors, calls)) else program
