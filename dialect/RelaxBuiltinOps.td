@@ -279,6 +279,25 @@ def Relax_DimOp : Relax_BuiltinOp<"dim"> {
   let assemblyFormat = "$value `[` $index `]` attr-dict `:` type($value)";
 }
 
+def Relax_TagOp : Relax_BuiltinOp<"tag"> {
+  let summary = "the tag of a value of an algebraic data type (VM03)";
+  let description = [{
+    Example: `%0 = relax.builtin.tag %x : !relax.object`
+  }];
+  let arguments = (ins Relax_AnyValue:$value);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Relax_RaiseOp : Relax_RuntimeStepOp<"raise"> {
+  let summary = "stop with a RuntimeError (VM05)";
+  let description = [{
+    Example: `relax.builtin.raise "no clause takes the value"`
+  }];
+  let arguments = (ins StrAttr:$message);
+  let assemblyFormat = "$message attr-dict";
+}
+
 def Relax_CheckDimOp : Relax_RuntimeStepOp<"check_dim"> {
   let summary = "check that a dimension has the value of its expression (MC07)";
   let description = [{

@@ -1,4 +1,4 @@
-//===- RelaxDebugOps.td - Printing and assertions -*- tablegen -*-===//
+//===- RelaxDebugOps.td - Printing, assertions and errors -*- tablegen -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -48,6 +48,22 @@ def Relax_AssertOp : Relax_InferredOp<"assert_op",
     functional-type($args, $result)
   }];
   let hasVerifier = 1;
+}
+
+def Relax_FatalOp : Relax_InferredOp<"fatal",
+    [DeclareOpInterfaceMethods<Relax_PurityOpInterface>]> {
+  let summary = "stop with an error (VM05)";
+  let description = [{
+    The program ends with a RuntimeError that has this message. The result is an
+    empty tuple, which nobody sees.
+
+    Example: `%0 = relax.fatal "no clause takes the value"`
+  }];
+  let pythonSummary = "an empty tuple, after the program has stopped with an error";
+  let hasPythonFunction = 1;
+  let arguments = (ins Relax_Arg<StrAttr, "The text of the RuntimeError">:$message);
+  let results = (outs Res<Relax_Tuple, "An empty tuple">:$result);
+  let assemblyFormat = "$message attr-dict";
 }
 
 #endif // RELAX_DEBUG_OPS

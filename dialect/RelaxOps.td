@@ -9,6 +9,7 @@
 #ifndef RELAX_OPS
 #define RELAX_OPS
 
+include "RelaxADTOps.td"
 include "RelaxAttributes.td"
 include "RelaxBinaryOps.td"
 include "RelaxBuiltinOps.td"

@@ -90,7 +90,12 @@ KINDS = {
         "optional_type_attr($_self)",
     ),
 }
-VARIADIC_TENSOR = Kind("Sequence[TensorLike]", "sequence of tensor", "as_tensors(*$_self)")
+VARIADICS = {
+    "Relax_AnyValue": Kind(
+        "Sequence[Any]", "sequence of value", "[as_value(value) for value in $_self]"
+    ),
+    "Relax_Tensor": Kind("Sequence[TensorLike]", "sequence of tensor", "as_tensors(*$_self)"),
+}
 # What is returned, where the result of an operation has no description.
 RESULTS = {
     TENSOR: "A tensor",
@@ -221,8 +226,8 @@ def read_argument(name: str, record: dict[str, Any], records: dict[str, Any]) ->
     )
     keyword = given.get("pythonName") or name
     conversion = given.get("pythonConversion") or ""
-    if is_variadic and kind is KINDS[TENSOR]:
-        kind = VARIADIC_TENSOR
+    if is_variadic:
+        kind = VARIADICS.get(base or constraint["!name"], kind)
     if not conversion and kind is not KINDS[TENSOR]:
         may_be_none = is_optional and not has_default
         conversion = (kind.optional_conversion if may_be_none else "") or kind.conversion

@@ -89,14 +89,15 @@ bool LiveRanges::meetsOnlyAt(const LiveRanges &other, unsigned point) const {
 /// where it may be kept.
 static Value passOn(OpOperand &use, bool &escapes) {
   Operation *user = use.getOwner();
-  if (isa<MatchCastOp, relax::CastOp, ViewOp, TupleOp, GetItemOp>(user))
+  if (isa<MatchCastOp, relax::CastOp, ViewOp, TupleOp, GetItemOp, ADTMakeOp,
+          ADTGetOp>(user))
     return user->getResult(0);
   if (isa<YieldOp>(user))
     if (auto branch = dyn_cast<IfOp>(user->getParentOp()))
       return branch->getResult(0);
   // These look at it, or write it.
   escapes |= !isa<CallKernelOp, CheckOp, CheckShapeOp, DimOp, IfOp, KillOp,
-                  ShapeOfOp, ToDeviceOp, ToVDeviceOp>(user);
+                  ShapeOfOp, TagOp, ToDeviceOp, ToVDeviceOp>(user);
   return {};
 }
 

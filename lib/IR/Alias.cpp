@@ -177,7 +177,8 @@ static Value terminatorOperand(Region &region, unsigned index) {
 /// Whether the operands and regions that the rules below take are there. An
 /// operation without them says nothing; its verifier reports it.
 static bool isComplete(Operation &op) {
-  if (isa<MatchCastOp, relax::CastOp, HintOnDeviceOp, GetItemOp, ViewOp>(op))
+  if (isa<MatchCastOp, relax::CastOp, HintOnDeviceOp, GetItemOp, ViewOp,
+          ADTGetOp>(op))
     return op.getNumOperands() == 1;
   if (isa<DataflowOp, SeqOp, ClosureOp>(op))
     return op.getNumRegions() == 1;
@@ -209,7 +210,7 @@ void AliasInfo::visitOp(Operation &op) {
             return merge(lookup(terminatorOperand(branch.getThenRegion(), 0)),
                          lookup(terminatorOperand(branch.getElseRegion(), 0)));
           })
-          .Case<MatchCastOp, relax::CastOp, HintOnDeviceOp, ViewOp>(
+          .Case<MatchCastOp, relax::CastOp, HintOnDeviceOp, ViewOp, ADTGetOp>(
               [&](auto cast) { return lookup(cast->getOperand(0)); })
           .Case([&](TupleOp tuple) {
             return makeNode({}, fieldsOf(tuple->getOperands()));
@@ -220,9 +221,9 @@ void AliasInfo::visitOp(Operation &op) {
               [&](auto call) { return visitCall(op, call.isPureOp()); })
           .Case<CallPurePackedOp, CallInplacePackedOp>(
               [&](auto) { return visitCall(op, /*isPure=*/true); })
-          .Case([&](MakeClosureOp closure) {
+          .Case<MakeClosureOp, ADTMakeOp>([&](auto holder) {
             return makeNode(
-                makeNode({}, fieldsOf(closure->getOperands()))->roots);
+                makeNode({}, fieldsOf(holder->getOperands()))->roots);
           })
           .Case([&](AllocTensorOp alloc) { return visitAlloc(alloc); })
           .Case([&](CallTIRInplaceOp call) { return visitInplaceCall(call); })

@@ -1,4 +1,4 @@
-//===- DebugOps.cpp - Printing and assertions -*- C++ -*-===//
+//===- DebugOps.cpp - Printing, assertions and errors -*- C++ -*-===//
 //
 // Part of the relax-mlir project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -21,6 +21,7 @@ static LogicalResult inferNothing(MLIRContext *context,
 
 bool PrintOp::isPureOp() { return false; }
 bool AssertOp::isPureOp() { return false; }
+bool FatalOp::isPureOp() { return false; }
 
 LogicalResult PrintOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
                                         Adaptor, InferredTypes &results) {
@@ -29,6 +30,11 @@ LogicalResult PrintOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
 
 LogicalResult AssertOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
                                          Adaptor, InferredTypes &results) {
+  return inferNothing(context, results);
+}
+
+LogicalResult FatalOp::inferReturnTypes(MLIRContext *context, OptionalLoc,
+                                        Adaptor, InferredTypes &results) {
   return inferNothing(context, results);
 }
 

@@ -180,6 +180,12 @@ void CheckDivisorOp::getRuntimeSteps(Steps &steps) {
       .addValue(getDivisor());
 }
 
+void RaiseOp::getRuntimeSteps(Steps &steps) {
+  steps.emplace_back("error_raise", "")
+      .addText("RuntimeError")
+      .addText(getMessage());
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//

@@ -48,7 +48,7 @@ static bool onlyReads(Operation *op) {
 static Value passOn(OpOperand &use) {
   Operation *user = use.getOwner();
   if (isa<MatchCastOp, relax::CastOp, HintOnDeviceOp, ViewOp, TupleOp,
-          GetItemOp>(user))
+          GetItemOp, ADTMakeOp, ADTGetOp>(user))
     return user->getResult(0);
   if (user->hasTrait<OpTrait::IsTerminator>() && !isa<ReturnOp>(user) &&
       isa<IfOp, DataflowOp, SeqOp>(user->getParentOp())) {

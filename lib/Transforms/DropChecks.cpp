@@ -102,7 +102,8 @@ static bool isTrusted(Value value) {
 /// itself at what it gets.
 static SmallVector<Value> getReads(Operation *op) {
   if (isa<relax::CastOp, CheckOp, GetItemOp, KillOp, MakeClosureOp, OutputOp,
-          ReturnOp, ToDeviceOp, TupleOp, YieldOp, CallPackedOp>(op))
+          ReturnOp, ToDeviceOp, TupleOp, YieldOp, CallPackedOp, ADTMakeOp,
+          ADTGetOp, TagOp>(op))
     return {};
   Value callee;
   if (auto call = dyn_cast<CallOp>(op))

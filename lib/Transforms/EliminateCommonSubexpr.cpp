@@ -69,7 +69,7 @@ static bool isLeaf(Operation *op) {
 
 /// Bindings of values that are there already.
 static bool isAlias(Operation *op) {
-  return isa<TupleOp, GetItemOp, MatchCastOp>(op);
+  return isa<TupleOp, GetItemOp, MatchCastOp, ADTMakeOp, ADTGetOp>(op);
 }
 
 /// Whether equal operations of this kind give equal values, with no effect.

@@ -138,6 +138,12 @@ static void lower(RewriterBase &rewriter, AssertOp op) {
              op.getFormatAttr(), op.getArgs());
 }
 
+static void lower(RewriterBase &rewriter, FatalOp op) {
+  RaiseOp::create(rewriter, op.getLoc(), op.getMessageAttr());
+  rewriter.replaceOpWithNewOp<TupleOp>(op, op.getResult().getType(),
+                                       ValueRange());
+}
+
 /// Verifies that a call takes its arguments one by one; lowered, it may have
 /// effects.
 static LogicalResult verifyReady(NormalizeOpInterface call) {
@@ -177,7 +183,7 @@ struct RelaxLowerCallTIRPass
       rewriter.setInsertionPoint(op);
       TypeSwitch<Operation *>(op)
           .Case<CallTIROp, CallTIRInplaceOp, CallDPSPackedOp, CallPurePackedOp,
-                CallInplacePackedOp, PrintOp, AssertOp>(
+                CallInplacePackedOp, PrintOp, AssertOp, FatalOp>(
               [&](auto call) { lower(rewriter, call); });
     });
     // A field taken from a tuple just built is the value itself.

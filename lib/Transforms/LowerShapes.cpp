@@ -77,6 +77,8 @@ private:
   void lowerCast(MatchCastOp op, Scope &scope);
   void lowerShape(ShapeOp op, Scope &scope);
   void lowerPrimValue(PrimValueOp op, Scope &scope);
+  void lowerTag(ADTTagOp op);
+  bool lowerTruth(CallPackedOp call);
   void lowerAlloc(AllocTensorOp op, Scope &scope);
   void lowerStorage(AllocStorageOp op, Scope &scope);
   void lowerView(ViewOp op, Scope &scope);
@@ -317,6 +319,8 @@ VDeviceAttr ShapeLowering::deviceOf(Type type) {
 }
 
 Value ShapeLowering::readDim(const Site &site) {
+  if (auto prim = site.holder.getDefiningOp<MakePrimOp>())
+    return prim.getValue();
   return DimOp::create(builder, builder.getI64Type(), site.holder, site.index);
 }
 
@@ -595,6 +599,28 @@ void ShapeLowering::lowerPrimValue(PrimValueOp op, Scope &scope) {
   op.erase();
 }
 
+/// A condition over shape variables needs no call.
+bool ShapeLowering::lowerTruth(CallPackedOp call) {
+  if (call.getCallee() != "relax_mlir.run.truth" || call.getArgs().size() != 1)
+    return false;
+  auto number = call.getArgs().front().getDefiningOp<MakePrimOp>();
+  if (!number)
+    return false;
+  auto boolean =
+      PrimStructInfoType::get(IntegerType::get(func.getContext(), 1));
+  auto prim = MakePrimOp::create(builder, boolean, number.getValue());
+  call.getResult().replaceAllUsesWith(prim.getResult());
+  call.erase();
+  return true;
+}
+
+void ShapeLowering::lowerTag(ADTTagOp op) {
+  Value tag = TagOp::create(builder, builder.getI64Type(), op.getValue());
+  auto prim = MakePrimOp::create(builder, op.getResult().getType(), tag);
+  op.getResult().replaceAllUsesWith(prim.getResult());
+  op.erase();
+}
+
 /// Whether an expression is not negative where no variable is.
 static bool isNeverNegative(PrimExprAttr expr) {
   if (expr.isVar())
@@ -690,6 +716,7 @@ void ShapeLowering::lowerOp(Operation *op, Scope &scope) {
       .Case([&](MatchCastOp cast) { lowerCast(cast, scope); })
       .Case([&](ShapeOp shape) { lowerShape(shape, scope); })
       .Case([&](PrimValueOp prim) { lowerPrimValue(prim, scope); })
+      .Case([&](ADTTagOp tag) { lowerTag(tag); })
       .Case([&](AllocTensorOp alloc) { lowerAlloc(alloc, scope); })
       .Case([&](AllocStorageOp alloc) { lowerStorage(alloc, scope); })
       .Case([&](ViewOp view) { lowerView(view, scope); })
@@ -697,7 +724,10 @@ void ShapeLowering::lowerOp(Operation *op, Scope &scope) {
       .Case([&](CallKernelOp call) { lowerKernelCall(call); })
       .Case([&](MakeClosureOp closure) { lowerClosure(closure, scope); })
       .Case([&](ReturnOp ret) { checkReturn(ret, scope); })
-      .Case([&](CallPackedOp call) { checkResult(call, scope); })
+      .Case([&](CallPackedOp call) {
+        if (!lowerTruth(call))
+          checkResult(call, scope);
+      })
       .Case([&](CallOp call) {
         // A function of the module checks its own result.
         if (call.getFunction())
@@ -781,9 +811,10 @@ static LogicalResult verifyLowered(FuncOp func) {
   func.walk([&](Operation *op) {
     if (!isa_and_nonnull<RelaxDialect>(op->getDialect()) ||
         op->getName().stripDialect().starts_with("builtin.") ||
-        isa<CallOp, CallPackedOp, ConstantOp, DTypeOp, ExternFuncOp, FuncOp,
-            GetItemOp, IfOp, MatchCastOp, NullValueOp, PrimValueOp, ReturnOp,
-            ShapeOfOp, ShapeOp, StringOp, ToVDeviceOp, TupleOp, YieldOp>(op))
+        isa<ADTGetOp, ADTMakeOp, ADTTagOp, CallOp, CallPackedOp, ConstantOp,
+            DTypeOp, ExternFuncOp, FuncOp, GetItemOp, IfOp, MatchCastOp,
+            NullValueOp, PrimValueOp, ReturnOp, ShapeOfOp, ShapeOp, StringOp,
+            ToVDeviceOp, TupleOp, YieldOp>(op))
       return;
     isLowered = false;
     op->emitOpError() << "has to be lowered before shapes are: the phases "

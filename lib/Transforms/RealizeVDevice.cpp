@@ -102,9 +102,10 @@ static bool isOperator(Operation *op) {
                call, call.getCalleeAttr()));
   return isa_and_nonnull<RelaxDialect>(op->getDialect()) &&
          isa<InferTypeOpInterface>(op) &&
-         !isa<AssertOp, ConstantOp, DTypeOp, ExternFuncOp, GetItemOp,
-              HintOnDeviceOp, NullValueOp, PrimValueOp, PrintOp, ShapeOp,
-              StringOp, ToVDeviceOp, TupleOp>(op);
+         !isa<ADTGetOp, ADTMakeOp, ADTTagOp, AssertOp, ConstantOp, DTypeOp,
+              ExternFuncOp, FatalOp, GetItemOp, HintOnDeviceOp, NullValueOp,
+              PrimValueOp, PrintOp, ShapeOp, StringOp, ToVDeviceOp, TupleOp>(
+             op);
 }
 
 /// Calls of packed functions: what they return is as declared.

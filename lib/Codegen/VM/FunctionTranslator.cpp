@@ -95,6 +95,7 @@ private:
   LogicalResult translate(ReturnOp op);
   LogicalResult translate(ShapeOfOp op);
   LogicalResult translate(StringOp op);
+  LogicalResult translate(TagOp op);
   LogicalResult translate(ToDeviceOp op);
   LogicalResult translate(YieldOp op);
   void translateSteps(RuntimeStepOpInterface op);
@@ -257,6 +258,12 @@ LogicalResult Translator::translate(DimOp op) {
   return success();
 }
 
+LogicalResult Translator::translate(TagOp op) {
+  Operand where = site("adt_tag"), value = get(op.getValue());
+  builtin(define(op), "adt_tag", {where, value});
+  return success();
+}
+
 LogicalResult Translator::translate(ToDeviceOp op) {
   if (mayAliasConstant(op))
     values[op.getResult()] = get(op.getData());
@@ -337,11 +344,14 @@ LogicalResult Translator::translate(PrimValueOp op) {
 
 LogicalResult Translator::translate(MakePrimOp op) {
   Operand value = get(op.getValue());
-  if (value.kind == Operand::Integer) {
+  bool isBool = isa<PrimStructInfoType>(op.getResult().getType()) &&
+                op.getResult().getType().getDtype().isInteger(1);
+  if (value.kind != Operand::Integer)
+    builtin(define(op), isBool ? "prim_set_bool" : "prim_set_int", {value});
+  else if (isBool)
+    setConstant(op, value.value ? "bool true" : "bool false");
+  else
     setConstant(op, "int " + Twine(value.value));
-    return success();
-  }
-  builtin(define(op), "prim_set_int", {value});
   return success();
 }
 
@@ -482,7 +492,11 @@ LogicalResult Translator::translate(CallOp op) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Translator::translate(IfOp op) {
-  Operand condition = load(op.getCond());
+  // What a comparison of integers gives is jumped on as it is.
+  auto prim = op.getCond().getDefiningOp<MakePrimOp>();
+  Operand condition = prim ? get(prim.getValue()) : Operand();
+  if (!prim || condition.kind == Operand::Integer)
+    condition = load(op.getCond());
   if (isReturned(op.getResult()))
     returning.insert(op);
   else
@@ -521,8 +535,8 @@ LogicalResult Translator::translateOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<CallKernelOp, CallOp, CallPackedOp, relax::CastOp, DimOp, DTypeOp,
             ExternFuncOp, IfOp, KillOp, LoadConstantOp, MakePrimOp, MakeShapeOp,
-            NullValueOp, PrimValueOp, ReturnOp, ShapeOfOp, StringOp, ToDeviceOp,
-            YieldOp>([&](auto op) { return translate(op); })
+            NullValueOp, PrimValueOp, ReturnOp, ShapeOfOp, StringOp, TagOp,
+            ToDeviceOp, YieldOp>([&](auto op) { return translate(op); })
       .Case([&](RuntimeStepOpInterface op) {
         translateSteps(op);
         return success();

@@ -194,14 +194,22 @@ void FunctionEmitter::emitSelfTailCall(CallOp op) {
 // Control flow
 //===----------------------------------------------------------------------===//
 
+/// Whether a condition holds. What a comparison of integers gives is not read
+/// from the primitive value that it becomes.
+Value FunctionEmitter::emitCondition(Value condition) {
+  using arith::CmpIPredicate;
+  if (auto prim = condition.getDefiningOp<MakePrimOp>())
+    return arith::CmpIOp::create(builder, CmpIPredicate::ne,
+                                 map(prim.getValue()), i64(0));
+  Value address = emitStackArray({}, builder.getI32Type());
+  emitStep("relax_tensor_bool", {site("condition"), map(condition), address});
+  Value flag = LLVM::LoadOp::create(builder, builder.getI32Type(), address);
+  return arith::CmpIOp::create(builder, CmpIPredicate::ne, flag, i32(0));
+}
+
 LogicalResult FunctionEmitter::emit(IfOp op) {
   resultSlot(op);
-  Value value = map(op.getCond());
-  Value address = emitStackArray({}, builder.getI32Type());
-  emitStep("relax_tensor_bool", {site("condition"), value, address});
-  Value flag = LLVM::LoadOp::create(builder, builder.getI32Type(), address);
-  Value taken =
-      arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, flag, i32(0));
+  Value taken = emitCondition(op.getCond());
   Block *thenBlock = new Block(), *elseBlock = new Block(),
         *after = new Block();
   cf::CondBranchOp::create(builder, taken, thenBlock, elseBlock);
@@ -256,7 +264,7 @@ LogicalResult FunctionEmitter::emitOp(Operation *op) {
       .Case<AllocStorageOp, AllocTensorOp, CallKernelOp, CallOp, CallPackedOp,
             relax::CastOp, DimOp, DTypeOp, ExternFuncOp, IfOp, KillOp,
             LoadConstantOp, MakePrimOp, MakeShapeOp, NullValueOp, PrimValueOp,
-            ReturnOp, ShapeOfOp, StringOp, ToDeviceOp, ViewOp, YieldOp>(
+            ReturnOp, ShapeOfOp, StringOp, TagOp, ToDeviceOp, ViewOp, YieldOp>(
           [&](auto op) { return emit(op); })
       .Case([&](RuntimeStepOpInterface op) {
         emitSteps(op);

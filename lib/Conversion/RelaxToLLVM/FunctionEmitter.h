@@ -57,6 +57,7 @@ private:
   Value slotAt(int64_t index);
   Value resultSlot(Operation *op);
   Value emitStackArray(ArrayRef<Value> values, Type elementType);
+  Value emitCondition(Value condition);
 
   // Calls of the function itself whose result it returns.
   bool isSelfTailCall(CallOp op);
@@ -113,6 +114,7 @@ private:
   LogicalResult emit(ReturnOp op);
   LogicalResult emit(ShapeOfOp op);
   LogicalResult emit(StringOp op);
+  LogicalResult emit(TagOp op);
   LogicalResult emit(ToDeviceOp op);
   LogicalResult emit(ViewOp op);
   LogicalResult emit(YieldOp op);

@@ -45,6 +45,14 @@ LogicalResult FunctionEmitter::emit(PrimValueOp op) {
 }
 
 LogicalResult FunctionEmitter::emit(MakePrimOp op) {
+  if (op.getResult().getType().getDtype().isInteger(1)) {
+    Value flag = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
+                                       map(op.getValue()), i64(0));
+    runtime.call(builder, "relax_prim_set_bool", Type(),
+                 {resultSlot(op),
+                  arith::ExtUIOp::create(builder, builder.getI32Type(), flag)});
+    return success();
+  }
   runtime.call(builder, "relax_prim_set_int", Type(),
                {resultSlot(op), map(op.getValue())});
   return success();
@@ -86,6 +94,14 @@ LogicalResult FunctionEmitter::emit(DimOp op) {
       runtime.call(builder, isShape ? "relax_shape_dims" : "relax_tensor_dims",
                    runtime.ptrType(), {value});
   mapping.map(op.getResult(), loadElement(builder, dims, op.getIndex()));
+  return success();
+}
+
+LogicalResult FunctionEmitter::emit(TagOp op) {
+  Value address = emitStackArray({}, builder.getI64Type());
+  emitStep("relax_adt_tag", {site("adt_tag"), map(op.getValue()), address});
+  mapping.map(op.getResult(),
+              LLVM::LoadOp::create(builder, builder.getI64Type(), address));
   return success();
 }
 

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from mlir import ir
-from relax_runtime import packed
+from relax_runtime import ADT, packed
 
 from ..core.dtypes import dtype_name, is_numpy
 from ..core.ir import Dim, PrimStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
-from .boundary import call_packed, give
+from .boundary import call_packed, give, take
 from .constants import elements
 from .dimensions import UnboundError, evaluate_all
 from .matching import Matcher, Place, location_name, tensor_types
 from .operators import OPERATORS
 from .tensor import Array, Tensor, is_float, storage_dtype
-from .values import Closure, DataType, Shape, describe
+from .values import Closure, DataType, Shape, count, describe
 
 if TYPE_CHECKING:
     from .interpreter import Frame
@@ -150,6 +150,38 @@ def _extern_func(op: Any, frame: Frame) -> Any:
 
 
 # ------------------------------------------------------------------------------
+# Algebraic data types
+# ------------------------------------------------------------------------------
+
+
+@operation("adt_make")
+def _adt_make(op: Any, frame: Frame) -> ADT:
+    return ADT.make(op.tag.value, [give(value) for value in _operands(op, frame)])
+
+
+@operation("adt_tag")
+def _adt_tag(op: Any, frame: Frame) -> int:
+    return _adt_of(op, frame).tag
+
+
+@operation("adt_get")
+def _adt_get(op: Any, frame: Frame) -> Any:
+    fields, index = _adt_of(op, frame).fields, op.index.value
+    if index >= len(fields):
+        got = f"a tuple of {count(len(fields), 'field')}"
+        raise IndexError(f"{frame.name}: expected a tuple with field {index}, but got {got}")
+    return take(fields[index])
+
+
+def _adt_of(op: Any, frame: Frame) -> ADT:
+    value = frame.values[op.operands[0]]
+    if not isinstance(value, ADT):
+        expected = "expected a value of an algebraic data type"
+        raise TypeError(f"{frame.name}: {expected}, but got {describe(value)}")
+    return value
+
+
+# ------------------------------------------------------------------------------
 # Devices: there is only one (OP08)
 # ------------------------------------------------------------------------------
 
@@ -186,6 +218,11 @@ def _assert_op(op: Any, frame: Frame) -> tuple[()]:
     condition, *args = map(give, _operands(op, frame))
     packed.assert_op(condition, op.attributes["format"].value, *args)
     return ()
+
+
+@operation("fatal")
+def _fatal(op: Any, frame: Frame) -> NoReturn:
+    raise RuntimeError(f"{frame.name}: {op.message.value}")
 
 
 # ------------------------------------------------------------------------------

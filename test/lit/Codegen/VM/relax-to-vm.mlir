@@ -114,6 +114,22 @@ relax.func impure @VM09_branches(%c: !relax.tensor<ndim = 0, i1>, %x: !relax.ten
   relax.return %4 : !relax.tuple<!relax.object, !relax.object>
 }
 
+// VM03, VM05: a value of an algebraic data type, its tag and fields, an error.
+// CHECK-LABEL: function VM03_adt(x) registers {{[0-9]+}} heap 1 {
+// CHECK: %[[#V:]] = call builtin adt_make(site [[#]], 1, [%0, %0])
+// CHECK-NEXT: $0 = call builtin adt_tag(site [[#]], %[[#V]])
+// CHECK: call builtin adt_get(site [[#]], %[[#V]], 1)
+// CHECK: call builtin error_raise(site [[#]], "RuntimeError", "stop")
+relax.func @VM03_adt(%x: !relax.object) -> !relax.object attributes {relax.force_pure = true} {
+  %v = relax.adt_make 1(%x, %x) : !relax.object, !relax.object
+  %tag = relax.builtin.tag %v : !relax.object
+  %prim = relax.builtin.make_prim %tag : !relax.prim<i64>
+  %field = relax.adt_get %v[1] : !relax.object
+  relax.builtin.raise "stop"
+  %t = relax.tuple %prim, %field : !relax.prim<i64>, !relax.object
+  relax.return %t : !relax.tuple<!relax.prim<i64>, !relax.object>
+}
+
 // A value that lives on is copied, a constant is loaded; a cast is its operand.
 // CHECK-LABEL: function VM05_copies(c, x) registers 3 heap 0 {
 // CHECK: if %0 else L0

@@ -107,6 +107,22 @@ relax.func @GR11_values() -> !relax.object {
   relax.return %7 : !relax.object
 }
 
+// VM03, VM05: a value of an algebraic data type, its tag and fields, an error.
+// CHECK-LABEL: func.func @__tvm_ffi_VM03_adt(
+// CHECK: llvm.call @relax_adt_make
+// CHECK: llvm.call @relax_adt_tag
+// CHECK: llvm.call @relax_adt_get
+// CHECK: llvm.call @relax_error_raise
+relax.func @VM03_adt(%x: !relax.object) -> !relax.object attributes {relax.force_pure = true} {
+  %v = relax.adt_make 1(%x, %x) : !relax.object, !relax.object
+  %tag = relax.builtin.tag %v : !relax.object
+  %prim = relax.builtin.make_prim %tag : !relax.prim<i64>
+  %field = relax.adt_get %v[1] : !relax.object
+  relax.builtin.raise "stop"
+  %t = relax.tuple %prim, %field : !relax.prim<i64>, !relax.object
+  relax.return %t : !relax.tuple<!relax.prim<i64>, !relax.object>
+}
+
 func.func private @add(%x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>) { return }
 
 // OP02: what is updated must be compact and share no memory with the rest.
