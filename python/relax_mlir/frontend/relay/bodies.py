@@ -17,7 +17,7 @@ from ... import op
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import GlobalVar, as_value
 from ...core.expr import Var as RelaxVar
-from ...core.ir import ObjectStructInfo, TensorStructInfo
+from ...core.ir import Dim, ObjectStructInfo, TensorStructInfo
 from ..values import Value, as_tensor
 from . import ast
 from .ast import Expr, RelayError, Type, TypeVar
@@ -97,7 +97,7 @@ class Body:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._builder = context.builder
-        self._data = DataTypes(context.builder, context.types, context.param_info)
+        self._data = DataTypes(context.builder, context.types, context.param_info, context.fresh)
 
     def block(self, expr: Expr, env: Env) -> ir.Value:
         """Write a sequence of lets, and return the value behind it."""
@@ -250,16 +250,22 @@ class Body:
     def _match(self, expr: ast.Match, env: Env) -> ir.Value:
         value = self._tensor(self._atom(expr.value, env), env)
         type_ = self._context.concrete(self._context.inference.matched_type(expr))
-        return self._clauses(expr, 0, value, type_, env)
+        return self._clauses(expr, 0, value, type_, self._data.tag(value, type_), env)
 
     def _clauses(
-        self, expr: ast.Match, index: int, value: ir.Value, type_: Type, env: Env
+        self,
+        expr: ast.Match,
+        index: int,
+        value: ir.Value,
+        type_: Type,
+        tag: Dim | None,
+        env: Env,
     ) -> ir.Value:
         """Write the clauses from one on: the body of the first that takes the value."""
         clause = expr.clauses[index]
         is_last = index + 1 == len(expr.clauses)
         is_sure = is_last and expr.complete
-        test = None if is_sure else self._data.test(clause.pattern, value, type_)
+        test = None if is_sure else self._data.test(clause.pattern, value, type_, tag)
 
         def taken() -> ir.Value:
             inner = env.new_child()
@@ -268,13 +274,13 @@ class Body:
             return self.block(clause.body, inner)
 
         def others() -> ir.Value:
-            return self._clauses(expr, index + 1, value, type_, env.new_child())
+            return self._clauses(expr, index + 1, value, type_, tag, env.new_child())
 
         if test is not None and not is_last:
             return self._builder.if_(test, taken, others)
         if test is not None:
             message = f"{expr.span or 'match'}: no clause takes the value"
-            self._builder.emit(op.assert_op(test, format=message))
+            self._builder.if_(test, op.tuple, lambda: self._builder.emit(op.fatal(message)))
         return taken()
 
 

@@ -1,9 +1,9 @@
 # Part of the relax-mlir project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Values of algebraic data types: a tuple of the tag, and of the tuple of the fields.
+"""Values of algebraic data types, which are objects with a tag and fields.
 
-They have the type of any object, so that data types may be recursive. Where a pattern takes one
-apart, it is cast to what the tag says that it is.
+So data types may be recursive. Where a pattern takes a value apart, its fields are cast to what the
+tag says that they are.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from mlir import ir
 
 from ... import op
 from ...builder.block_builder import BlockBuilder
-from ...core.expr import as_value, const
-from ...core.ir import ObjectStructInfo, TensorStructInfo, TupleStructInfo
+from ...core.expr import prim_value
+from ...core.ir import Dim, ObjectStructInfo, PrimStructInfo
+from ...script.operators import truth
 from .ast import (
     Constructor,
     ConstructorPattern,
@@ -32,7 +34,8 @@ from .ast import (
 )
 from .unification import substituted
 
-_TAG_DTYPE = "int32"
+Condition: TypeAlias = Callable[[], ir.Value]
+"""Writes whether something holds, as a Boolean primitive value."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,30 +48,44 @@ class DataTypes:
     types : mapping of str to TypeDef
     info : callable
         Returns the structural information of a type that a value is cast to.
+    fresh : callable
+        Returns a new name of a shape variable.
     """
 
     builder: BlockBuilder
     types: Mapping[str, TypeDef]
     info: Callable[[Type], ir.Type]
+    fresh: Callable[[], str]
 
     def make(self, constructor: Constructor, fields: Sequence[ir.Value]) -> ir.Value:
         """Write a value."""
-        value = self.builder.emit(op.tuple(self._tag(constructor), op.tuple(*fields)))
-        return self.builder.match_cast(value, ObjectStructInfo())
+        return self.builder.emit(op.adt_make(self._number(constructor), fields))
 
-    def test(self, pattern: Pattern, value: ir.Value, type_: Type) -> ir.Value | None:
-        """Write whether a pattern takes a value.
+    def tag(self, value: ir.Value, type_: Type) -> Dim | None:
+        """Write the tag of a value; None where there is nothing to tell apart."""
+        if not isinstance(type_, DataType) or len(self.types[type_.name].constructors) == 1:
+            return None
+        name = self.fresh()
+        self.builder.match_cast(self.builder.emit(op.adt_tag(value)), PrimStructInfo(value=name))
+        return Dim(name)
+
+    def test(
+        self, pattern: Pattern, value: ir.Value, type_: Type, tag: Dim | None
+    ) -> ir.Value | None:
+        """Write whether a pattern takes a value that has a tag.
 
         Returns
         -------
         mlir.ir.Value or None
-            A Boolean tensor of rank 0; None where the pattern takes each value.
+            A Boolean primitive value; None where the pattern takes each value.
         """
-        if not self._is_refutable(pattern):
-            return None
-        if isinstance(pattern, ConstructorPattern) and not self._is_only(pattern.constructor):
-            return self._test_constructor(pattern, value, type_)
-        return self._test_parts(pattern, value, type_)
+        tests: list[Condition] = []
+        if isinstance(pattern, ConstructorPattern) and tag is not None:
+            number = self._number(pattern.constructor)
+            tests.append(lambda: truth(tag.equal(number)))
+        if any(self._is_refutable(part) for part in _patterns(pattern)):
+            tests.append(lambda: self._test_parts(pattern, value, type_))
+        return self._all(tests) if tests else None
 
     def bind(
         self, pattern: Pattern, value: ir.Value, type_: Type
@@ -79,9 +96,8 @@ class DataTypes:
         for part, field, field_type in self._parts(pattern, value, type_, _binds):
             yield from self.bind(part, field, field_type)
 
-    def _tag(self, constructor: Constructor) -> ir.Value:
-        tag = self.types[constructor.type_name].constructors.index(constructor)
-        return as_value(const(tag, _TAG_DTYPE))
+    def _number(self, constructor: Constructor) -> int:
+        return self.types[constructor.type_name].constructors.index(constructor)
 
     def _is_only(self, constructor: Constructor) -> bool:
         return len(self.types[constructor.type_name].constructors) == 1
@@ -91,30 +107,22 @@ class DataTypes:
             return True
         return any(self._is_refutable(part) for part in _patterns(pattern))
 
-    def _test_constructor(
-        self, pattern: ConstructorPattern, value: ir.Value, type_: Type
-    ) -> ir.Value:
-        tag = self.builder.emit(self._opened(value)[0])
-        is_made_by_it = self.builder.emit(op.equal(tag, self._tag(pattern.constructor)))
-        if not any(self._is_refutable(part) for part in pattern.patterns):
-            return is_made_by_it
-        return self.builder.if_(
-            is_made_by_it,
-            lambda: self._test_parts(pattern, value, type_),
-            lambda: as_value(const(False, "bool")),
-        )
-
     def _test_parts(self, pattern: Pattern, value: ir.Value, type_: Type) -> ir.Value:
-        tests = [
-            test
-            for part in self._parts(pattern, value, type_, self._is_refutable)
-            if (test := self.test(*part)) is not None
-        ]
-        return functools.reduce(lambda a, b: self.builder.emit(op.logical_and(a, b)), tests)
+        parts = self._parts(pattern, value, type_, self._is_refutable)
+        return self._all([functools.partial(self._test_part, *part) for part in parts])
 
-    def _opened(self, value: ir.Value) -> ir.Value:
-        info = TupleStructInfo([TensorStructInfo((), _TAG_DTYPE), ObjectStructInfo()])
-        return self.builder.match_cast(value, info)
+    def _test_part(self, pattern: Pattern, value: ir.Value, type_: Type) -> ir.Value:
+        test = self.test(pattern, value, type_, self.tag(value, type_))
+        assert test is not None
+        return test
+
+    def _all(self, tests: Sequence[Condition]) -> ir.Value:
+        """Write whether all tests hold, each of which is made where those before it do."""
+        first, *rest = tests
+        holds = self.builder.emit(first())
+        if not rest:
+            return holds
+        return self.builder.if_(holds, lambda: self._all(rest), lambda: prim_value(False))
 
     def _parts(
         self,
@@ -129,14 +137,18 @@ class DataTypes:
             return
         if isinstance(pattern, ConstructorPattern):
             types = self._field_types(pattern.constructor, type_)
-            info = TupleStructInfo([self.info(field) for field in types])
-            value = self.builder.match_cast(self._opened(value)[1], info)
         else:
             assert isinstance(type_, TupleType)
             types = type_.fields
         for i, part in enumerate(patterns):
             if is_needed(part):
-                yield part, self.builder.emit(value[i]), types[i]
+                yield part, self._field(pattern, value, i, types[i]), types[i]
+
+    def _field(self, pattern: Pattern, value: ir.Value, index: int, type_: Type) -> ir.Value:
+        if not isinstance(pattern, ConstructorPattern):
+            return self.builder.emit(value[index])
+        field, info = self.builder.emit(op.adt_get(value, index)), self.info(type_)
+        return field if info == ObjectStructInfo() else self.builder.match_cast(field, info)
 
     def _field_types(self, constructor: Constructor, type_: Type) -> Sequence[Type]:
         assert isinstance(type_, DataType)
