@@ -55,8 +55,10 @@ def new_size_name(prefix: str) -> str:
     return next(name for name in names if name not in visible)
 
 
-def bind_size(size: Dim, shape: ir.Value | ShapeExpr) -> None:
+def bind_size(size: int | Dim, shape: ir.Value | ShapeExpr) -> None:
     """Bind a new shape variable to the one dimension of a shape, for what follows.
+
+    A size that is known is checked when the program runs.
 
     Raises
     ------

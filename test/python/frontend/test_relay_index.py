@@ -292,5 +292,3 @@ def test_ry06_places_reject(name, operands, attrs, message):
 def test_ry06_lengths_reject():
     with pytest.raises(NotImplementedError, match="expected a length from 1 to 4096"):
         run_operator("dft", X[0], X[0], shapes=[(3, "n"), (3, "n")])
-    with pytest.raises(NotImplementedError, match="a number of elements that is known at import"):
-        run_operator("dyn.topk", X, np.array(2))

@@ -314,7 +314,7 @@ REFUSED = {
     "axis": ("nn.bias_add", [(2, 4), (4,)], {"axis": 2}, ValueError, "an axis from -2 to 1"),
     "pairs": ("nn.pad", [(2, 4), ()], {"pad_width": [[1, 1]]}, ValueError, "2 pairs of numbers"),
     "mode": ("nn.pad", [(2, 4), ()], {"pad_width": [[1, 1]] * 2, "pad_mode": "wrap"}, ValueError,
-             "expected pad_mode constant, edge or reflect"),
+             "expected pad_mode constant, edge, reflect"),
     "most": ("nn.mirror_pad", [(2, 4)], {"pad_width": [[2, 0], [0, 0]], "mode": "REFLECT"},
              ValueError, "up to 1 elements for mode reflect of a dimension of 2"),
     "groups": ("nn.group_norm", [(2, 4, 3), (4,), (4,)], {"num_groups": 0}, ValueError,

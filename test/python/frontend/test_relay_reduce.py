@@ -190,8 +190,3 @@ def test_ry06_sizes(exec_mode):
 def test_ry06_reductions_reject(name, operands, attrs, message):
     with pytest.raises(ValueError, match=message):
         run_operator(name, *operands, **attrs)
-
-
-def test_ry06_shapes_of_data_reject():
-    with pytest.raises(NotImplementedError, match="expected a shape that is known at import"):
-        run_operator("dyn.zeros", np.array([2, 3], "int64"), dtype="int32")

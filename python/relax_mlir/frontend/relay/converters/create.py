@@ -23,10 +23,10 @@ from ...values import (
     is_known,
     known,
     known_array,
-    known_sizes,
     rank_of,
     shape_of,
 )
+from .data_sizes import size_of, sizes_of
 from .operands import counted, dtype_or, fields, ints, one_of, scalar_size
 from .registry import REQUIRED, converts
 
@@ -54,18 +54,18 @@ def _full(attrs: SimpleNamespace, fill_value: ir.Value) -> ir.Value:
 
 @converts("dyn.zeros", raw=True, shape=None, dtype=REQUIRED)
 def _dyn_zeros(attrs: SimpleNamespace, shape: Value) -> ir.Value:
-    return op.zeros(known_sizes(shape, "a shape"), attrs.dtype)
+    return op.zeros(sizes_of(shape, "a shape"), attrs.dtype)
 
 
 @converts("dyn.ones", raw=True, shape=None, dtype=REQUIRED)
 def _dyn_ones(attrs: SimpleNamespace, shape: Value) -> ir.Value:
-    return op.ones(known_sizes(shape, "a shape"), attrs.dtype)
+    return op.ones(sizes_of(shape, "a shape"), attrs.dtype)
 
 
 @converts("dyn.full", raw=True, shape=None, dtype=None)
 def _dyn_full(attrs: SimpleNamespace, fill_value: Value, shape: Value) -> ir.Value:
     dtype = dtype_or(attrs.dtype, dtype_of(fill_value))
-    return _filled(known_sizes(shape, "a shape"), as_tensor(fill_value), dtype)
+    return _filled(sizes_of(shape, "a shape"), as_tensor(fill_value), dtype)
 
 
 @converts("zeros_like")
@@ -91,11 +91,23 @@ def _arange(attrs: SimpleNamespace, start: Value, stop: Value, step: Value) -> i
     if any(isinstance(one, Sizes) for one in given):
         first, end, by = (scalar_size(one, "a range") for one in given)
         return cast(op.arange(first, end, by, "int64"), dtype)
+    if not all(is_known(one) for one in given):
+        return _arange_of_data([as_tensor(one) for one in given], dtype)
     first, end, by = (known_array(one, "a range").astype("float64").item() for one in given)
     count = int(np.ceil((end - first) / by)) if by else 0
     if count <= 0:
         raise ValueError(f"expected a range of elements, but got {first} to {end} by {by}")
     return const((first + np.arange(count) * by).astype(dtype), dtype)
+
+
+def _arange_of_data(given: Sequence[ir.Value], dtype: str) -> ir.Value:
+    """Return a range whose length the program computes."""
+    first, last, by = (cast(op.reshape(one, []), "float64") for one in given)
+    length = cast(op.ceil(op.divide(op.subtract(last, first), by)), "int64")
+    count = size_of(op.maximum(length, number(0, "int64")), "a length")
+    places = cast(op.arange(0, count, 1, "int64"), dtype)
+    begin, by = (cast(op.reshape(one, []), dtype) for one in (given[0], given[2]))
+    return op.add(begin, op.multiply(places, by))
 
 
 @converts("meshgrid", raw=True, indexing="ij")
@@ -133,7 +145,7 @@ def _dyn_one_hot(
     attrs: SimpleNamespace, indices: Value, on_value: Value, off_value: Value, depth: Value
 ) -> ir.Value:
     places, on, off = (as_tensor(one) for one in (indices, on_value, off_value))
-    return _hot(attrs, places, on, off, scalar_size(depth, "a depth"))
+    return _hot(attrs, places, on, off, size_of(depth, "a depth"))
 
 
 @converts("trilu", raw=True, upper=True)

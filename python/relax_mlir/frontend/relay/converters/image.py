@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,20 +23,25 @@ from ....composites.resize import Resampling, resized
 from ....composites.sampling import region_corner
 from ....composites.tensors import cast, number, size_tensor
 from ....core.expr import const
-from ...values import Value, as_tensor, known_array, known_ints, rank_of, shape_of
+from ...values import Value, as_tensor, is_known, known_array, rank_of, shape_of
 from .convolution import result_dtype
+from .data_sizes import size_of, sizes_of
 from .registry import REQUIRED, Function, converts
 
 _RESIZE = {1: image.resize1d, 2: image.resize2d, 3: image.resize3d}
 
 
+def _resized_to(attrs: SimpleNamespace, data: ir.Value, sizes: Sequence[Any]) -> ir.Value:
+    return _RESIZE[len(sizes)](
+        data, list(sizes), attrs.roi or None, attrs.layout, attrs.method,
+        attrs.coordinate_transformation_mode, attrs.rounding_method, float(attrs.cubic_alpha),
+        int(attrs.cubic_exclude), float(attrs.extrapolation_value), result_dtype(attrs, data),
+    )  # fmt: skip
+
+
 def _resize(count: int) -> Function:
     def convert(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
-        return _RESIZE[count](
-            data, numbers(attrs.size, count, "size"), attrs.roi or None, attrs.layout, attrs.method,
-            attrs.coordinate_transformation_mode, attrs.rounding_method, float(attrs.cubic_alpha),
-            int(attrs.cubic_exclude), float(attrs.extrapolation_value), result_dtype(attrs, data),
-        )  # fmt: skip
+        return _resized_to(attrs, data, numbers(attrs.size, count, "size"))
 
     return convert
 
@@ -54,17 +60,19 @@ for _count in (1, 2, 3):
     cubic_exclude=0, extrapolation_value=0.0, out_dtype="",
 )  # fmt: skip
 def _resize_by_operands(attrs: SimpleNamespace, data: Value, size: Value, roi: Value) -> ir.Value:
-    attrs.size = known_ints(size, "size")
+    wanted = sizes_of(size, "size")
+    if len(wanted) != 2:
+        raise ValueError(f"expected size of 2 numbers, but got {len(wanted)}")
     if attrs.coordinate_transformation_mode == "tf_crop_and_resize":
         attrs.roi = known_array(roi, "roi").reshape(-1).tolist()
-    return _resize(2)(attrs, as_tensor(data))
+    return _resized_to(attrs, as_tensor(data), wanted)
 
 
 def _upsampled(attrs: SimpleNamespace, x: ir.Value, mode: str, count: int) -> ir.Value:
     """Return images as many times as large as attributes say."""
     letters = data_letters(count)
     names = [f"scale_{letter.lower()}" for letter in SPATIAL[count]]
-    scales = [float(getattr(attrs, name)) for name in names]
+    scales = [getattr(attrs, name) for name in names]
     images = unpacked(of_layout(x, attrs.layout), attrs.layout, letters)
     method = attrs.method
     if method.startswith(("bi", "tri")):
@@ -73,7 +81,11 @@ def _upsampled(attrs: SimpleNamespace, x: ir.Value, mode: str, count: int) -> ir
     repeats = how.method == "nearest_neighbor" and mode == "asymmetric"
     sizes: list[Any] = []
     for axis, (dim, scale) in enumerate(zip(shape_of(images)[2:], scales, strict=True), 2):
-        if isinstance(dim, int):
+        if isinstance(scale, ir.Value):
+            wide = op.multiply(size_tensor(dim, "float32"), scale)
+            wide = op.floor(op.add(wide, number(0.5, "float32")))
+            sizes.append(size_of(op.astype(wide, "int64"), "a size"))
+        elif isinstance(dim, int):
             sizes.append(math.floor(dim * scale + 0.5))
         elif scale.is_integer() and repeats:
             images = op.repeat(images, int(scale), axis)
@@ -103,8 +115,10 @@ def _upsampling3d(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
     return _upsampled(attrs, data, attrs.coordinate_transformation_mode, 3)
 
 
-def _scale(value: Value) -> float:
-    """Return a scale that is an operand as a number."""
+def _scale(value: Value) -> float | ir.Value:
+    """Return a scale that is an operand as a number, or as a tensor of rank 0."""
+    if not is_known(value):
+        return op.reshape(cast(as_tensor(value), "float32"), [])
     array = known_array(value, "a scale")
     if array.size != 1:
         raise ValueError(f"expected one number as a scale, but got {array.size}")

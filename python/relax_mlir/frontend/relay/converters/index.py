@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from mlir import ir
 
 from .... import op
-from ....composites.tensors import cast, normal_axis, number, product, size_tensor
+from ....composites.tensors import cast, matched, normal_axis, number, product, same, size_tensor
 from ....core.expr import const
 from ...values import Value, as_tensor, is_known, known_sizes, rank_of, shape_of
 from .operands import fields, one_of, places_found
@@ -110,7 +110,20 @@ def _scatter_elements(
     require_indices(indices)
     how = one_of("reduction", attrs.reduction, "update", "add", "mul", "mean", "min", "max")
     axis = normal_axis(int(attrs.axis), rank_of(data))
-    return op.scatter_elements(data, indices, updates, axis, how)
+    return op.scatter_elements(data, indices, _first_updates(updates, indices), axis, how)
+
+
+def _first_updates(updates: ir.Value, indices: ir.Value) -> ir.Value:
+    """Return as many of the updates as there are indices along each dimension."""
+    mine, wanted = shape_of(updates), shape_of(indices)
+    if len(mine) != len(wanted):
+        return updates  # the operator says what is wrong
+    axes = [i for i in range(len(mine)) if not same(mine[i], wanted[i])]
+    if not axes:
+        return updates
+    ends = [wanted[i] for i in axes]
+    part = op.strided_slice(updates, axes, [0] * len(axes), ends, [1] * len(axes))
+    return matched(part, wanted)
 
 
 @converts("scatter_nd", mode="update")

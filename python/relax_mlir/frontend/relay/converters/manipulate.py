@@ -13,7 +13,8 @@ from mlir import ir
 from .... import op
 from ....composites.tensors import matched, normal_axis, product, quotient, same
 from ....core.ir import Dim
-from ...values import Value, as_tensor, known_ints, known_sizes, rank_of, shape_of
+from ...values import Value, as_tensor, is_known, known_ints, known_sizes, rank_of, shape_of
+from .data_sizes import broadcast_sizes, reshape_sizes, sizes_of
 from .operands import fields, ints, normal_axes, scalar_int
 from .registry import REQUIRED, converts
 
@@ -141,6 +142,9 @@ def _reshape(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
 
 @converts("dyn.reshape", raw=True, newshape=None, allowzero=False)
 def _dyn_reshape(attrs: SimpleNamespace, data: Value, newshape: Value) -> ir.Value:
+    if not is_known(newshape):
+        x = as_tensor(data)
+        return op.reshape(x, reshape_sizes(x, newshape, bool(attrs.allowzero)))
     codes = known_sizes(newshape, "a shape")
     if -2 in codes or -4 in codes:
         raise ValueError("expected no codes -2 and -4 of dyn.reshape, whose rank is known")
@@ -300,7 +304,7 @@ def _tile(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
 
 @converts("dyn.tile", raw=True, reps=None)
 def _dyn_tile(_: SimpleNamespace, data: Value, reps: Value) -> ir.Value:
-    return _tiled(as_tensor(data), known_sizes(reps, "repetitions"))
+    return _tiled(as_tensor(data), sizes_of(reps, "repetitions"))
 
 
 @converts("repeat", repeats=REQUIRED, axis=REQUIRED)
@@ -317,7 +321,8 @@ def _broadcast_to(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
 
 @converts("dyn.broadcast_to", raw=True, shape=None, dtype=None)
 def _dyn_broadcast_to(_: SimpleNamespace, data: Value, shape: Value) -> ir.Value:
-    return op.broadcast_to(as_tensor(data), known_sizes(shape, "a shape"))
+    x = as_tensor(data)
+    return op.broadcast_to(x, broadcast_sizes(x, shape))
 
 
 @converts("broadcast_to_like")

@@ -10,8 +10,9 @@ from typing import Any
 from mlir import ir
 
 from .... import op
-from ....composites.tensors import cast, normal_axis, number
-from ...values import Value, as_tensor, rank_of, shape_of
+from ....composites.tensors import cast, normal_axis, number, size_tensor
+from ...values import Value, as_tensor, is_known, rank_of, shape_of
+from .data_sizes import size_of
 from .operands import dtype_or, one_of, scalar_int
 from .registry import converts
 
@@ -53,7 +54,20 @@ def _topk(attrs: SimpleNamespace, data: ir.Value) -> Value:
 
 @converts("dyn.topk", raw=True, k=None, **_TOP)
 def _dyn_topk(attrs: SimpleNamespace, data: Value, k: Value) -> Value:
-    return _top(attrs, as_tensor(data), scalar_int(k, "a number of elements"))
+    x = as_tensor(data)
+    if is_known(k):
+        return _top(attrs, x, scalar_int(k, "a number of elements"))
+    # All of them in order, of which the program takes the first ones.
+    axis = normal_axis(int(attrs.axis), rank_of(x))
+    extent = shape_of(x)[axis]
+    wanted, whole = cast(op.reshape(as_tensor(k), []), "int64"), size_tensor(extent)
+    is_all = op.less(wanted, number(1, "int64"))
+    count = size_of(op.where(is_all, whole, op.minimum(wanted, whole)), "a number of elements")
+    found = _top(attrs, x, -1)
+    places = op.arange(0, count, 1, "int64")
+    if attrs.ret_type != "both":
+        return op.take(found, places, axis)
+    return op.tuple(*(op.take(op.get_item(found, i), places, axis) for i in (0, 1)))
 
 
 @converts("searchsorted", right=False, dtype="int32")

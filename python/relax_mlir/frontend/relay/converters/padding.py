@@ -13,9 +13,11 @@ from mlir import ir
 
 from .... import op
 from ....composites.layouts import packed, unpacked
-from ....composites.padding import padded
+from ....composites.padding import pad, padded
 from ....composites.tensors import cast, number
-from ...values import Value, as_tensor, known_ints, rank_of, shape_of
+from ...values import Value, as_tensor, is_known, known_ints, rank_of, shape_of
+from .data_sizes import sizes_of
+from .operands import one_of
 from .registry import REQUIRED, converts
 
 
@@ -33,11 +35,13 @@ def _pairs(given: Sequence[Sequence[Any]], count: int, what: str) -> list[tuple[
     return [(pair[0], pair[1]) for pair in pairs]
 
 
+_PAD_MODES = ("constant", "edge", "reflect")
+
+
 def _padded_by(
     x: ir.Value, widths: Sequence[Sequence[Any]], mode: str, value: ir.Value
 ) -> ir.Value:
-    if mode not in ("constant", "edge", "reflect"):
-        raise ValueError(f"expected pad_mode constant, edge or reflect, but got '{mode}'")
+    one_of("pad_mode", mode, *_PAD_MODES)
     pairs = _pairs(widths, rank_of(x), "pad_width")
     return padded(x, pairs, mode, op.reshape(cast(value, x.type.dtype), []))
 
@@ -51,9 +55,16 @@ def _pad(attrs: SimpleNamespace, data: ir.Value, pad_value: ir.Value) -> ir.Valu
 def _pad_by_operand(
     attrs: SimpleNamespace, data: Value, pad_width: Value, pad_value: Value
 ) -> ir.Value:
+    x = as_tensor(data)
+    if not is_known(pad_width):
+        flat_widths = op.reshape(as_tensor(pad_width), [2 * rank_of(x)])
+        widths = sizes_of(flat_widths, "pad_width")
+        value = op.reshape(cast(as_tensor(pad_value), x.type.dtype), [])
+        mode = one_of("pad_mode", attrs.pad_mode, *_PAD_MODES)
+        return pad(x, [*widths[::2], *widths[1::2]], mode, value)
     flat = known_ints(pad_width, "pad_width")
     pairs = list(zip(flat[::2], flat[1::2], strict=True))
-    return _padded_by(as_tensor(data), pairs, attrs.pad_mode, as_tensor(pad_value))
+    return _padded_by(x, pairs, attrs.pad_mode, as_tensor(pad_value))
 
 
 @converts("nn.mirror_pad", pad_width=REQUIRED, mode="SYMMETRIC")

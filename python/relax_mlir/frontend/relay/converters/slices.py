@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 from mlir import ir
 
 from .... import op
+from ....composites.data_dependent import dynamic_strided_slice
 from ....composites.tensors import cast, number, product, same, size, size_tensor
 from ....core.expr import const
 from ....core.ir import Dim
@@ -24,6 +26,7 @@ from ...values import (
     known_sizes,
     rank_of,
     shape_of,
+    sizes,
 )
 from .operands import along, counted, ints, normal_axes, one_of, places_found, wrapped
 from .registry import REQUIRED, converts
@@ -143,11 +146,34 @@ def _strided_slice(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
 def _dyn_strided_slice(
     attrs: SimpleNamespace, data: Value, begin: Value, end: Value, strides: Value
 ) -> ir.Value:
-    x, steps = as_tensor(data), known_ints(strides, "strides")
+    x = as_tensor(data)
+    if not is_known(strides) and attrs.slice_mode != "size":
+        return _sliced_by_strides(x, attrs, *(as_tensor(one) for one in (begin, end, strides)))
+    steps = known_ints(strides, "strides") if is_known(strides) else []
     if is_known(begin) and is_known(end):
         first, last = (known_sizes(one, "places of a slice") for one in (begin, end))
         return sliced(x, attrs, first, last, steps)
     return _sliced_by_data(x, attrs, as_tensor(begin), as_tensor(end), steps)
+
+
+def _sliced_by_strides(
+    x: ir.Value, attrs: SimpleNamespace, begin: ir.Value, end: ir.Value, strides: ir.Value
+) -> ir.Value:
+    """Return a slice of which the program computes the strides, too."""
+    rank, count = rank_of(x), shape_of(strides)[0]
+    if attrs.axes or [shape_of(one) for one in (begin, end)] != [[count], [count]]:
+        raise NotImplementedError(
+            "expected a begin, an end and a stride for each of the first axes"
+        )
+    rest = shape_of(x)[count:]
+    vectors = [cast(one, "int64") for one in (begin, end, strides)]
+    if rest:
+        others = [np.zeros(rank - count, "int64"), sizes(rest), np.ones(rank - count, "int64")]
+        vectors = [
+            op.concat([one, as_tensor(other)], 0)
+            for one, other in zip(vectors, others, strict=True)
+        ]
+    return dynamic_strided_slice(x, *vectors)
 
 
 def _sliced_by_data(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from types import SimpleNamespace
 
@@ -12,7 +13,8 @@ from mlir import ir
 from .... import op
 from ....composites.tensors import cast, number
 from ....core.expr import const
-from ...values import Value, as_tensor, known_sizes, rank_of, shape_of
+from ...values import Value, as_tensor, rank_of, shape_of
+from .data_sizes import sizes_of
 from .index import coordinates, elements_of, require_indices
 from .operands import ints, places_found
 from .registry import REQUIRED, converts
@@ -50,7 +52,7 @@ def _dyn_sparse_to_dense(
     output_shape: Value,
 ) -> ir.Value:  # fmt: skip
     operands = [as_tensor(one) for one in (sparse_indices, sparse_values, default_value)]
-    return _dense(known_sizes(output_shape, "a shape"), *operands)
+    return _dense(sizes_of(output_shape, "a shape"), *operands)
 
 
 @converts("sparse_reshape", raw=True)
@@ -73,7 +75,12 @@ def _sparse_reshape(
     left = op.divide(total, others)
     sizes = [op.where(flag, left, one) for flag, one in zip(unknown, after, strict=True)]
     shape = cast(op.stack(sizes, 0), as_tensor(new_shape).type.dtype)
-    return op.tuple(op.stack(coordinates(flat, sizes), 1), shape)
+    result = op.stack(coordinates(flat, sizes), 1)
+    if len(before) == len(after):
+        # Places in the same shape stay, also those outside of it.
+        equal = [op.equal(one, other) for one, other in zip(before, sizes, strict=True)]
+        result = op.where(functools.reduce(op.logical_and, equal), places, result)
+    return op.tuple(result, shape)
 
 
 @converts("sparse_fill_empty_rows", raw=True)
@@ -88,7 +95,7 @@ def _sparse_fill_empty_rows(
         raise ValueError("expected values of integers, which come back as int64, but got floats")
     places, values, rest = (cast(one, "int64") for one in given)
     count, rank = shape_of(places)
-    rows = known_sizes(dense_shape, "a shape")[0]
+    rows = sizes_of(dense_shape, "a shape")[0]
     numbers, row = op.arange(0, rows, 1, "int64"), op.take(places, const(0, "int64"), 1)
     hits = op.scatter_elements(op.zeros([rows], "int64"), row, op.ones([count], "int64"), 0, "add")
     is_empty = op.equal(hits, number(0, "int64"))
