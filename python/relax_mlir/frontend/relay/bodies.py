@@ -222,8 +222,8 @@ class Body:
     def _closure(self, expr: ast.Function, env: Env, var: ast.Var) -> RelaxVar:
         inference = self._context.inference
         params = [
-            RelaxVar(name_hint(param), self._context.param_info(inference.type_of(param)))
-            for param in expr.params
+            RelaxVar(name, self._context.param_info(inference.type_of(param)))
+            for name, param in zip(param_names(expr.params), expr.params, strict=True)
         ]
         is_recursive = any(part is var for part in ast.post_order(expr.body))
         result = self._context.result_info(inference.result_of(expr)) if is_recursive else None
@@ -321,6 +321,19 @@ def _is_large(value: Value) -> bool:
 
 def _is_known(value: Value) -> bool:
     return not isinstance(value, ir.Value | RelaxVar | GlobalVar)
+
+
+def param_names(params: Sequence[ast.Var]) -> list[str]:
+    """Return the names of parameters, of which Relay may have several of one name."""
+    hints = [name_hint(param) for param in params]
+    names: list[str] = []
+    for hint in hints:
+        name, count = hint, 0
+        while name in names or (count and name in hints):
+            count += 1
+            name = f"{hint}_{count}"
+        names.append(name)
+    return names
 
 
 def name_hint(var: ast.Var) -> str:

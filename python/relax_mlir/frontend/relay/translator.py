@@ -21,7 +21,7 @@ from ...core.ir import FuncStructInfo
 from ...core.ir_module import IRModule
 from . import ast
 from .ast import Function, FuncType, Module, Type
-from .bodies import Body, Context, Env, inlined_vars, name_hint
+from .bodies import Body, Context, Env, inlined_vars, param_names
 from .inference import Inference
 from .struct_info import names
 from .unification import substituted
@@ -142,8 +142,8 @@ class Translator:
         given = [param for param in function.params if param.name not in constants]
         types = [self._inference.type_of(param) for param in given]
         params = [
-            RelaxVar(name_hint(param), context.param_info(type_))
-            for param, type_ in zip(given, types, strict=True)
+            RelaxVar(name, context.param_info(type_))
+            for name, type_ in zip(param_names(given), types, strict=True)
         ]
         result = None
         if self._is_recursive(instance):
