@@ -1,0 +1,157 @@
+"""TVM's ways to run a program, all of them on our compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import relay_run
+from relay_nodes import Translation
+from relay_tvm import Lacking
+from tvm import relay
+from tvm.ir import GlobalVar, IRModule
+from tvm.relay.backend.interpreter import ConstructorValue, _arg_to_ast
+from tvm.relay.backend.interpreter import Executor as _Executor
+
+
+def _value(constructor: Any, fields: Sequence[Any]) -> Any:
+    return ConstructorValue(constructor.tag, list(fields), constructor)
+
+
+def _has_data(arg: Any) -> bool:
+    """Say whether an argument is of a data type."""
+    if isinstance(arg, (tuple, list)):
+        return any(_has_data(one) for one in arg)
+    return isinstance(arg, ConstructorValue)
+
+
+def run(module: Any, function: Any, args: Sequence[Any], is_cast: bool = False) -> Any:
+    """Return what a function of a module returns."""
+    if any(_has_data(arg) for arg in args):
+        # Values of data types are made by the program.
+        call = relay.Call(function, [_arg_to_ast(module, arg) for arg in args])
+        function, args = relay.Function([], call), []
+    return relay_run.evaluate(Translation(module), function, args, _value, is_cast)
+
+
+class Executor(_Executor):
+    """Evaluates expressions."""
+
+    def __init__(self, module: Any, is_cast: bool = False) -> None:
+        self.mod, self._is_cast = module, is_cast
+
+    def evaluate(self, expr: Any = None, binds: Any = None) -> Any:
+        """Return a function, or the value of another expression."""
+        if not binds or isinstance(expr, relay.Function):
+            return super().evaluate(expr, binds)
+        given = {var: _arg_to_ast(self.mod, value) for var, value in binds.items()}
+        if not all(isinstance(value, relay.Constant) for value in given.values()):
+            return super().evaluate(expr, binds)
+        return self._make_executor(relay.Function(list(given), expr))(*given.values())
+
+    def _make_executor(self, expr: Any = None) -> Any:
+        function = self.mod.get_global_var("main") if expr is None else expr
+
+        def call(*args: Any, **keywords: Any) -> Any:
+            is_global = isinstance(function, GlobalVar)
+            known = self.mod[function.name_hint] if is_global else function
+            return run(self.mod, function, self._convert_args(known, args, keywords), self._is_cast)
+
+        return call
+
+
+def _as_module(program: Any) -> Any:
+    return program if isinstance(program, IRModule) else IRModule.from_expr(program)
+
+
+def create_executor(
+    kind: str = "debug", mod: Any = None, device: Any = None, target: Any = None, params: Any = None
+) -> Any:
+    """Return what evaluates expressions."""
+    module = IRModule() if mod is None else _as_module(mod)
+    if params:
+        raise relay_run.LacksError("create_executor with params")
+    return Executor(module, kind == "graph")
+
+
+class Built:
+    """A program that is built, with parameters that are given."""
+
+    def __init__(self, module: Any, params: Any = None) -> None:
+        self.module, self.params = module, dict(params or {})
+
+    def __getitem__(self, name: str) -> Any:
+        return lambda *devices, **rest: self
+
+    def __iter__(self) -> Any:
+        return iter((self, self, self.params))
+
+    def __contains__(self, name: str) -> bool:
+        return True  # the names of TVM's kernels, of which there are none
+
+    def __getattr__(self, name: str) -> Any:
+        return Lacking(f"relay.build().{name}")
+
+    def get_params(self) -> Any:
+        """Return its parameters."""
+        return self.params
+
+
+def build(mod: Any, target: Any = None, *rest: Any, params: Any = None, **options: Any) -> Built:
+    """Build a program."""
+    return Built(_as_module(mod), params)
+
+
+class GraphModule:
+    """Runs a program with inputs that are set before."""
+
+    def __init__(self, built: Built) -> None:
+        self._built, self._given = built, dict(built.params)
+        self._results: Any = []
+
+    def set_input(self, key: Any = None, value: Any = None, **params: Any) -> None:
+        """Set an input by its name or number, or several."""
+        names = [param.name_hint for param in self._built.module["main"].params]
+        if key is not None:
+            self._given[names[key] if isinstance(key, int) else key] = value
+        self._given.update(params)
+
+    def run(self, **params: Any) -> None:
+        """Run the program."""
+        self.set_input(**params)
+        module = self._built.module
+        args = [self._given[param.name_hint] for param in module["main"].params]
+        result = run(module, module.get_global_var("main"), args, is_cast=True)
+        self._results = result if isinstance(result, relay_run.ADT) else [result]
+
+    def get_output(self, index: int, out: Any = None) -> Any:
+        """Return a result."""
+        found = self._results[index]
+        return found if out is None else found.copyto(out)
+
+    def get_num_outputs(self) -> int:
+        """Return how many results there are."""
+        return len(self._results)
+
+
+class VirtualMachine:
+    """Calls functions of a program."""
+
+    def __init__(self, built: Built, *devices: Any) -> None:
+        self._built = built
+        self._args: dict[str, Any] = {}
+
+    def invoke(self, name: str, *args: Any, **keywords: Any) -> Any:
+        """Call a function."""
+        module = self._built.module
+        function = Executor(module).evaluate(module.get_global_var(name))
+        return function(*args, **keywords)
+
+    def set_input(self, name: str, *args: Any, **keywords: Any) -> None:
+        """Set the inputs of a function."""
+        self._args[name] = args, keywords
+
+    def run(self, *args: Any, **keywords: Any) -> Any:
+        """Call ``main``."""
+        set_args, set_keywords = self._args.get("main", ((), {}))
+        return self.invoke("main", *(args or set_args), **(keywords or set_keywords))
