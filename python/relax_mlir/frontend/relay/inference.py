@@ -95,13 +95,7 @@ class Inference:
         self._queue = list(entries)
         self.functions: set[str] = set()
         while self._queue:
-            name = self._queue.pop()
-            if name not in self.functions:
-                self.functions.add(name)
-                function, signature = module.functions[name], self._signature(name)
-                self._parameters(function, signature)
-                if name not in entries or _has_functions(function):
-                    self._body(function, signature.result)
+            self._infer(self._queue.pop(), entries)
         self._solve()
         for entry in entries:
             for param in module.functions[entry].params:
@@ -152,7 +146,19 @@ class Inference:
             result = with_holes(function.result)
             self._functions[name] = FuncType(params, result, function.type_params)
             self._queue.append(name)
+            if function.type_params and not is_known(result):
+                self._infer(name)  # so that each use has a result of its own
         return self._functions[name]
+
+    def _infer(self, name: str, entries: Sequence[str] = ()) -> None:
+        """Infer the types in a function, unless that was done, or begun."""
+        if name in self.functions:
+            return
+        self.functions.add(name)
+        function, signature = self._module.functions[name], self._signature(name)
+        self._parameters(function, signature)
+        if name not in entries or _has_functions(function):
+            self._body(function, signature.result)
 
     def _parameters(self, function: ast.Function, type_: FuncType) -> None:
         for param, param_type in zip(function.params, type_.params, strict=True):
@@ -201,7 +207,8 @@ class Inference:
         holes = tuple(Hole() for _ in type_.type_params)
         self._uses[id(use)] = holes
         by = dict(zip(type_.type_params, holes, strict=True))
-        result: FuncType = substituted(FuncType(type_.params, type_.result), by)
+        known = resolved(FuncType(type_.params, type_.result))
+        result: FuncType = substituted(known, by)
         return result
 
     def _value(self, expr: Expr) -> Type:
