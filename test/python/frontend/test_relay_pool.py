@@ -126,3 +126,11 @@ def test_ry06_pools_refused(name):
     attrs, shape, message = REFUSED[name]
     with pytest.raises(ValueError, match=message):
         run_operator("nn.max_pool2d", images(*shape), **attrs)
+
+
+def test_ry06_maxima_of_windows_around_the_image(exec_mode):
+    x = np.full((1, 1, 2), -np.inf, "float32")
+    x[..., 1] = 3
+    lowest = np.finfo("float32").min
+    maxima = run_operator("nn.max_pool1d", x, pool_size=[2], padding=[3, 2])
+    np.testing.assert_array_equal(maxima, [[[lowest, lowest, lowest, 3, 3, lowest]]])

@@ -7,12 +7,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 from mlir import ir
 
 from .... import op, topi
 from ....composites.convolution import numbers, padding_numbers
 from ....composites.kernels import call_te
 from ....composites.layouts import SPATIAL, data_letters, is_plain, packed, unpacked
+from ....composites.tensors import number
 from ...values import Operator, rank_of, shape_of
 from .registry import REQUIRED, Function, converts
 
@@ -92,9 +94,30 @@ def pool_attrs(count: int) -> dict[str, Any]:
 
 def _max_pool(count: int) -> Function:
     def convert(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
-        return pool(attrs, data, _MAX[count], count)
+        largest = pool(attrs, data, _MAX[count], count)
+        return _finite(largest) if _may_be_outside(attrs, count) else largest
 
     return convert
+
+
+def _may_be_outside(attrs: SimpleNamespace, count: int) -> bool:
+    """Say whether some window of a pooling may have nothing but what is around the image."""
+    sizes = zip(
+        numbers(attrs.pool_size, count, "pool_size"),
+        numbers(attrs.dilation, count, "dilation"),
+        strict=True,
+    )
+    widths = [(size - 1) * dilation + 1 for size, dilation in sizes]
+    pads = padding_numbers(attrs.padding, count)
+    return any(pad >= width for pad, width in zip(pads, [*widths, *widths], strict=True))
+
+
+def _finite(largest: ir.Value) -> ir.Value:
+    """Return maxima that are at least the least finite number, TVM's of no numbers."""
+    dtype = largest.type.dtype
+    if not dtype.startswith("float"):
+        return largest
+    return op.maximum(largest, number(float(np.finfo(dtype).min), dtype))
 
 
 def average_pool(attrs: SimpleNamespace, x: ir.Value, count: int) -> ir.Value:
