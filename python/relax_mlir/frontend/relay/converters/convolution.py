@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,8 @@ from ....composites.convolution import (
 )
 from ....composites.layouts import SPATIAL, data_letters, is_plain, packed, unpacked
 from ....composites.sampling import Deformation, deform_conv
-from ....composites.tensors import cast, same
+from ....composites.tensors import cast, number, same
+from ....core.expr import const
 from ....core.ir import Dim
 from ...values import rank_of, shape_of
 from .registry import Function, converts
@@ -191,10 +193,13 @@ def convolve_transposed(
         kernel = unpacked(weight, layout, f"IO{SPATIAL[count]}")
     _, outputs, *window = shape_of(kernel)
     _check_weight(attrs, window, outputs * attrs.groups)
+    extra = attrs.output_padding
+    if count == 1 and isinstance(extra, (list, tuple)):
+        extra = extra[:1]  # TVM looks at no more
     how = Convolution(
         numbers(attrs.strides, count, "strides"), padding_numbers(attrs.padding, count),
         numbers(attrs.dilation, count, "dilation"), int(attrs.groups),
-        numbers(attrs.output_padding, count, "output_padding"),
+        numbers(extra, count, "output_padding"),
     )  # fmt: skip
     data = unpacked(x, attrs.data_layout, letters)
     result = transposed(data, kernel, how, dtype)
@@ -230,5 +235,20 @@ def _deformable(
         numbers(attrs.strides, 2, "strides"), numbers(attrs.dilation, 2, "dilation"),
         padding_numbers(attrs.padding, 2)[:2], int(attrs.groups), int(attrs.deformable_groups),
     )  # fmt: skip
-    result = cast(deform_conv(x, kernel, shifts, None, how), result_dtype(attrs, x))
+    taken = _places_from_zero(how, shifts, window)
+    result = cast(deform_conv(x, kernel, shifts, taken, how), result_dtype(attrs, x))
     return packed(result, "NCHW", attrs.out_layout or attrs.data_layout)
+
+
+def _places_from_zero(how: Deformation, shifts: ir.Value, window: list[Any]) -> ir.Value:
+    """Return 0 for each place that begins before the image, of which TVM takes nothing, else 1."""
+    batch, groups, count = shape_of(shifts)[0], how.offset_groups, math.prod(window)
+    outer = shape_of(shifts)[2:]
+    pairs = op.reshape(cast(shifts, "float32"), [batch * groups, count, 2, *outer])
+    inside = []
+    for axis in (0, 1):
+        places = op.expand_dims(how.places(window, axis, outer), 0)
+        at = op.add(op.take(pairs, const(axis, "int64"), 2), places)
+        inside.append(op.greater_equal(at, number(0.0, "float32")))
+    taken = cast(op.logical_and(*inside), "float32")
+    return op.reshape(taken, [batch, groups * count, *outer])
