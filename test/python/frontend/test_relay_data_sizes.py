@@ -33,6 +33,10 @@ def test_ry06_shapes_by_data(exec_mode):
         Case("dyn.zeros", [ints(2, 3)], np.zeros((2, 3), "int8"), {"dtype": "int8"}),
         Case("dyn.ones", [ints(0, 3)], np.ones((0, 3), "float32"), {"dtype": "float32"}),
         Case("dyn.full", [one(7), ints(2)], np.full(2, 7, "int32")),
+        Case("dyn.squeeze", [X[:1, :, :1], ints(0, -1)], X[0, :, 0]),
+        Case("dyn.squeeze", [X[:1], ints(0)], X[0], {}, [("n", 3, 4), (1,)]),
+        Case("dyn.expand_dims", [X, one(1)], X[:, None, None], {"num_newaxis": 2}),
+        Case("dyn.expand_dims", [X, one(-1)], X[..., None]),
         Case("dyn.sparse_to_dense",
              [ints(0, 2), np.float32([3, 4]), one(9, "float32"), ints(4)],
              np.float32([3, 9, 4, 9])),
@@ -120,6 +124,20 @@ def test_ry06_sparse_places_outside_of_a_shape_that_stays(exec_mode):
     ])  # fmt: skip
 
 
+def test_ry06_shapes_whose_rank_data_says(exec_mode):
+    places, shape = np.int32([[0, 0], [0, 1], [3, 4]]), np.int32([9, 5])
+    flat = places @ np.int32([5, 1])
+    check_cases([
+        Case("sparse_reshape", [places, shape, np.int32([3, -1, 5])],
+             [np.stack([flat // 15, flat // 5 % 3, flat % 5], 1), np.int32([3, 3, 5])], {},
+             [("n", 2), ("r",), ("k",)]),
+        Case("sparse_fill_empty_rows", [places, ints(7, 8, 9), ints(5, 5), one(1, "int64")],
+             [np.int64([[0, 0], [0, 1], [1, 0], [2, 0], [3, 4], [4, 0]]),
+              ints(7, 8, 1, 1, 9, 1), ints(0, 1, 1, 0, 1)], {},
+             [("n", "r"), ("n",), ("k",), ()]),
+    ])  # fmt: skip
+
+
 def test_ry06_products_of_dimensions_that_are_taken_to_be_equal(exec_mode):
     rng = np.random.default_rng(0)
     x, y = rng.random((3, 2, 5), "float32"), rng.random((3, 4, 5), "float32")
@@ -143,3 +161,16 @@ def test_ry01_parameters_of_one_name(exec_mode):
     mod = from_relay(ast.Function(params, body))
     main = relax.VirtualMachine(relax.compile(mod))["main"]
     assert main(*(np.array(value, "float32") for value in (7, 3, 2))).numpy() == 8
+
+
+def test_ry02_polymorphic_functions_whose_result_is_not_stated(exec_mode):
+    mod = from_relay("""
+    def @compose[A, B, C](%f: fn(B) -> C, %g: fn(A) -> B) { fn (%x: A) -> C { %f(%g(%x)) } }
+    def @main(%x: float32, %n: int32) {
+      let %h = @compose(fn (%y: float32) { cast(%y, dtype="int32") }, fn (%z: float32) { -%z });
+      let %k = @compose(fn (%y: int32) { %y + 1 }, fn (%z: int32) { %z * 2 });
+      (%h(%x), %k(%n))
+    }""")
+    main = relax.VirtualMachine(relax.compile(mod))["main"]
+    results = main(np.array(2.5, "float32"), np.array(5, "int32"))
+    assert [result.numpy() for result in results] == [-2, 11]

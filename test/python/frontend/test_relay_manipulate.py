@@ -178,5 +178,3 @@ def test_ry06_unequal_parts_of_a_symbolic_dimension_reject(exec_mode):
 def test_ry06_unknown_shapes_reject():
     with pytest.raises(NotImplementedError, match="expected an axis for a tensor of symbolic"):
         run_operator("squeeze", X[:1], shapes=[("n", 3, 4)])
-    with pytest.raises(NotImplementedError, match="expected axes that is known at import"):
-        run_operator("dyn.squeeze", X[:1], np.array([0], "int64"))

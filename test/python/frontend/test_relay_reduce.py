@@ -190,3 +190,13 @@ def test_ry06_sizes(exec_mode):
 def test_ry06_reductions_reject(name, operands, attrs, message):
     with pytest.raises(ValueError, match=message):
         run_operator(name, *operands, **attrs)
+
+
+def test_ry06_reductions_of_conditions_are_conditions(exec_mode):
+    flags = np.array([[True, True], [True, False], [False, False]])
+    check_cases([
+        Case("sum", [flags], flags.any(1), {"axis": [1]}),
+        Case("max", [flags], flags.any(1), {"axis": [1]}),
+        Case("min", [flags], flags.all(1), {"axis": [1]}),
+        Case("prod", [flags], flags.all(1), {"axis": [1]}),
+    ])  # fmt: skip

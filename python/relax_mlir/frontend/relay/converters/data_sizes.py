@@ -15,7 +15,7 @@ from ....composites.kernels import bind_size, new_size_name
 from ....composites.tensors import cast, number, product, same, size_tensor
 from ....core.expr import const
 from ....core.ir import Dim
-from ...values import Value, as_tensor, is_known, known_sizes, shape_of, sizes
+from ...values import Value, as_tensor, is_known, known_sizes, rank_of, shape_of, sizes
 
 
 def sizes_of(value: Value, what: str) -> list[int | Dim]:
@@ -86,6 +86,35 @@ def reshape_sizes(x: ir.Value, value: ir.Value, keeps_zeros: bool) -> list[int |
     others = op.maximum(op.prod(op.where(is_left, one, codes)), one)
     left = op.floor_divide(size_tensor(product(dims)), others)
     return sizes_of(op.where(is_left, left, codes), "a shape")
+
+
+def expanded_sizes(x: ir.Value, axis: ir.Value, count: int) -> list[int | Dim]:
+    """Return the shape of a tensor with new dimensions of 1 where data says."""
+    dims, one = shape_of(x), number(1, "int64")
+    places = op.arange(0, len(dims) + count, 1, "int64")
+    begin = op.reshape(cast(axis, "int64"), [])
+    begin = op.where(
+        op.less(begin, number(0, "int64")), op.add(begin, number(len(dims) + 1, "int64")), begin
+    )
+    behind = op.add(begin, number(count, "int64"))
+    is_before, is_behind = op.less(places, begin), op.greater_equal(places, behind)
+    sources = op.where(is_before, places, op.subtract(places, number(count, "int64")))
+    mine = op.take(as_tensor(sizes([*dims, 1])), sources, 0, mode="clip")
+    return sizes_of(op.where(op.logical_or(is_before, is_behind), mine, one), "a shape")
+
+
+def squeezed_sizes(x: ir.Value, axes: ir.Value) -> list[int | Dim]:
+    """Return the shape of a tensor without the dimensions that data says, which are 1."""
+    dims, rank = shape_of(x), number(rank_of(x), "int64")
+    removed = op.floor_mod(cast(op.reshape(axes, [-1]), "int64"), rank)
+    places = op.arange(0, len(dims), 1, "int64")
+    hits = op.equal(op.expand_dims(places, 1), op.expand_dims(removed, 0))
+    order = op.argsort(op.max(cast(hits, "uint8"), [1]), 0, False, "int64")
+    count = shape_of(axes)[0] if shape_of(axes) else 1
+    if not isinstance(count, int) or count > len(dims):
+        raise ValueError(f"expected up to {len(dims)} axes, but got {count}")
+    kept = op.strided_slice(order, [0], [0], [len(dims) - count], [1])
+    return sizes_of(op.take(as_tensor(sizes(dims)), kept, 0), "a shape")
 
 
 def _elements(value: Value, what: str) -> Sequence[ir.Value]:

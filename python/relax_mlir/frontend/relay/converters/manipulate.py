@@ -14,7 +14,13 @@ from .... import op
 from ....composites.tensors import matched, normal_axis, product, quotient, same
 from ....core.ir import Dim
 from ...values import Value, as_tensor, is_known, known_ints, known_sizes, rank_of, shape_of
-from .data_sizes import broadcast_sizes, reshape_sizes, sizes_of
+from .data_sizes import (
+    broadcast_sizes,
+    expanded_sizes,
+    reshape_sizes,
+    sizes_of,
+    squeezed_sizes,
+)
 from .operands import fields, ints, normal_axes, scalar_int
 from .registry import REQUIRED, converts
 
@@ -206,7 +212,10 @@ def _squeeze(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
 
 @converts("dyn.squeeze", raw=True, axis=None)
 def _dyn_squeeze(_: SimpleNamespace, data: Value, axis: Value) -> ir.Value:
-    return _squeezed(as_tensor(data), known_ints(axis, "axes"))
+    x = as_tensor(data)
+    if is_known(axis):
+        return _squeezed(x, known_ints(axis, "axes"))
+    return op.reshape(x, squeezed_sizes(x, as_tensor(axis)))
 
 
 def _expanded(x: ir.Value, axis: int, count: int) -> ir.Value:
@@ -227,7 +236,10 @@ def _expand_dims(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
 
 @converts("dyn.expand_dims", raw=True, num_newaxis=1)
 def _dyn_expand_dims(attrs: SimpleNamespace, data: Value, axis: Value) -> ir.Value:
-    return _expanded(as_tensor(data), scalar_int(axis, "an axis"), int(attrs.num_newaxis))
+    x, count = as_tensor(data), int(attrs.num_newaxis)
+    if is_known(axis):
+        return _expanded(x, scalar_int(axis, "an axis"), count)
+    return op.reshape(x, expanded_sizes(x, as_tensor(axis), count))
 
 
 # -- parts --------------------------------------------------------------------------------------

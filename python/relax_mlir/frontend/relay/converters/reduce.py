@@ -58,14 +58,27 @@ def _mean(data: ir.Value, axes: list[int], keepdims: bool) -> ir.Value:
     return op.divide(op.sum(data, axes, keepdims), size_tensor(_count(data, axes), data.type.dtype))
 
 
+def _or_of_conditions(
+    operator: Callable[..., ir.Value], of_numbers: Callable[..., ir.Value]
+) -> Callable[..., ir.Value]:
+    """Return a reduction of numbers that is one of bool, too: whether any holds, or all of them."""
+    of_conditions = _of_conditions(of_numbers)
+
+    def reduce(data: ir.Value, axes: list[int], keepdims: bool) -> ir.Value:
+        is_bool = data.type.dtype == "bool"
+        return (of_conditions if is_bool else operator)(data, axes, keepdims)
+
+    return reduce
+
+
 _REDUCTIONS: dict[str, Callable[..., ir.Value]] = {
     "all": _of_conditions(op.min),
     "any": _of_conditions(op.max),
-    "max": op.max,
+    "max": _or_of_conditions(op.max, op.max),
     "mean": _mean,
-    "min": op.min,
-    "prod": op.prod,
-    "sum": op.sum,
+    "min": _or_of_conditions(op.min, op.min),
+    "prod": _or_of_conditions(op.prod, op.min),
+    "sum": _or_of_conditions(op.sum, op.max),
 }
 
 

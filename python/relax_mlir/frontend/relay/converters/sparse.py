@@ -4,18 +4,18 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from types import SimpleNamespace
 
 from mlir import ir
 
 from .... import op
-from ....composites.tensors import cast, number
+from ....composites.tensors import cast, matched, number, same
 from ....core.expr import const
-from ...values import Value, as_tensor, rank_of, shape_of
-from .data_sizes import sizes_of
-from .index import coordinates, elements_of, require_indices
+from ....core.ir import Dim
+from ...values import Value, as_tensor, is_known, rank_of, shape_of
+from .data_sizes import size_of, sizes_of
+from .index import require_indices
 from .operands import ints, places_found
 from .registry import REQUIRED, converts
 
@@ -55,32 +55,39 @@ def _dyn_sparse_to_dense(
     return _dense(sizes_of(output_shape, "a shape"), *operands)
 
 
-@converts("sparse_reshape", raw=True)
+def _steps(extents: ir.Value) -> ir.Value:
+    """Return how far apart neighbours along each dimension are in a flat tensor."""
+    return op.flip(op.cumprod(op.flip(extents, 0), 0, extents.type.dtype, True), 0)
+
+
+@converts("sparse_reshape")
 def _sparse_reshape(
-    _: SimpleNamespace, sparse_indices: Value, prev_shape: Value, new_shape: Value
+    _: SimpleNamespace, sparse_indices: ir.Value, prev_shape: ir.Value, new_shape: ir.Value
 ) -> Value:
-    places = as_tensor(sparse_indices)
-    dtype = places.type.dtype
-    before, after = elements_of(prev_shape, dtype), elements_of(new_shape, dtype)
-    total = number(1, dtype)
-    flat = number(0, dtype)
-    for i, extent in reversed(list(enumerate(before))):
-        flat = op.add(flat, op.multiply(op.take(places, const(i, "int64"), 1), total))
-        total = op.multiply(total, extent)
+    require_indices(sparse_indices)
+    dtype = sparse_indices.type.dtype
+    before, after = cast(prev_shape, dtype), cast(new_shape, dtype)
+    count, rank = shape_of(sparse_indices)
+    places = matched(sparse_indices, [count, shape_of(before)[0]])
+    flat = op.sum(op.multiply(places, op.expand_dims(_steps(before), 0)), [1], True)
     # One new dimension may be -1: it has what the others leave.
-    others = number(1, dtype)
-    unknown = [op.less(one, number(0, dtype)) for one in after]
-    for is_unknown, one in zip(unknown, after, strict=True):
-        others = op.multiply(others, op.where(is_unknown, number(1, dtype), one))
-    left = op.divide(total, others)
-    sizes = [op.where(flag, left, one) for flag, one in zip(unknown, after, strict=True)]
-    shape = cast(op.stack(sizes, 0), as_tensor(new_shape).type.dtype)
-    result = op.stack(coordinates(flat, sizes), 1)
-    if len(before) == len(after):
+    is_left, one = op.less(after, number(0, dtype)), number(1, dtype)
+    others = op.maximum(op.prod(op.where(is_left, one, after)), one)
+    sizes = op.where(is_left, op.floor_divide(op.prod(before), others), after)
+    counted = op.floor_divide(flat, op.expand_dims(_steps(sizes), 0))
+    result = op.floor_mod(counted, op.expand_dims(sizes, 0))
+    if same(shape_of(after)[0], rank):
         # Places in the same shape stay, also those outside of it.
-        equal = [op.equal(one, other) for one, other in zip(before, sizes, strict=True)]
-        result = op.where(functools.reduce(op.logical_and, equal), places, result)
-    return op.tuple(result, shape)
+        is_same = op.min(cast(op.equal(before, sizes), "uint8"))
+        result = op.where(cast(is_same, "bool"), places, result)
+    return op.tuple(result, cast(sizes, new_shape.type.dtype))
+
+
+def _rows(shape: Value) -> int | Dim:
+    """Return the first of the sizes that an operand says."""
+    if is_known(shape):
+        return sizes_of(shape, "a shape")[0]
+    return size_of(op.take(as_tensor(shape), const(0, "int64"), 0), "a number of rows")
 
 
 @converts("sparse_fill_empty_rows", raw=True)
@@ -95,13 +102,14 @@ def _sparse_fill_empty_rows(
         raise ValueError("expected values of integers, which come back as int64, but got floats")
     places, values, rest = (cast(one, "int64") for one in given)
     count, rank = shape_of(places)
-    rows = sizes_of(dense_shape, "a shape")[0]
+    rows = _rows(dense_shape)
     numbers, row = op.arange(0, rows, 1, "int64"), op.take(places, const(0, "int64"), 1)
     hits = op.scatter_elements(op.zeros([rows], "int64"), row, op.ones([count], "int64"), 0, "add")
     is_empty = op.equal(hits, number(0, "int64"))
     # An element for each row comes after the others, and stays where there is no other.
     first = op.expand_dims(numbers, 1)
-    begins = op.concat([first, op.zeros([rows, rank - 1], "int64")], 1) if rank > 1 else first
+    others = op.zeros([rows, rank - 1], "int64")
+    begins = first if same(rank, 1) else op.concat([first, others], 1)
     order = op.argsort(op.concat([row, numbers], 0), 0, False, "int64")
     is_kept = op.take(op.concat([op.ones([count], "bool"), is_empty], 0), order, 0)
     kept = op.take(order, places_found(is_kept), 0)
