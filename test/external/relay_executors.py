@@ -129,6 +129,11 @@ class GraphModule:
         found = self._results[index]
         return found if out is None else found.copyto(out)
 
+    def get_input_index(self, name: str) -> int:
+        """Return the number of an input."""
+        names = [param.name_hint for param in self._built.module["main"].params]
+        return names.index(name) if name in names else -1
+
     def get_num_outputs(self) -> int:
         """Return how many results there are."""
         return len(self._results)
@@ -139,7 +144,8 @@ class VirtualMachine:
 
     def __init__(self, built: Built, *devices: Any) -> None:
         self._built = built
-        self._args: dict[str, Any] = {}
+        self._args: dict[str, dict[str, Any]] = {}
+        self._results: Any = []
 
     def invoke(self, name: str, *args: Any, **keywords: Any) -> Any:
         """Call a function."""
@@ -149,9 +155,30 @@ class VirtualMachine:
 
     def set_input(self, name: str, *args: Any, **keywords: Any) -> None:
         """Set the inputs of a function."""
-        self._args[name] = args, keywords
+        names = self._names(name)
+        self._args.setdefault(name, {}).update({**dict(zip(names, args, strict=False)), **keywords})
+
+    def set_one_input(self, name: str, *args: Any, **keywords: Any) -> None:
+        """Set one input of a function, by its name or number."""
+        key, value = args if args else next(iter(keywords.items()))
+        key = self._names(name)[key] if isinstance(key, int) else key
+        self._args.setdefault(name, {})[key] = value
+
+    def _names(self, name: str) -> list[str]:
+        return [param.name_hint for param in self._built.module[name].params]
+
+    def invoke_stateful(self, name: str, *args: Any, **keywords: Any) -> None:
+        """Call a function, whose results can be asked for then."""
+        given = args or list(self._args.get(name, {}).values())
+        result = self.invoke(name, *given, **keywords)
+        self._results = result if isinstance(result, relay_run.ADT) else [result]
+
+    def get_outputs(self) -> Any:
+        """Return the results."""
+        return self._results
 
     def run(self, *args: Any, **keywords: Any) -> Any:
         """Call ``main``."""
-        set_args, set_keywords = self._args.get("main", ((), {}))
-        return self.invoke("main", *(args or set_args), **(keywords or set_keywords))
+        if not args and not keywords:
+            keywords = self._args.get("main", {})
+        return self.invoke("main", *args, **keywords)

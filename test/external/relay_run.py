@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -136,7 +137,8 @@ def evaluate(
     if isinstance(main, ast.GlobalVar):
         main = translation.function(main.name)
     module = translation.module
-    given = [_argument(arg) for arg in args]
+    types = [param.type for param in main.params]
+    given = [_argument(*pair) for pair in itertools.zip_longest(args, types[: len(args)])]
     for i, (param, value) in enumerate(zip(main.params, given, strict=False)):
         if isinstance(value, np.ndarray) and not isinstance(param.type, ast.TensorType):
             param.type = param.type or ast.TensorType(value.shape, value.dtype.name)
@@ -157,7 +159,9 @@ def evaluate(
         program.outcome, program.message = REFUSED, f"RelayError: {error}"
         raise
     except Exception as error:
-        program.outcome, program.message = ERROR, f"{type(error).__name__}: {error}"
+        # What a program checks when it runs is a ValueError.
+        program.outcome = REFUSED if type(error) is ValueError else ERROR
+        program.message = f"{type(error).__name__}: {error}"
         raise
     type_ = _result_type(module) if module.types and source is None else None
 
@@ -225,14 +229,16 @@ def _compiled(key: str, module: ast.Module, is_gradient: bool) -> list[Any]:
     return found
 
 
-def _argument(arg: Any) -> Any:
+def _argument(arg: Any, type_: Any = None) -> Any:
+    """Return an argument; numbers are of the type that the program states, or TVM's default."""
     if isinstance(arg, (tuple, list)):
-        return tuple(_argument(one) for one in arg)
+        types = getattr(type_, "fields", ())
+        return tuple(_argument(*pair) for pair in itertools.zip_longest(arg, types))
     if isinstance(arg, NDArray):
         return arg._array
     if isinstance(arg, (bool, int, float)):
         kinds = {bool: "bool", int: "int32", float: "float32"}
-        return np.array(arg, kinds[type(arg)])
+        return np.array(arg, getattr(type_, "dtype", kinds[type(arg)]))
     if isinstance(arg, Object) and hasattr(arg, "data"):
         return arg.data._array
     return np.asarray(arg)

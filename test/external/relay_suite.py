@@ -118,11 +118,20 @@ class Plugin:
             print(json.dumps(line), file=stream)
 
 
+def _reshape(array: Any, *shape: Any, newshape: Any = None, **options: Any) -> Any:
+    """Reshape an array, with the name of the argument that the tests use."""
+    return _RESHAPE(array, *(shape if newshape is None else [newshape]), **options)
+
+
+_RESHAPE = np.reshape
+
+
 def run_here(checkout: Path, path: Path, report: Path) -> None:
     """Run the tests of a file in this process, for good: the stand-in stays."""
     import pytest
 
     sys.setrecursionlimit(10000)
+    np.product, np.reshape = np.prod, _reshape
     stand_in = importlib.import_module("relay_tvm")
     stand_in.install(checkout)
     plugins = [Plugin(report), importlib.import_module("tvm.testing.plugin")]

@@ -162,6 +162,13 @@ def _op(name: str) -> Any:
 _OPS: dict[str, Any] = {}
 
 
+for _name in ("Get", "Set", "Reset"):
+    _registered(f"ir.Op{_name}Attr")(
+        lambda *args: None
+    )  # strategies of TVM, of which there are none
+_registered("ir.OpHasAttr")(lambda *args: False)
+
+
 @_registered("node.MakeNode")
 def _make_node(key: str, *fields: Any) -> Any:
     ir = sys.modules["tvm.ir"]
@@ -283,6 +290,7 @@ def _lookup(module: Any, name: str) -> Any:
 
 
 _registered("ir.Module_ContainGlobalVar")(lambda module, name: _global(module, name) is not None)
+_registered("ir.Module_GetGlobalTypeVars")(lambda module: list(module.type_definitions))
 _registered("ir.Module_GetGlobalVars")(lambda module: list(module.functions))
 _registered("ir.Module_Contains")(
     lambda module, var: _global(module, getattr(var, "name_hint", var)) is not None
@@ -319,14 +327,29 @@ def _from_expr(expr: Any, functions: Any, types_: Any) -> Any:
 @_registered("ir.Module_ImportFromStd")
 def _import_std(module: Any, name: str) -> None:
     path = sys.modules["tvm.relay.base"].__STD_PATH__
-    _update(module, _module_node(parse(Path(path, name).read_text())))
+    _parse_into(module, Path(path, name).read_text())
 
 
 @_registered("relay.parser.ParseModuleInContext")
 def _parse(name: str, source: str, module: Any, table: Any) -> Any:
-    if module is not None or table:
-        raise LacksError("parsing into a module")
-    return _module_node(parse(source))
+    if table:
+        raise LacksError("a table of metadata")
+    module = _clone(module) if module is not None else sys.modules["tvm.ir"].IRModule()
+    _parse_into(module, source)
+    return module
+
+
+def _parse_into(module: Any, source: str) -> None:
+    """Add the definitions of a text, which may use those of the module."""
+    before = Translation(module).module
+    for var, function in module.functions.items():
+        if "_program" in function.__dict__:
+            before.functions[var.name_hint] = function.__dict__["_program"]
+    known = {*before.functions, *before.types}
+    program = parse(source, module=before)
+    functions = {name: f for name, f in program.functions.items() if name not in known}
+    definitions = {name: one for name, one in program.types.items() if name not in known}
+    _update(module, _module_node(ast.Module(functions, definitions)))
 
 
 @_registered("relay.parser.ParseExpr")
@@ -440,6 +463,13 @@ def _gradient(expr: Any, mod: Any = None, mode: str = "higher_order") -> Any:
     return node(type(expr), **{**expr.__dict__, "gradient_of": expr})
 
 
+def _of_relax(name: str) -> Any:
+    """Return a class of Relax, of which nothing is an instance but for calls."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return sys.modules["tvm.relay.expr"].Call if name == "Call" else type(name, (), {})
+
+
 class _Context(contextlib.ExitStack):
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__()
@@ -462,7 +492,7 @@ def _ffi() -> dict[str, Any]:
         "_init_api": init_api,
         "register_object": _register_object,
         "register_func": _register_func,
-        "get_global_func": lambda name, *rest: _function(name, makers),
+        "get_global_func": lambda name, *rest, **options: _function(name, makers),
     }
 
 
@@ -591,13 +621,19 @@ HERE: dict[str, Callable[[], dict[str, Any]]] = {
     "tvm.ir.transform": lambda: {"Pass": Pass, "Sequential": Pass, "PassContext": _Context},
     "tvm.transform": lambda: {"Pass": Pass, "Sequential": Pass, "PassContext": _Context},
     "tvm.relay.op.op": lambda: {"get": _op},
-    "tvm.relay.transform": lambda: {"__getattr__": _passes, "gradient": _gradient},
+    "tvm.relay.transform": lambda: {
+        "__getattr__": _passes,
+        "gradient": _gradient,
+        "build_config": _Context,
+    },
+    "tvm.relay.qnn.transform": lambda: {"__getattr__": _passes},
+    "tvm.relax": lambda: {"__getattr__": _of_relax},
     "tvm.relay.analysis": lambda: {"free_vars": free_vars},
     "tvm.relay.build_module": _executors,
     "tvm.relay.backend.vm": lambda: {"compile": _executors()["build"]},
     "tvm.contrib.graph_executor": lambda: {
         "GraphModule": _executors()["GraphModule"],
-        "create": lambda graph, *rest: _executors()["GraphModule"](graph),
+        "create": lambda graph, *rest, **options: _executors()["GraphModule"](graph),
     },
     "tvm.runtime.vm": lambda: {
         "VirtualMachine": importlib.import_module("relay_executors").VirtualMachine
