@@ -335,3 +335,17 @@ def test_ry06_quantized_refused(name):
     operator, values, attrs, error, message = REFUSED[name]
     with pytest.raises(error, match=message):
         run_operator(operator, *values, **attrs)
+
+
+def test_ry06_depthwise_zero_points_of_channels_that_are_taken(exec_mode):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 255, (1, 2, 4, 4), "uint8")
+    weight = rng.integers(0, 255, (2, 3, 1, 1), "uint8")
+    zeros = np.array([3, 200], "int32")
+    result = run_operator(
+        "qnn.conv2d", x, weight, Known(np.array(7, "int32")), Known(zeros),
+        Known(np.float32(1)), Known(np.float32(1)), groups=2, channels=6, kernel_size=[1, 1],
+    )  # fmt: skip
+    factors = weight.astype("int32")[..., 0, 0] - zeros[:, None]
+    expected = np.einsum("nchw,cm->ncmhw", x.astype("int32") - 7, factors)
+    np.testing.assert_array_equal(result, expected.reshape(1, 6, 4, 4))

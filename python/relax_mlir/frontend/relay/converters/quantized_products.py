@@ -9,8 +9,10 @@ from typing import Any
 
 from mlir import ir
 
+from .... import op
 from ....composites.layouts import unpacked
 from ....composites.tensors import cast
+from ....core.ir import Dim
 from ...values import Value, as_tensor, dtype_of, shape_of
 from .convolution import (
     convolution_attrs,
@@ -63,9 +65,22 @@ def _conv2d(
     # What is around the image stands for 0.
     result = convolve(
         plain, less_zero(x, input_zero_point, 1, dtype),
-        less_zero(kernel, kernel_zero_point, 0, dtype), 2,
+        less_zero(kernel, _for_outputs(kernel_zero_point, shape_of(kernel)[0]), 0, dtype), 2,
     )  # fmt: skip
     return cast(result, attrs.out_dtype or "int32")
+
+
+def _for_outputs(zero_point: Value, outputs: int | Dim) -> Value:
+    """Return zero points for each channel that a convolution returns.
+
+    A depthwise one may have one for each channel that it takes, of which several are made.
+    """
+    dims = shape_of(zero_point)
+    if len(dims) != 1 or not isinstance(dims[0], int) or not isinstance(outputs, int):
+        return zero_point
+    if dims[0] in (1, outputs) or outputs % dims[0]:
+        return zero_point  # the difference says what is wrong
+    return op.repeat(as_tensor(zero_point), outputs // dims[0], 0)
 
 
 @converts("qnn.conv2d_transpose", raw=True, **{**transposed_attrs(2), "out_dtype": "int32"})
