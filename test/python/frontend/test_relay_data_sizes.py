@@ -148,6 +148,20 @@ def test_ry06_products_of_dimensions_that_are_taken_to_be_equal(exec_mode):
              [(1, "b", "c"), ("d", "e", 5)]),
         Case("nn.dense", [x[0], y[0]], x[0] @ y[0].T, {}, [("a", "b"), ("c", "d")]),
     ], rtol=1e-4)  # fmt: skip
+    boxes, grid = rng.random((3, 4), "float32"), rng.random((1, 2, 3, 5), "float32") - 0.5
+    static = [
+        run_operator("image.grid_sample", IMAGE, grid),
+        run_operator("image.crop_and_resize", IMAGE, boxes, np.zeros(3, "int32"), crop_size=[2, 3]),
+    ]
+    check_cases([
+        Case("image.grid_sample", [IMAGE, grid], static[0], {},
+             [("n", 1, 4, 4), (1, 2, 3, 5)]),
+        Case("image.crop_and_resize", [IMAGE, boxes, np.zeros(3, "int32")], static[1],
+             {"crop_size": [2, 3]}, [(1, 1, 4, 4), ("n", 4), ("m",)]),
+        Case("searchsorted", [np.sort(x), x[..., :2]],
+             np.int32([[np.searchsorted(np.sort(a), a[:2]) for a in rows] for rows in x]), {},
+             [("a", "b", "c"), (3, "e", "f")]),
+    ])  # fmt: skip
     with pytest.raises(ValueError, match="is 4, expected 5"):
         run_operator("nn.dense", x[0], y[0][:, :4], shapes=[("a", 5), ("c", "d")])
 

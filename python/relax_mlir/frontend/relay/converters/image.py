@@ -26,6 +26,7 @@ from ....core.expr import const
 from ...values import Value, as_tensor, is_known, known_array, rank_of, shape_of
 from .convolution import result_dtype
 from .data_sizes import size_of, sizes_of
+from .operands import of_equal_dims
 from .registry import REQUIRED, Function, converts
 
 _RESIZE = {1: image.resize1d, 2: image.resize2d, 3: image.resize3d}
@@ -157,6 +158,7 @@ def _upsampling3d_by_operands(
 )  # fmt: skip
 def _grid_sample(attrs: SimpleNamespace, data: ir.Value, grid: ir.Value) -> ir.Value:
     # The coordinates of points are the second dimension.
+    data, grid = of_equal_dims(data, grid, [(0, 0)])
     points = op.permute_dims(grid, [0, *range(2, rank_of(grid)), 1])
     return image.grid_sample(
         data, points, attrs.method, attrs.layout, attrs.padding_mode, bool(attrs.align_corners)
@@ -207,6 +209,7 @@ def _crop_and_resize(
     if attrs.method not in ("bilinear", "nearest_neighbor"):
         raise ValueError(f"expected method bilinear or nearest_neighbor, but got '{attrs.method}'")
     outer = numbers(attrs.crop_size, 2, "crop_size")
+    boxes, box_indices = of_equal_dims(boxes, box_indices, [(0, 0)])
     x = unpacked(of_layout(data, attrs.layout), attrs.layout, "NCHW")
     edges, is_nearest = cast(boxes, "float32"), attrs.method == "nearest_neighbor"
     found = [_crop_places(edges, i, outer[i], shape_of(x)[2 + i]) for i in (0, 1)]

@@ -12,9 +12,10 @@ from mlir import ir
 from .... import op
 from ....composites.convolution import widened
 from ....composites.layouts import unpacked
-from ....composites.tensors import cast, matched, normal_axis, number, same
+from ....composites.tensors import cast, normal_axis, number, same
 from ...values import Operator, rank_of, shape_of
 from .convolution import refuse_rewritten, result_dtype
+from .operands import of_equal_dims
 from .registry import REQUIRED, Function, converts
 
 
@@ -53,20 +54,9 @@ def multiplied(
 def _fitting(left: ir.Value, right: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Return matrices that are known to fit each other; that they do is checked at run time."""
     mine, other = shape_of(left), shape_of(right)
-    mine[-1], other[-2] = _equal(mine[-1], other[-2])
-    for i in range(min(len(mine), len(other)) - 2):
-        # One of a batch is broadcast where it is known to be one.
-        if 1 not in (mine[i], other[i]):
-            mine[i], other[i] = _equal(mine[i], other[i])
-    return matched(left, mine), matched(right, other)
-
-
-def _equal(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return two dimensions that have to be equal; one that is a number is both."""
-    if same(one, other) is False:
-        return one, other  # the product says what is wrong
-    known = one if isinstance(one, int) else other if isinstance(other, int) else one
-    return known, known
+    # One of a batch is broadcast where it is known to be one.
+    batch = [i for i in range(min(len(mine), len(other)) - 2) if 1 not in (mine[i], other[i])]
+    return of_equal_dims(left, right, [(-1, -2), *((i, i) for i in batch)])
 
 
 def _check_units(attrs: SimpleNamespace, units: Any) -> None:

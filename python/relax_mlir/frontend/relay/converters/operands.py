@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,9 @@ from mlir import ir
 from .... import op
 from ....builder.places import visible_here
 from ....composites.selection import true_places
-from ....composites.tensors import agreed, normal_axis, number
+from ....composites.tensors import agreed, matched, normal_axis, number, same
 from ....core.ir import Dim
-from ...values import Value, as_tensor, known_ints, known_sizes
+from ...values import Value, as_tensor, known_ints, known_sizes, shape_of
 
 # How TVM writes the data type that is not set.
 _UNSET = (None, "", "void", "handle", "handle0")
@@ -95,6 +95,24 @@ def of_one_dtype(*tensors: ir.Value) -> list[ir.Value]:
             f"expected operands of one data type, but got {' and '.join(dtypes)}; cast one of them"
         )
     return agreed(*tensors)
+
+
+def of_equal_dims(
+    x: ir.Value, y: ir.Value, axes: Iterable[tuple[int, int]]
+) -> tuple[ir.Value, ir.Value]:
+    """Return two tensors whose dimensions are known to be equal, which the program checks.
+
+    Parameters
+    ----------
+    x, y : mlir.ir.Value
+    axes : iterable of pairs of int
+        Of an axis of `x` and one of `y`. Dimensions that are known to differ stay.
+    """
+    mine, other = shape_of(x), shape_of(y)
+    for i, j in axes:
+        if same(mine[i], other[j]) is not False:
+            mine[i] = other[j] = mine[i] if isinstance(mine[i], int) else other[j]
+    return matched(x, mine), matched(y, other)
 
 
 def places_found(flags: ir.Value) -> ir.Value:

@@ -13,7 +13,7 @@ from .... import op
 from ....composites.tensors import cast, normal_axis, number, size_tensor
 from ...values import Value, as_tensor, is_known, rank_of, shape_of
 from .data_sizes import size_of
-from .operands import dtype_or, one_of, scalar_int
+from .operands import dtype_or, of_equal_dims, one_of, scalar_int
 from .registry import converts
 
 
@@ -80,6 +80,8 @@ def _searchsorted(attrs: SimpleNamespace, sorted_sequence: ir.Value, values: ir.
         raise ValueError(
             f"expected a sequence of rank 1 or {rank}, but got {rank_of(sorted_sequence)}"
         )
+    outer = [(i, i) for i in range(rank - 1)]
+    sorted_sequence, values = of_equal_dims(sorted_sequence, values, outer)
     # The number of elements that are before each value, in its own sequence.
     sequence, value = op.expand_dims(sorted_sequence, rank - 1), op.expand_dims(values, rank)
     is_before = (op.less_equal if right else op.less)(sequence, value)
