@@ -14,6 +14,10 @@ from tvm.relay.backend.interpreter import ConstructorValue, _arg_to_ast
 from tvm.relay.backend.interpreter import Executor as _Executor
 
 
+def _object(constructor: Any, fields: Sequence[Any]) -> Any:
+    return relay_run.ADT(constructor.tag, fields)
+
+
 def _value(constructor: Any, fields: Sequence[Any]) -> Any:
     return ConstructorValue(constructor.tag, list(fields), constructor)
 
@@ -25,20 +29,22 @@ def _has_data(arg: Any) -> bool:
     return isinstance(arg, ConstructorValue)
 
 
-def run(module: Any, function: Any, args: Sequence[Any], is_cast: bool = False) -> Any:
+def run(module: Any, function: Any, args: Sequence[Any], kind: str = "debug") -> Any:
     """Return what a function of a module returns."""
     if any(_has_data(arg) for arg in args):
         # Values of data types are made by the program.
         call = relay.Call(function, [_arg_to_ast(module, arg) for arg in args])
         function, args = relay.Function([], call), []
-    return relay_run.evaluate(Translation(module), function, args, _value, is_cast)
+    return relay_run.evaluate(
+        Translation(module), function, args, _object if kind == "vm" else _value, kind == "graph"
+    )
 
 
 class Executor(_Executor):
     """Evaluates expressions."""
 
-    def __init__(self, module: Any, is_cast: bool = False) -> None:
-        self.mod, self._is_cast = module, is_cast
+    def __init__(self, module: Any, kind: str = "debug") -> None:
+        self.mod, self._kind = module, kind
 
     def evaluate(self, expr: Any = None, binds: Any = None) -> Any:
         """Return a function, or the value of another expression."""
@@ -55,7 +61,7 @@ class Executor(_Executor):
         def call(*args: Any, **keywords: Any) -> Any:
             is_global = isinstance(function, GlobalVar)
             known = self.mod[function.name_hint] if is_global else function
-            return run(self.mod, function, self._convert_args(known, args, keywords), self._is_cast)
+            return run(self.mod, function, self._convert_args(known, args, keywords), self._kind)
 
         return call
 
@@ -71,7 +77,7 @@ def create_executor(
     module = IRModule() if mod is None else _as_module(mod)
     if params:
         raise relay_run.LacksError("create_executor with params")
-    return Executor(module, kind == "graph")
+    return Executor(module, kind)
 
 
 class Built:
@@ -126,7 +132,7 @@ class GraphModule:
         self.set_input(**params)
         module = self._built.module
         args = [self._given[param.name_hint] for param in module["main"].params]
-        result = run(module, module.get_global_var("main"), args, is_cast=True)
+        result = run(module, module.get_global_var("main"), args, "graph")
         self._results = result if isinstance(result, relay_run.ADT) else [result]
 
     def get_output(self, index: int, out: Any = None) -> Any:
@@ -155,7 +161,9 @@ class VirtualMachine:
     def invoke(self, name: str, *args: Any, **keywords: Any) -> Any:
         """Call a function."""
         module = self._built.module
-        function = Executor(module).evaluate(module.get_global_var(name))
+        if not args and not keywords:
+            keywords = self._args.get(name, {})
+        function = Executor(module, "vm").evaluate(module.get_global_var(name))
         return function(*args, **keywords)
 
     def set_input(self, name: str, *args: Any, **keywords: Any) -> None:
@@ -174,8 +182,7 @@ class VirtualMachine:
 
     def invoke_stateful(self, name: str, *args: Any, **keywords: Any) -> None:
         """Call a function, whose results can be asked for then."""
-        given = args or list(self._args.get(name, {}).values())
-        result = self.invoke(name, *given, **keywords)
+        result = self.invoke(name, *args, **keywords)
         self._results = result if isinstance(result, relay_run.ADT) else [result]
 
     def get_outputs(self) -> Any:
@@ -184,6 +191,4 @@ class VirtualMachine:
 
     def run(self, *args: Any, **keywords: Any) -> Any:
         """Call ``main``."""
-        if not args and not keywords:
-            keywords = self._args.get("main", {})
         return self.invoke("main", *args, **keywords)

@@ -108,13 +108,12 @@ class Device:
 
 
 class ADT(Array):
-    """A tuple that a program returns."""
-
-    __slots__ = ()
-    tag = 0
+    """A tuple that a program returns, or a value of a data type as TVM's virtual machine has it."""
 
     def __new__(cls, tag: int, fields: Sequence[Any]) -> ADT:
-        return tuple.__new__(cls, fields)
+        made = tuple.__new__(cls, fields)
+        made.tag = tag
+        return made
 
 
 def evaluate(
