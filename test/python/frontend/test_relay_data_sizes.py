@@ -121,6 +121,8 @@ def test_ry06_sparse_places_outside_of_a_shape_that_stays(exec_mode):
     check_cases([
         Case("sparse_reshape", [places, shape, shape], [places, shape]),
         Case("sparse_reshape", [places, shape, np.int32([5, -1])], [places, shape]),
+        Case("sparse_reshape", [places, shape, shape], [places, shape], {},
+             [(2, "r"), ("s",), ("k",)]),
     ])  # fmt: skip
 
 

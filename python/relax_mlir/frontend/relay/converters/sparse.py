@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from mlir import ir
 
 from .... import op
-from ....composites.tensors import cast, matched, number, same
+from ....composites.tensors import cast, matched, number, same, size_tensor
 from ....core.expr import const
 from ....core.ir import Dim
 from ...values import Value, as_tensor, is_known, rank_of, shape_of
@@ -76,10 +76,14 @@ def _sparse_reshape(
     sizes = op.where(is_left, op.floor_divide(op.prod(before), others), after)
     counted = op.floor_divide(flat, op.expand_dims(_steps(sizes), 0))
     result = op.floor_mod(counted, op.expand_dims(sizes, 0))
-    if same(shape_of(after)[0], rank):
+    length = shape_of(after)[0]
+    if same(length, rank) is not False:
         # Places in the same shape stay, also those outside of it.
-        is_same = op.min(cast(op.equal(before, sizes), "uint8"))
-        result = op.where(cast(is_same, "bool"), places, result)
+        fitting = op.take(sizes, op.arange(0, shape_of(before)[0], 1, "int64"), 0, mode="clip")
+        is_same = cast(op.min(cast(op.equal(before, fitting), "uint8")), "bool")
+        is_same = op.logical_and(is_same, op.equal(size_tensor(rank), size_tensor(length)))
+        kept = op.take(places, op.arange(0, length, 1, "int64"), 1, mode="clip")
+        result = op.where(is_same, kept, result)
     return op.tuple(result, cast(sizes, new_shape.type.dtype))
 
 
