@@ -97,6 +97,10 @@ def Relax_Dialect : Dialect {
     // a group, whether codes and zeros are unsigned, whether rows of the other
     // matrix may be rounded.
     "::mlir::DenseI64ArrayAttr":$packed_weights,
+    // On a kernel, or a function that becomes one: what is asked for in place of
+    // what the compiler would choose, {class = "matmul", tile = array<i64: 4, 16>}.
+    // Fusion leaves the kernel as it is, and relax-emit-kernels heeds it.
+    "::mlir::DictionaryAttr":$schedule,
     // On a kernel: the class that emitted it.
     "::mlir::StringAttr":$kernel_class,
     // On a parallel loop: the fewest iterations that are worth a thread.

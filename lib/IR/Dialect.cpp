@@ -10,6 +10,7 @@
 
 #include "relax-mlir/IR/Constants.h"
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/Schedule.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -134,6 +135,17 @@ static LogicalResult verifyConstants(Operation *op, NamedAttribute attribute) {
   return success();
 }
 
+/// Which classes there are is known where kernels are emitted.
+static LogicalResult verifySchedule(Operation *op, NamedAttribute attribute) {
+  if (!isa<FunctionOpInterface>(op))
+    return emitMisplaced(op, attribute, "a kernel or a function");
+  if (!KernelSchedule::isValid(attribute.getValue()))
+    return emitMistyped(op, attribute,
+                        "{class = \"<name>\"}, with or without tile = "
+                        "array<i64: <positive numbers>>");
+  return success();
+}
+
 LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   auto verify =
@@ -146,6 +158,7 @@ LogicalResult RelaxDialect::verifyOperationAttribute(Operation *op,
           .Case(ConstantsAttrHelper::getNameStr(), verifyConstants)
           .Case(RuntimeStructInfoAttrHelper::getNameStr(),
                 verifyRuntimeStructInfo)
+          .Case(ScheduleAttrHelper::getNameStr(), verifySchedule)
           .Default(nullptr);
   return verify ? verify(op, attribute) : success();
 }

@@ -69,14 +69,18 @@ struct RelaxInlinerInterface : DialectInlinerInterface {
 } // namespace
 
 bool mlir::relax::mayInline(FuncOp callee) {
+  return !callee->hasAttr("Primitive") && mayInlineFused(callee);
+}
+
+bool mlir::relax::mayInlineFused(FuncOp callee) {
   if (callee.isExternal() || callee.getNumCaptures() != 0)
     return false;
   auto saysMore = [&](StringRef name) { return callee->hasAttr(name); };
   return llvm::none_of(
       std::initializer_list<StringRef>{
           RelaxDialect::kLowerBound, RelaxDialect::kUpperBound,
-          RelaxDialect::ForcePureAttrHelper::getNameStr(), "Primitive",
-          "Composite", "Codegen"},
+          RelaxDialect::ForcePureAttrHelper::getNameStr(), "Composite",
+          "Codegen"},
       saysMore);
 }
 

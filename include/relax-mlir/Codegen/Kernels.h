@@ -18,6 +18,13 @@ namespace mlir::relax {
 /// off as one kernel than as several. Fusion makes such kernels.
 bool isAttentionKernel(func::FuncOp kernel);
 
+/// Whether there is a class of kernels of this name, which a `relax.schedule`
+/// may ask for; "none" is one.
+bool isKernelClass(StringRef name);
+
+/// Their names: "elementwise, attention, ...".
+std::string listKernelClasses();
+
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_CODEGEN_KERNELS_H

@@ -71,6 +71,14 @@ def RelaxEmitKernelsPass : Pass<"relax-emit-kernels", "ModuleOp"> {
     over vectors. `relax.kernel_class` tells which class it was. The others are
     left for bufferization.
 
+    Where a kernel has a `relax.schedule`, only the class that it asks for is
+    tried, and none for `none`; the tile takes the place of the one that a model
+    would choose. It is an error if the kernel is not of that class, or if its
+    loops cannot have the tile: matrix products have rows, a power of two, and
+    columns, a multiple of the lanes of a vector; convolutions with constant
+    weights output channels, a multiple of the lanes, and pixels, or the other way
+    around where pixels are the lanes.
+
     The outermost loop is an `scf.parallel`; its `relax.grain` says how many
     iterations, at least, are worth a thread.
   }];

@@ -18,6 +18,10 @@ namespace mlir::relax {
 /// or that a library has it.
 bool mayInline(FuncOp callee);
 
+/// The same where nothing is lost with a function that was to become one kernel
+/// (`Primitive`).
+bool mayInlineFused(FuncOp callee);
+
 } // namespace mlir::relax
 
 #endif // RELAX_MLIR_IR_INLINER_H

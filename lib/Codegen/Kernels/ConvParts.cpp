@@ -9,8 +9,10 @@
 #include "ConvParts.h"
 
 #include "Contraction.h"
+#include "KernelTile.h"
 
 #include "relax-mlir/IR/RelaxDialect.h"
+#include "relax-mlir/IR/Schedule.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -96,6 +98,9 @@ SmallVector<Value> ConvTile::addProducts(IndexBuilder &b, ValueRange sums,
 
 ConvTile ConvParts::chooseTile(const TargetModel &target,
                                std::optional<int64_t> vectors) const {
+  int64_t lanes = target.lanes(/*bits=*/32);
+  if (isTile(givenTile, TileKind::VectorsByPixels, lanes))
+    return {lanes, givenTile[1], givenTile[0] / lanes};
   if (!winograd)
     return ConvTile::get(target, getWidth(), outChannels, getDepth(), vectors);
   int64_t tiles = getMostTiles(*winograd);
@@ -308,8 +313,10 @@ std::optional<ConvParts> ConvParts::match(func::FuncOp kernel,
   parts.op = findReduction(kernel.getBody().front());
   if (!parts.matchLoops(hasHalves))
     return std::nullopt;
+  parts.givenTile = KernelSchedule::get(kernel).tile;
   parts.blocking = MatmulBlocking::get(target.vectorBits, target.l1Bytes,
-                                       target.l2Bytes, /*elementBits=*/32);
+                                       target.l2Bytes, /*elementBits=*/32,
+                                       /*areFused=*/true, parts.givenTile);
   Value data = parts.op->getOperand(0), filter = parts.op->getOperand(1);
   Value result = parts.op->getResult(0);
   int64_t lanes = target.lanes(/*bits=*/32), panelWidth = 0;

@@ -72,6 +72,8 @@ struct ConvParts {
   Epilogue epilogue;
   MatmulBlocking blocking;
   int64_t l2Bytes = 0;
+  /// The one of a schedule: output channels, pixels.
+  ArrayRef<int64_t> givenTile;
 
   /// The pixels of a row of the result; may be dynamic.
   int64_t getWidth() const {
@@ -110,7 +112,8 @@ struct ConvParts {
   /// The tiles that take the least time, where that is less than without; the
   /// weights are constants.
   std::optional<Winograd> chooseWinograd(const TargetModel &target) const;
-  /// The tile of sums for weights that are constants.
+  /// The tile of sums for weights that are constants: the one of a schedule, or
+  /// the one that takes the least time.
   ConvTile chooseTile(const TargetModel &target,
                       std::optional<int64_t> vectors = std::nullopt) const;
   /// The maximum number of tiles of a task.

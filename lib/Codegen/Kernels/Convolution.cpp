@@ -19,6 +19,7 @@
 #include "Contraction.h"
 #include "ConvParts.h"
 #include "GPU/Matmul.h"
+#include "KernelTile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -262,6 +263,17 @@ mlir::relax::matchConv2d(func::FuncOp kernel, const TargetModel &target) {
   });
 }
 
+LogicalResult mlir::relax::verifyConv2dTile(func::FuncOp kernel,
+                                            const TargetModel &target) {
+  std::optional<ConvParts> parts = ConvParts::match(kernel, target);
+  if (parts && parts->isDepthwise())
+    return rejectTile(kernel, "a depthwise convolution");
+  TileKind kind = parts && parts->tile ? TileKind::VectorsByPixels
+                                       : TileKind::RowsByVectors;
+  return verifyTile(kernel, kind, target.lanes(/*bits=*/32), "output channels",
+                    "pixels");
+}
+
 /// Tiles of a product with fewer rows would be empty for the most part.
 static constexpr int64_t kLeastChannels = 8;
 
@@ -303,11 +315,14 @@ mlir::relax::findPackableWeight(func::FuncOp kernel, const TargetModel &target,
   auto fits = [&](int64_t width) {
     return parts->groups == 1 || channels % width == 0;
   };
-  if (parts->prefersPixelLanes() && fits(rows))
-    return PackedMatrix{parts->weight.getArgNumber(), /*columnAxis=*/0, rows,
-                        parts->getWeightOrder()};
-  // Channels are lanes: there are enough of them.
-  if (winograd)
+  if (parts->prefersPixelLanes())
+    return fits(rows) ? std::optional(PackedMatrix{parts->weight.getArgNumber(),
+                                                   /*columnAxis=*/0, rows,
+                                                   parts->getWeightOrder()})
+                      : std::nullopt;
+  // Channels are lanes: there are enough of them. A tile of a schedule is one
+  // of pixels, of which transformed ones have none.
+  if (winograd && parts->givenTile.empty())
     parts->winograd = parts->chooseWinograd(target);
   ConvTile tile = parts->chooseTile(target);
   if (channels < tile.lanes / 2 || !fits(tile.channels()))

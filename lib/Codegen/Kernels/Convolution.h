@@ -25,6 +25,10 @@ namespace mlir::relax {
 std::unique_ptr<KernelEmitter> matchConv2d(func::FuncOp kernel,
                                            const TargetModel &target);
 
+/// Whether such a kernel can have the tile of its schedule: output channels and
+/// pixels.
+LogicalResult verifyConv2dTile(func::FuncOp kernel, const TargetModel &target);
+
 /// The same for kernels of devices.
 std::unique_ptr<KernelEmitter> matchDeviceConv2d(func::FuncOp kernel,
                                                  const TargetModel &target);

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A kernel on tensors that a class matches is replaced by one of the same name
-// and parameters on memrefs.
+// and parameters on memrefs. The class that a kernel asks for
+// (`relax.schedule`) is the only one that is tried, and has to match.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +17,15 @@
 #include "GPU/FlashAttention.h"
 #include "GPU/HiddenKernels.h"
 #include "KernelClass.h"
+#include "KernelTile.h"
 #include "Matmul.h"
 #include "Pool.h"
 #include "RowKernel.h"
 
+#include "relax-mlir/Codegen/Kernels.h"
 #include "relax-mlir/Codegen/Passes.h"
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/Schedule.h"
 #include "relax-mlir/IR/VDevice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -49,9 +53,9 @@ static constexpr KernelClass kKernelClasses[] = {
     {"attention", "softmax of products of queries and keys, times values",
      matchAttention},
     {"matmul", "a contraction and elementwise operations on its result",
-     matchMatmul},
+     matchMatmul, verifyMatmulTile},
     {"conv2d", "a convolution of images and elementwise operations on it",
-     matchConv2d},
+     matchConv2d, verifyConv2dTile},
     {"pool2d", "reductions of windows of images and operations on them",
      matchPool2d},
     {"rows", "reductions of rows and what is computed from them", matchRows},
@@ -70,6 +74,24 @@ ArrayRef<KernelClass> mlir::relax::getKernelClasses() { return kKernelClasses; }
 
 ArrayRef<KernelClass> mlir::relax::getDeviceKernelClasses() {
   return kDeviceKernelClasses;
+}
+
+bool mlir::relax::isKernelClass(StringRef name) {
+  return name == KernelSchedule::kNoClass ||
+         llvm::any_of(kKernelClasses, [&](const KernelClass &kernelClass) {
+           return kernelClass.name == name;
+         });
+}
+
+static std::string listClasses(ArrayRef<KernelClass> classes) {
+  std::string list;
+  for (const KernelClass &kernelClass : classes)
+    list += kernelClass.name.str() + ", ";
+  return list + KernelSchedule::kNoClass.str();
+}
+
+std::string mlir::relax::listKernelClasses() {
+  return listClasses(kKernelClasses);
 }
 
 /// Whether this is a kernel on tensors that relax-prepare-kernels has prepared:
@@ -118,6 +140,67 @@ static func::FuncOp replace(func::FuncOp kernel, StringRef className,
   return emitted;
 }
 
+//===----------------------------------------------------------------------===//
+// Classes that kernels ask for
+//===----------------------------------------------------------------------===//
+
+/// The class that a kernel asks for, with an error where there is none.
+static const KernelClass *findClass(func::FuncOp kernel, StringRef name,
+                                    ArrayRef<KernelClass> classes) {
+  const auto *found =
+      llvm::find_if(classes, [&](const KernelClass &kernelClass) {
+        return kernelClass.name == name;
+      });
+  if (found != classes.end())
+    return found;
+  kernel.emitError() << "expected the class of a kernel of "
+                     << (getKernelDevice(kernel) ? "devices" : "the host")
+                     << ", one of " << listClasses(classes) << ", but got '"
+                     << name << "'";
+  return nullptr;
+}
+
+/// Reports that a kernel is not of the class that it asks for.
+static LogicalResult reportMismatch(func::FuncOp kernel,
+                                    const KernelClass &asked,
+                                    ArrayRef<KernelClass> classes,
+                                    const TargetModel &target) {
+  InFlightDiagnostic diag = kernel.emitError()
+                            << "expected a kernel of class '" << asked.name
+                            << "': " << asked.description << ", but got one ";
+  for (const KernelClass &kernelClass : classes)
+    if (kernelClass.match(kernel, target))
+      return diag << "of class '" << kernelClass.name << "'";
+  return diag << "of none";
+}
+
+/// Whether a kernel of a class can have the tile that it asks for, if it does.
+static LogicalResult verifyTileOf(func::FuncOp kernel,
+                                  const KernelClass &kernelClass,
+                                  const TargetModel &target) {
+  if (KernelSchedule::get(kernel).tile.empty())
+    return success();
+  if (kernelClass.verifyTile)
+    return kernelClass.verifyTile(kernel, target);
+  StringRef place = getKernelDevice(kernel) ? " of devices" : "";
+  return rejectTile(kernel,
+                    ("the class '" + kernelClass.name + "'" + place).str());
+}
+
+/// Kernels on memrefs are of no class.
+static LogicalResult verifyTensors(func::FuncOp kernel) {
+  KernelSchedule schedule = KernelSchedule::get(kernel);
+  if (schedule.allows(KernelSchedule::kNoClass) || kernel.isExternal() ||
+      llvm::any_of(kernel.getArgumentTypes(), llvm::IsaPred<TensorType>))
+    return success();
+  return kernel.emitError() << "expected a kernel on tensors where a class is "
+                               "asked for, but got one on memrefs";
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
 namespace {
 struct RelaxEmitKernelsPass
     : relax::impl::RelaxEmitKernelsPassBase<RelaxEmitKernelsPass> {
@@ -132,22 +215,47 @@ struct RelaxEmitKernelsPass
   void runOnOperation() override {
     TargetModel target = TargetModel::get(getOperation());
     for (auto kernel :
-         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      if (!isCandidate(kernel))
-        continue;
-      bool isOnDevice = bool(getKernelDevice(kernel));
-      for (const KernelClass &kernelClass :
-           isOnDevice ? getDeviceKernelClasses() : getKernelClasses()) {
-        std::unique_ptr<KernelEmitter> emitter =
-            kernelClass.match(kernel, target);
-        if (!emitter)
-          continue;
-        func::FuncOp emitted = replace(kernel, kernelClass.name, *emitter);
-        if (isOnDevice)
-          hideKernel(emitted);
-        break;
-      }
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (failed(verifyTensors(kernel)) ||
+          (isCandidate(kernel) && failed(emit(kernel, target))))
+        return signalPassFailure();
+  }
+
+  /// Emits a kernel by the class that it asks for, or by the first one that
+  /// matches.
+  LogicalResult emit(func::FuncOp kernel, const TargetModel &target) {
+    bool isOnDevice = bool(getKernelDevice(kernel));
+    ArrayRef<KernelClass> classes =
+        isOnDevice ? getDeviceKernelClasses() : getKernelClasses();
+    KernelSchedule schedule = KernelSchedule::get(kernel);
+    if (schedule.kernelClass == KernelSchedule::kNoClass) {
+      if (!schedule.tile.empty())
+        return rejectTile(kernel, "a kernel without class");
+      RelaxDialect::ScheduleAttrHelper(&getContext()).removeAttr(kernel);
+      return success();
     }
+    ArrayRef<KernelClass> tried = classes;
+    if (schedule) {
+      const KernelClass *asked =
+          findClass(kernel, schedule.kernelClass, classes);
+      if (!asked)
+        return failure();
+      tried = *asked;
+    }
+    for (const KernelClass &kernelClass : tried) {
+      std::unique_ptr<KernelEmitter> emitter =
+          kernelClass.match(kernel, target);
+      if (!emitter)
+        continue;
+      if (failed(verifyTileOf(kernel, kernelClass, target)))
+        return failure();
+      func::FuncOp emitted = replace(kernel, kernelClass.name, *emitter);
+      if (isOnDevice)
+        hideKernel(emitted);
+      return success();
+    }
+    return schedule ? reportMismatch(kernel, tried.front(), classes, target)
+                    : success();
   }
 };
 } // namespace

@@ -61,6 +61,12 @@ struct KernelClass {
   /// not of this class. It changes nothing.
   std::unique_ptr<KernelEmitter> (*match)(func::FuncOp kernel,
                                           const TargetModel &target);
+
+  /// Whether the loops of a kernel of this class can have the tile of its
+  /// `relax.schedule`, with an error where they cannot. Null for a class that
+  /// has no tile to choose.
+  LogicalResult (*verifyTile)(func::FuncOp kernel,
+                              const TargetModel &target) = nullptr;
 };
 
 /// The classes, in the order in which they are tried.

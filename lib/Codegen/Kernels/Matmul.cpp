@@ -11,7 +11,10 @@
 #include "Contraction.h"
 #include "Epilogue.h"
 #include "GPU/Matmul.h"
+#include "KernelTile.h"
 #include "MatmulEmitter.h"
+
+#include "relax-mlir/IR/Schedule.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -214,9 +217,9 @@ std::optional<MatmulParts> MatmulParts::match(func::FuncOp kernel,
   // Processors have no sums of as few bits.
   unsigned bits = std::max(sums->type.getIntOrFloatBitWidth(), 16u);
   bool arePaired = ::hasPairs(reduction, *sums, target);
-  auto blocking =
-      MatmulBlocking::get(target.vectorBits, target.l1Bytes, target.l2Bytes,
-                          bits, /*areFused=*/!arePaired);
+  auto blocking = MatmulBlocking::get(
+      target.vectorBits, target.l1Bytes, target.l2Bytes, bits,
+      /*areFused=*/!arePaired, KernelSchedule::get(kernel).tile);
   MatmulParts parts = {*contraction, *epilogue, *sums, blocking};
   parts.hasPairs = arePaired;
   if (!parts.matchOperands() || !parts.hasSizes())
@@ -351,6 +354,15 @@ mlir::relax::matchMatmul(func::FuncOp kernel, const TargetModel &target) {
                  emitMatmul(b, problem, parts.blocking);
                });
   });
+}
+
+LogicalResult mlir::relax::verifyMatmulTile(func::FuncOp kernel,
+                                            const TargetModel &target) {
+  std::optional<MatmulParts> parts = MatmulParts::match(kernel, target);
+  if (parts && parts->byteProducts)
+    return rejectTile(kernel, "a product whose rows are rounded to bytes");
+  return verifyTile(kernel, TileKind::RowsByVectors,
+                    parts ? parts->blocking.lanes : 1, "rows", "columns");
 }
 
 std::unique_ptr<KernelEmitter>

@@ -24,7 +24,10 @@ namespace mlir::relax {
 std::unique_ptr<KernelEmitter> matchMatmul(func::FuncOp kernel,
                                            const TargetModel &target);
 
-/// The same for kernels of devices.
+/// Whether such a kernel can have the tile of its schedule: rows and columns.
+LogicalResult verifyMatmulTile(func::FuncOp kernel, const TargetModel &target);
+
+/// The same kernels for devices.
 std::unique_ptr<KernelEmitter> matchDeviceMatmul(func::FuncOp kernel,
                                                  const TargetModel &target);
 

@@ -451,13 +451,12 @@ void MatmulEmitter::emitByteTiles(IndexBuilder &b, const ByteRows &left,
 
 void MatmulEmitter::emitByteRows(IndexBuilder &b) {
   constexpr int64_t kRowsOfTile = 4;
-  bool hasManyRegisters = blocking.rows > 4;
   ByteSizes sizes(*problem.weights, *getConstantIntValue(problem.k));
   ByteRows left = roundRows(b, sizes, kRowsOfTile);
   b.branch(
       b.isAtMost(problem.m, 1),
       [&](IndexBuilder &b) { emitByteTiles(b, left, 1, 4); },
       [&](IndexBuilder &b) {
-        emitByteTiles(b, left, kRowsOfTile, hasManyRegisters ? 4 : 2);
+        emitByteTiles(b, left, kRowsOfTile, blocking.hasManyRegisters ? 4 : 2);
       });
 }

@@ -24,6 +24,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelTile.h"
 #include "MatmulLoops.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -33,13 +34,19 @@ using namespace mlir;
 using namespace mlir::relax;
 
 MatmulBlocking MatmulBlocking::get(unsigned bits, int64_t l1, int64_t l2,
-                                   unsigned elementBits, bool areFused) {
+                                   unsigned elementBits, bool areFused,
+                                   ArrayRef<int64_t> tile) {
   MatmulBlocking blocking;
   int64_t elementBytes = elementBits / 8;
   blocking.lanes = std::max<int64_t>(bits / elementBits, 1);
   // AVX-512 has 32 registers, vectors of other widths are taken to have 16.
-  blocking.rows = bits >= 512 ? 8 : 4;
-  blocking.vectors = areFused || bits >= 512 ? 3 : 2;
+  blocking.hasManyRegisters = bits >= 512;
+  blocking.rows = blocking.hasManyRegisters ? 8 : 4;
+  blocking.vectors = areFused || blocking.hasManyRegisters ? 3 : 2;
+  if (isTile(tile, TileKind::RowsByVectors, blocking.lanes)) {
+    blocking.rows = tile[0];
+    blocking.vectors = tile[1] / blocking.lanes;
+  }
   // Panels of the left matrix stay in the first level of the cache.
   blocking.blockDepth =
       std::clamp<int64_t>(l1 / (blocking.rows * elementBytes), 256, 768);

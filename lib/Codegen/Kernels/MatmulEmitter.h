@@ -51,11 +51,15 @@ struct MatrixView {
 /// second level of the cache.
 struct MatmulBlocking {
   /// `bits` of a vector, bytes of the caches. Products that are not fused with
-  /// their sums take a register more.
+  /// their sums take a register more. `tile` is that of a schedule, which
+  /// counts where it is one (KernelTile.h).
   static MatmulBlocking get(unsigned bits, int64_t l1, int64_t l2,
-                            unsigned elementBits, bool areFused = true);
+                            unsigned elementBits, bool areFused = true,
+                            ArrayRef<int64_t> tile = {});
 
   int64_t lanes, rows, vectors, blockRows, blockDepth;
+  /// Whether there are 32 registers for vectors, else 16.
+  bool hasManyRegisters;
 
   int64_t columns() const { return vectors * lanes; }
 };

@@ -337,7 +337,7 @@ void MatmulEmitter::emitWeights(IndexBuilder &b) {
   if (problem.weights->byteProducts)
     return emitByteRows(b);
   // As many sums as registers hold beside codes.
-  bool hasManyRegisters = blocking.rows > 4;
+  bool hasManyRegisters = blocking.hasManyRegisters;
   auto few = [&](int64_t rows, int64_t streams) {
     return [=](IndexBuilder &b) { emitFewRowsOfWeights(b, rows, streams); };
   };

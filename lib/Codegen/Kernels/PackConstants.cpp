@@ -23,6 +23,7 @@
 #include "relax-mlir/Codegen/Passes.h"
 #include "relax-mlir/IR/Constants.h"
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -315,13 +316,19 @@ struct RelaxPackConstantsPass
       auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
       if (!kernel || kernel.isExternal() || !kernel.getBody().hasOneBlock())
         continue;
-      if (auto weights = findQuantizedWeights(kernel, target)) {
+      // Only these classes read panels.
+      KernelSchedule schedule = KernelSchedule::get(kernel);
+      bool mayBeMatmul = schedule.allows("matmul");
+      if (auto weights = mayBeMatmul ? findQuantizedWeights(kernel, target)
+                                     : std::nullopt) {
         if (packer.pack(call, kernel, *weights, target, dynamicQuantization))
           replaced.insert(kernel);
         continue;
       }
-      std::optional<PackedMatrix> layout = findPackable(kernel, target);
-      if (!layout)
+      std::optional<PackedMatrix> layout;
+      if (mayBeMatmul)
+        layout = findPackable(kernel, target);
+      if (!layout && schedule.allows("conv2d"))
         layout = findPackableWeight(kernel, target, winograd);
       if (layout && layout->winograd && !hasModerateWeights(call, *layout))
         layout = findPackableWeight(kernel, target, /*winograd=*/false);

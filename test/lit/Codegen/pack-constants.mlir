@@ -84,3 +84,32 @@ func.func private @square(%a: tensor<2x2xf32>, %out: tensor<2x2xf32>) -> tensor<
   %0 = linalg.matmul ins(%a, %a : tensor<2x2xf32>, tensor<2x2xf32>) outs(%fill : tensor<2x2xf32>) -> tensor<2x2xf32>
   return %0 : tensor<2x2xf32>
 }
+
+// -----
+
+// The copy asks for what the kernel asks for, and panels are as wide as its
+// tile. A kernel that is of another class takes constants as they are.
+// CHECK-LABEL: relax.func @scheduled
+// CHECK:         relax.constant {{.*}} : tensor<1x2x4xf32>
+// CHECK:         relax.call_tir @tiled_packed
+// CHECK:         relax.call_tir @none(
+// CHECK:       func.func private @tiled_packed({{.*}} attributes {relax.schedule = {class = "matmul", tile = array<i64: 4, 4>}}
+// CHECK:       func.func private @none(
+relax.func @scheduled(%x: !relax.tensor<[m, 2], f32>) -> !relax.tensor<[m, 3], f32> {
+  %w = relax.constant dense<1.0> : tensor<2x3xf32>
+  %0 = relax.call_tir @tiled(%x, %w) : (!relax.tensor<[m, 2], f32>, !relax.tensor<[2, 3], f32>) -> !relax.tensor<[m, 3], f32>
+  %1 = relax.call_tir @none(%x, %w) : (!relax.tensor<[m, 2], f32>, !relax.tensor<[2, 3], f32>) -> !relax.tensor<[m, 3], f32>
+  relax.return %0 : !relax.tensor<[m, 3], f32>
+}
+func.func private @tiled(%a: tensor<?x2xf32>, %b: tensor<2x3xf32>, %out: tensor<?x3xf32>) -> tensor<?x3xf32> attributes {relax.schedule = {class = "matmul", tile = array<i64: 4, 4>}} {
+  %zero = arith.constant 0.0 : f32
+  %fill = linalg.fill ins(%zero : f32) outs(%out : tensor<?x3xf32>) -> tensor<?x3xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<?x2xf32>, tensor<2x3xf32>) outs(%fill : tensor<?x3xf32>) -> tensor<?x3xf32>
+  return %0 : tensor<?x3xf32>
+}
+func.func private @none(%a: tensor<?x2xf32>, %b: tensor<2x3xf32>, %out: tensor<?x3xf32>) -> tensor<?x3xf32> attributes {relax.schedule = {class = "none"}} {
+  %zero = arith.constant 0.0 : f32
+  %fill = linalg.fill ins(%zero : f32) outs(%out : tensor<?x3xf32>) -> tensor<?x3xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<?x2xf32>, tensor<2x3xf32>) outs(%fill : tensor<?x3xf32>) -> tensor<?x3xf32>
+  return %0 : tensor<?x3xf32>
+}
