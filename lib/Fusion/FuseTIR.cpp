@@ -12,6 +12,9 @@
 // to be checked. Functions and kernels without uses are erased, and a kernel
 // takes over the name of its function.
 //
+// A kernel has the schedule of its function, or else the one of the kernels
+// that it is made of.
+//
 //===----------------------------------------------------------------------===//
 
 #include "MergeKernels.h"
@@ -19,6 +22,7 @@
 #include "Fusion.h"
 #include "relax-mlir/Fusion/Passes.h"
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/IR/Schedule.h"
 #include "relax-mlir/IR/StructInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -48,10 +52,11 @@ class Fuser {
 public:
   explicit Fuser(ModuleOp module) : module(module), symbols(module) {}
 
-  void run();
+  LogicalResult run();
 
 private:
-  void merge(FuncOp function);
+  FailureOr<Attribute> findSchedule(FuncOp function);
+  LogicalResult merge(FuncOp function);
   void inlineCall(relax::CallOp call);
   void eraseUnused();
 
@@ -69,19 +74,60 @@ private:
 // Kernels
 //===----------------------------------------------------------------------===//
 
+static Attribute getSchedule(Operation *function) {
+  return RelaxDialect::ScheduleAttrHelper(function->getContext())
+      .getAttr(function);
+}
+
 static bool areEquivalent(func::FuncOp lhs, func::FuncOp rhs) {
   return lhs.getFunctionType() == rhs.getFunctionType() &&
+         getSchedule(lhs) == getSchedule(rhs) &&
          OperationEquivalence::isRegionEquivalentTo(
              &lhs.getBody(), &rhs.getBody(),
              OperationEquivalence::IgnoreLocations);
 }
 
-void Fuser::merge(FuncOp function) {
+/// The schedule of the kernel that a function becomes; null where nothing is
+/// asked for.
+FailureOr<Attribute> Fuser::findSchedule(FuncOp function) {
+  if (Attribute own = getSchedule(function))
+    return own;
+  Attribute found;
+  WalkResult result = function.walk([&](CallTIROp call) {
+    auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
+    Attribute schedule = kernel ? getSchedule(kernel) : Attribute();
+    if (found && schedule && found != schedule) {
+      function.emitError() << "expected its kernels to have one schedule, or "
+                              "the function, but got "
+                           << found << " and " << schedule;
+      return WalkResult::interrupt();
+    }
+    if (schedule)
+      found = schedule;
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return found;
+}
+
+LogicalResult Fuser::merge(FuncOp function) {
+  FailureOr<Attribute> schedule = findSchedule(function);
+  if (failed(schedule))
+    return failure();
   SmallVector<StringRef> callees;
   function.walk([&](CallTIROp call) { callees.push_back(call.getCallee()); });
   func::FuncOp kernel = mergeKernels(function, symbols);
-  if (!kernel)
-    return;
+  if (!kernel) {
+    if (!getSchedule(function))
+      return success();
+    return function.emitError()
+           << "expected a function with a schedule to call kernels that can "
+              "become one, at least two, but got one that stays a function";
+  }
+  if (*schedule)
+    RelaxDialect::ScheduleAttrHelper(module.getContext())
+        .setAttr(kernel, cast<DictionaryAttr>(*schedule));
   replaced.insert_range(callees);
   CallTIROp call;
   function.walk([&](CallTIROp only) { call = only; });
@@ -89,7 +135,7 @@ void Fuser::merge(FuncOp function) {
     if (areEquivalent(kernel, other)) {
       kernel.erase();
       call.setCalleeAttr(FlatSymbolRefAttr::get(other));
-      return;
+      return success();
     }
   // The function has the name until it goes.
   std::string name;
@@ -104,6 +150,7 @@ void Fuser::merge(FuncOp function) {
   call.setCalleeAttr(FlatSymbolRefAttr::get(kernel));
   merged.push_back(kernel);
   origins[kernel] = function;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,24 +269,29 @@ void Fuser::eraseUnused() {
       symbols.erase(kernel);
 }
 
-void Fuser::run() {
+LogicalResult Fuser::run() {
   SmallVector<FuncOp> primitives;
   for (auto function : module.getOps<relax::FuncOp>())
     if (isPrimitive(function))
       primitives.push_back(function);
   if (primitives.empty())
-    return;
+    return success();
   for (FuncOp function : primitives)
-    merge(function);
+    if (failed(merge(function)))
+      return failure();
   SmallVector<relax::CallOp> calls;
   module.walk([&](relax::CallOp call) { calls.push_back(call); });
   for (relax::CallOp call : calls)
     inlineCall(call);
   eraseUnused();
+  return success();
 }
 
 namespace {
 struct RelaxFuseTIRPass : relax::impl::RelaxFuseTIRPassBase<RelaxFuseTIRPass> {
-  void runOnOperation() override { Fuser(getOperation()).run(); }
+  void runOnOperation() override {
+    if (failed(Fuser(getOperation()).run()))
+      signalPassFailure();
+  }
 };
 } // namespace

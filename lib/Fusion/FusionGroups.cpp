@@ -34,6 +34,7 @@
 #include "FusionGroups.h"
 
 #include "relax-mlir/Analysis/Dequantization.h"
+#include "relax-mlir/IR/Schedule.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallSet.h"
@@ -53,6 +54,9 @@ FailureOr<const KernelFacts *> KernelFactsCache::lookup(StringRef callee) {
     return failure();
   known = std::make_unique<KernelFacts>(kernel);
   known->pattern = *pattern;
+  // Who asks for a class means the kernel as it is.
+  if (KernelSchedule::get(kernel))
+    known->isMergeable = false;
   return known.get();
 }
 

@@ -20,6 +20,7 @@
 #include "relax-mlir/IR/Inliner.h"
 #include "relax-mlir/IR/ShapeScope.h"
 #include "relax-mlir/IR/StructInfo.h"
+#include "relax-mlir/Transforms/InlineCall.h"
 #include "relax-mlir/Transforms/Passes.h"
 
 #include "mlir/Analysis/CallGraph.h"
@@ -79,8 +80,8 @@ static void inlineOp(Operation &op, CallOp call, const ShapeVarMap &values,
                 ValueRange(inlineDataflow(dataflow, rewriter)));
 }
 
-static void inlineCall(CallOp call, FuncOp callee, RewriterBase &rewriter,
-                       llvm::StringSet<> &taken) {
+void mlir::relax::inlineCall(CallOp call, FuncOp callee, RewriterBase &rewriter,
+                             llvm::StringSet<> &taken) {
   ShapeVarMap values = mapVars(call, callee, taken);
   auto castTo = [&](Value value, Type type) -> Value {
     if (value.getType() == type)
@@ -102,8 +103,7 @@ static void inlineCall(CallOp call, FuncOp callee, RewriterBase &rewriter,
   }
 }
 
-/// A dataflow block has no control flow.
-static bool fitsAt(CallOp call, FuncOp callee) {
+bool mlir::relax::fitsAt(CallOp call, FuncOp callee) {
   return !isa<DataflowOp>(call->getParentOp()) ||
          llvm::none_of(callee.getBody().front().getOperations(),
                        llvm::IsaPred<IfOp, SeqOp>);

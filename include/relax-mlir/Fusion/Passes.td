@@ -69,7 +69,8 @@ def RelaxFuseOpsPass : Pass<"relax-fuse-ops", "ModuleOp"> {
       them. An element that is used several times, by a broadcast, is only
       computed again where that costs next to nothing.
 
-    Updates in place are not fused, nor is anything moved over them.
+    Updates in place are not fused, nor is anything moved over them. A kernel with
+    a `relax.schedule` stays as it is.
   }];
   let options = [
     Option<"maxDepth", "max-depth", "unsigned", "256",
@@ -94,6 +95,10 @@ def RelaxFuseTIRPass : Pass<"relax-fuse-tir", "ModuleOp"> {
     kernels, stays a function, and so does one whose arguments have to be checked
     when it is called. Kernels and functions that nobody uses any more are
     removed.
+
+    The kernel has the `relax.schedule` of the function, or else that of the kernels
+    that it is made of. Two kernels that ask for different things are an error, and
+    so is a function with a schedule that stays a function.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",

@@ -304,3 +304,14 @@ relax.func impure @main(%x: !relax.tensor<[n, 8], f32>, %b: !relax.tensor<[8], f
   %15 = relax.call_tir_inplace @inplace(%f, %14) inplace [1] : (!relax.tensor<[4], f32>, !relax.tensor<[4], f32>) -> !relax.tensor<[4], f32>
   relax.return %0 : !relax.tensor<[n, 8], f32>
 }
+
+// What a kernel asks for stays.
+// CHECK: func.func private @scheduled({{.*}} -> tensor<8xf32> attributes {relax.schedule = {class = "elementwise"}}
+func.func @scheduled(%x: memref<8xf32>, %o: memref<8xf32>) attributes {relax.schedule = {class = "elementwise"}} {
+  linalg.exp ins(%x : memref<8xf32>) outs(%o : memref<8xf32>)
+  return
+}
+relax.func @calls_scheduled(%x: !relax.tensor<[8], f32>) -> !relax.tensor<[8], f32> {
+  %0 = relax.call_tir @scheduled(%x) : (!relax.tensor<[8], f32>) -> !relax.tensor<[8], f32>
+  relax.return %0 : !relax.tensor<[8], f32>
+}
