@@ -59,6 +59,7 @@ function(relax_library name)
         RelaxConversionPassesIncGen
         RelaxCodegenPassesIncGen
         RelaxFusionPassesIncGen
+        RelaxTransformOpsIncGen
     )
 
     file(

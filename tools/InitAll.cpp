@@ -15,6 +15,7 @@
 
 #include "relax-mlir/IR/Relax.h"
 #include "relax-mlir/Pipelines/Pipelines.h"
+#include "relax-mlir/TransformOps/Registration.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -27,5 +28,6 @@ void mlir::relax::registerAll(DialectRegistry &registry) {
   registerAllPasses();
   registerAllToLLVMIRTranslations(registry);
   registry.insert<RelaxDialect>();
+  registerTransformExtension(registry);
   registerPassesAndPipelines();
 }

@@ -33,10 +33,19 @@ MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Relax, relax);
 /// Has every context share threads into which the registry loads the dialect.
 MLIR_CAPI_EXPORTED void mlirRelaxShareThreads(MlirDialectRegistry registry);
 
-/// Loads the dialect into a context that was made without such a registry. A
-/// context that has it stays as it is.
+/// Loads the dialect into a context that was made without such a registry,
+/// which gets `transform.relax.*`, too. A context that has it stays as it is.
 MLIR_CAPI_EXPORTED void
 mlirRelaxLoadDialectAndShareThreads(MlirContext context);
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+/// Adds the operations `transform.relax.*` to the transform dialect of every
+/// context of the registry.
+MLIR_CAPI_EXPORTED void
+mlirRelaxRegisterTransformExtension(MlirDialectRegistry registry);
 
 //===----------------------------------------------------------------------===//
 // Uses

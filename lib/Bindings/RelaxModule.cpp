@@ -399,6 +399,7 @@ NB_MODULE(_relax_mlir, m) {
       [](MlirDialectRegistry registry) {
         mlirDialectHandleInsertDialect(mlirGetDialectHandle__relax__(),
                                        registry);
+        mlirRelaxRegisterTransformExtension(registry);
         mlirRelaxShareThreads(registry);
       },
       nb::arg("registry"));

@@ -20,6 +20,7 @@
 #include "relax-mlir/IR/StructInfo.h"
 #include "relax-mlir/IR/WellFormed.h"
 #include "relax-mlir/Pipelines/Pipelines.h"
+#include "relax-mlir/TransformOps/Registration.h"
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Registration.h"
@@ -746,6 +747,10 @@ void mlirRelaxConstantGetBytes(MlirAttribute constant,
 //===----------------------------------------------------------------------===//
 // Passes and phases
 //===----------------------------------------------------------------------===//
+
+void mlirRelaxRegisterTransformExtension(MlirDialectRegistry registry) {
+  registerTransformExtension(*unwrap(registry));
+}
 
 void mlirRelaxRegisterPasses() {
   static std::once_flag once;

@@ -18,6 +18,7 @@
 #include "relax-mlir-c/Dialect.h"
 
 #include "relax-mlir/IR/Relax.h"
+#include "relax-mlir/TransformOps/Registration.h"
 
 #include "mlir/CAPI/IR.h"
 #include "llvm/Support/ThreadPool.h"
@@ -105,5 +106,8 @@ void mlirRelaxLoadDialectAndShareThreads(MlirContext context) {
   if (unwrapped->getLoadedDialect<relax::RelaxDialect>())
     return;
   unwrapped->getOrLoadDialect<relax::RelaxDialect>();
+  DialectRegistry registry;
+  relax::registerTransformExtension(registry);
+  unwrapped->appendDialectRegistry(registry);
   shareThreads(unwrapped);
 }
