@@ -71,6 +71,7 @@ from .registry import TVM_PASSES as _TVM_PASSES
 from .reorder_permute_dims import ReorderPermuteDimsAfterConcat
 from .reorder_take_after_matmul import ReorderTakeAfterMatmul
 from .run_codegen import RunCodegen
+from .schedule import ApplySchedule
 from .symbols import AttachGlobalSymbol, NormalizeGlobalVar
 from .transpose_weights import TransposeQuantizedWeights
 from .update_vdevice import UpdateVDevice
@@ -78,6 +79,7 @@ from .update_vdevice import UpdateVDevice
 __all__ = [
     "AdjustMatmulOrder",
     "AlterOpImpl",
+    "ApplySchedule",
     "AttachAttrLayoutFreeBuffers",
     "AttachGlobalSymbol",
     "BindParams",
