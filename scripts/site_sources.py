@@ -22,6 +22,7 @@ PACKAGES = WORK / "package"
 PACKAGE = PACKAGES / "relax_mlir"
 SOURCES = ("python/relax_mlir", "runtime/python/relax_runtime")
 DIALECT = "dialect/RelaxOps.td"
+SCHEDULES = "dialect/RelaxTransformOps.td"
 NAMESPACES = ("builtin", "grad", "nn")  # as in python/CMakeLists.txt
 
 
@@ -47,8 +48,10 @@ def write_pages(wheels: Path) -> None:
     PAGES.mkdir(parents=True, exist_ok=True)
     tblgen = _tblgen(wheels, "mlir")
     dialect = _run(*tblgen, "-gen-dialect-doc", "-dialect=relax", DIALECT)
-    dialect = re.sub(r"^(### `\S+`) \((\S+)\)$", r"\1\n\nC++: `\2`", dialect, flags=re.M)
-    (PAGES / "Dialect.md").write_text(dialect.replace("[TOC]\n", ""))
+    schedules = "# Transform dialect\n\n" + _run(*tblgen, "-gen-op-doc", SCHEDULES)
+    for name, text in (("Dialect", dialect), ("TransformOps", schedules)):
+        text = re.sub(r"^(### `\S+`) \((\S+)\)$", r"\1\n\nC++: `\2`", text, flags=re.M)
+        (PAGES / f"{name}.md").write_text(text.replace("[TOC]\n", ""))
     for source in _passes():
         name = source.parent.name
         text = _run(*tblgen, "-gen-pass-doc", source)
