@@ -14,6 +14,7 @@
 
 #include "Packed.h"
 
+#include "ADT.h"
 #include "Elements.h"
 #include "Tensor.h"
 
@@ -598,6 +599,39 @@ static void assertTrue(ffi::PackedArgs args) {
 }
 
 //===----------------------------------------------------------------------===//
+// References to values that change: objects with one field, which is replaced
+//===----------------------------------------------------------------------===//
+
+static ADTObj *findReference(const ffi::Any &value) {
+  auto *object = const_cast<ADTObj *>(value.as<ADTObj>());
+  if (!object)
+    RELAX_THROW(TypeError) << "expected a reference, but got "
+                           << value.GetTypeKey();
+  return object;
+}
+
+static ffi::Array<ffi::Any> makeField(ffi::Any value) {
+  return ffi::Array<ffi::Any>{std::move(value)};
+}
+
+static ffi::Any createReference(ffi::Any value) {
+  ffi::Any reference = makeADT(0, makeField(std::move(value)));
+  if (reference == nullptr)
+    RELAX_THROW(MemoryError) << "out of memory for a reference";
+  return reference;
+}
+
+static ffi::Any readReference(ffi::Any reference) {
+  return findReference(reference)->fields.cast<ffi::Array<ffi::Any>>()[0];
+}
+
+static ffi::Array<ffi::Any> writeReference(ffi::Any reference,
+                                           ffi::Any value) {
+  findReference(reference)->fields = makeField(std::move(value));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
 // Packed functions that write into a tensor
 //===----------------------------------------------------------------------===//
 
@@ -681,6 +715,9 @@ static constexpr struct {
     {"inspect", anywhere<inspect>},
     {"nonzero", typed<nonzero>},
     {"print", packed<print>},
+    {"ref_create", anywhere<createReference>},
+    {"ref_read", anywhere<readReference>},
+    {"ref_write", anywhere<writeReference>},
     {"scalar_tensor", typed<makeScalar>},
     {"tensor_to_shape", typed<toShape>},
     {"truth", typed<isTrue>},

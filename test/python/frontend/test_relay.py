@@ -186,8 +186,8 @@ WRONG = {
     "axis": (VECTOR + " { sum(%x, axis=[1]) }", "<relay>:1:39: sum: "),
     "main": ("def @main[A](%x: A) { %x }", "<relay>:1:1: expected '@main' without type parameters"),
     "reference": (
-        "def @main(%x: float32) { let %r = ref(%x); ref_read(%r) }",
-        "<relay>:1:35: %r: references have no counterpart",
+        "def @main(%x: float32) { ref_read(%x) }",
+        "<relay>:1:26: expected type ref",
     ),
 }
 
@@ -456,6 +456,38 @@ def test_nested_patterns(exec_mode) -> None:
     }"""
     )
     assert run(program, scalar(7)) == [7, -7, -100, 0]
+
+
+COUNTER = """
+def @count(%n: int32, %r: ref(int32)) {
+  if (%n == 0) { ref_read(%r) } else {
+    let %u = ref_write(%r, ref_read(%r) + %n);
+    @count(%n - 1, %r)
+  }
+}
+def @main(%n: int32) { let %r = ref(1); let %once = @count(%n, %r); (%once, @count(%n, %r)) }
+"""
+
+
+def test_references_are_changed_by_who_has_them(exec_mode) -> None:
+    once, twice = run(COUNTER, scalar(4))
+    assert (once.item(), twice.item()) == (11, 21)
+
+
+def test_references_of_tensors_in_closures(exec_mode) -> None:
+    program = """
+def @main(%x: Tensor[(3, 2), float32]) {
+  let %r = ref(%x);
+  let %add = fn (%y: Tensor[(3, 2), float32]) { ref_write(%r, add(ref_read(%r), %y)) };
+  let %before = ref_read(%r);
+  let %a = %add(%x);
+  let %b = %add(ref_read(%r));
+  (%before, ref_read(%r))
+}"""
+    x = np.arange(6, dtype="float32").reshape(3, 2)
+    before, after = run(program, x)
+    np.testing.assert_array_equal(before, x)
+    np.testing.assert_array_equal(after, 4 * x)
 
 
 def test_a_value_that_no_clause_takes_is_an_error(exec_mode) -> None:

@@ -153,9 +153,23 @@ class Body:
             return self._if(expr, env, name_hint(var))
         if isinstance(expr, ast.Match):
             return self._match(expr, env)
-        if isinstance(expr, ast.RefCreate | ast.RefRead | ast.RefWrite):
-            raise NotImplementedError("references have no counterpart in Relax")
+        if isinstance(expr, ast.RefCreate):
+            return self._on_references("ref_create", [expr.value], env)
+        if isinstance(expr, ast.RefRead):
+            value = self._on_references("ref_read", [expr.ref], env)
+            type_ = self._context.inference.type_of(var)
+            return self._builder.match_cast(value, self._context.param_info(type_))
+        if isinstance(expr, ast.RefWrite):
+            self._on_references("ref_write", [expr.ref, expr.value], env)
+            return []
         return self._atom(expr, env)
+
+    def _on_references(self, name: str, operands: Sequence[Expr], env: Env) -> ir.Value:
+        """Call a function of the runtime, as values of Relax do not change."""
+        args = self._tensors(operands, env)
+        return self._builder.emit(
+            op.call_packed(f"relax_mlir.run.{name}", *args, sinfo_args=ObjectStructInfo())
+        )
 
     def _item(self, expr: ast.TupleGetItem, env: Env, hint: str) -> Value:
         source = self._atom(expr.tuple_value, env)

@@ -231,9 +231,20 @@ class Inference:
             return self._unify(then, self._block(expr.otherwise), expr)
         if isinstance(expr, ast.Match):
             return self._match(expr)
-        if isinstance(expr, ast.RefCreate | ast.RefRead | ast.RefWrite):
-            return Hole()  # refused where it is written
+        if isinstance(expr, ast.RefCreate):
+            return ast.RefType(self._atom(expr.value))
+        if isinstance(expr, ast.RefRead):
+            return self._referred(expr)
+        if isinstance(expr, ast.RefWrite):
+            self._unify(self._referred(expr), self._atom(expr.value), expr)
+            return TupleType(())
         return self._atom(expr)
+
+    def _referred(self, expr: ast.RefRead | ast.RefWrite) -> Type:
+        """Return the type of what a reference refers to."""
+        result = Hole()
+        self._unify(self._atom(expr.ref), ast.RefType(result), expr)
+        return result
 
     def _item(self, expr: ast.TupleGetItem) -> Type:
         tuple_type, result = self._atom(expr.tuple_value), Hole()
@@ -367,11 +378,9 @@ class Inference:
 
 
 def _has_functions(function: ast.Function) -> bool:
-    """Say whether types in a body have to be known to write it: those of functions and patterns."""
-    return any(
-        isinstance(expr, ast.Function | ast.Match | ast.GlobalVar | ast.ConstructorRef)
-        for expr in ast.post_order(function.body)
-    )
+    """Say whether types in a body have to be known to write it, as those of functions are."""
+    kinds = ast.Function | ast.Match | ast.GlobalVar | ast.ConstructorRef | ast.RefRead
+    return any(isinstance(expr, kinds) for expr in ast.post_order(function.body))
 
 
 def _known(type_: Type, what: str, span: Span | None) -> Type:

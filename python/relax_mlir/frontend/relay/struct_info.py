@@ -15,7 +15,7 @@ from ...core.ir import (
     TensorStructInfo,
     TupleStructInfo,
 )
-from .ast import ANY, AnyDim, DataType, FuncType, TensorType, TupleType, Type, TypeDim
+from .ast import ANY, AnyDim, DataType, FuncType, RefType, TensorType, TupleType, Type, TypeDim
 
 
 def struct_info(
@@ -36,7 +36,7 @@ def struct_info(
     Raises
     ------
     NotImplementedError
-        If there is none: references have no counterpart.
+        If there is none.
     """
     if isinstance(type_, TensorType):
         if fresh is None and ANY in type_.shape:
@@ -48,9 +48,11 @@ def struct_info(
         # The dimensions of its parameters are its own.
         params = [struct_info(param, fresh, is_pure) for param in type_.params]
         return FuncStructInfo(params, struct_info(type_.result, None, is_pure), purity=is_pure)
-    if isinstance(type_, DataType):
+    if isinstance(type_, DataType | RefType):
         return ObjectStructInfo()
-    raise NotImplementedError(f"expected a tensor, tuple, function or data type, but got {type_}")
+    raise NotImplementedError(
+        f"expected a tensor, tuple, function, data type or reference, but got {type_}"
+    )
 
 
 def _dim(dim: TypeDim, fresh: Callable[[], str] | None) -> int | str:

@@ -67,7 +67,7 @@ class Translator:
         self._module, self._entries, self._params = module, entries, params
         self._inference = Inference(module, entries, types)
         self._is_pure = not any(
-            isinstance(expr, ast.Match) and not expr.complete
+            _has_effect(expr)
             for name in self._inference.functions
             for expr in ast.post_order(module.functions[name])
         )
@@ -214,3 +214,10 @@ def _is_straight(body: ast.Expr) -> bool:
             return False
         body = body.body
     return isinstance(body, ast.Var | ast.Constant)
+
+
+def _has_effect(expr: ast.Expr) -> bool:
+    """Say whether an expression may end the program, or depends on what happened before."""
+    if isinstance(expr, ast.Match):
+        return not expr.complete
+    return isinstance(expr, ast.RefCreate | ast.RefRead | ast.RefWrite)
