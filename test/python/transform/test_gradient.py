@@ -6,6 +6,7 @@ import pytest
 import relax_mlir as relax
 import torch
 from relax_mlir import op, te, transform
+from relax_mlir.script import from_source
 from relax_mlir.training.utils import register_te_gradient
 
 X = relax.TensorStructInfo(("n",), "float32")
@@ -269,6 +270,27 @@ def test_match_cast_has_a_gradient(load, tensor, write):
         return op.sum(op.square(op.match_cast(x, relax.TensorStructInfo((3,), "float32"))))
 
     _, gradients = adjoint(load, write(main, tensor(("n",))), VALUES)
+    assert_equal(gradients, [2 * VALUES])
+
+
+def test_shape_variables_that_data_binds_stay_bound(load):
+    """The cast that binds them has no use."""
+    module = from_source("""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((3,), "float32"), s: R.Tensor((2,), "int64")) -> R.Tensor((), "float32"):
+        m, k = T.int64(), T.int64()
+        with R.dataflow():
+            shape = R.tensor_to_shape(s)
+            _: R.Shape([m, k]) = R.match_cast(shape, R.Shape([m, k]))
+            y: R.Tensor((m, k), "float32") = R.reshape(x, R.shape([m, k]))
+            total: R.Tensor((), "float32") = R.sum(R.multiply(y, y))
+            R.output(total)
+        return total
+""")
+    x = module["main"].params[0]
+    _, gradients = adjoint(load, module, VALUES, np.array([1, 3]), require_grads=x)
     assert_equal(gradients, [2 * VALUES])
 
 

@@ -16,6 +16,7 @@ from mlir import ir
 from ... import op
 from ...builder.places import set_name
 from ...core.ir import TupleStructInfo
+from ...core.struct_info import definable_tir_vars_in_struct_info, tir_vars_in_struct_info
 from ...core.variables import blocks_of, defining_op, unnamed, var_name, walk
 from ...dialects import relax as _ops
 from ...te import call_kernel
@@ -262,8 +263,18 @@ def erase_unused(block: ir.Block, is_pure: Callable[[ir.Operation], bool]) -> No
     """Erase operations without effects whose results nobody uses, also in branches."""
     for operation in reversed([each.operation for each in block.operations]):
         is_used = any(True for result in operation.results for _ in result.uses)
-        if len(operation.results) and is_pure(operation) and not is_used:
+        may_go = len(operation.results) and is_pure(operation) and not _binds(operation)
+        if may_go and not is_used:
             operation.erase()
             continue
         for inner in blocks_of(operation):
             erase_unused(inner, is_pure)
+
+
+def _binds(operation: ir.Operation) -> bool:
+    """Say whether others may use shape variables that an operation gives a value."""
+    if operation.name != "relax.match_cast":
+        return False
+    given = {one.name for one in tir_vars_in_struct_info(operation.operands[0].type)}
+    bound = definable_tir_vars_in_struct_info(operation.results[0].type)
+    return any(one.name not in given for one in bound)
