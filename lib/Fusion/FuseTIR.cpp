@@ -55,9 +55,13 @@ public:
   LogicalResult run();
 
 private:
+  using Names = llvm::DenseMap<Operation *, StringAttr>;
+
   FailureOr<Attribute> findSchedule(FuncOp function);
   LogicalResult merge(FuncOp function);
   void inlineCall(relax::CallOp call);
+  Names eraseUnused(SmallVector<Operation *> candidates);
+  void renameKernels(const Names &gone);
   void eraseUnused();
 
   ModuleOp module;
@@ -246,27 +250,51 @@ void Fuser::inlineCall(relax::CallOp call) {
 // The module
 //===----------------------------------------------------------------------===//
 
+/// Erases those of some symbols that are private and that nothing names, also
+/// those that only erased ones name. Returns the names of what is gone.
+Fuser::Names Fuser::eraseUnused(SmallVector<Operation *> candidates) {
+  Names erased;
+  size_t before;
+  do {
+    before = erased.size();
+    SymbolTableCollection tables;
+    SymbolUserMap users(tables, module);
+    llvm::erase_if(candidates, [&](Operation *symbol) {
+      if (!cast<SymbolOpInterface>(symbol).isPrivate() ||
+          !users.useEmpty(symbol))
+        return false;
+      erased[symbol] = SymbolTable::getSymbolName(symbol);
+      symbols.erase(symbol);
+      return true;
+    });
+  } while (erased.size() != before);
+  return erased;
+}
+
+/// Gives kernels the names of the functions that they were made of, where these
+/// are gone.
+void Fuser::renameKernels(const Names &gone) {
+  SymbolTableCollection tables;
+  SymbolUserMap users(tables, module);
+  for (func::FuncOp kernel : merged)
+    if (StringAttr name = gone.lookup(origins[kernel])) {
+      symbols.remove(kernel);
+      users.replaceAllUsesWith(kernel, name);
+      kernel.setSymNameAttr(name);
+      symbols.insert(kernel);
+    }
+}
+
 void Fuser::eraseUnused() {
-  auto isUnused = [&](Operation *symbol) {
-    return cast<SymbolOpInterface>(symbol).isPrivate() &&
-           SymbolTable::symbolKnownUseEmpty(symbol, module);
-  };
-  for (func::FuncOp kernel : merged) {
-    FuncOp function = origins[kernel];
-    if (!isUnused(function))
-      continue;
-    std::string name = function.getSymName().str();
-    symbols.erase(function);
-    (void)symbols.rename(kernel, name);
-  }
-  for (auto function :
-       llvm::make_early_inc_range(module.getOps<relax::FuncOp>()))
-    if (isPrimitive(function) && isUnused(function))
-      symbols.erase(function);
+  SmallVector<Operation *> functions, kernels;
+  for (auto function : module.getOps<relax::FuncOp>())
+    if (isPrimitive(function))
+      functions.push_back(function);
+  renameKernels(eraseUnused(std::move(functions)));
   for (StringRef name : replaced)
-    if (auto kernel = symbols.lookup<func::FuncOp>(name);
-        kernel && isUnused(kernel))
-      symbols.erase(kernel);
+    if (auto kernel = symbols.lookup<func::FuncOp>(name))
+      kernels.push_back(kernel);
+  eraseUnused(std::move(kernels));
 }
 
 LogicalResult Fuser::run() {

@@ -335,9 +335,10 @@ struct RelaxPackConstantsPass
       if (layout && packer.pack(call, kernel, *layout))
         replaced.insert(kernel);
     }
+    SymbolTableCollection tables;
+    SymbolUserMap users(tables, getOperation());
     for (Operation *kernel : replaced)
-      if (SymbolTable::symbolKnownUseEmpty(kernel, getOperation()) &&
-          cast<func::FuncOp>(kernel).isPrivate())
+      if (users.useEmpty(kernel) && cast<func::FuncOp>(kernel).isPrivate())
         symbols.erase(kernel);
   }
 };
