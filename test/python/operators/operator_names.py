@@ -7,7 +7,7 @@ from pathlib import Path
 
 DIALECT = Path(__file__).parents[3] / "dialect"
 # Files of operations that are not operators of TVM: the language, calls, the compiler's own.
-_OTHERS = ("Builtin", "Call", "Core", "Debug", "Device", "Function")
+_OTHERS = ("ADT", "Builtin", "Call", "Core", "Debug", "Device", "Function", "Transform")
 
 
 def operators() -> list[str]:

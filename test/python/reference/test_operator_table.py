@@ -13,7 +13,7 @@ from relax_mlir.reference.operators import OPERATORS
 
 _ROOT = Path(__file__).parents[3]
 # Files of operations without a kernel: the language, calls, and internals of the compiler.
-_NOT_OPERATORS = ("ADT", "Builtin", "Call", "Core", "Debug", "Device", "Function")
+_NOT_OPERATORS = ("ADT", "Builtin", "Call", "Core", "Debug", "Device", "Function", "Transform")
 
 
 def _defined(path: Path) -> set[str]:
