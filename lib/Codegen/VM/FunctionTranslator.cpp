@@ -344,8 +344,7 @@ LogicalResult Translator::translate(PrimValueOp op) {
 
 LogicalResult Translator::translate(MakePrimOp op) {
   Operand value = get(op.getValue());
-  bool isBool = isa<PrimStructInfoType>(op.getResult().getType()) &&
-                op.getResult().getType().getDtype().isInteger(1);
+  bool isBool = op.getResult().getType().getDtype().isInteger(1);
   if (value.kind != Operand::Integer)
     builtin(define(op), isBool ? "prim_set_bool" : "prim_set_int", {value});
   else if (isBool)
