@@ -107,9 +107,10 @@ def _functional(node: torch.fx.Node) -> torch._ops.OpOverload | None:
     if any(argument.alias_info is not None for argument in schema.arguments[1:]):
         return None
     tensors = [meta for meta in map(_meta, node.all_input_nodes) if meta is not None]
-    is_same = len({meta.dtype for meta in tensors}) == 1
-    is_truth = bool(_COMPARISONS.match(packet)) and tensors[0].dtype != torch.bool
-    return functional if is_same and not is_truth else None
+    dtypes = {meta.dtype for meta in tensors}
+    if len(dtypes) != 1 or (_COMPARISONS.match(packet) and dtypes != {torch.bool}):
+        return None
+    return functional
 
 
 def _arguments(schema: Any) -> list[str]:
