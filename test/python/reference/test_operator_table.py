@@ -5,29 +5,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 from relax_mlir.dialects import _relax_ops_gen as generated
 from relax_mlir.reference.operators import OPERATORS
 
-_ROOT = Path(__file__).parents[3]
-# Files of operations without a kernel: the language, calls, and internals of the compiler.
-_NOT_OPERATORS = ("ADT", "Builtin", "Call", "Core", "Debug", "Device", "Function", "Transform")
-
-
-def _defined(path: Path) -> set[str]:
-    """Return the names of the operations that a file defines."""
-    return set(re.findall(r'^def Relax_\w+Op\s*:[^<]*<\s*"(\w+)"', path.read_text(), re.MULTILINE))
-
-
-def _operators() -> set[str]:
-    """Return the names of all operations in the files of operators."""
-    names: set[str] = set()
-    for path in (_ROOT / "dialect").glob("Relax*Ops.td"):
-        if not path.stem.removeprefix("Relax").startswith(_NOT_OPERATORS):
-            names |= _defined(path)
-    return {f"relax.{name}" for name in names}
+sys.path.insert(0, str(Path(__file__).parents[1] / "operators"))
+from operator_names import DIALECT, operators
 
 
 def _generated() -> set[str]:
@@ -37,15 +23,15 @@ def _generated() -> set[str]:
 
 
 def test_every_operator_is_defined() -> None:
-    operators = _operators()
-    assert len(operators) > 130
-    assert operators <= _generated()
-    assert sorted(OPERATORS) == sorted(operators)
+    names = operators()
+    assert len(set(names)) > 130
+    assert set(names) <= _generated()
+    assert sorted(OPERATORS) == sorted(set(names))
 
 
 def _lowered() -> set[str]:
     """Return the classes that the tables of legalization name."""
-    folder = _ROOT / "lib" / "Conversion" / "RelaxToLinalg"
+    folder = DIALECT.parent / "lib" / "Conversion" / "RelaxToLinalg"
     text = "".join(path.read_text() for path in folder.glob("*.cpp"))
     return set(re.findall(r"\b(?:add|table\.add|add[A-Z]\w+|t\.add)<(\w+)Op[,>]", text))
 
