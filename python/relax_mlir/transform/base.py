@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -123,6 +124,7 @@ class Pass:
         Parameters
         ----------
         pm : mlir.passmanager.PassManager
+            Reports an exception of the pass as an error of MLIR, with the traceback.
 
         Examples
         --------
@@ -137,9 +139,14 @@ class Pass:
 
         @within_compilation
         def run(op: ir.Operation, external: Any) -> None:
-            # The pipeline owns the module, so it gets the contents of another one.
-            module = _ext.copy_as_module(op)
-            assign(op, self.run_on_module(module, PassContext.current()))
+            try:
+                # The pipeline owns the module, so it gets the contents of another one.
+                module = _ext.copy_as_module(op)
+                assign(op, self.run_on_module(module, PassContext.current()))
+            except Exception:
+                # An exception that leaves `pm.run` would leave the context at work for good.
+                op.location.emit_error(f"pass {self.info.name} failed\n{traceback.format_exc()}")
+                external.signal_pass_failure()
 
         pm.add(run, self.info.name)
 
