@@ -43,7 +43,7 @@ def Relax_ADTTagOp : Relax_InferredOp<"adt_tag", [NoMemoryEffect]> {
 }
 
 def Relax_ADTGetOp : Relax_InferredOp<"adt_get", [NoMemoryEffect,
-    DeclareOpInterfaceMethods<Relax_RuntimeStepOpInterface>]> {
+    ViewLikeOpInterface, DeclareOpInterfaceMethods<Relax_RuntimeStepOpInterface>]> {
   let summary = "a field of a value of an algebraic data type (VM03)";
   let description = [{
     A value that has fewer fields, or is of another kind, is an error when the
@@ -57,6 +57,9 @@ def Relax_ADTGetOp : Relax_InferredOp<"adt_get", [NoMemoryEffect,
     Relax_Arg<ConfinedAttr<I64Attr, [IntNonNegative]>, "From 0">:$index);
   let results = (outs Res<Relax_AnyValue, "The field, an object">:$result);
   let assemblyFormat = "$value `[` $index `]` attr-dict `:` type($value)";
+  let extraClassDeclaration = [{
+    Value getViewSource() { return getOperation()->getOperand(0); }
+  }];
 }
 
 #endif // RELAX_ADT_OPS

@@ -83,7 +83,7 @@ def Relax_AllocTensorOp : Relax_RuntimeStepOp<"alloc_tensor",
   let hasVerifier = 1;
 }
 
-def Relax_ViewOp : Relax_RuntimeStepOp<"view", [Pure]> {
+def Relax_ViewOp : Relax_RuntimeStepOp<"view", [Pure, ViewLikeOpInterface]> {
   let summary = "the elements of a tensor under other dimensions (RF09)";
   let description = [{
     The elements stay in their row-major order and are not copied: the result
@@ -110,6 +110,9 @@ def Relax_ViewOp : Relax_RuntimeStepOp<"view", [Pure]> {
     build($_builder, $_state, type, data, ValueRange());
   }]>];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    Value getViewSource() { return getOperation()->getOperand(0); }
+  }];
 }
 
 def Relax_CallKernelOp : Relax_BuiltinOp<"call_kernel",
@@ -259,7 +262,7 @@ def Relax_ToDeviceOp : Relax_RuntimeStepOp<"to_device"> {
   let assemblyFormat = "$data `to` $device attr-dict `:` type($data) `->` type($result)";
 }
 
-def Relax_CastOp : Relax_BuiltinOp<"cast", [Pure]> {
+def Relax_CastOp : Relax_BuiltinOp<"cast", [Pure, ViewLikeOpInterface]> {
   let summary = "a value under the type that was checked";
   let description = [{
     Example: `%0 = relax.builtin.cast %x : !relax.object -> !relax.tensor<ndim = 1, f32>`
@@ -267,6 +270,9 @@ def Relax_CastOp : Relax_BuiltinOp<"cast", [Pure]> {
   let arguments = (ins Relax_AnyValue:$value);
   let results = (outs Relax_AnyValue:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let extraClassDeclaration = [{
+    Value getViewSource() { return getOperation()->getOperand(0); }
+  }];
 }
 
 def Relax_DimOp : Relax_BuiltinOp<"dim"> {

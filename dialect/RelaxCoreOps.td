@@ -19,6 +19,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ViewLikeInterface.td"
 
 // Derivation from an adaptor. Builders derive types before anything else is
 // verified, so attributes are verified here.
@@ -301,7 +302,7 @@ def Relax_YieldOp : Relax_Op<"yield",
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
-def Relax_MatchCastOp : Relax_Op<"match_cast"> {
+def Relax_MatchCastOp : Relax_Op<"match_cast", [ViewLikeOpInterface]> {
   let summary = "check structural information at run time, binding shape variables (MC01-MC09)";
   let description = [{
     The value is checked against the result type; an error names what was
@@ -321,6 +322,7 @@ def Relax_MatchCastOp : Relax_Op<"match_cast"> {
   let extraClassDeclaration = [{
     /// Whether no value of the operand's type is of the result type (DR09).
     bool alwaysFails();
+    Value getViewSource() { return getOperation()->getOperand(0); }
   }];
 }
 

@@ -11,7 +11,8 @@
 
 include "RelaxCoreOps.td"
 
-def Relax_HintOnDeviceOp : Relax_InferredOp<"hint_on_device", [Pure]> {
+def Relax_HintOnDeviceOp : Relax_InferredOp<"hint_on_device",
+    [Pure, ViewLikeOpInterface]> {
   let summary = "a hint that data should be on a device (OP08)";
   let hasPythonFunction = 1;
   let pythonSummary = "data, with the hint that it should be on a device";
@@ -27,6 +28,9 @@ def Relax_HintOnDeviceOp : Relax_InferredOp<"hint_on_device", [Pure]> {
     Relax_Arg<I64Attr, "The `dev_id` of one virtual device of the module">:$device);
   let results = (outs Res<Relax_AnyValue, "Of the type of `data`">:$result);
   let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    Value getViewSource() { return getOperation()->getOperand(0); }
+  }];
 }
 
 def Relax_ToVDeviceOp : Relax_InferredOp<"to_vdevice"> {

@@ -89,8 +89,7 @@ bool LiveRanges::meetsOnlyAt(const LiveRanges &other, unsigned point) const {
 /// where it may be kept.
 static Value passOn(OpOperand &use, bool &escapes) {
   Operation *user = use.getOwner();
-  if (isa<MatchCastOp, relax::CastOp, ViewOp, TupleOp, GetItemOp, ADTMakeOp,
-          ADTGetOp>(user))
+  if (isa<ViewLikeOpInterface, TupleOp, GetItemOp, ADTMakeOp>(user))
     return user->getResult(0);
   if (isa<YieldOp>(user))
     if (auto branch = dyn_cast<IfOp>(user->getParentOp()))

@@ -177,8 +177,7 @@ static Value terminatorOperand(Region &region, unsigned index) {
 /// Whether the operands and regions that the rules below take are there. An
 /// operation without them says nothing; its verifier reports it.
 static bool isComplete(Operation &op) {
-  if (isa<MatchCastOp, relax::CastOp, HintOnDeviceOp, GetItemOp, ViewOp,
-          ADTGetOp>(op))
+  if (isa<ViewLikeOpInterface, GetItemOp>(op))
     return op.getNumOperands() == 1;
   if (isa<DataflowOp, SeqOp, ClosureOp>(op))
     return op.getNumRegions() == 1;
@@ -210,8 +209,9 @@ void AliasInfo::visitOp(Operation &op) {
             return merge(lookup(terminatorOperand(branch.getThenRegion(), 0)),
                          lookup(terminatorOperand(branch.getElseRegion(), 0)));
           })
-          .Case<MatchCastOp, relax::CastOp, HintOnDeviceOp, ViewOp, ADTGetOp>(
-              [&](auto cast) { return lookup(cast->getOperand(0)); })
+          .Case([&](ViewLikeOpInterface view) {
+            return lookup(view.getViewSource());
+          })
           .Case([&](TupleOp tuple) {
             return makeNode({}, fieldsOf(tuple->getOperands()));
           })

@@ -47,8 +47,7 @@ static bool onlyReads(Operation *op) {
 /// The value under which the operand of `user` goes on, if it does.
 static Value passOn(OpOperand &use) {
   Operation *user = use.getOwner();
-  if (isa<MatchCastOp, relax::CastOp, HintOnDeviceOp, ViewOp, TupleOp,
-          GetItemOp, ADTMakeOp, ADTGetOp>(user))
+  if (isa<ViewLikeOpInterface, TupleOp, GetItemOp, ADTMakeOp>(user))
     return user->getResult(0);
   if (user->hasTrait<OpTrait::IsTerminator>() && !isa<ReturnOp>(user) &&
       isa<IfOp, DataflowOp, SeqOp>(user->getParentOp())) {
