@@ -275,7 +275,9 @@ def Relax_CastOp : Relax_BuiltinOp<"cast", [Pure, ViewLikeOpInterface]> {
   }];
 }
 
-def Relax_DimOp : Relax_BuiltinOp<"dim"> {
+def Relax_DimOp : Relax_BuiltinOp<"dim",
+    [DeclareOpInterfaceMethods<InferIntRangeInterface,
+                               ["inferResultRangesFromOptional"]>]> {
   let summary = "a dimension of a tensor or shape, or an integer primitive value";
   let description = [{
     Example: `%0 = relax.builtin.dim %x[1] : !relax.tensor<ndim = 2, f32>`
@@ -285,7 +287,9 @@ def Relax_DimOp : Relax_BuiltinOp<"dim"> {
   let assemblyFormat = "$value `[` $index `]` attr-dict `:` type($value)";
 }
 
-def Relax_TagOp : Relax_BuiltinOp<"tag"> {
+def Relax_TagOp : Relax_BuiltinOp<"tag",
+    [DeclareOpInterfaceMethods<InferIntRangeInterface,
+                               ["inferResultRangesFromOptional"]>]> {
   let summary = "the tag of a value of an algebraic data type (VM03)";
   let description = [{
     Example: `%0 = relax.builtin.tag %x : !relax.object`
