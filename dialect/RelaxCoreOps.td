@@ -94,9 +94,9 @@ def Relax_FuncOp : Relax_Op<"func",
     on entry, in any order of the arguments, and are visible in the whole body.
     A `private` function is visible in its module only; any other is an entry
     point. An `impure` function may have visible side effects. The names of the
-    arguments are kept in `arg_names`; they are the names in the text. The result
-    may be left out: it is `!relax.object` until `relax-derive-struct-info`
-    derives it (`derive_result`).
+    arguments are kept in `arg_names`; they are the names in the text. Their
+    attributes are kept in `arg_dicts`. The result may be left out: it is
+    `!relax.object` until `relax-derive-struct-info` derives it (`derive_result`).
 
     **Constraints:**
     - the function has exactly one result, a Relax value;
@@ -134,7 +134,7 @@ def Relax_FuncOp : Relax_Op<"func",
     SymbolNameAttr:$sym_name,
     TypeAttrOf<FunctionType>:$function_type,
     OptionalAttr<StrAttr>:$sym_visibility,
-    OptionalAttr<DictArrayAttr>:$arg_attrs,
+    OptionalAttr<DictArrayAttr>:$arg_dicts,
     OptionalAttr<DictArrayAttr>:$res_attrs,
     OptionalAttr<StrArrayAttr>:$arg_names,
     DefaultValuedOptionalAttr<BoolAttr, "true">:$is_pure,
@@ -149,6 +149,12 @@ def Relax_FuncOp : Relax_Op<"func",
     ArrayRef<Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ArrayRef<Type> getResultTypes() { return getFunctionType().getResults(); }
     Region *getCallableRegion() { return isExternal() ? nullptr : &getBody(); }
+    /// The attributes of the arguments for passes of MLIR: `arg_dicts`, with
+    /// the names as `relax.name`. What erases or inserts arguments keeps both in
+    /// step. Null where there is neither.
+    ArrayAttr getArgAttrsAttr();
+    void setArgAttrsAttr(ArrayAttr attributes);
+    Attribute removeArgAttrsAttr();
     /// "argument 'x'" for an argument with a name, else "argument 0", without
     /// captured values.
     std::string describeArgument(unsigned index);

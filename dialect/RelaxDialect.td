@@ -56,6 +56,9 @@ def Relax_Dialect : Dialect {
     // On a function: how many of its first arguments are captured values, which
     // the closure, and no caller, passes.
     "::mlir::IntegerAttr":$captures,
+    // On an argument of a function, where a pass of MLIR asks for its attributes:
+    // its name, which `arg_names` keeps.
+    "::mlir::StringAttr":$name,
     // On a parameter of a kernel: its StructInfo, which tells more than a memref.
     "::mlir::TypeAttr":$struct_info,
     // On a loop of a kernel: its kind, such as "parallel" (T.parallel).

@@ -136,7 +136,7 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
   if (ArrayAttr names = argumentNames(builder, arguments))
     result.addAttribute(getArgNamesAttrName(result.name), names);
   call_interface_impl::addArgAndResultAttrs(
-      builder, result, arguments, resultAttrs, getArgAttrsAttrName(result.name),
+      builder, result, arguments, resultAttrs, getArgDictsAttrName(result.name),
       getResAttrsAttrName(result.name));
 
   Region *body = result.addRegion();
@@ -156,12 +156,13 @@ void FuncOp::print(OpAsmPrinter &printer) {
   if (!getIsPure())
     printer << "impure ";
   printer.printSymbolName(getSymName());
-  function_interface_impl::printFunctionSignature(
-      printer, *this, getArgumentTypes(), /*isVariadic=*/false,
-      getDeriveResult() ? ArrayRef<Type>() : getResultTypes());
+  call_interface_impl::printFunctionSignature(
+      printer, getArgumentTypes(), getArgDictsAttr(), /*isVariadic=*/false,
+      getDeriveResult() ? ArrayRef<Type>() : getResultTypes(),
+      getResAttrsAttr(), &getBody(), /*printEmptyResult=*/false);
   SmallVector<StringRef> elided = {
       getSymVisibilityAttrName(), getFunctionTypeAttrName(),
-      getArgAttrsAttrName(),      getResAttrsAttrName(),
+      getArgDictsAttrName(),      getResAttrsAttrName(),
       getIsPureAttrName(),        getDeriveResultAttrName()};
   // The names are in the signature, where there is one.
   if (!isExternal())
@@ -203,6 +204,53 @@ unsigned FuncOp::getNumCaptures() {
 }
 
 //===----------------------------------------------------------------------===//
+// FuncOp: attributes of arguments
+//===----------------------------------------------------------------------===//
+
+ArrayAttr FuncOp::getArgAttrsAttr() {
+  ArrayAttr names = getArgNamesAttr(), others = getArgDictsAttr();
+  if (!names)
+    return others;
+  RelaxDialect::NameAttrHelper helper(getContext());
+  unsigned count = others ? others.size() : getArgumentTypes().size();
+  SmallVector<Attribute> merged;
+  for (unsigned index = 0; index < count; ++index) {
+    NamedAttrList list(others ? dyn_cast<DictionaryAttr>(others[index])
+                              : DictionaryAttr());
+    if (StringRef name = argumentName(names, index); !name.empty())
+      list.set(helper.getName(), StringAttr::get(getContext(), name));
+    merged.push_back(list.getDictionary(getContext()));
+  }
+  return ArrayAttr::get(getContext(), merged);
+}
+
+void FuncOp::setArgAttrsAttr(ArrayAttr attributes) {
+  RelaxDialect::NameAttrHelper helper(getContext());
+  SmallVector<Attribute> names, others;
+  for (auto dictionary : attributes.getAsRange<DictionaryAttr>()) {
+    NamedAttrList list(dictionary);
+    auto name = dyn_cast_if_present<StringAttr>(list.erase(helper.getName()));
+    names.push_back(name ? name : StringAttr::get(getContext()));
+    others.push_back(list.getDictionary(getContext()));
+  }
+  auto unlessAll = [&](ArrayRef<Attribute> each, auto isEmpty) {
+    return llvm::all_of(each, isEmpty) ? ArrayAttr()
+                                       : ArrayAttr::get(getContext(), each);
+  };
+  setArgNamesAttr(unlessAll(
+      names, [](Attribute a) { return cast<StringAttr>(a).empty(); }));
+  setArgDictsAttr(unlessAll(
+      others, [](Attribute a) { return cast<DictionaryAttr>(a).empty(); }));
+}
+
+Attribute FuncOp::removeArgAttrsAttr() {
+  ArrayAttr removed = getArgAttrsAttr();
+  removeArgNamesAttr();
+  removeArgDictsAttr();
+  return removed;
+}
+
+//===----------------------------------------------------------------------===//
 // FuncOp: verification
 //===----------------------------------------------------------------------===//
 
@@ -226,6 +274,17 @@ LogicalResult FuncOp::verifyType() {
 }
 
 static LogicalResult verifyArgumentNames(FuncOp func) {
+  if (func->hasAttr("arg_attrs"))
+    return func.emitOpError() << "expected attributes of arguments in "
+                                 "'arg_dicts', but got 'arg_attrs'";
+  RelaxDialect::NameAttrHelper helper(func.getContext());
+  if (ArrayAttr attributes = func.getArgDictsAttr())
+    for (auto [index, dictionary] :
+         llvm::enumerate(attributes.getAsRange<DictionaryAttr>()))
+      if (dictionary.contains(helper.getName()))
+        return func.emitOpError() << "expected the name of argument " << index
+                                  << " in 'arg_names', but got the attribute '"
+                                  << helper.getName().getValue() << "'";
   ArrayAttr names = func.getArgNamesAttr();
   if (!names)
     return success();

@@ -177,10 +177,10 @@ def _extend_signature(function: ir.Operation, loss: ir.Operation, count: int) ->
         added = [each.value for each in other["arg_names"]][count:]
         names += [each if each not in names else f"{each}_loss" for each in added]
         own["arg_names"] = ir.ArrayAttr.get([ir.StringAttr.get(each) for each in names[:number]])
-    if "arg_attrs" in own:
-        kept = [*own["arg_attrs"]]
+    if "arg_dicts" in own:
+        kept = [*own["arg_dicts"]]
         kept += [ir.DictAttr.get({})] * (number - len(kept))
-        own["arg_attrs"] = ir.ArrayAttr.get(kept)
+        own["arg_dicts"] = ir.ArrayAttr.get(kept)
 
 
 def _set_result(function: ir.Operation, type_: ir.Type) -> None:

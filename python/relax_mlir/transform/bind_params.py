@@ -101,7 +101,7 @@ def bind_params(function: Any, params: Mapping[str, Any]) -> None:
         block.arguments[i].replace_all_uses_with(constant)
     for i in sorted(bound, reverse=True):
         block.erase_argument(i)
-    for name in ("arg_names", "arg_attrs"):
+    for name in ("arg_names", "arg_dicts"):
         if name in attributes:
             kept = [item for i, item in enumerate(attributes[name]) if i not in bound]
             attributes[name] = ir.ArrayAttr.get(kept)

@@ -35,7 +35,7 @@ _NOT_COPIED = (
     "sym_visibility",
     "function_type",
     "arg_names",
-    "arg_attrs",
+    "arg_dicts",
     "res_attrs",
     "is_pure",
     "derive_result",

@@ -179,14 +179,14 @@ def erase_params(function: ir.Operation, places: Iterable[int]) -> None:
 
 def _attributes_of(function: ir.Operation, count: int) -> list[ir.Attribute | None]:
     attributes = function.attributes
-    return list(attributes["arg_attrs"]) if "arg_attrs" in attributes else [None] * count
+    return list(attributes["arg_dicts"]) if "arg_dicts" in attributes else [None] * count
 
 
 def _set_attributes(function: ir.Operation, given: Sequence[ir.Attribute | None]) -> None:
-    if "arg_attrs" in function.attributes:
+    if "arg_dicts" in function.attributes:
         empty = ir.DictAttr.get({}, context=function.context)
         attrs = [empty if each is None else each for each in given]
-        function.attributes["arg_attrs"] = ir.ArrayAttr.get(attrs, context=function.context)
+        function.attributes["arg_dicts"] = ir.ArrayAttr.get(attrs, context=function.context)
 
 
 def unique_name(prefix: str, taken: Sequence[str]) -> str:

@@ -46,6 +46,20 @@ relax.func private @gr16_result_type() -> tensor<4xf32>
 
 // -----
 
+// expected-error@+1 {{'relax.func' op expected the name of argument 0 in 'arg_names', but got the attribute 'relax.name'}}
+relax.func @gr16_name_as_attribute(%x: !relax.object {relax.name = "y"}) -> !relax.object {
+  relax.return %x : !relax.object
+}
+
+// -----
+
+// expected-error@+1 {{'relax.func' op expected attributes of arguments in 'arg_dicts', but got 'arg_attrs'}}
+relax.func @gr16_attributes_of_arguments(%x: !relax.object) -> !relax.object attributes {arg_attrs = [{my.note}]} {
+  relax.return %x : !relax.object
+}
+
+// -----
+
 // expected-error@+1 {{'relax.func' op expected one block, but got 2}}
 relax.func @gr16_two_blocks(%x: !relax.object) -> !relax.object {
   relax.return %x : !relax.object

@@ -530,7 +530,7 @@ def test_what_tvmscript_has_no_words_for():
     assert """I.mlir_op("relax.exp", x, attrs={"my.note": '\\x00'}, types=(R.Tensor((2,)""" in text
     bounds = 'I.mlir_op("relax.builtin.check_bounds", gv, attrs={"name": "n", "upper": 3})'
     assert f"{bounds}\n" in text
-    assert 'R.func_attr({"arg_attrs": I.mlir_attr("[{my.attr}]")})' in text
+    assert 'R.func_attr({"arg_dicts": I.mlir_attr("[{my.attr}]")})' in text
     assert "I.mlir(" not in text
     assert structural_equal(from_source(text), program)
 

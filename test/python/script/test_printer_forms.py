@@ -109,7 +109,7 @@ def test_rf14_attributes_of_regions_and_arguments():
       }
       relax.return %2 : !relax.object
     }""")  # noqa: E501
-    assert 'R.func_attr({"arg_attrs": [{"my.attr": 2}, {}]})' in text
+    assert 'R.func_attr({"arg_dicts": [{"my.attr": 2}, {}]})' in text
     assert 'I.annotate(attrs={"my.first": 1})\n        with R.dataflow():' in text
     assert 'I.annotate(attrs={"my.note": I.mlir_attr("unit")})\n        if c:' in text
     assert 'I.annotate(attrs={"my.second": "t"})\n        with I.seq():' in text

@@ -152,9 +152,9 @@ def _add_argument(function: ir.Operation, name: str, type_: ir.Type) -> Any:
     if "arg_names" in attributes:
         names = [*attributes["arg_names"], ir.StringAttr.get(name)]
         attributes["arg_names"] = ir.ArrayAttr.get(names)
-    if "arg_attrs" in attributes:
-        kept = [*attributes["arg_attrs"], ir.DictAttr.get({})]
-        attributes["arg_attrs"] = ir.ArrayAttr.get(kept)
+    if "arg_dicts" in attributes:
+        kept = [*attributes["arg_dicts"], ir.DictAttr.get({})]
+        attributes["arg_dicts"] = ir.ArrayAttr.get(kept)
     return made
 
 
