@@ -1,4 +1,10 @@
-"""Gradients of operators against those of PyTorch, and the table of operators that have one."""
+"""Gradients of operators against those of PyTorch and finite differences, and which have one.
+
+As a program it prints the largest relative difference of each: from PyTorch with float32, from
+PyTorch with float64, and from finite differences::
+
+    python test/python/transform/test_gradient_operators.py [operator ...]
+"""
 
 import functools
 import sys
@@ -18,6 +24,10 @@ from operator_names import operators
 # The largest difference from what PyTorch computes in float64, over the largest number.
 TOLERANCE = {"float32": 2e-5, "float64": 1e-11}
 
+# The largest difference of a slope from a difference quotient, over what the slope is the sum of.
+SLOPE_TOLERANCE = {"float32": 1e-2, "float64": 1e-7}
+
+NAMES = [case[0] for case in CASES]
 CHUNK = 12
 CHUNKS = [CASES[i : i + CHUNK] for i in range(0, len(CASES), CHUNK)]
 
@@ -26,12 +36,21 @@ def _is(kind, name):
     return isinstance(kind, str) and kind == name
 
 
-def operands(case, dtype):
-    """Return the arrays of a case, those of floats of a data type."""
+def narrowest(case, dtype):
+    """Return the narrowest data type of floats in a case."""
+    return "float32" if case[0].startswith(("astype", "dequantize")) else dtype
+
+
+def operands(case, dtype, is_smooth=False):
+    """Return the arrays of a case, those of floats of a data type.
+
+    If `is_smooth`, no two numbers of an array are equal.
+    """
     rng = np.random.default_rng(len(case[0]))
     arrays = []
     for shape, kind in case[3]:
-        array = numbers(shape, "any" if _is(kind, "float32") else kind, rng)
+        is_any = _is(kind, "float32") or (is_smooth and _is(kind, "coarse"))
+        array = np.asarray(numbers(shape, "any" if is_any else kind, rng))
         if array.dtype.kind == "f":
             array = array.astype("float32" if _is(kind, "float32") else dtype)
         arrays.append(array)
@@ -87,13 +106,18 @@ def compiled(chunk, dtype, symbolic, mode):
     return [(vm[f"f{i}_adjoint"], each) for i, each in enumerate(dtypes)]
 
 
+def weights_of(case, arrays, dtype):
+    """Return what the result of a case is multiplied with before it is summed."""
+    shape = case[2](*map(torch.tensor, arrays)).shape
+    return np.random.default_rng(0).standard_normal(shape).astype(dtype)
+
+
 def difference(case, dtype, symbolic, mode):
     """Return the largest relative difference of the gradients of a case from PyTorch's."""
     chunk, place = divmod(CASES.index(case), CHUNK)
     adjoint, result = compiled(chunk, dtype, symbolic, mode)[place]
     arrays = operands(case, dtype)
-    shape = case[2](*map(torch.tensor, arrays)).shape
-    weights = np.random.default_rng(0).standard_normal(shape).astype(result)
+    weights = weights_of(case, arrays, result)
     _, gradients = adjoint(*arrays, weights)
     expected = theirs(case[2], arrays, weights)
     worst, given = 0.0, filter(is_float, arrays)
@@ -106,7 +130,32 @@ def difference(case, dtype, symbolic, mode):
     return worst
 
 
-# Each chunk runs in one of them; `python test_gradient_operators.py` measures all.
+def slope_difference(case, dtype, symbolic, mode):
+    """Return the relative difference of the slope in a random direction from a difference quotient.
+
+    The step is that at which rounding and the curvature weigh about alike.
+    """
+    chunk, place = divmod(CASES.index(case), CHUNK)
+    adjoint, result = compiled(chunk, dtype, symbolic, mode)[place]
+    arrays = operands(case, dtype, is_smooth=True)
+    weights = weights_of(case, arrays, result)
+    rng = np.random.default_rng(1)
+    ways = [rng.standard_normal(a.shape) if is_float(a) else None for a in arrays]
+    step = float(np.finfo(narrowest(case, dtype)).eps) ** (1 / 3)
+
+    def moved(sign):
+        pairs = zip(arrays, ways, strict=True)
+        return [a if w is None else np.asarray(a + sign * step * w, a.dtype) for a, w in pairs]
+
+    above, below = (float(adjoint(*moved(sign), weights)[0]) for sign in (1, -1))
+    floats = [w for w in ways if w is not None]
+    gradients = [each.numpy().astype("float64") for each in adjoint(*arrays, weights)[1]]
+    slope = sum((g * w).sum() for g, w in zip(gradients, floats, strict=True))
+    size = sum(np.abs(g * w).sum() for g, w in zip(gradients, floats, strict=True))
+    return float(abs(slope - (above - below) / (2 * step)) / max(size, 1e-3))
+
+
+# Each chunk runs in one of them; this file, run as a program, measures all.
 COMBINATIONS = [
     ("float32", True, "compiled"),
     ("float64", False, "bytecode"),
@@ -115,12 +164,34 @@ COMBINATIONS = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
+def combination(case):
+    """Return the data type, whether sizes are symbolic, and the mode in which a case is tested."""
+    return COMBINATIONS[CASES.index(case) // CHUNK % len(COMBINATIONS)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_gradient_is_that_of_pytorch(case):
-    chunk = CASES.index(case) // CHUNK
-    dtype, symbolic, mode = COMBINATIONS[chunk % len(COMBINATIONS)]
-    narrow = "float32" if case[0].startswith(("astype", "dequantize")) else dtype
-    assert difference(case, dtype, symbolic, mode) < TOLERANCE[narrow]
+    dtype, symbolic, mode = combination(case)
+    assert difference(case, dtype, symbolic, mode) < TOLERANCE[narrowest(case, dtype)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_gradient_is_a_difference_quotient(case):
+    if case[0] == "relu-at-0":
+        pytest.skip("the slopes on both sides of 0 differ")
+    dtype, symbolic, mode = combination(case)
+    assert slope_difference(case, dtype, symbolic, mode) < SLOPE_TOLERANCE[narrowest(case, dtype)]
+
+
+COLUMNS = ("shapes", "PyTorch, float32", "PyTorch, float64", "difference quotient, float64")
+
+
+def measured(case):
+    """Return the largest differences of a case, with and without symbolic sizes, in both modes."""
+    runs = [(symbolic, mode) for symbolic in (False, True) for mode in ("compiled", "bytecode")]
+    for dtype in ("float32", "float64"):
+        yield max(difference(case, dtype, *run) for run in runs)
+    yield max(slope_difference(case, "float64", *run) for run in runs)
 
 
 def test_each_operator_has_a_gradient_or_a_reason():
@@ -139,16 +210,10 @@ def test_each_rule_of_an_operator_has_a_case():
 
 
 if __name__ == "__main__":
+    print("operator", *COLUMNS, sep=", ")
     for case in CASES:
-        if len(sys.argv) > 1 and not any(case[0].startswith(each) for each in sys.argv[1:]):
-            continue
-        try:
-            found = [
-                f"{difference(case, dtype, symbolic, mode):.1e}"
-                for dtype in ("float32", "float64")
-                for symbolic in (False, True)
-                for mode in ("compiled", "bytecode")
-            ]
-        except Exception as error:
-            found = [type(error).__name__, str(error)[:300]]
-        print(case[0], *found, flush=True)
+        if len(sys.argv) == 1 or any(case[0].startswith(each) for each in sys.argv[1:]):
+            shapes = " ".join(str(list(shape)).replace("'", "") for shape, _ in case[3])
+            print(
+                case[0], shapes, *(f"{each:.1e}" for each in measured(case)), sep=", ", flush=True
+            )
