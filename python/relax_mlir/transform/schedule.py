@@ -20,9 +20,9 @@ class ApplySchedule(Pass):
 
     Parameters
     ----------
-    schedule : str
-        The text of a module with ``transform.named_sequence @__transform_main``, which is given the
-        module that is to be changed.
+    schedule : str or mlir.ir.Module
+        A module, or its text, with ``transform.named_sequence @__transform_main``, which is given
+        the module that is to be changed. `relax_mlir.dialects.transform` builds one.
     name : str
 
     Raises
@@ -57,11 +57,11 @@ class ApplySchedule(Pass):
     True
     """
 
-    def __init__(self, schedule: str, name: str = "ApplySchedule") -> None:
-        self._schedule = schedule
+    def __init__(self, schedule: str | ir.Module, name: str = "ApplySchedule") -> None:
+        self._schedule = schedule if isinstance(schedule, str) else str(schedule)
         self.info = PassInfo(0, name)
         KNOWN_PASSES.add(name)
-        _find_entry(parse_module(schedule, current_context()))
+        _find_entry(parse_module(self._schedule, current_context()))
 
     def run_on_module(self, module: ir.Module, ctx: PassContext) -> ir.Module:
         """Run the sequence on a module, which it changes."""

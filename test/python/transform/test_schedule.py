@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 import relax_mlir as relax
 from mlir import ir
+from mlir.dialects import transform as upstream
 from relax_mlir import op, transform
+from relax_mlir.dialects import transform as schedules
 
 SEQUENCE = """
 module attributes {{transform.with_named_sequence}} {{
@@ -318,3 +320,38 @@ def test_contexts_that_are_older_than_the_package_know_schedules() -> None:
     relax.load_dialect(context)
     module = ir.Module.parse(SEQUENCE.format(FUSE_ALL), context)
     assert "transform.relax.fuse" in str(module)
+
+
+def test_schedules_are_built_in_python() -> None:
+    """Each operation, as its text has it."""
+    with relax.default_context(), ir.Location.unknown():
+        module = ir.Module.create()
+        module.operation.attributes["transform.with_named_sequence"] = ir.UnitAttr.get()
+        with ir.InsertionPoint(module.body):
+            handle = upstream.AnyOpType.get()
+            main = upstream.NamedSequenceOp("__transform_main", [handle], [])
+        with ir.InsertionPoint(main.body):
+            root, f32 = main.bodyTarget, ir.F32Type.get()
+            found = schedules.match_calls(
+                root, kernel="add", pattern="broadcast", rank=2, dtype=f32, dims="symbolic"
+            )
+            function, call = schedules.fuse(found)
+            schedules.set_kernel(function, "none")
+            products = schedules.match_calls(schedules.split(call))
+            schedules.set_kernel(schedules.get_callee(products), "matmul", tile=[2, 32])
+            upstream.YieldOp()
+    by_hand = SEQUENCE.format(f"""
+    %found = transform.relax.match_calls in %module {{
+      kernel = "add", pattern = "broadcast", rank = 2, dtype = f32, dims = "symbolic"
+    }} : {HANDLE}
+    %function, %call = transform.relax.fuse %found
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.relax.set_kernel %function class "none" : !transform.any_op
+    %bindings = transform.relax.split %call : {HANDLE}
+    %products = transform.relax.match_calls in %bindings : {HANDLE}
+    %kernels = transform.relax.get_callee %products : {HANDLE}
+    transform.relax.set_kernel %kernels class "matmul" tile [2, 32] : !transform.any_op
+    """)
+    with relax.default_context():
+        assert str(module) == str(ir.Module.parse(by_hand))
+    transform.ApplySchedule(module)
