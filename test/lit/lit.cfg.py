@@ -6,7 +6,7 @@ Substitutions beside lit's own:
   and bytecode, and FileCheck reads each result
 - `%invalid`: each part of the file (between `// -----`) is parsed, and gives exactly the
   diagnostics that its comments expect
-- `%python`, `%source_root`, `%mlir_include_dir`
+- `%python`, `%source_root`, `%tools`, `%mlir_include_dir`
 """
 
 # ruff: noqa: F821
@@ -26,8 +26,11 @@ config.test_exec_root = config.relax_obj_root
 
 # Our tools come first, then FileCheck, not and count.
 tools = [config.relax_tools_dir, config.llvm_tools_dir]
-search_path = os.pathsep.join([*tools, config.environment["PATH"]])
+# The Python that has the package, for tools that run it.
+python = str(Path(config.python_executable).parent)
+search_path = os.pathsep.join([*tools, python, config.environment["PATH"]])
 config.environment["PATH"] = search_path
+config.environment["PYTHONPATH"] = config.python_packages
 for tool in ("FileCheck", "not", "count"):
     if not shutil.which(tool, path=search_path):
         lit_config.fatal(
@@ -47,5 +50,6 @@ config.substitutions += [
     ("%invalid", "relax-opt %s --split-input-file --verify-diagnostics"),
     ("%python", config.python_executable),
     ("%source_root", config.relax_src_root),
+    ("%tools", config.relax_tools_dir),
     ("%mlir_include_dir", config.mlir_include_dir),
 ]

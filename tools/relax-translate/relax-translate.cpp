@@ -6,13 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A module after the phase `shapes` becomes text assembly of the virtual
-// machine, and one lowered to the LLVM dialect LLVM IR:
+// A program of Relay becomes a module, a module after the phase `shapes` text
+// assembly of the virtual machine, and one lowered to the LLVM dialect LLVM IR:
 //
+//   relax-translate --relay-to-relax model.relay
 //   relax-translate --relax-to-vm shapes.mlir
 //   relax-translate --mlir-to-llvmir lowered.mlir
 //
 //===----------------------------------------------------------------------===//
+
+#include "Relay.h"
 
 #include "relax-mlir/Codegen/VM.h"
 #include "relax-mlir/IR/Relax.h"
@@ -51,6 +54,7 @@ findShortMarker(llvm::ArrayRef<llvm::StringRef> args) {
 
 int main(int argc, char **argv) {
   registerAllTranslations();
+  relax::registerRelayTranslation(argv[0]);
   TranslateFromMLIRRegistration toVM(
       "relax-to-vm", "translate Relax to text assembly of the virtual machine",
       [](ModuleOp module, raw_ostream &os) {
