@@ -11,11 +11,13 @@ from mlir import ir
 
 from .. import op
 from ..composites.layouts import blocks_of, has_blocks, packed, unpacked
-from ..core.ir import TensorStructInfo
+from ..core.expr import tuple as tuple_
+from ..core.ir import TensorStructInfo, TupleStructInfo
 from ..core.ir_module import IRModule
 from ..core.variables import walk
-from ..op._ops_gen import CONVOLUTIONS, ELEMENTWISE, POOLS, REDUCTIONS
+from ..op._ops_gen import CONVOLUTIONS, ELEMENTWISE
 from .fold_constant import is_computed_of_constants
+from .layout_carriers import CARRIERS, Axes, moved_axis
 from .operations import copy_operation, rank_of, text_attribute
 from .pass_context import PassContext
 from .python_pass import module_pass
@@ -30,7 +32,7 @@ def _default_layouts(operation: str) -> tuple[str, str]:
 
 _CONVOLUTIONS = {name: _default_layouts(name) for name in CONVOLUTIONS}
 
-Axes = tuple[int, ...]
+_ITEM = "relax.get_item"
 
 
 @module_pass(opt_level=0)
@@ -38,9 +40,10 @@ class ConvertLayout:
     """Compute convolutions in other layouts, and what follows them too.
 
     The images and weights of a convolution are permuted, and so is its result. Operations that
-    follow and do not care (on elements, pooling, batch normalization, reductions, `concat`) work on
-    the result as it is, so that it is permuted back only where an operation needs that. Weights
-    that are constants are permuted when constants are folded, see `FoldConstant`.
+    follow and do not care (on elements, along axes, pooling, normalization, reductions, slices,
+    `concat`, `split`) work on the result as it is, so that it is permuted back only where an
+    operation needs that. Weights that are constants are permuted when constants are folded, see
+    `FoldConstant`.
 
     An axis may be divided into blocks, as in "NCHW4c", where it is known to be a multiple of the
     block. Kernels have no such layouts: the convolution is computed of the axes without blocks, and
@@ -119,15 +122,15 @@ class _Converter:
         self.layouts = layouts
         #: The permutation of a value back to its old layout: the value, and the axes.
         self.permuted: dict[ir.Value, tuple[ir.Value, Axes]] = {}
-        #: Results of batch normalization, and the axes that permute their first field back.
-        self.normalized: dict[ir.Value, Axes] = {}
+        #: Tuples, and the axes that permute some of their fields back.
+        self.fields: dict[ir.Value, dict[int, Axes]] = {}
 
     def convert(self, function: ir.Operation) -> None:
         convert: Callable[[ir.Operation], None]
         for found in list(walk(function)):
             if found.name in self.layouts:
                 convert = self.convert_convolution
-            elif found.name == "relax.get_item" and found.operands[0] in self.normalized:
+            elif found.name == _ITEM and found.operands[0] in self.fields:
                 convert = self.carry_field
             elif self.permuted and any(value in self.permuted for value in found.operands):
                 convert = self.carry
@@ -190,20 +193,10 @@ class _Converter:
         elif name == "relax.concat":
             if all(self.permuted.get(v, (None, None))[1] == axes for v in found.operands):
                 operands = [self.permuted[v][0] for v in found.operands]
-                new = copy_operation(found, operands, {"axis": _moved_axis(found, axes)})
+                new = copy_operation(found, operands, {"axis": moved_axis(found, axes)})
                 self.replace(found, new.results[0], axes)
-        elif name in POOLS:
-            rank = len(axes)
-            layout = text_attribute(found, "layout", {3: "NCW", 4: "NCHW", 5: "NCDHW"}[rank])
-            if text_attribute(found, "out_layout", layout) == layout:
-                moved = "".join(layout[axes.index(i)] for i in range(rank))
-                attributes = {"layout": ir.StringAttr.get(moved)}
-                new = copy_operation(found, [source], attributes, without=("out_layout",))
-                self.replace(found, new.results[0], axes)
-        elif name == "relax.batch_norm" and found.operands[0] in self.permuted:
-            self.carry_batch_norm(found, source, axes)
-        elif name in REDUCTIONS and "axis" in found.attributes:
-            self.carry_reduction(found, source, axes)
+        elif name in CARRIERS and found.operands[0] in self.permuted:
+            self.carry_along(found)
         elif name == "relax.permute_dims":
             rank = len(axes)
             order = found.attributes["axes"] if "axes" in found.attributes else range(rank)[::-1]
@@ -230,31 +223,40 @@ class _Converter:
             operands.append(operand)
         self.replace(found, copy_operation(found, operands).results[0], axes)
 
-    def carry_batch_norm(self, norm: ir.Operation, source: ir.Value, axes: Axes) -> None:
-        fields = [use.owner.operation for use in norm.results[0].uses]
-        if any(field.name != "relax.get_item" for field in fields):
+    def carry_along(self, found: ir.Operation) -> None:
+        source, axes = self.permuted[found.operands[0]]
+        carried = CARRIERS[found.name](found, source, axes)
+        if carried is None:
             return
-        operands = [source, *list(norm.operands)[1:]]
-        new = copy_operation(norm, operands, {"axis": _moved_axis(norm, axes)})
-        self.normalized[new.results[0]] = axes
-        self.replace(norm, new.results[0])
+        new, after = carried
+        if not isinstance(new.results[0].type, TupleStructInfo):
+            self.replace(found, new.results[0], after)
+            return
+        # Of a batch normalization the other fields are statistics.
+        count = len(new.results[0].type.fields) if found.name == "relax.split" else 1
+        self.fields[new.results[0]] = dict.fromkeys(range(count), after)
+        self.keep_tuple(found, new.results[0])
+        self.replace(found, new.results[0])
+
+    def keep_tuple(self, found: ir.Operation, new: ir.Value) -> None:
+        """Make the old tuple of the new one where it is used as a whole."""
+        uses = [use for use in found.results[0].uses if use.owner.operation.name != _ITEM]
+        if not uses:
+            return
+        axes = self.fields[new]
+        fields = []
+        for i in range(len(new.type.fields)):
+            field = op.get_item(new, i)
+            fields.append(op.permute_dims(field, list(axes[i])) if i in axes else field)
+        whole = tuple_(*fields)
+        for use in uses:
+            use.owner.operation.operands[use.operand_number] = whole
 
     def carry_field(self, field: ir.Operation) -> None:
-        """Take a field of the result of a batch normalization, which has another type now."""
-        if field.attributes["index"].value == 0:
-            axes = self.normalized[field.operands[0]]
+        """Take a field of a tuple, which has another type now."""
+        axes = self.fields[field.operands[0]].get(field.attributes["index"].value)
+        if axes is not None:
             self.replace(field, copy_operation(field, list(field.operands)).results[0], axes)
-
-    def carry_reduction(self, found: ir.Operation, source: ir.Value, axes: Axes) -> None:
-        reduced = {i % len(axes) for i in found.attributes["axis"]}
-        moved = ir.DenseI64ArrayAttr.get(sorted(axes[i] for i in reduced))
-        new = copy_operation(found, [source], {"axis": moved}).results[0]
-        if "keepdims" in found.attributes and found.attributes["keepdims"].value:
-            self.replace(found, new, axes)
-            return
-        left = [axis for i, axis in enumerate(axes) if i not in reduced]
-        order = sorted(left)
-        self.replace(found, new, tuple(map(order.index, left)))
 
     def permute(self, value: ir.Value, axes: Axes) -> ir.Value:
         """Return the value with other axes; what it was before, where it was permuted."""
@@ -284,9 +286,3 @@ def _is_divided(value: ir.Value, given: str, wanted: str, axes: str) -> bool:
         for axis, dim in zip(axes, dims, strict=True)
         if axis in blocks
     )
-
-
-def _moved_axis(found: ir.Operation, axes: Axes) -> ir.Attribute:
-    """Return the attribute `axis`, which is another one of what is permuted."""
-    axis = found.attributes["axis"].value if "axis" in found.attributes else 0
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axes[axis % len(axes)])

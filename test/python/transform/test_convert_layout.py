@@ -182,8 +182,60 @@ def test_what_permutes_takes_what_was_before():
     )
 
 
+NORM = weights(8), weights(9)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (lambda y: op.nn.softmax(y, axis=-1), lambda y: y.softmax(-1)),
+        (lambda y: op.nn.log_softmax(y), lambda y: y.log_softmax(-1)),
+        (lambda y: op.flip(y, 2), lambda y: y.flip(2)),
+        (lambda y: op.repeat(y, 3, 3), lambda y: y.repeat_interleave(3, 3)),
+        (lambda y: op.tile(y, [2, 1, 3]), lambda y: y.tile(2, 1, 3)),
+        (
+            lambda y: op.strided_slice(y, [1, 3], [1, 2], [9, 16], [2, 3]),
+            lambda y: y[:, 1:9:2, :, 2:16:3],
+        ),
+        (
+            lambda y: op.nn.layer_norm(y, op.const(NORM[0]), op.const(NORM[0]), axes=[2]),
+            lambda y: functional.layer_norm(
+                y.transpose(2, 3), (8,), torch.from_numpy(NORM[0]), torch.from_numpy(NORM[0])
+            ).transpose(2, 3),
+        ),
+        (lambda y: op.squeeze(op.max(y, 1, keepdims=True), [1]), lambda y: y.amax(1)),
+        (
+            lambda y: op.squeeze(op.expand_dims(y, [-3, 1]), [1]),
+            lambda y: y[:, :, None],
+        ),
+        (lambda y: op.split(y, 2, 3)[1], lambda y: y.split(8, 3)[1]),
+    ],
+)
+def test_operations_along_axes_carry_it(body, expected):
+    def ours(x):
+        return op.nn.relu(body(conv(x)))
+
+    check(ours, lambda x: functional.relu(expected(torch_conv(x))), 2)
+    mod = ConvertLayout(TO_NCHW)(build(ours))
+    assert names(mod)[-1] == "permute_dims"
+
+
+def test_a_tuple_that_is_returned_is_made_again():
+    def body(x):
+        return op.split(conv(x), [5], 3)
+
+    check(body, lambda x: tuple(torch_conv(x).split([5, 11], 3)), 3)
+
+
+def test_layer_norm_over_axes_in_another_order_needs_the_result_as_it_is():
+    gamma = weights(9, 8, 16)
+    mod = ConvertLayout(TO_NCHW)(
+        build(lambda x: op.nn.layer_norm(conv(x), op.const(gamma), op.const(gamma), [1, 2, 3]))
+    )
+    assert names(mod)[-1] == "layer_norm"
+
+
 def test_what_needs_the_result_as_it_is():
-    check(lambda x: op.nn.softmax(conv(x), axis=-1), lambda x: torch_conv(x).softmax(-1), 2)
     check(lambda x: op.reshape(conv(x), (-1, 16)), lambda x: torch_conv(x).reshape(-1, 16), 2)
 
 
