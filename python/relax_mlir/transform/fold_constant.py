@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,10 @@ compile_and_call: Any = None
 # when the program runs.
 MAX_GROWTH = 4096
 
-# Pure operations that are not computations on tensors.
+# The function that computes the constants, which has the name of no kernel.
+_FOLDED = "folded.constants"
+_CALL_TIR = "relax.call_tir"
+# Pure operations that are not computations on tensors, besides that one.
 _NOT_COMPUTED = ("relax.call", "relax.builtin.", "relax.hint_on_device", "relax.to_vdevice")
 
 
@@ -42,7 +45,7 @@ class FoldConstant:
 
     Folded operations are compiled and run, so they have the values that the program would compute.
     Results that are more than twice as large as what they are computed of, and by more than 4 KiB,
-    are left alone, and so are calls.
+    are left alone, and so are calls, but for `call_tir` of a kernel with one result.
 
     Examples
     --------
@@ -102,7 +105,7 @@ class _Group:
         for op in walk(function):
             if _is_constant(op):
                 self._known.add(op.results[0])
-            elif _is_foldable(op) and all(operand in self._known for operand in op.operands):
+            elif all(operand in self._known for operand in op.operands) and _is_foldable(op):
                 self._known.add(op.results[0])
                 self._folded.append(op)
         folded = {op.results[0] for op in self._folded}
@@ -175,12 +178,33 @@ def _constant(tensor: Any, dtype: str) -> ir.Value:
 def _is_foldable(op: ir.Operation) -> bool:
     if len(op.results) != 1 or len(op.regions) or not op.name.startswith("relax."):
         return False
-    if op.name.startswith(_NOT_COMPUTED) or not _ext.is_pure(op):
+    if op.name == _CALL_TIR:
+        if _kernel_of(op) is None:
+            return False
+    elif op.name.startswith(_NOT_COMPUTED):
+        return False
+    if not _ext.is_pure(op):
         return False
     size = _byte_size(op.results[0].type)
     given = [_byte_size(operand.type) for operand in op.operands]
     known = [bytes_ for bytes_ in given if bytes_ is not None]
     return size is not None and bool(known) and size <= 2 * sum(known) + MAX_GROWTH
+
+
+def _kernel_of(call: ir.Operation) -> ir.Operation | None:
+    """Return the kernel that a `call_tir` calls, None where it is not known or calls others."""
+    module = call
+    while module.parent is not None:
+        module = module.parent.operation
+    name = call.attributes["callee"].value
+    for op in module.regions[0].blocks[0].operations:
+        symbol = op.operation.attributes.get("sym_name")
+        if symbol is not None and symbol.value == name:
+            kernel = op.operation
+            calls = any(inner.name == "func.call" for inner in walk(kernel))
+            has_body = bool(list(kernel.regions[0].blocks))
+            return kernel if has_body and not calls else None
+    return None
 
 
 def is_computed_of_constants(value: ir.Value) -> bool:
@@ -196,18 +220,27 @@ def is_computed_of_constants(value: ir.Value) -> bool:
     op = op.operation
     if _is_constant(op):
         return True
-    return _is_foldable(op) and all(map(is_computed_of_constants, op.operands))
+    return all(map(is_computed_of_constants, op.operands)) and _is_foldable(op)
 
 
 def _defines(op: Any, values: set[ir.Value]) -> bool:
     return len(op.results) == 1 and op.results[0] in values
 
 
-def _compute(context: ir.Context, groups: Iterable[_Group]) -> list[Any]:
+def _kernels(groups: Iterable[_Group]) -> dict[str, ir.Operation]:
+    """Return the kernels that operations call, by name."""
+    calls = [op for group in groups for op in group.ops if op.name == _CALL_TIR]
+    kernels = {call.attributes["callee"].value: _kernel_of(call) for call in calls}
+    return {name: kernel for name, kernel in kernels.items() if kernel is not None}
+
+
+def _compute(context: ir.Context, groups: Sequence[_Group]) -> list[Any]:
     """Compile a function that returns all the results, and call it."""
     with context:
         builder = BlockBuilder(context)
-        with builder.function("main", []):
+        for name, kernel in _kernels(groups).items():
+            builder.add_func(kernel, name)
+        with builder.function(_FOLDED, []):
             copies: dict[ir.Value, ir.Value] = {}
             results = []
             for group in groups:
@@ -219,4 +252,4 @@ def _compute(context: ir.Context, groups: Iterable[_Group]) -> list[Any]:
                 results += [copies[result] for result in group.results]
             builder.emit_func_output(tuple_(*results))
         with PassContext():  # whoever watches passes has no interest in these
-            return list(compile_and_call(builder.get(), "main"))
+            return list(compile_and_call(builder.get(), _FOLDED))

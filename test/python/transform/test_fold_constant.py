@@ -101,6 +101,34 @@ def test_folds_in_branches_and_dataflow_blocks() -> None:
     assert run(mod, np.array(False)).tolist() == [-1, -4]
 
 
+KERNELS = """
+    func.func private @twice(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = linalg.add ins(%a, %a : tensor<2xf32>, tensor<2xf32>) outs(%b : tensor<2xf32>) -> tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }
+    func.func private @outside(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32>
+    func.func private @calls(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = func.call @twice(%a, %b) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }"""
+
+
+@pytest.mark.parametrize(("kernel", "is_folded"), [("twice", 1), ("outside", 0), ("calls", 0)])
+def test_folds_calls_of_kernels(kernel: str, is_folded: bool) -> None:
+    mod = FoldConstant()(
+        f"""{KERNELS}
+    relax.func @main() -> !relax.tensor<[2], f32> {{
+      %w = relax.constant dense<[1.0, 4.0]> : tensor<2xf32>
+      %0 = relax.call_tir @{kernel}(%w) : (!relax.tensor<[2], f32>) -> !relax.tensor<[2], f32>
+      %1 = relax.call_tir @{kernel}(%0) : (!relax.tensor<[2], f32>) -> !relax.tensor<[2], f32>
+      relax.return %1 : !relax.tensor<[2], f32>
+    }}"""
+    )
+    assert ("relax.call_tir" not in names(mod)) == is_folded
+    if is_folded:
+        assert run(mod, fold_constants=False).tolist() == [4, 16]
+
+
 def test_keeps_what_would_grow() -> None:
     mod = build(lambda: op.broadcast_to(op.const(1.0), (1024, 1024)))
     assert "relax.broadcast_to" in names(FoldConstant()(mod))
