@@ -263,6 +263,14 @@ def test_what_is_between_checkpoints_is_computed_again(load):
     assert [text.count("relax.sin ") for text in texts] == [1, 2]
     assert [text.count("relax.exp ") for text in texts] == [1, 2]
     assert [text.count("relax.tanh ") for text in texts] == [1, 1]
+    assert "checkpoint" not in texts[1]
+
+
+def test_a_sum_over_all_elements_has_no_reshape(tensor, write):
+    for body in (lambda x: op.sum(x), lambda x: op.mean(op.sum(x, [0]))):
+        text = str(transform.Gradient("main")(write(body, tensor((2, 3)))))
+        assert "relax.broadcast_to" in text
+        assert "relax.reshape" not in text
 
 
 def test_match_cast_has_a_gradient(load, tensor, write):

@@ -16,6 +16,7 @@ from ...core.expr import Var
 from ...core.functions import all_global_vars
 from ...core.ir import TupleStructInfo
 from ...core.ir_module import IRModule
+from ...core.variables import walk
 from ...dialects import relax as _ops
 from ..pass_context import PassContext
 from ..python_pass import module_pass
@@ -188,8 +189,20 @@ def _differentiate(
         if was_dataflow:
             result, gradients = _outputs(block, result, gradients)
         end.operands[0] = op.tuple(result, op.tuple(*gradients))
+    _drop_marks(adjoint)
     erase_unused(block, _ext.is_pure)
     set_result(adjoint, end.operands[0].type)
+
+
+def _drop_marks(adjoint: ir.Operation) -> None:
+    """Remove what only says how a function is differentiated."""
+    for each in list(walk(adjoint)):
+        for name in ("te_grad_name", "te_grad_kwargs"):
+            if name in each.attributes:
+                del each.attributes[name]
+        if each.name in ("relax.start_checkpoint", "relax.end_checkpoint"):
+            each.results[0].replace_all_uses_with(each.operands[0])
+            each.erase()
 
 
 def _outputs(block: ir.Block, result: Any, gradients: list[Any]) -> tuple[Any, list[Any]]:

@@ -36,14 +36,23 @@ def _count(f: Forward) -> Any:
     return number_of(f, [dims[axis] for axis in _axes(f)], x.type.dtype)
 
 
+def _spread(f: Forward, value: Any) -> Any:
+    """Return a tensor of the shape of the result, broadcast to that of the operand."""
+    axes = _axes(f)
+    # Leading dimensions broadcast as they are.
+    is_leading = sorted(axes) == list(range(len(axes)))
+    kept = value if is_leading else _kept(f, value)
+    return op.broadcast_to(kept, dims_of(f.operands[0]))
+
+
 @gradient("sum")
 def _sum(f: Forward, g: Any) -> list[Contribution]:
-    return [op.broadcast_to(_kept(f, g), dims_of(f.operands[0]))]
+    return [_spread(f, g)]
 
 
 @gradient("mean")
 def _mean(f: Forward, g: Any) -> list[Contribution]:
-    return [op.broadcast_to(_kept(f, g / _count(f)), dims_of(f.operands[0]))]
+    return [_spread(f, g / _count(f))]
 
 
 @gradient("max", "min")
