@@ -288,20 +288,24 @@ class _Plan:
         """The operations that the parts of the split replace."""
         return [branch.last(self.with_bias, self.with_activation) for branch in self.branches]
 
-    def write(self, left: ir.Value) -> list[ir.Value]:
-        """Write the product and return its parts."""
+    def write(self, left: ir.Value) -> ir.Value:
+        """Write the product and return the tuple of its parts."""
         out_dtype = self.branches[0].matmul.results[0].type.dtype
-        made = op.matmul(left, op.concat(self.rights, axis=-1), out_dtype)
+        made = op.matmul(left, _joined(self.rights), out_dtype)
         if self.with_bias:
-            made = op.add(made, op.concat(self.biases, axis=-1))
+            made = op.add(made, _joined(self.biases))
         activation = self.branches[0].activation
         if self.with_activation and activation is not None:
             made = _ACTIVATIONS[activation.name](made)
         dims = [_dims(right) for right in self.rights[:-1]]
         sizes = [known[-1].value for known in dims if known]
         begins = [sum(sizes[: i + 1]) for i in range(len(sizes))]
-        parts = op.split(made, begins, axis=-1)
-        return [get_item(parts, i) for i in range(len(self.branches))]
+        return op.split(made, begins, axis=made.type.ndim - 1)
+
+
+def _joined(tensors: list[ir.Value]) -> ir.Value:
+    """Return tensors that are put together along the last axis."""
+    return op.concat(tensors, axis=tensors[0].type.ndim - 1)
 
 
 def _plan(branches: list[_Branch], positions: dict[ir.Operation, int]) -> _Plan:
@@ -349,7 +353,9 @@ def _combine(
         moved.move_before(first)
     with ir.InsertionPoint(first), first.location:
         parts = plan.write(left)
-    for operation, part in zip(old, parts, strict=True):
+    for i, operation in enumerate(old):
+        with ir.InsertionPoint(operation), operation.location:
+            part = get_item(parts, i)
         operation.results[0].replace_all_uses_with(part)
     for branch in plan.branches:
         for made in (branch.activation, branch.biased, branch.matmul):

@@ -119,12 +119,12 @@ def test_what_follows_in_all_branches_is_part_of_it(activation: str | None, bias
 @pytest.mark.parametrize(
     ("biases", "activations", "wanted"),
     [
-        ([(5,), None], None, ["split", "get_item", "get_item", "add"]),
-        ([(5,), (1, 3)], None, ["split", "get_item", "get_item", "add", "add"]),
+        ([(5,), None], None, ["split", "get_item", "add", "get_item"]),
+        ([(5,), (1, 3)], None, ["split", "get_item", "add", "get_item", "add"]),
         ([(5,), (3,)], ["relu", "silu"], ["concat", "add", "split"]),
         ([(5,), (3,)], ["relu", None], ["concat", "add", "split"]),
         ([(5,), None], ["relu", "relu"], ["split"]),
-        (None, ["relu", None], ["split", "get_item", "get_item", "relu"]),
+        (None, ["relu", None], ["split", "get_item", "relu", "get_item"]),
     ],
 )
 def test_what_follows_in_some_branches_stays(
@@ -137,7 +137,7 @@ def test_what_follows_in_some_branches_stays(
 def test_bias_that_is_repeated_stays() -> None:
     # One element for all columns of a branch.
     combined = names(check(build([(6, 5), (6, 3)], [(1,), (1,)]), {"m": 3}))
-    assert combined == ["concat", "matmul", "split", "get_item", "get_item", "add", "add"]
+    assert combined == ["concat", "matmul", "split", "get_item", "add", "get_item", "add"]
 
 
 def test_bias_for_each_element() -> None:
