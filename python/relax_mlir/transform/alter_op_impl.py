@@ -26,7 +26,7 @@ from .rewriting import are_equal, dims_of
 
 Transform: TypeAlias = "Callable[..., Any] | ir.AffineMap | None"
 Transforms = Mapping[str, Sequence[Transform]]
-Separators = Mapping[str, Sequence[Sequence[int] | None]]
+Separators = Mapping[str, Sequence[Sequence[int] | None] | None]
 
 # The attribute of a kernel that says which operator it computes, and what it says of kernels that
 # cut off what a layout has added.
@@ -56,7 +56,8 @@ class AlterOpImpl:
         them as they are.
     op_buffer_axis_separators, op_buffer_input_axis_separators : mapping, optional
         For each name of an operator, and each input and output, where the dimensions of the new
-        layout, and of the old one, are separated in physical memory. See `op.layout_transform`.
+        layout, and of the old one, are separated in physical memory, or None. See
+        `op.layout_transform`.
 
     Raises
     ------
@@ -130,7 +131,7 @@ class AlterOpImpl:
 
     def _layouts(self, operator: str, count: int) -> list[_Layout]:
         transforms = list(self._transforms.get(operator, ()))
-        separators = [list(given.get(operator, ())) for given in self._separators]
+        separators = [list(given.get(operator) or ()) for given in self._separators]
         for what, given in (
             ("op_buffer_transforms", transforms),
             ("op_buffer_axis_separators", separators[0]),

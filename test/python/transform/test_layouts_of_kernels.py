@@ -236,6 +236,10 @@ def test_axis_separators_are_kept() -> None:
     first, second = [line for line in str(pass_(mod)).splitlines() if "layout_transform" in line]
     assert " {axis_separators = array<i64: 1>" in first
     assert "input_axis_separators = array<i64: 1>" in second
+    given = {"my.double": elementwise(double, 4, 4)}, {"my.double": [blocks] * 2}
+    assert "separators" not in str(
+        AlterOpImpl(*given, {"my.double": None}, {"my.double": None})(mod)
+    )
 
 
 @pytest.mark.parametrize(
