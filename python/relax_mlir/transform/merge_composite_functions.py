@@ -109,6 +109,7 @@ class _RegionOutliner(Outliner):
         attributes = codegen_attributes(_codegen_name(group), name)
         block = make_function(self.module, name, signature, result, attributes, private=False)
         outside = bound_names(block)
+        calls: dict[Any, ir.Operation] = {}
 
         def write(op: ir.Operation, known: dict[Any, ir.Value]) -> None:
             callee = next(referred(op), None)
@@ -116,14 +117,24 @@ class _RegionOutliner(Outliner):
                 copy_operation(op, known)
                 return
             args = [known[value] for value in op.operands]
-            known[op.results[0]] = call_as_closure(
-                self._composites[callee], args, outside, op.location
-            )
+            key = callee, *(arg.type for arg in args)
+            if key in calls:
+                known[op.results[0]] = _call_again(calls[key], args, op.location)
+                return
+            made = call_as_closure(self._composites[callee], args, outside, op.location)
+            known[op.results[0]], calls[key] = made, made.owner.operation
 
         with ir.InsertionPoint(block):
             known = write_ops(group, signature, block, write)
             outputs = [known[value] for value in group.outputs]
             return_outputs(outputs, unnamed(group.ops[-1].location))
+
+
+def _call_again(call: ir.Operation, args: Sequence[ir.Value], location: ir.Location) -> ir.Value:
+    """Write a call of the closure that is called already, of values of the same types."""
+    result = call.results[0].type
+    value: ir.Value = _ops.CallOp(result, args, function=call.operands[0], loc=location).result
+    return value
 
 
 def _codegen_name(group: Group) -> str:

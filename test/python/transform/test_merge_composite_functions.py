@@ -75,6 +75,14 @@ def test_rf15_chain_becomes_one_function() -> None:
     assert list(mod.functions) == ["main", name]
 
 
+def test_rf15_a_function_that_is_called_twice_is_one_closure() -> None:
+    mod = merge("y = R.nn.relu(x)\nz = R.nn.relu(y)\nout = R.add(z, y)")
+    (name,) = regions(mod)
+    assert called(mod, name) == ["a.relu", "a.relu", "a.add"]
+    ops = [each.operation.name for each in mod[name].body.blocks[0].operations]
+    assert ops.count("relax.closure") == 2
+
+
 def test_rf15_single_calls_become_functions_too() -> None:
     mod = merge("out = R.nn.relu(x)")
     assert regions(mod) == {"fused_relax_nn_relu1_a": "a"}
