@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import relay_run
@@ -20,6 +20,15 @@ def _object(constructor: Any, fields: Sequence[Any]) -> Any:
 
 def _value(constructor: Any, fields: Sequence[Any]) -> Any:
     return ConstructorValue(constructor.tag, list(fields), constructor)
+
+
+def _tensors(result: Any) -> Iterator[Any]:
+    """Yield the tensors of a result, those of tuples inside of it too."""
+    if isinstance(result, relay_run.ADT):
+        for field in result:
+            yield from _tensors(field)
+    else:
+        yield result
 
 
 def _has_data(arg: Any) -> bool:
@@ -133,7 +142,7 @@ class GraphModule:
         module = self._built.module
         args = [self._given[param.name_hint] for param in module["main"].params]
         result = run(module, module.get_global_var("main"), args, "graph")
-        self._results = result if isinstance(result, relay_run.ADT) else [result]
+        self._results = list(_tensors(result))
 
     def get_output(self, index: int, out: Any = None) -> Any:
         """Return a result."""

@@ -253,6 +253,8 @@ def _argument(arg: Any, type_: Any = None) -> Any:
 
 
 def _numbers(value: Any) -> Any:
+    if isinstance(value, relax.runtime.ADT):
+        return [np.asarray(value.tag), _numbers(value.fields)]
     if isinstance(value, (tuple, list)) or type(value).__name__ == "Array":
         return [_numbers(one) for one in value]
     return value.numpy()
