@@ -57,8 +57,8 @@ static llvm::ErrorOr<std::string> findPython(const char *executable) {
   return found ? found : llvm::sys::findProgramByName("python3");
 }
 
-/// `text` with another name of a file.
-static std::string rename(std::string text, StringRef from, StringRef to) {
+/// `text` with `to` in each place of `from`.
+static std::string replaceAll(std::string text, StringRef from, StringRef to) {
   for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;
        at += to.size())
     text.replace(at, from.size(), to);
@@ -97,8 +97,8 @@ static OwningOpRef<Operation *> importRelay(const llvm::SourceMgr &sources,
       /*Redirects=*/{StringRef(""), StringRef(""), StringRef(errors.path)},
       /*SecondsToWait=*/0, /*MemoryLimit=*/0, &reason);
   if (code != 0) {
-    std::string text = rename(readFile(errors.path) + reason, source.path,
-                              program->getBufferIdentifier());
+    std::string text = replaceAll(readFile(errors.path) + reason, source.path,
+                                  program->getBufferIdentifier());
     StringRef said = StringRef(text).trim();
     said.consume_front("relax-mlir: ");
     return fail(said);
