@@ -32,8 +32,8 @@ class BindParams:
     ----------
     func_name : str
         A function that no other one of the module calls.
-    params : mapping of str or Var to array
-        The tensors by parameter: of NumPy, or with DLPack.
+    params : mapping of str, Var or mlir.ir.Value to array
+        The tensors by parameter: of NumPy, or with DLPack. A value is one of `func.params`.
 
     Raises
     ------
@@ -57,11 +57,9 @@ class BindParams:
     1
     """  # noqa: E501 (the lines of MLIR)
 
-    def __init__(self, func_name: str, params: Mapping[str | Var, Any]) -> None:
+    def __init__(self, func_name: str, params: Mapping[str | Var | ir.Value, Any]) -> None:
         self._func_name = func_name
-        self._params = {
-            key.name if isinstance(key, Var) else key: value for key, value in params.items()
-        }
+        self._params = dict(params)
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> IRModule:
         """Bind the parameters."""
@@ -72,29 +70,31 @@ class BindParams:
         return mod
 
 
-def bind_params(function: Any, params: Mapping[str, Any]) -> None:
+def bind_params(function: Any, params: Mapping[Any, Any]) -> None:
     """Bind parameters of a function, which is changed.
 
     Parameters
     ----------
     function : relax_mlir.dialects.relax.FuncOp
-    params : mapping of str to array
+    params : mapping of str, Var or mlir.ir.Value to array
         See `BindParams`.
     """
     attributes = function.operation.attributes
     names = [name.value for name in attributes["arg_names"]] if "arg_names" in attributes else []
-    for name in params:
-        if not name or name not in names:
-            raise ValueError(
-                f"expected the name of a parameter ({', '.join(filter(None, names))}), "
-                f"but got {name!r}"
-            )
     block = function.body.blocks[0]
-    bound = {i: params[name] for i, name in enumerate(names) if name in params}
+    bound: dict[int, Any] = {}
+    for key, value in params.items():
+        place = _place(key, names, len(block.arguments))
+        if place in bound:
+            raise ValueError(
+                f"expected each parameter once, but got {_describe(place, names)} twice"
+            )
+        bound[place] = value
     signature = attributes["function_type"].value
     with ir.InsertionPoint.at_block_begin(block), function.location:
         made = {
-            i: _constant(names[i], value, block.arguments[i].type) for i, value in bound.items()
+            i: _constant(_describe(i, names), value, block.arguments[i].type)
+            for i, value in bound.items()
         }
     _check_result(signature, bound)
     for i, constant in made.items():
@@ -124,6 +124,24 @@ def _check_result(signature: Any, bound: Mapping[int, Any]) -> None:
                     f"expected another parameter with the shape variable {var.name}, which is in "
                     f"the type of the result, {type_}"
                 )
+
+
+def _place(key: Any, names: list[str], count: int) -> int:
+    """Return the number of a parameter."""
+    if isinstance(key, ir.Value) and isinstance(key.owner, ir.Block):
+        place: int = ir.BlockArgument(key).arg_number
+        if key.owner.owner.name == "relax.func" and place < count:
+            return place
+    name = key.name if isinstance(key, Var) else key
+    if isinstance(name, str) and name and name in names:
+        return names.index(name)
+    raise ValueError(
+        f"expected the name of a parameter ({', '.join(filter(None, names))}), but got {name!r}"
+    )
+
+
+def _describe(place: int, names: list[str]) -> str:
+    return names[place] if names and names[place] else str(place)
 
 
 def _constant(name: str, value: Any, type_: ir.Type) -> ir.Value:

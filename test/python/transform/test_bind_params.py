@@ -55,6 +55,17 @@ def test_parameters_become_constants(bound: Any, rest: Any, exec_mode: str) -> N
     assert "relax.constant" not in str(mod), "what is given is not changed"
 
 
+def test_parameters_of_the_function_itself(exec_mode: str) -> None:
+    mod = linear()
+    _, w, b = mod["main"].params
+    np.testing.assert_array_equal(run(BindParams("main", {w: W, b: B})(mod), X), X @ W + B)
+    with pytest.raises(ValueError, match="expected each parameter once, but got w twice"):
+        BindParams("main", {w: W, "w": W})(mod)
+    inner = next(iter(mod["main"].body.blocks[0].operations)).operation.results[0]
+    with pytest.raises(ValueError, match=r"expected the name of a parameter \(x, w, b\), but got"):
+        BindParams("main", {inner: W})(mod)
+
+
 def test_all_parameters(exec_mode: str) -> None:
     mod = build(op.add, tensor("a", 2), tensor("b", 2))
     np.testing.assert_array_equal(run(BindParams("main", {"a": B, "b": B})(mod)), B + B)
