@@ -6,6 +6,7 @@ import pytest
 import relax_mlir as relax
 import torch
 from relax_mlir import op, te, transform
+from relax_mlir.core.variables import walk
 from relax_mlir.script import from_source
 from relax_mlir.training.utils import register_te_gradient
 
@@ -84,6 +85,34 @@ def test_require_grads_are_variables_or_names(load, write, vector):
     for wanted in (y, "y", ["y"], [mod["main"].body.blocks[0].arguments[1]]):
         _, gradients = adjoint(load, mod, VALUES, VALUES + 1, require_grads=wanted)
         assert_equal(gradients, [VALUES])
+
+
+def test_require_grads_are_values_that_the_function_computes(load, vector, exec_mode):
+    x, y = vector("x"), vector("y")
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, y]):
+        first = bb.emit(op.exp(x))
+        with bb.dataflow():
+            square = bb.emit(op.multiply(first, first))
+            product = bb.emit(op.multiply(square, y))
+            out = bb.emit_output(op.sum(product))
+        bb.emit_func_output(out)
+    given = np.float32(1), VALUES
+    mod = bb.get()
+    _, gradients = adjoint(load, mod, VALUES, VALUES, require_grads=[y, square, first, out, x])
+    exp = np.exp(VALUES)
+    wanted = [exp * exp, VALUES, 2 * exp * VALUES, given[0], 2 * exp * exp * VALUES]
+    assert_equal(gradients, wanted)
+    _, gradients = adjoint(load, mod, VALUES, VALUES, require_grads=out.name)
+    assert_equal(gradients, wanted[3:4])
+
+
+def test_error_of_a_value_inside_of_a_branch():
+    mod = branching().get()
+    inner = [each for each in walk(mod["main"].operation) if each.name == "relax.if"]
+    value = inner[0].regions[0].blocks[0].operations[0].operation.results[0]
+    with pytest.raises(ValueError, match="or a value that it computes, but got"):
+        transform.Gradient("main", [value])(mod)
 
 
 def test_parameter_that_is_not_used_has_a_gradient_of_zero(load, write, vector):
@@ -389,8 +418,11 @@ def test_error_of_an_unknown_function(write, vector):
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ("z", r"expected a parameter of the function \(x, y\) in require_grads, but got 'z'"),
-        (["x", "x"], "expected each parameter once in require_grads, but got x, x"),
+        (
+            "z",
+            r"expected a parameter of the function \(x, y\) in require_grads, or .*, but got 'z'",
+        ),
+        (["x", "x"], "expected each value once in require_grads, but got x, x"),
         (3, "expected a parameter of the function"),
     ],
 )

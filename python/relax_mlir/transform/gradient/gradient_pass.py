@@ -12,7 +12,6 @@ from mlir import ir
 from ... import op
 from ..._arguments import require_str
 from ..._mlir_libs import _relax_mlir as _ext
-from ...core.expr import Var
 from ...core.functions import all_global_vars
 from ...core.ir import TupleStructInfo
 from ...core.ir_module import IRModule
@@ -22,9 +21,10 @@ from ..pass_context import PassContext
 from ..python_pass import module_pass
 from ..registry import PASSES
 from .functions import Functions, has_closures, set_result
-from .shapes import is_differentiable, is_float
+from .shapes import is_float
 from .structure import as_value
 from .sweep import erase_unused, flatten
+from .wanted import Place, find_wanted, mark_wanted, take_wanted
 
 
 @module_pass(opt_level=0)
@@ -44,7 +44,8 @@ class Gradient:
     ----------
     func_name : str
     require_grads : Var, value, str, or sequence of them, optional
-        The parameters whose gradients are wanted, or their names; by default all.
+        The parameters whose gradients are wanted, or their names; by default all. Values that the
+        function computes outside of branches may be among them.
     target_index : int
         Which of the results is differentiated, where the function returns a tuple. It is a tensor
         of rank 0.
@@ -85,9 +86,10 @@ class Gradient:
             raise ValueError(
                 f"Gradient: expected the name of a Relax function, but got {self._func_name!r}"
             )
-        wanted = _wanted(function.operation, self._require_grads)
+        wanted = find_wanted(function.operation, self._require_grads)
         functions = Functions(mod)
         adjoint = functions.copy(function, f"{self._func_name}_adjoint")
+        mark_wanted(adjoint, wanted)
         adjoint.move_after(function.operation)
         adjoint = _without_closures(mod, adjoint)
         _differentiate(functions, adjoint, wanted, self._target_index)
@@ -97,46 +99,6 @@ class Gradient:
 # ------------------------------------------------------------------------------
 # What is differentiated
 # ------------------------------------------------------------------------------
-
-
-def _wanted(function: ir.Operation, given: Any) -> list[int]:
-    """Return which parameters gradients are wanted of."""
-    params = list(function.regions[0].blocks[0].arguments)
-    attributes = function.attributes
-    names = [name.value for name in attributes["arg_names"]] if "arg_names" in attributes else []
-    if given is None:
-        chosen = list(range(len(params)))
-    else:
-        many = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-        chosen = [_position(each, names, len(params)) for each in many]
-    if len(set(chosen)) != len(chosen):
-        raise ValueError(
-            "Gradient: expected each parameter once in require_grads, but got "
-            f"{', '.join(names[i] if names else str(i) for i in chosen)}"
-        )
-    for i in chosen:
-        if not is_differentiable(params[i].type):
-            name = names[i] if names else i
-            raise ValueError(
-                f"Gradient: expected parameters that are tensors of floats, but '{name}' is of "
-                f"type {params[i].type}; name those whose gradients are wanted as require_grads"
-            )
-    return chosen
-
-
-def _position(given: Any, names: Sequence[str], count: int) -> int:
-    if isinstance(given, (Var, str)):
-        name = given if isinstance(given, str) else given.name
-        if name in names:
-            return names.index(name)
-    elif isinstance(given, ir.Value) and isinstance(given.owner, ir.Block):
-        place = ir.BlockArgument(given).arg_number
-        if place < count:
-            return place
-    raise ValueError(
-        f"Gradient: expected a parameter of the function ({', '.join(names)}) in require_grads, "
-        f"but got {given!r}"
-    )
 
 
 def _target(result: Any, index: int) -> tuple[Any, Any]:
@@ -168,7 +130,7 @@ def _target(result: Any, index: int) -> tuple[Any, Any]:
 
 
 def _differentiate(
-    functions: Functions, adjoint: ir.Operation, wanted: Sequence[int], target_index: int
+    functions: Functions, adjoint: ir.Operation, wanted: Sequence[Place], target_index: int
 ) -> None:
     block = adjoint.regions[0].blocks[0]
     was_dataflow = any(isinstance(each, _ops.DataflowOp) for each in block.operations)
@@ -176,8 +138,8 @@ def _differentiate(
     *body, end = (each.operation for each in block.operations)
     result = end.operands[0]
     type_, place = _target(result, target_index)
-    params = [block.arguments[i] for i in wanted]
-    sweep = functions.sweep(params)
+    sources = take_wanted(adjoint, wanted)
+    sweep = functions.sweep(sources)
     sweep.mark(body)
     with ir.InsertionPoint(end), adjoint.location:
         seed: Any = op.ones((), type_.dtype)
@@ -185,7 +147,7 @@ def _differentiate(
             seed = [seed if i == place else None for i in range(len(result.type.fields))]
         sweep.add(result, seed)
         sweep.run(body)
-        gradients = [as_value(sweep.adjoint(value), value) for value in params]
+        gradients = [as_value(sweep.adjoint(value), value) for value in sources]
         if was_dataflow:
             result, gradients = _outputs(block, result, gradients)
         end.operands[0] = op.tuple(result, op.tuple(*gradients))
