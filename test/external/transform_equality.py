@@ -18,21 +18,10 @@ from typing import Any
 
 import relax_mlir as relax
 from mlir import ir
+from relax_mlir.core.variables import LEAVES
 from relax_mlir.op._signatures import is_default
 from transform_run import NotRunError, difference
 
-# Expressions that stand in the place of their use.
-_LEAVES = (
-    "relax.constant",
-    "relax.dtype",
-    "relax.extern_func",
-    "relax.global_var",
-    "relax.null_value",
-    "relax.prim_value",
-    "relax.shape",
-    "relax.string",
-    "relax.tuple",
-)
 # Attributes that only hold names of values, or what else stands beside them.
 _HIDDEN = ("arg_names", "sym_name", "function_type")
 _TYPE = re.compile(r'"[^"]*"|![\w.]+|#[\w.]+|@\w+|\b[A-Za-z_]\w*\b(?!\s*[=.])')
@@ -137,7 +126,7 @@ class _Writer:
                     yield from self._operation(child.operation, indent)
 
     def _operation(self, op: ir.Operation, indent: str) -> Iterator[str]:
-        if op.name in _LEAVES:
+        if op.name in LEAVES:
             return
         if op.name == "relax.get_item" and (field := _field(op)) is not None:
             self._names[op.results[0]] = self._value(field)

@@ -32,6 +32,19 @@ if TYPE_CHECKING:
 
 Expr: TypeAlias = "ir.Value | ir.Operation | ir.OpView | IRModule | FreeFunction"
 
+# Operations that TVM writes in the place where a value is used, unless they have a name.
+LEAVES = {
+    "relax.constant",
+    "relax.dtype",
+    "relax.extern_func",
+    "relax.global_var",
+    "relax.null_value",
+    "relax.prim_value",
+    "relax.shape",
+    "relax.string",
+    "relax.tuple",
+}
+
 
 def defining_op(value: ir.Value) -> ir.Operation | None:
     """Return the operation that a value is a result of; None for a parameter."""

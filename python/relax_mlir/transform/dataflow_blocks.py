@@ -17,6 +17,7 @@ from ..core.functions import detect_recursion, referred
 from ..core.ir_module import IRModule
 from ..core.lifetimes import key_of
 from ..core.variables import (
+    LEAVES,
     blocks_of,
     defining_op,
     free_vars,
@@ -28,25 +29,13 @@ from .pass_context import PassContext
 from .python_pass import module_pass
 from .signatures import body_of, name_of, params_of, relax_functions, terminator_of
 
-# Operations that TVM writes in the place where a value is used, unless they have a name.
-_LEAVES = {
-    "relax.constant",
-    "relax.dtype",
-    "relax.extern_func",
-    "relax.global_var",
-    "relax.null_value",
-    "relax.prim_value",
-    "relax.shape",
-    "relax.string",
-    "relax.tuple",
-}
 # What may be no part of a dataflow block: bodies, and steps of the runtime.
 _NO_DATAFLOW = ("relax.if", "relax.seq", "relax.builtin.")
 
 
 def is_leaf(op: ir.Operation) -> bool:
     """Say whether an operation is no binding of its own in TVM."""
-    return op.name in _LEAVES and not op.location.is_a_name()
+    return op.name in LEAVES and not op.location.is_a_name()
 
 
 # ---------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from ...builder.places import bound_before
 from ...core.dtypes import dtype_name
 from ...core.ir import Dim, TupleStructInfo
 from ...core.struct_info import erase_to_well_defined
+from ...core.variables import LEAVES
 from .constants import Constants, constant_text
 from .derived import derived_type, has_function, number_text, others, type_of_branches
 from .memory import gradient_arguments, memory_form, packed_form
@@ -42,19 +43,6 @@ _FUNC_ATTRS = {
     "sym_visibility",
     "arg_names",
     "is_pure",
-}
-
-
-_LEAVES = {
-    "relax.constant",
-    "relax.dtype",
-    "relax.extern_func",
-    "relax.global_var",
-    "relax.null_value",
-    "relax.prim_value",
-    "relax.shape",
-    "relax.string",
-    "relax.tuple",
 }
 
 
@@ -419,7 +407,7 @@ class FunctionPrinter:
         return all(use.owner.name == "relax.strided_slice" for use in op.results[0].uses)
 
     def _is_leaf(self, op: ir.Operation) -> bool:
-        if op.name not in _LEAVES or location_name(op.location) is not None:
+        if op.name not in LEAVES or location_name(op.location) is not None:
             return False
         uses = op.results[0].uses
         return (
