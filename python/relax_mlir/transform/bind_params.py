@@ -18,6 +18,7 @@ from ..core.struct_info import definable_tir_vars_in_struct_info, tir_vars_in_st
 from ..dialects import relax as _ops
 from .pass_context import PassContext
 from .python_pass import module_pass
+from .signatures import param_names
 
 
 @module_pass(opt_level=0)
@@ -80,20 +81,18 @@ def bind_params(function: Any, params: Mapping[Any, Any]) -> None:
         See `BindParams`.
     """
     attributes = function.operation.attributes
-    names = [name.value for name in attributes["arg_names"]] if "arg_names" in attributes else []
+    names = param_names(function.operation)
     block = function.body.blocks[0]
     bound: dict[int, Any] = {}
     for key, value in params.items():
         place = _place(key, names, len(block.arguments))
         if place in bound:
-            raise ValueError(
-                f"expected each parameter once, but got {_describe(place, names)} twice"
-            )
+            raise ValueError(f"expected each parameter once, but got {names[place] or place} twice")
         bound[place] = value
     signature = attributes["function_type"].value
     with ir.InsertionPoint.at_block_begin(block), function.location:
         made = {
-            i: _constant(_describe(i, names), value, block.arguments[i].type)
+            i: _constant(names[i] or str(i), value, block.arguments[i].type)
             for i, value in bound.items()
         }
     _check_result(signature, bound)
@@ -138,10 +137,6 @@ def _place(key: Any, names: list[str], count: int) -> int:
     raise ValueError(
         f"expected the name of a parameter ({', '.join(filter(None, names))}), but got {name!r}"
     )
-
-
-def _describe(place: int, names: list[str]) -> str:
-    return names[place] if names and names[place] else str(place)
 
 
 def _constant(name: str, value: Any, type_: ir.Type) -> ir.Value:

@@ -23,6 +23,7 @@ from ..core.variables import walk
 from ..dialects import relax as _ops
 from .pass_context import PassContext
 from .python_pass import module_pass
+from .signatures import symbol
 
 # Compiles a module and calls a function of it: `relax_mlir.driver`, which runs passes, sets it.
 compile_and_call: Any = None
@@ -193,18 +194,10 @@ def _is_foldable(op: ir.Operation) -> bool:
 
 def _kernel_of(call: ir.Operation) -> ir.Operation | None:
     """Return the kernel that a `call_tir` calls, None where it is not known or calls others."""
-    module = call
-    while module.parent is not None:
-        module = module.parent.operation
-    name = call.attributes["callee"].value
-    for op in module.regions[0].blocks[0].operations:
-        symbol = op.operation.attributes.get("sym_name")
-        if symbol is not None and symbol.value == name:
-            kernel = op.operation
-            calls = any(inner.name == "func.call" for inner in walk(kernel))
-            has_body = bool(list(kernel.regions[0].blocks))
-            return kernel if has_body and not calls else None
-    return None
+    kernel = symbol(call, call.attributes["callee"].value)
+    if kernel is None or not list(kernel.regions[0].blocks):
+        return None
+    return None if any(inner.name == "func.call" for inner in walk(kernel)) else kernel
 
 
 def is_computed_of_constants(value: ir.Value) -> bool:

@@ -16,6 +16,7 @@ from mlir import ir
 
 from ...core.expr import Var
 from ...core.variables import walk
+from ..signatures import param_names
 from .shapes import is_differentiable
 
 _MARK = "relax.wanted_gradient"
@@ -41,8 +42,7 @@ def find_wanted(function: ir.Operation, given: Any) -> list[Place]:
         If one of them is not there, is there twice, or is not a tensor of floats.
     """
     params = list(function.regions[0].blocks[0].arguments)
-    attributes = function.attributes
-    names = [name.value for name in attributes["arg_names"]] if "arg_names" in attributes else []
+    names = param_names(function)
     if given is None:
         chosen: list[Place] = list(range(len(params)))
     else:
@@ -51,7 +51,7 @@ def find_wanted(function: ir.Operation, given: Any) -> list[Place]:
 
     def describe(place: Place) -> str:
         if isinstance(place, int):
-            return names[place] if names else str(place)
+            return names[place] or str(place)
         return str(_operation(function, place).name)
 
     if len(set(chosen)) != len(chosen):
@@ -94,7 +94,7 @@ def take_wanted(copy: ir.Operation, places: Sequence[Place]) -> list[Any]:
 def _place(function: ir.Operation, given: Any, names: Sequence[str]) -> Place:
     if isinstance(given, (Var, str)):
         name = given if isinstance(given, str) else given.name
-        if name in names:
+        if name and name in names:
             return names.index(name)
         named = [each for each in walk(function) if _is_named(each, name)]
         found = _place_of_value(named[0].results[0]) if len(named) == 1 else None
@@ -105,8 +105,8 @@ def _place(function: ir.Operation, given: Any, names: Sequence[str]) -> Place:
         if found is not None and _is_at(function, given, found):
             return found
     raise ValueError(
-        f"Gradient: expected a parameter of the function ({', '.join(names)}) in require_grads, "
-        f"or a value that it computes, but got {given!r}"
+        f"Gradient: expected a parameter of the function ({', '.join(filter(None, names))}) in "
+        f"require_grads, or a value that it computes, but got {given!r}"
     )
 
 
