@@ -21,11 +21,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import suites
 from relay_run import AGREED, ERROR, REFUSED, UNREAD, WRONG
 
 FOLDER = "tests/python/relay"
@@ -116,8 +116,7 @@ class Plugin:
         self._write(test=item.nodeid, key=item.nodeid, outcome=LACKS, message=message)
 
     def _write(self, **line: str) -> None:
-        with self._report.open("a") as stream:
-            print(json.dumps(line), file=stream)
+        suites.write(self._report, **line)
 
 
 def _reshape(array: Any, *shape: Any, newshape: Any = None, **options: Any) -> Any:
@@ -139,8 +138,7 @@ def run_here(checkout: Path, path: Path, report: Path) -> None:
     plugins = [Plugin(report), importlib.import_module("tvm.testing.plugin")]
     options = ["-q", "-rs", "--tb=short", "-p", "no:cacheprovider", "--noconftest", "-W", "ignore"]
     pytest.main([str(path), "--rootdir", str(path.parent), "-o", "addopts=", *options], plugins)
-    with report.open("a") as stream:
-        print(json.dumps({"started": ""}), file=stream)
+    suites.write(report, started="")
 
 
 def run_file(checkout: Path, path: Path, timeout: float = 3600) -> list[Result]:
@@ -161,9 +159,7 @@ def run_file(checkout: Path, path: Path, timeout: float = 3600) -> list[Result]:
 
 def run_files(checkout: Path, paths: Sequence[Path]) -> list[Result]:
     """Return what came of each program of some files, two of which run at a time."""
-    with ThreadPoolExecutor(2) as pool:
-        runs = pool.map(lambda path: run_file(checkout, path), paths)
-        return [result for run in runs for result in run]
+    return suites.run_files(lambda path: run_file(checkout, path), paths)
 
 
 def distinct(results: Sequence[Result]) -> list[Result]:
@@ -182,13 +178,9 @@ def _rank(outcome: str) -> int:
 
 def table(results: Sequence[Result]) -> str:
     """Return the number of programs of each file by outcome, as a table."""
-    by_file: dict[str, collections.Counter[str]] = {}
-    for result in results:
-        by_file.setdefault(result.file, collections.Counter())[result.outcome] += 1
-    total = sum(by_file.values(), collections.Counter())
     lines = [f"{'file':36}" + "".join(f"{outcome[:11]:>12}" for outcome in OUTCOMES)]
-    for name, counts in [*by_file.items(), ("total", total)]:
-        lines.append(f"{name:36}" + "".join(f"{counts[outcome]:12}" for outcome in OUTCOMES))
+    for name, count in suites.counts(results).items():
+        lines.append(f"{name:36}" + "".join(f"{count[outcome]:12}" for outcome in OUTCOMES))
     return "\n".join(lines)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+import suites
 import transform_suite
 
 CHECKOUT = os.environ.get("RELAX_MLIR_TVM_SOURCE", "")
@@ -88,7 +89,7 @@ def test_tests_of_passes_agree(results: list[transform_suite.Result]) -> None:
     print(transform_suite.table(results))
     fewer = {
         name: f"{count[transform_suite.AGREES]} of {LEAST[path]}"
-        for name, count in transform_suite.counts(results).items()
+        for name, count in suites.counts(results).items()
         for path in [name.removeprefix("test_transform_").removesuffix(".py")]
         if count[transform_suite.AGREES] < LEAST.get(path, 0)
     }

@@ -11,7 +11,6 @@ Run as a program it prints a table::
 from __future__ import annotations
 
 import argparse
-import collections
 import dataclasses
 import importlib
 import json
@@ -22,10 +21,10 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import suites
 from tvm_suite import BY_SPECIFICATION
 
 FOLDER = "tests/python/relax"
@@ -135,8 +134,7 @@ class Plugin:
         self._write(test=item.nodeid.rpartition("/")[2], outcome=outcome, message=message)
 
     def _write(self, **line: str) -> None:
-        with self._report.open("a") as stream:
-            print(json.dumps(line), file=stream)
+        suites.write(self._report, **line)
 
 
 def run_here(path: Path, report: Path, without: Sequence[str]) -> None:
@@ -150,8 +148,7 @@ def run_here(path: Path, report: Path, without: Sequence[str]) -> None:
     for test in without:
         options += ["--deselect", test]
     pytest.main([str(path), *options], [Plugin(report)])
-    with report.open("a") as stream:
-        print(json.dumps({"started": ""}), file=stream)
+    suites.write(report, started="")
 
 
 def run_file(checkout: Path, path: Path, timeout: float = 1800) -> list[Result]:
@@ -168,8 +165,7 @@ def run_file(checkout: Path, path: Path, timeout: float = 1800) -> list[Result]:
             done = [result.test for result in results]
             if not last or last in done or last == path.name:
                 break
-            with report.open("a") as stream:
-                print(json.dumps({"test": last, "outcome": CRASH}), file=stream)
+            suites.write(report, test=last, outcome=CRASH)
             done.append(last)
         if last == path.name:
             log = report.with_suffix(".log").read_text()
@@ -193,25 +189,13 @@ def _run_process(
 
 def run_files(checkout: Path, paths: Sequence[Path]) -> list[Result]:
     """Return what came of each test of some files, two of which run at a time."""
-    with ThreadPoolExecutor(2) as pool:
-        runs = pool.map(lambda path: run_file(checkout, path), paths)
-        return [result for run in runs for result in run]
-
-
-def counts(results: Sequence[Result]) -> dict[str, collections.Counter[str]]:
-    """Return the number of tests of each file by outcome."""
-    by_file: dict[str, collections.Counter[str]] = {}
-    for result in results:
-        by_file.setdefault(result.file, collections.Counter())[result.outcome] += 1
-    return by_file
+    return suites.run_files(lambda path: run_file(checkout, path), paths)
 
 
 def table(results: Sequence[Result]) -> str:
     """Return the number of tests of each file by outcome, as a table."""
-    by_file = counts(results)
-    total = sum(by_file.values(), collections.Counter())
     lines = [f"{'file':56}{'tests':>7}" + "".join(f"{outcome:>9}" for outcome in OUTCOMES)]
-    for name, count in [*by_file.items(), ("total", total)]:
+    for name, count in suites.counts(results).items():
         numbers = "".join(f"{count[outcome]:9}" for outcome in OUTCOMES)
         lines.append(f"{name:56}{sum(count.values()):7}{numbers}")
     return "\n".join(lines)
