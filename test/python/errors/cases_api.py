@@ -918,7 +918,7 @@ CASES = [
     (
         "transform.BindParams('main', [zeros])(module())",
         "TypeError",
-        "transform.BindParams: expected params to be a mapping of str or a Var, but got an object of type lis",
+        "transform.BindParams: expected params to be a mapping of str, a Var or a Value, but got an object of type list",
     ),
     (
         "transform.ConvertLayout('NHWC')",
