@@ -8,7 +8,10 @@
 
 #include "relax-mlir/IR/Nesting.h"
 #include "relax-mlir/InitAll.h"
+#include "relax-mlir/Transforms/Instrumentation.h"
 
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
@@ -42,6 +45,17 @@ static LogicalResult verifySplitMarker(llvm::StringRef marker) {
   return failure();
 }
 
+/// Adds to the pipeline of the command line what passes of MLIR need around
+/// them.
+static void addInstrumentation(MlirOptMainConfig &config) {
+  config.setPassPipelineSetupFn([commandLine = config](PassManager &pm) {
+    if (failed(commandLine.setupPassPipeline(pm)))
+      return failure();
+    pm.addInstrumentation(relax::createSignatureKeeper());
+    return success();
+  });
+}
+
 /// Processes the input file as mlir-opt does.
 static LogicalResult process(const MlirOptMainConfig &config,
                              llvm::StringRef inputName,
@@ -73,6 +87,7 @@ int main(int argc, char **argv) {
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  addInstrumentation(config);
   llvm::InitLLVM init(argc, argv);
   return asMainReturnCode(process(config, input, output, registry));
 }
