@@ -414,6 +414,20 @@ RELAX_RUNTIME_API int32_t relax_parallel_for(relax_parallel_body body,
                                              void *context, int64_t size,
                                              int64_t grain);
 
+// What one operand of a concatenation adds to each row of the result, its
+// elements from the axis on, `row_bytes` bytes; its rows follow one another.
+typedef struct {
+  const void *data;
+  int64_t row_bytes;
+} relax_concat_part;
+
+// Writes tensors one after another along an axis, by several threads: into each
+// of `rows` rows of the result, `row_bytes` bytes apart, a row of each part.
+RELAX_RUNTIME_API void relax_concat(void *result, int64_t rows,
+                                    int64_t row_bytes,
+                                    const relax_concat_part *parts,
+                                    int64_t count);
+
 // The number of threads of such loops: as set, or RELAX_MLIR_NUM_THREADS in the
 // environment, or the processor cores on which this process may run.
 RELAX_RUNTIME_API int32_t relax_num_threads_get(void);

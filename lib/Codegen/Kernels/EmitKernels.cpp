@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention.h"
+#include "Concat.h"
 #include "Convolution.h"
 #include "GPU/FlashAttention.h"
 #include "GPU/HiddenKernels.h"
@@ -59,6 +60,8 @@ static constexpr KernelClass kKernelClasses[] = {
     {"pool2d", "reductions of windows of images and operations on them",
      matchPool2d},
     {"rows", "reductions of rows and what is computed from them", matchRows},
+    {"concat", "copies of tensors, one after another along an axis",
+     matchConcat},
 };
 
 static constexpr KernelClass kDeviceKernelClasses[] = {

@@ -33,7 +33,7 @@ module attributes {transform.with_named_sequence} {
 
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @class(%kernel: !transform.any_op) {
-    // expected-error @below {{expected a class of kernels, one of elementwise, attention, matmul, conv2d, pool2d, rows, none, but got 'gemm'}}
+    // expected-error @below {{expected a class of kernels, one of elementwise, attention, matmul, conv2d, pool2d, rows, concat, none, but got 'gemm'}}
     transform.relax.set_kernel %kernel class "gemm" : !transform.any_op
     transform.yield
   }

@@ -32,7 +32,7 @@ func.func private @none(%x: tensor<64xf32>, %i: tensor<64xi64>, %out: tensor<64x
 
 // -----
 
-// expected-error @below {{expected the class of a kernel of the host, one of elementwise, attention, matmul, conv2d, pool2d, rows, none, but got 'gemm'}}
+// expected-error @below {{expected the class of a kernel of the host, one of elementwise, attention, matmul, conv2d, pool2d, rows, concat, none, but got 'gemm'}}
 func.func private @unknown(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %out: tensor<64x64xf32>) -> tensor<64x64xf32>
     attributes {relax.schedule = {class = "gemm"}} {
   %zero = arith.constant 0.0 : f32
