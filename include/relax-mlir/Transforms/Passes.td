@@ -356,6 +356,17 @@ def RelaxBFloatsAsBitsPass
   }];
 }
 
+def RelaxMergeFunctionsPass
+    : Pass<"relax-merge-functions", "::mlir::ModuleOp"> {
+  let summary = "Share the code of functions that differ in constants";
+  let description = [{
+    Private functions of the LLVM dialect that do the same but for integers and
+    addresses, as the loops of layers of different sizes do, become one function
+    with a parameter for each constant that differs. The old ones call it, where
+    that is less code. Functions with loops that LLVM is to vectorize stay.
+  }];
+}
+
 def RelaxLowerExpandShapePass
     : Pass<"relax-lower-expand-shape", "::mlir::func::FuncOp"> {
   let summary = "Lower memref.expand_shape with any number of dynamic dimensions";

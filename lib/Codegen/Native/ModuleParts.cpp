@@ -15,6 +15,8 @@
 
 #include "ModuleParts.h"
 
+#include "relax-mlir/Analysis/ScalarLoops.h"
+
 #include "mlir/Dialect/LLVMIR/Transforms/LegalizeForExport.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -32,44 +34,16 @@ namespace {
 struct FunctionFacts {
   LLVM::LLVMFuncOp function;
   int64_t size = 0;
-  bool hasVectors = false, hasLoops = false;
-
-  bool hasScalarLoops() const { return hasLoops && !hasVectors; }
+  bool hasScalarLoops = false;
 };
 } // namespace
-
-/// Whether a block leads back to one before it, in whatever order they stand.
-static bool hasLoops(Region &body) {
-  DenseMap<Block *, bool> isOpen; // and not left yet
-  SmallVector<std::pair<Block *, unsigned>> path = {{&body.front(), 0}};
-  isOpen[&body.front()] = true;
-  while (!path.empty()) {
-    auto &[block, next] = path.back();
-    if (next == block->getNumSuccessors()) {
-      isOpen[block] = false;
-      path.pop_back();
-      continue;
-    }
-    Block *successor = block->getSuccessor(next++);
-    auto [found, isNew] = isOpen.try_emplace(successor, true);
-    if (isNew)
-      path.emplace_back(successor, 0);
-    else if (found->second)
-      return true;
-  }
-  return false;
-}
 
 static FunctionFacts describe(LLVM::LLVMFuncOp function) {
   FunctionFacts facts;
   facts.function = function;
-  facts.hasLoops = hasLoops(function.getBody());
+  facts.hasScalarLoops = hasScalarLoops(function);
   for (Block &block : function.getBody())
-    for (Operation &op : block) {
-      ++facts.size;
-      facts.hasVectors |=
-          llvm::any_of(op.getResultTypes(), llvm::IsaPred<VectorType>);
-    }
+    facts.size += block.getOperations().size();
   return facts;
 }
 
@@ -125,7 +99,7 @@ void ModuleParts::deal(ArrayRef<LLVM::LLVMFuncOp> functions) {
   for (bool hasScalarLoops : {false, true}) {
     int64_t size = 0;
     for (const FunctionFacts &function : facts)
-      if (function.hasScalarLoops() == hasScalarLoops)
+      if (function.hasScalarLoops == hasScalarLoops)
         size += function.size;
     if (size == 0)
       continue;
@@ -134,7 +108,7 @@ void ModuleParts::deal(ArrayRef<LLVM::LLVMFuncOp> functions) {
     allParts.resize(first + count);
     dealt.resize(first + count);
     for (const FunctionFacts &function : facts) {
-      if (function.hasScalarLoops() != hasScalarLoops)
+      if (function.hasScalarLoops != hasScalarLoops)
         continue;
       unsigned least = first;
       for (unsigned part = first; part < allParts.size(); ++part)
