@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::relax {
@@ -164,6 +165,38 @@ static LogicalResult verifyThreads(func::FuncOp kernel) {
   return diag;
 }
 
+/// Gives kernels names of their own, in a single walk over the module.
+static LogicalResult rename(ModuleOp module, const Kernels &kernels,
+                            const SymbolTable &symbols) {
+  AttrTypeReplacer replacer;
+  DenseMap<Attribute, Attribute> names;
+  for (func::FuncOp kernel : llvm::make_first_range(kernels)) {
+    std::string name = (kKernelPrefix + kernel.getSymName()).str();
+    if (symbols.lookup(name))
+      return kernel.emitOpError()
+             << "expected no other symbol of the name that is given to this "
+                "kernel, '"
+             << name << "'";
+    names[FlatSymbolRefAttr::get(kernel)] =
+        FlatSymbolRefAttr::get(module.getContext(), name);
+  }
+  replacer.addReplacement([&](FlatSymbolRefAttr symbol) {
+    Attribute name = names.lookup(symbol);
+    return name ? name : symbol;
+  });
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(&module.getBodyRegion());
+  if (!uses)
+    return module.emitError("expected operations that are known");
+  for (SymbolTable::SymbolUse use : *uses)
+    replacer.replaceElementsIn(use.getUser());
+  for (func::FuncOp kernel : llvm::make_first_range(kernels))
+    kernel.setName(
+        cast<FlatSymbolRefAttr>(names[FlatSymbolRefAttr::get(kernel)])
+            .getValue());
+  return success();
+}
+
 namespace {
 struct RelaxPrepareKernelsPass
     : relax::impl::RelaxPrepareKernelsPassBase<RelaxPrepareKernelsPass> {
@@ -177,16 +210,16 @@ struct RelaxPrepareKernelsPass
         kernel.emitOpError() << "is called as a kernel, but has no body";
         return signalPassFailure();
       }
-      std::string name = (kKernelPrefix + kernel.getSymName()).str();
       bool isOnHost =
           !RelaxDialect::DeviceAttrHelper(&getContext()).isAttrPresent(kernel);
       if ((isOnHost && failed(verifyThreads(kernel))) ||
-          (isOnTensors(kernel) && failed(prepare(kernel, use.updated))) ||
-          failed(symbols.rename(kernel, name)))
+          (isOnTensors(kernel) && failed(prepare(kernel, use.updated))))
         return signalPassFailure();
       // No code outside knows the new name, so the results may be dropped.
       kernel.setPrivate();
     }
+    if (failed(rename(getOperation(), *kernels, symbols)))
+      signalPassFailure();
   }
 };
 } // namespace
