@@ -293,7 +293,7 @@ def compile(  # noqa: A001 (the name TVM uses)
 
 
 def _compile_and_call(mod: IRModule, name: str) -> Any:
-    return compile(mod, fold_constants=False, progress=False).look_up(name)()
+    return compile(mod, fold_constants=False, exec_mode="bytecode", progress=False).look_up(name)()
 
 
 fold_constant.compile_and_call = _compile_and_call
