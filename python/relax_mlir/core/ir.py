@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from mlir import ir
@@ -460,6 +460,9 @@ class ShapeExpr(_ext.ShapeExpr):
 
     def __getitem__(self, index: int) -> Dim:
         return self.dims[index]
+
+    def __iter__(self) -> Iterator[Dim]:
+        return iter(self.dims)  # which are made anew each time
 
 
 # ---------------------------------------------------------------------------------------------

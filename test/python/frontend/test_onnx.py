@@ -429,6 +429,10 @@ def test_error_of_a_missing_value() -> None:
             "expected attributes of Softmax (axis), but got 'axes'; did you mean 'axis'?",
         ),
         ("(float[2] x) => () { }", "expected a graph with outputs, but got one without"),
+        (
+            "(float[2, 3] x, float[3] y) => (float[N] z) { z = Concat<axis=0>(x, y) }",
+            "node 'z', Concat of opset 18: expected tensors of the same rank, but got ranks [2, 1]",
+        ),
     ],
 )
 def test_error_of_a_model_that_contradicts_itself(text: str, message: str) -> None:

@@ -166,18 +166,20 @@ def _broadcast(mine: int | Dim, other: int | Dim) -> int | Dim:
 def _concat(node: Node, *parts: Value) -> Value:
     tensors = [node.importer.tensor(node.scope, part) for part in parts]
     axis = normal_axis(node.attr("axis"), rank_of(tensors[0]))
-    dims = shape_of(tensors[0])
+    shapes = [shape_of(tensor) for tensor in tensors]
+    ranks = [len(dims) for dims in shapes]
+    if len(set(ranks)) > 1:
+        raise ValueError(f"expected tensors of the same rank, but got ranks {ranks}")
+    common = [_known_one(dims) for dims in zip(*shapes, strict=True)]
     fitting = [
-        matched(one, [shape_of(one)[i] if i == axis else _known_one(tensors, i) for i in
-                      range(len(dims))])
-        for one in tensors
-    ]  # fmt: skip
+        matched(tensor, [*common[:axis], dims[axis], *common[axis + 1 :]])
+        for tensor, dims in zip(tensors, shapes, strict=True)
+    ]
     return fitting[0] if len(fitting) == 1 else op.concat(fitting, axis)
 
 
-def _known_one(tensors: Sequence[ir.Value], axis: int) -> int | Dim:
+def _known_one(dims: Sequence[int | Dim]) -> int | Dim:
     """Return the size that tensors have in common, as a number where one says so."""
-    dims = [shape_of(tensor)[axis] for tensor in tensors]
     return next((dim for dim in dims if isinstance(dim, int)), dims[0])
 
 
