@@ -11,7 +11,6 @@
 // wait for a task never returns there, and even the destructor of the pool
 // waits for its threads. So the contexts of Python share one pool that is never
 // destroyed, and a child starts another one when it first needs it.
-// never destroyed, and a child starts another one when it first needs it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,15 +20,31 @@
 #include "relax-mlir/TransformOps/Registration.h"
 
 #include "mlir/CAPI/IR.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ThreadPool.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <atomic>
+#include <cstdlib>
 
 #ifndef _WIN32
 #include <pthread.h>
 #endif
 
 using namespace mlir;
+
+/// The number of threads that RELAX_MLIR_COMPILE_THREADS asks for; 0 where it
+/// asks for none in particular.
+static unsigned readNumThreads() {
+  const char *text = std::getenv("RELAX_MLIR_COMPILE_THREADS");
+  unsigned count = 0;
+  if (!text || (to_integer(StringRef(text), count, 10) && count > 0))
+    return count;
+  llvm::errs() << "relax: RELAX_MLIR_COMPILE_THREADS: expected a number from 1 "
+                  "on, but got '"
+               << text << "'; all cores are used\n";
+  return 0;
+}
 
 namespace {
 /// Hands everything to a pool that is made when it is first needed in a
@@ -38,16 +53,24 @@ class ForkSafePool : public llvm::ThreadPoolInterface {
 public:
   static ForkSafePool &get();
 
-  void wait() override { pool().wait(); }
-  void wait(llvm::ThreadPoolTaskGroup &group) override { pool().wait(group); }
+  void wait() override {
+    if (numThreads != 1)
+      pool().wait();
+  }
+  void wait(llvm::ThreadPoolTaskGroup &group) override {
+    if (numThreads != 1)
+      pool().wait(group);
+  }
   unsigned getMaxConcurrency() const override {
-    return pool().getMaxConcurrency();
+    return numThreads == 1 ? 1 : pool().getMaxConcurrency();
   }
 
 private:
   void asyncEnqueue(llvm::unique_function<void()> task,
                     llvm::ThreadPoolTaskGroup *group) override {
-    if (group)
+    if (numThreads == 1)
+      task(); // on the thread that compiles
+    else if (group)
       pool().async(*group, std::move(task));
     else
       pool().async(std::move(task));
@@ -55,6 +78,8 @@ private:
 
   llvm::ThreadPoolInterface &pool() const;
 
+  /// As the environment says; 0 for all cores.
+  const unsigned numThreads = readNumThreads();
   // Without a lock, which another thread may hold while this one forks.
   mutable std::atomic<llvm::ThreadPoolInterface *> current{nullptr};
 };
@@ -79,7 +104,8 @@ llvm::ThreadPoolInterface &ForkSafePool::pool() const {
   llvm::ThreadPoolInterface *found = current.load(std::memory_order_acquire);
   if (found)
     return *found;
-  auto made = std::make_unique<llvm::DefaultThreadPool>();
+  auto made = std::make_unique<llvm::DefaultThreadPool>(
+      llvm::hardware_concurrency(numThreads));
   if (current.compare_exchange_strong(found, made.get(),
                                       std::memory_order_acq_rel))
     return *made.release();

@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+# With the threads of the compiler, whatever other tests do with.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "RELAX_MLIR_COMPILE_THREADS"}
+
 COMMON = """
 import multiprocessing, os, sys, threading, time, warnings
 import numpy as np
@@ -119,6 +122,8 @@ assert seen
 @pytest.mark.parametrize("name", CASES)
 def test_forks(name):
     code = f"{COMMON}\n{CASES[name]}\nprint('done')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=ENVIRONMENT
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "done"
