@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -26,21 +27,20 @@ print(sum(name.startswith("llvm-worker") for name in names))
 """
 
 
-def compile_with(threads: str | None, path: str) -> tuple[int, str, str]:
+def compile_with(threads: str | None, path: Path) -> tuple[int, str, str]:
     """Return the number of threads of the compiler, the hash of what it made, and its warnings."""
     env = {k: v for k, v in os.environ.items() if k != "RELAX_MLIR_COMPILE_THREADS"}
     if threads is not None:
         env["RELAX_MLIR_COMPILE_THREADS"] = threads
-    command = [sys.executable, "-c", PROGRAM, path]
+    command = [sys.executable, "-c", PROGRAM, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
-    with open(path, "rb") as file:
-        return int(done.stdout), hashlib.sha256(file.read()).hexdigest(), done.stderr
+    return int(done.stdout), hashlib.sha256(path.read_bytes()).hexdigest(), done.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
 def test_number_of_threads(tmp_path):
     """All cores by default; with one thread there are no others."""
-    path = str(tmp_path / "compiled.rx")
+    path = tmp_path / "compiled.rx"
     one, code, _ = compile_with("1", path)
     assert one == 0
     two, same_code, _ = compile_with("2", path)
@@ -54,7 +54,7 @@ def test_number_of_threads(tmp_path):
 @pytest.mark.parametrize("threads", ["0", "many", "-1", ""])
 def test_wrong_number_of_threads(tmp_path, threads):
     """A warning says what is expected, and all cores are used."""
-    count, _, warnings = compile_with(threads, str(tmp_path / "compiled.rx"))
+    count, _, warnings = compile_with(threads, tmp_path / "compiled.rx")
     assert count >= 1
     assert (
         "RELAX_MLIR_COMPILE_THREADS: expected a number from 1 on, but got "

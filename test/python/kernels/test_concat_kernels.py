@@ -37,7 +37,7 @@ def test_sizes(dtype, axis, sizes, others):
     """Any sizes, none among them, with names for all that they may have."""
     shapes = [(*others[:axis], size, *others[axis:]) for size in sizes]
     arrays = [numbers(shape, dtype, seed) for seed, shape in enumerate(shapes)]
-    names = [("a", "b")[:axis] + (f"n{i}",) + ("a", "b")[axis:] for i in range(len(sizes))]
+    names = [(*("a", "b")[:axis], f"n{i}", *("a", "b")[axis:]) for i in range(len(sizes))]
     for types in (tuple(shapes), tuple(names)):
         found = run(concat_along(axis), types, "bytecode", *arrays)
         np.testing.assert_array_equal(found, np.concatenate(arrays, axis))
