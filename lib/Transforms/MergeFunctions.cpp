@@ -57,7 +57,7 @@ static Attribute getConstant(Value value) {
   // One bit decides which code runs.
   if (!number || !type || type.getWidth() == 1)
     return nullptr;
-  return IntegerAttr::get(type, number.getValue());
+  return IntegerAttr::get(type, number.getValue().sextOrTrunc(type.getWidth()));
 }
 
 /// Whether an operand is a constant that may as well be a variable.
@@ -67,7 +67,10 @@ static bool isReplaceable(OpOperand &operand) {
   Operation *user = operand.getOwner();
   if (isa<LLVM::StoreOp>(user))
     return operand.getOperandNumber() == 0;
-  if (isa<LLVM::CallOp, LLVM::InsertValueOp, LLVM::BrOp>(user))
+  // Intrinsics of LLVM want some of their arguments as constants.
+  if (auto call = dyn_cast<LLVM::CallOp>(user))
+    return !call.getCallee() || !call.getCallee()->starts_with("llvm.");
+  if (isa<LLVM::BrOp, LLVM::InsertValueOp>(user))
     return true;
   return isa<LLVM::AddOp, LLVM::CondBrOp, LLVM::GEPOp, LLVM::ICmpOp,
              LLVM::MulOp, LLVM::SExtOp, LLVM::SMaxOp, LLVM::SMinOp,
