@@ -52,7 +52,7 @@ void check(int64_t rows, const std::vector<int64_t> &sizes, int64_t gap = 0) {
 
 } // namespace
 
-TEST(Concat, RowsOfAnySize) {
+void testConcat() {
   for (int32_t threads : {1, 2, 5}) {
     CHECK(relax_num_threads_set(threads) == 0);
     check(1, {});

@@ -18,6 +18,7 @@ int main() {
   CHECK(readIntegerFromC(-7) == -7);
   testCheck();
   testClosure();
+  testConcat();
   testFrame();
   testFunction();
   testHeader();

@@ -85,6 +85,7 @@ ffi::Tensor makeTensor(std::initializer_list<int64_t> dims);
 
 void testCheck();
 void testClosure();
+void testConcat();
 void testFrame();
 void testFunction();
 void testHeader();
