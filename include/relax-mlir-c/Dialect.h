@@ -16,6 +16,7 @@
 #define RELAX_MLIR_C_DIALECT_H
 
 #include "mlir-c/IR.h"
+#include "mlir-c/Pass.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -447,6 +448,11 @@ mlirRelaxConstantGetBytes(MlirAttribute constant,
 
 /// Registers the passes and pipelines with MLIR's global registry, once.
 MLIR_CAPI_EXPORTED void mlirRelaxRegisterPasses(void);
+
+/// Lets a pass manager run `remove-dead-values` on modules with kernels and
+/// functions as values, which keep their signatures. Call it once, before the
+/// pass manager runs.
+MLIR_CAPI_EXPORTED void mlirRelaxKeepSignatures(MlirPassManager passManager);
 
 /// The phases of compilation in order; phase `name` is the pipeline
 /// `relax-phase-<name>`.

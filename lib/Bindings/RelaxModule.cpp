@@ -385,6 +385,7 @@ void bindCode(nb::module_ &m) {
         nb::arg("is_compiled"));
   m.def("constants", &constants, nb::arg("module"));
   m.def("find_module", &findModule, nb::arg("location"));
+  m.def("keep_signatures", &mlirRelaxKeepSignatures, nb::arg("pass_manager"));
 }
 
 } // namespace

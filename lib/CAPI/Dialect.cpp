@@ -21,8 +21,10 @@
 #include "relax-mlir/IR/WellFormed.h"
 #include "relax-mlir/Pipelines/Pipelines.h"
 #include "relax-mlir/TransformOps/Registration.h"
+#include "relax-mlir/Transforms/Instrumentation.h"
 
 #include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Pass.h"
 #include "mlir/CAPI/Registration.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/CAPI/Utils.h"
@@ -755,6 +757,10 @@ void mlirRelaxRegisterTransformExtension(MlirDialectRegistry registry) {
 void mlirRelaxRegisterPasses() {
   static std::once_flag once;
   std::call_once(once, registerPassesAndPipelines);
+}
+
+void mlirRelaxKeepSignatures(MlirPassManager passManager) {
+  unwrap(passManager)->addInstrumentation(createSignatureKeeper());
 }
 
 intptr_t mlirRelaxGetNumPhases() { return getPhases().size(); }

@@ -392,12 +392,14 @@ def run_pipeline(pipeline: str, module: ir.Module, name: str) -> None:
 
 def _parsed(pipeline: str) -> PassManager:
     try:
-        return PassManager.parse(f"builtin.module({pipeline})")
+        pm = PassManager.parse(f"builtin.module({pipeline})")
     except ValueError as error:
         reason = str(error).strip().splitlines()[0].rpartition("error: ")[2]
         raise ValueError(
             f"expected the text of a pipeline, but got {pipeline!r}: {reason}"
         ) from None
+    _ext.keep_signatures(pm)
+    return pm
 
 
 def verify(module: ir.Module, name: str) -> None:

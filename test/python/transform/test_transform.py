@@ -184,6 +184,27 @@ def test_any_pass_of_mlir() -> None:
         transform.MLIRPass()
 
 
+def test_pass_of_mlir_that_erases_arguments() -> None:
+    """It aborts at functions with references other than calls, which keep their signatures."""
+    text = """
+!t = !relax.tensor<[4], f32>
+func.func private @first(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+relax.func private @scaled(%x: !t, %y: !t) -> !t {
+  relax.return %y : !t
+}
+relax.func @main(%a: !t, %b: !t) -> !t {
+  %0 = relax.call @scaled(%a, %b) : (!t, !t) -> !t
+  %1 = relax.call_tir @first(%0) : (!t) -> !t
+  relax.return %1 : !t
+}"""
+    found = str(transform.MLIRPass("remove-dead-values")(text))
+    assert "@first(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>)" in found
+    assert "relax.func private @scaled(%y: " in found
+    assert "relax.call @scaled(%b)" in found
+
+
 # -- errors ---------------------------------------------------------------------------------------
 
 
