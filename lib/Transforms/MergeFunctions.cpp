@@ -100,7 +100,7 @@ static auto operationsOf(Block &block) {
                                  [](Operation &op) { return !isConstant(op); });
 }
 
-/// Returns what else than its name says of a function how it is called.
+/// Returns all attributes of a function but its name.
 static Attribute getInterface(LLVM::LLVMFuncOp function) {
   NamedAttrList attrs(function->getAttrDictionary());
   attrs.erase(function.getSymNameAttrName());
