@@ -252,12 +252,14 @@ def _random(type_: Any) -> Any:
     """Return a value of a type whose dimensions are known."""
     generator = np.random.default_rng(0)
     if isinstance(type_, TensorStructInfo) and type_.shape is not None:
-        shape = [dim.value for dim in type_.shape]
-        if type_.dtype is not None and None not in shape:
+        shape = [dim.value for dim in type_.shape if dim.value is not None]
+        if type_.dtype is not None and len(shape) == len(type_.shape):
             numbers = generator.standard_normal(shape)
             return tensor(numbers.astype(type_.dtype))
     if isinstance(type_, ShapeStructInfo) and type_.values is not None:
-        return tvm_ffi.Shape(tuple(int(dim.value) for dim in type_.values))
+        values = [dim.value for dim in type_.values if dim.value is not None]
+        if len(values) == len(type_.values):
+            return tvm_ffi.Shape(tuple(values))
     raise ValueError(f"expected arguments that are tensors of known rank, but got {type_}")
 
 

@@ -152,8 +152,8 @@ def _byte_size(type_: ir.Type) -> int | None:
     """Return the size of a tensor; None where it is not known, or not a tensor."""
     if not isinstance(type_, TensorStructInfo) or type_.shape is None or type_.dtype is None:
         return None
-    dims = [dim.value for dim in type_.shape]
-    if None in dims:
+    dims = [dim.value for dim in type_.shape if dim.value is not None]
+    if len(dims) < len(type_.shape):
         return None
     return int(np.prod(dims, dtype=np.int64)) * np.dtype(_stored_as(type_.dtype)).itemsize
 
