@@ -14,7 +14,6 @@ import binascii
 import functools
 import hashlib
 import json
-import threading
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from mlir import ir
 from relax_runtime.near_misses import did_you_mean
 
 from ._arguments import shown
+from .core import forks
 from .core.constants import bytes_of, elements_attr
 from .core.ir_module import IRModule
 from .core.variables import walk
@@ -358,7 +358,7 @@ def load_module(codegen: str, state: bytes) -> ExternalModule:
 # In programs
 # ---------------------------------------------------------------------------------------------
 
-_lock = threading.RLock()
+_lock = forks.lock()
 # How many live objects have registered each name.
 _uses: dict[str, int] = {}
 

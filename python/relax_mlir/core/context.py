@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 from pathlib import Path
 
 import mlir._mlir_libs
 from mlir import ir
 
 from .._mlir_libs import _relax_mlir as _ext
+from . import forks
 
 _ext.register_dialects(mlir._mlir_libs.get_dialect_registry())
 mlir._mlir_libs.append_load_on_create_dialect("relax")
@@ -21,7 +21,7 @@ mlir._mlir_libs._mlir.globals.append_dialect_search_prefix("relax_mlir.dialects"
 
 # Files whose lines say nothing about where a program was written.
 _OWN_FILES = (str(Path(__file__).parents[1]), contextlib.__file__)
-_lock = threading.Lock()
+_lock = forks.lock()
 _default: list[ir.Context] = []
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +19,7 @@ from relax_runtime.near_misses import did_you_mean
 
 from .._mlir_libs import _relax_mlir as _ext
 from ..dialects import relax as _ops
+from . import forks
 from .context import current_context
 
 # The bindings make the class within a function, whose name would be part of its own.
@@ -137,7 +137,7 @@ def _joined(errors: Sequence[Diagnostic]) -> list[Diagnostic]:
 # By the identity of a context: how many statements collect its errors, in any thread and order, and
 # what is to be restored after the last one.
 _collecting: dict[int, tuple[int, bool]] = {}
-_collecting_lock = threading.RLock()
+_collecting_lock = forks.lock()
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ A child of ``os.fork()`` has a copy of each context, but only one thread. Thread
 missed: the contexts of this package share a pool that starts anew in a child, and so do the threads
 of the runtime. But a lock of MLIR or LLVM that another thread holds at that moment is held for
 ever in the child. So a fork waits until no other thread is in a part of compilation that runs
-without the lock of the interpreter.
+without the lock of the interpreter, or holds a lock of this package.
 """
 
 from __future__ import annotations
@@ -84,9 +84,33 @@ def within_compilation(function: _Function) -> _Function:
     return call  # type: ignore[return-value]
 
 
+_locks: list[Any] = []
+
+
+def lock() -> Any:
+    """Return a reentrant lock of the package, which no other thread has in a child of a fork."""
+    made = threading.RLock()
+    _locks.append(made)
+    return made
+
+
+def _before() -> None:
+    compiling.stop()
+    for each in _locks:
+        each.acquire()
+
+
+def _in_parent() -> None:
+    for each in reversed(_locks):
+        each.release()
+    compiling.go_on()
+
+
+def _in_child() -> None:
+    for each in reversed(_locks):
+        each.release()
+    compiling.renew()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=compiling.stop,
-        after_in_parent=compiling.go_on,
-        after_in_child=compiling.renew,
-    )
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

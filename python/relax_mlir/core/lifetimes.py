@@ -10,16 +10,17 @@ reads a value, or the operations of a block, keeps the module.
 from __future__ import annotations
 
 import ctypes
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from mlir import ir
 
+from . import forks
+
 _modules: dict[int, weakref.ref[ir.Module]] = {}
 # A module may be forgotten while another one is made at its place, also in the same thread.
-_lock = threading.RLock()
+_lock = forks.lock()
 # Functions that are discarded while values of them may be in use.
 _discarded: weakref.WeakKeyDictionary[ir.Module, list[ir.Operation]] = weakref.WeakKeyDictionary()
 

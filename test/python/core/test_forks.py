@@ -96,6 +96,24 @@ stop = True
 for thread in threads:
     thread.join()
 """,
+    "while_another_thread_has_a_lock": """
+from relax_mlir import external
+from relax_mlir.core import context, diagnostics, lifetimes
+
+def hold(lock):
+    with lock:
+        is_held.set()
+        time.sleep(0.3)
+
+for lock in (context._lock, diagnostics._collecting_lock, external._lock, lifetimes._lock):
+    is_held = threading.Event()
+    thread = threading.Thread(target=hold, args=(lock,))
+    thread.start()
+    is_held.wait()
+    children(check, (8,))
+    thread.join()
+check(9)
+""",
     "in_a_pass_and_in_a_report": """
 from relax_mlir.transform import module_pass
 
