@@ -47,30 +47,36 @@ static unsigned readNumThreads() {
 }
 
 namespace {
+/// Runs each task at once, on the thread that compiles.
+class NoThreads : public llvm::ThreadPoolInterface {
+public:
+  void wait() override {}
+  void wait(llvm::ThreadPoolTaskGroup &) override {}
+  unsigned getMaxConcurrency() const override { return 1; }
+
+private:
+  void asyncEnqueue(llvm::unique_function<void()> task,
+                    llvm::ThreadPoolTaskGroup *) override {
+    task();
+  }
+};
+
 /// Hands everything to a pool that is made when it is first needed in a
 /// process. Threads start with the first task.
 class ForkSafePool : public llvm::ThreadPoolInterface {
 public:
   static ForkSafePool &get();
 
-  void wait() override {
-    if (numThreads != 1)
-      pool().wait();
-  }
-  void wait(llvm::ThreadPoolTaskGroup &group) override {
-    if (numThreads != 1)
-      pool().wait(group);
-  }
+  void wait() override { pool().wait(); }
+  void wait(llvm::ThreadPoolTaskGroup &group) override { pool().wait(group); }
   unsigned getMaxConcurrency() const override {
-    return numThreads == 1 ? 1 : pool().getMaxConcurrency();
+    return pool().getMaxConcurrency();
   }
 
 private:
   void asyncEnqueue(llvm::unique_function<void()> task,
                     llvm::ThreadPoolTaskGroup *group) override {
-    if (numThreads == 1)
-      task(); // on the thread that compiles
-    else if (group)
+    if (group)
       pool().async(*group, std::move(task));
     else
       pool().async(std::move(task));
@@ -104,8 +110,12 @@ llvm::ThreadPoolInterface &ForkSafePool::pool() const {
   llvm::ThreadPoolInterface *found = current.load(std::memory_order_acquire);
   if (found)
     return *found;
-  auto made = std::make_unique<llvm::DefaultThreadPool>(
-      llvm::hardware_concurrency(numThreads));
+  std::unique_ptr<llvm::ThreadPoolInterface> made;
+  if (numThreads == 1)
+    made = std::make_unique<NoThreads>();
+  else
+    made = std::make_unique<llvm::DefaultThreadPool>(
+        llvm::hardware_concurrency(numThreads));
   if (current.compare_exchange_strong(found, made.get(),
                                       std::memory_order_acq_rel))
     return *made.release();
