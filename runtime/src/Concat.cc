@@ -64,8 +64,7 @@ static void copyColumn(char *to, int64_t stride, const char *from, int64_t size,
 }
 
 void Concat::copyRows(int64_t begin, int64_t end) const {
-  int64_t step =
-      std::max<int64_t>(kRowsInCache / std::max<int64_t>(width, 1), 1);
+  int64_t step = std::max<int64_t>(kRowsInCache / width, 1);
   for (int64_t row = begin; row < end; row += step) {
     char *to = result + row * rowBytes;
     for (int64_t i = 0; i < count; ++i) {
