@@ -69,15 +69,16 @@ static BlockArgument getCopied(tensor::InsertSliceOp insert) {
   return dyn_cast<BlockArgument>(copy.getDpsInputs()[0]);
 }
 
-/// Returns the axes along which a slice is not the whole of what it is part of.
+/// Returns the axes along which a slice may not be the whole of what it is part
+/// of. Of sizes that are not known, nothing here says that they are equal.
 static SmallVector<int64_t> getSlicedAxes(tensor::InsertSliceOp insert) {
   SmallVector<int64_t> axes;
   RankedTensorType whole = insert.getDestType();
   RankedTensorType slice = insert.getSourceType();
   for (int64_t axis = 0; axis < whole.getRank(); ++axis)
     if (!isConstantIntValue(insert.getMixedOffsets()[axis], 0) ||
-        (!whole.isDynamicDim(axis) &&
-         whole.getDimSize(axis) != slice.getDimSize(axis)))
+        whole.isDynamicDim(axis) ||
+        whole.getDimSize(axis) != slice.getDimSize(axis))
       axes.push_back(axis);
   return axes;
 }
@@ -139,9 +140,10 @@ static std::optional<Concatenation> recognize(func::FuncOp kernel) {
   // elements.
   SmallVector<int64_t> axes = getSlicedAxes(inserts.back());
   found.axis = axes.empty() ? 0 : axes.front();
-  unsigned bits =
-      inserts.front().getSourceType().getElementType().getIntOrFloatBitWidth();
-  if ((bits != 1 && bits % 8 != 0) || !areInOrder(inserts, found.axis))
+  Type element = inserts.front().getSourceType().getElementType();
+  if (!element.isIntOrFloat() ||
+      (!element.isInteger(1) && element.getIntOrFloatBitWidth() % 8 != 0) ||
+      !areInOrder(inserts, found.axis))
     return std::nullopt;
   return found;
 }
@@ -166,6 +168,14 @@ static Value countElements(IndexBuilder &b, ArrayRef<Value> sizes) {
   for (Value size : sizes)
     count = b.mul(count, size);
   return count;
+}
+
+/// The type of the runtime's function.
+static LLVM::LLVMFunctionType getConcatType(MLIRContext *context) {
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = IntegerType::get(context, 64);
+  return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                     {pointer, i64, i64, pointer, i64});
 }
 
 static void emitConcat(IndexBuilder &b, const Concatenation &concatenation,
@@ -202,9 +212,9 @@ static void emitConcat(IndexBuilder &b, const Concatenation &concatenation,
   }
   auto module =
       b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  LLVM::LLVMFunctionType type = getConcatType(b.getContext());
   LLVM::LLVMFuncOp function = *LLVM::lookupOrCreateFn(
-      b, module, kConcat, {pointer, i64, i64, pointer, i64},
-      LLVM::LLVMVoidType::get(b.getContext()));
+      b, module, kConcat, type.getParams(), type.getReturnType());
   Value rows =
       toI64(b, countElements(b, ArrayRef(whole.sizes).take_front(axis)));
   LLVM::CallOp::create(b, function,
@@ -215,7 +225,9 @@ static void emitConcat(IndexBuilder &b, const Concatenation &concatenation,
 /// Whether the name of the runtime's function is free, or that function's.
 static bool canCall(ModuleOp module) {
   Operation *other = module.lookupSymbol(kConcat);
-  return !other || isa<LLVM::LLVMFuncOp>(other);
+  auto function = dyn_cast_or_null<LLVM::LLVMFuncOp>(other);
+  return !other || (function && function.getFunctionType() ==
+                                    getConcatType(module.getContext()));
 }
 
 std::unique_ptr<KernelEmitter> mlir::relax::matchConcat(func::FuncOp kernel,
