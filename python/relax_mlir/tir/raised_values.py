@@ -151,6 +151,11 @@ def scalar_dtype(type_: ir.Type) -> str:
     """Return the data type of the numbers of a type."""
     if isinstance(type_, ir.IndexType):
         raise NotRaisableError("an index as a number")
+    return element_dtype(type_)
+
+
+def element_dtype(type_: ir.Type) -> str:
+    """Return the data type of the elements of a buffer."""
     try:
         return dtype_name(type_)
     except (ValueError, TypeError):

@@ -14,7 +14,6 @@ from typing import Any
 
 from mlir import ir
 
-from ..core.dtypes import dtype_name
 from ..core.ir import PrimStructInfo, TensorStructInfo
 from . import expr as _expr
 from . import stmt as st
@@ -39,6 +38,7 @@ from .raised_values import (
     NotRaisableError,
     Open,
     close,
+    element_dtype,
     fix,
     from_attribute,
     is_natural,
@@ -293,7 +293,9 @@ class Raising:
     ) -> st.Param:
         if isinstance(value.type, ir.RankedTensorType):
             name = self.names.new(wanted or _letter(i))
-            buffer = st.Buffer(name, self._tensor_shape(value), dtype_name(value.type.element_type))
+            buffer = st.Buffer(
+                name, self._tensor_shape(value), element_dtype(value.type.element_type)
+            )
             self.buffers[value] = buffer
             return buffer
         if isinstance(value.type, ir.MemRefType):
@@ -326,7 +328,9 @@ class Raising:
     ) -> st.Buffer:
         if type_.memory_space is not None or str(type_.layout) != str(_identity(type_.rank)):
             raise NotRaisableError(f"the layout of {type_}")
-        dtype = info.dtype if isinstance(info, TensorStructInfo) else dtype_name(type_.element_type)
+        dtype = (
+            info.dtype if isinstance(info, TensorStructInfo) else element_dtype(type_.element_type)
+        )
         shape: list[PrimExpr] = []
         dynamic = iter(sizes or ())
         for axis, size in enumerate(type_.shape):

@@ -24,6 +24,7 @@ from .raised_values import (
     KernelName,
     NotRaisableError,
     close,
+    element_dtype,
     fix,
     from_attribute,
     is_kernel,
@@ -324,7 +325,7 @@ class Body:
             raise NotRaisableError("a tensor")
         result = op.results[0]
         name = raising.names.new(next(iter(location_names(op.location)), "buf"))
-        dtype = dtype_name(result.type.element_type)
+        dtype = element_dtype(result.type.element_type)
         buffer = st.Buffer(name, raising._tensor_shape(result), dtype)
         raising.buffers[result] = buffer
         self.stmts.append(st.Alloc(buffer))

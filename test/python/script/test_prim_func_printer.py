@@ -173,6 +173,11 @@ def test_rf14_names_without_locations():
         "func.func private @k(%a: tensor<?xf32>, %b: tensor<4xf32>) -> tensor<?xf32>",
         'func.func @"a-b"(%a: memref<?xf32>) { return }',
         "func.func @k(%a: memref<?xf32, strided<[2]>>) { return }",
+        "func.func @k(%a: memref<4xindex>) { return }",
+        "func.func private @k(%a: tensor<4xindex>) -> tensor<4xindex> {\n"
+        "  return %a : tensor<4xindex>\n}",
+        "func.func private @k(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+        "  %0 = tensor.empty() : tensor<4xindex>\n  return %a : tensor<4xf32>\n}",
         "func.func @k(%a: memref<4xf32>, %b: memref<4xf32>) {\n"
         "  memref.copy %a, %b : memref<4xf32> to memref<4xf32>\n  return\n}",
         # The constant is used in two places, and each place would have its own.
@@ -180,7 +185,17 @@ def test_rf14_names_without_locations():
         "  %i = arith.constant 0 : index\n  memref.store %c, %a[%i] : memref<1xf32>\n"
         "  memref.store %c, %a[%i] : memref<1xf32>\n  return\n}",
     ],
-    ids=["tensors", "result", "name", "strides", "copy", "shared"],
+    ids=[
+        "tensors",
+        "result",
+        "name",
+        "strides",
+        "indices",
+        "tensor_of_indices",
+        "empty",
+        "copy",
+        "shared",
+    ],
 )
 def test_error_rf14_other_kernels_stay_mlir(text):
     with pytest.raises(NotPrimFuncError):
