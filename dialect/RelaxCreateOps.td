@@ -149,6 +149,31 @@ def Relax_EyeLikeOp : Relax_Operator<"eye_like"> {
     Relax_Arg<OptionalAttr<TypeAttr>, "By default that of `x`">:$dtype);
 }
 
+def Relax_RandomBitsOp : Relax_Operator<"random_bits"> {
+  let summary = "a vector of random integers of 64 bits";
+  let description = [{
+    Element `i` is `i`, as two words of 32 bits, encrypted with `key` by the 20
+    rounds of Threefry-2x32 (Salmon et al., "Parallel Random Numbers: As Easy as
+    1, 2, 3", 2011). So it depends on the key and its place alone. The words of
+    64 bits are the high one and the low one. Each element is itself a key whose
+    numbers are independent of these.
+
+    **Constraints:**
+    - `key` is a tensor of rank 0 of data type `ui64`;
+    - `count` is of data type `i64`, and 0 or more.
+
+    Example:
+
+    ```mlir
+    %0 = relax.random_bits %key, %count : (!relax.tensor<[], ui64>, !relax.prim<i64, n * 4>) -> !relax.tensor<[n * 4], ui64>
+    ```
+  }];
+  let arguments = (ins
+    Relax_Arg<Relax_Tensor, "An integer of 64 bits, or a tensor of rank 0",
+      convert = "as_tensor($_self, 'uint64')">:$key,
+    Relax_Arg<Relax_Prim, "The number of integers">:$count);
+}
+
 class Relax_TriangleOp<string mnemonic, string meaning> : Relax_Operator<mnemonic> {
   let summary = "x with zeros " # meaning # " a diagonal";
   let description = [{

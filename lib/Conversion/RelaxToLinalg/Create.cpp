@@ -79,6 +79,76 @@ static KernelResult buildEye(KernelBuilder &b, Value k, Value output) {
       }));
 }
 
+//===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The block cipher Threefry-2x32 with 20 rounds.
+class Threefry {
+public:
+  Threefry(ScalarBuilder &builder, Value key) : s(builder) {
+    std::tie(keys[0], keys[1]) = split(key);
+    Value parity = word(0x1BD11BDA);
+    keys[2] = xorOf(parity, xorOf(keys[0], keys[1]));
+  }
+
+  Value encrypt(Value block) {
+    constexpr unsigned rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+    auto [high, low] = split(block);
+    high = add(high, keys[0]);
+    low = add(low, keys[1]);
+    for (unsigned group = 0; group < 5; ++group) {
+      for (unsigned rotation : rotations[group % 2]) {
+        high = add(high, low);
+        low = xorOf(high, rotate(low, rotation));
+      }
+      high = add(high, keys[(group + 1) % 3]);
+      low = add(add(low, keys[(group + 2) % 3]), word(group + 1));
+    }
+    Value shifted = arith::ShLIOp::create(s, wide(high), word(32, 64));
+    return arith::OrIOp::create(s, shifted, wide(low));
+  }
+
+private:
+  Value word(int64_t value, unsigned bits = 32) {
+    return arith::ConstantIntOp::create(s, value, bits);
+  }
+  Value wide(Value x) { return arith::ExtUIOp::create(s, s.getI64Type(), x); }
+  Value add(Value lhs, Value rhs) { return arith::AddIOp::create(s, lhs, rhs); }
+  Value xorOf(Value lhs, Value rhs) {
+    return arith::XOrIOp::create(s, lhs, rhs);
+  }
+  Value rotate(Value x, unsigned count) {
+    Value left = arith::ShLIOp::create(s, x, word(count));
+    Value right = arith::ShRUIOp::create(s, x, word(32 - count));
+    return arith::OrIOp::create(s, left, right);
+  }
+  /// The high and the low word.
+  std::pair<Value, Value> split(Value x) {
+    Value shifted = arith::ShRUIOp::create(s, x, word(32, 64));
+    Type type = s.getI32Type();
+    return {arith::TruncIOp::create(s, type, shifted),
+            arith::TruncIOp::create(s, type, x)};
+  }
+
+  ScalarBuilder &s;
+  Value keys[3];
+};
+} // namespace
+
+static KernelResult buildRandomBits(KernelBuilder &b, RandomBitsOp,
+                                    ValueRange inputs, ValueRange outputs) {
+  Value output = outputs[0];
+  AffineMap scalar = AffineMap::get(1, 0, b.getContext());
+  return one(b.generic(inputs[0], output, {scalar, b.identityMap(1)}, {},
+                       [](ScalarBuilder &s, ValueRange x) {
+                         Value place = arith::IndexCastOp::create(
+                             s, s.getI64Type(), linalg::IndexOp::create(s, 0));
+                         return Threefry(s, x[0]).encrypt(place);
+                       }));
+}
+
 /// Keeps elements on diagonals that compare with `k`.
 template <typename OpTy>
 static void addTriangle(LegalizationTable &table, arith::CmpIPredicate keeps) {
@@ -122,6 +192,7 @@ void mlir::relax::populateCreate(LegalizationTable &table) {
       [](KernelBuilder &b, EyeLikeOp, ValueRange inputs, ValueRange outputs) {
         return buildEye(b, inputs[1], outputs[0]);
       });
+  table.add<RandomBitsOp>(buildRandomBits);
   addTriangle<TrilOp>(table, arith::CmpIPredicate::sle);
   addTriangle<TriuOp>(table, arith::CmpIPredicate::sge);
 }

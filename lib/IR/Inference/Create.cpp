@@ -195,6 +195,30 @@ LogicalResult EyeLikeOp::inferReturnTypes(MLIRContext *, OptionalLoc location,
   return inferLike(location, adaptor.getX(), adaptor.getDtype(), results);
 }
 
+LogicalResult RandomBitsOp::inferReturnTypes(MLIRContext *context,
+                                             OptionalLoc location,
+                                             Adaptor adaptor,
+                                             InferredTypes &results) {
+  TensorStructInfoType key = tensorType(adaptor.getKey());
+  if (key.hasRank() && key.getNdim() != 0)
+    return inferError(location, "expected key of rank 0, but got ", key);
+  if (key.getDtype() && !key.getDtype().isUnsignedInteger(64))
+    return inferError(location, "expected key of data type 'ui64', but got ",
+                      key);
+  if (failed(checkInteger(location, adaptor.getCount(), "count")))
+    return failure();
+  PrimExprAttr count = primValue(adaptor.getCount());
+  ShapeExprAttr shape =
+      count ? ShapeExprAttr::get(context, count) : ShapeExprAttr();
+  if (shape && hasNegativeDim(shape))
+    return inferError(location, "expected count of 0 or more, but got ",
+                      count.str());
+  Type dtype = IntegerType::get(context, 64, IntegerType::Unsigned);
+  results.push_back(
+      TensorStructInfoType::get(context, shape, 1, dtype, key.getVdevice()));
+  return success();
+}
+
 LogicalResult mlir::relax::inferTriangle(OptionalLoc location, Value value,
                                          Value k, InferredTypes &results) {
   TensorStructInfoType x = tensorType(value);

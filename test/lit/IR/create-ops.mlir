@@ -86,3 +86,10 @@ relax.func @triu_unknown(%x: !relax.tensor<*, f32>, %y: !relax.prim<i64>) -> !re
   %0 = relax.triu %x, %y : (!relax.tensor<*, f32>, !relax.prim<i64>) -> !relax.tensor<*, f32>
   relax.return %0 : !relax.tensor<*, f32>
 }
+
+// CHECK-LABEL: relax.func @random_bits(
+relax.func @random_bits(%key: !relax.tensor<[], ui64>, %n: !relax.prim<i64, n>) -> !relax.object {
+  // CHECK: relax.random_bits %key, %n : (!relax.tensor<[], ui64>, !relax.prim<i64, n>) -> !relax.tensor<[n], ui64>
+  %0 = relax.random_bits %key, %n : (!relax.tensor<[], ui64>, !relax.prim<i64, n>) -> !relax.tensor<[n], ui64>
+  relax.return %0 : !relax.tensor<[n], ui64>
+}

@@ -141,3 +141,22 @@ relax.func @dr11_triu_unknown(%x: !relax.tensor<*, f32>, %y: !relax.prim<i64>) -
   %0 = relax.triu %x, %y : (!relax.tensor<*, f32>, !relax.prim<i64>) -> !relax.tensor<[99], ui64>
   relax.return %0 : !relax.tensor<[99], ui64>
 }
+
+// -----
+
+relax.func @dr11_random_bits(%x: !relax.tensor<[], ui64>, %y: !relax.prim<i64, n * 4>) -> !relax.object {
+  // expected-error@+2 {{'relax.random_bits' op inferred type(s) '!relax.tensor<[n * 4], ui64>' are incompatible with return type(s) of operation '!relax.tensor<[99], ui64>'}}
+  // expected-error@+1 {{'relax.random_bits' op failed to infer returned types}}
+  %0 = relax.random_bits %x, %y : (!relax.tensor<[], ui64>, !relax.prim<i64, n * 4>) -> !relax.tensor<[99], ui64>
+  relax.return %0 : !relax.tensor<[99], ui64>
+}
+
+// -----
+
+// Of a key of unknown type the number of integers is known.
+relax.func @dr11_random_bits_unknown(%x: !relax.tensor<*>, %y: !relax.prim<i64>) -> !relax.object {
+  // expected-error@+2 {{'relax.random_bits' op inferred type(s) '!relax.tensor<ndim = 1, ui64>' are incompatible with return type(s) of operation '!relax.tensor<[99], i64>'}}
+  // expected-error@+1 {{'relax.random_bits' op failed to infer returned types}}
+  %0 = relax.random_bits %x, %y : (!relax.tensor<*>, !relax.prim<i64>) -> !relax.tensor<[99], i64>
+  relax.return %0 : !relax.tensor<[99], i64>
+}

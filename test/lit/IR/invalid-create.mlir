@@ -196,3 +196,39 @@ relax.func @triu_k(%x: !relax.tensor<[n, 4], f32>, %y: !relax.prim<f32>) -> !rel
   %0 = relax.triu %x, %y : (!relax.tensor<[n, 4], f32>, !relax.prim<f32>) -> !relax.tensor<[n, 4], f32>
   relax.return %0 : !relax.tensor<[n, 4], f32>
 }
+
+// -----
+
+relax.func @random_bits_rank(%x: !relax.tensor<[1], ui64>, %y: !relax.prim<i64, 4>) -> !relax.object {
+  // expected-error@+2 {{expected key of rank 0, but got '!relax.tensor<[1], ui64>'}}
+  // expected-error@+1 {{'relax.random_bits' op failed to infer returned types}}
+  %0 = relax.random_bits %x, %y : (!relax.tensor<[1], ui64>, !relax.prim<i64, 4>) -> !relax.tensor<[4], ui64>
+  relax.return %0 : !relax.tensor<[4], ui64>
+}
+
+// -----
+
+relax.func @random_bits_dtype(%x: !relax.tensor<[], i64>, %y: !relax.prim<i64, 4>) -> !relax.object {
+  // expected-error@+2 {{expected key of data type 'ui64', but got '!relax.tensor<[], i64>'}}
+  // expected-error@+1 {{'relax.random_bits' op failed to infer returned types}}
+  %0 = relax.random_bits %x, %y : (!relax.tensor<[], i64>, !relax.prim<i64, 4>) -> !relax.tensor<[4], ui64>
+  relax.return %0 : !relax.tensor<[4], ui64>
+}
+
+// -----
+
+relax.func @random_bits_count(%x: !relax.tensor<[], ui64>, %y: !relax.prim<f32>) -> !relax.object {
+  // expected-error@+2 {{expected count of data type 'i64', but got 'f32'}}
+  // expected-error@+1 {{'relax.random_bits' op failed to infer returned types}}
+  %0 = relax.random_bits %x, %y : (!relax.tensor<[], ui64>, !relax.prim<f32>) -> !relax.tensor<[4], ui64>
+  relax.return %0 : !relax.tensor<[4], ui64>
+}
+
+// -----
+
+relax.func @random_bits_negative(%x: !relax.tensor<[], ui64>, %y: !relax.prim<i64, -1>) -> !relax.object {
+  // expected-error@+2 {{expected count of 0 or more, but got -1}}
+  // expected-error@+1 {{'relax.random_bits' op failed to infer returned types}}
+  %0 = relax.random_bits %x, %y : (!relax.tensor<[], ui64>, !relax.prim<i64, -1>) -> !relax.tensor<[4], ui64>
+  relax.return %0 : !relax.tensor<[4], ui64>
+}

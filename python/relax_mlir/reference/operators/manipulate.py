@@ -202,6 +202,25 @@ def _eye_like(op: Any, args: Args, env: Any) -> Array:
     return _diagonal(x.data.shape, k, attribute(op, "dtype", x.dtype))
 
 
+@operator("random_bits", ulps=0)
+def _random_bits(op: Any, args: Args, env: Any) -> Array:
+    """Compute Threefry-2x32 with 20 rounds."""
+    key, count = int(args[0].data), args[1]
+    keys = [np.uint32(key >> 32), np.uint32(key & 0xFFFFFFFF)]
+    keys.append(keys[0] ^ keys[1] ^ np.uint32(0x1BD11BDA))
+    places = np.arange(count, dtype=np.uint64)
+    high = (places >> np.uint64(32)).astype(np.uint32) + keys[0]
+    low = places.astype(np.uint32) + keys[1]
+    for group in range(5):
+        for bits in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
+            high = high + low
+            low = (low << np.uint32(bits)) | (low >> np.uint32(32 - bits))
+            low = low ^ high
+        high = high + keys[(group + 1) % 3]
+        low = low + keys[(group + 2) % 3] + np.uint32(group + 1)
+    return (high.astype(np.uint64) << np.uint64(32)) | low
+
+
 def _distances(shape: tuple[int, ...]) -> Array:
     """Return the number of the diagonal that each place of a matrix is on."""
     return np.arange(shape[-1])[None, :] - np.arange(shape[-2])[:, None]
