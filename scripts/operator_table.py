@@ -23,7 +23,7 @@ from typing import Any
 import relax_mlir as relax
 from mlir import ir
 from relax_mlir import op, transform
-from relax_mlir.composites import basic, grad, image, nn, vision
+from relax_mlir.composites import basic, grad, image, nn, random, vision
 from relax_mlir.dialects import _relax_ops_gen as definitions
 from relax_mlir.frontend.onnx.registry import _CONVERTERS as ONNX
 from relax_mlir.frontend.torch.registry import CONVERTERS as TORCH
@@ -68,11 +68,14 @@ EXCEPTIONS: dict[str, set[str]] = {
     "Max": {"maximum"},
     "Mean": set(),
     "Min": {"minimum"},
+    "Multinomial": set(),
     "Scan": set(),
     "SequenceMap": set(),
     "Sum": {"add"},
+    "log_normal": set(),
     "native_dropout": set(),
     "repeat": {"tile"},
+    "uniform": set(),
 }
 
 # By the prefix of their names, operators that others compose.
@@ -81,6 +84,7 @@ COMPOSITES: dict[str, types.ModuleType] = {
     "grad.": grad,
     "image.": image,
     "nn.": nn,
+    "random.": random,
     "vision.": vision,
 }
 

@@ -41,6 +41,7 @@ MODULES = (
     "relax_mlir.composites.basic",
     "relax_mlir.composites.nn",
     "relax_mlir.composites.image",
+    "relax_mlir.composites.random",
     "relax_mlir.composites.vision",
     "relax_mlir.script",
     "relax_mlir.script.ir",

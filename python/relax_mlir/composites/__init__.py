@@ -14,13 +14,15 @@ from . import basic as basic
 from . import grad as grad
 from . import image as image
 from . import nn as nn
+from . import random as random
 from . import vision as vision
 from .windows import extend as _extend
 
 _extend(_op.nn)
 # `op` is below this package, so that composites can use it.
 for _module, _prefix in (
-    (basic, ""), (nn, "nn."), (grad, "grad."), (image, "image."), (vision, "vision."),
+    (basic, ""), (nn, "nn."), (grad, "grad."), (image, "image."), (random, "random."),
+    (vision, "vision."),
 ):  # fmt: skip
     _explain_namespace(_module, f"op.{_prefix}")
 for _name in basic.__all__:
@@ -29,5 +31,6 @@ for _name in nn.__all__:
     setattr(_op.nn, _name, getattr(nn, _name))
 for _name in grad.__all__:
     setattr(_op.grad, _name, getattr(grad, _name))
-_op.image, _op.vision = image, vision
-_modules[_op.__name__ + ".image"], _modules[_op.__name__ + ".vision"] = image, vision
+for _name, _module in {"image": image, "random": random, "vision": vision}.items():
+    setattr(_op, _name, _module)
+    _modules[f"{_op.__name__}.{_name}"] = _module
