@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812 (as everybody calls it)
 import tvm_ffi
 from relax_mlir import op
+from relax_mlir.composites.arithmetic import erf_inv
+from relax_mlir.core.expr import as_tensor
 from relax_mlir.script import from_source
 
 RNG = np.random.default_rng(7)
@@ -556,3 +558,18 @@ def test_error_strides_of_zero(run):
     x, one = floats(3), np.array([0])
     with pytest.raises(ValueError, match="expected strides other than 0"):
         run(op.dynamic_strided_slice, x, one, np.array([2]), one)
+
+
+# ------------------------------------------------------------------------------------------------
+# Formulas
+# ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dtype", "rtol"), [("float16", 2e-3), ("float32", 2e-6), ("float64", 1e-14)]
+)
+def test_inverse_of_erf(run, dtype, rtol):
+    depths = np.linspace(0, 8 if dtype != "float64" else 36, 500)
+    x = np.concatenate([1 - np.exp(-depths), np.linspace(-1, 1, 501), [1.5, np.nan]]).astype(dtype)
+    wanted = torch.erfinv(torch.from_numpy(x.astype("float64"))).numpy()
+    close(run(lambda x: erf_inv(as_tensor(x)), x), wanted.astype(dtype), rtol, 0)

@@ -17,6 +17,7 @@ from . import normalize as normalize
 from . import pad as pad
 from . import products as products
 from . import quantize as quantize
+from . import random as random
 from . import reduce as reduce
 from . import resize as resize
 from . import sample as sample

@@ -18,20 +18,21 @@ def _attention(
     dropout: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
     enable_gqa: bool = False,
 ) -> ir.Value:  # fmt: skip
-    if dropout:
-        raise NotImplementedError("attention with dropout: export the model after model.eval()")
     if is_causal and mask is not None:
         raise NotImplementedError("attention that is causal and has a mask")
-    if mask is None and (is_causal or enable_gqa):
+    if mask is None and (is_causal or enable_gqa) and not dropout:
         return _by_heads(graph, query, key, value, scale, is_causal)
     if enable_gqa:
         key, value = (_repeated(one, shape_of(query)) for one in (key, value))
+    if is_causal:
+        sizes = [shape_of(query)[-2], shape_of(key)[-2]]
+        mask = cast(op.tril(op.ones(sizes, "uint8")), "bool")
     if mask is None:
-        return _attended(graph, query, key, value, None, scale)
+        return _attended(graph, query, key, value, None, scale, dropout)
     seen = _seen(mask)
     if dtype_of(mask) == "bool":
         mask = op.where(mask, number(0, graph.dtype), number(float("-inf"), graph.dtype))
-    result = _attended(graph, query, key, value, cast(mask, graph.dtype), scale)
+    result = _attended(graph, query, key, value, cast(mask, graph.dtype), scale, dropout)
     # A query that sees no key gets 0.
     return op.where(seen, result, number(0, graph.dtype))
 
@@ -46,8 +47,9 @@ def _seen(mask: ir.Value) -> ir.Value:
 
 
 def _attended(
-    graph: Graph, query: ir.Value, key: ir.Value, value: ir.Value, mask: Any, scale: float | None
-) -> ir.Value:
+    graph: Graph, query: ir.Value, key: ir.Value, value: ir.Value, mask: Any, scale: float | None,
+    dropout: float,
+) -> ir.Value:  # fmt: skip
     rank = len(graph.shape)
     if scale is None:
         width = graph.shape_of(0)[-1].value
@@ -58,7 +60,10 @@ def _attended(
     scores = op.matmul(op.multiply(query, number(scale, graph.dtype)), op.permute_dims(key, order))
     if mask is not None:
         scores = op.add(scores, mask)
-    return op.matmul(op.nn.softmax(scores, -1), value)
+    weights = op.nn.softmax(scores, -1)
+    if dropout:
+        weights = op.random.dropout(graph.random_key(), weights, dropout)
+    return op.matmul(weights, value)
 
 
 def _repeated(x: ir.Value, wanted: list[Any]) -> ir.Value:

@@ -16,7 +16,14 @@ from ...core.ir_module import IRModule
 from ...driver.compiler import compile as compile_module
 from ...runtime import VirtualMachine
 from .bounds import describe_violation
-from .exported_program import decomposed, import_program, is_omitted, with_custom
+from .exported_program import (
+    decomposed,
+    draws_numbers,
+    import_program,
+    is_omitted,
+    with_custom,
+)
+from .random import new_key
 from .registry import Converter
 from .updates import changed_arguments
 
@@ -34,6 +41,7 @@ class CompiledModel:
     """A model that `compile` compiled, called as the model itself.
 
     It computes without gradients: where they are enabled, arguments must not require them.
+    Random numbers follow ``torch.manual_seed``, but are others than those of PyTorch.
 
     Parameters
     ----------
@@ -73,6 +81,7 @@ class CompiledModel:
         self.module: IRModule = import_program(pure, converters)
         executable = compile_module(self.module, **(options or {}))
         self._main = VirtualMachine(executable)["main"]
+        self._draws_numbers = draws_numbers(pure)
         inputs = pure.graph_signature.input_specs
         kept = {one.target for one in inputs if one.kind != InputKind.USER_INPUT}
         names = [name for name in changed_arguments(pure) if name in kept]
@@ -127,7 +136,8 @@ class CompiledModel:
             pairs = zip(leaves, self._inputs, strict=True)
             given = [leaf for leaf, one in pairs if not _is_omitted(one)]
         try:
-            results = self._main(*given, *self.buffers.values())
+            keys = [new_key()] if self._draws_numbers else []
+            results = self._main(*given, *keys, *self.buffers.values())
         except ValueError as error:
             if problem := describe_violation(self.program, leaves):
                 raise ValueError(problem) from error

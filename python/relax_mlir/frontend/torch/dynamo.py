@@ -38,7 +38,8 @@ from ...runtime import VirtualMachine
 from ...target import Target
 from ...transform.options import CompileOptions
 from .callable import as_torch
-from .exported_program import import_program
+from .exported_program import draws_numbers, import_program
+from .random import new_key
 from .registry import CONVERTERS
 
 NAME = "relax_mlir"
@@ -274,6 +275,7 @@ class _Inference:
         self._graph, self._options = graph, options
         self._results = [_result(node) for node in outputs]
         self._given = [i for i in range(len(placeholders)) if i not in self._frozen]
+        self._draws_numbers = draws_numbers(graph)
         self._main = self._compiled(self._frozen)
         self._general: Any = None
 
@@ -282,13 +284,14 @@ class _Inference:
         return VirtualMachine(compile_module(module, **self._options))["main"]
 
     def __call__(self, *inputs: Any) -> list[Any]:
+        keys = [new_key()] if self._draws_numbers else []
         if not self._frozen:
-            results = self._main(*inputs)
+            results = self._main(*inputs, *keys)
         elif any(one.is_changed(inputs[place]) for place, one in self._frozen.items()):
             self._general = self._general or self._compiled({})
-            results = self._general(*inputs)
+            results = self._general(*inputs, *keys)
         else:
-            results = self._main(*(inputs[place] for place in self._given))
+            results = self._main(*(inputs[place] for place in self._given), *keys)
         return [finish(value) for finish, value in zip(self._results, results, strict=True)]
 
 

@@ -11,7 +11,7 @@ import torch
 from mlir import ir
 
 from ... import op
-from ...composites.arithmetic import expm1, integer_power, log1p
+from ...composites.arithmetic import erf_inv, expm1, integer_power, log1p
 from ...core.dtypes import dtype_name
 from .registry import Converter, Graph, cast, converts, dtype_of, is_float, number, operand
 
@@ -28,6 +28,7 @@ _UNARY: dict[str, Converter] = {
     "cos": op.cos,
     "cosh": op.cosh,
     "erf": op.erf,
+    "erfinv": erf_inv,
     "exp": op.exp,
     "log": op.log,
     "logical_not": op.logical_not,
@@ -330,17 +331,3 @@ def _astype(graph: Graph, x: Any, *_: Any, **__: Any) -> ir.Value:
 )  # fmt: skip
 def _identity(graph: Graph, x: ir.Value, *_: Any, **__: Any) -> Any:
     return x
-
-
-@converts("dropout.default", "feature_dropout.default", "alpha_dropout.default")
-def _dropout(graph: Graph, x: ir.Value, p: float, train: bool) -> ir.Value:
-    if train:
-        raise NotImplementedError("dropout in training: export the model after model.eval()")
-    return x
-
-
-@converts("native_dropout.default")
-def _native_dropout(graph: Graph, x: ir.Value, p: float, train: bool | None) -> list[ir.Value]:
-    if train is None or train:
-        raise NotImplementedError("dropout in training: export the model after model.eval()")
-    return [x, op.ones_like(x, "bool")]

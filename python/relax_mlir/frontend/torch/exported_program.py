@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,13 +27,14 @@ from ... import op
 from ..._arguments import shown
 from ...builder.block_builder import BlockBuilder
 from ...core.expr import Var, as_value
-from ...core.ir import ShapeExpr, ShapeStructInfo
+from ...core.ir import ShapeExpr, ShapeStructInfo, TensorStructInfo
 from ...core.ir_module import IRModule
 from .bounds import bounds_of, sizes_of
 from .constants import as_constant
 from .control import Function, is_control_flow, write_function
 from .inplace import without_inplace
 from .places import at_place_of, place_of
+from .random import draws
 from .registry import CONVERTERS, Converter, Graph
 from .scalars import SCALARS
 from .selection import sizes_found
@@ -51,6 +53,8 @@ from .updates import (
     is_name_of,
     is_only_overwritten,
 )
+
+_KEY = TensorStructInfo((), "uint64")
 
 # Operators that only assert: facts that PyTorch has already established, or that inputs are valid.
 _ASSERTIONS = {
@@ -98,6 +102,10 @@ def from_exported_program(
     Inputs and buffers that the program changes are changed where they lie. Such buffers are
     arguments, after the inputs: the attribute `num_input` of the function says how many inputs
     there are, and `relax_mlir.frontend.detach_params` returns what buffers are at first.
+
+    A program that draws random numbers, as one with dropout in training mode does, has a last
+    input `random_key`, a tensor of rank 0 of data type uint64: the same key gives the same numbers.
+    Their distributions are those of PyTorch.
 
     Parameters
     ----------
@@ -208,6 +216,11 @@ def import_program(
     found = sizes_found([one.graph for one in _graph_modules(program)])
     with sizes_are_found(found), sizes_are_named(_sizes_of_inputs(program)):
         return _Importer(program, converters).run(keep_params, unwrap)
+
+
+def draws_numbers(program: Program) -> bool:
+    """Say whether a program draws random numbers, so that a key is its last input."""
+    return any(draws(node) for node in program.graph.nodes)
 
 
 def _sizes_of_inputs(program: Program) -> Iterator[Any]:
@@ -366,6 +379,7 @@ class _Importer:
         self._updates = find_updates(program)
         self._changed = list(changed_arguments(program).values())
         self._updater = Updater(self._builder)
+        self._keys: Iterator[ir.Value] | None = None
 
     def run(self, keep_params: bool, unwrap: bool) -> IRModule:
         signature = self._program.graph_signature
@@ -378,18 +392,25 @@ class _Importer:
         ]
         others = [pair for pair in pairs if pair[1].kind != InputKind.USER_INPUT]
         kept = others if keep_params else [pair for pair in others if pair[0] in self._changed]
-        params = [self._parameter(node) for node in [*inputs, *(node for node, _ in kept)]]
+        params = [self._parameter(node) for node in inputs]
+        random_key = self._random_key() if draws_numbers(self._program) else None
+        if random_key is not None:
+            params.append(random_key)
+        num_input = len(params)
+        params += [self._parameter(node) for node, _ in kept]
         metas = [node.meta.get("val") for node in inputs]
         attrs: dict[str, Any] = {**bounds_of(self._program.range_constraints, metas)}
         if "tir_var_upper_bound" in attrs:  # what a model accepts, not what calls need
             attrs["relax.plan_each_call"] = True
         if keep_params or kept:
-            attrs["num_input"] = len(inputs)
+            attrs["num_input"] = num_input
         self._write_functions()
         with self._builder.function("main", params, attrs=attrs, pure=not self._updates):
             for node, spec in others:
                 if node not in self._values:
                     self._values[node] = self._constant(spec)
+            if random_key is not None:
+                self._split(random_key)
             nodes = []
             for node in self._program.graph.nodes:
                 nodes.append(node)
@@ -413,6 +434,18 @@ class _Importer:
         variable = Var(node.name, as_struct_info(value))
         self._values[node] = as_expr(value) if isinstance(value, torch.SymInt) else variable
         return variable
+
+    def _random_key(self) -> Var:
+        taken = {node.name for node in self._program.graph.nodes}
+        name = "random_key"
+        while name in taken:
+            name += "_"
+        return Var(name, _KEY)
+
+    def _split(self, key: Var) -> None:
+        """Make a key for each node that draws random numbers."""
+        count = sum(draws(node) for node in self._program.graph.nodes)
+        self._keys = iter([self._builder.emit(one) for one in op.random.split(key, count)])
 
     def _constant(self, spec: InputSpec) -> ir.Value:
         return as_constant(self._weight(spec))
@@ -439,6 +472,7 @@ class _Importer:
         nodes = list(module.graph.nodes)
         placeholders = [node for node in nodes if node.op == "placeholder"]
         inner._graph_module = module
+        inner._keys = None
         inner._values = dict(zip(placeholders, inputs, strict=True))
         results = nodes[-1].args[0]
         with self._builder.dataflow():
@@ -566,7 +600,9 @@ class _Importer:
         if str(node.target) not in self._converters:
             raise NotImplementedError("a number that depends on data")
         convert = self._converters[str(node.target)]
-        result = convert(Graph(node), *arguments, **named)
+        keys = self._keys if draws(node) else None
+        next_key = None if keys is None else functools.partial(next, keys)
+        result = convert(Graph(node, next_key), *arguments, **named)
         is_custom = convert is not CONVERTERS.get(str(node.target))
         if is_custom:
             _check_is_value(value, result)

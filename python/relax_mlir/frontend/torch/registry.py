@@ -36,9 +36,12 @@ class Graph:
     Attributes
     ----------
     node : torch.fx.Node
+    keys : callable, optional
+        What returns a key of random numbers, where there are any.
     """
 
     node: torch.fx.Node
+    keys: Callable[[], ir.Value] | None = None
 
     @property
     def shape(self) -> list[Dim]:
@@ -88,6 +91,18 @@ class Graph:
             user.target is operator.getitem and user.args[1] == result and user.users
             for user in self.node.users
         )
+
+    def random_key(self) -> ir.Value:
+        """Return a key for random numbers of this node.
+
+        Raises
+        ------
+        NotImplementedError
+            If the node is in a branch or loop, or is not one that PyTorch says to be random.
+        """
+        if self.keys is None:
+            raise NotImplementedError("random numbers in a branch or a loop")
+        return self.keys()
 
     def _first(self) -> Any:
         value = self.node.meta["val"]
