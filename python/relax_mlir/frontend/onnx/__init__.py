@@ -26,6 +26,7 @@ from . import nn as nn
 from . import patches as patches
 from . import qlinear as qlinear
 from . import quantize as quantize
+from . import random as random
 from . import recurrent as recurrent
 from . import reduce as reduce
 from . import regions as regions
@@ -42,6 +43,7 @@ from .binding import RunOptions as RunOptions
 from .binding import SessionOptions as SessionOptions
 from .importer import from_onnx as from_onnx
 from .model import read_params as read_params
+from .random import set_seed as set_seed
 from .session import InferenceSession as InferenceSession
 
 _explain_namespace(_modules[__name__], "", ("from_onnx",))

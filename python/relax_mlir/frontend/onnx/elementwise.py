@@ -12,7 +12,7 @@ from mlir import ir
 from ... import op, topi
 from ...composites.arithmetic import integer_power, truncated_remainder
 from ...composites.tensors import agreed, cast, number
-from ..values import Operator, Value, dtype_of, known_array
+from ..values import Operator, Value, dtype_of
 from .model import dtype_of as dtype_of_onnx
 from .registry import Function, Node, converter
 
@@ -306,18 +306,6 @@ def _cast_like(_: Node, x: ir.Value, like: Value) -> ir.Value:
 @converter("Identity", raw=None)
 def _identity(_: Node, x: Value) -> Value:
     return x
-
-
-@converter("Dropout", raw=None)
-def _dropout(node: Node, x: Value, ratio: Value = None, training: Value = None) -> Any:
-    is_training = training is not None and known_array(training, "a flag of training").item()
-    if is_training and (ratio is None or known_array(ratio, "a ratio").item() != 0):
-        raise NotImplementedError("expected dropout for inference, but got training")
-    if not node.wants(1):
-        return x
-    tensor = node.importer.tensor(node.scope, x)
-    dtype = "bool" if node.opset >= 10 else tensor.type.dtype
-    return x, op.ones_like(tensor, dtype)
 
 
 @converter("Binarizer", domain="ai.onnx.ml")

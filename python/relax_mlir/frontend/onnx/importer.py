@@ -16,6 +16,7 @@ from mlir import ir
 
 from ... import op
 from ...builder.block_builder import BlockBuilder
+from ...composites.random import numbered_key
 from ...composites.tensors import same, size
 from ...core.context import at_place
 from ...core.expr import Var
@@ -70,6 +71,10 @@ class BranchError(Exception):
     """There is a branch in a dataflow block."""
 
 
+class RandomKeyError(Exception):
+    """There are random numbers, and no input that is their key."""
+
+
 class Importer:
     """Writes the graph of a model.
 
@@ -83,6 +88,8 @@ class Importer:
         Inputs that are constants in place of parameters.
     branches : bool
         Whether the program has branches, so that its nodes are in no dataflow block.
+    has_key : bool
+        Whether the program draws random numbers, so that their key is an input.
 
     Attributes
     ----------
@@ -97,6 +104,7 @@ class Importer:
         opsets: dict[str, int],
         constants: Mapping[str, np.ndarray],
         branches: bool = False,
+        has_key: bool = False,
     ) -> None:
         self.builder = BlockBuilder()
         self.folder = folder
@@ -104,6 +112,9 @@ class Importer:
         self._opsets = opsets
         self._constants = constants
         self._branches = branches
+        self._has_key = has_key
+        self._key: Var | None = None
+        self._keys = 0
         self._functions = {(one.domain, one.name, one.overload): one for one in model.functions}
         self._arrays: dict[int, tuple[onnx.TensorProto, np.ndarray]] = {}
         self._fresh = 0
@@ -139,6 +150,10 @@ class Importer:
             params.append(Var(name, struct_info))
             scope.values[one.name] = params[-1]
         attrs = {}
+        if self._has_key:
+            names.append(unique_names([*names, "random_key"], sanitize)[-1])
+            self._key = Var(names[-1], TensorStructInfo((), "uint64"))
+            params.append(self._key)
         if keep_params:
             attrs["num_input"] = len(params)
             params += self._weights_as_params(graph, scope, names, sanitize)
@@ -320,6 +335,13 @@ class Importer:
             raise BranchError
         return self.builder.if_(condition, then, otherwise)
 
+    def random_key(self) -> ir.Value:
+        """Return a key for the random numbers of a node."""
+        if self._key is None:
+            raise RandomKeyError
+        self._keys += 1
+        return numbered_key(self._key, self._keys - 1)
+
     def fresh_dim(self) -> Dim:
         """Return a dimension that the program finds when it runs."""
         self._fresh += 1
@@ -491,7 +513,9 @@ def from_onnx(
     -------
     IRModule
         Its function ``main`` takes the inputs and returns the output, or a tuple of several.
-        Dimensions are shape variables under the names that the model gives them.
+        Dimensions are shape variables under the names that the model gives them. Where the model
+        draws random numbers without a seed, the last input is `random_key`, a tensor of rank 0 of
+        data type uint64: the same key gives the same numbers.
 
     Raises
     ------
@@ -538,12 +562,16 @@ def import_model(
     **options
         Those of `Importer.run`.
     """
-    opsets = opsets_of(proto, opset)
-    try:
-        return Importer(proto, folder, opsets, constants or {}).run(**options)
-    except BranchError:
-        # Whether a condition is known turns out on the way only.
-        return Importer(proto, folder, opsets, constants or {}, branches=True).run(**options)
+    given = proto, folder, opsets_of(proto, opset), constants or {}
+    branches = has_key = False
+    while True:
+        # Whether a condition is known, or a number random, turns out on the way only.
+        try:
+            return Importer(*given, branches, has_key).run(**options)
+        except BranchError:
+            branches = True
+        except RandomKeyError:
+            has_key = True
 
 
 __all__ = ["Importer", "Scope", "Sizes", "describe", "from_onnx", "import_model", "size"]

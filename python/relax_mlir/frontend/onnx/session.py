@@ -17,6 +17,7 @@ from ...driver.compiler import compile as compile_module
 from .binding import IOBinding, OrtValue, RunOptions, SessionOptions
 from .importer import import_model
 from .model import ModelLike, dtype_of, load, size_of
+from .random import new_key
 
 _PROVIDER = "CPUExecutionProvider"
 
@@ -115,6 +116,7 @@ class InferenceSession:
         self._inputs = [_with_shape(one, shapes.get(one.name)) for one in inputs]
         self._outputs = list(proto.graph.output)
         module = import_model(proto, folder, constants=constants, shapes=shapes)
+        self._has_key = len(module["main"].params) > len(self._inputs)
         self._main = VirtualMachine(compile_module(module, **options))["main"]
 
     def get_inputs(self) -> list[NodeArg]:
@@ -238,6 +240,8 @@ class InferenceSession:
         threads = self._options.intra_op_num_threads
         if threads and threads != get_num_threads():
             set_num_threads(threads)
+        if self._has_key:
+            arguments.append(new_key())
         result = self._main(*arguments)
         results = [result] if len(names) == 1 else list(result)
         found = dict(zip(names, results, strict=True))
