@@ -286,10 +286,38 @@ def test_invalid_region():
 
 
 def test_invalid_random():
-    text = """func.func @main(%x: tensor<2xui64>) -> tensor<2xui64> {
-      %0, %1 = stablehlo.rng_bit_generator %x, algorithm = DEFAULT
-        : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
-      return %0 : tensor<2xui64>
+    text = """func.func @main() -> tensor<3xf32> {
+      %shape = stablehlo.constant dense<3> : tensor<1xi64>
+      %low = stablehlo.constant dense<0.0> : tensor<f32>
+      %high = stablehlo.constant dense<1.0> : tensor<f32>
+      %0 = stablehlo.rng %low, %high, %shape, distribution = UNIFORM
+        : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<3xf32>
+      return %0 : tensor<3xf32>
     }"""
     with pytest.raises(NotImplementedError, match="take random numbers as inputs"):
         from_stablehlo(text)
+
+
+@pytest.mark.parametrize("impl", ["threefry2x32", "rbg", "unsafe_rbg"])
+def test_generators_of_jax(impl):
+    def draw(seed):
+        first, second = jax.random.split(jax.random.key(seed, impl=impl))
+        words = jax.random.bits(second, (1000,), "uint8")
+        return jax.random.normal(first, (40, 50)), jax.random.uniform(second, (2000,)), words
+
+    lowered = jax.jit(draw).lower(jnp.uint32(0))
+    main = relax_mlir.VirtualMachine(relax_mlir.compile(from_stablehlo(lowered.as_text())))["main"]
+    results = [
+        [np.from_dlpack(one) for one in main(np.array(seed, "uint32"))] for seed in (1, 2, 1)
+    ]
+    for one, other, same in zip(*results, strict=True):
+        assert (one == same).all()
+        assert (one != other).any()
+    normal, uniform, words = results[0]
+    assert abs(normal.mean()) < 4 / 2000**0.5
+    assert abs(normal.std() - 1) < 4 / 4000**0.5
+    assert abs(uniform.mean() - 0.5) < 4 * (1 / 12 / 2000) ** 0.5
+    assert abs(words.mean() - 127.5) < 4 * 74 / 1000**0.5
+    if impl == "threefry2x32":
+        for ours, theirs in zip(results[0], jax.jit(draw)(jnp.uint32(1)), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)

@@ -79,6 +79,11 @@ CASES = {
         WHOLE,
     ),
     "bits": (lambda x: lax.bitcast_convert_type(x, jnp.int32), X),
+    "bits_of_parts": (lambda x: lax.bitcast_convert_type(x, jnp.int8), X),
+    "bits_of_a_whole": (
+        lambda x: lax.bitcast_convert_type(lax.bitcast_convert_type(x, jnp.uint16), jnp.float32),
+        X,
+    ),
     "bfloat16": (
         lambda x: (x.astype(jnp.bfloat16) * jnp.array([1.5, 2, 3, -1, jnp.inf, 0], jnp.bfloat16)
                    ).astype(jnp.float32),

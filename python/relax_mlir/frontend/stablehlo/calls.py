@@ -10,10 +10,12 @@ from typing import Any
 from mlir import ir
 
 from ... import op
+from ...composites.arithmetic import erf_inv
+from ...core.expr import const
 from ...core.ir import Dim, ShapeStructInfo
 from .arguments import global_constants
 from .order import largest
-from .registry import Node, converts
+from .registry import Node, TensorType, converts
 from .values import Sizes, Value, as_known, as_tensor
 
 # Calls that say where a tensor is, or how it is laid out.
@@ -68,9 +70,10 @@ def _custom_call(node: Node, *operands: Value) -> Any:
     )
 
 
-_UNARY = {"mhlo.erf": op.erf, "mhlo.tan": op.tan, "mhlo.sinh": op.sinh, "mhlo.cosh": op.cosh,
-          "mhlo.asin": op.asin, "mhlo.acos": op.acos, "mhlo.atan": op.atan,
-          "mhlo.asinh": op.asinh, "mhlo.acosh": op.acosh, "mhlo.atanh": op.atanh}  # fmt: skip
+_UNARY = {"mhlo.erf": op.erf, "mhlo.erf_inv": erf_inv, "mhlo.tan": op.tan,
+          "mhlo.sinh": op.sinh, "mhlo.cosh": op.cosh, "mhlo.asin": op.asin,
+          "mhlo.acos": op.acos, "mhlo.atan": op.atan, "mhlo.asinh": op.asinh,
+          "mhlo.acosh": op.acosh, "mhlo.atanh": op.atanh}  # fmt: skip
 
 
 def _known_targets() -> list[str]:
@@ -120,9 +123,29 @@ def _assert(node: Node, condition: Dim) -> None:
     node.importer.builder.match_cast(op.shape([holds]), ShapeStructInfo([1]))
 
 
-@converts("stablehlo.rng_bit_generator", "stablehlo.rng", raw=True)
+@converts("stablehlo.rng_bit_generator")
+def _random_bits(node: Node, state: ir.Value) -> Any:
+    """Return the next state and random bits: StableHLO leaves open which of a state."""
+    kind = TensorType.of(node.operation.results[1].type)
+    if state.type.dtype != "uint64" or not kind.dtype.startswith("uint") or None in kind.dims:
+        raise NotImplementedError(
+            f"expected a state of uint64, and bits of an unsigned type and static shape, but got "
+            f"{state.type.dtype} and {kind}"
+        )
+    count = state.type.shape[0].value
+    words = [op.take(state, const(i, "int64"), 0) for i in range(count)]
+    key = words[0]
+    for word in words[1:]:
+        key = op.bitwise_xor(op.random.split(key, 1)[0], word)
+    keys = op.random_bits(key, count + 1)
+    last = op.take(keys, const(count, "int64"), 0)
+    following = op.strided_slice(keys, [0], [0], [count], [1], assume_inbound=True)
+    return following, op.random.bits(last, kind.dims, kind.dtype)
+
+
+@converts("stablehlo.rng", raw=True)
 def _random(node: Node, *_: Value) -> Any:
     raise NotImplementedError(
         "expected a program without the generator of a backend: take random numbers as inputs, or "
-        "use JAX's own generator, threefry2x32, which is computed by other operators"
+        "use JAX's own generators, whose state is an input"
     )

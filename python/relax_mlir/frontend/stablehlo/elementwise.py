@@ -9,6 +9,7 @@ broadcast themselves.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from ...composites.arithmetic import (
     round_away,
     truncated_remainder,
 )
+from ...core.expr import const
 from .registry import Function, Node, converts
 from .values import (
     Size,
@@ -292,12 +294,33 @@ def _reduce_precision(node: Node, x: Value) -> Value:
 
 @converts("stablehlo.bitcast_convert")
 def _bitcast_convert(node: Node, x: ir.Value) -> ir.Value:
-    dtype = node.result.dtype
-    if len(node.result.dims) != rank_of(x) or "bool" in (dtype, dtype_of(x)):
-        raise NotImplementedError(
-            f"expected data types of one size, but got {dtype_of(x)} and {dtype}"
-        )
-    return node.importer.builder.call_te(topi.reinterpret, x, dtype)
+    """Return the bits of elements as another type: the parts of one begin with the lowest."""
+    dtype, old = node.result.dtype, dtype_of(x)
+    if "bool" in (dtype, old):
+        raise NotImplementedError(f"expected data types of bytes, but got {old} and {dtype}")
+    wide, narrow = _bits(old), _bits(dtype)
+    reinterpret = functools.partial(node.importer.builder.call_te, topi.reinterpret)
+    if wide == narrow:
+        return reinterpret(x, dtype)
+    count = max(wide, narrow) // min(wide, narrow)
+    whole, part = f"uint{max(wide, narrow)}", f"uint{min(wide, narrow)}"
+    shifts = const(np.arange(count, dtype=whole) * min(wide, narrow), whole)
+    if wide > narrow:
+        parts = op.right_shift(op.expand_dims(_unsigned(x, reinterpret), -1), shifts)
+        parts = op.astype(parts, part)
+        return parts if part == dtype else reinterpret(parts, dtype)
+    placed = op.left_shift(op.astype(_unsigned(x, reinterpret), whole), shifts)
+    joined = op.sum(placed, [-1])
+    return joined if whole == dtype else reinterpret(joined, dtype)
+
+
+def _bits(dtype: str) -> int:
+    return int(dtype.lstrip("abcdefghijklmnopqrstuvwxyz"))
+
+
+def _unsigned(x: ir.Value, reinterpret: Callable[..., ir.Value]) -> ir.Value:
+    dtype = dtype_of(x)
+    return x if dtype.startswith("uint") else reinterpret(x, f"uint{_bits(dtype)}")
 
 
 @converts("stablehlo.real", raw=True)

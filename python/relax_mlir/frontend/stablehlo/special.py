@@ -10,6 +10,7 @@ import numpy as np
 from mlir import ir
 
 from ... import op
+from ...composites.arithmetic import erf_inv
 from .elementwise import broadcasting
 from .registry import Function, Node, converts
 from .values import Spread, Value, cast, dtype_of, is_float, number, shape_of
@@ -72,6 +73,7 @@ _UNARY: dict[str, Function] = {
     "conj": lambda x: x,
     "cosh": op.cosh,
     "erf": op.erf,
+    "erf_inv": erf_inv,
     "erfc": _erfc,
     "is_inf": op.isinf,
     "is_neg_inf": _is_signed_infinity(-1),
