@@ -311,7 +311,7 @@ def randint(key: TensorLike, shape: Sizes, low: int, high: int, dtype: Any = "in
     Raises
     ------
     ValueError
-        If there is no such integer, or the bounds are none of int64.
+        If there is no such integer, or some are none of the data type or of int64.
 
     Notes
     -----
@@ -319,10 +319,14 @@ def randint(key: TensorLike, shape: Sizes, low: int, high: int, dtype: Any = "in
     """
     if not (-(2**63) <= low < high <= 2**63 - 1 and high - low < 2**63):
         raise ValueError(f"expected integers low < high of 64 bits, but got {low} and {high}")
-    dims = _dims(shape)
+    name, dims = dtype_name(dtype), _dims(shape)
+    if name.startswith(("int", "uint")):
+        least, most = np.iinfo(name).min, np.iinfo(name).max
+        if low < least or high - 1 > most:
+            raise ValueError(f"expected integers of {name}, but got those from {low} to {high - 1}")
     rest = op.mod(op.random_bits(key, product(dims)), number(high - low, "uint64"))
     numbers = op.add(op.astype(rest, "int64"), number(low, "int64"))
-    return op.reshape(cast(numbers, dtype_name(dtype)), dims)
+    return op.reshape(cast(numbers, name), dims)
 
 
 def permutation(key: TensorLike, count: int | str | Dim) -> ir.Value:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The tests that ONNX has for its operators, each as a model of one node, or of its function.
 
-`onnx_gaps.txt` lists those that do not pass, by reason: they have to be refused at import, in words,
-or to have a reason why the numbers differ. A test that begins to pass has to leave the list.
+`onnx_gaps.txt` lists those that do not pass, by reason: they have to be refused at import, in
+words, or to have a reason why numbers differ. A test that begins to pass has to leave the list.
 """
 
 from __future__ import annotations

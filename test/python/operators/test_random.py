@@ -218,6 +218,7 @@ def test_any_number_of_threads(draw):
         (lambda key: op.random.exponential(key, (2,), 0.0), "expected a positive rate"),
         (lambda key: op.random.randint(key, (2,), 3, 3), "expected integers low < high"),
         (lambda key: op.random.randint(key, (2,), 0, 2**64), "expected integers low < high"),
+        (lambda key: op.random.randint(key, (2,), 0, 129, "int8"), "integers of int8, but got"),
         (lambda key: op.random.dropout(key, np.ones(3, "float32"), 1.5), "a rate from 0 to 1"),
         (
             lambda key: op.random.multinomial(key, np.ones(3, "float32"), 4, False),

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import itertools
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -379,7 +378,7 @@ class _Importer:
         self._updates = find_updates(program)
         self._changed = list(changed_arguments(program).values())
         self._updater = Updater(self._builder)
-        self._keys: Iterator[ir.Value] | None = None
+        self._keys: dict[torch.fx.Node, ir.Value] = {}
 
     def run(self, keep_params: bool, unwrap: bool) -> IRModule:
         signature = self._program.graph_signature
@@ -444,8 +443,9 @@ class _Importer:
 
     def _split(self, key: Var) -> None:
         """Make a key for each node that draws random numbers."""
-        count = sum(draws(node) for node in self._program.graph.nodes)
-        self._keys = iter([self._builder.emit(one) for one in op.random.split(key, count)])
+        nodes = [node for node in self._program.graph.nodes if draws(node)]
+        for node, one in zip(nodes, op.random.split(key, len(nodes)), strict=True):
+            self._keys[node] = self._builder.emit(one)
 
     def _constant(self, spec: InputSpec) -> ir.Value:
         return as_constant(self._weight(spec))
@@ -472,7 +472,6 @@ class _Importer:
         nodes = list(module.graph.nodes)
         placeholders = [node for node in nodes if node.op == "placeholder"]
         inner._graph_module = module
-        inner._keys = None
         inner._values = dict(zip(placeholders, inputs, strict=True))
         results = nodes[-1].args[0]
         with self._builder.dataflow():
@@ -600,9 +599,7 @@ class _Importer:
         if str(node.target) not in self._converters:
             raise NotImplementedError("a number that depends on data")
         convert = self._converters[str(node.target)]
-        keys = self._keys if draws(node) else None
-        next_key = None if keys is None else functools.partial(next, keys)
-        result = convert(Graph(node, next_key), *arguments, **named)
+        result = convert(Graph(node, self._keys.get(node)), *arguments, **named)
         is_custom = convert is not CONVERTERS.get(str(node.target))
         if is_custom:
             _check_is_value(value, result)

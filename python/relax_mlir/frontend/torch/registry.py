@@ -36,12 +36,12 @@ class Graph:
     Attributes
     ----------
     node : torch.fx.Node
-    keys : callable, optional
-        What returns a key of random numbers, where there are any.
+    key : mlir.ir.Value, optional
+        The key of a node that draws random numbers, outside of branches and loops.
     """
 
     node: torch.fx.Node
-    keys: Callable[[], ir.Value] | None = None
+    key: ir.Value | None = None
 
     @property
     def shape(self) -> list[Dim]:
@@ -93,16 +93,16 @@ class Graph:
         )
 
     def random_key(self) -> ir.Value:
-        """Return a key for random numbers of this node.
+        """Return the key for the random numbers of this node.
 
         Raises
         ------
         NotImplementedError
-            If the node is in a branch or loop, or is not one that PyTorch says to be random.
+            If the node is in a branch or a loop.
         """
-        if self.keys is None:
+        if self.key is None:
             raise NotImplementedError("random numbers in a branch or a loop")
-        return self.keys()
+        return self.key
 
     def _first(self) -> Any:
         value = self.node.meta["val"]
