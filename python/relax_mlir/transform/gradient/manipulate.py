@@ -248,3 +248,4 @@ def zero_fields(g: Any, values: Sequence[Any]) -> list[Any]:
 
 no_gradient("depends on the shape of the operand alone", "zeros_like ones_like eye_like")
 no_gradient("has no operand that is a tensor", "zeros ones eye arange")
+no_gradient("of integers", "random_bits")
