@@ -14,14 +14,6 @@ relax.func @create(%s: !relax.shape<[n, 4]>, %v: !relax.tensor<[], f32>) -> !rel
   relax.return %3 : !relax.tensor<[n, 4], i1>
 }
 
-// Each element is its place, encrypted with the key: five groups of four rounds.
-// CHECK-LABEL: relax.func @random
-// CHECK:         relax.call_tir @random_bits(%key, %n) : (!relax.tensor<[], ui64>, !relax.prim<i64, n>) -> !relax.tensor<[n], ui64>
-relax.func @random(%key: !relax.tensor<[], ui64>, %n: !relax.prim<i64, n>) -> !relax.object {
-  %0 = relax.random_bits %key, %n : (!relax.tensor<[], ui64>, !relax.prim<i64, n>) -> !relax.tensor<[n], ui64>
-  relax.return %0 : !relax.tensor<[n], ui64>
-}
-
 // CHECK-LABEL: func.func private @zeros
 // CHECK-SAME:    (%[[OUT:.*]]: tensor<?x4xf32>)
 // CHECK:         %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
@@ -33,10 +25,3 @@ relax.func @random(%key: !relax.tensor<[], ui64>, %n: !relax.prim<i64, n>) -> !r
 // CHECK:         linalg.generic {{.*}} ins(%[[V]] : tensor<f32>) outs(%[[OUT]] : tensor<?x4xf32>)
 // CHECK-LABEL: func.func private @full1
 // CHECK:         arith.cmpf une
-// CHECK-LABEL: func.func private @random_bits
-// CHECK-SAME:        (%[[KEY:.*]]: tensor<i64>, %{{.*}}: i64, %[[OUT:.*]]: tensor<?xi64>)
-// CHECK:             linalg.generic {{.*}} ins(%[[KEY]] : tensor<i64>) outs(%[[OUT]] : tensor<?xi64>)
-// CHECK:               linalg.index 0
-// CHECK-COUNT-20:      arith.ori {{.*}} : i32
-// CHECK:               arith.ori {{.*}} : i64
-// CHECK:               linalg.yield
