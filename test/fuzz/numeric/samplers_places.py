@@ -405,6 +405,13 @@ def eye(d: Drawer, name: str) -> Value:
     return d.make(name, bounds=(0, 1), **sizes, dtype=d.choice(*d.dtypes))
 
 
+@sampler("random_bits")
+def random_bits(d: Drawer, name: str) -> Value:
+    key = d.tensor(0, "uint64")
+    words = d.make(name, key, bounds=(0, 2.0**64), count=d.choice(*d.common, 9, 40))
+    return d.make("astype", words, bounds=(0, 255), dtype="uint8")
+
+
 @sampler("eye_like")
 def eye_like(d: Drawer, name: str) -> Value:
     attrs = {"k": d.choice(0, 1, -1), "dtype": d.choice(None, *d.dtypes)}
