@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from mlir import ir
 
@@ -12,7 +13,7 @@ from .. import op
 from ..core.expr import const
 from ..core.ir import TensorStructInfo
 from .kernels import add_kernel
-from .tensors import common_shape, number, product
+from .tensors import bits_of, common_shape, number, product
 
 # Squares the base for each bit of the exponent; products wrap around.
 _POWER = """
@@ -49,7 +50,7 @@ def integer_power(x: ir.Value, y: ir.Value) -> ir.Value:
     """
     dtype, dims = x.type.dtype, common_shape(x, y)
     x, y = (op.broadcast_to(one, dims) for one in (x, y))
-    bits = int(dtype.lstrip("uint"))
+    bits = bits_of(dtype)
     source = _POWER.format(dtype=dtype, bits=bits if dtype.startswith("u") else bits - 1)
     count = product(dims)
     flat = [op.reshape(one, [count]) for one in (x, y)]
@@ -139,6 +140,23 @@ _ERF_INV: dict[str, list[tuple[float, float, str]]] = {
 }  # fmt: skip
 
 
+def polynomial(x: ir.Value, coefficients: Sequence[float]) -> ir.Value:
+    """Return the values of a polynomial.
+
+    Parameters
+    ----------
+    x : mlir.ir.Value
+        Floats.
+    coefficients : sequence of float
+        The highest one first.
+    """
+    first, *others = [number(each, x.type.dtype) for each in coefficients]
+    total = first
+    for coefficient in others:
+        total = op.add(op.multiply(total, x), coefficient)
+    return total
+
+
 def erf_inv(x: ir.Value) -> ir.Value:
     """Return the numbers that erf makes x of; NaN where there is none.
 
@@ -156,10 +174,7 @@ def erf_inv(x: ir.Value) -> ir.Value:
     result: ir.Value | None = None
     for place, (border, shift, text) in reversed(list(enumerate(_ERF_INV[dtype]))):
         argument = op.subtract(op.sqrt(depth) if place else depth, number(shift, dtype))
-        first, *others = [number(float(one), dtype) for one in text.split()]
-        total = first
-        for coefficient in others:
-            total = op.add(op.multiply(total, argument), coefficient)
+        total = polynomial(argument, [float(each) for each in text.split()])
         if result is None:
             result = total
         else:

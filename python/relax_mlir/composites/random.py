@@ -41,7 +41,7 @@ from ..core.dtypes import dtype_name
 from ..core.expr import TensorLike, as_tensor
 from ..core.ir import Dim
 from .selection import multinomial_from_uniform
-from .tensors import cast, number, product, shape_of
+from .tensors import bits_of, cast, number, product, shape_of
 
 __all__ = [
     "bernoulli",
@@ -81,7 +81,7 @@ def _vector(key: TensorLike, count: int | Dim, dtype: str) -> ir.Value:
 def _fractions(words: ir.Value, dtype: str) -> ir.Value:
     """Return the highest bits of words as numbers from 0 to less than 1."""
     fraction = _FRACTION[dtype]
-    width = int(words.type.dtype.removeprefix("uint"))
+    width = bits_of(words.type.dtype)
     high = op.right_shift(words, number(width - fraction, words.type.dtype))
     return op.multiply(cast(high, dtype), number(2.0**-fraction, dtype))
 
@@ -91,6 +91,11 @@ def _float_dtype(dtype: Any) -> str:
     if name not in _FRACTION:
         raise ValueError(f"expected dtype to be one of {', '.join(_FRACTION)}, but got {name!r}")
     return name
+
+
+def _wide(x: ir.Value) -> ir.Value:
+    """Return floats of 16 bits as float32."""
+    return x if x.type.dtype in ("float32", "float64") else op.astype(x, "float32")
 
 
 def _unit(key: TensorLike, count: int | Dim, dtype: str) -> ir.Value:
@@ -285,10 +290,8 @@ def bernoulli(
     chance = probability
     if isinstance(probability, (int, float)):
         chance = np.float32(probability)
-    wanted = as_tensor(chance)
+    wanted = _wide(as_tensor(chance))
     dims = shape_of(wanted) if shape is None else _dims(shape)
-    if wanted.type.dtype not in ("float32", "float64"):
-        wanted = op.astype(wanted, "float32")
     numbers = op.reshape(_unit(key, product(dims), wanted.type.dtype), dims)
     return op.less(numbers, wanted)
 
@@ -375,9 +378,7 @@ def multinomial(
     ValueError
         If there is no element to draw, or fewer than `count` without replacement.
     """
-    chances = as_tensor(probabilities)
-    if chances.type.dtype not in ("float32", "float64"):
-        chances = op.astype(chances, "float32")
+    chances = _wide(as_tensor(probabilities))
     dtype, dims = chances.type.dtype, shape_of(chances)
     if not dims:
         raise ValueError("expected probabilities of rank 1 or more, but got a number")

@@ -90,6 +90,11 @@ def number(value: Any, dtype: str) -> ir.Value:
     return const(bool(value) if dtype == "bool" else value, dtype)
 
 
+def bits_of(dtype: str) -> int:
+    """Return how many bits an element of a data type takes in memory."""
+    return 8 if dtype == "bool" else int(dtype.lstrip("abcdefghijklmnopqrstuvwxyz"))
+
+
 def size_tensor(dim: int | Dim, dtype: str = "int64") -> ir.Value:
     """Return a size as a tensor of rank 0."""
     if isinstance(dim, int):

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 (as everybody calls it)
 from relax_mlir.frontend.torch import compile as compile_torch
 from relax_mlir.frontend.torch import from_exported_program
+from relax_mlir.transform.signatures import param_names
 from torch import nn
 
 COUNT = 4096
@@ -47,11 +48,6 @@ DISTRIBUTIONS = {
     "alpha_dropout": (lambda x: F.alpha_dropout(x, 0.2, True), 0.0, 0.618),
     "rrelu": (lambda x: F.rrelu(x - 1, 0.2, 0.8, training=True), -0.5, 0.6 / 12**0.5),
 }  # fmt: skip
-
-
-def names(mod):
-    """Return the names of the parameters of main."""
-    return [name.value for name in mod["main"].arg_names]
 
 
 def check(numbers: torch.Tensor, mean: float, std: float) -> None:
@@ -95,7 +91,7 @@ def test_key_is_the_last_input(exec_mode):
     program = torch.export.export(Noisy(), args, dynamic_shapes=({0: n}, None))
     mod = from_exported_program(program, unwrap_unit_return_tuple=True)
     assert mod["main"].attrs["num_input"].value == 3
-    assert names(mod)[:3] == ["x", "scale", "random_key"]
+    assert param_names(mod["main"])[:3] == ["x", "scale", "random_key"]
     mod, params = relax.frontend.detach_params(mod)
     main = relax.VirtualMachine(relax.compile(mod))["main"]
     calls = params["main"][0]
@@ -121,23 +117,16 @@ def test_dropout_in_evaluation_takes_no_key():
     model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(), nn.Dropout1d(), nn.AlphaDropout()).eval()
     program = torch.export.export(model, (torch.ones(2, 4),))
     mod = from_exported_program(program)
-    assert names(mod) == ["input"]
+    assert param_names(mod["main"]) == ["input"]
 
 
 def test_name_of_the_key_is_taken():
-    def noisy(random_key):
-        return random_key + torch.rand_like(random_key)
-
-    program = torch.export.export(compile_module(noisy), (X,))
-    assert names(from_exported_program(program)) == ["random_key", "random_key_"]
-
-
-def compile_module(function):
-    class Module(nn.Module):
+    class Noisy(nn.Module):
         def forward(self, random_key):
-            return function(random_key)
+            return random_key + torch.rand_like(random_key)
 
-    return Module()
+    program = torch.export.export(Noisy(), (X,))
+    assert param_names(from_exported_program(program)["main"]) == ["random_key", "random_key_"]
 
 
 @pytest.mark.parametrize(("is_causal", "masked"), [(False, False), (True, False), (False, True)])

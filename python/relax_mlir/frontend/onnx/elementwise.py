@@ -11,7 +11,7 @@ from mlir import ir
 
 from ... import op, topi
 from ...composites.arithmetic import integer_power, truncated_remainder
-from ...composites.tensors import agreed, cast, number
+from ...composites.tensors import agreed, bits_of, cast, number
 from ..values import Operator, Value, dtype_of
 from .model import dtype_of as dtype_of_onnx
 from .registry import Function, Node, converter
@@ -284,7 +284,7 @@ def _cast(node: Node, x: ir.Value) -> ir.Value:
 @converter("BitCast")
 def _bit_cast(node: Node, x: ir.Value) -> ir.Value:
     source, dtype = x.type.dtype, dtype_of_onnx(node.attr("to"))
-    widths = [1 if name == "bool" else _bits(name) // 8 for name in (source, dtype)]
+    widths = [bits_of(name) // 8 for name in (source, dtype)]
     if widths[0] != widths[1]:
         raise ValueError(f"expected a data type of {widths[0]} bytes, but got {dtype}")
     if source == dtype:
@@ -292,10 +292,6 @@ def _bit_cast(node: Node, x: ir.Value) -> ir.Value:
     if any(name.startswith(("float", "bfloat")) for name in (source, dtype)):
         return node.importer.builder.call_te(topi.reinterpret, x, dtype)
     return op.astype(x, dtype)
-
-
-def _bits(dtype: str) -> int:
-    return int(dtype.lstrip("abcdefghijklmnopqrstuvwxyz"))
 
 
 @converter("CastLike", raw=(1,))

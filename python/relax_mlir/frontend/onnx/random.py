@@ -48,34 +48,25 @@ def _dtype(node: Node, default: str) -> str:
     return dtype_of_onnx(stated) if stated else default
 
 
-@converter("RandomUniform")
-def _uniform(node: Node) -> ir.Value:
-    return _uniform_of(node, node.attr("shape"), "float32")
+def _form(node: Node, like: Value) -> tuple[Any, str]:
+    """Return the shape and data type of what is drawn: stated, or those of an input."""
+    if like is None:
+        return node.attr("shape"), _dtype(node, "float32")
+    return shape_of(like), _dtype(node, dtype_of(like))
 
 
-@converter("RandomUniformLike", raw=None)
-def _uniform_like(node: Node, x: Value) -> ir.Value:
-    return _uniform_of(node, shape_of(x), dtype_of(x))
-
-
-def _uniform_of(node: Node, shape: Any, dtype: str) -> ir.Value:
+@converter("RandomUniform", "RandomUniformLike", raw=None)
+def _uniform(node: Node, like: Value = None) -> ir.Value:
+    shape, dtype = _form(node, like)
     low, high = node.attr("low", 0.0), node.attr("high", 1.0)
-    return op.random.uniform(_key(node), shape, low, high, _dtype(node, dtype))
+    return op.random.uniform(_key(node), shape, low, high, dtype)
 
 
-@converter("RandomNormal")
-def _normal(node: Node) -> ir.Value:
-    return _normal_of(node, node.attr("shape"), "float32")
-
-
-@converter("RandomNormalLike", raw=None)
-def _normal_like(node: Node, x: Value) -> ir.Value:
-    return _normal_of(node, shape_of(x), dtype_of(x))
-
-
-def _normal_of(node: Node, shape: Any, dtype: str) -> ir.Value:
+@converter("RandomNormal", "RandomNormalLike", raw=None)
+def _normal(node: Node, like: Value = None) -> ir.Value:
+    shape, dtype = _form(node, like)
     mean, scale = node.attr("mean", 0.0), node.attr("scale", 1.0)
-    return op.random.normal(_key(node), shape, mean, scale, _dtype(node, dtype))
+    return op.random.normal(_key(node), shape, mean, scale, dtype)
 
 
 @converter("Bernoulli")

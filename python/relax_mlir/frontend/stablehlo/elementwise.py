@@ -9,7 +9,6 @@ broadcast themselves.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from ...composites.arithmetic import (
     round_away,
     truncated_remainder,
 )
+from ...composites.tensors import bits_of
 from ...core.expr import const
 from .registry import Function, Node, converts
 from .values import (
@@ -298,29 +298,25 @@ def _bitcast_convert(node: Node, x: ir.Value) -> ir.Value:
     dtype, old = node.result.dtype, dtype_of(x)
     if "bool" in (dtype, old):
         raise NotImplementedError(f"expected data types of bytes, but got {old} and {dtype}")
-    wide, narrow = _bits(old), _bits(dtype)
-    reinterpret = functools.partial(node.importer.builder.call_te, topi.reinterpret)
-    if wide == narrow:
-        return reinterpret(x, dtype)
-    count = max(wide, narrow) // min(wide, narrow)
-    whole, part = f"uint{max(wide, narrow)}", f"uint{min(wide, narrow)}"
-    shifts = const(np.arange(count, dtype=whole) * min(wide, narrow), whole)
-    if wide > narrow:
-        parts = op.right_shift(op.expand_dims(_unsigned(x, reinterpret), -1), shifts)
-        parts = op.astype(parts, part)
-        return parts if part == dtype else reinterpret(parts, dtype)
-    placed = op.left_shift(op.astype(_unsigned(x, reinterpret), whole), shifts)
-    joined = op.sum(placed, [-1])
-    return joined if whole == dtype else reinterpret(joined, dtype)
+    before, after = bits_of(old), bits_of(dtype)
+    if before == after:
+        return _reinterpreted(node, x, dtype)
+    least, most = sorted((before, after))
+    part, whole = f"uint{least}", f"uint{most}"
+    shifts = const(np.arange(0, most, least, dtype=whole), whole)
+    x = _reinterpreted(node, x, f"uint{before}")
+    if before > after:
+        x = op.astype(op.right_shift(op.expand_dims(x, -1), shifts), part)
+    else:
+        x = op.sum(op.left_shift(op.astype(x, whole), shifts), [-1])
+    return _reinterpreted(node, x, dtype)
 
 
-def _bits(dtype: str) -> int:
-    return int(dtype.lstrip("abcdefghijklmnopqrstuvwxyz"))
-
-
-def _unsigned(x: ir.Value, reinterpret: Callable[..., ir.Value]) -> ir.Value:
-    dtype = dtype_of(x)
-    return x if dtype.startswith("uint") else reinterpret(x, f"uint{_bits(dtype)}")
+def _reinterpreted(node: Node, x: ir.Value, dtype: str) -> ir.Value:
+    """Return the bits of elements as another type of the same size."""
+    if dtype_of(x) == dtype:
+        return x
+    return node.importer.builder.call_te(topi.reinterpret, x, dtype)
 
 
 @converts("stablehlo.real", raw=True)

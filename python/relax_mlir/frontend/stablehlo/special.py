@@ -10,7 +10,7 @@ import numpy as np
 from mlir import ir
 
 from ... import op
-from ...composites.arithmetic import erf_inv
+from ...composites.arithmetic import erf_inv, polynomial
 from .elementwise import broadcasting
 from .registry import Function, Node, converts
 from .values import Spread, Value, cast, dtype_of, is_float, number, shape_of
@@ -47,10 +47,8 @@ def _erfc(x: ir.Value) -> ir.Value:
     zero, half, one, two = (number(value, dtype_of(wide)) for value in (0, 0.5, 1, 2))
     far = op.abs(wide)
     t = op.subtract(op.divide(two, op.add(one, op.multiply(far, half))), one)
-    total = number(_SCALED_ERFC[-1], dtype_of(wide))
-    for factor in reversed(_SCALED_ERFC[:-1]):
-        total = op.add(op.multiply(total, t), number(factor, dtype_of(wide)))
-    tail = op.multiply(op.exp(op.negative(op.multiply(far, far))), total)
+    scaled = polynomial(t, _SCALED_ERFC[::-1])
+    tail = op.multiply(op.exp(op.negative(op.multiply(far, far))), scaled)
     tail = op.where(op.less(wide, zero), op.subtract(two, tail), tail)
     near = op.subtract(one, op.erf(wide))
     return cast(op.where(op.less(far, half), near, tail), dtype)

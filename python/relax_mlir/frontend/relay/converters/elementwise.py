@@ -18,7 +18,7 @@ from mlir import ir
 from .... import op, topi
 from ....composites.arithmetic import round_away, truncated_remainder
 from ....composites.kernels import call_te
-from ....composites.tensors import agreed, cast, number
+from ....composites.tensors import agreed, bits_of, cast, number
 from ...values import Operator, Sizes, Value, as_tensor, dtype_of, rank_of
 from .operands import ints, normal_axes, of_one_dtype
 from .registry import REQUIRED, converts, identity
@@ -178,15 +178,11 @@ def _cast_like(_: SimpleNamespace, data: Value, dtype_like: Value) -> Value:
     return cast(as_tensor(data), dtype)
 
 
-def _bits(dtype: str) -> int:
-    return 8 if dtype == "bool" else int(dtype.lstrip("abcdefghijklmnopqrstuvwxyz"))
-
-
 @converts("reinterpret", dtype=REQUIRED)
 def _reinterpret(attrs: SimpleNamespace, data: ir.Value) -> ir.Value:
     source, dtype = data.type.dtype, attrs.dtype
-    if _bits(source) != _bits(dtype):
-        raise ValueError(f"expected a data type of {_bits(source)} bits, but got {dtype}")
+    if bits_of(source) != bits_of(dtype):
+        raise ValueError(f"expected a data type of {bits_of(source)} bits, but got {dtype}")
     if source == dtype:
         return data
     if all(name.startswith(("int", "uint")) for name in (source, dtype)):
