@@ -298,6 +298,17 @@ def test_invalid_random():
         from_stablehlo(text)
 
 
+@pytest.mark.parametrize("state", ["?xui64", "0xui64", "ui64"])
+def test_invalid_state_of_a_generator(state):
+    text = f"""func.func @main(%x: tensor<{state}>) -> tensor<{state}> {{
+      %0, %1 = stablehlo.rng_bit_generator %x, algorithm = DEFAULT
+        : (tensor<{state}>) -> (tensor<{state}>, tensor<3xui32>)
+      return %0 : tensor<{state}>
+    }}"""
+    with pytest.raises(NotImplementedError, match="expected a state that is a vector of static"):
+        from_stablehlo(text)
+
+
 @pytest.mark.parametrize("impl", ["threefry2x32", "rbg", "unsafe_rbg"])
 def test_generators_of_jax(impl):
     def draw(seed):

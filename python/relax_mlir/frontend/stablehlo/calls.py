@@ -132,7 +132,11 @@ def _random_bits(node: Node, state: ir.Value) -> Any:
             f"expected a state of uint64, and bits of an unsigned type and static shape, but got "
             f"{state.type.dtype} and {kind}"
         )
-    count = state.type.shape[0].value
+    count = state.type.shape[0].value if state.type.ndim == 1 else None
+    if not count:
+        raise NotImplementedError(
+            f"expected a state that is a vector of static size, but got {state.type}"
+        )
     words = [op.take(state, const(i, "int64"), 0) for i in range(count)]
     key = words[0]
     for word in words[1:]:
