@@ -151,6 +151,9 @@ void Machine::startBlock() {
     std::fill(warp.stack, warp.stack + kLanes, 0);
     std::fill(warp.committed, warp.committed + kLanes, 0);
     warp.copies.clear();
+    warp.products.clear();
+    warp.committedProducts = 0;
+    warp.isFenced = false;
     for (int index : entry.reached)
       fillSpecials(warp, module.functions[index]);
   }

@@ -46,6 +46,16 @@ struct AsyncCopy {
   int lane;
 };
 
+// A product of wgmma that was not waited for, and what it reads.
+struct AsyncProduct {
+  struct Chunk {
+    uint32_t at;
+    uint8_t bytes[16];
+  };
+  uint32_t group; // those that were committed before
+  std::vector<Chunk> chunks;
+};
+
 struct Warp {
   Machine *machine = nullptr;
   const Instruction *current = nullptr;
@@ -65,6 +75,9 @@ struct Warp {
   std::vector<uint32_t> returns; // [call][lane]
   std::vector<AsyncCopy> copies;
   uint32_t committed[kLanes] = {};
+  std::vector<AsyncProduct> products;
+  uint32_t committedProducts = 0;
+  bool isFenced = false; // by wgmma.fence
 
   Mask runnable() const { return alive & ~waiting & ~parked; }
 };

@@ -344,3 +344,35 @@ void SharedMemory::arrive(uint32_t at, uint32_t count, const void *data,
            [&](Cell &cell, uint32_t, uint32_t) { cell.write = mine; });
   std::memcpy(&bytes[at], data, count);
 }
+
+void SharedMemory::fence(Thread thread) {
+  if (thread.number >= fences.size())
+    fences.resize(thread.number + 1);
+  fences[thread.number] = epoch;
+}
+
+const uint8_t *SharedMemory::readAsync(uint32_t at, uint32_t count,
+                                       Thread thread) {
+  uint64_t mine = stamp(thread);
+  eachCell(at, count, thread, [&](Cell &cell, uint32_t i, uint32_t) {
+    noteRead(cell, mine, i, thread, /*atomic=*/false);
+    uint64_t writer = cell.write & kThread;
+    if (writer >= fences.size() || fences[writer] < cell.write >> 32)
+      fault(kLaunchFailed, thread.lane,
+            "byte %u of shared memory is read by wgmma, but thread %u has no "
+            "fence.proxy.async after it wrote it",
+            i, unsigned(writer));
+  });
+  return &bytes[at];
+}
+
+bool SharedMemory::isUntouched(uint32_t at, uint32_t count,
+                               const void *data) const {
+  for (uint32_t i = at; i < at + count; i += 4) {
+    bool isPart = anySplit && isSplit[i / 4];
+    const Cell &cell = isPart ? parts[i] : words[i / 4];
+    if (cell.write & kPending && cell.write >= firstEpoch << 32)
+      return false;
+  }
+  return !std::memcmp(&bytes[at], data, count);
+}

@@ -99,6 +99,12 @@ public:
   // Marks what cp.async will write, until it does.
   void expect(uint32_t at, uint32_t count, Thread thread);
   void arrive(uint32_t at, uint32_t count, const void *data, Thread thread);
+  // fence.proxy.async: tensor cores see what the thread wrote before.
+  void fence(Thread thread);
+  // A read of tensor cores.
+  const uint8_t *readAsync(uint32_t at, uint32_t count, Thread thread);
+  // Whether bytes that were read are the same, and nothing will write them.
+  bool isUntouched(uint32_t at, uint32_t count, const void *data) const;
 
 private:
   struct Cell {
@@ -121,6 +127,7 @@ private:
   std::vector<bool> isSplit;
   bool anySplit = false;
   uint64_t epoch = 1, firstEpoch = 1;
+  std::vector<uint64_t> fences; // of each thread, the epoch of the last one
 };
 
 // Whether RELAX_PTX_CHECK has a word.

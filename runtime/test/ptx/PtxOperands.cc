@@ -28,9 +28,10 @@ bool Name::has(const char *word) const {
 static const std::unordered_map<std::string, const Row *> &allRows() {
   static const auto *rows = [] {
     auto *result = new std::unordered_map<std::string, const Row *>;
-    for (Rows part : {integerRows(), bitRows(), floatRows(), mathRows(),
-                      compareRows(), convertRows(), accessRows(), atomicRows(),
-                      asyncRows(), warpRows(), tensorRows(), controlRows()})
+    for (Rows part :
+         {integerRows(), bitRows(), floatRows(), mathRows(), compareRows(),
+          convertRows(), accessRows(), atomicRows(), asyncRows(), warpRows(),
+          tensorRows(), warpgroupRows(), controlRows()})
       for (const Row *row = part.begin; row != part.end; ++row)
         (*result)[row->name] = row;
     return result;
@@ -219,6 +220,17 @@ void BodyParser::fitLabel(Instruction &in, const Operand &operand,
                                 /*inTable=*/false, isTable, in.line});
 }
 
+void BodyParser::fitGroup(Instruction &in, const Operand &operand, Type type) {
+  if (operand.kind != Operand::Group)
+    lexer.fail("expected registers in braces");
+  in.target = static_cast<uint32_t>(module.groups.size());
+  std::vector<uint32_t> &slots = module.groups.emplace_back();
+  for (const Operand &part : operand.parts) {
+    checkWidth(part, type, bitsOf(type), /*orWider=*/false);
+    slots.push_back(slotOf(part, type, bitsOf(type)));
+  }
+}
+
 void BodyParser::fitOne(Instruction &in, char letter, const Name &name,
                         const Operand &operand, int position) {
   Type first = name.type(),
@@ -244,6 +256,8 @@ void BodyParser::fitOne(Instruction &in, char letter, const Name &name,
       lexer.fail("expected a number");
     in.offset2 = static_cast<int64_t>(operand.value);
     return;
+  case 'G':
+    return fitGroup(in, operand, type);
   case 'D':
   case 'A':
     if (operand.kind == Operand::Group) {

@@ -114,6 +114,7 @@ private:
   void fitOne(Instruction &in, char letter, const Name &name,
               const Operand &operand, int position);
   void fitAddress(Instruction &in, const Operand &operand);
+  void fitGroup(Instruction &in, const Operand &operand, Type type);
   void fitLabel(Instruction &in, const Operand &operand, bool isTable);
   void addSlot(Instruction &in, uint32_t slot);
   uint32_t slotOf(const Operand &operand, Type type, int bits);

@@ -107,7 +107,7 @@ struct Instruction {
   uint8_t count[4] = {};        // elements of the operands
   uint32_t base = 0, base2 = 0; // slots of addresses
   int64_t offset = 0, offset2 = 0;
-  uint32_t target = 0;  // of a branch or call; the table of a branch
+  uint32_t target = 0;  // of a branch or call; the table of a branch; a group
   uint32_t view = 0;    // see Machine::views
   Word keep = ~Word(0); // the bits of the destination's register
   uint32_t line = 0;
@@ -207,6 +207,7 @@ struct Module {
   std::vector<GlobalVariable> globals;
   std::vector<FrameCopy> copies;
   std::vector<std::vector<uint32_t>> branches;
+  std::vector<std::vector<uint32_t>> groups; // the slots of large operands
   uint32_t numViews = 0;
 
   // The number of a function, -1 where there is none.
@@ -247,6 +248,7 @@ struct Name {
 //   e, b  a destination, a source of 32 bits
 //   x, y  a destination of the first, a source of the last type, or wider
 //   D, A  one or more of any size, in braces
+//   G     destinations in braces, more than there are slots: see Module::groups
 //   p, q  a destination, a source that is a predicate
 //   m     an address
 //   i     a number, which becomes the offset
@@ -266,7 +268,7 @@ struct Rows {
 };
 Rows integerRows(), bitRows(), floatRows(), mathRows(), compareRows(),
     convertRows(), accessRows(), atomicRows(), asyncRows(), warpRows(),
-    tensorRows(), controlRows();
+    tensorRows(), warpgroupRows(), controlRows();
 
 // The row of an instruction. Throws SyntaxError.
 const Row &findRow(const std::string &text, uint32_t line, Name &name);

@@ -89,6 +89,8 @@ void Machine::runWarp(Warp &warp) {
 // Those that wait for lanes look again whom they wait for.
 static void end(Warp &warp, Mask active) {
   warp.alive &= ~active;
+  if (!warp.alive && !warp.products.empty())
+    fault(kLaunchFailed, -1, "it ends before a wait for its wgmma");
   warp.parked = 0;
 }
 
