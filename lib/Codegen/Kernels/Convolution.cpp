@@ -235,7 +235,10 @@ static void emitImplicitGemm(IndexBuilder &b, func::FuncOp kernel,
     // Pixels are counted along the columns: no operand needs the row alone.
     Value indices[] = {b.floorDiv(place.batch, groups), channel, b.index(0),
                        place.column};
-    parts.epilogue.finish(b, sums, indices, place.mask);
+    parts.epilogue.finish(b, sums, indices, place.mask, place.isAligned);
+  };
+  problem.canAlign = [&](IndexBuilder &b, int64_t pixels) {
+    return areAligned(b, arguments, problem.n, pixels);
   };
   if (isOnDevice)
     emitDeviceMatmul(b, problem);

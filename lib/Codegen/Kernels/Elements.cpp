@@ -172,7 +172,16 @@ static Value evaluateIndex(IndexBuilder &b, AffineExpr expr,
 }
 
 int64_t ElementBuilder::getLanes(Value mask) const {
-  return mask ? cast<VectorType>(mask.getType()).getNumElements() : lanes;
+  if (mask)
+    return cast<VectorType>(mask.getType()).getNumElements();
+  return alignedLanes ? alignedLanes : lanes;
+}
+
+llvm::MaybeAlign ElementBuilder::getAlignment(VectorType type) const {
+  constexpr int64_t kMostBytes = 16;
+  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  return alignedLanes ? llvm::MaybeAlign(std::min(bytes, kMostBytes))
+                      : llvm::MaybeAlign();
 }
 
 /// The computation in progress.
@@ -214,7 +223,9 @@ Value ElementBuilder::load(IndexBuilder &b, Request &request,
       loaded = vector::MaskedLoadOp::create(b, type, from.elements, place,
                                             request.mask, zeros);
     } else {
-      loaded = vector::LoadOp::create(b, type, from.elements, place);
+      loaded =
+          vector::LoadOp::create(b, type, from.elements, place,
+                                 /*nontemporal=*/false, getAlignment(type));
     }
   } else {
     loaded = memref::LoadOp::create(b, from.elements, place);
@@ -314,7 +325,9 @@ void ElementBuilder::store(IndexBuilder &b, Value vector,
   const FlatMemory &to = parameters[parameter];
   Value place = getPlace(b, to, map, indices);
   auto storeAll = [&](IndexBuilder &b) {
-    vector::StoreOp::create(b, vector, to.elements, place);
+    vector::StoreOp::create(b, vector, to.elements, place,
+                            /*nontemporal=*/false,
+                            getAlignment(cast<VectorType>(vector.getType())));
   };
   auto storeSome = [&](IndexBuilder &b) {
     vector::MaskedStoreOp::create(b, to.elements, place, mask, vector);

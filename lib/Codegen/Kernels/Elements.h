@@ -101,6 +101,11 @@ public:
   /// A value that is the same for all elements.
   Value computeScalar(IndexBuilder &b, Value value);
 
+  /// Vectors without a mask have so many elements from now on, and lie in
+  /// memory at multiples of 16 bytes, or of their size where that is less. With
+  /// 0, as before.
+  void setAlignedLanes(int64_t count) { alignedLanes = count; }
+
   /// Writes a vector to a parameter; all of it without a mask.
   void store(IndexBuilder &b, Value vector, BlockArgument parameter,
              AffineMap map, ValueRange indices, Value mask);
@@ -120,7 +125,10 @@ private:
   Value getPlace(IndexBuilder &b, const FlatMemory &memory, AffineMap map,
                  ValueRange indices);
 
-  int64_t lanes = 1;
+  /// What is known of the place of a vector without a mask.
+  llvm::MaybeAlign getAlignment(VectorType type) const;
+
+  int64_t lanes = 1, alignedLanes = 0;
   KernelParameters parameters;
 };
 

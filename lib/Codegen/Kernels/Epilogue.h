@@ -48,7 +48,10 @@ public:
 
   /// Writes the elements that follow from `sums`, which begin at `indices` of
   /// the result and of which the mask says which are there.
-  void finish(IndexBuilder &b, Value sums, ValueRange indices, Value mask);
+  /// `isAligned`: there is no mask, and memory of vectors is aligned as
+  /// ElementBuilder::setAlignedLanes says.
+  void finish(IndexBuilder &b, Value sums, ValueRange indices, Value mask,
+              bool isAligned = false);
 
 private:
   /// A parameter that is written: all elements, or as many as it has, from a

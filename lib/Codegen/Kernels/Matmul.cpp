@@ -337,7 +337,11 @@ static void emitKernel(IndexBuilder &b, func::FuncOp kernel, MatmulParts &parts,
   problem.hasPairs = parts.hasPairs;
   problem.finish = [&](IndexBuilder &b, Value sums,
                        const MatmulProblem::Place &place) {
-    parts.epilogue.finish(b, sums, getIndices(b, c, memory, place), place.mask);
+    parts.epilogue.finish(b, sums, getIndices(b, c, memory, place), place.mask,
+                          place.isAligned);
+  };
+  problem.canAlign = [&](IndexBuilder &b, int64_t columns) {
+    return areAligned(b, arguments, problem.n, columns);
   };
   emit(b, problem);
 }

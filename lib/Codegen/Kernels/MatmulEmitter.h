@@ -121,8 +121,14 @@ struct MatmulProblem {
   /// those in the mask are in the result. Each sum is given once, complete.
   struct Place {
     Value batch, row, column, mask;
+    /// Of kernels of devices: all are in the result, and memory is aligned to
+    /// the vector, as far as `canAlign` says.
+    bool isAligned = false;
   };
   std::function<void(IndexBuilder &, Value, const Place &)> finish;
+  /// Of kernels of devices, if at all: whether what `finish` reads and writes
+  /// is aligned to 16 bytes at multiples of this many columns.
+  std::function<Value(IndexBuilder &, int64_t)> canAlign = nullptr;
 
   /// The type of the sums; elements that are smaller are extended to it.
   Type sumType;

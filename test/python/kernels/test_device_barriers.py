@@ -23,9 +23,20 @@ PROGRAMS = {
     "tiles": (op.matmul, "float32", [(70, 40), (40, 70)]),
     "tensor_cores": (op.matmul, "float16", [(130, 160), (160, 136)]),
     "tensor_cores_of_odd_sizes": (op.matmul, "float16", [(130, 67), (67, 67)]),
+    # With wgmma: tiles of 128 columns, and of 256.
+    "warpgroups": (op.matmul, "float16", [(33, 9, 136), (33, 136, 72)]),
+    "warpgroups_transposed": (
+        lambda x, y: op.matmul(x, op.permute_dims(y, [0, 2, 1])),
+        "float16", [(33, 130, 200), (33, 72, 200)],
+    ),
+    "large_tiles": (op.matmul, "float16", [(101, 9, 200), (101, 200, 72)]),
     "attention": (op.nn.attention, "float16", [(1, 70, 1, 32), (1, 200, 1, 32), (1, 200, 1, 32)]),
 }  # fmt: skip
-NEEDED = re.compile(r"\s*(?:bar\.sync|barrier\.sync|cp\.async\.wait_group)")
+TARGETS = dict.fromkeys(("warpgroups", "warpgroups_transposed", "large_tiles"), "cuda -arch=sm_90a")
+NEEDED = re.compile(
+    r"\s*(?:bar\.sync|barrier\.sync|cp\.async\.wait_group|fence\.proxy"
+    r"|wgmma\.(?:fence|commit_group|wait_group))"
+)
 
 
 def find_lines(image: str, kernel: str) -> list[int]:
@@ -46,9 +57,10 @@ def find_lines(image: str, kernel: str) -> list[int]:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_without_a_barrier_fail(name, tmp_path, monkeypatch):
     function, dtype, shapes = PROGRAMS[name]
+    monkeypatch.setenv("RELAX_PTX_ARCH", "90")
     bb = write(function, tuple((shape, dtype) for shape in shapes))
     path = tmp_path / "program.rx"
-    relax.compile(bb, target="cuda").save(path)
+    relax.compile(bb, target=TARGETS.get(name, "cuda")).save(path)
     random = np.random.default_rng(0)
     args = [
         relax_runtime.tensor(random.standard_normal(shape).astype(dtype), "cuda:0")

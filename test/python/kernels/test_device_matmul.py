@@ -1,11 +1,13 @@
 """Products of matrices by the kernels of GPUs, at sizes where another one takes over."""
 
 import math
+import os
 
 import numpy as np
 import pytest
 import relax_mlir as relax
 import relax_runtime
+import torch
 from kernel_programs import write
 from relax_mlir import op
 
@@ -16,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 LAYOUTS = {"columns": ("k", "n"), "depth": ("n", "k")}
 
 
-def product(layout, dtypes, epilogue=False, sizes=("m", "k", "n")):
+def product(layout, dtypes, epilogue=False, sizes=("m", "k", "n"), target="cuda"):
     """Return `main`: a product whose right matrix is contiguous along its columns or its depth."""
     by_name = dict(zip("mkn", sizes, strict=True))
     names = [("m", "k"), LAYOUTS[layout], *([("n",)] if epilogue else [])]
@@ -27,7 +29,7 @@ def product(layout, dtypes, epilogue=False, sizes=("m", "k", "n")):
         return op.nn.gelu(op.add(z, *bias)) if bias else z
 
     bb = write(function, tuple(zip(shapes, [*dtypes, dtypes[0]], strict=False)))
-    return relax.VirtualMachine(relax.compile(bb, target="cuda"))["main"]
+    return relax.VirtualMachine(relax.compile(bb, target=target))["main"]
 
 
 def check(main, layout, dtypes, m, k, n, bias=False):
@@ -72,3 +74,56 @@ def test_an_epilogue_at_the_edges_of_tiles(layout, dtype):
     main = product(layout, (dtype, dtype), epilogue=True)
     for m, n in ((1, 132), (7, 136), (130, 136)):
         check(main, layout, (dtype, dtype), m, 72, n, bias=True)
+
+
+@pytest.fixture
+def warpgroups(monkeypatch):
+    """Return a target with wgmma; the interpreter of PTX is such a device then."""
+    if "relax_ptx_driver" not in os.environ.get("RELAX_CUDA_DRIVER", ""):
+        pytest.skip("needs the interpreter of PTX, as code for sm_90a runs on few devices")
+    monkeypatch.setenv("RELAX_PTX_ARCH", "90")
+    return "cuda -arch=sm_90a"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_products_of_warpgroups(layout, warpgroups):
+    """By wgmma: full tiles and the last ones, one step of the depth and several.
+
+    There are tiles of 128 x 128 where they are 32 at least, and of 128 x 256 where they are 100.
+    """
+    main = product(layout, ("float16", "float16"), epilogue=True, target=warpgroups)
+    for m, k, n in [(640, 72, 904), (768, 8, 1032), (1664, 136, 2056)]:
+        check(main, layout, ("float16", "float16"), m, k, n, bias=True)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_products_of_warpgroups_of_bfloat16(layout, warpgroups):
+    main = product(layout, ("bfloat16", "bfloat16"), target=warpgroups)
+    torch.manual_seed(0)
+    x, y = torch.randn(640, 72).bfloat16(), torch.randn(72, 904).bfloat16()
+    matrices = (x, y if layout == "columns" else y.T.contiguous())
+    result = main(*(relax_runtime.tensor(each, "cuda:0") for each in matrices))
+    actual = torch.from_dlpack(relax_runtime.tensor(result, "cpu:0")).double()
+    torch.testing.assert_close(actual, x.double() @ y.double(), rtol=1e-2, atol=1e-1)
+
+
+def test_products_of_warpgroups_are_not_for_all_sizes(warpgroups):
+    """Few tiles, and rows that are not aligned, are for other kernels of the same program."""
+    main = product("columns", ("float16", "float16"), target=warpgroups)
+    for m, k, n in [(70, 72, 72), (640, 67, 904), (640, 72, 901), (640, 0, 904), (0, 8, 8)]:
+        check(main, "columns", ("float16", "float16"), m, k, n)
+
+
+def test_batches_of_warpgroups(warpgroups):
+    """Tiles of all batches count."""
+    shapes = (("b", "m", "k"), ("b", "k", "n"))
+    bb = write(op.matmul, tuple((shape, "float16") for shape in shapes))
+    main = relax.VirtualMachine(relax.compile(bb, target=warpgroups))["main"]
+    random = np.random.default_rng(0)
+    for batch, m, k, n in [(33, 20, 64, 120), (3, 520, 24, 264)]:
+        left = random.standard_normal((batch, m, k)).astype("float16")
+        right = random.standard_normal((batch, k, n)).astype("float16")
+        result = main(*(relax_runtime.tensor(each, "cuda:0") for each in (left, right)))
+        actual = np.from_dlpack(relax_runtime.tensor(result, "cpu:0"))
+        expected = left.astype("float64") @ right.astype("float64")
+        np.testing.assert_allclose(actual, expected, rtol=2e-2, atol=2e-1)

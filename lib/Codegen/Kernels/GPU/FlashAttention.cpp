@@ -170,12 +170,15 @@ MatrixView AttentionTiles::view(IndexBuilder &in, const Elements &elements,
 void AttentionTiles::copy(IndexBuilder &in, const SharedTile &tile,
                           const MatrixView &matrix, Value first,
                           unsigned loop) {
-  SmallVector<Value> tokens;
-  copyTile(in, tile,
-           {matrix, first, in.index(0), sizes[loop], in.index(tile.width)},
-           thread, kWarps * kWarp, isAligned, tokens);
+  constexpr int64_t kCopiers = kWarps * kWarp;
+  TileSource source = {matrix, first, in.index(0), sizes[loop],
+                       in.index(tile.width)};
   if (!isAligned)
-    return;
+    return storeChunks(in, tile, source,
+                       loadChunks(in, tile, source, thread, kCopiers), thread,
+                       kCopiers);
+  SmallVector<Value> tokens;
+  copyTile(in, tile, source, thread, kCopiers, tokens);
   Value group = nvgpu::DeviceAsyncCreateGroupOp::create(
       in, nvgpu::DeviceAsyncTokenType::get(in.getContext()), tokens);
   if (!token)

@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Launch.h"
+
 #include "relax-mlir/Codegen/Passes.h"
 #include "relax-mlir/IR/KernelStatus.h"
 #include "relax-mlir/IR/Relax.h"
@@ -30,21 +32,8 @@ namespace mlir::relax {
 using namespace mlir;
 using namespace mlir::relax;
 
-/// What PTX runs on where the target says nothing: it has asynchronous copies
-/// and products of bf16.
-static constexpr StringLiteral kChip = "sm_80";
-
 /// The alignment of shared memory, in bytes.
 static constexpr int64_t kAlignment = 128;
-
-/// The value of an option in `cuda -arch=sm_90` or {"arch": "sm_90"}.
-static StringRef getChip(StringRef target) {
-  size_t at = target.find("sm_");
-  return at == StringRef::npos ? StringRef(kChip)
-                               : target.substr(at).take_while([](char c) {
-                                   return llvm::isAlnum(c) || c == '_';
-                                 });
-}
 
 /// A name that PTX can have.
 static std::string makeName(StringRef kernel) {
@@ -97,7 +86,7 @@ void RelaxGatherDeviceKernelsPass::runOnOperation() {
     if (!device || !kernel)
       continue;
     emptied.insert(kernel->getParentOp());
-    gpu::GPUModuleOp module = getModule(getChip(device.getTarget()));
+    gpu::GPUModuleOp module = getModule(getChip(device));
     // Copies and matrices of tensor cores want their addresses aligned.
     for (unsigned i = 0; i < kernel.getNumWorkgroupAttributions(); ++i)
       kernel.setWorkgroupAttributionAttr(

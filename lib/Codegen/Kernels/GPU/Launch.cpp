@@ -8,6 +8,9 @@
 
 #include "Launch.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace mlir::relax;
 
@@ -31,6 +34,43 @@ MemRefType mlir::relax::getSharedType(MLIRContext *context, int64_t count,
   auto space = gpu::AddressSpaceAttr::get(
       context, gpu::GPUDialect::getWorkgroupAddressSpace());
   return MemRefType::get({count}, element, MemRefLayoutAttrInterface(), space);
+}
+
+/// What PTX runs on where the target says nothing: it has asynchronous copies
+/// and products of bf16.
+static constexpr StringLiteral kChip = "sm_80";
+
+StringRef mlir::relax::getChip(VDeviceAttr device) {
+  StringRef target = device.getTarget();
+  size_t at = target.find("sm_");
+  return at == StringRef::npos ? StringRef(kChip)
+                               : target.substr(at).take_while([](char c) {
+                                   return llvm::isAlnum(c) || c == '_';
+                                 });
+}
+
+StringRef mlir::relax::getKernelChip(IndexBuilder &b) {
+  Operation *op = b.getInsertionBlock()->getParentOp();
+  while (op && !getKernelDevice(op))
+    op = op->getParentOp();
+  return op ? getChip(getKernelDevice(op)) : StringRef();
+}
+
+std::pair<Value, Value> mlir::relax::getDynamicShared(IndexBuilder &b,
+                                                      int64_t bytes,
+                                                      int64_t alignment) {
+  auto op =
+      b.getInsertionBlock()->getParent()->getParentOfType<gpu::LaunchOp>();
+  if (!op)
+    op = cast<gpu::LaunchOp>(b.getInsertionBlock()->getParentOp());
+  IndexBuilder host(op.getLoc(), op);
+  op.getDynamicSharedMemorySizeMutable().assign(arith::ConstantOp::create(
+      host, host.getI32IntegerAttr(bytes + alignment)));
+  auto type = cast<MemRefType>(
+      getSharedType(b.getContext(), ShapedType::kDynamic, b.getI8Type()));
+  Value memory = gpu::DynamicSharedMemoryOp::create(b, type);
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memory);
+  return {memory, b.sub(b.roundUp(address, alignment), address)};
 }
 
 Value mlir::relax::reduceWarp(

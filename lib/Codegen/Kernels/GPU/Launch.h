@@ -11,6 +11,8 @@
 
 #include "IndexBuilder.h"
 
+#include "relax-mlir/IR/VDevice.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace mlir::relax {
@@ -32,6 +34,21 @@ launch(IndexBuilder &b, Value blocks, Value threads, TypeRange shared,
 
 /// Memory of `count` elements that the threads of a block share.
 MemRefType getSharedType(MLIRContext *context, int64_t count, Type element);
+
+/// The architecture that code for a device is made for, such as "sm_90": that
+/// of `cuda -arch=sm_90` or {"arch": "sm_90"}.
+StringRef getChip(VDeviceAttr device);
+
+/// The same of the device of the kernel around the builder, "" where it has
+/// none.
+StringRef getKernelChip(IndexBuilder &b);
+
+/// Gives the launch around the builder `bytes` of shared memory, which may be
+/// more than what `launch` can give, and returns it: memory of bytes that
+/// begins at a multiple of `alignment`, and the offset of the first one of
+/// them in it.
+std::pair<Value, Value> getDynamicShared(IndexBuilder &b, int64_t bytes,
+                                         int64_t alignment);
 
 /// Combines what the threads of a warp have, of 32 bits each, or groups of
 /// `lanes` neighbours of them; each gets it.

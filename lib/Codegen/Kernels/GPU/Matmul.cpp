@@ -29,6 +29,19 @@ bool mlir::relax::isDeviceMatmul(Type lhs, Type rhs, Type sum) {
   return (sum.isF32() || sum.isF64()) && isOf(lhs) && isOf(rhs);
 }
 
+/// Blocks that run at a time have tiles of few rows and of few columns, so that
+/// the L2 cache has what they read: `kTileRows` rows of tiles, column by
+/// column, then the next ones.
+static std::pair<Value, Value> placeTile(IndexBuilder &b, Value id, Value rows,
+                                         Value columns) {
+  constexpr int64_t kTileRows = 8;
+  Value size = b.mul(columns, kTileRows);
+  Value first = b.mul(b.floorDiv(id, size), kTileRows),
+        within = b.rem(id, size);
+  Value height = b.min(b.sub(rows, first), b.index(kTileRows));
+  return {b.add(first, b.rem(within, height)), b.floorDiv(within, height)};
+}
+
 void mlir::relax::launchTiles(
     IndexBuilder &b, const MatmulProblem &problem, TileSize tile,
     int64_t threads, TypeRange shared,
@@ -38,13 +51,12 @@ void mlir::relax::launchTiles(
   Value columns = b.ceilDiv(problem.n, b.index(tile.columns)),
         rows = b.ceilDiv(problem.m, b.index(tile.rows));
   // Only the first dimension of a grid may be large.
-  Value blocks = b.mul(problem.batch, b.mul(rows, columns));
-  launch(b, blocks, b.index(threads), shared,
+  Value tiles = b.mul(rows, columns);
+  launch(b, b.mul(problem.batch, tiles), b.index(threads), shared,
          [&](IndexBuilder &in, gpu::LaunchOp op) {
            Value id = op.getBlockIds().x;
-           Value row = in.floorDiv(id, columns), column = in.rem(id, columns);
-           BlockPlace place = {in.floorDiv(row, rows),
-                               in.mul(in.rem(row, rows), tile.rows),
+           auto [row, column] = placeTile(in, in.rem(id, tiles), rows, columns);
+           BlockPlace place = {in.floorDiv(id, tiles), in.mul(row, tile.rows),
                                in.mul(column, tile.columns)};
            SmallVector<Value> memory(op.getWorkgroupAttributions());
            body(in, place, op.getThreadIds().x, memory);
@@ -56,15 +68,24 @@ int64_t mlir::relax::getChunk(const MatrixView &matrix) {
   return 16 / (type.getIntOrFloatBitWidth() / 8);
 }
 
-Value mlir::relax::isMatrixAligned(IndexBuilder &b, const MatrixView &matrix,
-                                   Value width, int64_t chunk) {
-  Value address =
-      memref::ExtractAlignedPointerAsIndexOp::create(b, matrix.base);
+Value mlir::relax::areAligned(IndexBuilder &b, ValueRange arguments,
+                              Value width, int64_t count) {
   auto isMultiple = [&](Value value, int64_t factor) {
     return b.isEqual(b.rem(value, b.index(factor)), b.index(0));
   };
-  return b.createOrFold<arith::AndIOp>(isMultiple(width, chunk),
-                                       isMultiple(address, 16));
+  Value result = isMultiple(width, count);
+  for (Value argument : arguments)
+    if (isa<MemRefType>(argument.getType())) {
+      Value address =
+          memref::ExtractAlignedPointerAsIndexOp::create(b, argument);
+      result = b.createOrFold<arith::AndIOp>(result, isMultiple(address, 16));
+    }
+  return result;
+}
+
+Value mlir::relax::isMatrixAligned(IndexBuilder &b, const MatrixView &matrix,
+                                   Value width, int64_t chunk) {
+  return areAligned(b, matrix.base, width, chunk);
 }
 
 Value mlir::relax::loadInside(IndexBuilder &b, const MatrixView &matrix,

@@ -36,6 +36,12 @@ void emitFewRowsOr(IndexBuilder &b, const MatmulProblem &problem,
 /// By tensor cores: both matrices have elements of f16 or bf16.
 void emitTensorCoreMatmul(IndexBuilder &b, const MatmulProblem &problem);
 
+/// By wgmma where the device of the kernel has it and the product has many
+/// tiles; `otherwise` is for the rest. Rows of both matrices are aligned to 16
+/// bytes.
+void emitWarpgroupMatmulOr(IndexBuilder &b, const MatmulProblem &problem,
+                           IndexBuilder::Body otherwise);
+
 /// The place of a result, or of the first one of a block of threads.
 struct BlockPlace {
   Value batch, row, column;
@@ -61,6 +67,11 @@ int64_t getChunk(const MatrixView &matrix);
 /// strides.
 Value isMatrixAligned(IndexBuilder &b, const MatrixView &matrix, Value width,
                       int64_t chunk);
+
+/// Whether all of `arguments` that are memory begin at a multiple of 16 bytes,
+/// and `width` is a multiple of so many elements.
+Value areAligned(IndexBuilder &b, ValueRange arguments, Value width,
+                 int64_t count);
 
 /// The element of a matrix, 0 outside of it.
 Value loadInside(IndexBuilder &b, const MatrixView &matrix, Value row,

@@ -6,12 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block of four warps has 128 x 128 results, a warp 64 x 64. Asynchronous
-// copies bring tiles of both matrices to shared memory two steps of the depth
-// ahead. The results go through shared memory, so that neighbouring threads
-// write neighbours.
+// A block of four warps has 128 x 128 results, a warp 64 x 64; where there are
+// up to 64 rows, half as many. Asynchronous copies bring tiles of both matrices
+// to shared memory two steps of the depth ahead. The results go through shared
+// memory, so that neighbouring threads write neighbours.
 //
-// Where matrices are not aligned to 16 bytes, threads load elements one by one.
+// Of a matrix that is not aligned to 16 bytes, or that is made of the windows
+// of an image, threads load elements one by one, one step ahead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,34 +27,44 @@ using namespace mlir;
 using namespace mlir::relax;
 
 static constexpr int64_t kTile = 128, kDepth = 32, kStages = 3;
-static constexpr int64_t kWarpTile = 64, kBlockThreads = 128;
-static constexpr int64_t kRowTiles = kWarpTile / kMmaRows,
-                         kColumnTiles = kWarpTile / kMmaColumns;
-/// Results that a lane takes at a time.
-static constexpr int64_t kFinishUnroll = 8;
-/// The elements of a step of one matrix.
-static constexpr int64_t kStage = kTile * kDepth;
+static constexpr int64_t kWarpColumns = 64, kBlockThreads = 128;
+static constexpr int64_t kColumnTiles = kWarpColumns / kMmaColumns;
+/// Warps of a block lie in two rows.
+static constexpr int64_t kWarpsAlongRows = 2;
 
 namespace {
+/// How tiles are made.
+struct TileForm {
+  int64_t rows;
+  /// Whether rows of the matrices are aligned to chunks.
+  bool isLeftAligned, isRightAligned;
+
+  int64_t warpRows() const { return rows / kWarpsAlongRows; }
+  int64_t rowTiles() const { return warpRows() / kMmaRows; }
+};
+
 class TensorCoreTiles {
 public:
-  TensorCoreTiles(IndexBuilder &b, const MatmulProblem &problem, bool isAligned)
-      : b(b), problem(problem), isAligned(isAligned) {}
+  TensorCoreTiles(IndexBuilder &b, const MatmulProblem &problem, TileForm form)
+      : b(b), problem(problem), form(form) {}
   void emit();
 
 private:
   void begin(IndexBuilder &in, const BlockPlace &block, Value id,
              Value sharedBytes);
+  TileSource leftSource(IndexBuilder &in, Value step);
+  TileSource rightSource(IndexBuilder &in, Value step);
   Value copyStep(IndexBuilder &in, Value step, Value stage);
+  SmallVector<Value> loadStep(IndexBuilder &in, Value step);
+  void storeStep(IndexBuilder &in, ValueRange chunks, Value stage);
   SmallVector<Value> multiplyStep(IndexBuilder &in, Value stage,
                                   ValueRange sums);
   SmallVector<Value> sumUp(IndexBuilder &in);
   void finish(IndexBuilder &in, ValueRange sums);
-  void finishRows(IndexBuilder &in, Value begin, Value firstRow);
 
   IndexBuilder &b;
   const MatmulProblem &problem;
-  bool isAligned;
+  TileForm form;
   Type element;
   BlockPlace place;
   MatrixView left, right;
@@ -62,8 +73,9 @@ private:
   /// Of the first stage. The left tile has rows of the depth; the right one,
   /// too, where its columns are contiguous, and its own rows otherwise.
   SharedTile leftTile, rightTile;
-  Value sums; // shared memory: the results of a warp, 16 rows at a time
-  Value thread, lane, warpRow, warpColumn;
+  Value sums;     // shared memory: the results of a warp, 16 rows at a time
+  Value canAlign; // see WarpRows
+  Value thread, lane, warp, warpRow, warpColumn;
 };
 } // namespace
 
@@ -73,28 +85,65 @@ private:
 
 /// A tile of another stage than the first one.
 static SharedTile getStage(IndexBuilder &in, SharedTile tile, Value stage) {
-  tile.offset = in.mul(stage, kStage);
+  tile.offset = in.mul(stage, tile.size());
   return tile;
 }
 
-/// Copies a step of the depth of both matrices to a stage, as one group.
-Value TensorCoreTiles::copyStep(IndexBuilder &in, Value step, Value stage) {
+TileSource TensorCoreTiles::leftSource(IndexBuilder &in, Value step) {
+  return {left, place.row, in.mul(step, kDepth), problem.m, problem.k};
+}
+
+TileSource TensorCoreTiles::rightSource(IndexBuilder &in, Value step) {
   Value depth = in.mul(step, kDepth);
+  if (isRightTransposed)
+    return {right.transposed(), place.column, depth, problem.n, problem.k};
+  return {right, depth, place.column, problem.k, problem.n};
+}
+
+/// Copies a step of the depth of what is aligned to a stage, as one group.
+Value TensorCoreTiles::copyStep(IndexBuilder &in, Value step, Value stage) {
   SmallVector<Value> tokens;
   auto copy = [&](const SharedTile &tile, const TileSource &source) {
     copyTile(in, getStage(in, tile, stage), source, thread, kBlockThreads,
-             isAligned, tokens);
+             tokens);
   };
-  copy(leftTile, {left, place.row, depth, problem.m, problem.k});
-  if (isRightTransposed)
-    copy(rightTile,
-         {right.transposed(), place.column, depth, problem.n, problem.k});
-  else
-    copy(rightTile, {right, depth, place.column, problem.k, problem.n});
-  if (!isAligned)
+  if (form.isLeftAligned)
+    copy(leftTile, leftSource(in, step));
+  if (form.isRightAligned)
+    copy(rightTile, rightSource(in, step));
+  if (tokens.empty())
     return {};
   return nvgpu::DeviceAsyncCreateGroupOp::create(
       in, nvgpu::DeviceAsyncTokenType::get(in.getContext()), tokens);
+}
+
+/// Loads what a thread has of the rest of a step.
+SmallVector<Value> TensorCoreTiles::loadStep(IndexBuilder &in, Value step) {
+  SmallVector<Value> chunks;
+  auto load = [&](const SharedTile &tile, const TileSource &source) {
+    llvm::append_range(chunks,
+                       loadChunks(in, tile, source, thread, kBlockThreads));
+  };
+  if (!form.isLeftAligned)
+    load(leftTile, leftSource(in, step));
+  if (!form.isRightAligned)
+    load(rightTile, rightSource(in, step));
+  return chunks;
+}
+
+void TensorCoreTiles::storeStep(IndexBuilder &in, ValueRange chunks,
+                                Value stage) {
+  auto store = [&](const SharedTile &tile, const TileSource &source) {
+    size_t count = tile.size() / kChunk / kBlockThreads;
+    storeChunks(in, getStage(in, tile, stage), source, chunks.take_front(count),
+                thread, kBlockThreads);
+    chunks = chunks.drop_front(count);
+  };
+  Value step = in.index(0); // any will do
+  if (!form.isLeftAligned)
+    store(leftTile, leftSource(in, step));
+  if (!form.isRightAligned)
+    store(rightTile, rightSource(in, step));
 }
 
 SmallVector<Value> TensorCoreTiles::multiplyStep(IndexBuilder &in, Value stage,
@@ -104,7 +153,7 @@ SmallVector<Value> TensorCoreTiles::multiplyStep(IndexBuilder &in, Value stage,
              rightStage = getStage(in, rightTile, stage);
   for (int64_t depth = 0; depth < kDepth; depth += kMmaDepth) {
     SmallVector<Value> lefts;
-    for (int64_t i = 0; i < kRowTiles; ++i)
+    for (int64_t i = 0; i < form.rowTiles(); ++i)
       lefts.push_back(loadLeft(
           in, leftStage, in.add(warpRow, in.index(i * kMmaRows)), depth, lane));
     SmallVector<SmallVector<Value>> rights;
@@ -123,39 +172,41 @@ SmallVector<Value> TensorCoreTiles::multiplyStep(IndexBuilder &in, Value stage,
   return next;
 }
 
+/// Copies are two steps of the depth ahead, loads to registers one.
 SmallVector<Value> TensorCoreTiles::sumUp(IndexBuilder &in) {
-  Value zero = in.f32(0);
-  SmallVector<Value> zeros(kRowTiles * kColumnTiles * 4, zero);
-  Value steps = in.ceilDiv(problem.k, in.index(kDepth));
-  if (!isAligned)
-    return in.reduce(in.index(0), steps, 1, zeros,
-                     [&](IndexBuilder &loop, Value step, ValueRange carried) {
-                       copyStep(loop, step, loop.index(0));
-                       gpu::BarrierOp::create(loop);
-                       SmallVector<Value> next =
-                           multiplyStep(loop, loop.index(0), carried);
-                       gpu::BarrierOp::create(loop);
-                       return next;
-                     });
+  const size_t numSums = form.rowTiles() * kColumnTiles * 4;
+  SmallVector<Value> carried(numSums, in.f32(0));
+  llvm::append_range(carried, loadStep(in, in.index(0)));
   Value token;
   for (int64_t step = 0; step < kStages - 1; ++step)
     token = copyStep(in, in.index(step), in.index(step));
   auto wait = [&](IndexBuilder &at, int64_t pending) {
-    nvgpu::DeviceAsyncWaitOp::create(at, token, at.getI32IntegerAttr(pending));
+    if (token)
+      nvgpu::DeviceAsyncWaitOp::create(at, token,
+                                       at.getI32IntegerAttr(pending));
     gpu::BarrierOp::create(at);
   };
+  Value steps = in.ceilDiv(problem.k, in.index(kDepth));
   SmallVector<Value> result =
-      in.reduce(in.index(0), steps, 1, zeros,
-                [&](IndexBuilder &loop, Value step, ValueRange carried) {
+      in.reduce(in.index(0), steps, 1, carried,
+                [&](IndexBuilder &loop, Value step, ValueRange values) {
+                  Value stages = loop.index(kStages),
+                        stage = loop.rem(step, stages);
+                  storeStep(loop, values.drop_front(numSums), stage);
                   // This step has arrived, and all have read the one before.
                   wait(loop, kStages - 2);
-                  Value stages = loop.index(kStages);
                   Value ahead = loop.add(step, loop.index(kStages - 1));
                   copyStep(loop, ahead, loop.rem(ahead, stages));
-                  return multiplyStep(loop, loop.rem(step, stages), carried);
+                  SmallVector<Value> chunks =
+                      loadStep(loop, loop.add(step, loop.index(1)));
+                  SmallVector<Value> next =
+                      multiplyStep(loop, stage, values.take_front(numSums));
+                  llvm::append_range(next, chunks);
+                  return next;
                 });
   // The memory is used for the results next.
   wait(in, 0);
+  result.truncate(numSums);
   return result;
 }
 
@@ -163,67 +214,20 @@ SmallVector<Value> TensorCoreTiles::sumUp(IndexBuilder &in) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// A lane has pairs of columns of rows l / 4 and l / 4 + 8 of each product.
 void TensorCoreTiles::finish(IndexBuilder &in, ValueRange results) {
-  Value warp = in.floorDiv(thread, in.index(kWarp));
-  Value begin = in.mul(warp, kMmaRows * kWarpTile);
-  Value laneRow = in.floorDiv(lane, in.index(4)),
-        laneColumn = in.mul(in.rem(lane, in.index(4)), 2);
-  for (int64_t tile = 0; tile < kRowTiles; ++tile) {
+  WarpRows rows = {sums, kWarpColumns, warp, lane};
+  constexpr size_t kSums = kColumnTiles * 4;
+  for (int64_t tile = 0; tile < form.rowTiles(); ++tile) {
     if (tile > 0) // nobody uses the memory before the first one
       gpu::BarrierOp::create(in);
-    for (int64_t column = 0; column < kColumnTiles; ++column)
-      for (int64_t i = 0; i < 4; ++i) {
-        Value row = in.add(laneRow, in.index(i / 2 * 8));
-        Value at =
-            in.add(in.add(begin, in.mul(row, kWarpTile)),
-                   in.add(laneColumn, in.index(column * kMmaColumns + i % 2)));
-        memref::StoreOp::create(
-            in, results[(tile * kColumnTiles + column) * 4 + i], sums, at);
-      }
+    rows.store(in, results.slice(tile * kSums, kSums));
     gpu::BarrierOp::create(in);
-    Value firstRow =
-        in.add(in.add(place.row, warpRow), in.index(tile * kMmaRows));
-    finishRows(in, begin, firstRow);
+    rows.finish(in, problem,
+                {place.batch,
+                 in.add(in.add(place.row, warpRow), in.index(tile * kMmaRows)),
+                 in.add(place.column, warpColumn)},
+                canAlign);
   }
-}
-
-/// Takes 16 rows of sums of a warp. Where all of the tile is in the result, a
-/// lane has several at a time, so that it waits for memory once for them.
-void TensorCoreTiles::finishRows(IndexBuilder &in, Value begin,
-                                 Value firstRow) {
-  Value end = in.index(kMmaRows * kWarpTile), width = in.index(kWarpTile);
-  Value firstColumn = in.add(place.column, warpColumn);
-  auto load = [&](IndexBuilder &at, Value i) -> Value {
-    return memref::LoadOp::create(at, sums, at.add(begin, i));
-  };
-  auto placeOf = [&](IndexBuilder &at, Value i) -> BlockPlace {
-    return {place.batch, at.add(firstRow, at.floorDiv(i, width)),
-            at.add(firstColumn, at.rem(i, width))};
-  };
-  Value isInside = arith::AndIOp::create(
-      in,
-      in.compare(arith::CmpIPredicate::sle,
-                 in.add(firstRow, in.index(kMmaRows)), problem.m),
-      in.compare(arith::CmpIPredicate::sle, in.add(firstColumn, width),
-                 problem.n));
-  in.branch(
-      isInside,
-      [&](IndexBuilder &all) {
-        all.loop(lane, end, kWarp * kFinishUnroll,
-                 [&](IndexBuilder &loop, Value first) {
-                   for (int64_t i = 0; i < kFinishUnroll; ++i) {
-                     Value at = loop.add(first, loop.index(i * kWarp));
-                     finishSum(loop, problem, load(loop, at),
-                               placeOf(loop, at));
-                   }
-                 });
-      },
-      [&](IndexBuilder &some) {
-        some.loop(lane, end, kWarp, [&](IndexBuilder &loop, Value at) {
-          finishInside(loop, problem, load(loop, at), placeOf(loop, at));
-        });
-      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,10 +239,10 @@ void TensorCoreTiles::begin(IndexBuilder &in, const BlockPlace &block, Value id,
   place = block;
   thread = id;
   lane = in.rem(thread, in.index(kWarp));
-  Value warp = in.floorDiv(thread, in.index(kWarp));
-  Value across = in.index(kTile / kWarpTile);
-  warpRow = in.mul(in.floorDiv(warp, across), kWarpTile);
-  warpColumn = in.mul(in.rem(warp, across), kWarpTile);
+  warp = in.floorDiv(thread, in.index(kWarp));
+  Value across = in.index(kTile / kWarpColumns);
+  warpRow = in.mul(in.floorDiv(warp, across), form.warpRows());
+  warpColumn = in.mul(in.rem(warp, across), kWarpColumns);
   left = problem.lhs(in, place.batch);
   right = problem.rhs(in, place.batch);
   element = cast<MemRefType>(left.base.getType()).getElementType();
@@ -248,18 +252,22 @@ void TensorCoreTiles::begin(IndexBuilder &in, const BlockPlace &block, Value id,
                                   getSharedType(in.getContext(), count, type),
                                   bytes, in.index(offset), ValueRange());
   };
-  int64_t count = kStages * kStage;
-  leftTile = {view(0, count, element), kTile, kDepth};
-  rightTile = {view(count * 2, count, element), kDepth, kTile};
+  int64_t leftCount = kStages * form.rows * kDepth,
+          rightCount = kStages * kTile * kDepth;
+  leftTile = {view(0, leftCount, element), form.rows, kDepth};
+  rightTile = {view(leftCount * 2, rightCount, element), kDepth, kTile};
   if (isRightTransposed)
     rightTile = {rightTile.memory, kTile, kDepth};
-  sums = view(0, kBlockThreads / kWarp * kMmaRows * kWarpTile, in.getF32Type());
+  sums = view(0, WarpRows::count(kBlockThreads / kWarp, kWarpColumns),
+              in.getF32Type());
 }
 
 void TensorCoreTiles::emit() {
-  Type shared =
-      getSharedType(b.getContext(), 2 * 2 * kStages * kStage, b.getI8Type());
-  launchTiles(b, problem, {kTile, kTile}, kBlockThreads, shared,
+  if (problem.canAlign)
+    canAlign = problem.canAlign(b, kChunk);
+  int64_t elements = kStages * (form.rows + kTile) * kDepth;
+  Type shared = getSharedType(b.getContext(), elements * 2, b.getI8Type());
+  launchTiles(b, problem, {form.rows, kTile}, kBlockThreads, shared,
               [&](IndexBuilder &in, const BlockPlace &block, Value id,
                   ValueRange memory) {
                 begin(in, block, id, memory.front());
@@ -267,21 +275,39 @@ void TensorCoreTiles::emit() {
               });
 }
 
+/// Whether chunks can be copied, wherever they begin.
+static bool hasChunks(const MatrixView &matrix) {
+  return !matrix.element && matrix.hasUnitColumns();
+}
+
 void mlir::relax::emitTensorCoreMatmul(IndexBuilder &b,
                                        const MatmulProblem &problem) {
   Value zero = b.index(0);
   MatrixView left = problem.lhs(b, zero), right = problem.rhs(b, zero);
-  auto emit = [&](IndexBuilder &in, bool isAligned) {
-    TensorCoreTiles(in, problem, isAligned).emit();
+  // Half of a tile would be empty.
+  std::optional<int64_t> m = getConstantIntValue(problem.m);
+  int64_t rows = m && *m <= kTile / 2 ? kTile / 2 : kTile;
+  auto emit = [&](IndexBuilder &in, bool isLeftAligned, bool isRightAligned) {
+    TensorCoreTiles(in, problem, {rows, isLeftAligned, isRightAligned}).emit();
   };
-  if (right.element || !left.hasUnitColumns() ||
-      (!right.hasUnitColumns() && !right.hasUnitRows()))
-    return emit(b, /*isAligned=*/false);
-  Value isAligned = arith::AndIOp::create(
-      b, isMatrixAligned(b, left, problem.k, kChunk),
+  auto emitAny = [&](IndexBuilder &in) { emit(in, false, false); };
+  if (!hasChunks(left))
+    return emitAny(b);
+  Value isAligned = isMatrixAligned(b, left, problem.k, kChunk);
+  // Windows of an image are loaded one by one, however weights lie.
+  bool isRightAligned = hasChunks(right) || hasChunks(right.transposed());
+  if (!isRightAligned)
+    return b.branch(
+        isAligned, [&](IndexBuilder &in) { emit(in, true, false); }, emitAny);
+  isAligned = b.createOrFold<arith::AndIOp>(
+      isAligned,
       isMatrixAligned(b, right, right.hasUnitColumns() ? problem.n : problem.k,
                       kChunk));
   b.branch(
-      isAligned, [&](IndexBuilder &in) { emit(in, /*isAligned=*/true); },
-      [&](IndexBuilder &in) { emit(in, /*isAligned=*/false); });
+      isAligned,
+      [&](IndexBuilder &in) {
+        emitWarpgroupMatmulOr(
+            in, problem, [&](IndexBuilder &other) { emit(other, true, true); });
+      },
+      emitAny);
 }

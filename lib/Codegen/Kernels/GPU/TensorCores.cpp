@@ -8,6 +8,8 @@
 
 #include "TensorCores.h"
 
+#include "Launch.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -37,44 +39,71 @@ Value SharedTile::placeOf(IndexBuilder &b, Value row, Value chunk) const {
 // Copies
 //===----------------------------------------------------------------------===//
 
-static void copyChunk(IndexBuilder &b, const SharedTile &tile,
-                      const TileSource &source, Value row, Value chunk,
-                      bool isAligned, SmallVectorImpl<Value> &tokens) {
-  const MatrixView &matrix = source.matrix;
-  Value to = tile.placeOf(b, row, chunk);
-  Value r = b.add(source.firstRow, row),
-        c = b.add(source.firstColumn, b.mul(chunk, kChunk));
-  if (!isAligned) {
-    for (int64_t i = 0; i < kChunk; ++i) {
-      Value loaded = loadInside(b, matrix, r, b.add(c, b.index(i)),
-                                source.numRows, source.numColumns);
-      memref::StoreOp::create(b, loaded, tile.memory, b.add(to, b.index(i)));
-    }
-    return;
+/// Calls `body` with the rows and columns of the chunks of a thread: in the
+/// tile, and of the first element in the matrix.
+static void forEachChunk(
+    IndexBuilder &b, const SharedTile &tile, const TileSource &source,
+    Value thread, int64_t numThreads,
+    llvm::function_ref<void(Value place, Value row, Value column)> body) {
+  Value chunks = b.index(tile.chunks());
+  for (int64_t i = 0; i < tile.size() / kChunk; i += numThreads) {
+    Value at = b.add(thread, b.index(i));
+    Value row = b.floorDiv(at, chunks), chunk = b.rem(at, chunks);
+    body(tile.placeOf(b, row, chunk), b.add(source.firstRow, row),
+         b.add(source.firstColumn, b.mul(chunk, kChunk)));
   }
-  Value isInside = arith::AndIOp::create(b, b.isBelow(r, source.numRows),
-                                         b.isBelow(c, source.numColumns));
-  Value from = b.add(matrix.offset, b.add(b.mul(r, matrix.rowStride), c));
-  from = arith::SelectOp::create(b, isInside, from, b.index(0));
-  // What is not copied becomes zero.
-  Value count =
-      arith::SelectOp::create(b, isInside, b.index(kChunk), b.index(0));
-  tokens.push_back(nvgpu::DeviceAsyncCopyOp::create(
-      b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), tile.memory,
-      ValueRange(to), matrix.base, ValueRange(from), b.getIndexAttr(kChunk),
-      count, b.getUnitAttr()));
 }
 
 void mlir::relax::copyTile(IndexBuilder &b, const SharedTile &tile,
                            const TileSource &source, Value thread,
-                           int64_t numThreads, bool isAligned,
-                           SmallVectorImpl<Value> &tokens) {
-  Value chunks = b.index(tile.chunks());
-  for (int64_t i = 0; i < tile.size() / kChunk; i += numThreads) {
-    Value at = b.add(thread, b.index(i));
-    copyChunk(b, tile, source, b.floorDiv(at, chunks), b.rem(at, chunks),
-              isAligned, tokens);
-  }
+                           int64_t numThreads, SmallVectorImpl<Value> &tokens) {
+  const MatrixView &matrix = source.matrix;
+  auto token = nvgpu::DeviceAsyncTokenType::get(b.getContext());
+  forEachChunk(
+      b, tile, source, thread, numThreads,
+      [&](Value to, Value row, Value column) {
+        Value isInside =
+            arith::AndIOp::create(b, b.isBelow(row, source.numRows),
+                                  b.isBelow(column, source.numColumns));
+        Value from =
+            b.add(matrix.offset, b.add(b.mul(row, matrix.rowStride), column));
+        from = arith::SelectOp::create(b, isInside, from, b.index(0));
+        // What is not copied becomes zero.
+        Value count =
+            arith::SelectOp::create(b, isInside, b.index(kChunk), b.index(0));
+        tokens.push_back(nvgpu::DeviceAsyncCopyOp::create(
+            b, token, tile.memory, ValueRange(to), matrix.base,
+            ValueRange(from), b.getIndexAttr(kChunk), count, b.getUnitAttr()));
+      });
+}
+
+SmallVector<Value> mlir::relax::loadChunks(IndexBuilder &b,
+                                           const SharedTile &tile,
+                                           const TileSource &source,
+                                           Value thread, int64_t numThreads) {
+  SmallVector<Value> chunks;
+  auto type = VectorType::get({kChunk}, tile.element());
+  forEachChunk(
+      b, tile, source, thread, numThreads, [&](Value, Value row, Value column) {
+        SmallVector<Value> elements;
+        for (int64_t i = 0; i < kChunk; ++i)
+          elements.push_back(loadInside(b, source.matrix, row,
+                                        b.add(column, b.index(i)),
+                                        source.numRows, source.numColumns));
+        chunks.push_back(vector::FromElementsOp::create(b, type, elements));
+      });
+  return chunks;
+}
+
+void mlir::relax::storeChunks(IndexBuilder &b, const SharedTile &tile,
+                              const TileSource &source, ValueRange chunks,
+                              Value thread, int64_t numThreads) {
+  size_t next = 0;
+  forEachChunk(
+      b, tile, source, thread, numThreads, [&](Value to, Value, Value) {
+        vector::StoreOp::create(b, chunks[next++], tile.memory, to,
+                                /*nontemporal=*/false, llvm::MaybeAlign(16));
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,4 +183,103 @@ void mlir::relax::multiplyAdd(IndexBuilder &b, Type element, ValueRange left,
                                                          NVVM::MMALayout::col});
   for (auto [i, sum] : llvm::enumerate(sums))
     sum = LLVM::ExtractValueOp::create(b, result, static_cast<int64_t>(i));
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Results that a lane takes at a time.
+static constexpr int64_t kFinishUnroll = 8;
+
+void WarpRows::store(IndexBuilder &b, ValueRange sums) const {
+  Value row = b.floorDiv(lane, b.index(4)),
+        column = b.mul(b.rem(lane, b.index(4)), 2);
+  Value place = b.add(begin(b), b.add(b.mul(row, stride(width)), column));
+  auto type = VectorType::get({2}, b.getF32Type());
+  for (int64_t tile = 0; tile < width / kMmaColumns; ++tile)
+    for (int64_t half : {0, 1}) {
+      Value pair = vector::FromElementsOp::create(
+          b, type, sums.slice(tile * 4 + half * 2, 2));
+      int64_t at = half * 8 * stride(width) + tile * kMmaColumns;
+      vector::StoreOp::create(b, pair, memory, b.add(place, b.index(at)),
+                              /*nontemporal=*/false, llvm::MaybeAlign(8));
+    }
+}
+
+Value WarpRows::placeOf(IndexBuilder &b, Value row, Value column) const {
+  return b.add(begin(b), b.add(b.mul(row, stride(width)), column));
+}
+
+/// All rows and columns are in the result, and its memory is aligned: a lane
+/// has eight results that follow one another.
+void WarpRows::finishVectors(IndexBuilder &b, const MatmulProblem &problem,
+                             const BlockPlace &first) const {
+  constexpr int64_t kUnroll = 2;
+  Value chunks = b.index(width / kChunk);
+  auto type = VectorType::get({kChunk}, b.getF32Type());
+  b.loop(lane, b.index(kMmaRows * width / kChunk), kWarp * kUnroll,
+         [&](IndexBuilder &loop, Value begin) {
+           for (int64_t i = 0; i < kUnroll; ++i) {
+             Value at = loop.add(begin, loop.index(i * kWarp));
+             Value row = loop.floorDiv(at, chunks),
+                   column = loop.mul(loop.rem(at, chunks), kChunk);
+             Value sums = vector::LoadOp::create(
+                 loop, type, memory, placeOf(loop, row, column),
+                 /*nontemporal=*/false, llvm::MaybeAlign(16));
+             problem.finish(loop, sums,
+                            {first.batch, loop.add(first.row, row),
+                             loop.add(first.column, column), /*mask=*/Value(),
+                             /*isAligned=*/true});
+           }
+         });
+}
+
+/// Results one by one; where all are in the result, a lane has several at a
+/// time, so that it waits for memory once for them.
+void WarpRows::finishScalars(IndexBuilder &b, const MatmulProblem &problem,
+                             const BlockPlace &first, bool areInside) const {
+  Value columns = b.index(width);
+  int64_t unroll = areInside ? kFinishUnroll : 1;
+  b.loop(lane, b.index(kMmaRows * width), kWarp * unroll,
+         [&](IndexBuilder &loop, Value begin) {
+           for (int64_t i = 0; i < unroll; ++i) {
+             Value at = loop.add(begin, loop.index(i * kWarp));
+             Value row = loop.floorDiv(at, columns),
+                   column = loop.rem(at, columns);
+             Value sum = memref::LoadOp::create(loop, memory,
+                                                placeOf(loop, row, column));
+             (areInside ? finishSum
+                        : finishInside)(loop, problem, sum,
+                                        {first.batch, loop.add(first.row, row),
+                                         loop.add(first.column, column)});
+           }
+         });
+}
+
+void WarpRows::finish(IndexBuilder &b, const MatmulProblem &problem,
+                      const BlockPlace &first, Value canAlign) const {
+  auto isWithin = [&](Value begin, int64_t count, Value size) {
+    return b.compare(arith::CmpIPredicate::sle, b.add(begin, b.index(count)),
+                     size);
+  };
+  Value areInside =
+      arith::AndIOp::create(b, isWithin(first.row, kMmaRows, problem.m),
+                            isWithin(first.column, width, problem.n));
+  auto scalars = [&](bool inside) {
+    return [&, inside](IndexBuilder &in) {
+      finishScalars(in, problem, first, inside);
+    };
+  };
+  b.branch(
+      areInside,
+      [&](IndexBuilder &in) {
+        if (!canAlign)
+          return scalars(true)(in);
+        in.branch(
+            canAlign,
+            [&](IndexBuilder &all) { finishVectors(all, problem, first); },
+            scalars(true));
+      },
+      scalars(false));
 }

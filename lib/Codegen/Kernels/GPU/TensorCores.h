@@ -47,11 +47,19 @@ struct TileSource {
   Value firstRow, firstColumn, numRows, numColumns;
 };
 
-/// Copies by `numThreads` threads: asynchronously where rows of the matrix are
-/// aligned to chunks, and adds to the tokens; element by element otherwise.
+/// Copies by `numThreads` threads, asynchronously: rows of the matrix are
+/// aligned to chunks. Adds to the tokens.
 void copyTile(IndexBuilder &b, const SharedTile &tile, const TileSource &source,
-              Value thread, int64_t numThreads, bool isAligned,
-              SmallVectorImpl<Value> &tokens);
+              Value thread, int64_t numThreads, SmallVectorImpl<Value> &tokens);
+
+/// The same in two steps for any matrix: loads what a thread copies, element by
+/// element, and stores it.
+SmallVector<Value> loadChunks(IndexBuilder &b, const SharedTile &tile,
+                              const TileSource &source, Value thread,
+                              int64_t numThreads);
+void storeChunks(IndexBuilder &b, const SharedTile &tile,
+                 const TileSource &source, ValueRange chunks, Value thread,
+                 int64_t numThreads);
 
 /// 16 rows of the left matrix, 16 deep, as mma.sync takes them.
 Value loadLeft(IndexBuilder &b, const SharedTile &tile, Value firstRow,
@@ -76,6 +84,40 @@ Value makePair(IndexBuilder &b, Value vector);
 /// in row lane / 4, and two in the one 8 below.
 void multiplyAdd(IndexBuilder &b, Type element, ValueRange left,
                  ValueRange right, MutableArrayRef<Value> sums);
+
+/// Sums of warps on their way to the result, in shared memory: 16 rows of
+/// `width` columns for each warp.
+struct WarpRows {
+  Value memory;
+  int64_t width;
+  Value warp, lane;
+
+  /// The elements of so many warps.
+  static int64_t count(int64_t warps, int64_t width) {
+    return warps * kMmaRows * stride(width);
+  }
+
+  /// Stores what a lane has: of each 8 columns, pairs of rows lane / 4 and
+  /// lane / 4 + 8.
+  void store(IndexBuilder &b, ValueRange sums) const;
+
+  /// Takes the sums, complete; `first` is the place of the first one.
+  /// `canAlign` is what MatmulProblem::canAlign says of chunks, if anything.
+  void finish(IndexBuilder &b, const MatmulProblem &problem,
+              const BlockPlace &first, Value canAlign) const;
+
+private:
+  /// Lanes of a store are in different banks.
+  static int64_t stride(int64_t width) { return width + 8; }
+  Value begin(IndexBuilder &b) const {
+    return b.mul(warp, kMmaRows * stride(width));
+  }
+  Value placeOf(IndexBuilder &b, Value row, Value column) const;
+  void finishVectors(IndexBuilder &b, const MatmulProblem &problem,
+                     const BlockPlace &first) const;
+  void finishScalars(IndexBuilder &b, const MatmulProblem &problem,
+                     const BlockPlace &first, bool areInside) const;
+};
 
 } // namespace mlir::relax
 
