@@ -148,13 +148,14 @@ CASES = {
 }
 
 
-def save(folder: Path, host: str) -> None:
-    """Compile all programs."""
+def save(folder: Path, names: list[str], target: dict[str, str]) -> None:
+    """Compile all programs; those of some cases only, where they are named."""
     import relax_mlir as relax
     from relax_mlir import op
 
     folder.mkdir(parents=True, exist_ok=True)
-    for name, case in CASES.items():
+    for name in names or CASES:
+        case = CASES[name]
         for dtype in DTYPES:
             builder = relax.BlockBuilder()
             params = [
@@ -165,8 +166,9 @@ def save(folder: Path, host: str) -> None:
                 with builder.dataflow():
                     result = builder.emit_output(case.ours(op, *params))
                 builder.emit_func_output(result)
-            target = {"kind": "cuda", "host": host}
-            relax.compile(builder, target=target).save(folder / f"{name}-{dtype}.rx")
+            relax.compile(builder, target={"kind": "cuda", **target}).save(
+                folder / f"{name}-{dtype}.rx"
+            )
 
 
 def timed(torch: Any, call: Callable[[], Any], count: int = 20, repeats: int = 5) -> float:
@@ -225,9 +227,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--case", action="append", choices=list(CASES), default=[])
     parser.add_argument("--host", default="llvm", help="the processor of the machine with the GPU")
+    parser.add_argument("--arch", default="sm_80", help="the GPU that code is made for")
     given = parser.parse_args()
     if given.verb == "save":
-        save(given.folder, given.host)
+        save(given.folder, given.case, {"host": given.host, "arch": given.arch})
     else:
         measure(given.folder, given.case)
 

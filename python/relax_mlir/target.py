@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
+import os
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -68,7 +70,8 @@ class Target:
             ``-vector-width`` (in bits), ``-l1-bytes`` and ``-l2-bytes`` (the caches of a core). A
             mapping has them as keys, beside ``"kind": "llvm"``. ``"cuda"`` is a GPU of this
             processor: ``-arch=sm_90`` says which (code for ``sm_80``, the default, runs on all
-            newer ones, too), and ``host`` in a mapping which processor.
+            newer ones, too; ``native`` is the first one here), and ``host`` in a mapping which
+            processor.
 
         Raises
         ------
@@ -127,9 +130,37 @@ def _check_known(options: Mapping[str, Any], known: Iterable[str]) -> None:
 def _of_device(kind: str, options: Mapping[str, Any]) -> Target:
     _check_known(options, _DEVICE_OPTIONS)
     arch = str(options.get("arch", ""))
+    if arch == "native":
+        arch = _native_arch()
     check_arch("arch", arch)
     host = Target.parse(options.get("host", "llvm"))
     return dataclasses.replace(host, device=kind, device_arch=arch)
+
+
+# Names of the driver for the two numbers of a compute capability.
+_CAPABILITY = (75, 76)
+# From this one on code may use instructions that only the same architecture has.
+_FIRST_OWN = 90
+
+
+def _native_arch() -> str:
+    """Return the architecture of the first GPU of this machine, such as "sm_90a"."""
+    library = os.environ.get("RELAX_CUDA_DRIVER") or "libcuda.so.1"
+    device, number = ctypes.c_int(), ctypes.c_int()
+    numbers = []
+    try:
+        driver = ctypes.CDLL(library)
+        calls = [(driver.cuInit, 0), (driver.cuDeviceGet, ctypes.byref(device), 0)]
+        for call, *args in calls:
+            if code := call(*args):
+                raise OSError(f"{call.__name__} returned {code}")
+        for which in _CAPABILITY:
+            driver.cuDeviceGetAttribute(ctypes.byref(number), which, device)
+            numbers.append(number.value)
+    except (OSError, AttributeError) as error:
+        raise ValueError(f"expected a GPU for -arch=native, but there is none: {error}") from None
+    capability = 10 * numbers[0] + numbers[1]
+    return f"sm_{capability}{'a' if capability >= _FIRST_OWN else ''}"
 
 
 def _from_text(text: str) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Programs for devices: what compiles without one, and what is said where there is none."""
 
+import os
+
 import numpy as np
 import pytest
 import relax_mlir as relax
@@ -72,6 +74,21 @@ def test_the_target_names_device_and_host():
     assert (target.device, target.device_arch) == ("cuda", "sm_90")
     assert target.machine.cpu == "x86-64-v3"
     assert Target.parse("cuda").device == "cuda"
+
+
+def test_native_is_the_gpu_of_this_machine(monkeypatch):
+    monkeypatch.setenv("RELAX_CUDA_DRIVER", "libno-such-driver.so")
+    with pytest.raises(ValueError, match=r"expected a GPU for -arch=native, but there is none: "):
+        Target.parse("cuda -arch=native")
+
+
+@needs_cuda
+@pytest.mark.parametrize(("capability", "arch"), [("80", "sm_80"), ("90", "sm_90a")])
+def test_native_is_the_gpu_of_the_driver(capability, arch, monkeypatch):
+    if "relax_ptx_driver" not in os.environ.get("RELAX_CUDA_DRIVER", ""):
+        pytest.skip("needs the interpreter of PTX, whose architecture can be chosen")
+    monkeypatch.setenv("RELAX_PTX_ARCH", capability)
+    assert Target.parse("cuda -arch=native").device_arch == arch
 
 
 @pytest.mark.parametrize(
