@@ -1,6 +1,7 @@
 """Short ways to write and run programs."""
 
 import gc
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -68,6 +69,13 @@ def pytest_addoption(parser):
         help="compile the programs of tests for a target such as cuda, and run them there",
     )
     parser.addoption(
+        "--every",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run one of N tests only, spread over all",
+    )
+    parser.addoption(
         "--emulate",
         choices=tuple(MACHINES),
         help="compile the programs of tests for another processor, and run them in an emulator",
@@ -115,6 +123,9 @@ def pytest_collection_modifyitems(config, items):
         return not is_elsewhere or (modes is not None and modes.params.get("exec_mode") in wanted)
 
     kept = list(map(runs, items))
+    if (every := config.getoption("--every")) > 1:
+        counts = itertools.accumulate(kept)
+        kept = [keep and count % every == 0 for keep, count in zip(kept, counts, strict=True)]
     config.hook.pytest_deselected(
         items=[item for item, keep in zip(items, kept, strict=True) if not keep]
     )
