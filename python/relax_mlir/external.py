@@ -9,13 +9,9 @@ where a codegen does not say what that is, the callables stay in this process.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import functools
 import hashlib
-import json
 import uuid
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -24,10 +20,10 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 from mlir import ir
+from relax_runtime import external
 from relax_runtime.near_misses import did_you_mean
 
 from ._arguments import shown
-from .core import forks
 from .core.constants import bytes_of, elements_attr
 from .core.ir_module import IRModule
 from .core.variables import walk
@@ -358,26 +354,6 @@ def load_module(codegen: str, state: bytes) -> ExternalModule:
 # In programs
 # ---------------------------------------------------------------------------------------------
 
-_lock = forks.lock()
-# How many live objects have registered each name.
-_uses: dict[str, int] = {}
-
-
-def _register(name: str, function: Callable[..., Any]) -> None:
-    with _lock:
-        if _uses.get(name, 0) == 0:
-            tvm_ffi.register_global_func(name, function, override=True)
-        _uses[name] = _uses.get(name, 0) + 1
-
-
-def _release(names: Iterable[str]) -> None:
-    with _lock:
-        for name in names:
-            _uses[name] -= 1
-            if _uses[name] == 0:
-                del _uses[name]
-                tvm_ffi.remove_global_func(name)
-
 
 class LinkedModules:
     """External functions under names that compiled programs find them by.
@@ -398,15 +374,14 @@ class LinkedModules:
     def __init__(self, modules: Sequence[ExternalModule]) -> None:
         self.modules = list(modules)
         self.names: dict[str, str] = {}
-        registered: list[str] = []
-        weakref.finalize(self, _release, registered)
+        functions: dict[str, Callable[..., Any]] = {}
         for module in self.modules:
             suffix = _suffix(module)
             for symbol, function in module.functions.items():
-                name = f"{_PREFIX}{module.codegen}.{symbol}.{suffix}"
+                name = external.name_of(module.codegen, symbol, suffix)
                 self.names[symbol] = name
-                _register(name, function)
-                registered.append(name)
+                functions[name] = function
+        self._registered = external.Registered(functions)
 
     @property
     def can_be_saved(self) -> bool:
@@ -421,7 +396,7 @@ class LinkedModules:
         ValueError
             If some cannot be saved.
         """
-        rows = []
+        rows: list[tuple[str, str, bytes]] = []
         for module in self.modules:
             if module.state is None:
                 raise ValueError(
@@ -429,9 +404,8 @@ class LinkedModules:
                     "but it returned functions of this process alone, which cannot be saved: see "
                     "backend.ExternalModule"
                 )
-            state = base64.b64encode(module.state).decode()
-            rows.append([module.codegen, _suffix(module), state])
-        return json.dumps(rows)
+            rows.append((module.codegen, _suffix(module), module.state))
+        return external.write(rows)
 
     @classmethod
     def from_text(cls, text: str) -> LinkedModules:
@@ -442,11 +416,7 @@ class LinkedModules:
         ValueError
             If the text is damaged, or a codegen is missing.
         """
-        try:
-            rows = [(codegen, base64.b64decode(state)) for codegen, _, state in json.loads(text)]
-        except (ValueError, TypeError, binascii.Error) as error:
-            raise ValueError(f"expected external functions, but got {shown(text)}") from error
-        return cls([load_module(codegen, state) for codegen, state in rows])
+        return cls([load_module(codegen, state) for codegen, _, state in external.read(text)])
 
 
 def _suffix(module: ExternalModule) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import external
 from ._ffi import artefact_function
 from .executable import Executable
 
@@ -231,22 +232,31 @@ def load(source: str | os.PathLike[str] | bytes, *, verify: bool = True) -> Exec
     ValueError
         If it is damaged, of another version, for another machine, or no such file at all. The
         message names the section. If the path has the character NUL. If the program calls functions
-        of other libraries, which `relax_mlir.load` finds.
+        of codegens that this package does not have, which `relax_mlir.load` finds.
     """
     if not isinstance(source, bytes) and is_library(source):
         return load_library(source)
     contents = read(source, verify=verify)
-    if contents.external:
-        raise ValueError(
-            f"{contents.name}: expected a program that needs the runtime alone, but got one that "
-            "calls functions of other libraries: load it with relax_mlir.load"
-        )
+    functions = _external_functions(contents)
     if not contents.object_file:
         contents.bind({})  # says what is missing
     else:
         _check_processor(contents)
         _link(contents.handle, contents.object_file, list(contents.symbols), contents.name)
-    return Executable(contents.handle, contents.exec_mode, is_profiled=contents.is_profiled)
+    executable = Executable(contents.handle, contents.exec_mode, is_profiled=contents.is_profiled)
+    if functions is not None:
+        executable.bind(keep_alive=functions)
+    return executable
+
+
+def _external_functions(contents: Contents) -> external.Registered | None:
+    """Make the functions of other libraries that a program calls."""
+    if not contents.external:
+        return None
+    try:
+        return external.link(contents.external)
+    except ValueError as error:
+        raise ValueError(f"{contents.name}: {error}") from None
 
 
 @dataclass(frozen=True)
