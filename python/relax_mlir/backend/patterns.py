@@ -77,7 +77,10 @@ def make_conv2d_pattern(with_bias: bool = False, activation: str | None = None) 
 
 
 def make_matmul_pattern(
-    with_bias: bool = False, activation: str | None = None, transposed_rhs: bool = False
+    with_bias: bool = False,
+    activation: str | None = None,
+    transposed_rhs: bool = False,
+    transposed_lhs: bool = False,
 ) -> Annotated:
     """Return the pattern of a product of matrices, then a bias, then an activation.
 
@@ -85,8 +88,8 @@ def make_matmul_pattern(
     ----------
     with_bias, activation
         As of `make_fused_bias_activation_pattern`.
-    transposed_rhs : bool
-        Whether the right matrix is one whose dimensions are permuted.
+    transposed_rhs, transposed_lhs : bool
+        Whether the right and the left matrix are such whose dimensions are permuted.
 
     Returns
     -------
@@ -101,8 +104,12 @@ def make_matmul_pattern(
     """
     lhs, rhs = wildcard(), wildcard()
     parts: dict[str, DFPattern] = {"lhs": lhs, "rhs": rhs}
-    right = is_op("relax.permute_dims")(rhs) if transposed_rhs else rhs
-    return _followed(is_op("relax.matmul")(lhs, right), parts, with_bias, activation)
+    permute = is_op("relax.permute_dims")
+    left, right = (
+        (permute(lhs) if transposed_lhs else lhs),
+        (permute(rhs) if transposed_rhs else rhs),
+    )
+    return _followed(is_op("relax.matmul")(left, right), parts, with_bias, activation)
 
 
 def make_residual_block_pattern(

@@ -4,6 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Any
+
+from mlir import ir
+
+from ..core.ir import TensorStructInfo
 from ..core.lifetimes import key_of
 from ..transform import PatternCheckContext
 
@@ -27,3 +33,61 @@ def has_leaking_intermediate_variables(context: PatternCheckContext) -> bool:
         if value != context.matched_expr
         for user in context.users(value)
     )
+
+
+def is_tensor_of(type_: Any, dtypes: Collection[str], devices: Collection[str]) -> bool:
+    """Say whether a type is that of a tensor of which the rank is known.
+
+    Parameters
+    ----------
+    type_ : StructInfo
+    dtypes : collection of str
+        One of which its data type is.
+    devices : collection of str
+        Kinds, of one of which its device is, if it has one.
+    """
+    if not isinstance(type_, TensorStructInfo) or type_.shape is None:
+        return False
+    if type_.dtype not in dtypes:
+        return False
+    return type_.vdevice is None or type_.vdevice.partition(":")[0] in devices
+
+
+def have_same_shape(left: ir.Value, right: ir.Value) -> bool:
+    """Say whether two tensors have the same shape, in symbols too."""
+    a: Any = left.type
+    b: Any = right.type
+    return list(a.shape) == list(b.shape)
+
+
+def is_transposition(op: ir.Operation) -> bool:
+    """Say whether an operation permutes dimensions, and does so to the last two alone."""
+    if op.name != "relax.permute_dims":
+        return False
+    type_: Any = op.results[0].type
+    rank = len(type_.shape)
+    attributes = op.attributes
+    axes = [int(axis) % rank for axis in attributes["axes"]] if "axes" in attributes else None
+    wanted = [*range(rank - 2), rank - 1, rank - 2]
+    return axes == wanted if axes is not None else rank == 2
+
+
+def is_bias_of(value: ir.Value, result: ir.Value, kind: str) -> bool:
+    """Say whether a value is one number for each column of a product, or channel of an image.
+
+    Parameters
+    ----------
+    value, result : mlir.ir.Value
+    kind : str
+        "matmul", or another one for an image.
+    """
+    type_: Any = value.type
+    whole: Any = result.type
+    if type_.shape is None or whole.shape is None:
+        return False
+    dims, size = list(type_.shape), list(whole.shape)
+    # Of how many dimensions from the end the one that counts is.
+    place = 1 if kind == "matmul" else 3
+    if len(dims) < place or dims[-place] != size[-place]:
+        return False
+    return all(dim.value == 1 for index, dim in enumerate(dims) if index != len(dims) - place)

@@ -10,15 +10,20 @@ from typing import Any
 
 from mlir import ir
 
-from ...core.ir import TensorStructInfo
 from ...core.ir_module import IRModule, ModuleLike
 from ...dpl import DFPattern, is_op, wildcard
 from ...transform import FuseOpsByPattern, MergeCompositeFunctions, PatternCheckContext, Sequential
 from ..costs import CostCache
 from ..measure import keep_faster
 from ..pattern_registry import get_patterns_with_prefix, register_patterns
-from ..utils import has_leaking_intermediate_variables
-from .codegen import convolution_attributes, is_bias_of
+from ..utils import (
+    has_leaking_intermediate_variables,
+    have_same_shape,
+    is_bias_of,
+    is_tensor_of,
+    is_transposition,
+)
+from .codegen import convolution_attributes
 
 _ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid")
 # What a match computes itself; a bias that it reshapes is none of it.
@@ -86,19 +91,6 @@ def partition_for_dnnl(
 # ---------------------------------------------------------------------------------------------
 
 
-def _is_float32(type_: Any) -> bool:
-    """Say whether a type is that of a tensor of the host of which the rank is known."""
-    if not isinstance(type_, TensorStructInfo) or type_.shape is None or type_.dtype != "float32":
-        return False
-    return type_.vdevice is None or type_.vdevice.partition(":")[0] in ("cpu", "llvm")
-
-
-def _same_shape(left: ir.Value, right: ir.Value) -> bool:
-    a: Any = left.type
-    b: Any = right.type
-    return list(a.shape) == list(b.shape)
-
-
 def _check(context: PatternCheckContext) -> bool:
     """Say whether oneDNN computes what a pattern matched."""
     if has_leaking_intermediate_variables(context):
@@ -109,18 +101,19 @@ def _check(context: PatternCheckContext) -> bool:
     if any(value.owner.name in _COMPUTED for value in added if value in context.matched_bindings):
         return False  # it is added to itself
     values = [product, context.matched_expr, *found.values()]
-    if not all(_is_float32(value.type) for value in values):
+    if not all(is_tensor_of(value.type, ("float32",), ("cpu", "llvm")) for value in values):
         return False
     view = product.owner
     check = _check_convolution if view.operation.name == "relax.conv2d" else _check_matmul
-    if not all(map(_is_transposition, context.matched_bindings.values())):
+    inside = [op.operation for op in context.matched_bindings.values()]
+    if not all(is_transposition(op) for op in inside if op.name == "relax.permute_dims"):
         return False
-    if not check(view.operation) or not _same_shape(product, context.matched_expr):
+    if not check(view.operation) or not have_same_shape(product, context.matched_expr):
         return False
     kind = "conv2d" if view.operation.name == "relax.conv2d" else "matmul"
     if "bias" in found and not is_bias_of(found["bias"], product, kind):
         return False
-    return "sum" not in found or _same_shape(found["sum"], product)
+    return "sum" not in found or have_same_shape(found["sum"], product)
 
 
 def _check_matmul(op: ir.Operation) -> bool:
@@ -131,19 +124,6 @@ def _check_matmul(op: ir.Operation) -> bool:
         return False
     inner = left.shape[-1].value
     return inner is not None and inner > 0 and right.shape[-2].value == inner
-
-
-def _is_transposition(view: Any) -> bool:
-    """Say whether an operation is no permutation of dimensions, or one of the last two."""
-    op = view.operation
-    if op.name != "relax.permute_dims":
-        return True
-    type_: Any = op.results[0].type
-    rank = len(type_.shape)
-    attributes = op.attributes
-    axes = [int(axis) % rank for axis in attributes["axes"]] if "axes" in attributes else None
-    wanted = [*range(rank - 2), rank - 1, rank - 2]
-    return axes == wanted if axes is not None else rank == 2
 
 
 def _check_convolution(op: ir.Operation) -> bool:
